@@ -1,0 +1,79 @@
+//! The catalogue: every discipline, in the order people see them.
+
+use crate::params::{Param, ParamError, Values};
+use crate::policy::{Limit, Policy};
+use crate::{droptail, nlred, red, tred};
+
+/// The link a discipline stands at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// Rate, bit/s.
+    pub rate_bps: f64,
+    /// Propagation delay, s.
+    pub delay_s: f64,
+}
+
+/// A discipline ready to run.
+pub enum Built {
+    /// A policy for one FIFO.
+    Policy(Box<dyn Policy>),
+    /// A discipline with queues of its own, for which the limit was already given.
+    Discipline(Box<dyn crate::Discipline>),
+}
+
+/// p_b at an averaged queue in packets.
+pub type DropCurve = fn(&Values, &Link, f64) -> f64;
+
+/// All that is said about one discipline, beside its code.
+pub struct AqmSpec {
+    /// Name in scenarios (`tred`).
+    pub name: &'static str,
+    /// Title for people (`TRED`).
+    pub title: &'static str,
+    /// Family, for grouping.
+    pub family: &'static str,
+    /// Year of publication.
+    pub year: u16,
+    /// One line.
+    pub summary: &'static str,
+    /// Authors, title, place.
+    pub source: &'static str,
+    /// The module's own text; see [`AqmSpec::documentation`].
+    pub file: &'static str,
+    /// Parameters, in groups.
+    pub params: &'static [&'static [Param]],
+    /// Checks values against one another and the link.
+    pub check: fn(&Values, &Link) -> Result<(), ParamError>,
+    /// Builds the discipline from checked values.
+    pub build: fn(&Values, &Link, Limit) -> Result<Built, ParamError>,
+    /// The drop curve, where the discipline has one.
+    pub curve: Option<DropCurve>,
+}
+
+impl AqmSpec {
+    /// All parameters in order.
+    pub fn all_params(&self) -> impl Iterator<Item = &'static Param> {
+        self.params.iter().flat_map(|group| group.iter())
+    }
+
+    /// The parameter called `name`.
+    pub fn param(&self, name: &str) -> Option<&'static Param> {
+        self.all_params().find(|p| p.name == name)
+    }
+
+    /// The documentation page in Markdown: the module's own opening comment.
+    pub fn documentation(&self) -> String {
+        let lines = self.file.lines().take_while(|line| line.starts_with("//!"));
+        lines.map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or("")).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Every discipline.
+pub fn all() -> &'static [&'static AqmSpec] {
+    &[&droptail::SPEC, &red::SPEC, &nlred::SPEC, &tred::SPEC]
+}
+
+/// The discipline called `name`.
+pub fn find(name: &str) -> Option<&'static AqmSpec> {
+    all().iter().copied().find(|spec| spec.name == name)
+}

@@ -1,0 +1,185 @@
+//! The way in: policy, room, ECN and counters of one FIFO.
+
+use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
+use crate::random::Generator;
+use crate::{Ecn, Packet, Time};
+
+/// What happened at a queue, by reason. All counts are packets unless they say bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that arrived, dropped ones included.
+    pub arrivals: u64,
+    /// Their bytes.
+    pub arrived_bytes: u64,
+    /// Packets that left for the link.
+    pub departures: u64,
+    /// Their bytes.
+    pub departed_bytes: u64,
+    /// Dropped by chance.
+    pub early_drops: u64,
+    /// Dropped for certain by the policy.
+    pub forced_drops: u64,
+    /// Dropped for want of room.
+    pub overflow_drops: u64,
+    /// Marked CE by this queue.
+    pub marks: u64,
+}
+
+impl Counters {
+    /// All drops.
+    pub fn drops(&self) -> u64 {
+        self.early_drops + self.forced_drops + self.overflow_drops
+    }
+
+    /// Counts one drop.
+    #[inline]
+    pub fn drop(&mut self, reason: Reason) {
+        match reason {
+            Reason::Early => self.early_drops += 1,
+            Reason::Forced => self.forced_drops += 1,
+            Reason::Overflow => self.overflow_drops += 1,
+        }
+    }
+
+    /// Counts one departure.
+    #[inline]
+    pub fn depart(&mut self, packet: &Packet) {
+        self.departures += 1;
+        self.departed_bytes += u64::from(packet.size);
+    }
+}
+
+/// What becomes of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It joins the queue (perhaps marked: look at its ECN field).
+    Admitted,
+    /// It is dropped.
+    Dropped(Reason),
+    /// Queued packets are hit, see [`Gate::victims`]; the arrival joins unless `with_arrival`.
+    Victims {
+        /// Reason to count for each drop.
+        reason: Reason,
+        /// The arrival is dropped too.
+        with_arrival: bool,
+        /// Mark instead of drop where possible.
+        signal: bool,
+    },
+}
+
+/// Everything a queue does except storing packets and keeping time: it asks the policy, holds the limit, marks, and
+/// counts. The FIFO port and the simulator's arithmetic port both stand on it.
+pub struct Gate {
+    policy: Box<dyn Policy>,
+    room: Room,
+    ecn: bool,
+    needs: Needs,
+    random: Generator,
+    /// Counts since the last reset.
+    pub counters: Counters,
+    victims: Vec<u64>,
+}
+
+impl Gate {
+    /// A gate for `policy` under `limit`; with `ecn`, signals mark ECN-capable packets.
+    pub fn new(policy: Box<dyn Policy>, limit: Limit, ecn: bool, random: Generator) -> Self {
+        let (room, needs) = (policy.room(limit), policy.needs());
+        Gate { policy, room, ecn, needs, random, counters: Counters::default(), victims: Vec::new() }
+    }
+
+    /// What the policy needs.
+    pub fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    /// Decides over `packet` arriving at `queue` at `now`, and counts it.
+    #[inline]
+    pub fn offer(&mut self, packet: &mut Packet, queue: &QueueView<'_>, now: Time) -> Fate {
+        self.counters.arrivals += 1;
+        self.counters.arrived_bytes += u64::from(packet.size);
+        self.victims.clear();
+        let mut cx = Context { now, ecn: self.ecn, random: &mut self.random, victims: &mut self.victims };
+        let mut verdict = self.policy.on_enqueue(packet, queue, &mut cx);
+        if !self.room.admits(packet, queue.packets, queue.bytes) && !matches!(verdict, Verdict::Victims { .. }) {
+            verdict = self.policy.on_overflow(verdict, packet, queue, &mut cx);
+        }
+        match verdict {
+            Verdict::Pass => Fate::Admitted,
+            Verdict::Signal(reason) => {
+                if self.mark(packet) {
+                    Fate::Admitted
+                } else {
+                    self.counters.drop(reason);
+                    Fate::Dropped(reason)
+                }
+            }
+            Verdict::Mark => {
+                self.mark(packet);
+                Fate::Admitted
+            }
+            Verdict::Drop(reason) => {
+                self.counters.drop(reason);
+                Fate::Dropped(reason)
+            }
+            Verdict::Victims { reason, with_arrival, signal } => {
+                if with_arrival {
+                    self.counters.drop(reason);
+                }
+                Fate::Victims { reason, with_arrival, signal }
+            }
+        }
+    }
+
+    /// Serial numbers of the packets that the last [`Fate::Victims`] hits.
+    pub fn victims(&self) -> &[u64] {
+        &self.victims
+    }
+
+    /// Sets CE if marking is on and the packet is ECN-capable; whether it did. A packet that carries CE already
+    /// counts as marked too: it tells the receiver the same.
+    #[inline]
+    pub fn mark(&mut self, packet: &mut Packet) -> bool {
+        if !(self.ecn && packet.ecn.is_capable()) {
+            return false;
+        }
+        packet.ecn = Ecn::Ce;
+        self.counters.marks += 1;
+        true
+    }
+
+    /// Tells the policy that `packet` was admitted.
+    pub fn admitted(&mut self, packet: &Packet, serial: u64) {
+        if self.needs.contents {
+            self.policy.on_admitted(packet, serial);
+        }
+    }
+
+    /// Tells the policy that the link took `packet` or found nothing; its verdict on it.
+    pub fn dequeued(&mut self, packet: Option<&Packet>, queue: &QueueView<'_>, now: Time) -> Verdict {
+        self.victims.clear();
+        let mut cx = Context { now, ecn: self.ecn, random: &mut self.random, victims: &mut self.victims };
+        self.policy.on_dequeue(packet, queue, &mut cx)
+    }
+
+    /// When [`Gate::timer`] must be called next.
+    pub fn next_timer(&self) -> Option<Time> {
+        self.policy.next_timer()
+    }
+
+    /// Runs the policy's timer.
+    pub fn timer(&mut self, queue: &QueueView<'_>, now: Time) {
+        let mut cx = Context { now, ecn: self.ecn, random: &mut self.random, victims: &mut self.victims };
+        self.policy.on_timer(queue, &mut cx);
+    }
+
+    /// The policy's averaged queue, packets.
+    #[inline]
+    pub fn average(&self) -> Option<f64> {
+        self.policy.average()
+    }
+
+    /// The policy's inner values.
+    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.policy.gauges(out);
+    }
+}

@@ -1,0 +1,101 @@
+//! # NLRED
+//!
+//! ## What it does
+//! RED with a quadratic drop curve: `p_b = 1.5 max_p x^2` with `x = (avg - min_th)/(max_th - min_th)` between the
+//! thresholds. It drops less than RED up to two thirds of the way and more after, over the same area.
+//!
+//! ## Source
+//! K. Zhou, K. L. Yeung, V. O. K. Li, "Nonlinear RED: a simple yet efficient active queue management scheme",
+//! Computer Networks 50, 2006. Averaging, spacing and byte mode are RED's.
+//!
+//! ## Differences
+//! 1. The 2009 text that we follow lost its formula (3); the factor 1.5 follows from its words, that the areas under
+//!    both curves agree: the integral of m x^2 is m/3, that of max_p x is max_p/2. ns-3's NLRED has the same factor.
+//! 2. ns-3 leaves gentle on by default, which makes the probability jump down from 1.5 max_p to max_p at max_th. The
+//!    paper has no gentle form, so there is none here.
+//! 3. 1.5 max_p must not pass 1: max_p is at most 2/3.
+//!
+//! ## Example
+//! ```
+//! use earlydrop_aqm::{catalogue, params::{Value, Values}};
+//!
+//! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
+//! let mut values = Values::new();
+//! values.set("min_th", Value::Real(24.0)).set("max_th", Value::Real(72.0)).set("max_p", Value::Real(0.1));
+//! let p_b = (catalogue::find("nlred").unwrap().curve.unwrap())(&values, &link, 56.0);
+//! assert!((p_b - 0.1 * 2.0 / 3.0).abs() < 1e-12, "NLRED and RED cross at x = 2/3");
+//! ```
+
+use crate::catalogue::{AqmSpec, Built, Link};
+use crate::params::{Param, ParamError, Values};
+use crate::parts::curve::{Curve, Shaped};
+use crate::parts::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
+
+const COMMON: [Param; SHARED] =
+    params(Defaults { min_th: 20.0, max_th: 60.0, max_p: 0.1, source: "our choice for the paper's B = 120 (its values are lost)" });
+
+/// The declaration.
+pub const SPEC: AqmSpec = AqmSpec {
+    name: "nlred",
+    title: "NLRED",
+    family: "RED",
+    year: 2006,
+    summary: "Nonlinear RED: drop probability quadratic in the averaged queue",
+    source: "Zhou, Yeung, Li: Nonlinear RED, Computer Networks 50, 2006",
+    file: include_str!("nlred.rs"),
+    params: &[&COMMON],
+    check: |values, link| read(values, link).map(|_| ()),
+    build: |values, link, _| {
+        let (set, curve) = read(values, link)?;
+        Ok(Built::Policy(Box::new(Nlred { core: EarlyDetection::new(set, curve) })))
+    },
+    curve: Some(|values, link, average| {
+        read(values, link).map_or(f64::NAN, |(set, curve)| if average < set.min_th { 0.0 } else { curve.base_probability(average) })
+    }),
+};
+
+/// The quadratic curve.
+type Quadratic = Shaped<Square>;
+type Square = Box<dyn Fn(f64) -> f64 + Send>;
+
+fn read(values: &Values, link: &Link) -> Result<(Settings, Quadratic), ParamError> {
+    let set = Settings::read(values, &COMMON, link)?;
+    if set.max_p > 2.0 / 3.0 {
+        return Err(ParamError::new("max_p", set.max_p, "at most 2/3: NLRED drops with 1.5 max_p at max_th"));
+    }
+    let top = 1.5 * set.max_p;
+    Ok((set, Shaped::new(set.min_th, set.max_th, Box::new(move |x| top * x * x))))
+}
+
+/// The policy.
+pub struct Nlred {
+    core: EarlyDetection<Quadratic>,
+}
+
+crate::early_detection_policy!(Nlred);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Value;
+
+    #[test]
+    fn area_under_the_curve_equals_that_of_red() {
+        let link = Link { rate_bps: 10e6, delay_s: 0.01 };
+        let mut values = Values::new();
+        values.set("max_p", Value::Real(0.1));
+        let (set, curve) = read(&values, &link).unwrap();
+        let steps = 100_000;
+        let width = (set.max_th - set.min_th) / f64::from(steps);
+        let area: f64 = (0..steps).map(|i| curve.base_probability(set.min_th + (f64::from(i) + 0.5) * width) * width).sum();
+        let red = 0.1 * (set.max_th - set.min_th) / 2.0;
+        assert!((area - red).abs() < 1e-6 * red, "{area} against {red}");
+    }
+
+    #[test]
+    fn max_p_above_two_thirds_is_refused() {
+        let mut values = Values::new();
+        values.set("max_p", Value::Real(0.7));
+        assert_eq!(read(&values, &Link { rate_bps: 1e6, delay_s: 0.0 }).err().unwrap().name, "max_p");
+    }
+}

@@ -1,0 +1,54 @@
+//! What a queue sees of a packet.
+
+use crate::Time;
+
+/// The ECN field of the IP header (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable: a congestion signal can only be a drop.
+    #[default]
+    NotEct = 0b00,
+    /// ECN-capable, ECT(1).
+    Ect1 = 0b01,
+    /// ECN-capable, ECT(0).
+    Ect0 = 0b10,
+    /// Congestion experienced.
+    Ce = 0b11,
+}
+
+impl Ecn {
+    /// Whether a queue may set CE on this packet (it is ECT, or CE already).
+    #[inline]
+    pub fn is_capable(self) -> bool {
+        self != Ecn::NotEct
+    }
+}
+
+/// A packet as a router sees it, and nothing a router could not see.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Packet {
+    /// Size on the wire, bytes.
+    pub size: u32,
+    /// ECN field.
+    pub ecn: Ecn,
+    /// Traffic class or precedence, 0..=7.
+    pub class: u8,
+    /// Time to live when it arrived.
+    pub ttl: u8,
+    /// Time to live as the sender set it, where the sender wrote it into an option (DDRED); 0 if not written.
+    pub initial_ttl: u8,
+    /// Flow key: equal for packets of one flow.
+    pub flow: u64,
+    /// The driver's own handle (a buffer slot, a sequence number); queues carry it along and never read it.
+    pub tag: u64,
+    /// When it was admitted to the queue; set by the port.
+    pub enqueued: Time,
+}
+
+impl Packet {
+    /// A packet of `size` bytes of `flow`, not ECN-capable, class 0.
+    pub fn new(flow: u64, size: u32) -> Self {
+        Packet { size, ecn: Ecn::NotEct, class: 0, ttl: 32, initial_ttl: 0, flow, tag: 0, enqueued: Time::ZERO }
+    }
+}

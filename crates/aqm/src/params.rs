@@ -1,0 +1,208 @@
+//! Parameters: declared once beside each discipline, read everywhere.
+//!
+//! A discipline lists its parameters as [`Param`] values. The scenario checker, the command line, the JSON
+//! schema, the Python classes and the documentation are all made from that list, so a name, a unit, a default or
+//! a range is written down in exactly one place.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What a parameter measures. It decides which texts the checker accepts (`"20 ms"`, `"15 kB"`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A bare number: a probability, a weight, a factor.
+    None,
+    /// A queue length. A bare number counts packets; `"12 packets"`, `"12p"`, `"1500 B"`, `"15 kB"` are texts for it.
+    QueueLength,
+    /// Seconds; texts such as `"20 ms"` are accepted.
+    Seconds,
+    /// Bytes; texts such as `"1 kB"` are accepted.
+    Bytes,
+}
+
+impl Unit {
+    /// The name people read in tables; empty for a bare number.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::None => "",
+            Unit::QueueLength => "packets",
+            Unit::Seconds => "s",
+            Unit::Bytes => "B",
+        }
+    }
+}
+
+/// Which values a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A real number in an interval; `open_low` and `open_high` exclude the ends.
+    Real {
+        /// Smallest value.
+        low: f64,
+        /// Largest value (may be infinite).
+        high: f64,
+        /// The smallest value itself is not allowed.
+        open_low: bool,
+        /// The largest value itself is not allowed.
+        open_high: bool,
+        /// The word `"auto"` is allowed too: the discipline works the value out from its link.
+        auto: bool,
+    },
+    /// A whole number from `low` to `high`, both allowed.
+    Whole {
+        /// Smallest value.
+        low: i64,
+        /// Largest value.
+        high: i64,
+    },
+    /// `true` or `false`; with `auto`, the dialect or discipline decides unless it is given.
+    Flag {
+        /// The word `"auto"` is allowed too.
+        auto: bool,
+    },
+    /// One word of a list.
+    Choice(&'static [&'static str]),
+}
+
+/// A parameter's value after checking.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// A number in the parameter's own unit (packets, seconds, bytes or none).
+    Real(f64),
+    /// A queue length that was written in bytes.
+    QueueBytes(f64),
+    /// A whole number.
+    Whole(i64),
+    /// A switch.
+    Flag(bool),
+    /// One of the words of [`Kind::Choice`].
+    Choice(&'static str),
+    /// To be worked out from the link.
+    Auto,
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Real(x) => write!(f, "{x}"),
+            Value::QueueBytes(x) => write!(f, "{x} B"),
+            Value::Whole(x) => write!(f, "{x}"),
+            Value::Flag(x) => write!(f, "{x}"),
+            Value::Choice(x) => write!(f, "{x}"),
+            Value::Auto => write!(f, "auto"),
+        }
+    }
+}
+
+/// One parameter: everything that is ever said about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Name in scenarios and code, the field's own word (`min_th`).
+    pub name: &'static str,
+    /// Symbol in papers, in LaTeX (`min_{th}`).
+    pub symbol: &'static str,
+    /// What it measures.
+    pub unit: Unit,
+    /// Which values it takes.
+    pub kind: Kind,
+    /// Value when nothing is given.
+    pub default: Value,
+    /// Where the default comes from.
+    pub source: &'static str,
+    /// One sentence.
+    pub doc: &'static str,
+}
+
+impl Param {
+    /// The allowed values as people read them, for tables and error messages.
+    pub fn range(&self) -> String {
+        match self.kind {
+            Kind::Real { low, high, open_low, open_high, auto } => {
+                let left = if open_low { "(" } else { "[" };
+                let right = if open_high || high.is_infinite() { ")" } else { "]" };
+                let high = if high.is_infinite() { "inf".to_string() } else { high.to_string() };
+                let auto = if auto { " or \"auto\"" } else { "" };
+                format!("{left}{low}, {high}{right}{auto}")
+            }
+            Kind::Whole { low, high } if high == i64::MAX => format!("whole number >= {low}"),
+            Kind::Whole { low, high } => format!("whole number {low}..{high}"),
+            Kind::Flag { auto: false } => "true, false".to_string(),
+            Kind::Flag { auto: true } => "true, false, \"auto\"".to_string(),
+            Kind::Choice(words) => words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// Whether `value` is of this parameter's kind and inside its range.
+    pub fn allows(&self, value: Value) -> bool {
+        match (self.kind, value) {
+            (Kind::Real { auto: true, .. }, Value::Auto) | (Kind::Flag { auto: true }, Value::Auto) => true,
+            (Kind::Real { low, high, open_low, open_high, .. }, Value::Real(x) | Value::QueueBytes(x)) => {
+                if matches!(value, Value::QueueBytes(_)) && self.unit != Unit::QueueLength {
+                    return false;
+                }
+                let above = if open_low { x > low } else { x >= low };
+                let below = if open_high { x < high } else { x <= high };
+                above && below && x.is_finite()
+            }
+            (Kind::Whole { low, high }, Value::Whole(x)) => (low..=high).contains(&x),
+            (Kind::Flag { .. }, Value::Flag(_)) => true,
+            (Kind::Choice(words), Value::Choice(word)) => words.contains(&word),
+            _ => false,
+        }
+    }
+}
+
+/// Values by parameter name; what is not given has the declared default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Values {
+    given: BTreeMap<&'static str, Value>,
+}
+
+impl Values {
+    /// Nothing given: every parameter at its default.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets a parameter. The caller has checked the value with [`Param::allows`].
+    pub fn set(&mut self, name: &'static str, value: Value) -> &mut Self {
+        self.given.insert(name, value);
+        self
+    }
+
+    /// The value that was given, if any.
+    pub fn given(&self, name: &str) -> Option<Value> {
+        self.given.get(name).copied()
+    }
+
+    /// The value of `param`: given, or its default.
+    pub fn get(&self, param: &Param) -> Value {
+        self.given(param.name).unwrap_or(param.default)
+    }
+}
+
+/// A value that does not fit with the others or with the link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamError {
+    /// Name of the parameter at fault.
+    pub name: &'static str,
+    /// What was given, as text.
+    pub given: String,
+    /// What is allowed, and why.
+    pub allowed: String,
+}
+
+impl ParamError {
+    /// An error about `name`.
+    pub fn new(name: &'static str, given: impl fmt::Display, allowed: impl Into<String>) -> Self {
+        Self { name, given: given.to_string(), allowed: allowed.into() }
+    }
+}
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}: {}", self.name, self.given, self.allowed)
+    }
+}
+
+impl std::error::Error for ParamError {}

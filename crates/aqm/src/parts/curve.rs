@@ -1,0 +1,107 @@
+//! Drop curves: the base probability p_b as a function of the averaged queue.
+
+/// A drop curve. Below the lower threshold it is not asked; from [`Curve::end`] on the probability is 1.
+pub trait Curve: Send {
+    /// p_b at `average`, in [0, 1].
+    fn base_probability(&self, average: f64) -> f64;
+
+    /// The average from which every packet is dropped.
+    fn end(&self) -> f64;
+}
+
+/// RED's straight line from 0 at `min_th` to `max_p` at `max_th`; with `gentle`, on to 1 at twice `max_th`.
+///
+/// The arithmetic is ns-2's (`red.cc`, `calculate_p_new`): slope and offset are formed once.
+#[derive(Clone, Debug)]
+pub struct Linear {
+    slope: f64,
+    offset: f64,
+    max_p: f64,
+    max_th: f64,
+    gentle: Option<(f64, f64)>,
+}
+
+impl Linear {
+    /// A line between the thresholds.
+    pub fn new(min_th: f64, max_th: f64, max_p: f64, gentle: bool) -> Self {
+        let width = if max_th > min_th { max_th - min_th } else { 1.0 };
+        Linear {
+            slope: 1.0 / width,
+            offset: -min_th / width,
+            max_p,
+            max_th,
+            gentle: gentle.then(|| ((1.0 - max_p) / max_th, 2.0 * max_p - 1.0)),
+        }
+    }
+}
+
+impl Curve for Linear {
+    #[inline]
+    fn base_probability(&self, average: f64) -> f64 {
+        let p = match self.gentle {
+            Some((slope, offset)) if average >= self.max_th => slope * average + offset,
+            None if average >= self.max_th => 1.0,
+            _ => (self.slope * average + self.offset) * self.max_p,
+        };
+        p.clamp(0.0, 1.0)
+    }
+
+    fn end(&self) -> f64 {
+        if self.gentle.is_some() {
+            2.0 * self.max_th
+        } else {
+            self.max_th
+        }
+    }
+}
+
+/// A curve given as a function of x = (average - min_th)/(max_th - min_th) on [0, 1).
+#[derive(Clone, Debug)]
+pub struct Shaped<F> {
+    min_th: f64,
+    max_th: f64,
+    shape: F,
+}
+
+impl<F: Fn(f64) -> f64 + Send> Shaped<F> {
+    /// The curve with `shape` between the thresholds and 1 from `max_th` on.
+    pub fn new(min_th: f64, max_th: f64, shape: F) -> Self {
+        Shaped { min_th, max_th, shape }
+    }
+}
+
+impl<F: Fn(f64) -> f64 + Send> Curve for Shaped<F> {
+    #[inline]
+    fn base_probability(&self, average: f64) -> f64 {
+        if average >= self.max_th {
+            return 1.0;
+        }
+        (self.shape)((average - self.min_th) / (self.max_th - self.min_th)).clamp(0.0, 1.0)
+    }
+
+    fn end(&self) -> f64 {
+        self.max_th
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gentle_line_is_max_p_at_max_th_and_one_at_twice_max_th() {
+        let line = Linear::new(24.0, 72.0, 0.1, true);
+        assert!((line.base_probability(71.999_999) - 0.1).abs() < 1e-6);
+        assert!((line.base_probability(72.0) - 0.1).abs() < 1e-12);
+        assert!((line.base_probability(108.0) - 0.55).abs() < 1e-12);
+        assert!((line.base_probability(144.0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn plain_line_jumps_to_one_at_max_th() {
+        let line = Linear::new(24.0, 72.0, 0.1, false);
+        assert!(line.base_probability(24.0).abs() < 1e-15);
+        assert!((line.base_probability(48.0) - 0.05).abs() < 1e-15);
+        assert_eq!(line.base_probability(72.0), 1.0);
+    }
+}

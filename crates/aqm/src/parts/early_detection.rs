@@ -1,0 +1,604 @@
+//! Random early detection for any drop curve, in four dialects.
+//!
+//! | | paper (1993) | ns2 (2.35) | ns3 | linux (`sch_red`) |
+//! |---|---|---|---|---|
+//! | average after idle | decays only | decays, then adds w*q | as ns2 | decays by a table of shifts |
+//! | queue of 0 or 1 | tested as any | never dropped early | as ns2 | tested as any |
+//! | first packet above min_th | tested | admitted, starts the count | as ns2 | admitted, draws R |
+//! | count moves | between the thresholds | at every arrival | at every arrival | between the thresholds |
+//! | spacing | p_b/(1 - count p_b) | `wait`: nothing before 1/p_b | as ns2 | one random number per drop |
+//! | above max_th | dropped | spaced with p_b = 1 | dropped | marked if it can be |
+//! | lengths | packets or bytes | packets or bytes | packets or bytes | bytes |
+
+use crate::catalogue::Link;
+use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::parts::average::{self, LinuxAverage};
+use crate::parts::curve::Curve;
+use crate::parts::spacing;
+use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
+use crate::Packet;
+
+/// Whose RED.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Floyd & Jacobson 1993, the pseudo-code.
+    Paper,
+    /// ns-2.35, `queue/red.cc`.
+    Ns2,
+    /// ns-3, `red-queue-disc.cc`.
+    Ns3,
+    /// Linux, `sch_red` and `red.h`.
+    Linux,
+}
+
+/// What to do when the average is past the end of the curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OverMax {
+    Drop,
+    Mark,
+    MarkBelowMarkP,
+}
+
+/// Defaults in which the disciplines of the family differ.
+#[derive(Clone, Copy, Debug)]
+pub struct Defaults {
+    /// Lower threshold, packets.
+    pub min_th: f64,
+    /// Upper threshold, packets.
+    pub max_th: f64,
+    /// Probability at the upper threshold.
+    pub max_p: f64,
+    /// Where these come from.
+    pub source: &'static str,
+}
+
+/// Number of shared parameters.
+pub const SHARED: usize = 14;
+
+/// The shared parameters of the family.
+pub const fn params(d: Defaults) -> [Param; SHARED] {
+    const fn real(low: f64, high: f64, open_low: bool, auto: bool) -> Kind {
+        Kind::Real { low, high, open_low, open_high: false, auto }
+    }
+    [
+        Param {
+            name: "min_th",
+            symbol: "min_{th}",
+            unit: Unit::QueueLength,
+            kind: real(0.0, f64::INFINITY, false, true),
+            default: Value::Real(d.min_th),
+            source: d.source,
+            doc: "Average queue below which nothing is dropped; \"auto\" is ns-2's max(5, 5 ms of packets / 2).",
+        },
+        Param {
+            name: "max_th",
+            symbol: "max_{th}",
+            unit: Unit::QueueLength,
+            kind: real(0.0, f64::INFINITY, true, true),
+            default: Value::Real(d.max_th),
+            source: d.source,
+            doc: "Average queue at which the drop probability reaches max_p; \"auto\" is three times min_th.",
+        },
+        Param {
+            name: "max_p",
+            symbol: "max_p",
+            unit: Unit::None,
+            kind: real(0.0, 1.0, true, false),
+            default: Value::Real(d.max_p),
+            source: d.source,
+            doc: "Drop probability when the average reaches max_th.",
+        },
+        Param {
+            name: "w_q",
+            symbol: "w_q",
+            unit: Unit::None,
+            kind: real(0.0, 1.0, true, true),
+            default: Value::Real(0.002),
+            source: "Floyd & Jacobson 1993",
+            doc: "Weight of a new sample in the average; \"auto\" is ns-2's 1 - exp(-1/(10 rtt C)); linux rounds to a power of two.",
+        },
+        Param {
+            name: "dialect",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Choice(&["paper", "ns2", "ns3", "linux"]),
+            default: Value::Choice("paper"),
+            source: "Floyd & Jacobson 1993",
+            doc: "Whose RED: the 1993 pseudo-code, ns-2.35, ns-3 or Linux sch_red; they differ in idle decay, spacing and forced drops.",
+        },
+        Param {
+            name: "wait",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Flag { auto: true },
+            default: Value::Auto,
+            source: "ns-2.35: on; the 1993 rule: off",
+            doc: "No drop before 1/p_b packets have passed since the last one (ns2 and ns3 only, where auto means on).",
+        },
+        Param {
+            name: "unit",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Choice(&["auto", "packet", "byte"]),
+            default: Value::Choice("auto"),
+            source: "Floyd & Jacobson 1993: packets; Linux: bytes",
+            doc: "Whether the average counts packets or bytes; auto is packet, and byte for linux.",
+        },
+        Param {
+            name: "byte_scaling",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Flag { auto: false },
+            default: Value::Flag(false),
+            source: "Floyd & Jacobson 1993; on by default in ns-2 since 2004",
+            doc: "Drop probability in proportion to the packet's size (ns-2's bytes_); not in linux.",
+        },
+        Param {
+            name: "count_base",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Choice(&["pseudocode", "analysis"]),
+            default: Value::Choice("pseudocode"),
+            source: "Floyd & Jacobson 1993, Fig. 2 against section 4",
+            doc: "paper dialect: gaps uniform on 1..1/p_b - 1 as the pseudo-code has it, or on 1..1/p_b as the analysis says.",
+        },
+        Param {
+            name: "ecn_over_max",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Choice(&["auto", "drop", "mark", "mark_below_mark_p"]),
+            default: Value::Choice("auto"),
+            source: "auto: paper, ns3 drop; ns2 mark_below_mark_p (use_mark_p_); linux mark",
+            doc: "Past the end of the curve: drop, mark if possible, or (ns2) go through the spacing and mark only while p_b < mark_p.",
+        },
+        Param {
+            name: "mark_p",
+            symbol: "",
+            unit: Unit::None,
+            kind: real(0.0, 2.0, false, false),
+            default: Value::Real(0.1),
+            source: "ns-2.35",
+            doc: "With mark_below_mark_p: ECN marks only while p_b is below this, strictly; packets are dropped from it on.",
+        },
+        Param {
+            name: "mean_packet",
+            symbol: "L_m",
+            unit: Unit::Bytes,
+            kind: real(1.0, 65535.0, false, false),
+            default: Value::Real(500.0),
+            source: "ns-2.35, ns-3",
+            doc: "Mean packet size: sets the idle decay, and turns thresholds from packets into bytes.",
+        },
+        Param {
+            name: "max_packet",
+            symbol: "L_{max}",
+            unit: Unit::Bytes,
+            kind: real(1.0, 65535.0, false, false),
+            default: Value::Real(1500.0),
+            source: "Ethernet",
+            doc: "Largest packet: byte_scaling in the paper dialect multiplies p_b by size/max_packet.",
+        },
+        Param {
+            name: "overflow_victim",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Choice(&["tail", "front", "random"]),
+            default: Value::Choice("tail"),
+            source: "ns-2.35 (drop_tail_)",
+            doc: "Which packet dies when there is no room: the arrival, the one at the front, or any queued one.",
+        },
+    ]
+}
+
+/// Settings after checking, in the unit in which the average is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Whose RED.
+    pub dialect: Dialect,
+    /// Lower threshold (packets, or bytes in byte mode).
+    pub min_th: f64,
+    /// Upper threshold (packets, or bytes in byte mode).
+    pub max_th: f64,
+    /// Probability at the upper threshold.
+    pub max_p: f64,
+    weight: f64,
+    wlog: u32,
+    bytes: bool,
+    byte_scaling: bool,
+    wait: bool,
+    analysis: bool,
+    over_max: OverMax,
+    mark_p: f64,
+    mean_packet: f64,
+    max_packet: f64,
+    packets_per_second: f64,
+    rate_bps: f64,
+    victim: Victim,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    Tail,
+    Front,
+    Random,
+}
+
+impl Settings {
+    /// Reads the shared parameters; `declared` is the discipline's [`params`].
+    ///
+    /// # Errors
+    /// Where values do not fit together: `min_th >= max_th`, a switch that the dialect does not have.
+    pub fn read(values: &Values, declared: &[Param], link: &Link) -> Result<Settings, ParamError> {
+        let param = |name: &str| declared.iter().find(|p| p.name == name).expect("declared");
+        let real = |name: &str| match values.get(param(name)) {
+            Value::Real(x) => x,
+            _ => f64::NAN,
+        };
+        let choice = |name: &str| match values.get(param(name)) {
+            Value::Choice(word) => word,
+            _ => "",
+        };
+        let dialect = match choice("dialect") {
+            "ns2" => Dialect::Ns2,
+            "ns3" => Dialect::Ns3,
+            "linux" => Dialect::Linux,
+            _ => Dialect::Paper,
+        };
+        let like_ns = matches!(dialect, Dialect::Ns2 | Dialect::Ns3);
+        let bytes = match choice("unit") {
+            "packet" if dialect == Dialect::Linux => {
+                return Err(ParamError::new("unit", "packet", "\"byte\" or \"auto\": linux measures its queue in bytes"))
+            }
+            "auto" => dialect == Dialect::Linux,
+            word => word == "byte",
+        };
+        let wait = match values.get(param("wait")) {
+            Value::Flag(true) if !like_ns => {
+                return Err(ParamError::new("wait", true, "false or \"auto\" here: only the dialects ns2 and ns3 wait"))
+            }
+            Value::Flag(given) => given,
+            _ => like_ns,
+        };
+        let byte_scaling = values.get(param("byte_scaling")) == Value::Flag(true);
+        if byte_scaling && dialect == Dialect::Linux {
+            return Err(ParamError::new("byte_scaling", true, "false: linux does not scale by size"));
+        }
+        let over_max = match (choice("ecn_over_max"), dialect) {
+            ("drop", _) | ("auto", Dialect::Paper | Dialect::Ns3) => OverMax::Drop,
+            ("mark", _) | ("auto", Dialect::Linux) => OverMax::Mark,
+            (_, Dialect::Ns2) => OverMax::MarkBelowMarkP,
+            (word, _) => return Err(ParamError::new("ecn_over_max", word, "\"auto\", \"drop\" or \"mark\" unless dialect = \"ns2\"")),
+        };
+        let mean_packet = real("mean_packet");
+        let packets_per_second = link.rate_bps / (8.0 * mean_packet);
+        let per_unit = if bytes { mean_packet } else { 1.0 };
+        let threshold = |name: &'static str, auto: f64| match values.get(param(name)) {
+            Value::Real(x) => Ok(x * per_unit),
+            Value::QueueBytes(x) if bytes => Ok(x),
+            Value::QueueBytes(x) => Err(ParamError::new(name, format!("{x} B"), "packets, or unit = \"byte\" to measure the queue in bytes")),
+            _ => Ok(auto),
+        };
+        let min_th = threshold("min_th", (packets_per_second * 0.005 / 2.0).max(5.0) * per_unit)?;
+        let max_th = threshold("max_th", 3.0 * min_th)?;
+        if max_th <= min_th {
+            return Err(ParamError::new("max_th", max_th / per_unit, format!("more than min_th ({})", min_th / per_unit)));
+        }
+        let weight = match values.get(param("w_q")) {
+            Value::Real(x) => x,
+            _ => {
+                let rtt = (3.0 * (link.delay_s + 1.0 / packets_per_second)).max(0.1);
+                1.0 - libm::exp(-1.0 / (10.0 * rtt * packets_per_second))
+            }
+        };
+        let wlog = match (dialect, values.get(param("w_q"))) {
+            (Dialect::Linux, Value::Auto) => {
+                let burst = (2.0 * min_th + max_th) / (3.0 * mean_packet);
+                LinuxAverage::wlog_for_burst(min_th, burst, mean_packet)
+                    .ok_or_else(|| ParamError::new("w_q", "auto", "a number: no weight lets tc's default burst pass with these thresholds"))?
+            }
+            _ => libm::round(-libm::log2(weight)).clamp(1.0, 31.0) as u32,
+        };
+        let victim = match choice("overflow_victim") {
+            "front" => Victim::Front,
+            "random" => Victim::Random,
+            _ => Victim::Tail,
+        };
+        Ok(Settings {
+            dialect,
+            min_th,
+            max_th,
+            max_p: real("max_p"),
+            weight,
+            wlog,
+            bytes,
+            byte_scaling,
+            wait,
+            analysis: choice("count_base") == "analysis",
+            over_max,
+            mark_p: real("mark_p"),
+            mean_packet,
+            max_packet: real("max_packet"),
+            packets_per_second,
+            rate_bps: link.rate_bps,
+            victim,
+        })
+    }
+}
+
+/// Average, count and decision, around a drop curve.
+pub struct EarlyDetection<C> {
+    set: Settings,
+    curve: C,
+    end: f64,
+    average: f64,
+    linux: Option<Box<LinuxAverage>>,
+    count: i64,
+    count_bytes: u64,
+    /// ns-2's `old_`: an earlier arrival has already found the average above min_th.
+    above: bool,
+    p_b: f64,
+    /// Linux's random number for the next drop.
+    threshold: f64,
+}
+
+impl<C: Curve> EarlyDetection<C> {
+    /// An empty, idle queue's state.
+    pub fn new(set: Settings, curve: C) -> Self {
+        let linux = (set.dialect == Dialect::Linux).then(|| Box::new(LinuxAverage::new(set.wlog, set.mean_packet, set.rate_bps)));
+        let count = if matches!(set.dialect, Dialect::Paper | Dialect::Linux) { -1 } else { 0 };
+        let end = curve.end();
+        EarlyDetection { set, curve, end, average: 0.0, linux, count, count_bytes: 0, above: false, p_b: 0.0, threshold: 0.0 }
+    }
+
+    /// ns-2 multiplies a limit in packets by the mean packet size when it measures in bytes, and tests before adding.
+    pub fn room(&self, limit: Limit) -> Room {
+        match (limit, self.set.dialect) {
+            (Limit::Packets(n), Dialect::Ns2) if self.set.bytes => Room::BytesBelow((n as f64 * self.set.mean_packet) as u64),
+            (Limit::Bytes(n), Dialect::Ns2) => Room::BytesBelow(n),
+            _ => Room::holding(limit),
+        }
+    }
+
+    /// Whether queued packets may have to be removed.
+    pub fn needs_contents(&self) -> bool {
+        self.set.victim != Victim::Tail
+    }
+
+    /// The averaged queue in packets.
+    #[inline]
+    pub fn average(&self) -> f64 {
+        if self.set.bytes {
+            self.average / self.set.mean_packet
+        } else {
+            self.average
+        }
+    }
+
+    /// avg (in the unit of the thresholds), p_b, count.
+    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("avg", self.average);
+        out("p_b", self.p_b);
+        out("count", self.count as f64);
+    }
+
+    /// Updates the average with the queue that `packet` finds, and decides.
+    #[inline]
+    pub fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        match self.set.dialect {
+            Dialect::Ns2 | Dialect::Ns3 => self.arrival_ns(packet, queue, cx),
+            Dialect::Paper => self.arrival_paper(packet, queue, cx),
+            Dialect::Linux => self.arrival_linux(packet, queue, cx),
+        }
+    }
+
+    /// No room: ns-2 overrides what the early test said and starts the count again; the others reject in the FIFO
+    /// behind RED and leave its state alone.
+    pub fn on_overflow(&mut self, earlier: Verdict, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        if self.set.dialect == Dialect::Ns2 {
+            self.restart_count(0);
+        } else if let Verdict::Drop(_) = earlier {
+            return earlier;
+        }
+        let ring = match (self.set.victim, queue.contents) {
+            (Victim::Tail, _) | (_, None) => return Verdict::Drop(Reason::Overflow),
+            (_, Some(ring)) if ring.packets() == 0 => return Verdict::Drop(Reason::Overflow),
+            (_, Some(ring)) => ring,
+        };
+        let serials = ring.serials();
+        let serial = if self.set.victim == Victim::Front {
+            serials.start
+        } else {
+            loop {
+                let span = (serials.end - serials.start) as f64;
+                let pick = serials.start + ((cx.random.uniform() * span) as u64).min(serials.end - serials.start - 1);
+                if ring.get(pick).is_some() {
+                    break pick;
+                }
+            }
+        };
+        cx.victims.push(serial);
+        Verdict::Victims { reason: Reason::Overflow, with_arrival: false, signal: false }
+    }
+
+    fn restart_count(&mut self, count: i64) {
+        self.count = count;
+        self.count_bytes = 0;
+    }
+
+    fn length(&self, queue: &QueueView<'_>) -> f64 {
+        if self.set.bytes {
+            queue.bytes as f64
+        } else {
+            queue.packets as f64
+        }
+    }
+
+    /// ns-2.35 `red.cc` `enque`, `drop_early`, `modify_p`; ns-3's `RedQueueDisc::DoEnqueue` differs past the end of
+    /// the curve only.
+    #[inline]
+    fn arrival_ns(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        let missed = match queue.idle_since {
+            Some(since) => average::idle_packets(cx.now - since, self.set.packets_per_second),
+            None => 0,
+        };
+        let length = self.length(queue);
+        self.average = average::update_ns2(self.average, self.set.weight, missed, length);
+        self.count += 1;
+        self.count_bytes += u64::from(packet.size);
+
+        if !(self.average >= self.set.min_th && length > 1.0) {
+            self.above = false;
+            return Verdict::Pass;
+        }
+        if self.set.over_max != OverMax::MarkBelowMarkP && self.average >= self.end {
+            // ns-3 keeps its count here unless Ns1Compat is set; ns-2 starts it again.
+            if self.set.dialect == Dialect::Ns2 {
+                self.restart_count(0);
+            }
+            return self.past_the_end();
+        }
+        if !self.above {
+            self.above = true;
+            self.count = 1;
+            self.count_bytes = u64::from(packet.size);
+            return Verdict::Pass;
+        }
+        self.p_b = self.curve.base_probability(self.average);
+        let count = if self.set.byte_scaling {
+            // Integer division, as in ns-2: bytes since the last drop in whole mean packets.
+            (self.count_bytes / self.set.mean_packet as u64) as f64
+        } else {
+            self.count as f64
+        };
+        let mut p_a = if self.set.wait { spacing::uniform_after_wait(self.p_b, count) } else { spacing::uniform(self.p_b, count) };
+        if self.set.byte_scaling && p_a < 1.0 {
+            p_a = (p_a * f64::from(packet.size) / self.set.mean_packet).min(1.0);
+        }
+        if !hit(cx.random.uniform(), p_a) {
+            return Verdict::Pass;
+        }
+        self.restart_count(0);
+        let reason = if self.p_b >= 1.0 { Reason::Forced } else { Reason::Early };
+        if self.set.over_max == OverMax::MarkBelowMarkP && self.p_b >= self.set.mark_p {
+            Verdict::Drop(reason)
+        } else {
+            Verdict::Signal(reason)
+        }
+    }
+
+    fn past_the_end(&self) -> Verdict {
+        match self.set.over_max {
+            OverMax::Mark => Verdict::Signal(Reason::Forced),
+            _ => Verdict::Drop(Reason::Forced),
+        }
+    }
+
+    /// Floyd & Jacobson 1993, Fig. 2.
+    fn arrival_paper(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        self.average = match queue.idle_since {
+            Some(since) => {
+                let missed = average::idle_packets(cx.now - since, self.set.packets_per_second);
+                average::decay_at_once(self.average, self.set.weight, missed)
+            }
+            None => (1.0 - self.set.weight) * self.average + self.set.weight * self.length(queue),
+        };
+        if self.average < self.set.min_th {
+            self.restart_count(-1);
+            return Verdict::Pass;
+        }
+        let after_drop = if self.set.analysis { -1 } else { 0 };
+        if self.average >= self.end {
+            self.p_b = 1.0;
+            self.restart_count(after_drop);
+            return self.past_the_end();
+        }
+        self.count += 1;
+        self.p_b = self.curve.base_probability(self.average);
+        if self.set.byte_scaling {
+            self.p_b = (self.p_b * f64::from(packet.size) / self.set.max_packet).min(1.0);
+        }
+        let p_a = spacing::uniform(self.p_b, self.count as f64);
+        if !hit(cx.random.uniform(), p_a) {
+            return Verdict::Pass;
+        }
+        self.restart_count(after_drop);
+        Verdict::Signal(Reason::Early)
+    }
+
+    /// Linux `red.h` `red_calc_qavg`, `red_action`: one random number for each drop.
+    fn arrival_linux(&mut self, _packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        let Some(linux) = self.linux.as_mut() else { return Verdict::Pass };
+        match queue.idle_since {
+            Some(since) => linux.decay(cx.now - since),
+            None => linux.update(queue.bytes as i64),
+        }
+        self.average = linux.bytes();
+        let whole = linux.whole_bytes() as f64;
+        if whole < self.set.min_th {
+            self.count = -1;
+            return Verdict::Pass;
+        }
+        if whole >= self.end {
+            self.count = -1;
+            self.p_b = 1.0;
+            return self.past_the_end();
+        }
+        self.count += 1;
+        self.p_b = self.curve.base_probability(whole);
+        if self.count == 0 {
+            self.threshold = cx.random.uniform();
+            return Verdict::Pass;
+        }
+        if self.p_b * (self.count as f64) < self.threshold {
+            return Verdict::Pass;
+        }
+        self.count = 0;
+        self.threshold = cx.random.uniform();
+        Verdict::Signal(Reason::Early)
+    }
+}
+
+/// A hit in ns-2's sense, `u <= p`, except that probability 0 never hits.
+#[inline]
+fn hit(uniform: f64, probability: f64) -> bool {
+    probability > 0.0 && uniform <= probability
+}
+
+/// Implements [`crate::policy::Policy`] for a discipline that is early detection with a curve and nothing else.
+#[macro_export]
+macro_rules! early_detection_policy {
+    ($name:ty) => {
+        impl $crate::policy::Policy for $name {
+            fn needs(&self) -> $crate::policy::Needs {
+                $crate::policy::Needs { dequeue: false, contents: self.core.needs_contents() }
+            }
+            fn room(&self, limit: $crate::policy::Limit) -> $crate::policy::Room {
+                self.core.room(limit)
+            }
+            #[inline]
+            fn on_enqueue(
+                &mut self,
+                packet: &$crate::Packet,
+                queue: &$crate::policy::QueueView<'_>,
+                cx: &mut $crate::policy::Context<'_>,
+            ) -> $crate::policy::Verdict {
+                self.core.on_enqueue(packet, queue, cx)
+            }
+            fn on_overflow(
+                &mut self,
+                earlier: $crate::policy::Verdict,
+                _packet: &$crate::Packet,
+                queue: &$crate::policy::QueueView<'_>,
+                cx: &mut $crate::policy::Context<'_>,
+            ) -> $crate::policy::Verdict {
+                self.core.on_overflow(earlier, queue, cx)
+            }
+            fn average(&self) -> Option<f64> {
+                Some(self.core.average())
+            }
+            fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+                self.core.gauges(out);
+            }
+        }
+    };
+}

@@ -1,0 +1,7 @@
+//! What the RED family shares: the average, the drop curve, the spacing of drops, and the order in which a dialect
+//! applies them. A discipline is a short file that composes these.
+
+pub mod average;
+pub mod curve;
+pub mod early_detection;
+pub mod spacing;

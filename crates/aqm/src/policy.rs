@@ -1,0 +1,174 @@
+//! The seam: what a policy sees, and what it answers.
+
+use crate::random::Generator;
+use crate::ring::Ring;
+use crate::{Packet, Time};
+
+/// Why a packet was dropped or marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// By chance, with a probability below 1.
+    Early,
+    /// For certain, by the policy: the average above its upper threshold, an unresponsive flow.
+    Forced,
+    /// There was no room.
+    Overflow,
+}
+
+/// A policy's answer. `Signal` is not `Drop`: the policy says "tell the sender", and the port marks the packet if
+/// ECN is on and the packet is ECN-capable, else drops it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing to do.
+    Pass,
+    /// Mark if possible, else drop.
+    Signal(Reason),
+    /// Mark if possible, else let it pass (REM's marking at dequeue).
+    Mark,
+    /// Drop.
+    Drop(Reason),
+    /// Act on the queued packets whose serial numbers the policy put into [`Context::victims`]: CHOKe's match,
+    /// DDRED's nearest source, drop-front.
+    Victims {
+        /// Reason to count.
+        reason: Reason,
+        /// The arrival is dropped too (CHOKe).
+        with_arrival: bool,
+        /// Mark the victims if possible instead of dropping them.
+        signal: bool,
+    },
+}
+
+/// The hard bound of a queue, as the user gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// So many packets.
+    Packets(u64),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+/// When an arrival finds room. Tools differ here by one packet, so the rule is data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Room while fewer packets than this are waiting.
+    PacketsBelow(u64),
+    /// Room while the waiting bytes, with the arrival's, are at most this.
+    BytesWithArrivalUpTo(u64),
+    /// Room while the waiting bytes, with the arrival's, are fewer than this.
+    BytesWithArrivalBelow(u64),
+    /// Room while the waiting bytes, without the arrival's, are fewer than this.
+    BytesBelow(u64),
+}
+
+impl Room {
+    /// The plain rule: a limit of N holds N.
+    pub fn holding(limit: Limit) -> Self {
+        match limit {
+            Limit::Packets(n) => Room::PacketsBelow(n),
+            Limit::Bytes(n) => Room::BytesWithArrivalUpTo(n),
+        }
+    }
+
+    /// Whether `packet` finds room in a queue of so many packets and bytes.
+    #[inline]
+    pub fn admits(self, packet: &Packet, packets: u64, bytes: u64) -> bool {
+        match self {
+            Room::PacketsBelow(n) => packets < n,
+            Room::BytesWithArrivalUpTo(n) => bytes + u64::from(packet.size) <= n,
+            Room::BytesWithArrivalBelow(n) => bytes + u64::from(packet.size) < n,
+            Room::BytesBelow(n) => bytes < n,
+        }
+    }
+}
+
+/// The queue an arrival finds: without the arrival, and without the packet in transmission.
+#[derive(Clone, Copy)]
+pub struct QueueView<'a> {
+    /// Packets waiting.
+    pub packets: u64,
+    /// Bytes waiting.
+    pub bytes: u64,
+    /// Since when the link has been idle: set when it asked for a packet and found none, until the next arrival.
+    pub idle_since: Option<Time>,
+    /// The packets waiting, for policies that declare [`Needs::contents`].
+    pub contents: Option<&'a Ring>,
+}
+
+/// What a policy is given besides the packet and the queue.
+pub struct Context<'a> {
+    /// Now.
+    pub now: Time,
+    /// Whether marking is on.
+    pub ecn: bool,
+    /// The policy's own random numbers.
+    pub random: &'a mut Generator,
+    /// Serial numbers of queued packets to act on, see [`Verdict::Victims`].
+    pub victims: &'a mut Vec<u64>,
+}
+
+impl Context<'_> {
+    /// Whether a signal on `packet` would be a mark.
+    pub fn can_mark(&self, packet: &Packet) -> bool {
+        self.ecn && packet.ecn.is_capable()
+    }
+}
+
+/// What a policy needs from its port. A policy that decides at enqueue and never touches queued packets needs
+/// nothing, and the simulator may then work out departures by arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// [`Policy::on_dequeue`] must be called, at the moment the link takes a packet or finds none.
+    pub dequeue: bool,
+    /// [`QueueView::contents`] must be there, and [`Policy::on_admitted`] is called.
+    pub contents: bool,
+}
+
+/// The policy of one FIFO. It sees and decides; it never stores packets, reads a clock or draws from a global source.
+pub trait Policy: Send {
+    /// What it needs; constant over its life.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// When an arrival finds room under `limit`.
+    fn room(&self, limit: Limit) -> Room {
+        Room::holding(limit)
+    }
+
+    /// `packet` arrives at `queue`, which does not hold it yet.
+    fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict;
+
+    /// There is no room for `packet`; `earlier` is what [`Policy::on_enqueue`] said of it a moment ago.
+    fn on_overflow(&mut self, earlier: Verdict, _packet: &Packet, _queue: &QueueView<'_>, _cx: &mut Context<'_>) -> Verdict {
+        match earlier {
+            Verdict::Drop(_) => earlier,
+            _ => Verdict::Drop(Reason::Overflow),
+        }
+    }
+
+    /// `packet` was admitted under the serial number `serial` (only with [`Needs::contents`]).
+    fn on_admitted(&mut self, _packet: &Packet, _serial: u64) {}
+
+    /// The link asks for a packet: `packet` has just left the head of `queue`, or is `None` if there was none, which
+    /// begins an idle period (only with [`Needs::dequeue`]). Its sojourn time is `cx.now - packet.enqueued`.
+    fn on_dequeue(&mut self, _packet: Option<&Packet>, _queue: &QueueView<'_>, _cx: &mut Context<'_>) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// When [`Policy::on_timer`] must run next; asked after each timer and at the start.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time named by [`Policy::next_timer`] has come.
+    fn on_timer(&mut self, _queue: &QueueView<'_>, _cx: &mut Context<'_>) {}
+
+    /// The averaged queue in packets, where the policy keeps one.
+    fn average(&self) -> Option<f64> {
+        None
+    }
+
+    /// Named inner values for traces and plots: `avg`, `p_b`, `count`.
+    fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}

@@ -1,0 +1,90 @@
+//! # RED
+//!
+//! ## What it does
+//! Keeps an exponentially weighted average `avg` of the queue and drops an arrival with a probability that rises
+//! with it: `p_b = max_p (avg - min_th)/(max_th - min_th)` between the thresholds, nothing below, everything above.
+//! `p_a = p_b/(1 - count p_b)`, with the packets `count` since the last drop, spreads the drops evenly. With
+//! `gentle`, `p_b` goes on from `max_p` at `max_th` to 1 at `2 max_th`.
+//!
+//! ## Source
+//! S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM Transactions on
+//! Networking 1(4), 1993. Gentle: S. Floyd, "Recommendation on using the gentle variant of RED", 2000. Dialects:
+//! ns-2.35 `queue/red.cc`, ns-3 `red-queue-disc.cc`, Linux `include/net/red.h` and `net/sched/sch_red.c`.
+//!
+//! ## Differences
+//! 1. The paper's analysis has gaps between drops uniform on 1..1/p_b, its pseudo-code on 1..1/p_b - 1 (it counts
+//!    before it tests). Here the pseudo-code; `count_base = "analysis"` is the other.
+//! 2. ns-2 and ns-3 by default `wait`: no drop before 1/p_b packets have passed. That triples the mean gap of the
+//!    paper's rule. It is off in the paper dialect.
+//! 3. ns-2 since 2005 (`use_mark_p_`) has no certain drop at `max_th`: p_b = 1 goes through the spacing. Setting
+//!    `ecn_over_max = "drop"` brings the certain drop back.
+//! 4. p_b may grow between drops so that count p_b passes 1; p_a is then 1 (two public tools stop dropping there).
+//! 5. linux: the weight is rounded to a power of two, lengths are bytes, and the curve is evaluated in floating
+//!    point where the kernel multiplies integers; one decision in some 10^5 can differ.
+//! 6. The packet in transmission is not part of the queue.
+//!
+//! ## Example
+//! ```
+//! use earlydrop_aqm::{catalogue, params::{Value, Values}};
+//!
+//! let red = catalogue::find("red").unwrap();
+//! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
+//! let mut values = Values::new();
+//! values.set("min_th", Value::Real(24.0)).set("max_th", Value::Real(72.0)).set("max_p", Value::Real(0.1));
+//! let p_b = (red.curve.unwrap())(&values, &link, 48.0);
+//! assert!((p_b - 0.05).abs() < 1e-12);
+//! ```
+
+use crate::catalogue::{AqmSpec, Built, Link};
+use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::parts::curve::{Curve, Linear};
+use crate::parts::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
+
+const COMMON: [Param; SHARED] =
+    params(Defaults { min_th: 5.0, max_th: 15.0, max_p: 0.02, source: "Floyd & Jacobson 1993" });
+
+const OWN: [Param; 1] = [Param {
+    name: "gentle",
+    symbol: "",
+    unit: Unit::None,
+    kind: Kind::Flag { auto: false },
+    default: Value::Flag(false),
+    source: "Floyd & Jacobson 1993; on by default in ns-2 since 2001",
+    doc: "Between max_th and twice max_th the probability rises from max_p to 1 instead of jumping (not in linux).",
+}];
+
+/// The declaration.
+pub const SPEC: AqmSpec = AqmSpec {
+    name: "red",
+    title: "RED",
+    family: "RED",
+    year: 1993,
+    summary: "Random early detection: drop probability linear in the averaged queue",
+    source: "Floyd, Jacobson: Random early detection gateways for congestion avoidance, ToN 1(4), 1993",
+    file: include_str!("red.rs"),
+    params: &[&COMMON, &OWN],
+    check: |values, link| read(values, link).map(|_| ()),
+    build: |values, link, _| {
+        let (set, curve) = read(values, link)?;
+        Ok(Built::Policy(Box::new(Red { core: EarlyDetection::new(set, curve) })))
+    },
+    curve: Some(|values, link, average| {
+        read(values, link).map_or(f64::NAN, |(set, curve)| if average < set.min_th { 0.0 } else { curve.base_probability(average) })
+    }),
+};
+
+fn read(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> {
+    let set = Settings::read(values, &COMMON, link)?;
+    let gentle = values.get(&OWN[0]) == Value::Flag(true);
+    if gentle && set.dialect == Dialect::Linux {
+        return Err(ParamError::new("gentle", true, "false: linux has no gentle RED"));
+    }
+    Ok((set, Linear::new(set.min_th, set.max_th, set.max_p, gentle)))
+}
+
+/// The policy.
+pub struct Red {
+    core: EarlyDetection<Linear>,
+}
+
+crate::early_detection_policy!(Red);
