@@ -1,0 +1,311 @@
+//! Reading fields: every value knows its path, and a table knows its keys.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::document::Doc;
+use super::error::{quoted, quoted_list, ScenarioError};
+use super::nearest::suggestion;
+use super::units::Complaint;
+
+/// Result of reading a field.
+pub(super) type Checked<T> = Result<T, ScenarioError>;
+
+/// An interval of real numbers, for checks and for their messages.
+#[derive(Clone, Copy)]
+pub(super) struct Interval {
+    pub low: f64,
+    pub high: f64,
+    /// `low` itself is excluded.
+    pub open_low: bool,
+    /// `high` itself is excluded.
+    pub open_high: bool,
+    /// Unit of both ends.
+    pub unit: &'static str,
+}
+
+impl Interval {
+    pub fn contains(&self, x: f64) -> bool {
+        let above = if self.open_low { x > self.low } else { x >= self.low };
+        let below = if self.open_high { x < self.high } else { x <= self.high };
+        above && below
+    }
+}
+
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let left = if self.open_low { "(" } else { "[" };
+        let right = if self.open_high { ")" } else { "]" };
+        write!(f, "{left}{}, {}{right} {}", short(self.low), short(self.high), self.unit)
+    }
+}
+
+/// A bound as people write it: `1e15`, not fifteen zeros.
+fn short(x: f64) -> String {
+    if x != 0.0 && !(1e-3..1e5).contains(&x.abs()) {
+        format!("{x:e}")
+    } else {
+        x.to_string()
+    }
+}
+
+/// How texts of one kind are read.
+pub(super) struct Measure {
+    /// Reads a text.
+    pub read: fn(&str) -> Result<f64, Complaint>,
+    /// What such a text looks like.
+    pub form: &'static str,
+    /// A number without a unit is allowed too, and counts the base unit.
+    pub bare: bool,
+}
+
+/// A value and where it stands.
+#[derive(Clone)]
+pub(super) struct Field<'a> {
+    pub doc: &'a Doc,
+    pub path: String,
+}
+
+impl<'a> Field<'a> {
+    /// The whole document.
+    pub fn root(doc: &'a Doc) -> Self {
+        Self { doc, path: String::new() }
+    }
+
+    /// An error about this value; it repeats the value.
+    pub fn error(&self, message: impl Into<String>) -> ScenarioError {
+        ScenarioError::new(self.path.clone(), message).given(self.doc.describe())
+    }
+
+    /// The value is of the wrong type; `wanted` is what it should be.
+    pub fn wrong_type(&self, wanted: impl Into<String>) -> ScenarioError {
+        let message = match self.doc {
+            Doc::Table(_) => "cannot be a table",
+            Doc::Array(_) => "cannot be a list",
+            Doc::String(_) => "cannot be a text",
+            Doc::Float(x) if !x.is_finite() => "is not a finite number",
+            Doc::Float(_) | Doc::Integer(_) => "cannot be this number",
+            Doc::Bool(_) => "cannot be true or false",
+        };
+        self.error(message).allowed(wanted)
+    }
+
+    /// A table with no other keys than `keys`.
+    pub fn table(&self, keys: &[&str]) -> Checked<Fields<'a>> {
+        let Doc::Table(entries) = self.doc else {
+            return Err(self.wrong_type(format!("a table with the keys {}", keys.join(", "))));
+        };
+        let fields = Fields { entries, path: self.path.clone() };
+        fields.refuse_unknown(keys)?;
+        Ok(fields)
+    }
+
+    /// The items of a list that is not empty.
+    pub fn items(&self, wanted: &str) -> Checked<Vec<Field<'a>>> {
+        match self.doc {
+            Doc::Array(items) if items.is_empty() => Err(self.error("is an empty list").allowed(wanted)),
+            Doc::Array(items) => Ok(items
+                .iter()
+                .enumerate()
+                .map(|(i, doc)| Field { doc, path: format!("{}[{i}]", self.path) })
+                .collect()),
+            _ => Err(self.wrong_type(wanted)),
+        }
+    }
+
+    /// A text.
+    pub fn text(&self, wanted: &str) -> Checked<&'a str> {
+        match self.doc {
+            Doc::String(text) => Ok(text),
+            _ => Err(self.wrong_type(wanted)),
+        }
+    }
+
+    /// One of `words`; an error suggests the nearest.
+    pub fn word<'w>(&self, words: impl Iterator<Item = &'w str> + Clone) -> Checked<&'w str> {
+        let allowed = || quoted_list(words.clone());
+        let Doc::String(text) = self.doc else {
+            return Err(self.wrong_type(allowed()));
+        };
+        words.clone().find(|word| word == text).ok_or_else(|| {
+            self.error(format!("is unknown{}", suggestion(text, words.clone()))).allowed(allowed())
+        })
+    }
+
+    /// `true` or `false`.
+    pub fn flag(&self) -> Checked<bool> {
+        match self.doc {
+            Doc::Bool(flag) => Ok(*flag),
+            _ => Err(self.wrong_type("true, false")),
+        }
+    }
+
+    /// A whole number from `low` to `high`.
+    pub fn whole(&self, low: u64, high: u64) -> Checked<u64> {
+        let wanted = || whole_form(low, high);
+        match self.doc {
+            Doc::Integer(x) => match u64::try_from(*x) {
+                Ok(x) if (low..=high).contains(&x) => Ok(x),
+                _ => Err(self.error("is out of range").allowed(wanted())),
+            },
+            Doc::Float(x) if x.is_finite() && x.fract() != 0.0 => {
+                Err(self.error("is not a whole number").allowed(wanted()))
+            }
+            // Beyond 64 bits TOML's whole numbers arrive as real ones; 40.0 is refused as well, to keep one spelling.
+            Doc::Float(x) if x.is_finite() => {
+                let message = if x.abs() >= 2f64.powi(53) { "is out of range" } else { "is not written as a whole number" };
+                Err(self.error(message).allowed(wanted()))
+            }
+            _ => Err(self.wrong_type(wanted())),
+        }
+    }
+
+    /// A number with its unit, within an interval.
+    pub fn measure(&self, measure: &Measure, within: Interval) -> Checked<f64> {
+        let x = self.number(measure)?;
+        if !within.contains(x) {
+            return Err(self.error("is out of range").allowed(within.to_string()));
+        }
+        // -0.0 passes as 0 and must not differ from it later.
+        Ok(if x == 0.0 { 0.0 } else { x })
+    }
+
+    fn number(&self, measure: &Measure) -> Checked<f64> {
+        let bare = match self.doc {
+            Doc::String(text) => {
+                return (measure.read)(text).map_err(|complaint| self.error(complaint).allowed(measure.form));
+            }
+            Doc::Integer(x) => *x as f64,
+            Doc::Float(x) if x.is_finite() => *x,
+            _ => return Err(self.wrong_type(measure.form)),
+        };
+        if measure.bare {
+            Ok(bare)
+        } else {
+            Err(self.error("has no unit").allowed(measure.form))
+        }
+    }
+}
+
+/// `a whole number 1..200000`.
+pub(super) fn whole_form(low: u64, high: u64) -> String {
+    format!("a whole number {low}..{high}")
+}
+
+/// A table whose keys are all known.
+pub(super) struct Fields<'a> {
+    entries: &'a [(String, Doc)],
+    pub path: String,
+}
+
+impl<'a> Fields<'a> {
+    /// The field `key`, if given.
+    pub fn optional(&self, key: &str) -> Option<Field<'a>> {
+        let (_, doc) = self.entries.iter().find(|(name, _)| name == key)?;
+        Some(Field { doc, path: join(&self.path, key) })
+    }
+
+    /// The field `key`, which must be given; `wanted` says what belongs there.
+    pub fn required(&self, key: &str, wanted: impl Into<String>) -> Checked<Field<'a>> {
+        self.optional(key).ok_or_else(|| self.missing(key).allowed(wanted))
+    }
+
+    /// The error for a key that should be there.
+    pub fn missing(&self, key: &str) -> ScenarioError {
+        ScenarioError::new(join(&self.path, key), "is missing")
+    }
+
+    /// All fields, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'a str, Field<'a>)> + '_ {
+        self.entries.iter().map(|(key, doc)| (key.as_str(), Field { doc, path: join(&self.path, key) }))
+    }
+
+    fn refuse_unknown(&self, keys: &[&str]) -> Checked<()> {
+        let mut seen = BTreeSet::new();
+        for (key, _) in self.entries {
+            if !keys.contains(&key.as_str()) {
+                let message = format!("unknown key{}", suggestion(key, keys.iter().copied()));
+                return Err(ScenarioError::new(join(&self.path, key), message).allowed(keys.join(", ")));
+            }
+            if !seen.insert(key) {
+                return Err(ScenarioError::new(join(&self.path, key), "is given twice"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `path.key`, with quotes round a key that TOML would quote.
+pub(super) fn join(path: &str, key: &str) -> String {
+    let bare = !key.is_empty() && key.len() <= 60 && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    let key = if bare { key.to_string() } else { quoted(key) };
+    if path.is_empty() {
+        key
+    } else {
+        format!("{path}.{key}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::units;
+
+    fn doc(text: &str) -> Doc {
+        Doc::from_toml(text, None).expect("TOML")
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_with_a_suggestion() {
+        let doc = doc("durration = 1");
+        let error = Field::root(&doc).table(&["duration", "seed"]).err().expect("refused");
+        assert_eq!(error.to_string(), "durration: unknown key; did you mean \"duration\"?\n  allowed duration, seed");
+    }
+
+    #[test]
+    fn a_hand_made_table_may_not_repeat_a_key() {
+        let twice = Doc::Table(vec![("a".into(), Doc::Bool(true)), ("a".into(), Doc::Bool(false))]);
+        assert_eq!(Field::root(&twice).table(&["a"]).err().expect("refused").message, "is given twice");
+    }
+
+    #[test]
+    fn paths_name_the_way() {
+        assert_eq!(join("", "a"), "a");
+        assert_eq!(join("traffic[0]", "start"), "traffic[0].start");
+        assert_eq!(join("queue", "odd key\n"), "queue.\"odd key\\n\"");
+    }
+
+    #[test]
+    fn whole_numbers_stay_in_range() {
+        let read = |text: &str| {
+            let doc = doc(text);
+            let field = Field { doc: doc.get("x").expect("x"), path: "x".into() };
+            field.whole(1, 10)
+        };
+        assert_eq!(read("x = 1"), Ok(1));
+        assert_eq!(read("x = 10"), Ok(10));
+        for (text, message) in [
+            ("x = 0", "is out of range"),
+            ("x = 11", "is out of range"),
+            ("x = -1", "is out of range"),
+            ("x = 1e30", "is out of range"),
+            ("x = 1.5", "is not a whole number"),
+            ("x = 4.0", "is not written as a whole number"),
+            ("x = nan", "is not a finite number"),
+            ("x = '4'", "cannot be a text"),
+        ] {
+            assert_eq!(read(text).unwrap_err().message, message, "{text}");
+        }
+    }
+
+    #[test]
+    fn measures_need_their_unit_unless_bare() {
+        let field = Field { doc: &Doc::Integer(5), path: "delay".into() };
+        let within = Interval { low: 0.0, high: 10.0, open_low: true, open_high: false, unit: "s" };
+        let mut measure = Measure { read: units::time, form: units::TIME_FORM, bare: false };
+        assert_eq!(field.measure(&measure, within).unwrap_err().message, "has no unit");
+        measure.bare = true;
+        assert_eq!(field.measure(&measure, within), Ok(5.0));
+        assert_eq!(within.to_string(), "(0, 10] s");
+    }
+}
