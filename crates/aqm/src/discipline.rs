@@ -28,6 +28,12 @@ pub trait Discipline: Send {
     /// Starts counting anew.
     fn reset_counters(&mut self);
 
+    /// Whether [`Discipline::dequeue`] must be called at the end of every transmission, even if nothing waits. A plain
+    /// FIFO without dequeue logic can be told later that its link has been idle.
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
     /// When [`Discipline::on_timer`] must run next.
     fn next_timer(&self) -> Option<Time> {
         None
@@ -149,6 +155,10 @@ impl Discipline for Fifo {
 
     fn reset_counters(&mut self) {
         self.gate.counters = Counters::default();
+    }
+
+    fn watches_departures(&self) -> bool {
+        self.gate.needs().dequeue
     }
 
     fn next_timer(&self) -> Option<Time> {

@@ -140,24 +140,19 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A whole number from `low` to `high`.
+    /// A whole number from `low` to `high`; `40.0` is one too.
     pub fn whole(&self, low: u64, high: u64) -> Checked<u64> {
         let wanted = || whole_form(low, high);
-        match self.doc {
-            Doc::Integer(x) => match u64::try_from(*x) {
-                Ok(x) if (low..=high).contains(&x) => Ok(x),
-                _ => Err(self.error("is out of range").allowed(wanted())),
+        let x = match self.doc {
+            Doc::Integer(x) => u64::try_from(*x).ok(),
+            Doc::Float(x) if x.is_finite() => match as_whole(*x) {
+                Some(x) => u64::try_from(x).ok(),
+                None if x.fract() != 0.0 => return Err(self.error("is not a whole number").allowed(wanted())),
+                None => None,
             },
-            Doc::Float(x) if x.is_finite() && x.fract() != 0.0 => {
-                Err(self.error("is not a whole number").allowed(wanted()))
-            }
-            // Beyond 64 bits TOML's whole numbers arrive as real ones; 40.0 is refused as well, to keep one spelling.
-            Doc::Float(x) if x.is_finite() => {
-                let message = if x.abs() >= 2f64.powi(53) { "is out of range" } else { "is not written as a whole number" };
-                Err(self.error(message).allowed(wanted()))
-            }
-            _ => Err(self.wrong_type(wanted())),
-        }
+            _ => return Err(self.wrong_type(wanted())),
+        };
+        x.filter(|x| (low..=high).contains(x)).ok_or_else(|| self.error("is out of range").allowed(wanted()))
     }
 
     /// A number with its unit, within an interval.
@@ -185,6 +180,11 @@ impl<'a> Field<'a> {
             Err(self.error("has no unit").allowed(measure.form))
         }
     }
+}
+
+/// The whole number that a real one is exactly, if real numbers near it are exact.
+pub(super) fn as_whole(x: f64) -> Option<i64> {
+    (x.fract() == 0.0 && x.abs() <= 9_007_199_254_740_992.0).then_some(x as i64)
 }
 
 /// `a whole number 1..200000`.
@@ -284,13 +284,13 @@ mod tests {
         };
         assert_eq!(read("x = 1"), Ok(1));
         assert_eq!(read("x = 10"), Ok(10));
+        assert_eq!(read("x = 4.0"), Ok(4));
         for (text, message) in [
             ("x = 0", "is out of range"),
             ("x = 11", "is out of range"),
             ("x = -1", "is out of range"),
             ("x = 1e30", "is out of range"),
             ("x = 1.5", "is not a whole number"),
-            ("x = 4.0", "is not written as a whole number"),
             ("x = nan", "is not a finite number"),
             ("x = '4'", "cannot be a text"),
         ] {

@@ -152,7 +152,7 @@ fn number_length(text: &[u8]) -> usize {
     }
     if matches!(text.get(end), Some(b'e' | b'E')) {
         let start = end + 1 + sign(end + 1);
-        let exponent = digits(start.min(text.len()));
+        let exponent = digits(start);
         if exponent > 0 {
             end = start + exponent;
         }

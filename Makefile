@@ -1,0 +1,67 @@
+# Everything lives in .venv and target of this checkout; nothing is installed outside.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CARGO ?= cargo
+
+RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
+	Cargo.toml $(wildcard Cargo.lock)
+
+.PHONY: build demo test test-rust test-python lint validate bench docs peers clean
+
+build: $(VENV)/.built
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "earlydrop needs Python >= 3.11: make PYTHON=/path/to/python3.11"; exit 1; }
+	@command -v $(CARGO) >/dev/null || { echo "earlydrop needs Rust: cargo is not on the path"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.requirements: requirements.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.requirements-dev: requirements-dev.txt $(VENV)/.requirements
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+# The extension goes into python/earlydrop, the command into .venv/bin.
+$(VENV)/.built: $(VENV)/.requirements $(RUST_SOURCES) pyproject.toml
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+demo: build
+	$(BIN)/earlydrop reproduce tred --quick --out demo
+	@echo
+	@echo "open $(abspath demo/report.html) in a browser"
+
+test: lint test-rust test-python
+
+lint: $(VENV)/.requirements-dev
+	$(CARGO) fmt --all --check
+	$(BIN)/ruff check python
+	$(BIN)/ruff format --check python
+
+test-rust:
+	$(CARGO) test --quiet
+
+test-python: build $(VENV)/.requirements-dev
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+validate: build
+	$(BIN)/earlydrop validate
+
+bench: build
+	$(BIN)/earlydrop bench
+
+docs: build
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet
+	@echo "Rust: target/doc/earlydrop_aqm/index.html; text: docs/"
+
+peers:
+	bash validation/peers/install.sh
+
+clean:
+	rm -rf $(VENV) target demo out

@@ -1,0 +1,116 @@
+//! The engine alone, on the cases of the speed comparison: what a run costs without Python.
+//!
+//! `earlydrop-engine CASE [--links auto|stepped] [--events lanes|heap] [--spread]` prints one JSON document.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use earlydrop_aqm::catalogue;
+use earlydrop_aqm::params::{Value, Values};
+use earlydrop_aqm::policy::Limit;
+use earlydrop_aqm::random::Generator;
+use earlydrop_net::tcp::Flavour;
+use earlydrop_sim::engine::network::{FlowSpec, Network, PortKind, PortSpec};
+use earlydrop_sim::engine::plan::Plan;
+use earlydrop_sim::engine::{Engine, Outcome, Settings};
+use earlydrop_sim::events::{EventQueue, HeapQueue, LaneQueue};
+
+/// flows, bottleneck bit/s, duration s, buffer, min_th, max_th
+type Case = (usize, f64, f64, u64, f64, f64);
+
+const CASES: [(&str, Case); 5] = [
+    ("A", (100, 10e6, 200.0, 120, 30.0, 90.0)),
+    ("B", (100, 100e6, 100.0, 1200, 300.0, 900.0)),
+    ("C", (1000, 1e9, 10.0, 12_000, 3000.0, 9000.0)),
+    ("E", (1000, 10e9, 2.0, 120_000, 30_000.0, 90_000.0)),
+    ("F", (100_000, 10e9, 2.0, 120_000, 30_000.0, 90_000.0)),
+];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let option = |name: &str, default: &str| {
+        let at = arguments.iter().position(|a| a == name);
+        at.and_then(|i| arguments.get(i + 1)).cloned().unwrap_or_else(|| default.to_string())
+    };
+    let Some((name, case)) = CASES.iter().find(|(name, _)| arguments.first().is_some_and(|a| a == name)) else {
+        eprintln!("usage: earlydrop-engine A|B|C|E|F [--links auto|stepped] [--events lanes|heap] [--spread]");
+        std::process::exit(2);
+    };
+    let stepped = option("--links", "auto") == "stepped";
+    let spread = arguments.iter().any(|a| a == "--spread");
+    let before = user_seconds();
+    let (network, settings) = build(case, spread);
+    let decides: Vec<bool> = network.ports.iter().map(|p| p.kind.decides_at_enqueue()).collect();
+    let plan = if stepped { Plan::all_stepped(&network) } else { Plan::from_graph(&network, &decides) };
+    let (setup, run, outcome) = match (option("--events", "lanes").as_str(), stepped) {
+        ("heap", _) => go::<HeapQueue>(network, &plan, settings),
+        (_, true) => go::<LaneQueue<16>>(network, &plan, settings),
+        _ => go::<LaneQueue<8>>(network, &plan, settings),
+    };
+    let port = &outcome.ports[0];
+    let counters = port.counters;
+    println!(
+        "{{\"case\": \"{name}\", \"user_s\": {run:.4}, \"setup_user_s\": {:.4}, \"arrivals\": {}, \"departures\": {}, \"drops\": {}, \
+         \"events\": {}, \"arithmetic_links\": {}, \"stepped_links\": {}, \"queue_mean_packets\": {:.4}, \"delay_mean_ms\": {:.4}, \
+         \"drop_rate\": {:.6}, \"peak_rss_mb\": {:.1}}}",
+        setup - before,
+        counters.arrivals,
+        counters.departures,
+        counters.drops(),
+        outcome.events,
+        outcome.links.0,
+        outcome.links.1,
+        port.stats.mean(),
+        port.stats.mean_sojourn() * 1e3,
+        counters.drops() as f64 / counters.arrivals as f64,
+        peak_mb(),
+    );
+}
+
+/// User seconds at the start and for the run, and what it found.
+fn go<Q: EventQueue>(network: Network, plan: &Plan, settings: Settings) -> (f64, f64, Outcome) {
+    let engine = Engine::<Q>::new(network, plan, settings);
+    let start = user_seconds();
+    let outcome = engine.run();
+    (start, user_seconds() - start, outcome)
+}
+
+fn build(&(flows, rate_bps, duration, limit, min_th, max_th): &Case, spread: bool) -> (Network, Settings) {
+    let mut network = Network::new();
+    let link = catalogue::Link { rate_bps, delay_s: 0.02 };
+    let mut values = Values::new();
+    values.set("dialect", Value::Choice("ns2")).set("mean_packet", Value::Real(1000.0)).set("max_p", Value::Real(0.1));
+    values.set("min_th", Value::Real(min_th)).set("max_th", Value::Real(max_th));
+    let red = catalogue::find("red").expect("in the catalogue");
+    let built = (red.build)(&values, &link, Limit::Packets(limit)).expect("valid");
+    let kind = PortKind::new(built, Limit::Packets(limit), false, Generator::stream(1, "queue.bottleneck"));
+    let port = network.port(PortSpec { name: "bottleneck".into(), aqm: "red".into(), kind });
+    let bottleneck = network.link(rate_bps, 0.02, Some(port));
+    let reverse = network.link(rate_bps, 0.02, None);
+    let mut draw = Generator::stream(1, "bench");
+    for _ in 0..flows {
+        let delay = 0.005 + if spread { 0.005 * draw.uniform() } else { 0.0 };
+        let (up, down) = (network.link(100e6, delay, None), network.link(100e6, 0.005, None));
+        let (back_up, back_down) = (network.link(100e6, 0.005, None), network.link(100e6, delay, None));
+        let flow = FlowSpec {
+            flavour: Flavour::Reno,
+            start: draw.uniform(),
+            clock_phase: 0.01 * draw.uniform(),
+            window: 1000,
+            payload: 960,
+            wire: 1000,
+        };
+        network.flow(flow, &[up, bottleneck, down], &[back_up, reverse, back_down]);
+    }
+    (network, Settings { duration, ..Settings::default() })
+}
+
+/// CPU time of this process so far, s.
+fn user_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
+}
+
+fn peak_mb() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find(|l| l.starts_with("VmHWM")).unwrap_or("");
+    line.split_whitespace().nth(1).and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
+}

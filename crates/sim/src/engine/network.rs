@@ -1,0 +1,135 @@
+//! A network as the engine takes it: links, ports, routes, flows.
+
+use earlydrop_aqm::catalogue::Built;
+use earlydrop_aqm::gate::Gate;
+use earlydrop_aqm::policy::Limit;
+use earlydrop_aqm::random::Generator;
+use earlydrop_aqm::Discipline;
+use earlydrop_net::tcp::Flavour;
+
+/// A link in one direction.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkSpec {
+    /// bit/s.
+    pub rate_bps: f64,
+    /// Propagation delay, s.
+    pub delay_s: f64,
+    /// Index of the port in front of it; without one it has room for everything.
+    pub port: Option<u32>,
+}
+
+/// A queue that is watched, with a discipline.
+pub struct PortSpec {
+    /// Name in results.
+    pub name: String,
+    /// Name of the discipline.
+    pub aqm: String,
+    /// The discipline.
+    pub kind: PortKind,
+}
+
+/// What stands at a port.
+pub enum PortKind {
+    /// A policy behind its gate, on one FIFO.
+    Gate(Box<Gate>),
+    /// A discipline with queues of its own.
+    Discipline(Box<dyn Discipline>),
+}
+
+impl PortKind {
+    /// From what the catalogue built.
+    pub fn new(built: Built, limit: Limit, ecn: bool, random: Generator) -> Self {
+        match built {
+            Built::Policy(policy) => PortKind::Gate(Box::new(Gate::new(policy, limit, ecn, random))),
+            Built::Discipline(discipline) => PortKind::Discipline(discipline),
+        }
+    }
+
+    /// Whether departures follow from arrivals: nothing is decided at dequeue, by a timer, or on queued packets.
+    pub fn decides_at_enqueue(&self) -> bool {
+        match self {
+            PortKind::Gate(gate) => gate.needs() == Default::default() && gate.next_timer().is_none(),
+            PortKind::Discipline(_) => false,
+        }
+    }
+}
+
+/// A bulk transfer.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSpec {
+    /// Congestion control.
+    pub flavour: Flavour,
+    /// When it starts, s.
+    pub start: f64,
+    /// Phase of its RTT clock, s.
+    pub clock_phase: f64,
+    /// Receiver's window, segments.
+    pub window: i32,
+    /// Payload of a segment, bytes.
+    pub payload: u16,
+    /// A segment on the wire, bytes.
+    pub wire: u16,
+}
+
+/// Links, ports, flows and their routes.
+#[derive(Default)]
+pub struct Network {
+    /// Links.
+    pub links: Vec<LinkSpec>,
+    /// Ports.
+    pub ports: Vec<PortSpec>,
+    /// Flows.
+    pub flow_specs: Vec<FlowSpec>,
+    /// Packet sizes that occur, bytes.
+    pub sizes: Vec<u16>,
+    hops: Vec<u32>,
+    routes: Vec<(u32, u8, u8)>,
+}
+
+impl Network {
+    /// An empty network.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a link; its index.
+    pub fn link(&mut self, rate_bps: f64, delay_s: f64, port: Option<u32>) -> u32 {
+        self.links.push(LinkSpec { rate_bps, delay_s, port });
+        self.links.len() as u32 - 1
+    }
+
+    /// Adds a port; its index.
+    pub fn port(&mut self, port: PortSpec) -> u32 {
+        self.ports.push(port);
+        self.ports.len() as u32 - 1
+    }
+
+    /// Adds a flow that goes out over `forward` and whose ACKs come back over `reverse`.
+    ///
+    /// # Panics
+    /// If a direction has no link, or the whole way more than 250.
+    pub fn flow(&mut self, flow: FlowSpec, forward: &[u32], reverse: &[u32]) {
+        assert!(!forward.is_empty() && !reverse.is_empty() && forward.len() + reverse.len() <= 250, "a route has 1 to 250 links");
+        self.routes.push((self.hops.len() as u32, forward.len() as u8, reverse.len() as u8));
+        self.hops.extend_from_slice(forward);
+        self.hops.extend_from_slice(reverse);
+        self.flow_specs.push(flow);
+        for size in [flow.wire, super::ACK_BYTES, super::SYN_BYTES] {
+            if !self.sizes.contains(&size) {
+                self.sizes.push(size);
+            }
+        }
+    }
+
+    /// Number of flows.
+    pub fn flows(&self) -> usize {
+        self.routes.len()
+    }
+
+    /// A flow's links, out and back.
+    pub fn route(&self, flow: usize) -> (&[u32], &[u32]) {
+        let (at, forward, reverse) = self.routes[flow];
+        let (at, forward, reverse) = (at as usize, forward as usize, reverse as usize);
+        (&self.hops[at..at + forward], &self.hops[at + forward..at + forward + reverse])
+    }
+}

@@ -1,0 +1,120 @@
+//! Lanes in front of a wheel.
+//!
+//! Most events of a kind are scheduled a constant time ahead, so that each comes later than the one before. A lane
+//! is a plain FIFO that accepts an event if it is not before the lane's last; the head of each lane is a candidate
+//! for the next event. What fits into no lane of its group goes into the timing wheel. Pushing and popping then cost
+//! a few comparisons instead of a walk through a heap.
+
+use super::wheel::Wheel;
+use super::{Event, EventQueue};
+use earlydrop_net::Segment;
+use std::collections::VecDeque;
+
+const NEVER: u64 = u64::MAX;
+
+/// `LANES` lanes and a wheel. Groups of lanes: group 0 has the first half of the lanes, groups 1 and 2 a quarter
+/// each; a higher group goes to the wheel at once.
+pub struct LaneQueue<const LANES: usize> {
+    head_time: [u64; LANES],
+    head_tie: [(u64, u64); LANES],
+    last: [(u64, u64, u64); LANES],
+    lanes: [VecDeque<Event>; LANES],
+    wheel: Wheel,
+    popped_from: usize,
+}
+
+impl<const LANES: usize> LaneQueue<LANES> {
+    #[inline(always)]
+    fn group(lane: u8) -> std::ops::Range<usize> {
+        match lane {
+            0 => 0..LANES / 2,
+            1 => LANES / 2..LANES * 3 / 4,
+            2 => LANES * 3 / 4..LANES,
+            _ => LANES..LANES,
+        }
+    }
+
+    #[inline(always)]
+    fn pop_lane(&mut self, lane: usize) -> Option<Event> {
+        self.popped_from = lane;
+        let event = self.lanes[lane].pop_front();
+        match self.lanes[lane].front() {
+            Some(head) => {
+                self.head_time[lane] = head.time;
+                self.head_tie[lane] = (head.scheduled, head.number);
+            }
+            None => {
+                self.head_time[lane] = NEVER;
+                self.last[lane] = (0, 0, 0);
+            }
+        }
+        event
+    }
+}
+
+impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
+    fn new() -> Self {
+        LaneQueue {
+            head_time: [NEVER; LANES],
+            head_tie: [(NEVER, NEVER); LANES],
+            last: [(0, 0, 0); LANES],
+            lanes: std::array::from_fn(|_| VecDeque::new()),
+            wheel: Wheel::new(),
+            popped_from: LANES,
+        }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, event: Event, lane: u8) {
+        let key = event.key();
+        for i in Self::group(lane) {
+            if key >= self.last[i] {
+                self.last[i] = key;
+                if self.head_time[i] == NEVER {
+                    self.head_time[i] = event.time;
+                    self.head_tie[i] = (event.scheduled, event.number);
+                }
+                self.lanes[i].push_back(event);
+                return;
+            }
+        }
+        self.wheel.push(event);
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<Event> {
+        let mut first = NEVER;
+        for &time in &self.head_time {
+            first = first.min(time);
+        }
+        let mut tie = (NEVER, NEVER);
+        let mut choice = LANES;
+        if let Some(event) = self.wheel.first_until(first) {
+            if event.time < first {
+                self.popped_from = LANES;
+                return self.wheel.pop_first();
+            }
+            if event.time == first {
+                tie = (event.scheduled, event.number);
+            }
+        } else if first == NEVER {
+            return None;
+        }
+        for i in 0..LANES {
+            if self.head_time[i] == first && self.head_tie[i] < tie {
+                choice = i;
+                tie = self.head_tie[i];
+            }
+        }
+        if choice == LANES {
+            self.popped_from = LANES;
+            return self.wheel.pop_first();
+        }
+        self.pop_lane(choice)
+    }
+
+    #[inline(always)]
+    fn upcoming(&self) -> Option<Segment> {
+        self.lanes.get(self.popped_from)?.get(2).map(|event| event.segment)
+    }
+}

@@ -1,0 +1,126 @@
+//! A hierarchical timing wheel that keeps the total order exactly: a slot is sorted when its turn comes.
+
+use super::Event;
+
+const SLOTS: usize = 1024;
+const BITS: u32 = 10;
+const LEVELS: usize = 6;
+/// Slots a second: a tick of 10 us.
+const TICKS_PER_SECOND: f64 = 1e5;
+
+/// Events by tick: levels of 1024 slots, each slot of a level as long as the level below; six reach 10^13 s.
+pub struct Wheel {
+    slots: Vec<Vec<Event>>,
+    occupied: [[u64; SLOTS / 64]; LEVELS],
+    /// Tick of `current`; every event in the slots is later.
+    tick: u64,
+    /// Events up to `tick`, latest first.
+    current: Vec<Event>,
+    len: usize,
+}
+
+impl Wheel {
+    pub fn new() -> Self {
+        Wheel {
+            slots: (0..LEVELS * SLOTS).map(|_| Vec::new()).collect(),
+            occupied: [[0; SLOTS / 64]; LEVELS],
+            tick: 0,
+            current: Vec::new(),
+            len: 0,
+        }
+    }
+
+    fn tick_of(time: u64) -> u64 {
+        (f64::from_bits(time) * TICKS_PER_SECOND) as u64
+    }
+
+    pub fn push(&mut self, event: Event) {
+        self.len += 1;
+        self.place(event);
+    }
+
+    fn place(&mut self, event: Event) {
+        let tick = Self::tick_of(event.time);
+        if tick <= self.tick {
+            let at = self.current.iter().rposition(|other| event.before(other)).map_or(0, |i| i + 1);
+            self.current.insert(at, event);
+            return;
+        }
+        let highest_difference = 63 - (tick ^ self.tick).leading_zeros();
+        let level = ((highest_difference / BITS) as usize).min(LEVELS - 1);
+        let slot = (tick >> (BITS * level as u32)) as usize & (SLOTS - 1);
+        self.slots[level * SLOTS + slot].push(event);
+        self.occupied[level][slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// First occupied slot from `from` on.
+    fn next_occupied(map: &[u64; SLOTS / 64], from: usize) -> Option<usize> {
+        let first = from / 64;
+        if first >= map.len() {
+            return None;
+        }
+        let mut bits = map[first] & (!0 << (from % 64));
+        let mut word = first;
+        loop {
+            if bits != 0 {
+                return Some(word * 64 + bits.trailing_zeros() as usize);
+            }
+            word += 1;
+            bits = *map.get(word)?;
+        }
+    }
+
+    /// The first event, if it is not later than the tick of `limit`; later ones need not be looked at yet.
+    #[inline(always)]
+    pub fn first_until(&mut self, limit: u64) -> Option<&Event> {
+        if self.current.is_empty() && self.len > 0 {
+            self.advance(if limit == u64::MAX { u64::MAX } else { Self::tick_of(limit) });
+        }
+        self.current.last()
+    }
+
+    /// Brings the next slot up to `limit` into `current`, sorted.
+    #[inline(never)]
+    fn advance(&mut self, limit: u64) {
+        while self.current.is_empty() {
+            let low = self.tick as usize & (SLOTS - 1);
+            if let Some(slot) = Self::next_occupied(&self.occupied[0], low + 1) {
+                let tick = self.tick & !(SLOTS as u64 - 1) | slot as u64;
+                if tick > limit {
+                    return;
+                }
+                self.tick = tick;
+                self.occupied[0][slot / 64] &= !(1 << (slot % 64));
+                std::mem::swap(&mut self.current, &mut self.slots[slot]);
+                self.current.sort_unstable_by(|a, b| b.key().cmp(&a.key()));
+                return;
+            }
+            let Some((level, slot)) = (1..LEVELS).find_map(|level| {
+                let here = (self.tick >> (BITS * level as u32)) as usize & (SLOTS - 1);
+                Self::next_occupied(&self.occupied[level], here + 1).map(|slot| (level, slot))
+            }) else {
+                return;
+            };
+            let shift = BITS * level as u32;
+            let tick = ((self.tick >> shift) & !(SLOTS as u64 - 1) | slot as u64) << shift;
+            if tick > limit {
+                return;
+            }
+            self.tick = tick;
+            self.occupied[level][slot / 64] &= !(1 << (slot % 64));
+            let mut events = std::mem::take(&mut self.slots[level * SLOTS + slot]);
+            for event in events.drain(..) {
+                self.place(event);
+            }
+            self.slots[level * SLOTS + slot] = events;
+        }
+    }
+
+    /// Takes the event that [`Wheel::first_until`] has just shown.
+    #[inline(always)]
+    pub fn pop_first(&mut self) -> Option<Event> {
+        let event = self.current.pop();
+        self.len -= usize::from(event.is_some());
+        event
+    }
+}

@@ -1,0 +1,165 @@
+//! Measurement at a queue: exact over time, streaming, nothing stored per packet.
+
+use hdrhistogram::Histogram;
+
+/// Longest sojourn time that the histogram tells apart, microseconds (one hour).
+const LONGEST_US: u64 = 3_600_000_000;
+
+/// Time-weighted length and sojourn times of one queue over the measured window.
+pub struct QueueStats {
+    since: f64,
+    last: f64,
+    area: f64,
+    area_of_square: f64,
+    longest: u64,
+    average_area: f64,
+    average_since: f64,
+    sojourn_sum: f64,
+    departures: u64,
+    sojourn: Histogram<u32>,
+}
+
+impl QueueStats {
+    /// Statistics from time zero.
+    pub fn new() -> Self {
+        QueueStats {
+            since: 0.0,
+            last: 0.0,
+            area: 0.0,
+            area_of_square: 0.0,
+            longest: 0,
+            average_area: 0.0,
+            average_since: 0.0,
+            sojourn_sum: 0.0,
+            departures: 0,
+            sojourn: Histogram::new_with_bounds(1, LONGEST_US, 3).expect("bounds are valid"),
+        }
+    }
+
+    /// Begins anew at `now`, with `length` packets waiting.
+    pub fn restart(&mut self, now: f64, length: u64) {
+        let mut sojourn = std::mem::replace(&mut self.sojourn, Histogram::new_with_bounds(1, 2, 1).expect("bounds are valid"));
+        sojourn.reset();
+        *self = QueueStats {
+            since: now,
+            last: now,
+            area: 0.0,
+            area_of_square: 0.0,
+            longest: length,
+            average_area: 0.0,
+            average_since: now,
+            sojourn_sum: 0.0,
+            departures: 0,
+            sojourn,
+        };
+    }
+
+    /// The queue has had `length` packets since the last call, and changes at `now`.
+    #[inline(always)]
+    pub fn advance(&mut self, now: f64, length: u64) {
+        let weighted = length as f64 * (now - self.last);
+        self.area += weighted;
+        self.area_of_square += length as f64 * weighted;
+        self.last = now;
+    }
+
+    /// The queue has grown to `length` packets.
+    #[inline(always)]
+    pub fn grown(&mut self, length: u64) {
+        if length > self.longest {
+            self.longest = length;
+        }
+    }
+
+    /// The policy's averaged queue has been `average` since the last call.
+    #[inline(always)]
+    pub fn advance_average(&mut self, now: f64, average: f64) {
+        self.average_area += average * (now - self.average_since);
+        self.average_since = now;
+    }
+
+    /// A packet left after waiting `seconds`.
+    #[inline(always)]
+    pub fn departed(&mut self, seconds: f64) {
+        self.departures += 1;
+        self.sojourn_sum += seconds;
+        self.sojourn.saturating_record((seconds * 1e6 + 0.5) as u64);
+    }
+
+    fn width(&self) -> f64 {
+        (self.last - self.since).max(f64::MIN_POSITIVE)
+    }
+
+    /// Mean length, packets.
+    pub fn mean(&self) -> f64 {
+        self.area / self.width()
+    }
+
+    /// Standard deviation of the length over time, packets.
+    pub fn standard_deviation(&self) -> f64 {
+        let mean = self.mean();
+        (self.area_of_square / self.width() - mean * mean).max(0.0).sqrt()
+    }
+
+    /// Greatest length, packets.
+    pub fn longest(&self) -> u64 {
+        self.longest
+    }
+
+    /// Mean of the policy's average over time, packets.
+    pub fn mean_average(&self) -> f64 {
+        self.average_area / (self.average_since - self.since).max(f64::MIN_POSITIVE)
+    }
+
+    /// Mean sojourn time of the packets that left, s.
+    pub fn mean_sojourn(&self) -> f64 {
+        self.sojourn_sum / self.departures.max(1) as f64
+    }
+
+    /// Sojourn time that a fraction `q` of the packets that left did not exceed, s (to 0.1 % or 1 us).
+    pub fn sojourn_quantile(&self, q: f64) -> f64 {
+        if self.departures == 0 {
+            return 0.0;
+        }
+        self.sojourn.value_at_quantile(q) as f64 * 1e-6
+    }
+}
+
+impl Default for QueueStats {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Jain's fairness index of `shares`: 1 if all are equal, 1/n if one has everything; 0 if nobody has anything.
+pub fn jain(shares: impl Iterator<Item = f64>) -> f64 {
+    let (n, sum, squares) = shares.fold((0.0, 0.0, 0.0), |(n, s, q), x| (n + 1.0, s + x, q + x * x));
+    if squares > 0.0 {
+        sum * sum / (n * squares)
+    } else {
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_weighted_moments_of_a_step() {
+        let mut stats = QueueStats::new();
+        stats.advance(1.0, 0);
+        stats.grown(4);
+        stats.advance(3.0, 4);
+        stats.advance(4.0, 0);
+        assert_eq!((stats.mean(), stats.longest()), (2.0, 4));
+        assert_eq!(stats.standard_deviation(), 2.0);
+    }
+
+    #[test]
+    fn jain_of_equal_and_of_one() {
+        assert_eq!(jain([2.0; 5].into_iter()), 1.0);
+        assert_eq!(jain([1.0, 0.0, 0.0, 0.0].into_iter()), 0.25);
+        assert_eq!(jain([0.0].into_iter()), 0.0);
+    }
+}

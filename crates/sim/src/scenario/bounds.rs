@@ -1,0 +1,63 @@
+//! How large anything in a scenario may be. The checker enforces these; the JSON schema repeats them.
+
+use super::fields::{Interval, Measure};
+use super::units;
+
+/// Longest name, in characters.
+pub(super) const NAME: usize = 100;
+/// Largest seed.
+pub(super) const SEED: u64 = i64::MAX as u64;
+/// Most pairs of a dumbbell.
+pub(super) const PAIRS: u64 = 200_000;
+/// Most flows of one traffic entry.
+pub(super) const COUNT: u64 = 200_000;
+/// Most flows of a scenario.
+pub(super) const FLOWS: u64 = 1_000_000;
+/// Most values of a list.
+pub(super) const LIST: usize = 1_000_000;
+/// Largest segment, in bytes.
+pub(super) const SEGMENT: u32 = 65_000;
+/// Largest packet on the wire, in bytes: IPv4's total length has 16 bits.
+pub(super) const PACKET: u32 = 65_535;
+/// Largest window, in segments.
+pub(super) const WINDOW: u64 = 1_000_000;
+/// Largest buffer, in packets.
+pub(super) const LIMIT_PACKETS: u64 = 1_000_000_000;
+/// Largest buffer, in bytes.
+pub(super) const LIMIT_BYTES: u64 = 1_000_000_000_000;
+/// Most recorded events.
+pub(super) const TRACE: u64 = 10_000_000;
+/// Most numbers in a recorded series.
+pub(super) const SAMPLES: f64 = 1e7;
+/// Largest seed of MRG32k3a when it fills all six words: the second modulus, 4294944443, less one.
+pub(super) const MRG_SEED: u64 = 4_294_944_442;
+/// Most skipped random numbers.
+pub(super) const SKIP: u64 = 1_000_000_000;
+
+/// Simulated time.
+pub(super) const DURATION: Interval = seconds(0.0, 1e6, true);
+/// Start times.
+pub(super) const START: Interval = seconds(0.0, 1e6, false);
+/// Propagation delays.
+pub(super) const DELAY: Interval = seconds(0.0, 1e4, false);
+/// Sampling interval.
+pub(super) const SERIES: Interval = seconds(1e-6, 1e6, false);
+/// Phases of a clock that ticks every 10 ms.
+pub(super) const PHASE: Interval = Interval { open_high: true, ..seconds(0.0, 0.01, false) };
+/// Rates.
+pub(super) const RATE: Interval =
+    Interval { low: 0.0, high: 1e15, open_low: true, open_high: false, unit: "bit/s" };
+
+/// A text such as `"10 Mbit/s"`.
+pub(super) const RATES: Measure = Measure { read: units::rate, form: units::RATE_FORM, bare: false };
+/// A text such as `"20 ms"`.
+pub(super) const TIMES: Measure = Measure { read: units::time, form: units::TIME_FORM, bare: false };
+/// A text such as `"2.5 ms"`, or a number of seconds.
+pub(super) const SECONDS: Measure =
+    Measure { read: units::time, form: "seconds, or a time such as \"2.5 ms\"", bare: true };
+/// A text such as `"1000 B"`, or a number of bytes.
+pub(super) const SIZES: Measure = Measure { read: units::size, form: units::SIZE_FORM, bare: true };
+
+const fn seconds(low: f64, high: f64, open_low: bool) -> Interval {
+    Interval { low, high, open_low, open_high: false, unit: "s" }
+}

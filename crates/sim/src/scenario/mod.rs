@@ -1,0 +1,45 @@
+//! Scenarios: what to simulate, read from TOML, JSON or Python, and checked once for all of them.
+//!
+//! A scenario is a [`Doc`] until [`check`] turns it into a [`Scenario`]: plain typed data in SI units that the
+//! network is built from. Every fault is a [`ScenarioError`] that names file and field, what was given and what is
+//! allowed. Parameters of disciplines are read by the declarations of the catalogue; nothing about them is
+//! written here.
+//!
+//! ```
+//! use earlydrop_sim::scenario::{check, template, Doc};
+//!
+//! let doc = Doc::from_toml(&template("first"), None)?;
+//! let scenario = check(&doc, None)?;
+//! assert_eq!(scenario.topology.pairs, 40);
+//! assert_eq!(scenario.topology.bottleneck.delay, 0.01);
+//! # Ok::<(), earlydrop_sim::scenario::ScenarioError>(())
+//! ```
+
+mod bounds;
+mod check;
+mod document;
+mod error;
+mod fields;
+mod json;
+mod model;
+mod nearest;
+mod nesting;
+mod queue;
+mod schema;
+mod sets;
+mod template;
+mod traffic;
+pub mod units;
+
+pub use check::check;
+pub use document::{load, Doc, MAX_FILE_BYTES};
+pub use error::ScenarioError;
+pub use model::{
+    Access, Delays, Dumbbell, Ftp, InjectedRandom, Limit, LinkSpec, Profile, QueueSpec, Record, Scenario, Tcp,
+    Traffic,
+};
+pub use nesting::MAX_DEPTH;
+pub use queue::retain_known;
+pub use schema::schema;
+pub use sets::apply_sets;
+pub use template::template;

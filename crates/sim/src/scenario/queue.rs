@@ -1,0 +1,211 @@
+//! `[queue.NAME]`: one discipline of the catalogue with its parameters, and the buffer.
+
+use std::collections::BTreeSet;
+
+use earlydrop_aqm::catalogue::{self, AqmSpec};
+use earlydrop_aqm::params::{Kind, Param, ParamError, Unit, Value, Values};
+use earlydrop_aqm::Link;
+
+use super::bounds;
+use super::document::Doc;
+use super::error::{quoted_list, ScenarioError};
+use super::fields::{as_whole, join, whole_form, Checked, Field};
+use super::model::{InjectedRandom, Limit, LinkSpec, QueueSpec};
+use super::nearest::suggestion;
+use super::units::{self, QueueLength};
+
+/// Keys of every queue; all others are parameters of its discipline.
+pub(super) const COMMON: &[&str] = &["aqm", "limit", "ecn", "random"];
+/// Keys of `random`.
+pub(super) const RANDOM: &[&str] = &["generator", "seed", "skip"];
+/// Names of the generators that can be injected.
+pub(super) const GENERATORS: &[&str] = &["mrg32k3a"];
+/// Buffer when none is given: ns-2's.
+pub(super) const DEFAULT_LIMIT: u64 = 50;
+
+/// The parameters of a discipline, in the order people see.
+pub(super) fn params(spec: &AqmSpec) -> impl Iterator<Item = &'static Param> {
+    spec.params.iter().flat_map(|group| group.iter())
+}
+
+/// Reads a queue in front of `link`.
+pub(super) fn read(field: &Field<'_>, link: &LinkSpec) -> Checked<QueueSpec> {
+    let spec = discipline(field)?;
+    if let Some(spec) = spec {
+        refuse_others_parameters(field, spec)?;
+    }
+    let fields = field.table(&known_keys(spec))?;
+    let spec = spec.ok_or_else(|| fields.missing("aqm").allowed(quoted_list(names())))?;
+    let mut values = Values::new();
+    for (key, field) in fields.iter() {
+        if let Some(param) = params(spec).find(|param| param.name == key) {
+            values.set(param.name, value(param, &field)?);
+        }
+    }
+    (spec.check)(&values, &Link { rate_bps: link.rate, delay_s: link.delay })
+        .map_err(|error| misfit(&fields.path, error))?;
+    Ok(QueueSpec {
+        spec,
+        values,
+        limit: fields.optional("limit").map_or(Ok(Limit::Packets(DEFAULT_LIMIT)), |field| limit(&field))?,
+        ecn: fields.optional("ecn").map_or(Ok(false), |field| field.flag())?,
+        random: fields.optional("random").map(|field| random(&field)).transpose()?,
+    })
+}
+
+/// Removes the parameters of other disciplines from `queue.NAME`, so that one scenario serves many disciplines.
+///
+/// Keys that no discipline knows stay, and the checker refuses them. Nothing happens where the queue or its
+/// discipline is missing or unknown.
+pub fn retain_known(doc: &mut Doc, queue: &str) {
+    let Some(table) = doc.get_mut("queue").and_then(|queues| queues.get_mut(queue)) else { return };
+    let Some(Doc::String(name)) = table.get("aqm") else { return };
+    let Some(spec) = catalogue::find(name) else { return };
+    let Doc::Table(entries) = table else { return };
+    let own = known_keys(Some(spec));
+    let all = known_keys(None);
+    entries.retain(|(key, _)| own.contains(&key.as_str()) || !all.contains(&key.as_str()));
+}
+
+fn names() -> impl Iterator<Item = &'static str> + Clone {
+    catalogue::all().iter().map(|spec| spec.name)
+}
+
+fn discipline(field: &Field<'_>) -> Checked<Option<&'static AqmSpec>> {
+    let Some(doc) = field.doc.get("aqm") else { return Ok(None) };
+    let name = Field { doc, path: join(&field.path, "aqm") }.word(names())?;
+    Ok(catalogue::find(name))
+}
+
+/// All keys of a queue with this discipline, or with any.
+fn known_keys(spec: Option<&'static AqmSpec>) -> Vec<&'static str> {
+    let mut keys = COMMON.to_vec();
+    match spec {
+        Some(spec) => keys.extend(params(spec).map(|param| param.name)),
+        None => {
+            let all: BTreeSet<_> = catalogue::all().iter().flat_map(|spec| params(spec)).map(|param| param.name).collect();
+            keys.extend(all);
+        }
+    }
+    keys
+}
+
+/// A key that is spelt right but belongs to another discipline deserves a better answer than "unknown".
+fn refuse_others_parameters(field: &Field<'_>, spec: &'static AqmSpec) -> Checked<()> {
+    let Doc::Table(entries) = field.doc else { return Ok(()) };
+    let own = known_keys(Some(spec));
+    for (key, _) in entries.iter().filter(|(key, _)| !own.contains(&key.as_str())) {
+        let has = |other: &&&AqmSpec| params(other).any(|param| param.name == key);
+        if let Some(other) = catalogue::all().iter().find(has) {
+            let message = format!("is no parameter of {}, but of {}", spec.name, other.name);
+            return Err(ScenarioError::new(join(&field.path, key), message).allowed(own.join(", ")));
+        }
+    }
+    Ok(())
+}
+
+/// A parameter's value: right type, right unit, in range.
+fn value(param: &Param, field: &Field<'_>) -> Checked<Value> {
+    let value = match (param.kind, field.doc) {
+        (Kind::Choice(words), _) => Value::Choice(choice(words, field)?),
+        (Kind::Real { auto: true, .. } | Kind::Flag { auto: true }, Doc::String(text)) if text == "auto" => Value::Auto,
+        (Kind::Flag { .. }, Doc::Bool(flag)) => Value::Flag(*flag),
+        (Kind::Whole { .. }, _) => Value::Whole(whole(param, field)?),
+        (Kind::Real { .. }, Doc::Integer(x)) => Value::Real(*x as f64),
+        (Kind::Real { .. }, Doc::Float(x)) if x.is_finite() => Value::Real(*x),
+        (Kind::Real { .. }, Doc::String(text)) => from_text(param, field, text)?,
+        _ => return Err(field.wrong_type(allowed(param))),
+    };
+    if param.allows(value) {
+        Ok(value)
+    } else {
+        Err(field.error("is out of range").allowed(allowed(param)))
+    }
+}
+
+/// The range of a parameter, with its unit.
+fn allowed(param: &Param) -> String {
+    let range = param.range();
+    match (param.kind, param.unit) {
+        (Kind::Real { .. } | Kind::Whole { .. }, Unit::QueueLength) => format!("{range} packets, or a size such as \"15 kB\""),
+        (Kind::Real { .. } | Kind::Whole { .. }, Unit::Seconds) => format!("{range} seconds, or a time such as \"20 ms\""),
+        (Kind::Real { .. } | Kind::Whole { .. }, Unit::Bytes) => format!("{range} bytes, or a size such as \"1 kB\""),
+        _ => range,
+    }
+}
+
+fn choice(words: &'static [&'static str], field: &Field<'_>) -> Checked<&'static str> {
+    field.word(words.iter().copied())
+}
+
+fn whole(param: &Param, field: &Field<'_>) -> Checked<i64> {
+    let x = match field.doc {
+        Doc::Integer(x) => return Ok(*x),
+        Doc::Float(x) if x.is_finite() => *x,
+        Doc::String(text) => match from_text(param, field, text)? {
+            Value::Real(x) => x,
+            _ => return Err(field.wrong_type(allowed(param))),
+        },
+        _ => return Err(field.wrong_type(allowed(param))),
+    };
+    as_whole(x).ok_or_else(|| field.error("is not a whole number").allowed(allowed(param)))
+}
+
+/// A text with a unit, in the parameter's own unit.
+fn from_text(param: &Param, field: &Field<'_>, text: &str) -> Checked<Value> {
+    let read = match param.unit {
+        Unit::None => return Err(field.error(format!("cannot be a text{}", bare_hint(param, text))).allowed(allowed(param))),
+        Unit::Seconds => units::time(text).map(Value::Real),
+        Unit::Bytes => units::size(text).map(Value::Real),
+        Unit::QueueLength => units::queue_length(text).map(|length| match length {
+            QueueLength::Packets(x) => Value::Real(x),
+            QueueLength::Bytes(x) => Value::QueueBytes(x),
+        }),
+    };
+    read.map_err(|complaint| field.error(complaint).allowed(allowed(param)))
+}
+
+fn bare_hint(param: &Param, text: &str) -> String {
+    match param.kind {
+        _ if text.trim().parse::<f64>().is_ok() => "; write the number without quotes".to_string(),
+        Kind::Real { auto: true, .. } => suggestion(text, ["auto"]),
+        _ => String::new(),
+    }
+}
+
+fn misfit(path: &str, error: ParamError) -> ScenarioError {
+    ScenarioError::new(join(path, error.name), "does not fit").given(error.given).allowed(error.allowed)
+}
+
+fn limit(field: &Field<'_>) -> Checked<Limit> {
+    let length = match field.doc {
+        Doc::String(text) => {
+            units::queue_length(text).map_err(|complaint| field.error(complaint).allowed(units::QUEUE_FORM))?
+        }
+        Doc::Integer(x) => QueueLength::Packets(*x as f64),
+        Doc::Float(x) if x.is_finite() => QueueLength::Packets(*x),
+        _ => return Err(field.wrong_type(units::QUEUE_FORM)),
+    };
+    let (x, most) = match length {
+        QueueLength::Packets(x) => (x, bounds::LIMIT_PACKETS),
+        QueueLength::Bytes(x) => (x, bounds::LIMIT_BYTES),
+    };
+    if x.fract() != 0.0 {
+        return Err(field.error("is not a whole number").allowed(units::QUEUE_FORM));
+    }
+    if !(1.0..=most as f64).contains(&x) {
+        return Err(field.error("is out of range").allowed(whole_form(1, most)));
+    }
+    Ok(match length {
+        QueueLength::Packets(_) => Limit::Packets(x as u64),
+        QueueLength::Bytes(_) => Limit::Bytes(x as u64),
+    })
+}
+
+fn random(field: &Field<'_>) -> Checked<InjectedRandom> {
+    let fields = field.table(RANDOM)?;
+    fields.required("generator", quoted_list(GENERATORS.iter().copied()))?.word(GENERATORS.iter().copied())?;
+    let seed = fields.required("seed", whole_form(1, bounds::MRG_SEED))?.whole(1, bounds::MRG_SEED)?;
+    let skip = fields.optional("skip").map_or(Ok(0), |field| field.whole(0, bounds::SKIP))?;
+    Ok(InjectedRandom::Mrg32k3a { seed: seed as u32, skip })
+}

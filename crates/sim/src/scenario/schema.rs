@@ -1,0 +1,256 @@
+//! The JSON schema of a scenario, for editors and forms.
+//!
+//! It is made from the tables the checker reads: bounds, units and the catalogue's declarations. What a schema
+//! cannot say (`min_th` below `max_th`, the flows' sum, different names) only the checker knows.
+
+use earlydrop_aqm::catalogue::{self, AqmSpec};
+use earlydrop_aqm::params::{Kind, Param, Unit, Value};
+use serde_json::{json, Map, Value as Json};
+
+use super::bounds;
+use super::model::{Profile, Tcp};
+use super::queue::{params, DEFAULT_LIMIT, GENERATORS};
+use super::traffic::{DEFAULT_HEADER, DEFAULT_SEGMENT, DEFAULT_WINDOW};
+use super::units::{Factors, PACKETS, RATE, SIZE, TIME};
+
+/// The schema (JSON Schema, draft 2020-12).
+pub fn schema() -> Json {
+    let mut schema = object(
+        &["name", "duration", "topology", "queue", "traffic"],
+        json!({
+            "name": name(),
+            "duration": about(reference("time"), "Simulated time."),
+            "warmup": about(with_default(reference("time"), "0 s"), "Start of the measured window."),
+            "seed": about(with_default(whole(0, bounds::SEED), 1), "Seed of all random streams."),
+            "topology": dumbbell(),
+            "queue": object(&["bottleneck"], json!({ "bottleneck": reference("queue"), "reverse": reference("queue") })),
+            "traffic": { "type": "array", "minItems": 1, "items": ftp() },
+            "record": record(),
+        }),
+    );
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = "earlydrop scenario".into();
+    schema["$defs"] = definitions();
+    schema
+}
+
+fn definitions() -> Json {
+    json!({
+        "rate": text(&[RATE], "A rate, such as \"10 Mbit/s\"."),
+        "time": text(&[TIME], "A time, such as \"20 ms\"."),
+        "size": { "anyOf": [{ "type": "number" }, text(&[SIZE], "A size, such as \"1000 B\".")] },
+        "queue_length": {
+            "anyOf": [{ "type": "number" }, text(&[PACKETS, SIZE], "A queue length, such as \"120 packets\".")]
+        },
+        "delays": { "anyOf": [reference("time"), { "type": "array", "items": reference("time"), "minItems": 1 },
+            object(&["uniform"], json!({ "uniform": { "type": "array", "items": reference("time"), "minItems": 2, "maxItems": 2 } }))] },
+        "link": object(&["rate", "delay"], json!({ "rate": reference("rate"), "delay": reference("time") })),
+        "access": object(&["rate", "delay"], json!({ "rate": reference("rate"), "delay": reference("delays") })),
+        "queue": { "oneOf": catalogue::all().iter().map(|spec| queue(spec)).collect::<Vec<_>>() },
+    })
+}
+
+fn dumbbell() -> Json {
+    let mut dumbbell = object(
+        &["kind", "pairs", "bottleneck"],
+        json!({
+            "kind": { "const": "dumbbell" },
+            "pairs": about(whole(1, bounds::PAIRS), "Number of sender-receiver pairs."),
+            "access": about(reference("access"), "Access links of both sides."),
+            "senders": about(reference("access"), "Links between senders and bottleneck."),
+            "receivers": about(reference("access"), "Links between bottleneck and receivers."),
+            "bottleneck": reference("link"),
+            "reverse": about(reference("link"), "The bottleneck's other direction; by default the same."),
+        }),
+    );
+    dumbbell["oneOf"] = json!([{ "required": ["access"] }, { "required": ["senders", "receivers"] }]);
+    dumbbell
+}
+
+fn queue(spec: &AqmSpec) -> Json {
+    let mut fields = Map::new();
+    fields.insert("aqm".into(), json!({ "const": spec.name }));
+    fields.insert("limit".into(), with_default(reference("queue_length"), format!("{DEFAULT_LIMIT} packets")));
+    fields.insert("ecn".into(), json!({ "type": "boolean", "default": false }));
+    fields.insert("random".into(), random());
+    for param in params(spec) {
+        fields.insert(param.name.into(), parameter(param));
+    }
+    about(object(&["aqm"], fields.into()), spec.title)
+}
+
+fn random() -> Json {
+    let random = json!({
+        "generator": { "enum": GENERATORS },
+        "seed": whole(1, bounds::MRG_SEED),
+        "skip": with_default(whole(0, bounds::SKIP), 0),
+    });
+    about(object(&["generator", "seed"], random), "Another simulator's random numbers, to follow its run.")
+}
+
+fn parameter(param: &Param) -> Json {
+    let mut schema = match param.kind {
+        Kind::Choice(words) => json!({ "enum": words }),
+        Kind::Flag { auto: false } => json!({ "type": "boolean" }),
+        Kind::Flag { auto: true } => json!({ "enum": [true, false, "auto"] }),
+        Kind::Whole { low, high } => with_text(json!({ "type": "integer", "minimum": low, "maximum": high }), param.unit, false),
+        Kind::Real { auto, .. } => with_text(real(param.kind), param.unit, auto),
+    };
+    schema["description"] = param.doc.into();
+    let default = match param.default {
+        Value::Real(x) if !x.is_finite() => return schema,
+        Value::Real(x) => json!(x),
+        Value::Whole(x) => json!(x),
+        Value::Flag(x) => json!(x),
+        Value::QueueBytes(_) | Value::Choice(_) | Value::Auto => param.default.to_string().into(),
+    };
+    with_default(schema, default)
+}
+
+fn real(kind: Kind) -> Json {
+    let mut schema = json!({ "type": "number" });
+    if let Kind::Real { low, high, open_low, open_high, .. } = kind {
+        if low.is_finite() {
+            schema[if open_low { "exclusiveMinimum" } else { "minimum" }] = low.into();
+        }
+        if high.is_finite() {
+            schema[if open_high { "exclusiveMaximum" } else { "maximum" }] = high.into();
+        }
+    }
+    schema
+}
+
+/// The number, or a text with its unit, or "auto".
+fn with_text(number: Json, unit: Unit, auto: bool) -> Json {
+    let mut forms = vec![number];
+    match unit {
+        Unit::None => {}
+        Unit::QueueLength => forms.push(text(&[PACKETS, SIZE], "A queue length.")),
+        Unit::Seconds => forms.push(text(&[TIME], "A time.")),
+        Unit::Bytes => forms.push(text(&[SIZE], "A size.")),
+    }
+    if auto {
+        forms.push(json!({ "const": "auto" }));
+    }
+    match forms.len() {
+        1 => forms.remove(0),
+        _ => json!({ "anyOf": forms }),
+    }
+}
+
+fn ftp() -> Json {
+    object(
+        &["kind"],
+        json!({
+            "kind": { "const": "ftp" },
+            "name": name(),
+            "count": about(whole(1, bounds::COUNT), "Number of flows; by default one a pair."),
+            "tcp": with_default(json!({ "enum": Tcp::ALL.iter().map(|tcp| tcp.name()).collect::<Vec<_>>() }), Tcp::Reno.name()),
+            "profile": with_default(
+                json!({ "enum": Profile::ALL.iter().map(|profile| profile.name()).collect::<Vec<_>>() }),
+                Profile::Ns2.name(),
+            ),
+            "segment": about(with_default(reference("size"), format!("{DEFAULT_SEGMENT} B")), "Payload of a packet."),
+            "header": about(with_default(reference("size"), format!("{DEFAULT_HEADER} B")), "Headers of a packet."),
+            "window": about(with_default(whole(1, bounds::WINDOW), DEFAULT_WINDOW), "Largest window, in segments."),
+            "start": about(with_default(reference("delays"), "0 s"), "Start times."),
+            "clock_phase": phases(),
+        }),
+    )
+}
+
+fn phases() -> Json {
+    let number = json!({ "type": "number", "minimum": bounds::PHASE.low, "exclusiveMaximum": bounds::PHASE.high });
+    let phase = json!({ "anyOf": [number, reference("time")] });
+    let list = json!({ "type": "array", "items": phase.clone(), "minItems": 1 });
+    about(json!({ "anyOf": [phase, list] }), "Phases of the senders' clock ticks, in seconds.")
+}
+
+fn record() -> Json {
+    let flow = json!({ "type": "integer", "minimum": 1 });
+    object(
+        &[],
+        json!({
+            "series": about(reference("time"), "Sampling interval of the series."),
+            "cwnd_flows": about(json!({ "type": "array", "items": flow.clone(), "uniqueItems": true }), "Flows whose windows are in the series."),
+            "trace": about(with_default(whole(0, bounds::TRACE), 0), "Number of bottleneck events to keep."),
+            "trace_flow": about(flow, "Flow whose variables are traced."),
+        }),
+    )
+}
+
+fn object(required: &[&str], properties: Json) -> Json {
+    json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
+}
+
+fn reference(name: &str) -> Json {
+    json!({ "$ref": format!("#/$defs/{name}") })
+}
+
+fn name() -> Json {
+    json!({ "type": "string", "minLength": 1, "maxLength": bounds::NAME })
+}
+
+fn whole(low: u64, high: u64) -> Json {
+    json!({ "type": "integer", "minimum": low, "maximum": high })
+}
+
+fn about(mut schema: Json, description: &str) -> Json {
+    schema["description"] = description.into();
+    schema
+}
+
+fn with_default(mut schema: Json, default: impl Into<Json>) -> Json {
+    schema["default"] = default.into();
+    schema
+}
+
+fn text(units: &[&Factors], description: &str) -> Json {
+    let names: Vec<_> = units.iter().flat_map(|table| table.iter()).map(|(name, _)| *name).collect();
+    let number = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?";
+    json!({
+        "type": "string",
+        "pattern": format!(r"^\s*{number}\s*({})\s*$", names.join("|")),
+        "description": description,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{check, queue, traffic};
+
+    fn keys(schema: &Json) -> Vec<&str> {
+        schema["properties"].as_object().expect("properties").keys().map(String::as_str).collect()
+    }
+
+    fn sorted<'a>(keys: &[&'a str]) -> Vec<&'a str> {
+        let mut keys = keys.to_vec();
+        keys.sort_unstable();
+        keys
+    }
+
+    #[test]
+    fn has_the_keys_the_checker_reads() {
+        let schema = schema();
+        assert_eq!(keys(&schema), sorted(check::SCENARIO));
+        assert_eq!(keys(&schema["properties"]["topology"]), sorted(check::DUMBBELL));
+        assert_eq!(keys(&schema["properties"]["queue"]), sorted(check::QUEUES));
+        assert_eq!(keys(&schema["properties"]["record"]), sorted(check::RECORD));
+        assert_eq!(keys(&schema["properties"]["traffic"]["items"]), sorted(traffic::FTP));
+        assert_eq!(keys(&schema["$defs"]["link"]), sorted(check::LINK));
+    }
+
+    #[test]
+    fn has_every_discipline_with_every_parameter() {
+        let schema = schema();
+        let queues = schema["$defs"]["queue"]["oneOf"].as_array().expect("list");
+        assert_eq!(queues.len(), catalogue::all().len());
+        for (schema, spec) in queues.iter().zip(catalogue::all()) {
+            let mut expected: Vec<_> = queue::COMMON.to_vec();
+            expected.extend(params(spec).map(|param| param.name));
+            assert_eq!(keys(schema), sorted(&expected));
+            assert_eq!(schema["properties"]["aqm"]["const"], spec.name);
+        }
+    }
+}

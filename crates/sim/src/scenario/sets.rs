@@ -1,0 +1,125 @@
+//! `PATH=VALUE` changes to a document before it is checked.
+
+use super::document::Doc;
+use super::error::{quoted, ScenarioError};
+use super::nesting::MAX_DEPTH;
+
+/// Changes `doc` at each path: dotted keys, and numbers for list items (`traffic.0.count`).
+///
+/// A value is read as TOML (`40`, `true`, `["1 ms", "2 ms"]`), else it is a text (`red`, `20 ms`). Tables that are
+/// missing on the way are made; list items are not.
+///
+/// # Errors
+/// A path that is empty or too deep, or that leads through a plain value or beyond the end of a list.
+pub fn apply_sets(doc: &mut Doc, sets: &[(String, String)]) -> Result<(), ScenarioError> {
+    for (path, value) in sets {
+        let place = find(doc, path)?;
+        let value = value.trim();
+        *place = Doc::from_toml_value(value).unwrap_or_else(|| Doc::String(value.to_string()));
+    }
+    Ok(())
+}
+
+/// The value at `path`, made if it is missing.
+fn find<'a>(doc: &'a mut Doc, path: &str) -> Result<&'a mut Doc, ScenarioError> {
+    let keys: Vec<&str> = path.split('.').take(MAX_DEPTH + 1).collect();
+    let shown = || quoted(path);
+    if keys.len() > MAX_DEPTH {
+        return Err(ScenarioError::new("", "the path to set is too deep").given(shown()));
+    }
+    if keys.iter().any(|key| key.trim().is_empty()) {
+        return Err(ScenarioError::new("", "the path to set has an empty part")
+            .given(shown())
+            .allowed("a path such as queue.bottleneck.max_p or traffic.0.count"));
+    }
+    let mut place = doc;
+    for (i, key) in keys.iter().enumerate() {
+        place = step(place, key.trim(), &keys[..i]).map_err(|error| error.given(shown()))?;
+    }
+    Ok(place)
+}
+
+/// One key further from `place`, which `before` leads to.
+fn step<'a>(place: &'a mut Doc, key: &str, before: &[&str]) -> Result<&'a mut Doc, ScenarioError> {
+    let here = || before.join(".");
+    let (entries, at) = match place {
+        Doc::Array(items) => {
+            let length = items.len();
+            return key.parse().ok().and_then(|i: usize| items.get_mut(i)).ok_or_else(|| {
+                ScenarioError::new(here(), format!("has no item {}", quoted(key))).allowed(positions(length))
+            });
+        }
+        Doc::Table(entries) => {
+            let at = entries.iter().position(|(name, _)| name == key);
+            (entries, at)
+        }
+        plain => {
+            let message = format!("is {}, which has no key {}", plain.describe(), quoted(key));
+            return Err(ScenarioError::new(here(), message));
+        }
+    };
+    let at = at.unwrap_or_else(|| {
+        entries.push((key.to_string(), Doc::Table(Vec::new())));
+        entries.len() - 1
+    });
+    Ok(&mut entries[at].1)
+}
+
+fn positions(length: usize) -> String {
+    match length {
+        0 => "nothing: the list is empty".to_string(),
+        1 => "0: the list has one item".to_string(),
+        _ => format!("0..{}", length - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(text: &str, path: &str, value: &str) -> Result<Doc, ScenarioError> {
+        let mut doc = Doc::from_toml(text, None).expect("TOML");
+        apply_sets(&mut doc, &[(path.to_string(), value.to_string())]).map(|()| doc)
+    }
+
+    fn toml(text: &str) -> Doc {
+        Doc::from_toml(text, None).expect("TOML")
+    }
+
+    #[test]
+    fn values_are_toml_or_else_texts() {
+        for (value, written) in [
+            ("40", "a = 40"),
+            ("0.5", "a = 0.5"),
+            ("true", "a = true"),
+            ("\"x\"", "a = 'x'"),
+            ("red", "a = 'red'"),
+            (" 20 ms ", "a = '20 ms'"),
+            ("[1, 2]", "a = [1, 2]"),
+            ("{ uniform = [\"0 s\", \"1 s\"] }", "a = { uniform = ['0 s', '1 s'] }"),
+            ("1\nb = 2", "a = '''1\nb = 2'''"),
+            ("", "a = ''"),
+        ] {
+            assert_eq!(changed("a = 1", "a", value), Ok(toml(written)), "{value}");
+        }
+    }
+
+    #[test]
+    fn paths_make_tables_but_not_items() {
+        assert_eq!(changed("", "queue.bottleneck.aqm", "red"), Ok(toml("queue.bottleneck.aqm = 'red'")));
+        assert_eq!(changed("t = [{ n = 1 }]", "t.0.n", "2"), Ok(toml("t = [{ n = 2 }]")));
+        assert_eq!(changed("t = [{}]", "t.0.n", "2"), Ok(toml("t = [{ n = 2 }]")));
+        for (path, start) in [("t.1.n", "t: has no item \"1\""), ("t.x", "t: has no item \"x\""), ("a.b.c", "a: is 1, which")] {
+            let error = changed("a = 1\nt = [{ n = 1 }]", path, "2").expect_err(path);
+            assert!(error.to_string().starts_with(start), "{error}");
+        }
+    }
+
+    #[test]
+    fn odd_paths_are_refused() {
+        let long = "a.".repeat(1000);
+        for path in ["", ".", "a.", ".a", "a..b", " . ", long.as_str()] {
+            assert!(changed("", path, "1").is_err(), "{path}");
+        }
+    }
+}

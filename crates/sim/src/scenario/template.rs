@@ -1,0 +1,125 @@
+//! A commented scenario to start from.
+
+use earlydrop_aqm::catalogue;
+use earlydrop_aqm::params::{Param, Value};
+
+use super::bounds;
+use super::queue::params;
+
+/// Discipline of the template.
+const AQM: &str = "red";
+
+/// A scenario in TOML that runs as it is: 40 TCP flows through a RED queue. Its comments name every other key.
+///
+/// `name` becomes the scenario's name, shortened and freed of control characters where needed.
+pub fn template(name: &str) -> String {
+    let name: String = name.chars().filter(|c| !c.is_control()).take(bounds::NAME).collect();
+    let name = if name.is_empty() { "scenario".to_string() } else { name };
+    [HEAD.replace("NAME", &quoted(&name)), parameters(), TAIL.to_string()].concat()
+}
+
+/// Without control characters only two characters need a backslash.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The discipline's parameters: the ones of the experiment written out, the others as comments.
+fn parameters() -> String {
+    let chosen = [("min_th", "24"), ("max_th", "72"), ("max_p", "0.1"), ("w_q", "0.002")];
+    let lines = catalogue::find(AQM).into_iter().flat_map(params);
+    lines
+        .map(|param| match chosen.iter().find(|(name, _)| *name == param.name) {
+            Some((name, value)) => line(&format!("{name} = {value}"), param),
+            None => line(&format!("# {} = {}", param.name, default(param)), param),
+        })
+        .collect()
+}
+
+fn line(setting: &str, param: &Param) -> String {
+    let unit = match param.unit.name() {
+        "" => String::new(),
+        name => format!(" {name}"),
+    };
+    format!("{setting:<26} # {} {}{unit}\n", param.doc, param.range())
+}
+
+fn default(param: &Param) -> String {
+    match param.default {
+        Value::QueueBytes(_) | Value::Choice(_) | Value::Auto => format!("\"{}\"", param.default),
+        Value::Real(_) | Value::Whole(_) | Value::Flag(_) => param.default.to_string(),
+    }
+}
+
+const HEAD: &str = r#"name = NAME
+duration = "200 s"           # simulated time
+warmup = "50 s"              # statistics start here
+seed = 1                     # the same seed gives the same run, to the last packet
+
+# 40 senders and 40 receivers on either side of one bottleneck.
+[topology]
+kind = "dumbbell"
+pairs = 40
+access = { rate = "5 Mbit/s", delay = "20 ms" }
+bottleneck = { rate = "5 Mbit/s", delay = "10 ms" }
+# Instead of access, each side by itself; a delay may be a list or drawn from an interval:
+# senders = { rate = "5 Mbit/s", delay = ["10 ms", "20 ms"] }
+# receivers = { rate = "5 Mbit/s", delay = { uniform = ["1 ms", "10 ms"] } }
+# reverse = { rate = "5 Mbit/s", delay = "10 ms" }   # where the bottleneck's other direction differs
+
+# The queue at the bottleneck. [queue.reverse] would be the one where acknowledgements go.
+[queue.bottleneck]
+aqm = "red"
+limit = "120 packets"        # or bytes: "120 kB"
+ecn = false                  # mark instead of dropping
+"#;
+
+const TAIL: &str = r#"
+[[traffic]]
+kind = "ftp"                 # endless files over TCP
+# name = "background"
+count = 40                   # flows; by default one a pair
+tcp = "reno"
+profile = "ns2"              # segments, coarse clock ticks, no handshake
+segment = "1000 B"           # payload of a packet
+header = "40 B"              # headers on top of it
+window = 1000                # largest window, in segments
+start = { uniform = ["0 s", "1 s"] }
+
+# What to record besides the statistics.
+# [record]
+# series = "100 ms"          # sample queue and average this often
+# cwnd_flows = [1, 2]        # and these flows' windows
+# trace = 1000               # keep the first events at the bottleneck
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{check, Doc, Limit, Scenario};
+
+    fn scenario(text: &str) -> Scenario {
+        Doc::from_toml(text, None).and_then(|doc| check(&doc, None)).expect("the template is sound")
+    }
+
+    #[test]
+    fn is_a_sound_scenario_whatever_its_name() {
+        let first = scenario(&template("first"));
+        assert_eq!((first.name.as_str(), first.flows()), ("first", 40));
+        assert_eq!(first.bottleneck_queue.limit, Limit::Packets(120));
+        assert_eq!(first.bottleneck_queue.spec.name, AQM);
+        for name in ["", "a\"b\\c", "\u{7f}\n", "#", "NAME", &"é".repeat(500)] {
+            scenario(&template(name));
+        }
+        assert_eq!(scenario(&template("a\"b\\c")).name, "a\"b\\c");
+    }
+
+    #[test]
+    fn is_sound_with_its_comments_taken_as_settings() {
+        let settings = |line: &str| match line.strip_prefix("# ") {
+            Some(setting) if setting.contains(" = ") && !setting.starts_with(['s', 'r']) => setting.to_string(),
+            _ => line.to_string(),
+        };
+        let text: Vec<String> = template("all").lines().map(settings).collect();
+        scenario(&text.join("\n"));
+    }
+}

@@ -1,0 +1,72 @@
+"""earlydrop: a laboratory for active queue management.
+
+    import earlydrop as ed
+
+    net = ed.dumbbell(
+        pairs=40,
+        access=ed.link("5 Mbit/s", "20 ms"),
+        bottleneck=ed.link("5 Mbit/s", "10 ms"),
+        queue=ed.aqm.Tred(limit="120 packets", min_th=24, max_th=72, max_p=0.1, w_q=0.002),
+    )
+    net.ftp(40, tcp="reno", segment="1000 B", start=ed.uniform("0 s", "1 s"))
+    result = net.run(duration="200 s", seed=1)
+
+`result.queues`, `result.flows` and `result.series` are polars tables; `result.plot()` is a matplotlib figure.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import aqm, statistics, study
+    from ._core import ScenarioError
+    from .result import Result
+    from .scenario import Network, Scenario, dumbbell, link, load, parse, uniform
+
+    __version__: str
+
+__all__ = [
+    "Network",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+    "aqm",
+    "dumbbell",
+    "link",
+    "load",
+    "parse",
+    "statistics",
+    "study",
+    "uniform",
+]
+
+# Names are loaded when they are first used, so that the command line starts quickly.
+_HOME = {
+    "Network": "scenario",
+    "Result": "result",
+    "Scenario": "scenario",
+    "ScenarioError": "_core",
+    "dumbbell": "scenario",
+    "link": "scenario",
+    "load": "scenario",
+    "parse": "scenario",
+    "uniform": "scenario",
+}
+_MODULES = {"aqm", "statistics", "study"}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("._core", __name__).version()
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    if name in _HOME:
+        return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,55 @@
+"""The engine, compiled from crates/python. Documents pass as JSON text."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, final
+
+def version() -> str:
+    """Version of the engine."""
+
+def catalogue() -> str:
+    """JSON list of the disciplines: name, title, family, year, summary, source, doc, parameters."""
+
+def template(name: str) -> str:
+    """A commented scenario called `name`, as TOML."""
+
+def schema() -> str:
+    """JSON schema of a scenario."""
+
+def drop_curve(aqm: str, parameters_json: str, averages: Sequence[float]) -> list[float] | None:
+    """p_b at each average queue in packets; None for a discipline that has no drop curve."""
+
+class ScenarioError(ValueError):
+    """A scenario is wrong: which file, which field, what was given, what is allowed."""
+
+    file: str | None
+    path: str | None
+    given: str | None
+    allowed: str | None
+    message: str | None
+
+@final
+class Scenario:
+    """A checked scenario."""
+
+    @staticmethod
+    def load(path: str, sets: Sequence[tuple[str, str]]) -> Scenario:
+        """Read and check a file; `sets` are dotted paths and values laid over it."""
+
+    @staticmethod
+    def parse(document: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> Scenario:
+        """Check a document; `sets` are dotted paths and values laid over it."""
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+
+    def to_json(self) -> str:
+        """The checked and completed document."""
+
+    def run(
+        self,
+        seed: int | None = None,
+        links: Literal["auto", "stepped"] = "auto",
+        events: Literal["lanes", "heap"] = "lanes",
+    ) -> str:
+        """Run and return the result document. Other threads may run meanwhile."""

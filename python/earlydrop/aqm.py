@@ -1,0 +1,141 @@
+"""Queue disciplines as classes, made from the engine's catalogue.
+
+`earlydrop.aqm.Tred(limit="120 packets", min_th=24)` is a queue for a link. Each parameter has the name, default and
+range that `earlydrop show tred` prints; what is not given keeps its default. The classes' names are typed out in
+`aqm.pyi`, which a test compares with the catalogue.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import keyword
+from functools import cache
+from typing import Any
+
+from . import _core
+
+
+class Queue:
+    """A queue: its discipline, its limit, and the parameters that were given."""
+
+    name: str = ""
+    parameters: tuple[dict[str, Any], ...] = ()
+
+    def __init__(self, *, limit: str | int | None = None, ecn: bool | None = None, **given: Any) -> None:
+        known = [p["name"] for p in self.parameters]
+        for key in given:
+            if key not in known:
+                near = difflib.get_close_matches(key, [*known, "limit", "ecn"], 1)
+                hint = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(['limit', 'ecn', *known])}"
+                raise TypeError(f"{type(self).__name__} has no parameter {key}{hint}")
+        fields = {"limit": f"{limit} packets" if isinstance(limit, int) else limit, "ecn": ecn, **given}
+        self._document = {"aqm": self.name, **{k: v for k, v in fields.items() if v is not None}}
+
+    def document(self) -> dict[str, Any]:
+        """This queue as it stands in a scenario."""
+        return dict(self._document)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{k}={v!r}" for k, v in self._document.items() if k != "aqm")
+        return f"{type(self).__name__}({inside})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Queue) and self._document == other._document
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self._document, sort_keys=True))
+
+
+def class_name(entry: dict[str, Any]) -> str:
+    """Class name of a catalogue entry: `TRED` becomes `Tred`, `DropTail` stays, `Gentle RED` becomes `GentleRed`."""
+    words = "".join(c if c.isalnum() else " " for c in entry["title"]).split()
+    name = "".join(w.capitalize() if w.isupper() or w.islower() else w for w in words)
+    return name if name.isidentifier() and not keyword.iskeyword(name) else entry["name"].capitalize()
+
+
+@cache
+def entries() -> tuple[dict[str, Any], ...]:
+    """The catalogue, in the order people see it."""
+    return tuple(json.loads(_core.catalogue()))
+
+
+@cache
+def classes() -> dict[str, type[Queue]]:
+    """All classes by name."""
+    return {class_name(entry): _make(entry) for entry in entries()}
+
+
+def _make(entry: dict[str, Any]) -> type[Queue]:
+    lines = [f"{entry['title']}: {entry['summary']}.", ""]
+    lines += [
+        f"{p['name']}: {p['doc']} Default {p['default']}{' ' + p['unit'] if p['unit'] else ''}; {p['range']}."
+        for p in entry["parameters"]
+    ]
+    body = {
+        "__doc__": "\n".join(lines),
+        "__module__": __name__,
+        "name": entry["name"],
+        "parameters": tuple(entry["parameters"]),
+    }
+    return type(class_name(entry), (Queue,), body)
+
+
+def __getattr__(name: str) -> type[Queue]:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    made = classes()
+    if name in made:
+        return made[name]
+    near = difflib.get_close_matches(name.lower(), [n.lower() for n in made], 1)
+    hint = next((n for n in made if near and n.lower() == near[0]), None)
+    raise AttributeError(f"there is no discipline {name}" + (f"; did you mean {hint}?" if hint else ""))
+
+
+def __dir__() -> list[str]:
+    return [*classes(), "Queue", "classes", "entries"]
+
+
+def stub() -> str:
+    """The text of `aqm.pyi`, from the catalogue."""
+    lines = [
+        '"""Queue disciplines as classes. Made from the catalogue by `python -m earlydrop.aqm`."""',
+        "",
+        "from typing import Any, Literal",
+        "",
+        "class Queue:",
+        "    name: str",
+        "    parameters: tuple[dict[str, Any], ...]",
+        "    def __init__(self, *, limit: str | int | None = None, ecn: bool | None = None, **given: Any) -> None: ...",
+        "    def document(self) -> dict[str, Any]: ...",
+        "",
+        "def class_name(entry: dict[str, Any]) -> str: ...",
+        "def entries() -> tuple[dict[str, Any], ...]: ...",
+        "def classes() -> dict[str, type[Queue]]: ...",
+        "def stub() -> str: ...",
+    ]
+    for entry in entries():
+        lines += ["", f"class {class_name(entry)}(Queue):"]
+        lines += [f'    """{entry["title"]}: {entry["summary"]}."""', ""]
+        lines += ["    def __init__(", "        self,", "        *,"]
+        lines += ["        limit: str | int | None = None,", "        ecn: bool | None = None,"]
+        lines += [f"        {p['name']}: {_type(p)} | None = None," for p in entry["parameters"]]
+        lines += ["    ) -> None: ..."]
+    return "\n".join(lines) + "\n"
+
+
+def _type(parameter: dict[str, Any]) -> str:
+    if parameter.get("choices"):
+        return "Literal[" + ", ".join(f'"{c}"' for c in parameter["choices"]) + "]"
+    kind = parameter["kind"]
+    if kind in {"flag", "bool", "boolean"}:
+        return 'bool | Literal["auto"]' if "auto" in str(parameter["range"]) else "bool"
+    if kind in {"whole", "integer"}:
+        return "int"
+    if parameter["unit"]:
+        return "float | str"
+    return 'float | Literal["auto"]' if "auto" in str(parameter["range"]) else "float"
+
+
+if __name__ == "__main__":
+    print(stub(), end="")

@@ -1,0 +1,541 @@
+"""The command line. Each command reads, runs and prints; the work is done in the modules beside this one.
+
+Exit codes: 0 done (a contradicted claim is a finding, not a failure), 1 a run or an agreement check failed, 2 the
+input is wrong, 3 an internal error, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn
+
+from cyclopts import App, CycloptsError, Parameter
+
+from . import terminal
+
+DONE, FAILED, WRONG_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
+
+Kind = Literal["aqms", "tcps", "topologies", "traffic", "studies"]
+
+
+class InputError(Exception):
+    """The user's input is wrong. `fields` go into the JSON form of the message."""
+
+    def __init__(self, message: str, **fields: str | None) -> None:
+        super().__init__(message)
+        self.fields = fields
+
+
+def _version() -> str:
+    from . import _core
+
+    return _core.version()
+
+
+app = App(
+    name="earlydrop",
+    help="A laboratory for active queue management: simulate, compare, reproduce papers.",
+    version=_version,
+    help_format="plaintext",
+    version_format="plaintext",
+)
+
+Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document on stdout.")]
+Sets = Annotated[
+    list[str],
+    Parameter(name="--set", negative="", help="Lay a value over the scenario: PATH=VALUE. May be repeated."),
+]
+Out = Annotated[Path | None, Parameter(name="--out", help="Write results, tables and figures to this folder.")]
+Workers = Annotated[int | None, Parameter(name="--workers", help="Threads to run on (default: one a core).")]
+ScenarioFile = Annotated[Path, Parameter(name="SCENARIO", help="A scenario file.")]
+
+
+# ---- commands ------------------------------------------------------------------------------------------------------
+
+
+@app.command(name="list")
+def list_(kind: Kind | None = None, /, *, json: Json = False) -> int:
+    """What there is: disciplines, TCPs, topologies, traffic, studies.
+
+    Parameters
+    ----------
+    kind
+        aqms, tcps, topologies, traffic or studies; everything when left out.
+    """
+    kinds: list[Kind] = [kind] if kind else ["aqms", "tcps", "topologies", "traffic", "studies"]
+    found = {k: _listed(k) for k in kinds}
+    if json:
+        _print_json(found[kind] if kind else found)
+        return DONE
+    parts = []
+    for name, entries in found.items():
+        rows = [[e["name"], e.get("title", ""), e.get("summary", "")] for e in entries]
+        text = terminal.wrapped(["name", "title", "what it is"], rows) if rows else "none"
+        parts.append(text if kind else f"{name}\n{text}")
+    print("\n\n".join(parts))
+    return DONE
+
+
+def _listed(kind: Kind) -> list[dict[str, Any]]:
+    from . import _core
+
+    if kind == "aqms":
+        keys = ("name", "title", "family", "year", "summary", "source")
+        return [{k: entry[k] for k in keys} for entry in json.loads(_core.catalogue())]
+    if kind == "studies":
+        from . import study
+
+        return [
+            {"name": s.name, "title": s.title, "summary": s.question}
+            for s in (study.find(name) for name in study.available())
+        ]
+    from .schema import choices
+
+    return choices(kind)
+
+
+@app.command
+def init(name: str | None = None, /) -> int:
+    """A commented scenario to start from: written to NAME.toml, or printed when no name is given.
+
+    Parameters
+    ----------
+    name
+        Name of the scenario and of its file.
+    """
+    from . import _core
+
+    if name is None:
+        print(_core.template("example"), end="")
+        return DONE
+    path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    text = _core.template(path.stem)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise InputError(f"{path}: exists already; choose another name", file=str(path)) from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}", file=str(path)) from None
+    print(f"wrote {path}; now: earlydrop run {path}")
+    return DONE
+
+
+@app.command
+def check(scenario: ScenarioFile, /, *, set_: Sets = [], json: Json = False) -> int:  # noqa: B006
+    """Check a scenario without running it; with --json print it completed with every default."""
+    from . import _core
+
+    checked = _core.Scenario.load(str(scenario), _pairs(set_))
+    if json:
+        print(checked.to_json())
+    else:
+        print(f"{scenario}: {checked.name} is a valid scenario")
+    return DONE
+
+
+@app.command
+def show(aqm: str, /, *, json: Json = False) -> int:
+    """A discipline: parameters with unit, default, range and source, drop curve, documentation.
+
+    Parameters
+    ----------
+    aqm
+        Name of the discipline, as `earlydrop list aqms` prints it.
+    """
+    from . import _core
+
+    entries = {e["name"]: e for e in _loads(_core.catalogue())}
+    if aqm not in entries:
+        import difflib
+
+        near = difflib.get_close_matches(aqm, entries, 1)
+        hint = f'; did you mean "{near[0]}"?' if near else ""
+        raise InputError(
+            f'there is no discipline "{aqm}"{hint} Known: {", ".join(entries)}'.replace("? K", "? K"),
+            given=aqm,
+            allowed=", ".join(entries),
+        )
+    entry = entries[aqm]
+    curves = _curves(entry, entries)
+    if json:
+        _print_json({**entry, "curves": [{"title": t, "average": xs, "p_b": ys} for t, xs, ys in curves]})
+        return DONE
+    print(_shown(entry, curves))
+    return DONE
+
+
+@app.command
+def run(
+    scenario: ScenarioFile,
+    /,
+    *,
+    seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
+    set_: Sets = [],  # noqa: B006
+    out: Out = None,
+    json: Json = False,
+) -> int:
+    """Run a scenario once."""
+    from . import _core, output, report, runner
+
+    checked = _core.Scenario.load(str(scenario), _pairs(set_))
+    _check_seed(seed)
+    _check_out(out)
+    text = runner.run_one(runner.Job(checked, seed))
+    document = _loads(text)
+    if out is not None:
+        with output.folder(out, {"kind": "run", "version": _version()}) as folder:
+            report.write_run(folder, document, _loads(checked.to_json()))
+    if json:
+        print(text)
+        return DONE
+    print(report.run_text(document))
+    if out is not None:
+        print(f"\nwritten to {out}")
+    return DONE
+
+
+@app.command
+def compare(
+    scenario: ScenarioFile,
+    /,
+    *,
+    aqm: Annotated[
+        list[str],
+        Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines; the first is the control."),
+    ],
+    seeds: Annotated[int, Parameter(help="Runs of each discipline.")] = 10,
+    set_: Sets = [],  # noqa: B006
+    out: Out = None,
+    workers: Workers = None,
+    json: Json = False,
+) -> int:
+    """Run a scenario with several disciplines and the same seeds, and compare them."""
+    from . import compare as comparing
+    from . import output, report
+
+    _check_count("--seeds", seeds)
+    _check_workers(workers)
+    pairs = _pairs(set_)
+    _check_out(out)
+    with terminal.Progress() as progress:
+        result = comparing.compare(
+            scenario, aqm, seeds=seeds, sets=pairs, workers=workers, progress=progress
+        )
+    if out is not None:
+        with output.folder(out, {"kind": "comparison", "version": _version()}) as folder:
+            report.write_comparison(folder, result, _version())
+    if json:
+        _print_json(result.document(_version()))
+        return DONE
+    print(report.comparison_text(result))
+    if out is not None:
+        print(f"\nwritten to {out}")
+    return DONE
+
+
+@app.command
+def reproduce(
+    study: str,
+    /,
+    *,
+    seeds: Annotated[int | None, Parameter(help="Seeds for each cell (default: the study's).")] = None,
+    quick: Annotated[
+        bool, Parameter(negative="", help="Fewer points and seeds, shorter runs: a look, not a result.")
+    ] = False,
+    out: Annotated[
+        Path | None, Parameter(name="--out", help="Folder for report and figures (default: out/STUDY).")
+    ] = None,
+    workers: Workers = None,
+    json: Json = False,
+) -> int:
+    """Run a paper's experiments, judge its claims, write the report.
+
+    Parameters
+    ----------
+    study
+        Name of a study, as `earlydrop list studies` prints it, or `all`.
+    """
+    from . import study as studies
+
+    if seeds is not None:
+        _check_count("--seeds", seeds)
+    _check_workers(workers)
+    names = studies.available() if study == "all" else [study]
+    chosen = []
+    for name in names:
+        data = studies.find(name)
+        data = data.as_quick() if quick else data
+        chosen.append(data.with_seeds(seeds) if seeds is not None else data)
+    base = out if out is not None else Path("out")
+    places = [base if out is not None and study != "all" else base / s.name for s in chosen]
+    for place in places:
+        _check_out(place)
+    documents = [_reproduce(data, place, workers, json) for data, place in zip(chosen, places, strict=True)]
+    if json:
+        _print_json({"studies": documents} if study == "all" else documents[0])
+    return DONE
+
+
+def _reproduce(data: Any, place: Path, workers: int | None, quiet: bool) -> dict[str, Any]:
+    from . import output, report
+    from . import study as studies
+
+    with terminal.Progress() as progress:
+        outcome = studies.run(data, workers=workers, progress=progress)
+    results = studies.judge(outcome)
+    about = {"kind": "study", "study": data.name, "quick": data.quick, "version": _version()}
+    with output.folder(place, about) as folder:
+        path = report.write_study(folder, outcome, results, _version())
+    document = studies.document(outcome, results, _version())
+    document["report"] = str(place / path.name)
+    if not quiet:
+        print(report.study_text(outcome, results, terminal.coloured))
+        print(f"\nreport: {place / path.name}")
+    return document
+
+
+@app.command
+def validate(
+    *,
+    case: Annotated[
+        list[str], Parameter(name="--case", negative="", consume_multiple=True, help="Only these cases.")
+    ] = [],  # noqa: B006
+    seeds: Annotated[int, Parameter(help="Seeds for the statistical cases.")] = 10,
+    json: Json = False,
+) -> int:
+    """Check agreement with ns-2, case by case."""
+    from . import validate as validating
+
+    _check_count("--seeds", seeds)
+    with terminal.Progress() as progress:
+        found = validating.run(case or None, seeds, progress)
+    if json:
+        _print_json(found)
+    else:
+        print(validating.render(found))
+    return DONE if found["ok"] else FAILED
+
+
+@app.command
+def bench(
+    *,
+    against: Annotated[
+        list[Literal["ns2", "ns3"]],
+        Parameter(name="--against", negative="", consume_multiple=True, help="Run the same cases in these tools too."),
+    ] = [],  # noqa: B006
+    case: Annotated[
+        list[str], Parameter(name="--case", negative="", consume_multiple=True, help="Cases (default: A, B, C).")
+    ] = [],  # noqa: B006
+    runs: Annotated[int, Parameter(help="Runs of each case; the median counts.")] = 3,
+    json: Json = False,
+) -> int:
+    """Measure speed and memory on the reference cases."""
+    from . import bench as benching
+
+    _check_count("--runs", runs)
+    with terminal.Progress() as progress:
+        found = benching.run([str(a) for a in against], case or ["A", "B", "C"], runs, progress)
+    if json:
+        _print_json(found)
+    else:
+        print(benching.render(found))
+    return DONE
+
+
+# ---- input ---------------------------------------------------------------------------------------------------------
+
+
+def _loads(text: str) -> Any:
+    return json.loads(text)
+
+
+def _print_json(document: Any) -> None:
+    from .output import to_json
+
+    print(to_json(document))
+
+
+def _pairs(sets: Sequence[str]) -> list[tuple[str, str]]:
+    pairs = []
+    for text in sets:
+        path, equals, value = text.partition("=")
+        if not equals or not path.strip():
+            raise InputError(
+                f'--set {text}: given "{text}"; allowed PATH=VALUE, such as queue.bottleneck.aqm=red',
+                given=text,
+                allowed="PATH=VALUE",
+            )
+        pairs.append((path.strip(), value.strip()))
+    return pairs
+
+
+def _check_seed(seed: int | None) -> None:
+    if seed is not None and not 0 <= seed < 2**64:
+        raise InputError(
+            f"--seed: given {seed}; allowed 0 to {2**64 - 1}", given=str(seed), allowed=f"0 to {2**64 - 1}"
+        )
+
+
+def _check_count(name: str, count: int) -> None:
+    if not 1 <= count <= 100_000:
+        raise InputError(f"{name}: given {count}; allowed 1 to 100000", given=str(count), allowed="1 to 100000")
+
+
+def _check_workers(workers: int | None) -> None:
+    if workers is not None and not 1 <= workers <= 1024:
+        raise InputError(f"--workers: given {workers}; allowed 1 to 1024", given=str(workers), allowed="1 to 1024")
+
+
+def _check_out(out: Path | None) -> None:
+    if out is not None:
+        from .output import check as check_out
+
+        check_out(out)
+
+
+# ---- showing a discipline ------------------------------------------------------------------------------------------
+
+
+def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, list[float], list[float]]]:
+    """The drop curve of a discipline, and RED's with the same thresholds beside it."""
+    from . import _core
+
+    given = {p["name"]: p["default"] for p in entry["parameters"] if p["name"] in {"min_th", "max_th", "max_p"}}
+    high = given.get("max_th")
+    top = 1.5 * high if isinstance(high, (int, float)) else 100.0
+    averages = [top * k / 300 for k in range(301)]
+    found = []
+    own = _core.drop_curve(entry["name"], "{}", averages)
+    if own is None:
+        return []
+    found.append((entry["title"], averages, own))
+    if entry["name"] != "red" and "red" in entries and given:
+        red = _core.drop_curve("red", json.dumps(given), averages)
+        if red is not None:
+            found.append((f"{entries['red']['title']} with the same thresholds", averages, red))
+    return found
+
+
+def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> str:
+    lines = [f"{entry['title']} ({entry['name']}, {entry['year']}): {entry['summary']}"]
+    lines += [terminal.paragraph(f"Source: {entry['source']}"), "", "Parameters", ""]
+    if entry["parameters"]:
+        head = ["name", "default", "unit", "allowed"]
+        rows = [[p["name"], _default(p["default"]), p["unit"] or "-", p["range"]] for p in entry["parameters"]]
+        widths = [max(len(r[k]) for r in [head, *rows]) for k in range(3)]
+        for row, parameter in zip([head, *rows], [None, *entry["parameters"]], strict=True):
+            start = "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False))
+            lines.append(f"  {start}  {row[3]}")
+            if parameter is None:
+                lines.append("  " + "  ".join("-" * w for w in [*widths, 7]))
+            else:
+                text = f"{parameter['doc']} Source: {parameter['source']}."
+                lines.append(terminal.paragraph(text, "      "))
+    else:
+        lines.append("  none")
+    if curves:
+        lines += ["", "Drop probability p_b over the average queue (packets)", ""]
+        inside = [y for _, _, ys in curves for y in ys if y < 1]
+        lines.append(terminal.plot(curves, columns=min(72, terminal.width() - 8), top=1.25 * max(inside, default=1)))
+        lines.append("  (probabilities above the frame are certain drops)")
+    body = entry["doc"].strip()
+    lines += ["", body]
+    return "\n".join(lines)
+
+
+def _default(value: Any) -> str:
+    return "true" if value is True else "false" if value is False else "-" if value is None else str(value)
+
+
+# ---- entry ---------------------------------------------------------------------------------------------------------
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    tokens = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    if argv is None:
+        signal.signal(signal.SIGTERM, _terminated)
+    code = _guarded(tokens)
+    if argv is None and code == INTERRUPTED:
+        # Threads may still be inside a run that cannot be stopped; do not wait for them.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _terminated(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _guarded(tokens: list[str]) -> int:
+    wants_json = "--json" in tokens
+    try:
+        code = _dispatch(tokens)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("interrupted: nothing was written", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except Exception as error:  # the one place where everything ends
+        return _failed(error, wants_json)
+
+
+def _dispatch(tokens: list[str]) -> int:
+    command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
+    result = command(*bound.args, **bound.kwargs)
+    return result if isinstance(result, int) else DONE
+
+
+def _failed(error: Exception, wants_json: bool) -> int:
+    code, fields = _classified(error)
+    message = str(error) or type(error).__name__
+    if code == INTERNAL:
+        import traceback
+
+        traceback.print_exception(error)
+        message = f"internal error: {message}"
+    print(f"error: {message}", file=sys.stderr)
+    if wants_json:
+        _print_json({"error": {"message": message, **fields}, "exit": code})
+    return code
+
+
+def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
+    """Exit code of an error, and what else is known about it."""
+    from . import _core, compare, output, runner, study
+
+    if isinstance(error, _core.ScenarioError):
+        return WRONG_INPUT, {k: getattr(error, k, None) for k in ("file", "path", "given", "allowed")}
+    if isinstance(error, InputError):
+        return WRONG_INPUT, error.fields
+    wrong: tuple[type[Exception], ...] = (
+        CycloptsError,
+        output.OutputError,
+        compare.CompareError,
+        study.StudyError,
+    )
+    if isinstance(error, wrong):
+        return WRONG_INPUT, {}
+    if isinstance(error, (runner.RunError, OSError)):
+        return FAILED, {}
+    return INTERNAL, {}
+
+
+Command = Callable[..., int]
+
+if __name__ == "__main__":
+    sys.exit(main())

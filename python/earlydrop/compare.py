@@ -1,0 +1,231 @@
+"""Comparison of disciplines on one scenario, under common random numbers."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import runner, statistics
+from .documents import Document, lookup
+from .runner import Job, Progress, no_progress
+from .statistics import Difference, Estimate
+
+
+class CompareError(Exception):
+    """A comparison cannot be made; the message names the file, the field and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One figure of a comparison. `{queue}` in its field stands for the queue that is compared."""
+
+    id: str
+    title: str
+    unit: str
+    field: str
+    digits: int
+    scale: float = 1.0
+    drawn: bool = False
+
+    @property
+    def label(self) -> str:
+        """Title with unit."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+
+QUANTITIES = (
+    Quantity("throughput", "Throughput", "Mbit/s", "throughput_total_mbps", 3, drawn=True),
+    Quantity("goodput", "Goodput", "Mbit/s", "goodput_total_mbps", 3),
+    Quantity("utilisation", "Utilisation", "%", "queues.{queue}.utilisation", 2, 100),
+    Quantity("delay", "Delay, end to end", "ms", "delay_mean_ms", 2, drawn=True),
+    Quantity("queue_delay", "Queueing delay", "ms", "queues.{queue}.delay_mean_ms", 2),
+    Quantity("queue_delay_p99", "Queueing delay, 99 %", "ms", "queues.{queue}.delay_p99_ms", 2, drawn=True),
+    Quantity("queue", "Mean queue", "packets", "queues.{queue}.queue_mean_packets", 2, drawn=True),
+    Quantity("drop_rate", "Drop rate", "%", "queues.{queue}.drop_rate", 3, 100, drawn=True),
+    Quantity("jain", "Jain index", "", "jain", 4, drawn=True),
+)
+
+
+@dataclass
+class Comparison:
+    """What a comparison found: one value a seed for each discipline and quantity."""
+
+    scenario: str
+    queue: str
+    aqms: tuple[str, ...]
+    titles: dict[str, str]
+    seeds: tuple[int, ...]
+    measures: tuple[Quantity, ...]
+    values: dict[tuple[str, str], list[float | None]]
+    dropped: dict[str, list[str]]
+    """Settings of the scenario that a discipline does not know and was therefore run without."""
+    runs: dict[tuple[str, int], Document]
+    """The result documents by discipline and seed."""
+
+    def series(self, aqm: str, measure: str) -> list[float]:
+        """The values by seed; empty where the discipline has no such measure."""
+        values = self.values[(aqm, measure)]
+        return [v for v in values if v is not None] if None not in values else []
+
+    def estimate(self, aqm: str, measure: str) -> Estimate | None:
+        """Mean over seeds with its interval."""
+        values = self.series(aqm, measure)
+        return statistics.estimate(values) if values else None
+
+    def difference(self, aqm: str, measure: str) -> Difference | None:
+        """This discipline minus the first, paired by seed."""
+        mine, first = self.series(aqm, measure), self.series(self.aqms[0], measure)
+        return statistics.paired(mine, first) if mine and first else None
+
+    def document(self, version: str) -> Document:
+        """Everything as plain values."""
+        cells = {}
+        for aqm in self.aqms:
+            cells[aqm] = {
+                m.id: None if (e := self.estimate(aqm, m.id)) is None else e.document() for m in self.measures
+            }
+        differences = {}
+        for aqm in self.aqms[1:]:
+            differences[aqm] = {
+                m.id: None if (d := self.difference(aqm, m.id)) is None else d.document() for m in self.measures
+            }
+        return {
+            "scenario": self.scenario,
+            "version": version,
+            "queue": self.queue,
+            "seeds": list(self.seeds),
+            "control": self.aqms[0],
+            "aqms": list(self.aqms),
+            "measures": {m.id: {"title": m.title, "unit": m.unit} for m in self.measures},
+            "cells": cells,
+            "differences": differences,
+            "left_out": self.dropped,
+        }
+
+
+def compare(
+    path: Path,
+    aqms: Sequence[str],
+    *,
+    seeds: int = 10,
+    sets: Sequence[tuple[str, str]] = (),
+    workers: int | None = None,
+    progress: Progress = no_progress,
+) -> Comparison:
+    """Run the scenario at `path` with each discipline at its compared queue, each with the same seeds.
+
+    Settings of that queue that belong to the scenario's own discipline and are unknown to another are left out for
+    the other, and reported.
+    """
+    from . import _core
+
+    checked = _core.Scenario.load(str(path), list(sets))
+    catalogue = {entry["name"]: entry for entry in json.loads(_core.catalogue())}
+    _check_names(aqms, catalogue)
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    queue = _queue(path, document)
+    normal = json.loads(checked.to_json())
+    first = int(normal.get("seed", 1))
+    numbers = tuple(runner.seeds(first, seeds))
+    jobs: list[Job] = []
+    left_out: dict[str, list[str]] = {}
+    for aqm in aqms:
+        mine, settings, gone = _with_aqm(document, list(sets), queue, aqm, catalogue)
+        if gone:
+            left_out[aqm] = gone
+        try:
+            scenario = _core.Scenario.parse(mine, settings)
+        except _core.ScenarioError as error:
+            raise CompareError(f"{path} with {aqm} at queue.{queue}: {error}") from error
+        jobs += [Job(scenario, seed) for seed in numbers]
+    documents = runner.run_all(jobs, workers=workers, progress=progress, label=checked.name)
+    return tabulate(
+        checked.name, queue, tuple(aqms), {n: e["title"] for n, e in catalogue.items()}, numbers, documents, left_out
+    )
+
+
+def tabulate(
+    name: str,
+    queue: str,
+    aqms: tuple[str, ...],
+    titles: Mapping[str, str],
+    seeds: tuple[int, ...],
+    documents: Sequence[Document],
+    left_out: dict[str, list[str]] | None = None,
+) -> Comparison:
+    """Gather result documents, ordered by discipline and then by seed."""
+    quantities = tuple(
+        Quantity(**{**vars(q), "field": q.field.replace("{queue}", queue)}) for q in QUANTITIES
+    )
+    values: dict[tuple[str, str], list[float | None]] = {}
+    runs: dict[tuple[str, int], Document] = {}
+    for k, aqm in enumerate(aqms):
+        group = documents[k * len(seeds) : (k + 1) * len(seeds)]
+        for seed, document in zip(seeds, group, strict=True):
+            runs[(aqm, seed)] = document
+        for quantity in quantities:
+            found = [lookup(d, quantity.field) for d in group]
+            values[(aqm, quantity.id)] = [None if v is None else v * quantity.scale for v in found]
+    return Comparison(
+        name, queue, aqms, {a: titles.get(a, a) for a in aqms}, seeds, quantities, values, left_out or {}, runs
+    )
+
+
+def _check_names(aqms: Sequence[str], catalogue: Mapping[str, Any]) -> None:
+    for aqm in aqms:
+        if aqm not in catalogue:
+            raise CompareError(f'--aqm: there is no "{aqm}"; allowed: {", ".join(catalogue)}')
+    twice = [a for a in aqms if aqms.count(a) > 1]
+    if twice:
+        raise CompareError(f'--aqm: "{twice[0]}" is given twice')
+
+
+def _queue(path: Path, document: Document) -> str:
+    queues = document.get("queue")
+    if not isinstance(queues, Mapping) or not queues or "bottleneck" in queues:
+        return "bottleneck"
+    if len(queues) == 1:
+        return str(next(iter(queues)))
+    names = ", ".join(queues)
+    raise CompareError(f'{path}: queue: compare needs one queue, or one called "bottleneck"; given {names}')
+
+
+def _with_aqm(
+    document: Document,
+    sets: list[tuple[str, str]],
+    queue: str,
+    aqm: str,
+    catalogue: Mapping[str, Any],
+) -> tuple[Document, list[tuple[str, str]], list[str]]:
+    """The scenario with `aqm` at `queue`, without the settings that only the disciplines it replaces know."""
+    mine: Document = json.loads(json.dumps(document, default=str))
+    table = mine.setdefault("queue", {}).setdefault(queue, {})
+    known = {p["name"] for p in catalogue[aqm]["parameters"]}
+    foreign = {p["name"] for entry in catalogue.values() for p in entry["parameters"]} - known
+    gone = sorted(foreign & set(table))
+    for name in gone:
+        del table[name]
+    table["aqm"] = aqm
+    prefix = f"queue.{queue}."
+    kept = []
+    for path, value in sets:
+        name = path.removeprefix(prefix)
+        if path.startswith(prefix) and (name in foreign or name == "aqm"):
+            if name != "aqm" and name not in gone:
+                gone.append(name)
+        else:
+            kept.append((path, value))
+    return mine, kept, gone
+
+
+def rows(result: Comparison) -> list[list[Any]]:
+    """One row for each run, with a head: for a table that other programs read."""
+    table: list[list[Any]] = [["aqm", "seed", *(m.id for m in result.measures)]]
+    for aqm in result.aqms:
+        for k, seed in enumerate(result.seeds):
+            table.append([aqm, seed, *(result.values[(aqm, m.id)][k] for m in result.measures)])
+    return table

@@ -1,0 +1,119 @@
+"""Result folders that appear whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+MANIFEST = "manifest.json"
+
+
+class OutputError(Exception):
+    """The place to write to cannot be used. The message says why."""
+
+
+def check(out: Path) -> None:
+    """Refuse a folder that holds anything but an earlier result of ours, before any work is done."""
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise OutputError(f"--out {out}: exists and is not a folder; choose another name")
+    if not out.exists():
+        parent = _existing_parent(out)
+        if not parent.is_dir() or not os.access(parent, os.W_OK):
+            raise OutputError(f"--out {out}: cannot create a folder in {parent}")
+        return
+    if not any(out.iterdir()):
+        return
+    strangers = _strangers(out)
+    if strangers:
+        raise OutputError(
+            f"--out {out}: the folder holds {strangers[0]}, which earlydrop did not write; "
+            "choose another name or an empty folder"
+        )
+
+
+def _existing_parent(path: Path) -> Path:
+    parent = path.absolute().parent
+    while not parent.exists():
+        parent = parent.parent
+    return parent
+
+
+def _strangers(out: Path) -> list[str]:
+    try:
+        manifest = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
+        ours = {*manifest["files"], MANIFEST}
+    except (OSError, ValueError, KeyError, TypeError):
+        ours = set()
+    present = (str(p.relative_to(out)) for p in sorted(out.rglob("*")) if not p.is_dir())
+    return [name for name in present if name not in ours]
+
+
+@contextmanager
+def folder(out: Path, about: Mapping[str, Any]) -> Iterator[Path]:
+    """A folder to fill. It takes the place of `out` when the block ends well; otherwise nothing is left.
+
+    `about` goes into the manifest beside the list of files. An earlier result at `out` is replaced.
+    """
+    check(out)
+    parent = out.absolute().parent
+    made = [p for p in (parent, *parent.parents) if not p.exists()]
+    parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{out.name}.partial-", dir=parent))
+    try:
+        yield work
+        files = sorted(p.relative_to(work).as_posix() for p in work.rglob("*") if p.is_file())
+        write_json(work / MANIFEST, {**about, "files": files})
+        work.chmod(0o755)
+        _replace(work, out)
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        for empty in made:
+            try:
+                empty.rmdir()
+            except OSError:
+                break
+        raise
+
+
+def _replace(work: Path, out: Path) -> None:
+    if not out.exists():
+        work.rename(out)
+        return
+    check(out)
+    old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old-", dir=out.absolute().parent))
+    try:
+        out.rename(old / "result")
+        try:
+            work.rename(out)
+        except BaseException:
+            (old / "result").rename(out)
+            raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Write a document as indented JSON."""
+    path.write_text(to_json(document, indent=1) + "\n", encoding="utf-8")
+
+
+def to_json(document: Any, indent: int | None = None) -> str:
+    """Strict JSON: what is not a number (no value, infinite) becomes null."""
+    return json.dumps(_finite(document), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(k): _finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(v) for v in value]
+    return value

@@ -1,0 +1,516 @@
+"""Figures a paper could use: matplotlib without a display, one style, colours that survive colour blindness and print."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .compare import Comparison
+    from .study import ClaimResult, Level, Measure, Outcome
+
+COLUMN, PAGE = 3.5, 7.2
+"""Widths in inches: one column and two columns of a journal page."""
+
+STYLE: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 8,
+    "axes.labelcolor": "#222222",
+    "axes.edgecolor": "#555555",
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
+    "axes.formatter.limits": (-5, 7),
+    "grid.color": "#e3e3e3",
+    "grid.linewidth": 0.6,
+    "xtick.color": "#333333",
+    "ytick.color": "#333333",
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 7.5,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "figure.dpi": 110,
+    "savefig.dpi": 220,
+    "figure.constrained_layout.use": True,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "earlydrop",
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one series is drawn: apart by colour, marker and dashes, so that any one of them suffices."""
+
+    colour: str
+    marker: str
+    dashes: str | tuple[int, tuple[int, ...]]
+
+
+# Okabe & Ito's colours, in an order that keeps neighbours far apart in grey too.
+LOOKS = (
+    Look("#D55E00", "o", "-"),
+    Look("#0072B2", "s", "-"),
+    Look("#009E73", "^", (0, (5, 1))),
+    Look("#B05A97", "D", (0, (3, 1, 1, 1))),
+    Look("#666666", "v", (0, (1, 1))),
+    Look("#E69F00", "P", (0, (6, 2))),
+    Look("#56B4E9", "X", (0, (4, 1, 1, 1, 1, 1))),
+    Look("#000000", "*", "-"),
+)
+
+VERDICT_COLOURS = {"supported": "#1b7f4b", "contradicted": "#b3261e", "undecided": "#7a6a00"}
+
+
+def look(index: int) -> Look:
+    """The look of the series at a position; positions beyond the list start again."""
+    return LOOKS[index % len(LOOKS)]
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw and save in this style, leaving matplotlib's own settings as they were."""
+    import matplotlib
+
+    with matplotlib.rc_context(STYLE):
+        yield
+
+
+def figure(width: float, height: float) -> Figure:
+    """An empty figure that needs no display."""
+    from matplotlib.figure import Figure as New
+
+    return New(figsize=(width, height), layout="constrained")
+
+
+def save(drawing: Figure, base: Path, note: str = "") -> list[Path]:
+    """Write PNG and PDF beside each other; `note` is printed small below, for runs that are no result."""
+    with styled():
+        _note(drawing, note)
+        paths = [base.with_suffix(".png"), base.with_suffix(".pdf")]
+        drawing.savefig(paths[0])
+        drawing.savefig(paths[1], metadata={"CreationDate": None})
+    return paths
+
+
+def embedded(drawing: Figure, note: str = "") -> str:
+    """The figure as a data address for an HTML page that needs no other file."""
+    buffer = io.BytesIO()
+    with styled():
+        _note(drawing, note)
+        drawing.savefig(buffer, format="svg", metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def _note(drawing: Figure, note: str) -> None:
+    if note and not any(t.get_gid() == "note" for t in drawing.texts):
+        drawing.supxlabel(note, fontsize=6.5, color="#b3261e", x=0.99, ha="right").set_gid("note")
+
+
+# ---- drop curves ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DropCurve:
+    """p_b over the average queue; `aside` curves are drawn thin and only in the wide view."""
+
+    title: str
+    averages: Sequence[float]
+    probabilities: Sequence[float]
+    aside: bool = False
+
+
+def drop_curves(
+    curves: Sequence[DropCurve],
+    marks: Mapping[str, float],
+    detail: tuple[float, float] | None = None,
+) -> Figure:
+    """Drop curves over the average queue; with `detail`, a close view of that range on the left."""
+    with styled():
+        drawing = figure(PAGE if detail else COLUMN * 1.3, 2.7)
+        axes = drawing.subplots(1, 2 if detail else 1, squeeze=False)[0]
+        views: list[tuple[Axes, bool]] = [(axes[-1], False)]
+        if detail:
+            views.insert(0, (axes[0], True))
+        for ax, close in views:
+            _curves(ax, [c for c in curves if not (close and c.aside)])
+            ax.set_xlabel("Average queue (packets)")
+            ax.set_ylabel("Drop probability $p_b$")
+            if close and detail:
+                inside = [
+                    p
+                    for c in curves
+                    if not c.aside
+                    for a, p in zip(c.averages, c.probabilities, strict=True)
+                    if detail[0] <= a <= detail[1] and p < 1
+                ]
+                ax.set_xlim(*detail)
+                ax.set_ylim(0, 1.15 * max(inside, default=1.0))
+            else:
+                ax.set_ylim(-0.02, 1.05)
+                ax.margins(x=0.01)
+            _thresholds(ax, marks)
+        drawing.legend(
+            *_legend(axes[-1]), loc="outside lower center", ncols=min(len(curves), 5), handlelength=2.6
+        )
+        if detail:
+            axes[0].set_title("Between the thresholds")
+            axes[1].set_title("Whole range")
+    return drawing
+
+
+def _curves(ax: Axes, curves: Sequence[DropCurve]) -> None:
+    for k, curve in enumerate(curves):
+        if curve.aside:
+            style: dict[str, Any] = {"color": "#000000", "linewidth": 0.9, "linestyle": (0, (2, 2)), "zorder": 1.5}
+        else:
+            own = look(k)
+            style = {"color": own.colour, "linestyle": own.dashes, "zorder": 3 - 0.1 * k}
+        ax.plot(curve.averages, curve.probabilities, label=curve.title, **style)
+
+
+def _legend(ax: Axes) -> tuple[list[Any], list[Any]]:
+    handles, labels = ax.get_legend_handles_labels()
+    return handles, labels
+
+
+def _thresholds(ax: Axes, marks: Mapping[str, float]) -> None:
+    for name, value in marks.items():
+        ax.axvline(value, color="#999999", linewidth=0.7, linestyle=(0, (2, 2)), zorder=1)
+        stem, _, index = name.partition("_")
+        text = f"${stem}_{{{index}}}$" if index else name
+        ax.annotate(
+            text,
+            (value, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(2, -2),
+            textcoords="offset points",
+            va="top",
+            fontsize=7,
+            color="#555555",
+        )
+
+
+# ---- studies -------------------------------------------------------------------------------------------------------
+
+
+def sweep_figure(
+    outcome: Outcome, reading: Level, panel: Level, measure: Measure, disciplines: Sequence[Level]
+) -> Figure:
+    """One measure over the sweep in one panel, with the published points where there are any."""
+    with styled():
+        drawing = figure(COLUMN, 2.6)
+        ax = drawing.subplots()
+        _sweep(ax, outcome, reading, panel, measure, disciplines, published=reading.published)
+        _sweep_axes(ax, outcome, measure)
+        drawing.legend(*_legend(ax), loc="outside upper center", ncols=2, handlelength=2.2)
+    return drawing
+
+
+def sweep_grid(outcome: Outcome, reading: Level) -> Figure:
+    """Every main measure (rows) in every panel (columns), all disciplines."""
+    study = outcome.study
+    measures, panels = study.main_measures, study.panels
+    with styled():
+        drawing = figure(PAGE, 1.0 + 1.9 * len(measures))
+        axes = drawing.subplots(len(measures), len(panels), squeeze=False)
+        for row, measure in enumerate(measures):
+            for column, panel in enumerate(panels):
+                ax = axes[row][column]
+                _sweep(ax, outcome, reading, panel, measure, study.disciplines, published=False)
+                _sweep_axes(ax, outcome, measure)
+                if row == 0:
+                    ax.set_title(panel.title)
+                if row < len(measures) - 1:
+                    ax.set_xlabel("")
+                if column > 0:
+                    ax.set_ylabel("")
+        drawing.legend(
+            *_legend(axes[0][0]), loc="outside lower center", ncols=len(study.disciplines), handlelength=2.6
+        )
+    return drawing
+
+
+def _sweep(
+    ax: Axes,
+    outcome: Outcome,
+    reading: Level,
+    panel: Level,
+    measure: Measure,
+    disciplines: Sequence[Level],
+    *,
+    published: bool,
+) -> None:
+    study = outcome.study
+    order = {d.id: k for k, d in enumerate(study.disciplines)}
+    for discipline in disciplines:
+        own = look(order[discipline.id])
+        xs, means, lows, highs = [], [], [], []
+        for value in study.sweep.values:
+            estimate = outcome.estimate(reading.id, panel.id, value, discipline.id, measure.id)
+            if estimate is None:
+                continue
+            half = estimate.half_width or 0.0
+            xs.append(value)
+            means.append(estimate.mean)
+            lows.append(estimate.mean - half)
+            highs.append(estimate.mean + half)
+        ax.fill_between(xs, lows, highs, color=own.colour, alpha=0.18, linewidth=0)
+        ax.plot(xs, means, color=own.colour, marker=own.marker, linestyle=own.dashes, label=discipline.title)
+        if published:
+            points = [
+                (v, study.published[key])
+                for v in sorted({v for _, v, _, _ in study.published})
+                if (key := (panel.id, v, discipline.id, measure.id)) in study.published
+            ]
+            if points:
+                ax.plot(
+                    [p[0] for p in points],
+                    [p[1] for p in points],
+                    linestyle="none",
+                    marker=own.marker,
+                    markersize=4.5,
+                    markerfacecolor="white",
+                    markeredgecolor=own.colour,
+                    label=f"{discipline.title}, published",
+                )
+
+
+def _sweep_axes(ax: Axes, outcome: Outcome, measure: Measure) -> None:
+    sweep = outcome.study.sweep
+    ax.set_xlabel(f"{sweep.title} ({sweep.unit})" if sweep.unit else sweep.title)
+    ax.set_ylabel(measure.label)
+    low, high = ax.get_ylim()
+    # Never zoom into a band narrower than 2 % of the level: noise would look like an effect.
+    least = 0.02 * max(abs(low), abs(high))
+    if high - low < least:
+        centre = (low + high) / 2
+        ax.set_ylim(centre - least / 2, centre + least / 2)
+    ax.locator_params(axis="y", nbins=6)
+
+
+def effects(outcome: Outcome, results: Sequence[ClaimResult]) -> Figure:
+    """Every directional claim as one line: the relative effect with its interval, and the published one."""
+    study = outcome.study
+    lines = [
+        (result, part)
+        for result in results
+        for part in result.parts
+        if part.part.expect != "spread" and part.relative is not None
+    ]
+    readings = sorted(study.readings, key=lambda r: not r.primary)
+    labels: list[tuple[str, str, str]] = []
+    for result, part in lines:
+        label = (result.claim.id, part.part.measure, part.part.expect)
+        if label not in labels:
+            labels.append(label)
+    with styled():
+        drawing = figure(PAGE, 0.9 + 0.42 * len(labels))
+        ax = drawing.subplots()
+        place = {label: len(labels) - k for k, label in enumerate(labels)}
+        for label, y in place.items():
+            ax.annotate(
+                "claimed →" if label[2] in {"greater", "at_least"} else "← claimed",
+                (1.0, y),
+                xycoords=("axes fraction", "data"),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=7,
+                color="#555555",
+            )
+        for k, reading in enumerate(readings):
+            own = LOOKS[1] if k == 0 else LOOKS[4]
+            xs, ys, errors = [], [], []
+            for result, part in lines:
+                if result.reading != reading.id or part.relative is None:
+                    continue
+                scale = part.relative / part.effect if part.effect else 0.0
+                xs.append(100 * part.relative)
+                ys.append(place[(result.claim.id, part.part.measure, part.part.expect)] - 0.18 * k + 0.09)
+                half = 0.0 if part.upper is None else abs(100 * scale * (part.upper - part.effect))
+                errors.append(half)
+            ax.errorbar(
+                xs,
+                ys,
+                xerr=errors,
+                linestyle="none",
+                marker=own.marker,
+                color=own.colour,
+                capsize=2,
+                linewidth=1.2,
+                label=f"ours, {reading.id}",
+            )
+            points = [
+                (100 * p.published.relative, place[(r.claim.id, p.part.measure, p.part.expect)])
+                for r, p in lines
+                if r.reading == reading.id and p.published is not None and p.published.relative is not None
+            ]
+            if points:
+                ax.plot(
+                    [p[0] for p in points],
+                    [p[1] + 0.09 for p in points],
+                    linestyle="none",
+                    marker="D",
+                    markersize=4.5,
+                    markerfacecolor="white",
+                    markeredgecolor="#D55E00",
+                    label="published",
+                    zorder=4,
+                )
+        ax.axvline(0, color="#333333", linewidth=0.8)
+        ax.set_yticks(list(place.values()))
+        panels = {c.id: c.panel for c in study.claims}
+        ax.set_yticklabels(
+            [
+                f"{claim}  {study.measure(measure).title.lower()}, {study.panel(panel).title}"
+                if (panel := panels[claim]) is not None
+                else claim
+                for claim, measure, _ in labels
+            ]
+        )
+        ax.set_ylim(0.4, len(labels) + 0.6)
+        treatment, control = study.discipline(study.treatment).title, study.discipline(study.control).title
+        ax.set_xlabel(f"{treatment} minus {control}, % of {control} (mean over seeds, 95 % interval)")
+        ax.grid(axis="y", visible=False)
+        drawing.legend(*_legend(ax), loc="outside upper center", ncols=4)
+    return drawing
+
+
+# ---- comparisons and single runs -----------------------------------------------------------------------------------
+
+
+def comparison(result: Comparison) -> Figure:
+    """One panel for each measure, one line for each discipline: mean and interval."""
+    measures = [m for m in result.measures if m.drawn]
+    columns = 3
+    rows = -(-len(measures) // columns)
+    with styled():
+        drawing = figure(PAGE, 0.5 + rows * (0.75 + 0.26 * len(result.aqms)))
+        axes = drawing.subplots(rows, columns, squeeze=False, sharey=True)
+        positions = list(range(len(result.aqms), 0, -1))
+        for k, ax in enumerate(axes.flat):
+            if k >= len(measures):
+                ax.set_visible(False)
+                continue
+            measure = measures[k]
+            for index, (aqm, y) in enumerate(zip(result.aqms, positions, strict=True)):
+                estimate = result.estimate(aqm, measure.id)
+                if estimate is None:
+                    continue
+                own = look(index)
+                ax.errorbar(
+                    [estimate.mean],
+                    [y],
+                    xerr=[estimate.half_width or 0.0],
+                    marker=own.marker,
+                    color=own.colour,
+                    capsize=2.5,
+                    linewidth=1.3,
+                )
+            ax.set_yticks(positions, [result.titles[a] for a in result.aqms])
+            ax.set_ylim(0.5, len(result.aqms) + 0.5)
+            ax.set_xlabel(measure.label)
+            ax.locator_params(axis="x", nbins=5)
+            ax.margins(x=0.12)
+            ax.grid(axis="y", visible=False)
+    return drawing
+
+
+def run_figure(document: Mapping[str, Any]) -> Figure:
+    """One run: the queue over time where it was recorded, queueing delay, and the goodput of the flows."""
+    series = document.get("series")
+    with styled():
+        drawing = figure(PAGE, 4.4 if series else 2.5)
+        if series:
+            grid = drawing.add_gridspec(2, 2)
+            top = drawing.add_subplot(grid[0, :])
+            _queue_series(top, series)
+            left, right = drawing.add_subplot(grid[1, 0]), drawing.add_subplot(grid[1, 1])
+        else:
+            left, right = drawing.subplots(1, 2)
+        _delays(left, document)
+        _goodputs(right, document)
+    return drawing
+
+
+def _queue_series(ax: Axes, series: Mapping[str, Any]) -> None:
+    for k, (name, queue) in enumerate(series["queues"].items()):
+        own = look(k)
+        prefix = "" if len(series["queues"]) == 1 else f"{name}: "
+        ax.plot(
+            series["time_s"],
+            queue["packets"],
+            color=own.colour,
+            linewidth=0.6,
+            alpha=0.55,
+            label=f"{prefix}queue",
+        )
+        if queue.get("average"):
+            ax.plot(series["time_s"], queue["average"], color="#000000", linewidth=1.2, label=f"{prefix}average")
+    ax.set_xlabel("Time (s)")
+    ax.set_ylabel("Packets")
+    ax.set_ylim(bottom=0)
+    ax.margins(x=0)
+    ax.legend(loc="upper right", ncols=4)
+
+
+def _delays(ax: Axes, document: Mapping[str, Any]) -> None:
+    names = ["mean", "p50", "p95", "p99"]
+    queues = document["queues"]
+    for k, (name, queue) in enumerate(queues.items()):
+        values = [queue.get(f"delay_{n}_ms") for n in names]
+        shown = [(i, v) for i, v in enumerate(values) if v is not None]
+        width = 0.8 / len(queues)
+        places = [i + (k - (len(queues) - 1) / 2) * width for i, _ in shown]
+        ax.bar(places, [v for _, v in shown], width=width * 0.9, color=look(k + 1).colour, label=name)
+    ax.set_xticks(range(len(names)), ["mean", "median", "95 %", "99 %"])
+    ax.set_ylabel("Queueing delay (ms)")
+    ax.grid(axis="x", visible=False)
+    if len(queues) > 1:
+        ax.legend()
+
+
+def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
+    goodputs = sorted((f["goodput_mbps"] for f in document["flows"]), reverse=True)
+    ranks = range(1, len(goodputs) + 1)
+    own = LOOKS[0]
+    marker = own.marker if len(goodputs) <= 60 else ""
+    ax.plot(ranks, goodputs, color=own.colour, marker=marker, linewidth=1)
+    if goodputs:
+        fair = sum(goodputs) / len(goodputs)
+        ax.axhline(fair, color="#555555", linewidth=0.9, linestyle=(0, (4, 2)))
+        ax.annotate(
+            "mean",
+            (1.0, fair),
+            xycoords=("axes fraction", "data"),
+            xytext=(-2, 2),
+            textcoords="offset points",
+            ha="right",
+            fontsize=7,
+            color="#555555",
+        )
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("Flow, by rank")
+    ax.set_ylabel("Goodput (Mbit/s)")
+    ax.locator_params(axis="x", integer=True)

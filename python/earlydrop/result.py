@@ -1,0 +1,75 @@
+"""The result of one run, as tables."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars
+    from matplotlib.figure import Figure
+
+
+class Result:
+    """One run. `document` is what the engine returned; the tables are made from it when asked for."""
+
+    def __init__(self, text: str, scenario: dict[str, Any]) -> None:
+        self.text = text
+        self.document: dict[str, Any] = json.loads(text)
+        self.scenario = scenario
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        return int(self.document["seed"])
+
+    @property
+    def jain(self) -> float:
+        """Jain's fairness index of the flows' goodput."""
+        return float(self.document["jain"])
+
+    @property
+    def queues(self) -> polars.DataFrame:
+        """One row for each queue."""
+        import polars
+
+        rows = [{"queue": name, **values} for name, values in self.document["queues"].items()]
+        return polars.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def flows(self) -> polars.DataFrame:
+        """One row for each flow."""
+        import polars
+
+        return polars.DataFrame(self.document["flows"], infer_schema_length=None)
+
+    @property
+    def series(self) -> polars.DataFrame | None:
+        """What was sampled over time, one row for each sample; None unless the scenario asked for it.
+
+        Columns: `time_s`, then `QUEUE.packets`, `QUEUE.average`, `QUEUE.dropped` and `flow ID.cwnd`.
+        """
+        import polars
+
+        series = self.document.get("series")
+        if not series:
+            return None
+        columns: dict[str, Any] = {"time_s": series["time_s"]}
+        for name, queue in series["queues"].items():
+            columns |= {f"{name}.{key}": values for key, values in queue.items() if values is not None}
+        for flow in series.get("flows") or []:
+            columns |= {f"flow {flow['id']}.{key}": v for key, v in flow.items() if isinstance(v, list)}
+        return polars.DataFrame(columns)
+
+    def plot(self) -> Figure:
+        """Queue over time (where sampled), queueing delay, goodput of the flows: a matplotlib figure."""
+        from . import plot
+
+        return plot.run_figure(self.document)
+
+    def __repr__(self) -> str:
+        d = self.document
+        return (
+            f"<Result {d['scenario']} seed {d['seed']}: {d['goodput_total_mbps']:.3f} Mbit/s, "
+            f"{len(d['flows'])} flows, Jain {d['jain']:.3f}>"
+        )

@@ -1,0 +1,110 @@
+"""Runs many simulations at once, on threads: the core releases the interpreter lock while it runs.
+
+Results come back in the order of the jobs, whatever finished first, so nothing that is computed from them can
+depend on the number of workers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+Progress = Callable[[int, int, str], None]
+"""Called with (done, total, what is going on), from the thread that asked for the runs."""
+
+
+class Runnable(Protocol):
+    """What the runner needs of a scenario."""
+
+    @property
+    def name(self) -> str: ...
+
+    def run(self, seed: int | None = None) -> str: ...
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: a scenario and its seed."""
+
+    scenario: Runnable
+    seed: int | None = None
+
+
+class RunError(Exception):
+    """A run failed. The message names the scenario and the seed."""
+
+
+def cores() -> int:
+    """Processor cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def no_progress(done: int, total: int, what: str) -> None:
+    """Progress that is not shown."""
+
+
+def run_all(
+    jobs: Sequence[Job],
+    reduce: Callable[[str], T] = json.loads,
+    *,
+    workers: int | None = None,
+    progress: Progress = no_progress,
+    label: str = "runs",
+) -> list[T]:
+    """Run every job and return `reduce(result document)` of each, in the order of the jobs.
+
+    `reduce` runs on the worker's thread and should keep little: the documents themselves are not kept. The first
+    failure, or an interruption, cancels what has not started and is raised.
+    """
+    total = len(jobs)
+    progress(0, total, label)
+    results: list[Any] = [None] * total
+    pool = ThreadPoolExecutor(max_workers=workers or cores(), thread_name_prefix="run")
+    finished: SimpleQueue[tuple[int, Future[T]]] = SimpleQueue()
+    try:
+        for index, job in enumerate(jobs):
+            future = pool.submit(_run, job, reduce)
+            future.add_done_callback(partial(_report, finished, index))
+        for done in range(1, total + 1):
+            index, future = finished.get()
+            results[index] = future.result()
+            progress(done, total, label)
+    except BaseException:
+        # Runs that have begun cannot be stopped from here; do not wait for them.
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+    return results
+
+
+def _report(finished: SimpleQueue[tuple[int, Future[T]]], index: int, future: Future[T]) -> None:
+    finished.put((index, future))
+
+
+def _run(job: Job, reduce: Callable[[str], T]) -> T:
+    try:
+        text = job.scenario.run(job.seed)
+    except Exception as error:
+        seed = "" if job.seed is None else f", seed {job.seed}"
+        raise RunError(f"run failed ({job.scenario.name}{seed}): {error}") from error
+    return reduce(text)
+
+
+def run_one(job: Job) -> str:
+    """Run one job on a worker thread, so that the calling thread can still be interrupted."""
+    return run_all([job], reduce=str, workers=1)[0]
+
+
+def seeds(first: int, count: int) -> Iterable[int]:
+    """`count` consecutive seeds."""
+    return range(first, first + count)

@@ -1,0 +1,50 @@
+"""What the scenario schema lets one choose: TCPs, topologies, kinds of traffic."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_WHERE = {
+    "tcps": ("traffic", "tcp"),
+    "topologies": ("topology", "kind"),
+    "traffic": ("traffic", "kind"),
+}
+
+_ABOUT = {
+    ("tcps", "reno"): ("Reno", "Fast retransmit and fast recovery"),
+    ("topologies", "dumbbell"): ("Dumbbell", "Pairs of senders and receivers on either side of one bottleneck"),
+    ("traffic", "ftp"): ("FTP", "Endless files over TCP, one a flow"),
+}
+
+
+def choices(kind: str) -> list[dict[str, str]]:
+    """The words allowed for `tcps`, `topologies` or `traffic`, with a title and a line about each."""
+    from . import _core
+
+    part, key = _WHERE[kind]
+    schema = json.loads(_core.schema())
+    words: list[str] = []
+    for form in _forms(schema, schema["properties"][part]):
+        for field in _forms(schema, form.get("properties", {}).get(key, {})):
+            words += field.get("enum", []) or ([field["const"]] if "const" in field else [])
+    found = []
+    for word in dict.fromkeys(words):
+        title, summary = _ABOUT.get((kind, word), (word, ""))
+        found.append({"name": word, "title": title, "summary": summary})
+    return found
+
+
+def _forms(schema: dict[str, Any], part: dict[str, Any]) -> list[dict[str, Any]]:
+    """A part of a schema with references followed and alternatives and list items spread out."""
+    if "$ref" in part:
+        here: Any = schema
+        for step in part["$ref"].removeprefix("#/").split("/"):
+            here = here[step]
+        return _forms(schema, here)
+    if "items" in part:
+        return _forms(schema, part["items"])
+    spread = [form for way in ("oneOf", "anyOf") for form in part.get(way, []) if "required" not in form]
+    if not spread:
+        return [part]
+    return [part, *(inner for form in spread for inner in _forms(schema, form))]

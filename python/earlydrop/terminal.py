@@ -1,0 +1,197 @@
+"""What people read in a terminal: tables, verdicts, a small plot, progress on stderr."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import textwrap
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+COLOURS = {"supported": "32", "contradicted": "31", "undecided": "33", "ok": "32", "failed": "31"}
+
+
+def width() -> int:
+    """Columns to write in: the terminal's, 100 for a pipe, never more than 120."""
+    if os.environ.get("COLUMNS", "").isdigit():
+        return max(40, int(os.environ["COLUMNS"]))
+    try:
+        return max(40, min(120, os.get_terminal_size(sys.stdout.fileno()).columns))
+    except (OSError, ValueError, AttributeError):
+        return 100
+
+
+def coloured(text: str, kind: str) -> str:
+    """`text` in the colour of a verdict, when stdout is a terminal that shows colours."""
+    code = COLOURS.get(kind)
+    if code is None or os.environ.get("NO_COLOR") or not sys.stdout.isatty():
+        return text
+    return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, indent: str = "") -> str:
+    """Columns lined up: the first `left` to the left, the others to the right."""
+    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+    lines = []
+    for number, row in enumerate([head, *rows]):
+        cells = [c.ljust(w) if k < left else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
+        lines.append(indent + "  ".join(cells).rstrip())
+        if number == 0:
+            lines.append(indent + "  ".join("-" * w for w in widths))
+    return "\n".join(lines)
+
+
+def wrapped(head: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> str:
+    """A table of text whose last column is folded to the width of the terminal."""
+    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head) - 1)]
+    start = sum(widths) + 2 * len(widths)
+    room = max(24, width() - start - len(indent))
+    lines = []
+    for number, row in enumerate([head, *rows]):
+        folded = textwrap.wrap(row[-1], room) or [""]
+        first = "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False))
+        lines.append((indent + first + "  " + folded[0]).rstrip())
+        lines += [indent + " " * start + rest for rest in folded[1:]]
+        if number == 0:
+            lines.append(indent + "  ".join(["-" * w for w in widths] + ["-" * min(room, 40)]))
+    return "\n".join(lines)
+
+
+def paragraph(text: str, indent: str = "") -> str:
+    """Text folded to the width of the terminal."""
+    return textwrap.fill(text, width(), initial_indent=indent, subsequent_indent=indent)
+
+
+def number(value: float | None, digits: int) -> str:
+    """A number with a fixed count of digits, a dash for none."""
+    return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+
+
+def with_half_width(mean: float, half_width: float | None, digits: int) -> str:
+    """`12.345 ± 0.012`."""
+    return number(mean, digits) + ("" if half_width is None else f" ± {half_width:.{digits}f}")
+
+
+def signed(value: float | None, digits: int) -> str:
+    """A number that shows its sign, unless it is zero as printed."""
+    if value is None:
+        return "-"
+    text = f"{value:+.{digits}f}"
+    return text[1:] if float(text) == 0 else text
+
+
+# ---- a plot of lines ----------------------------------------------------------------------------------------------
+
+_BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+
+
+def plot(
+    curves: Sequence[tuple[str, Sequence[float], Sequence[float]]],
+    columns: int = 60,
+    lines: int = 12,
+    label: str = "",
+    top: float | None = None,
+) -> str:
+    """Curves in braille dots, two by four to a character. The second curve and later ones are dotted."""
+    low = min(min(xs) for _, xs, _ in curves)
+    high = max(max(xs) for _, xs, _ in curves)
+    top = top or max(max(ys) for _, _, ys in curves) or 1.0
+    canvas = [[0] * columns for _ in range(lines)]
+    for index, (_, xs, ys) in enumerate(curves):
+        for dot in range(columns * 2):
+            if index and dot % 4 >= 2:
+                continue
+            x = low + (high - low) * dot / (columns * 2 - 1)
+            y = _interpolate(xs, ys, x)
+            level = round((1 - y / top) * (lines * 4 - 1))
+            if 0 <= level < lines * 4:
+                canvas[level // 4][dot // 2] |= _BITS[level % 4][dot % 2]
+    margin = max(len(f"{top:g}"), 1)
+    drawn = []
+    for row, cells in enumerate(canvas):
+        mark = f"{top:g}" if row == 0 else "0" if row == lines - 1 else ""
+        drawn.append(f"{mark:>{margin}} |" + "".join(chr(0x2800 + c) for c in cells).rstrip("\u2800"))
+    drawn.append(" " * margin + " +" + "-" * columns)
+    ends = f"{low:g}"
+    drawn.append(" " * (margin + 2) + ends + label.center(columns - len(ends) - len(f"{high:g}")) + f"{high:g}")
+    names = ["solid: " + curves[0][0], *("dotted: " + name for name, _, _ in curves[1:])]
+    drawn.append(" " * (margin + 2) + "   ".join(names))
+    return "\n".join(drawn)
+
+
+def _interpolate(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
+    for k in range(1, len(xs)):
+        if x <= xs[k]:
+            span = xs[k] - xs[k - 1]
+            share = (x - xs[k - 1]) / span if span else 0.0
+            return ys[k - 1] + (ys[k] - ys[k - 1]) * share
+    return ys[-1]
+
+
+# ---- progress ------------------------------------------------------------------------------------------------------
+
+
+class Progress:
+    """A progress bar on stderr when it is a terminal; a line now and then when it is not."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+        self._label = ""
+        self._told = 0.0
+
+    def __enter__(self) -> Progress:
+        self._told = time.monotonic()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def __call__(self, done: int, total: int, label: str = "") -> None:
+        """Show that `done` of `total` is done."""
+        if self.quiet or total < 2:
+            return
+        if sys.stderr.isatty():
+            self._show(done, total, label)
+        else:
+            self._tell(done, total, label)
+
+    def _show(self, done: int, total: int, label: str) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as New
+
+            columns: list[Any] = [
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+            ]
+            self._bar = New(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+        if self._task is None or label != self._label:
+            self._task = self._bar.add_task(label, total=total)
+            self._label = label
+        self._bar.update(self._task, completed=done, total=total)
+
+    def _tell(self, done: int, total: int, label: str) -> None:
+        now = time.monotonic()
+        if now - self._told >= 10 and done < total:
+            self._told = now
+            print(f"{label}: {done} of {total}", file=sys.stderr, flush=True)

@@ -1,0 +1,53 @@
+#!/bin/sh
+# Install the peers that `earlydrop bench --against` and the scripts in this
+# folder run, from the packages of Debian or Ubuntu. Earlydrop itself needs none of them.
+#
+#     install.sh [--dry-run]
+set -eu
+
+dry_run=
+case "${1-}" in
+    "") ;;
+    --dry-run) dry_run=yes ;;
+    *) echo "usage: install.sh [--dry-run]" >&2; exit 2 ;;
+esac
+
+missing=
+need() { # NAME PACKAGE WHY TEST...
+    name=$1 package=$2 why=$3
+    shift 3
+    if "$@" >/dev/null 2>&1; then
+        echo "have     $name"
+    else
+        echo "missing  $name: $why (package $package)"
+        missing="$missing $package"
+    fi
+}
+
+need ns-2 ns2 "bench --against ns2, run_s1.py, make_traces.py" command -v ns
+need "ns-3 headers" libns3-dev "bench --against ns3" test -e /usr/include/ns3/core-module.h -o -e /usr/include/ns3.37/ns3/core-module.h
+need ns-3 ns3 "bench --against ns3" dpkg -s ns3
+need g++ g++ "builds the ns-3 program and the trace reader" command -v g++
+need chromium chromium "renders reports to pictures" command -v chromium
+
+if [ -z "$missing" ]; then
+    echo "nothing to install"
+    exit 0
+fi
+if ! command -v apt-get >/dev/null; then
+    echo "install.sh: no apt-get here; install these yourself:$missing" >&2
+    exit 1
+fi
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "install.sh: run as root, or install sudo" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
+echo "running  apt-get update; apt-get install --no-install-recommends$missing"
+[ -n "$dry_run" ] && exit 0
+$as_root apt-get update
+# shellcheck disable=SC2086  # a list of package names
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing

@@ -1,0 +1,352 @@
+// One bottleneck between two routers, n TCP senders on the left and their
+// receivers on the right, for ns-3 3.37.
+//
+// The queue under test is the root queue disc of the left router's bottleneck
+// device, which itself holds one packet; every other device has no queue disc
+// and a queue that never fills. TCP NewReno with ns-3's defaults but for segment
+// size, window, clock granularity and delayed acknowledgements, which are off.
+// Prints one JSON object: user seconds of set-up and run, peak memory, the
+// queue's counters, and with --statistics what the queue did after the warm-up.
+
+#include "ns3/applications-module.h"
+#include "ns3/core-module.h"
+#include "ns3/internet-module.h"
+#include "ns3/network-module.h"
+#include "ns3/point-to-point-module.h"
+#include "ns3/traffic-control-module.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <sys/resource.h>
+#include <vector>
+
+using namespace ns3;
+
+namespace
+{
+
+constexpr uint32_t kPayloadBytes = 960; // 1000 bytes with the IP and TCP headers
+
+struct Options
+{
+    uint32_t flows = 6;
+    uint32_t seed = 1;
+    uint32_t limit = 120;
+    uint32_t window = 1000;
+    std::string queue = "red";
+    double minTh = 24;
+    double maxTh = 72;
+    double maxP = 0.1;
+    double wQ = 0.002;
+    bool gentle = false;
+    std::string rate = "5Mbps";
+    std::string delay = "10ms";
+    std::string accessRate = "5Mbps";
+    std::string accessDelay = "20ms";
+    std::string senderDelays; // a comma-separated list; empty: accessDelay
+    double duration = 200;
+    double warmup = 50;
+    bool sack = true;
+    bool statistics = false;
+};
+
+Options
+Parse(int argc, char** argv)
+{
+    Options o;
+    CommandLine cmd;
+    cmd.AddValue("flows", "number of TCP flows", o.flows);
+    cmd.AddValue("seed", "run number of the random streams", o.seed);
+    cmd.AddValue("limit", "buffer in packets", o.limit);
+    cmd.AddValue("window", "send and receive buffer in segments", o.window);
+    cmd.AddValue("queue", "red or droptail", o.queue);
+    cmd.AddValue("min-th", "RED's lower threshold in packets", o.minTh);
+    cmd.AddValue("max-th", "RED's upper threshold in packets", o.maxTh);
+    cmd.AddValue("max-p", "RED's probability at the upper threshold", o.maxP);
+    cmd.AddValue("w-q", "RED's averaging weight", o.wQ);
+    cmd.AddValue("gentle", "gentle RED", o.gentle);
+    cmd.AddValue("rate", "bottleneck rate", o.rate);
+    cmd.AddValue("delay", "bottleneck delay", o.delay);
+    cmd.AddValue("access-rate", "rate of every access link", o.accessRate);
+    cmd.AddValue("access-delay", "delay of every access link", o.accessDelay);
+    cmd.AddValue("sender-delays", "delays of the senders' links, gone through in turn", o.senderDelays);
+    cmd.AddValue("duration", "simulated seconds", o.duration);
+    cmd.AddValue("warmup", "seconds left out of the statistics", o.warmup);
+    cmd.AddValue("sack", "selective acknowledgements", o.sack);
+    cmd.AddValue("statistics", "measure the queue (slower)", o.statistics);
+    cmd.Parse(argc, argv);
+    return o;
+}
+
+void
+SetTcpDefaults(const Options& o)
+{
+    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpNewReno::GetTypeId()));
+    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(kPayloadBytes));
+    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(2));
+    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(o.window * kPayloadBytes));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(o.window * kPayloadBytes));
+    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
+    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(o.sack));
+    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
+    Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(10)));
+    if (!o.sack)
+    {
+        Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",
+                           TypeIdValue(TcpClassicRecovery::GetTypeId()));
+    }
+}
+
+// What happens at the queue from the end of the warm-up on.
+class QueueMeter
+{
+  public:
+    QueueMeter(Ptr<QueueDisc> disc, double warmup, double duration)
+        : m_disc(disc),
+          m_warmup(warmup),
+          m_duration(duration)
+    {
+        disc->TraceConnectWithoutContext("PacketsInQueue", MakeCallback(&QueueMeter::OnLength, this));
+        disc->TraceConnectWithoutContext("Dequeue", MakeCallback(&QueueMeter::OnDequeue, this));
+        disc->TraceConnectWithoutContext("SojournTime", MakeCallback(&QueueMeter::OnSojourn, this));
+        Simulator::Schedule(Seconds(warmup), &QueueMeter::OnWarm, this);
+    }
+
+    void Print()
+    {
+        Advance(m_duration);
+        const double length = m_duration - m_warmup;
+        const double mean = m_area / length;
+        const double variance = std::max(0.0, m_areaSquares / length - mean * mean);
+        double sum = 0;
+        for (float d : m_delays)
+        {
+            sum += d;
+        }
+        std::sort(m_delays.begin(), m_delays.end());
+        const size_t n = m_delays.size();
+        const double p99 = n ? m_delays[static_cast<size_t>(std::ceil(0.99 * n)) - 1] : 0;
+        std::printf(", \"throughput_mbps\": %.6f, \"queue_mean_packets\": %.4f, \"queue_std_packets\": %.4f, "
+                    "\"delay_mean_ms\": %.4f, \"delay_p99_ms\": %.4f, \"early_drops\": %lu, \"overflow_drops\": %lu",
+                    m_bytes * 8 / length / 1e6, mean, std::sqrt(variance), n ? sum / n * 1e3 : 0, p99 * 1e3,
+                    static_cast<unsigned long>(Early() - m_earlyBefore),
+                    static_cast<unsigned long>(Overflow() - m_overflowBefore));
+    }
+
+  private:
+    void Advance(double now)
+    {
+        const double span = std::min(now, m_duration) - std::max(m_last, m_warmup);
+        if (span > 0)
+        {
+            m_area += m_length * span;
+            m_areaSquares += m_length * m_length * span;
+        }
+        m_last = now;
+    }
+
+    bool Measured() const { return Simulator::Now().GetSeconds() >= m_warmup; }
+
+    uint64_t Early() const
+    {
+        const QueueDisc::Stats s = m_disc->GetStats();
+        return s.GetNDroppedPackets(RedQueueDisc::UNFORCED_DROP) + s.GetNDroppedPackets(RedQueueDisc::FORCED_DROP);
+    }
+
+    uint64_t Overflow() const { return m_disc->GetStats().nTotalDroppedPackets - Early(); }
+
+    void OnWarm()
+    {
+        m_earlyBefore = Early();
+        m_overflowBefore = Overflow();
+    }
+
+    void OnLength(uint32_t, uint32_t length)
+    {
+        Advance(Simulator::Now().GetSeconds());
+        m_length = length;
+    }
+
+    void OnDequeue(Ptr<const QueueDiscItem> item)
+    {
+        if (Measured())
+        {
+            m_bytes += item->GetSize();
+        }
+    }
+
+    void OnSojourn(Time sojourn)
+    {
+        if (Measured())
+        {
+            m_delays.push_back(sojourn.GetSeconds());
+        }
+    }
+
+    Ptr<QueueDisc> m_disc;
+    double m_warmup;
+    double m_duration;
+    double m_last = 0;
+    double m_length = 0;
+    double m_area = 0;
+    double m_areaSquares = 0;
+    double m_bytes = 0;
+    uint64_t m_earlyBefore = 0;
+    uint64_t m_overflowBefore = 0;
+    std::vector<float> m_delays;
+};
+
+double
+UserSeconds()
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_utime.tv_sec + usage.ru_utime.tv_usec * 1e-6;
+}
+
+// Not ru_maxrss: that starts at the peak of the program that started this one.
+double
+PeakMegabytes()
+{
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+    {
+        if (line.rfind("VmHWM:", 0) == 0)
+        {
+            return std::stod(line.substr(6)) / 1024;
+        }
+    }
+    return 0;
+}
+
+} // namespace
+
+int
+main(int argc, char** argv)
+{
+    const Options o = Parse(argc, argv);
+    RngSeedManager::SetSeed(12345);
+    RngSeedManager::SetRun(o.seed);
+    SetTcpDefaults(o);
+
+    NodeContainer routers;
+    NodeContainer senders;
+    NodeContainer receivers;
+    routers.Create(2);
+    senders.Create(o.flows);
+    receivers.Create(o.flows);
+    InternetStackHelper internet;
+    Ipv4StaticRoutingHelper routing;
+    internet.SetIpv6StackInstall(false);
+    internet.SetRoutingHelper(routing);
+    internet.InstallAll();
+
+    PointToPointHelper access;
+    access.SetDeviceAttribute("DataRate", StringValue(o.accessRate));
+    access.SetChannelAttribute("Delay", StringValue(o.accessDelay));
+    access.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("20000p"));
+    PointToPointHelper bottleneck;
+    bottleneck.SetDeviceAttribute("DataRate", StringValue(o.rate));
+    bottleneck.SetChannelAttribute("Delay", StringValue(o.delay));
+    bottleneck.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1p"));
+
+    NetDeviceContainer middle = bottleneck.Install(routers);
+    NetDeviceContainer plain(middle.Get(1));
+    DynamicCast<PointToPointNetDevice>(middle.Get(1))->GetQueue()->SetMaxSize(QueueSize("20000p"));
+
+    TrafficControlHelper control;
+    const QueueSizeValue limit(QueueSize(QueueSizeUnit::PACKETS, o.limit));
+    if (o.queue == "droptail")
+    {
+        control.SetRootQueueDisc("ns3::FifoQueueDisc", "MaxSize", limit);
+    }
+    else
+    {
+        control.SetRootQueueDisc("ns3::RedQueueDisc",
+                                 "MaxSize", limit,
+                                 "MinTh", DoubleValue(o.minTh),
+                                 "MaxTh", DoubleValue(o.maxTh),
+                                 "LInterm", DoubleValue(1.0 / o.maxP),
+                                 "QW", DoubleValue(o.wQ),
+                                 "Gentle", BooleanValue(o.gentle),
+                                 "Wait", BooleanValue(true),
+                                 "MeanPktSize", UintegerValue(1000),
+                                 "LinkBandwidth", StringValue(o.rate),
+                                 "LinkDelay", StringValue(o.delay),
+                                 "UseEcn", BooleanValue(false));
+    }
+    Ptr<QueueDisc> disc = control.Install(middle.Get(0)).Get(0);
+
+    Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.252");
+    auto connect = [&](NetDeviceContainer devices) {
+        Ipv4InterfaceContainer interfaces = addresses.Assign(devices);
+        addresses.NewNetwork();
+        return interfaces;
+    };
+    auto setDefaultRoute = [&](Ptr<Node> node, Ipv4Address next) {
+        routing.GetStaticRouting(node->GetObject<Ipv4>())->SetDefaultRoute(next, 1);
+    };
+    Ipv4InterfaceContainer core = connect(middle);
+    setDefaultRoute(routers.Get(0), core.GetAddress(1));
+    setDefaultRoute(routers.Get(1), core.GetAddress(0));
+
+    std::vector<std::string> senderDelays;
+    std::istringstream list(o.senderDelays.empty() ? o.accessDelay : o.senderDelays);
+    for (std::string delay; std::getline(list, delay, ',');)
+    {
+        senderDelays.push_back(delay);
+    }
+
+    const uint16_t port = 9;
+    Ptr<UniformRandomVariable> starts = CreateObject<UniformRandomVariable>();
+    for (uint32_t i = 0; i < o.flows; i++)
+    {
+        access.SetChannelAttribute("Delay", StringValue(senderDelays[i % senderDelays.size()]));
+        NetDeviceContainer left = access.Install(senders.Get(i), routers.Get(0));
+        access.SetChannelAttribute("Delay", StringValue(o.accessDelay));
+        NetDeviceContainer right = access.Install(routers.Get(1), receivers.Get(i));
+        Ipv4InterfaceContainer leftAddresses = connect(left);
+        Ipv4InterfaceContainer rightAddresses = connect(right);
+        plain.Add(left);
+        plain.Add(right);
+        setDefaultRoute(senders.Get(i), leftAddresses.GetAddress(1));
+        setDefaultRoute(receivers.Get(i), rightAddresses.GetAddress(0));
+
+        PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), port));
+        sink.Install(receivers.Get(i)).Start(Seconds(0));
+        BulkSendHelper source("ns3::TcpSocketFactory", InetSocketAddress(rightAddresses.GetAddress(1), port));
+        source.SetAttribute("SendSize", UintegerValue(kPayloadBytes));
+        source.Install(senders.Get(i)).Start(Seconds(starts->GetValue(0, 1)));
+    }
+    // Assigning addresses put a default queue disc on every device.
+    control.Uninstall(plain);
+
+    std::unique_ptr<QueueMeter> meter;
+    if (o.statistics)
+    {
+        meter = std::make_unique<QueueMeter>(disc, o.warmup, o.duration);
+    }
+    Simulator::Stop(Seconds(o.duration));
+    const double setup = UserSeconds();
+    Simulator::Run();
+    const double user = UserSeconds() - setup;
+
+    const QueueDisc::Stats totals = disc->GetStats();
+    std::printf("{\"user_s\": %.4f, \"setup_user_s\": %.4f, \"arrivals\": %u, \"drops\": %u, \"events\": %lu, "
+                "\"peak_rss_mb\": %.1f",
+                user, setup, totals.nTotalReceivedPackets, totals.nTotalDroppedPackets,
+                static_cast<unsigned long>(Simulator::GetEventCount()), PeakMegabytes());
+    if (meter)
+    {
+        meter->Print();
+    }
+    std::printf("}\n");
+    Simulator::Destroy();
+    return 0;
+}
