@@ -106,7 +106,7 @@ def figure(width: float, height: float) -> Figure:
 def save(drawing: Figure, base: Path, note: str = "") -> list[Path]:
     """Write PNG and PDF beside each other; `note` is printed small below, for runs that are no result."""
     with styled():
-        _note(drawing, note)
+        _settle(drawing, note)
         paths = [base.with_suffix(".png"), base.with_suffix(".pdf")]
         drawing.savefig(paths[0])
         drawing.savefig(paths[1], metadata={"CreationDate": None})
@@ -117,14 +117,19 @@ def embedded(drawing: Figure, note: str = "") -> str:
     """The figure as a data address for an HTML page that needs no other file."""
     buffer = io.BytesIO()
     with styled():
-        _note(drawing, note)
+        _settle(drawing, note)
         drawing.savefig(buffer, format="svg", metadata={"Date": None})
     return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
-def _note(drawing: Figure, note: str) -> None:
-    if note and not any(t.get_gid() == "note" for t in drawing.texts):
-        drawing.supxlabel(note, fontsize=6.5, color="#b3261e", x=0.99, ha="right").set_gid("note")
+def _settle(drawing: Figure, note: str) -> None:
+    """Add the note and work the layout out once, so that every format shows the same picture."""
+    if drawing.get_layout_engine() is None:
+        return
+    if note:
+        drawing.supxlabel(note, fontsize=6.5, color="#b3261e", x=0.99, ha="right")
+    drawing.draw_without_rendering()
+    drawing.set_layout_engine("none")
 
 
 # ---- drop curves ---------------------------------------------------------------------------------------------------
@@ -165,13 +170,14 @@ def drop_curves(
                     if detail[0] <= a <= detail[1] and p < 1
                 ]
                 ax.set_xlim(*detail)
-                ax.set_ylim(0, 1.15 * max(inside, default=1.0))
+                ax.set_ylim(0, 1.25 * max(inside, default=1.0))
             else:
-                ax.set_ylim(-0.02, 1.05)
+                ax.set_ylim(-0.02, 1.18)
+                ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
                 ax.margins(x=0.01)
             _thresholds(ax, marks)
         drawing.legend(
-            *_legend(axes[-1]), loc="outside lower center", ncols=min(len(curves), 5), handlelength=2.6
+            *_legend(axes[-1]), loc="outside upper center", ncols=min(len(curves), 5), handlelength=2.6
         )
         if detail:
             axes[0].set_title("Between the thresholds")
@@ -208,6 +214,8 @@ def _thresholds(ax: Axes, marks: Mapping[str, float]) -> None:
             va="top",
             fontsize=7,
             color="#555555",
+            bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
+            zorder=5,
         )
 
 
@@ -246,7 +254,7 @@ def sweep_grid(outcome: Outcome, reading: Level) -> Figure:
                 if column > 0:
                     ax.set_ylabel("")
         drawing.legend(
-            *_legend(axes[0][0]), loc="outside lower center", ncols=len(study.disciplines), handlelength=2.6
+            *_legend(axes[0][0]), loc="outside upper center", ncols=len(study.disciplines), handlelength=2.6
         )
     return drawing
 
@@ -393,7 +401,11 @@ def effects(outcome: Outcome, results: Sequence[ClaimResult]) -> Figure:
         treatment, control = study.discipline(study.treatment).title, study.discipline(study.control).title
         ax.set_xlabel(f"{treatment} minus {control}, % of {control} (mean over seeds, 95 % interval)")
         ax.grid(axis="y", visible=False)
-        drawing.legend(*_legend(ax), loc="outside upper center", ncols=4)
+        handles, names = _legend(ax)
+        order = sorted(range(len(names)), key=lambda k: names[k] == "published")
+        drawing.legend(
+            [handles[k] for k in order], [names[k] for k in order], loc="outside upper center", ncols=4
+        )
     return drawing
 
 

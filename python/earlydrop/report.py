@@ -84,7 +84,7 @@ def quick_note(study: Study) -> str:
     """What a quick run has left out; empty for a full one."""
     if not study.quick:
         return ""
-    points = f"{len(study.sweep.values)} of the sweep's points"
+    points = f"{len(study.sweep.values)} of {study.all_points} values of the {study.sweep.name}"
     return f"Quick run: {study.seeds} seeds, {points}, {study.scenario['duration']} a run. A look, not a result."
 
 
@@ -431,11 +431,6 @@ def prose(text: str) -> Any:
 
     escaped = html.escape(text, quote=False)
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped))
-
-
-def minus(text: str) -> str:
-    """Real minus signs, for print."""
-    return text.replace("-", MINUS) if re.match(r"^[-+\d]", text) else text
 
 
 def _claim_rows(study: Study, results: Sequence[ClaimResult], readings: Sequence[str]) -> list[dict[str, Any]]:

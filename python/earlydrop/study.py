@@ -157,6 +157,8 @@ class Study:
     sections: tuple[Mapping[str, Any], ...]
     quick_options: Settings
     quick: bool = False
+    all_points: int = 0
+    """Points of the sweep in the full study."""
 
     @property
     def primary(self) -> Level:
@@ -189,9 +191,8 @@ class Study:
         options = self.quick_options
         sweep = replace(self.sweep, values=tuple(options.get("sweep", self.sweep.values)))
         scenario = overlay(self.scenario, options.get("set", {}))
-        return replace(
-            self, sweep=sweep, scenario=scenario, seeds=int(options.get("seeds", self.seeds)), quick=True
-        )
+        seeds = int(options.get("seeds", self.seeds))
+        return replace(self, sweep=sweep, scenario=scenario, seeds=seeds, quick=True)
 
     def with_discipline(self, name: str, settings: Settings) -> Study:
         """The same study in which discipline `name` secretly runs with other settings.
@@ -287,6 +288,7 @@ def _study(folder: Path, data: Document) -> Study:
         figures=tuple(Figure(**f) for f in data.get("figure", [])),
         sections=tuple(data.get("section", [])),
         quick_options=data.get("quick", {}),
+        all_points=len(sweep["values"]),
     )
     _check(study)
     return study

@@ -105,14 +105,18 @@ def plot(
     top = top or max(max(ys) for _, _, ys in curves) or 1.0
     canvas = [[0] * columns for _ in range(lines)]
     for index, (_, xs, ys) in enumerate(curves):
+        before = None
         for dot in range(columns * 2):
+            x = low + (high - low) * dot / (columns * 2 - 1)
+            level = round((1 - _interpolate(xs, ys, x) / top) * (lines * 4 - 1))
+            # The first curve is joined up where it is steep; the others are dotted.
+            start = level if before is None or index else before + (before < level) - (before > level)
+            before = level
             if index and dot % 4 >= 2:
                 continue
-            x = low + (high - low) * dot / (columns * 2 - 1)
-            y = _interpolate(xs, ys, x)
-            level = round((1 - y / top) * (lines * 4 - 1))
-            if 0 <= level < lines * 4:
-                canvas[level // 4][dot // 2] |= _BITS[level % 4][dot % 2]
+            for step in range(min(start, level), max(start, level) + 1):
+                if 0 <= step < lines * 4:
+                    canvas[step // 4][dot // 2] |= _BITS[step % 4][dot % 2]
     margin = max(len(f"{top:g}"), 1)
     drawn = []
     for row, cells in enumerate(canvas):

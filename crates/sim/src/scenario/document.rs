@@ -150,7 +150,8 @@ fn place(text: &str, at: usize) -> String {
 fn from_table(table: DeTable<'_>, depth: usize) -> Result<Doc, usize> {
     let mut entries: Vec<_> = table.into_iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
-    let convert = |(key, value): (Spanned<_>, _)| Ok((String::from(key.into_inner()), from_value(value, depth)?));
+    let convert =
+        |(key, value): (Spanned<_>, _)| Ok((String::from(key.into_inner()), from_value(value, depth)?));
     entries.into_iter().map(convert).collect::<Result<_, _>>().map(Doc::Table)
 }
 
@@ -177,7 +178,9 @@ fn whole(number: &DeInteger<'_>) -> Doc {
     match i64::from_str_radix(number.as_str(), number.radix()) {
         Ok(x) => Doc::Integer(x),
         Err(_) if number.radix() == 10 => Doc::Float(number.as_str().parse().unwrap_or(f64::NAN)),
-        Err(_) => Doc::Float(u128::from_str_radix(number.as_str(), number.radix()).map_or(f64::NAN, |x| x as f64)),
+        Err(_) => {
+            Doc::Float(u128::from_str_radix(number.as_str(), number.radix()).map_or(f64::NAN, |x| x as f64))
+        }
     }
 }
 
@@ -188,9 +191,15 @@ fn from_json(json: &Json, depth: usize) -> Option<Doc> {
     Some(match json {
         Json::Object(entries) => {
             let given = entries.iter().filter(|(_, value)| !value.is_null());
-            Doc::Table(given.map(|(key, value)| Some((key.clone(), from_json(value, depth + 1)?))).collect::<Option<_>>()?)
+            Doc::Table(
+                given
+                    .map(|(key, value)| Some((key.clone(), from_json(value, depth + 1)?)))
+                    .collect::<Option<_>>()?,
+            )
         }
-        Json::Array(items) => Doc::Array(items.iter().map(|item| from_json(item, depth + 1)).collect::<Option<_>>()?),
+        Json::Array(items) => {
+            Doc::Array(items.iter().map(|item| from_json(item, depth + 1)).collect::<Option<_>>()?)
+        }
         Json::String(text) => Doc::String(text.clone()),
         Json::Bool(flag) => Doc::Bool(*flag),
         Json::Number(number) => match number.as_i64() {
@@ -215,8 +224,10 @@ mod tests {
         let Doc::Table(entries) = &doc else { panic!("{doc:?}") };
         let keys: Vec<_> = entries.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(keys, ["b", "a", "t", "c"]);
-        assert_eq!(doc.get("c").and_then(|c| c.get("d")).and_then(|d| d.get("e")),
-            Some(&Doc::Array(vec![Doc::String("x".into())])));
+        assert_eq!(
+            doc.get("c").and_then(|c| c.get("d")).and_then(|d| d.get("e")),
+            Some(&Doc::Array(vec![Doc::String("x".into())]))
+        );
     }
 
     #[test]

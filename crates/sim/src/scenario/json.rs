@@ -1,12 +1,12 @@
 //! A checked scenario as JSON: every default filled in, every value in its base unit.
 
 use earlydrop_aqm::params::Value;
+use earlydrop_aqm::policy::Limit;
 use serde_json::{json, Map, Value as Json};
 
 use super::model::{
-    Access, Delays, Dumbbell, Ftp, InjectedRandom, Limit, LinkSpec, QueueSpec, Record, Scenario, Traffic,
+    Access, Delays, Dumbbell, Ftp, InjectedRandom, LinkSpec, QueueSpec, Record, Scenario, Traffic,
 };
-use super::queue::params;
 
 impl Scenario {
     /// The scenario in full. It is itself a scenario: reading and checking it gives an equal one.
@@ -74,7 +74,7 @@ fn queue(queue: &QueueSpec) -> Json {
     map.insert("limit".into(), limit(queue.limit).into());
     map.insert("ecn".into(), queue.ecn.into());
     insert(&mut map, "random", queue.random.map(random));
-    for param in params(queue.spec) {
+    for param in queue.spec.all_params() {
         insert(&mut map, param.name, parameter(queue.values.get(param)));
     }
     map.into()
@@ -89,7 +89,9 @@ fn limit(limit: Limit) -> String {
 
 fn random(random: InjectedRandom) -> Json {
     match random {
-        InjectedRandom::Mrg32k3a { seed, skip } => json!({ "generator": "mrg32k3a", "seed": seed, "skip": skip }),
+        InjectedRandom::Mrg32k3a { seed, skip } => {
+            json!({ "generator": "mrg32k3a", "seed": seed, "skip": skip })
+        }
     }
 }
 

@@ -31,11 +31,13 @@ mod template;
 mod traffic;
 pub mod units;
 
+pub use earlydrop_aqm::policy::Limit;
+
 pub use check::check;
 pub use document::{load, Doc, MAX_FILE_BYTES};
 pub use error::ScenarioError;
 pub use model::{
-    Access, Delays, Dumbbell, Ftp, InjectedRandom, Limit, LinkSpec, Profile, QueueSpec, Record, Scenario, Tcp,
+    Access, Delays, Dumbbell, Ftp, InjectedRandom, LinkSpec, Profile, QueueSpec, Record, Scenario, Tcp,
     Traffic,
 };
 pub use nesting::MAX_DEPTH;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::params::Values;
+use earlydrop_aqm::policy::Limit;
 
 /// A scenario that passed every check.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,8 +100,8 @@ pub struct QueueSpec {
     pub random: Option<InjectedRandom>,
 }
 
-/// The parts of a queue that can be compared and printed; a discipline is its name.
 impl QueueSpec {
+    /// What can be compared and printed; a discipline is its name.
     fn parts(&self) -> (&'static str, &Values, Limit, bool, Option<InjectedRandom>) {
         (self.spec.name, &self.values, self.limit, self.ecn, self.random)
     }
@@ -116,15 +117,6 @@ impl fmt::Debug for QueueSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("QueueSpec").field(&self.parts()).finish()
     }
-}
-
-/// Hard bound of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// So many packets.
-    Packets(u64),
-    /// So many bytes.
-    Bytes(u64),
 }
 
 /// A stream of random numbers that replaces the component's own.

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use earlydrop_aqm::catalogue::{self, AqmSpec};
 use earlydrop_aqm::params::{Kind, Param, ParamError, Unit, Value, Values};
+use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::Link;
 
 use super::bounds;
 use super::document::Doc;
 use super::error::{quoted_list, ScenarioError};
 use super::fields::{as_whole, join, whole_form, Checked, Field};
-use super::model::{InjectedRandom, Limit, LinkSpec, QueueSpec};
+use super::model::{InjectedRandom, LinkSpec, QueueSpec};
 use super::nearest::suggestion;
 use super::units::{self, QueueLength};
 
@@ -23,11 +24,6 @@ pub(super) const GENERATORS: &[&str] = &["mrg32k3a"];
 /// Buffer when none is given: ns-2's.
 pub(super) const DEFAULT_LIMIT: u64 = 50;
 
-/// The parameters of a discipline, in the order people see.
-pub(super) fn params(spec: &AqmSpec) -> impl Iterator<Item = &'static Param> {
-    spec.params.iter().flat_map(|group| group.iter())
-}
-
 /// Reads a queue in front of `link`.
 pub(super) fn read(field: &Field<'_>, link: &LinkSpec) -> Checked<QueueSpec> {
     let spec = discipline(field)?;
@@ -38,7 +34,7 @@ pub(super) fn read(field: &Field<'_>, link: &LinkSpec) -> Checked<QueueSpec> {
     let spec = spec.ok_or_else(|| fields.missing("aqm").allowed(quoted_list(names())))?;
     let mut values = Values::new();
     for (key, field) in fields.iter() {
-        if let Some(param) = params(spec).find(|param| param.name == key) {
+        if let Some(param) = spec.param(key) {
             values.set(param.name, value(param, &field)?);
         }
     }
@@ -81,9 +77,10 @@ fn discipline(field: &Field<'_>) -> Checked<Option<&'static AqmSpec>> {
 fn known_keys(spec: Option<&'static AqmSpec>) -> Vec<&'static str> {
     let mut keys = COMMON.to_vec();
     match spec {
-        Some(spec) => keys.extend(params(spec).map(|param| param.name)),
+        Some(spec) => keys.extend(spec.all_params().map(|param| param.name)),
         None => {
-            let all: BTreeSet<_> = catalogue::all().iter().flat_map(|spec| params(spec)).map(|param| param.name).collect();
+            let all: BTreeSet<_> =
+                catalogue::all().iter().flat_map(|spec| spec.all_params()).map(|param| param.name).collect();
             keys.extend(all);
         }
     }
@@ -95,8 +92,7 @@ fn refuse_others_parameters(field: &Field<'_>, spec: &'static AqmSpec) -> Checke
     let Doc::Table(entries) = field.doc else { return Ok(()) };
     let own = known_keys(Some(spec));
     for (key, _) in entries.iter().filter(|(key, _)| !own.contains(&key.as_str())) {
-        let has = |other: &&&AqmSpec| params(other).any(|param| param.name == key);
-        if let Some(other) = catalogue::all().iter().find(has) {
+        if let Some(other) = catalogue::all().iter().find(|other| other.param(key).is_some()) {
             let message = format!("is no parameter of {}, but of {}", spec.name, other.name);
             return Err(ScenarioError::new(join(&field.path, key), message).allowed(own.join(", ")));
         }
@@ -108,7 +104,9 @@ fn refuse_others_parameters(field: &Field<'_>, spec: &'static AqmSpec) -> Checke
 fn value(param: &Param, field: &Field<'_>) -> Checked<Value> {
     let value = match (param.kind, field.doc) {
         (Kind::Choice(words), _) => Value::Choice(choice(words, field)?),
-        (Kind::Real { auto: true, .. } | Kind::Flag { auto: true }, Doc::String(text)) if text == "auto" => Value::Auto,
+        (Kind::Real { auto: true, .. } | Kind::Flag { auto: true }, Doc::String(text)) if text == "auto" => {
+            Value::Auto
+        }
         (Kind::Flag { .. }, Doc::Bool(flag)) => Value::Flag(*flag),
         (Kind::Whole { .. }, _) => Value::Whole(whole(param, field)?),
         (Kind::Real { .. }, Doc::Integer(x)) => Value::Real(*x as f64),
@@ -127,9 +125,15 @@ fn value(param: &Param, field: &Field<'_>) -> Checked<Value> {
 fn allowed(param: &Param) -> String {
     let range = param.range();
     match (param.kind, param.unit) {
-        (Kind::Real { .. } | Kind::Whole { .. }, Unit::QueueLength) => format!("{range} packets, or a size such as \"15 kB\""),
-        (Kind::Real { .. } | Kind::Whole { .. }, Unit::Seconds) => format!("{range} seconds, or a time such as \"20 ms\""),
-        (Kind::Real { .. } | Kind::Whole { .. }, Unit::Bytes) => format!("{range} bytes, or a size such as \"1 kB\""),
+        (Kind::Real { .. } | Kind::Whole { .. }, Unit::QueueLength) => {
+            format!("{range} packets, or a size such as \"15 kB\"")
+        }
+        (Kind::Real { .. } | Kind::Whole { .. }, Unit::Seconds) => {
+            format!("{range} seconds, or a time such as \"20 ms\"")
+        }
+        (Kind::Real { .. } | Kind::Whole { .. }, Unit::Bytes) => {
+            format!("{range} bytes, or a size such as \"1 kB\"")
+        }
         _ => range,
     }
 }
@@ -154,7 +158,11 @@ fn whole(param: &Param, field: &Field<'_>) -> Checked<i64> {
 /// A text with a unit, in the parameter's own unit.
 fn from_text(param: &Param, field: &Field<'_>, text: &str) -> Checked<Value> {
     let read = match param.unit {
-        Unit::None => return Err(field.error(format!("cannot be a text{}", bare_hint(param, text))).allowed(allowed(param))),
+        Unit::None => {
+            return Err(field
+                .error(format!("cannot be a text{}", bare_hint(param, text)))
+                .allowed(allowed(param)))
+        }
         Unit::Seconds => units::time(text).map(Value::Real),
         Unit::Bytes => units::size(text).map(Value::Real),
         Unit::QueueLength => units::queue_length(text).map(|length| match length {
@@ -179,9 +187,8 @@ fn misfit(path: &str, error: ParamError) -> ScenarioError {
 
 fn limit(field: &Field<'_>) -> Checked<Limit> {
     let length = match field.doc {
-        Doc::String(text) => {
-            units::queue_length(text).map_err(|complaint| field.error(complaint).allowed(units::QUEUE_FORM))?
-        }
+        Doc::String(text) => units::queue_length(text)
+            .map_err(|complaint| field.error(complaint).allowed(units::QUEUE_FORM))?,
         Doc::Integer(x) => QueueLength::Packets(*x as f64),
         Doc::Float(x) if x.is_finite() => QueueLength::Packets(*x),
         _ => return Err(field.wrong_type(units::QUEUE_FORM)),
@@ -204,7 +211,9 @@ fn limit(field: &Field<'_>) -> Checked<Limit> {
 
 fn random(field: &Field<'_>) -> Checked<InjectedRandom> {
     let fields = field.table(RANDOM)?;
-    fields.required("generator", quoted_list(GENERATORS.iter().copied()))?.word(GENERATORS.iter().copied())?;
+    fields
+        .required("generator", quoted_list(GENERATORS.iter().copied()))?
+        .word(GENERATORS.iter().copied())?;
     let seed = fields.required("seed", whole_form(1, bounds::MRG_SEED))?.whole(1, bounds::MRG_SEED)?;
     let skip = fields.optional("skip").map_or(Ok(0), |field| field.whole(0, bounds::SKIP))?;
     Ok(InjectedRandom::Mrg32k3a { seed: seed as u32, skip })

@@ -9,7 +9,7 @@ use serde_json::{json, Map, Value as Json};
 
 use super::bounds;
 use super::model::{Profile, Tcp};
-use super::queue::{params, DEFAULT_LIMIT, GENERATORS};
+use super::queue::{DEFAULT_LIMIT, GENERATORS};
 use super::traffic::{DEFAULT_HEADER, DEFAULT_SEGMENT, DEFAULT_WINDOW};
 use super::units::{Factors, PACKETS, RATE, SIZE, TIME};
 
@@ -70,10 +70,11 @@ fn dumbbell() -> Json {
 fn queue(spec: &AqmSpec) -> Json {
     let mut fields = Map::new();
     fields.insert("aqm".into(), json!({ "const": spec.name }));
-    fields.insert("limit".into(), with_default(reference("queue_length"), format!("{DEFAULT_LIMIT} packets")));
+    fields
+        .insert("limit".into(), with_default(reference("queue_length"), format!("{DEFAULT_LIMIT} packets")));
     fields.insert("ecn".into(), json!({ "type": "boolean", "default": false }));
     fields.insert("random".into(), random());
-    for param in params(spec) {
+    for param in spec.all_params() {
         fields.insert(param.name.into(), parameter(param));
     }
     about(object(&["aqm"], fields.into()), spec.title)
@@ -93,7 +94,9 @@ fn parameter(param: &Param) -> Json {
         Kind::Choice(words) => json!({ "enum": words }),
         Kind::Flag { auto: false } => json!({ "type": "boolean" }),
         Kind::Flag { auto: true } => json!({ "enum": [true, false, "auto"] }),
-        Kind::Whole { low, high } => with_text(json!({ "type": "integer", "minimum": low, "maximum": high }), param.unit, false),
+        Kind::Whole { low, high } => {
+            with_text(json!({ "type": "integer", "minimum": low, "maximum": high }), param.unit, false)
+        }
         Kind::Real { auto, .. } => with_text(real(param.kind), param.unit, auto),
     };
     schema["description"] = param.doc.into();
@@ -160,7 +163,8 @@ fn ftp() -> Json {
 }
 
 fn phases() -> Json {
-    let number = json!({ "type": "number", "minimum": bounds::PHASE.low, "exclusiveMaximum": bounds::PHASE.high });
+    let number =
+        json!({ "type": "number", "minimum": bounds::PHASE.low, "exclusiveMaximum": bounds::PHASE.high });
     let phase = json!({ "anyOf": [number, reference("time")] });
     let list = json!({ "type": "array", "items": phase.clone(), "minItems": 1 });
     about(json!({ "anyOf": [phase, list] }), "Phases of the senders' clock ticks, in seconds.")
@@ -221,7 +225,8 @@ mod tests {
     use crate::scenario::{check, queue, traffic};
 
     fn keys(schema: &Json) -> Vec<&str> {
-        schema["properties"].as_object().expect("properties").keys().map(String::as_str).collect()
+        let properties = schema["properties"].as_object().expect("properties");
+        sorted(&properties.keys().map(String::as_str).collect::<Vec<_>>())
     }
 
     fn sorted<'a>(keys: &[&'a str]) -> Vec<&'a str> {
@@ -248,7 +253,7 @@ mod tests {
         assert_eq!(queues.len(), catalogue::all().len());
         for (schema, spec) in queues.iter().zip(catalogue::all()) {
             let mut expected: Vec<_> = queue::COMMON.to_vec();
-            expected.extend(params(spec).map(|param| param.name));
+            expected.extend(spec.all_params().map(|param| param.name));
             assert_eq!(keys(schema), sorted(&expected));
             assert_eq!(schema["properties"]["aqm"]["const"], spec.name);
         }

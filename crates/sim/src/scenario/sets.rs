@@ -109,7 +109,9 @@ mod tests {
         assert_eq!(changed("", "queue.bottleneck.aqm", "red"), Ok(toml("queue.bottleneck.aqm = 'red'")));
         assert_eq!(changed("t = [{ n = 1 }]", "t.0.n", "2"), Ok(toml("t = [{ n = 2 }]")));
         assert_eq!(changed("t = [{}]", "t.0.n", "2"), Ok(toml("t = [{ n = 2 }]")));
-        for (path, start) in [("t.1.n", "t: has no item \"1\""), ("t.x", "t: has no item \"x\""), ("a.b.c", "a: is 1, which")] {
+        for (path, start) in
+            [("t.1.n", "t: has no item \"1\""), ("t.x", "t: has no item \"x\""), ("a.b.c", "a: is 1, which")]
+        {
             let error = changed("a = 1\nt = [{ n = 1 }]", path, "2").expect_err(path);
             assert!(error.to_string().starts_with(start), "{error}");
         }

@@ -4,7 +4,6 @@ use earlydrop_aqm::catalogue;
 use earlydrop_aqm::params::{Param, Value};
 
 use super::bounds;
-use super::queue::params;
 
 /// Discipline of the template.
 const AQM: &str = "red";
@@ -26,7 +25,7 @@ fn quoted(text: &str) -> String {
 /// The discipline's parameters: the ones of the experiment written out, the others as comments.
 fn parameters() -> String {
     let chosen = [("min_th", "24"), ("max_th", "72"), ("max_p", "0.1"), ("w_q", "0.002")];
-    let lines = catalogue::find(AQM).into_iter().flat_map(params);
+    let lines = catalogue::find(AQM).into_iter().flat_map(|spec| spec.all_params());
     lines
         .map(|param| match chosen.iter().find(|(name, _)| *name == param.name) {
             Some((name, value)) => line(&format!("{name} = {value}"), param),
@@ -116,7 +115,9 @@ mod tests {
     #[test]
     fn is_sound_with_its_comments_taken_as_settings() {
         let settings = |line: &str| match line.strip_prefix("# ") {
-            Some(setting) if setting.contains(" = ") && !setting.starts_with(['s', 'r']) => setting.to_string(),
+            Some(setting) if setting.contains(" = ") && !setting.starts_with(['s', 'r']) => {
+                setting.to_string()
+            }
             _ => line.to_string(),
         };
         let text: Vec<String> = template("all").lines().map(settings).collect();

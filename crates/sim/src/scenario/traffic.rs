@@ -12,9 +12,8 @@ use super::model::{Delays, Ftp, Profile, Tcp, Traffic};
 /// Kinds of traffic.
 pub(super) const KINDS: &[&str] = &["ftp"];
 /// Keys of FTP traffic.
-pub(super) const FTP: &[&str] = &[
-    "kind", "name", "count", "tcp", "profile", "segment", "header", "window", "start", "clock_phase",
-];
+pub(super) const FTP: &[&str] =
+    &["kind", "name", "count", "tcp", "profile", "segment", "header", "window", "start", "clock_phase"];
 /// Payload of a packet when none is given, in bytes.
 pub(super) const DEFAULT_SEGMENT: u32 = 1000;
 /// Headers of a packet when none are given, in bytes: TCP and IPv4 without options.
@@ -39,9 +38,12 @@ pub(super) fn read(field: &Field<'_>, pairs: u32) -> Checked<Vec<Traffic>> {
                 .allowed(format!("{} flows in all", bounds::FLOWS)));
         }
         if let Some(name) = one.name().filter(|name| !names.insert(name.to_string())) {
-            return Err(ScenarioError::new(format!("{}.name", entry.path), "is the name of another entry too")
-                .given(format!("{name:?}"))
-                .allowed("a name of its own for each entry, or none"));
+            return Err(ScenarioError::new(
+                format!("{}.name", entry.path),
+                "is the name of another entry too",
+            )
+            .given(format!("{name:?}"))
+            .allowed("a name of its own for each entry, or none"));
         }
         traffic.push(one);
     }
@@ -103,7 +105,8 @@ fn packet(fields: &Fields<'_>) -> Checked<(u32, u32)> {
 
 fn bytes_or(fields: &Fields<'_>, key: &str, low: u32, high: u32, default: u32) -> Checked<u32> {
     let Some(field) = fields.optional(key) else { return Ok(default) };
-    let within = Interval { low: low.into(), high: high.into(), open_low: false, open_high: false, unit: "B" };
+    let within =
+        Interval { low: low.into(), high: high.into(), open_low: false, open_high: false, unit: "B" };
     let bytes = field.measure(&SIZES, within)?;
     if bytes.fract() == 0.0 {
         Ok(bytes as u32)
