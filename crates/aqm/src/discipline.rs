@@ -73,7 +73,8 @@ impl Discipline for Fifo {
     fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Ecnmarked> {
         let before = packet.ecn;
         let contents = self.gate.needs().contents.then_some(&self.ring);
-        let view = QueueView { packets: self.ring.packets(), bytes: self.ring.bytes(), idle_since: self.idle_since, contents };
+        let view =
+            QueueView { packets: self.ring.packets(), bytes: self.ring.bytes(), idle_since: self.idle_since, contents };
         let fate = self.gate.offer(&mut packet, &view, now);
         self.idle_since = None;
         let mut arrival_dropped = None;
@@ -115,7 +116,12 @@ impl Discipline for Fifo {
             }
             if self.gate.needs().dequeue {
                 let contents = self.gate.needs().contents.then_some(&self.ring);
-                let view = QueueView { packets: self.ring.packets(), bytes: self.ring.bytes(), idle_since: self.idle_since, contents };
+                let view = QueueView {
+                    packets: self.ring.packets(),
+                    bytes: self.ring.bytes(),
+                    idle_since: self.idle_since,
+                    contents,
+                };
                 let verdict = self.gate.dequeued(packet.as_ref(), &view, now);
                 let mut packet = packet?;
                 let dropped = match verdict {
@@ -167,7 +173,8 @@ impl Discipline for Fifo {
 
     fn on_timer(&mut self, now: Time) {
         let contents = self.gate.needs().contents.then_some(&self.ring);
-        let view = QueueView { packets: self.ring.packets(), bytes: self.ring.bytes(), idle_since: self.idle_since, contents };
+        let view =
+            QueueView { packets: self.ring.packets(), bytes: self.ring.bytes(), idle_since: self.idle_since, contents };
         self.gate.timer(&view, now);
     }
 

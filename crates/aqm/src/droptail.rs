@@ -51,7 +51,9 @@ pub const SPEC: AqmSpec = AqmSpec {
     file: include_str!("droptail.rs"),
     params: &[&PARAMS],
     check: |_, _| Ok(()),
-    build: |values, _, _| Ok(Built::Policy(Box::new(DropTail { n_minus_1: values.get(&PARAMS[0]) == Value::Choice("n_minus_1") }))),
+    build: |values, _, _| {
+        Ok(Built::Policy(Box::new(DropTail { n_minus_1: values.get(&PARAMS[0]) == Value::Choice("n_minus_1") })))
+    },
     curve: None,
 };
 

@@ -31,8 +31,12 @@ use crate::params::{Param, ParamError, Values};
 use crate::parts::curve::{Curve, Shaped};
 use crate::parts::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 
-const COMMON: [Param; SHARED] =
-    params(Defaults { min_th: 20.0, max_th: 60.0, max_p: 0.1, source: "our choice for the paper's B = 120 (its values are lost)" });
+const COMMON: [Param; SHARED] = params(Defaults {
+    min_th: 20.0,
+    max_th: 60.0,
+    max_p: 0.1,
+    source: "our choice for the paper's B = 120 (its values are lost)",
+});
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -50,7 +54,8 @@ pub const SPEC: AqmSpec = AqmSpec {
         Ok(Built::Policy(Box::new(Nlred { core: EarlyDetection::new(set, curve) })))
     },
     curve: Some(|values, link, average| {
-        read(values, link).map_or(f64::NAN, |(set, curve)| if average < set.min_th { 0.0 } else { curve.base_probability(average) })
+        read(values, link)
+            .map_or(f64::NAN, |(set, curve)| if average < set.min_th { 0.0 } else { curve.base_probability(average) })
     }),
 };
 
@@ -87,7 +92,8 @@ mod tests {
         let (set, curve) = read(&values, &link).unwrap();
         let steps = 100_000;
         let width = (set.max_th - set.min_th) / f64::from(steps);
-        let area: f64 = (0..steps).map(|i| curve.base_probability(set.min_th + (f64::from(i) + 0.5) * width) * width).sum();
+        let area: f64 =
+            (0..steps).map(|i| curve.base_probability(set.min_th + (f64::from(i) + 0.5) * width) * width).sum();
         let red = 0.1 * (set.max_th - set.min_th) / 2.0;
         assert!((area - red).abs() < 1e-6 * red, "{area} against {red}");
     }

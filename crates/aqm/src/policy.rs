@@ -140,7 +140,13 @@ pub trait Policy: Send {
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict;
 
     /// There is no room for `packet`; `earlier` is what [`Policy::on_enqueue`] said of it a moment ago.
-    fn on_overflow(&mut self, earlier: Verdict, _packet: &Packet, _queue: &QueueView<'_>, _cx: &mut Context<'_>) -> Verdict {
+    fn on_overflow(
+        &mut self,
+        earlier: Verdict,
+        _packet: &Packet,
+        _queue: &QueueView<'_>,
+        _cx: &mut Context<'_>,
+    ) -> Verdict {
         match earlier {
             Verdict::Drop(_) => earlier,
             _ => Verdict::Drop(Reason::Overflow),

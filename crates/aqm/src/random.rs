@@ -21,7 +21,8 @@ impl Generator {
     /// The stream called `name` of the run with `seed`.
     pub fn stream(seed: u64, name: &str) -> Self {
         // FNV-1a of the name, mixed with the seed; seed_from_u64 then spreads it over the state (splitmix64).
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+        let hash =
+            name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
         let mixed = hash.rotate_left(32) ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Generator::Xoshiro(Box::new(Xoshiro256PlusPlus::seed_from_u64(mixed)))
     }

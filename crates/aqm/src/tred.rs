@@ -41,7 +41,8 @@ use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{Curve, Shaped};
 use crate::parts::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 
-const COMMON: [Param; SHARED] = params(Defaults { min_th: 24.0, max_th: 72.0, max_p: 0.1, source: "Keerthi, Analysis by simulation" });
+const COMMON: [Param; SHARED] =
+    params(Defaults { min_th: 24.0, max_th: 72.0, max_p: 0.1, source: "Keerthi, Analysis by simulation" });
 
 const OWN: [Param; 1] = [Param {
     name: "reading",
@@ -69,7 +70,8 @@ pub const SPEC: AqmSpec = AqmSpec {
         Ok(Built::Policy(Box::new(Tred { core: EarlyDetection::new(set, curve) })))
     },
     curve: Some(|values, link, average| {
-        read(values, link).map_or(f64::NAN, |(set, curve)| if average < set.min_th { 0.0 } else { curve.base_probability(average) })
+        read(values, link)
+            .map_or(f64::NAN, |(set, curve)| if average < set.min_th { 0.0 } else { curve.base_probability(average) })
     }),
 };
 
@@ -113,7 +115,9 @@ mod tests {
     #[test]
     fn passes_through_the_four_points_of_the_paper() {
         let p = curve("corrected");
-        for (average, want) in [(24.0, 0.0), (40.0, 1.0 / 30.0), (48.0, 0.05), (56.0, 1.0 / 15.0), (71.999_999, 0.1), (72.0, 1.0)] {
+        for (average, want) in
+            [(24.0, 0.0), (40.0, 1.0 / 30.0), (48.0, 0.05), (56.0, 1.0 / 15.0), (71.999_999, 0.1), (72.0, 1.0)]
+        {
             assert!((p(average) - want).abs() < 1e-6, "p({average}) = {} not {want}", p(average));
         }
     }

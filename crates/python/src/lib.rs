@@ -1,1 +1,265 @@
-//! x
+//! Glue between the Rust engine and the Python package `earlydrop`: documents in, documents out.
+#![allow(unsafe_code)]
+
+use earlydrop_aqm::catalogue::{all, AqmSpec, Link};
+use earlydrop_aqm::params::{Kind, Param};
+use earlydrop_sim::run::{Events, Links};
+use earlydrop_sim::scenario::{self, Doc, ScenarioError};
+use earlydrop_sim::{result, run};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use serde_json::{json, Value};
+use std::path::Path;
+use std::time::Instant;
+
+mod error {
+    use pyo3::exceptions::PyValueError;
+
+    pyo3::create_exception!(
+        earlydrop._core,
+        ScenarioError,
+        PyValueError,
+        "A scenario is wrong: `file` and `path` say where, `given` what stands there, `allowed` what may."
+    );
+}
+
+/// A Python `ScenarioError` with the same fields.
+fn raise(e: ScenarioError) -> PyErr {
+    let raised = error::ScenarioError::new_err(e.to_string());
+    Python::attach(|py| {
+        let value = raised.value(py);
+        let path = (!e.path.is_empty()).then_some(e.path);
+        let fields = [
+            ("file", e.file),
+            ("path", path),
+            ("given", e.given),
+            ("allowed", e.allowed),
+            ("message", Some(e.message)),
+        ];
+        for (name, field) in fields {
+            // Setting an attribute of an exception that was made a line above cannot fail for any fault of the user's.
+            let _ = value.setattr(name, field);
+        }
+    });
+    raised
+}
+
+fn internal(e: impl std::fmt::Display) -> PyErr {
+    PyRuntimeError::new_err(e.to_string())
+}
+
+/// A checked scenario.
+#[pyclass(frozen, module = "earlydrop._core")]
+struct Scenario {
+    checked: scenario::Scenario,
+}
+
+#[pymethods]
+impl Scenario {
+    /// Reads, overrides and checks a TOML file.
+    #[staticmethod]
+    #[pyo3(signature = (path, sets=Vec::new()))]
+    fn load(path: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
+        let doc = scenario::load(Path::new(path)).map_err(raise)?;
+        Self::from_doc(doc, sets, Some(path))
+    }
+
+    /// Overrides and checks a dict.
+    #[staticmethod]
+    #[pyo3(signature = (document, sets=Vec::new()))]
+    fn parse(document: &Bound<'_, PyAny>, sets: Vec<(String, String)>) -> PyResult<Self> {
+        Self::from_doc(doc_of(document, 0)?, sets, None)
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.checked.name
+    }
+
+    /// Its seed.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.checked.seed
+    }
+
+    /// The scenario with every default filled in, as JSON.
+    fn to_json(&self) -> String {
+        self.checked.to_json().to_string()
+    }
+
+    /// Runs it; the result document as JSON. Other Python threads go on meanwhile.
+    #[pyo3(signature = (seed=None, links="auto", events="lanes"))]
+    fn run(&self, py: Python<'_>, seed: Option<u64>, links: &str, events: &str) -> PyResult<String> {
+        let links = match links {
+            "auto" => Links::Auto,
+            "stepped" => Links::Stepped,
+            other => return Err(PyValueError::new_err(format!("links = {other:?}: \"auto\" or \"stepped\""))),
+        };
+        let events = match events {
+            "lanes" => Events::Lanes,
+            "heap" => Events::Heap,
+            other => return Err(PyValueError::new_err(format!("events = {other:?}: \"lanes\" or \"heap\""))),
+        };
+        let seed = seed.unwrap_or(self.checked.seed);
+        py.detach(|| {
+            let begin = Instant::now();
+            let outcome = run::run(&self.checked, seed, links, events)?;
+            Ok(result::document(&self.checked, seed, &outcome, begin.elapsed().as_secs_f64()).to_string())
+        })
+        .map_err(raise)
+    }
+}
+
+impl Scenario {
+    fn from_doc(mut doc: Doc, sets: Vec<(String, String)>, file: Option<&str>) -> PyResult<Self> {
+        scenario::apply_sets(&mut doc, &sets).map_err(|e| raise(e.in_file(file)))?;
+        for (path, _) in &sets {
+            if let Some(queue) = path.strip_prefix("queue.").and_then(|rest| rest.strip_suffix(".aqm")) {
+                scenario::retain_known(&mut doc, queue);
+            }
+        }
+        let checked = scenario::check(&doc, file).map_err(raise)?;
+        Ok(Scenario { checked })
+    }
+}
+
+/// Python's plain data as a document. Depth is bounded, so that a list that contains itself ends in an error.
+fn doc_of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Doc> {
+    if depth > scenario::MAX_DEPTH {
+        let e = ScenarioError::new("", format!("tables and lists nest deeper than {}", scenario::MAX_DEPTH));
+        return Err(raise(e));
+    }
+    // bool before int: in Python a bool is an int.
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Ok(Doc::Bool(flag.is_true()));
+    }
+    if let Ok(number) = value.cast::<PyInt>() {
+        return Ok(number.extract::<i64>().map_or_else(|_| Doc::String(number.to_string()), Doc::Integer));
+    }
+    if let Ok(number) = value.cast::<PyFloat>() {
+        return Ok(Doc::Float(number.extract()?));
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Doc::String(text.extract()?));
+    }
+    if let Ok(table) = value.cast::<PyDict>() {
+        let entries = table.iter().map(|(key, value)| {
+            let key: String = key.extract().map_err(|_| raise(ScenarioError::new("", "a key is not text")))?;
+            Ok((key, doc_of(&value, depth + 1)?))
+        });
+        return Ok(Doc::Table(entries.collect::<PyResult<_>>()?));
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        let items = value.try_iter()?.map(|item| doc_of(&item?, depth + 1));
+        return Ok(Doc::Array(items.collect::<PyResult<_>>()?));
+    }
+    // numpy's numbers and the like.
+    if let Ok(number) = value.extract::<f64>() {
+        return Ok(Doc::Float(number));
+    }
+    Err(PyTypeError::new_err(format!(
+        "a scenario holds tables, lists, texts, numbers and flags, not {}",
+        value.get_type()
+    )))
+}
+
+/// Version of the engine.
+#[pyfunction]
+fn version() -> &'static str {
+    result::VERSION
+}
+
+/// Every discipline with its parameters, as JSON.
+#[pyfunction]
+fn catalogue() -> String {
+    let entries: Vec<Value> = all().iter().map(|spec| entry(spec)).collect();
+    Value::from(entries).to_string()
+}
+
+fn entry(spec: &AqmSpec) -> Value {
+    json!({
+        "name": spec.name,
+        "title": spec.title,
+        "family": spec.family,
+        "year": spec.year,
+        "summary": spec.summary,
+        "source": spec.source,
+        "doc": spec.documentation(),
+        "parameters": spec.all_params().map(parameter).collect::<Vec<_>>(),
+    })
+}
+
+fn parameter(param: &Param) -> Value {
+    let (kind, choices) = match param.kind {
+        Kind::Real { .. } => ("real", Value::Null),
+        Kind::Whole { .. } => ("whole", Value::Null),
+        Kind::Flag { .. } => ("flag", Value::Null),
+        Kind::Choice(words) => ("choice", json!(words)),
+    };
+    json!({
+        "name": param.name,
+        "symbol": param.symbol,
+        "unit": param.unit.name(),
+        "kind": kind,
+        "range": param.range(),
+        "choices": choices,
+        "default": param.default.to_string(),
+        "source": param.source,
+        "doc": param.doc,
+    })
+}
+
+/// A commented scenario to start from, as TOML.
+#[pyfunction]
+#[pyo3(signature = (name="my-scenario"))]
+fn template(name: &str) -> String {
+    scenario::template(name)
+}
+
+/// JSON schema of a scenario.
+#[pyfunction]
+fn schema() -> String {
+    scenario::schema().to_string()
+}
+
+/// p_b at each averaged queue (packets), or None where the discipline has no drop curve. `parameters_json`: a JSON
+/// object as in a scenario's queue table, without `aqm` and `limit`.
+#[pyfunction]
+#[pyo3(signature = (aqm, parameters_json, averages, rate_bps=10e6, delay_s=0.01))]
+fn drop_curve(
+    aqm: &str,
+    parameters_json: &str,
+    averages: Vec<f64>,
+    rate_bps: f64,
+    delay_s: f64,
+) -> PyResult<Option<Vec<f64>>> {
+    let mut queue: Value = serde_json::from_str(parameters_json).map_err(internal)?;
+    queue["aqm"] = json!(aqm);
+    let document = json!({
+        "name": "curve", "duration": 1,
+        "topology": { "kind": "dumbbell", "pairs": 1,
+            "access": { "rate": rate_bps, "delay": delay_s }, "bottleneck": { "rate": rate_bps, "delay": delay_s } },
+        "queue": { "bottleneck": queue },
+        "traffic": [{ "kind": "ftp" }],
+    });
+    let doc = Doc::from_json(&document).map_err(raise)?;
+    let checked = scenario::check(&doc, None).map_err(raise)?;
+    let queue = &checked.bottleneck_queue;
+    let link = Link { rate_bps, delay_s };
+    let curve = queue.spec.curve.map(|curve| averages.iter().map(|&a| curve(&queue.values, &link, a)).collect());
+    Ok(curve)
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Scenario>()?;
+    module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(template, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(drop_curve, module)?)?;
+    Ok(())
+}

@@ -38,7 +38,8 @@ impl QueueStats {
 
     /// Begins anew at `now`, with `length` packets waiting.
     pub fn restart(&mut self, now: f64, length: u64) {
-        let mut sojourn = std::mem::replace(&mut self.sojourn, Histogram::new_with_bounds(1, 2, 1).expect("bounds are valid"));
+        let mut sojourn =
+            std::mem::replace(&mut self.sojourn, Histogram::new_with_bounds(1, 2, 1).expect("bounds are valid"));
         sojourn.reset();
         *self = QueueStats {
             since: now,

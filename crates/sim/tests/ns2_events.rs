@@ -76,8 +76,12 @@ fn network(case: &Json) -> (Network, Settings) {
         };
         network.flow(flow, &[links[0], ahead, links[1]], &[links[2], back, links[3]]);
     }
-    let settings =
-        Settings { duration: number(case, "duration_s"), trace: Some(2000), trace_flow: Some(0), ..Settings::default() };
+    let settings = Settings {
+        duration: number(case, "duration_s"),
+        trace: Some(2000),
+        trace_flow: Some(0),
+        ..Settings::default()
+    };
     (network, settings)
 }
 
@@ -96,7 +100,12 @@ fn check_events(name: &str, case: &Json, trace: &QueueTrace) {
     }
     let checkpoints = case["checkpoints"].as_array().unwrap();
     for (i, (got, want)) in trace.checkpoints.iter().zip(checkpoints).enumerate() {
-        assert_eq!(format!("{got:016x}"), want.as_str().unwrap(), "{name}: before event {}", (i + 1) as u64 * QueueTrace::STRIDE);
+        assert_eq!(
+            format!("{got:016x}"),
+            want.as_str().unwrap(),
+            "{name}: before event {}",
+            (i + 1) as u64 * QueueTrace::STRIDE
+        );
     }
     assert_eq!(trace.total, case["events"].as_u64().unwrap(), "{name}: number of events");
     assert_eq!(format!("{:016x}", trace.digest()), case["digest"].as_str().unwrap(), "{name}");

@@ -247,7 +247,11 @@ impl Settings {
         let like_ns = matches!(dialect, Dialect::Ns2 | Dialect::Ns3);
         let bytes = match choice("unit") {
             "packet" if dialect == Dialect::Linux => {
-                return Err(ParamError::new("unit", "packet", "\"byte\" or \"auto\": linux measures its queue in bytes"))
+                return Err(ParamError::new(
+                    "unit",
+                    "packet",
+                    "\"byte\" or \"auto\": linux measures its queue in bytes",
+                ))
             }
             "auto" => dialect == Dialect::Linux,
             word => word == "byte",
@@ -267,7 +271,13 @@ impl Settings {
             ("drop", _) | ("auto", Dialect::Paper | Dialect::Ns3) => OverMax::Drop,
             ("mark", _) | ("auto", Dialect::Linux) => OverMax::Mark,
             (_, Dialect::Ns2) => OverMax::MarkBelowMarkP,
-            (word, _) => return Err(ParamError::new("ecn_over_max", word, "\"auto\", \"drop\" or \"mark\" unless dialect = \"ns2\"")),
+            (word, _) => {
+                return Err(ParamError::new(
+                    "ecn_over_max",
+                    word,
+                    "\"auto\", \"drop\" or \"mark\" unless dialect = \"ns2\"",
+                ))
+            }
         };
         let mean_packet = real("mean_packet");
         let packets_per_second = link.rate_bps / (8.0 * mean_packet);
@@ -275,13 +285,21 @@ impl Settings {
         let threshold = |name: &'static str, auto: f64| match values.get(param(name)) {
             Value::Real(x) => Ok(x * per_unit),
             Value::QueueBytes(x) if bytes => Ok(x),
-            Value::QueueBytes(x) => Err(ParamError::new(name, format!("{x} B"), "packets, or unit = \"byte\" to measure the queue in bytes")),
+            Value::QueueBytes(x) => Err(ParamError::new(
+                name,
+                format!("{x} B"),
+                "packets, or unit = \"byte\" to measure the queue in bytes",
+            )),
             _ => Ok(auto),
         };
         let min_th = threshold("min_th", (packets_per_second * 0.005 / 2.0).max(5.0) * per_unit)?;
         let max_th = threshold("max_th", 3.0 * min_th)?;
         if max_th <= min_th {
-            return Err(ParamError::new("max_th", max_th / per_unit, format!("more than min_th ({})", min_th / per_unit)));
+            return Err(ParamError::new(
+                "max_th",
+                max_th / per_unit,
+                format!("more than min_th ({})", min_th / per_unit),
+            ));
         }
         let weight = match values.get(param("w_q")) {
             Value::Real(x) => x,
@@ -293,8 +311,13 @@ impl Settings {
         let wlog = match (dialect, values.get(param("w_q"))) {
             (Dialect::Linux, Value::Auto) => {
                 let burst = (2.0 * min_th + max_th) / (3.0 * mean_packet);
-                LinuxAverage::wlog_for_burst(min_th, burst, mean_packet)
-                    .ok_or_else(|| ParamError::new("w_q", "auto", "a number: no weight lets tc's default burst pass with these thresholds"))?
+                LinuxAverage::wlog_for_burst(min_th, burst, mean_packet).ok_or_else(|| {
+                    ParamError::new(
+                        "w_q",
+                        "auto",
+                        "a number: no weight lets tc's default burst pass with these thresholds",
+                    )
+                })?
             }
             _ => libm::round(-libm::log2(weight)).clamp(1.0, 31.0) as u32,
         };
@@ -344,16 +367,30 @@ pub struct EarlyDetection<C> {
 impl<C: Curve> EarlyDetection<C> {
     /// An empty, idle queue's state.
     pub fn new(set: Settings, curve: C) -> Self {
-        let linux = (set.dialect == Dialect::Linux).then(|| Box::new(LinuxAverage::new(set.wlog, set.mean_packet, set.rate_bps)));
+        let linux = (set.dialect == Dialect::Linux)
+            .then(|| Box::new(LinuxAverage::new(set.wlog, set.mean_packet, set.rate_bps)));
         let count = if matches!(set.dialect, Dialect::Paper | Dialect::Linux) { -1 } else { 0 };
         let end = curve.end();
-        EarlyDetection { set, curve, end, average: 0.0, linux, count, count_bytes: 0, above: false, p_b: 0.0, threshold: 0.0 }
+        EarlyDetection {
+            set,
+            curve,
+            end,
+            average: 0.0,
+            linux,
+            count,
+            count_bytes: 0,
+            above: false,
+            p_b: 0.0,
+            threshold: 0.0,
+        }
     }
 
     /// ns-2 multiplies a limit in packets by the mean packet size when it measures in bytes, and tests before adding.
     pub fn room(&self, limit: Limit) -> Room {
         match (limit, self.set.dialect) {
-            (Limit::Packets(n), Dialect::Ns2) if self.set.bytes => Room::BytesBelow((n as f64 * self.set.mean_packet) as u64),
+            (Limit::Packets(n), Dialect::Ns2) if self.set.bytes => {
+                Room::BytesBelow((n as f64 * self.set.mean_packet) as u64)
+            }
             (Limit::Bytes(n), Dialect::Ns2) => Room::BytesBelow(n),
             _ => Room::holding(limit),
         }
@@ -470,7 +507,11 @@ impl<C: Curve> EarlyDetection<C> {
         } else {
             self.count as f64
         };
-        let mut p_a = if self.set.wait { spacing::uniform_after_wait(self.p_b, count) } else { spacing::uniform(self.p_b, count) };
+        let mut p_a = if self.set.wait {
+            spacing::uniform_after_wait(self.p_b, count)
+        } else {
+            spacing::uniform(self.p_b, count)
+        };
         if self.set.byte_scaling && p_a < 1.0 {
             p_a = (p_a * f64::from(packet.size) / self.set.mean_packet).min(1.0);
         }

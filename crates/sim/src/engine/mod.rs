@@ -229,7 +229,12 @@ impl<Q: EventQueue> Engine<Q> {
             entry: f64::INFINITY,
             wire: spec.wire,
         });
-        let arrivals = network.flow_specs.iter().map(|_| Arrivals { receiver: Receiver::new(), in_order: 0, received: 0, delay_ticks: 0 });
+        let arrivals = network.flow_specs.iter().map(|_| Arrivals {
+            receiver: Receiver::new(),
+            in_order: 0,
+            received: 0,
+            delay_ticks: 0,
+        });
         let mut engine = Engine {
             queue: Q::new(),
             counter: 0,
@@ -260,7 +265,8 @@ impl<Q: EventQueue> Engine<Q> {
         }
         if let Some(series) = &mut self.series {
             let ports = self.ports.len();
-            (series.packets, series.average, series.dropped) = (vec![vec![]; ports], vec![vec![]; ports], vec![vec![]; ports]);
+            (series.packets, series.average, series.dropped) =
+                (vec![vec![]; ports], vec![vec![]; ports], vec![vec![]; ports]);
             series.cwnd = vec![vec![]; self.settings.cwnd_flows.len()];
             self.schedule(0.0, 0.0, Kind::Sample, 0);
         }
@@ -375,7 +381,8 @@ impl<Q: EventQueue> Engine<Q> {
                 self.forward(segment, arrival, start, None);
             }
             Mode::Stepped => {
-                let idle = at.head == NONE && (at.wire.free, at.wire.started, at.reserved) < (key.now, key.scheduled, key.number);
+                let idle = at.head == NONE
+                    && (at.wire.free, at.wire.started, at.reserved) < (key.now, key.scheduled, key.number);
                 if idle {
                     self.transmit(link, segment, key.now);
                 } else {
@@ -504,7 +511,10 @@ impl<Q: EventQueue> Engine<Q> {
         let port_index = at.port as usize;
         let port = &mut self.ports[port_index];
         let Runner::Stepped { discipline, end_pending, idle } = &mut port.runner else { return };
-        if !*end_pending && !*idle && (at.wire.free, at.wire.started, at.reserved) < (key.now, key.scheduled, key.number) {
+        if !*end_pending
+            && !*idle
+            && (at.wire.free, at.wire.started, at.reserved) < (key.now, key.scheduled, key.number)
+        {
             // The link has been free since the end of its last transmission, and found nothing then.
             *idle = true;
             discipline.dequeue(Time::from_seconds(at.wire.free), &mut |_, _| {});
@@ -520,7 +530,8 @@ impl<Q: EventQueue> Engine<Q> {
             trace.record(key.now, '+', segment.flow, segment.seq, packet.size, length + 1);
         }
         let mut dropped = Vec::new();
-        let admitted = discipline.enqueue(packet, Time::from_seconds(key.now), &mut |victim, _| dropped.push(victim.tag as u32));
+        let admitted =
+            discipline.enqueue(packet, Time::from_seconds(key.now), &mut |victim, _| dropped.push(victim.tag as u32));
         let length = discipline.packets();
         if let Some(marked) = admitted {
             if marked.0 {
@@ -606,7 +617,11 @@ impl<Q: EventQueue> Engine<Q> {
             self.arm_timer(flow, key.now, delay);
         }
         if !out.changes.is_empty() {
-            self.variables.extend(out.changes.drain(..).map(|(variable, value)| VariableChange { time: key.now, variable, value }));
+            self.variables.extend(out.changes.drain(..).map(|(variable, value)| VariableChange {
+                time: key.now,
+                variable,
+                value,
+            }));
         }
         self.out = out;
     }
@@ -694,19 +709,23 @@ impl<Q: EventQueue> Engine<Q> {
             }
         });
         let ports = ports.collect();
-        let flows = (self.flows.iter().zip(&self.arrivals).zip(&self.tallies).zip(&self.specs)).map(|(((flow, arrivals), tally), &spec)| {
-            let core = &flow.sender.core;
-            FlowOutcome {
-                spec,
-                in_order: arrivals.in_order,
-                received: arrivals.received,
-                delay_mean: arrivals.delay_ticks as f64 / Segment::TICKS_PER_SECOND / f64::from(arrivals.received.max(1)),
-                retransmits: core.retransmits - tally.retransmits_before,
-                timeouts: core.timeouts - tally.timeouts_before,
-                drops: tally.drops,
-                marks: tally.marks,
-            }
-        });
+        let flows = (self.flows.iter().zip(&self.arrivals).zip(&self.tallies).zip(&self.specs)).map(
+            |(((flow, arrivals), tally), &spec)| {
+                let core = &flow.sender.core;
+                FlowOutcome {
+                    spec,
+                    in_order: arrivals.in_order,
+                    received: arrivals.received,
+                    delay_mean: arrivals.delay_ticks as f64
+                        / Segment::TICKS_PER_SECOND
+                        / f64::from(arrivals.received.max(1)),
+                    retransmits: core.retransmits - tally.retransmits_before,
+                    timeouts: core.timeouts - tally.timeouts_before,
+                    drops: tally.drops,
+                    marks: tally.marks,
+                }
+            },
+        );
         Outcome {
             ports,
             flows: flows.collect(),
@@ -754,7 +773,11 @@ fn steps(network: &Network, plan: &Plan) -> (Vec<Step>, Vec<u32>) {
         };
         steps.extend(forward.iter().map(hop));
         let folded = plan.modes[reverse[0] as usize] == Mode::Fold;
-        steps.push(Step { link: NONE, action: if folded { Action::Receiver } else { Action::ReceiverAtEvent }, lane: 0 });
+        steps.push(Step {
+            link: NONE,
+            action: if folded { Action::Receiver } else { Action::ReceiverAtEvent },
+            lane: 0,
+        });
         steps.extend(reverse.iter().map(hop));
         steps.push(Step { link: NONE, action: Action::Sender, lane: 0 });
         // Segments enter their first link without an event; the others share the lanes out in the order of the hops.

@@ -109,7 +109,10 @@ impl Network {
     /// # Panics
     /// If a direction has no link, or the whole way more than 250.
     pub fn flow(&mut self, flow: FlowSpec, forward: &[u32], reverse: &[u32]) {
-        assert!(!forward.is_empty() && !reverse.is_empty() && forward.len() + reverse.len() <= 250, "a route has 1 to 250 links");
+        assert!(
+            !forward.is_empty() && !reverse.is_empty() && forward.len() + reverse.len() <= 250,
+            "a route has 1 to 250 links"
+        );
         self.routes.push((self.hops.len() as u32, forward.len() as u8, reverse.len() as u8));
         self.hops.extend_from_slice(forward);
         self.hops.extend_from_slice(reverse);

@@ -47,23 +47,24 @@ pub struct Plan {
 impl Plan {
     /// Every hop stepped: right for any network, and the oracle.
     pub fn all_stepped(network: &Network) -> Plan {
-        let mode = |link: &super::network::LinkSpec| if link.port.is_some() { Mode::SteppedPort } else { Mode::Stepped };
+        let mode =
+            |link: &super::network::LinkSpec| if link.port.is_some() { Mode::SteppedPort } else { Mode::Stepped };
         Plan { modes: network.links.iter().map(mode).collect() }
     }
 
     /// Arithmetic where the graph allows it. `decides_at_enqueue[p]`: port p's discipline needs no events of its own.
     pub fn from_graph(network: &Network, decides_at_enqueue: &[bool]) -> Plan {
         let feeders = feeders(network);
-        let mut modes: Vec<Mode> = (0..network.links.len())
-            .map(|link| first_guess(network, &feeders, decides_at_enqueue, link))
-            .collect();
+        let mut modes: Vec<Mode> =
+            (0..network.links.len()).map(|link| first_guess(network, &feeders, decides_at_enqueue, link)).collect();
         while demote(network, &feeders, &mut modes) {}
         Plan { modes }
     }
 
     /// How many links are run by arithmetic, and how many by events.
     pub fn count(&self) -> (usize, usize) {
-        let arithmetic = self.modes.iter().filter(|m| matches!(m, Mode::Merge | Mode::Fold | Mode::ArithmeticPort)).count();
+        let arithmetic =
+            self.modes.iter().filter(|m| matches!(m, Mode::Merge | Mode::Fold | Mode::ArithmeticPort)).count();
         (arithmetic, self.modes.len() - arithmetic)
     }
 }
@@ -143,7 +144,9 @@ fn demote(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
         }
         let here = match feeder {
             Feeder::Link(source) => match origin(feeders, modes, source as usize) {
-                (origin, depth) if depth <= 1 && matches!(modes[origin], Mode::Stepped | Mode::SteppedPort) => (usize::MAX, depth),
+                (origin, depth) if depth <= 1 && matches!(modes[origin], Mode::Stepped | Mode::SteppedPort) => {
+                    (usize::MAX, depth)
+                }
                 found => found,
             },
             // Agents send at events of their own.

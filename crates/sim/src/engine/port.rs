@@ -25,10 +25,7 @@ struct Waiting {
 /// The two ways to run a port.
 pub enum Runner {
     /// Departures worked out at arrival.
-    Arithmetic {
-        gate: Box<Gate>,
-        waiting: Box<WaitingRoom>,
-    },
+    Arithmetic { gate: Box<Gate>, waiting: Box<WaitingRoom> },
     /// Arrivals and departures are events.
     Stepped {
         discipline: Box<dyn Discipline>,
@@ -132,7 +129,14 @@ impl Port {
 
     /// An arrival at an arithmetic port, at an event that was scheduled at `scheduled`.
     #[inline(always)]
-    pub fn arithmetic_arrival(&mut self, wire: &Wire, segment: &Segment, packet: &mut Packet, now: f64, scheduled: f64) -> Answer {
+    pub fn arithmetic_arrival(
+        &mut self,
+        wire: &Wire,
+        segment: &Segment,
+        packet: &mut Packet,
+        now: f64,
+        scheduled: f64,
+    ) -> Answer {
         let Runner::Arithmetic { gate, waiting } = &mut self.runner else { return Answer::Dropped };
         catch_up(gate, waiting, &mut self.stats, &mut self.trace, now, scheduled);
         let length = waiting.queue.len() as u64;

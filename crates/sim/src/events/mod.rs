@@ -77,7 +77,8 @@ impl Event {
     /// Whether this event runs before `other`.
     #[inline(always)]
     pub fn before(&self, other: &Event) -> bool {
-        self.time < other.time || (self.time == other.time && (self.scheduled, self.number) < (other.scheduled, other.number))
+        self.time < other.time
+            || (self.time == other.time && (self.scheduled, self.number) < (other.scheduled, other.number))
     }
 }
 
@@ -103,7 +104,6 @@ pub trait EventQueue {
 mod tests {
     use super::*;
 
-
     #[test]
     fn lanes_and_heap_pop_the_same_sequence() {
         let mut random = earlydrop_aqm::random::Generator::stream(7, "events");
@@ -116,7 +116,8 @@ mod tests {
             for _ in 0..3000 {
                 for _ in 0..(random.uniform() * 3.0) as usize {
                     number += 1;
-                    let step = (random.uniform() * 20.0).floor() * scale * if random.uniform() < 0.1 { 1e3 } else { 1.0 };
+                    let step =
+                        (random.uniform() * 20.0).floor() * scale * if random.uniform() < 0.1 { 1e3 } else { 1.0 };
                     let event = Event::new(now + step, now, number, Kind::Arrival, Segment::default());
                     let lane = (random.uniform() * 5.0) as u8;
                     heap.push(event, lane);

@@ -7,6 +7,8 @@ use super::bounds;
 
 /// Discipline of the template.
 const AQM: &str = "red";
+/// Longest comment line.
+const WIDTH: usize = 100;
 
 /// A scenario in TOML that runs as it is: 40 TCP flows through a RED queue. Its comments name every other key.
 ///
@@ -22,24 +24,37 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The discipline's parameters: the ones of the experiment written out, the others as comments.
+/// The discipline's parameters: the ones of the experiment set, the others as settings to uncomment.
 fn parameters() -> String {
-    let chosen = [("min_th", "24"), ("max_th", "72"), ("max_p", "0.1"), ("w_q", "0.002")];
-    let lines = catalogue::find(AQM).into_iter().flat_map(|spec| spec.all_params());
-    lines
-        .map(|param| match chosen.iter().find(|(name, _)| *name == param.name) {
-            Some((name, value)) => line(&format!("{name} = {value}"), param),
-            None => line(&format!("# {} = {}", param.name, default(param)), param),
-        })
-        .collect()
+    let chosen = [("min_th", "24"), ("max_th", "72"), ("max_p", "0.1"), ("w_q", "0.002"), ("mean_packet", "1040")];
+    let parameter = |param: &Param| {
+        let setting = match chosen.iter().find(|(name, _)| *name == param.name) {
+            Some((name, value)) => format!("{name} = {value}"),
+            None => format!("#{} = {}", param.name, default(param)),
+        };
+        let unit = match param.unit.name() {
+            "" => String::new(),
+            name => format!("{name}; "),
+        };
+        format!("{}{setting:<28} # {unit}{}\n", comment(param.doc), param.range())
+    };
+    catalogue::find(AQM).into_iter().flat_map(|spec| spec.all_params()).map(parameter).collect()
 }
 
-fn line(setting: &str, param: &Param) -> String {
-    let unit = match param.unit.name() {
-        "" => String::new(),
-        name => format!(" {name}"),
-    };
-    format!("{setting:<26} # {} {}{unit}\n", param.doc, param.range())
+/// Text as comment lines of ordinary length.
+fn comment(text: &str) -> String {
+    let mut lines = String::new();
+    let mut line = String::from("#");
+    for word in text.split_whitespace() {
+        if line.len() + 1 + word.len() > WIDTH {
+            lines.push_str(&line);
+            lines.push('\n');
+            line = String::from("#");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    lines + &line + "\n"
 }
 
 fn default(param: &Param) -> String {
@@ -49,7 +64,8 @@ fn default(param: &Param) -> String {
     }
 }
 
-const HEAD: &str = r#"name = NAME
+const HEAD: &str = r##"# A line such as "#name = ..." is a setting; remove the # to use it.
+name = NAME
 duration = "200 s"           # simulated time
 warmup = "50 s"              # statistics start here
 seed = 1                     # the same seed gives the same run, to the last packet
@@ -60,22 +76,23 @@ kind = "dumbbell"
 pairs = 40
 access = { rate = "5 Mbit/s", delay = "20 ms" }
 bottleneck = { rate = "5 Mbit/s", delay = "10 ms" }
-# Instead of access, each side by itself; a delay may be a list or drawn from an interval:
-# senders = { rate = "5 Mbit/s", delay = ["10 ms", "20 ms"] }
-# receivers = { rate = "5 Mbit/s", delay = { uniform = ["1 ms", "10 ms"] } }
-# reverse = { rate = "5 Mbit/s", delay = "10 ms" }   # where the bottleneck's other direction differs
+# Instead of access, each side by itself; a delay may be a list, or drawn from an interval.
+#senders = { rate = "5 Mbit/s", delay = ["10 ms", "20 ms"] }
+#receivers = { rate = "5 Mbit/s", delay = { uniform = ["1 ms", "10 ms"] } }
+# Where the bottleneck's other direction differs.
+#reverse = { rate = "5 Mbit/s", delay = "10 ms" }
 
-# The queue at the bottleneck. [queue.reverse] would be the one where acknowledgements go.
+# The queue at the bottleneck; [queue.reverse] is the one where acknowledgements go.
 [queue.bottleneck]
 aqm = "red"
-limit = "120 packets"        # or bytes: "120 kB"
+limit = "120 packets"        # or bytes, such as "120 kB"
 ecn = false                  # mark instead of dropping
-"#;
+"##;
 
-const TAIL: &str = r#"
+const TAIL: &str = r##"
 [[traffic]]
 kind = "ftp"                 # endless files over TCP
-# name = "background"
+#name = "background"
 count = 40                   # flows; by default one a pair
 tcp = "reno"
 profile = "ns2"              # segments, coarse clock ticks, no handshake
@@ -85,11 +102,11 @@ window = 1000                # largest window, in segments
 start = { uniform = ["0 s", "1 s"] }
 
 # What to record besides the statistics.
-# [record]
-# series = "100 ms"          # sample queue and average this often
-# cwnd_flows = [1, 2]        # and these flows' windows
-# trace = 1000               # keep the first events at the bottleneck
-"#;
+#[record]
+#series = "100 ms"           # sample queue and average this often
+#cwnd_flows = [1, 2]         # and these flows' windows
+#trace = 1000                # keep the first events at the bottleneck
+"##;
 
 #[cfg(test)]
 mod tests {
@@ -114,13 +131,17 @@ mod tests {
 
     #[test]
     fn is_sound_with_its_comments_taken_as_settings() {
-        let settings = |line: &str| match line.strip_prefix("# ") {
-            Some(setting) if setting.contains(" = ") && !setting.starts_with(['s', 'r']) => {
-                setting.to_string()
+        let spec = catalogue::find(AQM).expect("in the catalogue");
+        let text = template("all");
+        let uncomment = |line: &str| match line.strip_prefix('#') {
+            Some(access) if access.starts_with("senders") || access.starts_with("receivers") => {
+                format!("{line}\n")
             }
-            _ => line.to_string(),
+            Some(setting) if !setting.starts_with(' ') => format!("{setting}\n"),
+            _ => format!("{line}\n"),
         };
-        let text: Vec<String> = template("all").lines().map(settings).collect();
-        scenario(&text.join("\n"));
+        let all = scenario(&text.lines().map(uncomment).collect::<String>());
+        assert!(spec.all_params().all(|param| all.bottleneck_queue.values.given(param.name).is_some()));
+        assert_eq!(all.record.cwnd_flows, [1, 2]);
     }
 }

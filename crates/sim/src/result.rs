@@ -1,0 +1,144 @@
+//! The result document of one run.
+
+use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series};
+use crate::measure::jain;
+use crate::scenario::{Scenario, Traffic};
+use earlydrop_net::tcp::Variable;
+use serde_json::{json, Map, Value};
+
+/// The version in every result.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The result document of `outcome`: names and units as in `docs/results.md`. `wall_s` goes into `cost`, which is
+/// never part of a comparison of results.
+pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) -> Value {
+    let width = scenario.duration - scenario.warmup;
+    let queues: Map<String, Value> = outcome.ports.iter().map(|port| (port.name.clone(), queue(port, width))).collect();
+    let kinds: Vec<(&str, &str)> = (scenario.traffic.iter())
+        .flat_map(|Traffic::Ftp(ftp)| std::iter::repeat_n(("ftp", ftp.tcp.name()), ftp.count as usize))
+        .collect();
+    let flows: Vec<Value> =
+        outcome.flows.iter().zip(kinds).enumerate().map(|(i, (f, kind))| flow(i + 1, kind, f, width)).collect();
+    let total = |per_flow: fn(&FlowOutcome, f64) -> f64| outcome.flows.iter().map(|f| per_flow(f, width)).sum::<f64>();
+    let received: u64 = outcome.flows.iter().map(|f| u64::from(f.received)).sum();
+    let delay: f64 = outcome.flows.iter().map(|f| f.delay_mean * f64::from(f.received)).sum();
+    let mut document = json!({
+        "scenario": scenario.name,
+        "seed": seed,
+        "version": VERSION,
+        "duration_s": scenario.duration,
+        "warmup_s": scenario.warmup,
+        "cost": { "wall_s": wall_s, "events": outcome.events, "arithmetic_links": outcome.links.0, "stepped_links": outcome.links.1 },
+        "queues": queues,
+        "flows": flows,
+        "jain": jain(outcome.flows.iter().map(|f| goodput(f, width))),
+        "goodput_total_mbps": total(goodput),
+        "throughput_total_mbps": total(throughput),
+        "delay_mean_ms": if received > 0 { json!(delay / received as f64 * 1e3) } else { Value::Null },
+    });
+    if let Some(series) = &outcome.series {
+        document["series"] = series_table(scenario, outcome, series);
+    }
+    if let Some(trace) = outcome.ports.first().and_then(|port| port.trace.as_ref()) {
+        let rows: Vec<Value> =
+            trace.events.iter().map(|e| json!([e.time, e.kind.to_string(), e.flow, e.seq, e.size, e.length])).collect();
+        document["trace"] = json!({
+            "columns": ["time_s", "event", "flow", "seq", "size", "queue_packets"],
+            "events": rows,
+            "total": trace.total,
+            "digest": format!("{:016x}", trace.digest()),
+        });
+    }
+    if scenario.record.trace_flow.is_some() {
+        let rows: Vec<Value> =
+            outcome.variables.iter().map(|c| json!([c.time, variable_name(c.variable), c.value])).collect();
+        document["variables"] = json!({ "columns": ["time_s", "variable", "value"], "changes": rows });
+    }
+    document
+}
+
+fn queue(port: &PortOutcome, width: f64) -> Value {
+    let (counters, stats) = (&port.counters, &port.stats);
+    let throughput = counters.departed_bytes as f64 * 8.0 / width;
+    json!({
+        "aqm": port.aqm,
+        "throughput_mbps": throughput / 1e6,
+        "utilisation": throughput / port.rate_bps,
+        "queue_mean_packets": stats.mean(),
+        "queue_std_packets": stats.standard_deviation(),
+        "queue_max_packets": stats.longest(),
+        "average_mean_packets": if port.has_average { json!(stats.mean_average()) } else { Value::Null },
+        "delay_mean_ms": stats.mean_sojourn() * 1e3,
+        "delay_p50_ms": stats.sojourn_quantile(0.5) * 1e3,
+        "delay_p95_ms": stats.sojourn_quantile(0.95) * 1e3,
+        "delay_p99_ms": stats.sojourn_quantile(0.99) * 1e3,
+        "arrivals": counters.arrivals,
+        "arrived_bytes": counters.arrived_bytes,
+        "departures": counters.departures,
+        "departed_bytes": counters.departed_bytes,
+        "early_drops": counters.early_drops,
+        "forced_drops": counters.forced_drops,
+        "overflow_drops": counters.overflow_drops,
+        "marks": counters.marks,
+        "drop_rate": counters.drops() as f64 / counters.arrivals.max(1) as f64,
+        "queued_at_start": port.queued_at_start,
+        "queued_at_end": port.queued_at_end,
+    })
+}
+
+fn goodput(flow: &FlowOutcome, width: f64) -> f64 {
+    f64::from(flow.in_order) * f64::from(flow.spec.payload) * 8.0 / width / 1e6
+}
+
+fn throughput(flow: &FlowOutcome, width: f64) -> f64 {
+    f64::from(flow.received) * f64::from(flow.spec.payload) * 8.0 / width / 1e6
+}
+
+fn flow(id: usize, (kind, tcp): (&str, &str), flow: &FlowOutcome, width: f64) -> Value {
+    json!({
+        "id": id,
+        "kind": kind,
+        "tcp": tcp,
+        "start_s": flow.spec.start,
+        "goodput_mbps": goodput(flow, width),
+        "throughput_mbps": throughput(flow, width),
+        "delay_mean_ms": if flow.received > 0 { json!(flow.delay_mean * 1e3) } else { Value::Null },
+        "retransmits": flow.retransmits,
+        "timeouts": flow.timeouts,
+        "drops": flow.drops,
+        "marks": flow.marks,
+        "completion_s": Value::Null,
+    })
+}
+
+fn series_table(scenario: &Scenario, outcome: &Outcome, series: &Series) -> Value {
+    let queues: Map<String, Value> = outcome
+        .ports
+        .iter()
+        .enumerate()
+        .map(|(i, port)| {
+            let average = if port.has_average { json!(series.average[i]) } else { Value::Null };
+            (
+                port.name.clone(),
+                json!({ "packets": series.packets[i], "average": average, "dropped": series.dropped[i] }),
+            )
+        })
+        .collect();
+    let flows: Vec<Value> = (scenario.record.cwnd_flows.iter().zip(&series.cwnd))
+        .map(|(id, cwnd)| json!({ "id": id, "cwnd": cwnd }))
+        .collect();
+    json!({ "interval_s": scenario.record.series, "time_s": series.time, "queues": queues, "flows": flows })
+}
+
+/// ns-2's name of a sender's variable.
+fn variable_name(variable: Variable) -> &'static str {
+    match variable {
+        Variable::Cwnd => "cwnd_",
+        Variable::Ssthresh => "ssthresh_",
+        Variable::Ack => "ack_",
+        Variable::Dupacks => "dupacks_",
+        Variable::Backoff => "backoff_",
+        Variable::Srtt => "srtt_",
+        Variable::Rttvar => "rttvar_",
+    }
+}

@@ -1,0 +1,189 @@
+//! Sound scenarios: what they become, and what changes to them do.
+
+use earlydrop_sim::scenario::{
+    apply_sets, check, retain_known, template, Access, Delays, Doc, InjectedRandom, Limit, LinkSpec,
+    Scenario, ScenarioError, Traffic,
+};
+
+const FULL: &str = r#"
+name = "everything said"
+duration = "1 min"
+warmup = "500 ms"
+seed = 9223372036854775807
+
+[topology]
+kind = "dumbbell"
+pairs = 3
+senders = { rate = "10Mbps", delay = ["1 ms", "2 ms"] }
+receivers = { rate = "1.5 Gbit/s", delay = { uniform = ["1 ms", "10 ms"] } }
+bottleneck = { rate = "500 kbit/s", delay = "10 ms" }
+reverse = { rate = "1 Mbit/s", delay = "5us" }
+
+[queue.bottleneck]
+aqm = "red"
+limit = "15 kB"
+ecn = true
+random = { generator = "mrg32k3a", seed = 12345, skip = 6 }
+min_th = "5 packets"
+max_th = "15p"
+max_p = 1
+w_q = "auto"
+dialect = "ns2"
+wait = false
+gentle = true
+mean_packet = "1 kB"
+
+[queue.reverse]
+aqm = "droptail"
+limit = 1000
+
+[[traffic]]
+kind = "ftp"
+name = "first"
+count = 2
+tcp = "reno"
+profile = "ns2"
+segment = 512
+header = "20 B"
+window = 20
+start = ["0 s", "100 ms"]
+clock_phase = [0.001, "2 ms"]
+
+[[traffic]]
+kind = "ftp"
+start = { uniform = ["0 s", "1 s"] }
+clock_phase = 0
+
+[record]
+series = "10 ms"
+cwnd_flows = [1, 5]
+trace = 2000
+trace_flow = 1
+"#;
+
+fn doc(text: &str) -> Doc {
+    Doc::from_toml(text, None).expect("TOML")
+}
+
+fn checked(text: &str) -> Scenario {
+    check(&doc(text), None).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn set(text: &str, path: &str, value: &str) -> Result<Scenario, ScenarioError> {
+    let mut doc = doc(text);
+    apply_sets(&mut doc, &[(path.to_string(), value.to_string())])?;
+    check(&doc, None)
+}
+
+#[test]
+fn all_fields_arrive_in_base_units() {
+    let scenario = checked(FULL);
+    assert_eq!((scenario.duration, scenario.warmup, scenario.seed), (60.0, 500.0 * 1e-3, i64::MAX as u64));
+    let topology = &scenario.topology;
+    assert_eq!(topology.senders, Access { rate: 10e6, delay: Delays::List(vec![1e-3, 2.0 * 1e-3]) });
+    assert_eq!(topology.receivers, Access { rate: 1.5e9, delay: Delays::Uniform(1e-3, 10.0 * 1e-3) });
+    assert_eq!(topology.bottleneck, LinkSpec { rate: 500e3, delay: 10.0 * 1e-3 });
+    assert_eq!(topology.reverse, LinkSpec { rate: 1e6, delay: 5.0 * 1e-6 });
+    let queue = &scenario.bottleneck_queue;
+    assert_eq!((queue.spec.name, queue.limit, queue.ecn), ("red", Limit::Bytes(15_000), true));
+    assert_eq!(queue.random, Some(InjectedRandom::Mrg32k3a { seed: 12345, skip: 6 }));
+    assert_eq!(scenario.reverse_queue.as_ref().map(|queue| queue.limit), Some(Limit::Packets(1000)));
+    let [Traffic::Ftp(first), Traffic::Ftp(second)] = &scenario.traffic[..] else { panic!("two") };
+    assert_eq!((first.count, first.segment, first.header, first.window), (2, 512, 20, 20));
+    assert_eq!(first.clock_phase, Some(vec![0.001, 2.0 * 1e-3]));
+    assert_eq!((second.count, second.segment, second.header, second.window), (3, 1000, 40, 1000));
+    assert_eq!(second.start, Delays::Uniform(0.0, 1.0));
+    assert_eq!((scenario.flows(), scenario.largest_packet()), (5, 1040));
+    assert_eq!(scenario.record.cwnd_flows, [1, 5]);
+    assert_eq!((scenario.record.series, scenario.record.trace_flow), (Some(10.0 * 1e-3), Some(1)));
+}
+
+#[test]
+fn little_needs_to_be_said() {
+    let scenario = checked(
+        r#"
+        name = "short"
+        duration = "1 s"
+        topology = { kind = "dumbbell", pairs = 2, access = { rate = "1 Mbit/s", delay = "0 s" }, bottleneck = { rate = "1 Mbit/s", delay = "0 s" } }
+        queue.bottleneck.aqm = "droptail"
+        traffic = [{ kind = "ftp" }]
+        "#,
+    );
+    assert_eq!((scenario.warmup, scenario.seed, scenario.flows()), (0.0, 1, 2));
+    assert_eq!(scenario.topology.senders, scenario.topology.receivers);
+    assert_eq!(scenario.topology.bottleneck, scenario.topology.reverse);
+    assert_eq!((scenario.bottleneck_queue.limit, scenario.reverse_queue), (Limit::Packets(50), None));
+    assert_eq!(scenario.record, Default::default());
+}
+
+#[test]
+fn normalised_json_is_the_same_scenario() {
+    for text in [FULL, &template("template")] {
+        let scenario = checked(text);
+        let json = scenario.to_json();
+        let again =
+            check(&Doc::from_json(&json).expect("JSON"), None).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(again.to_json(), json);
+        assert_eq!(again.topology, scenario.topology);
+        assert_eq!(again.traffic, scenario.traffic);
+        assert_eq!(again.record, scenario.record);
+    }
+}
+
+#[test]
+fn two_spellings_normalise_to_one() {
+    let text = template("t");
+    let other = text.replace("\"20 ms\"", "\"0.02 s\"").replace("\"5 Mbit/s\"", "\"5000 kbps\"");
+    assert_ne!(text, other);
+    assert_eq!(checked(&text).to_json(), checked(&other).to_json());
+}
+
+#[test]
+fn sets_change_what_is_run() {
+    let text = template("t");
+    assert_eq!(set(&text, "traffic.0.count", "7").expect("sound").flows(), 7);
+    assert_eq!(set(&text, "queue.bottleneck.aqm", "tred").expect("sound").bottleneck_queue.spec.name, "tred");
+    assert_eq!(set(&text, "record.trace", "10").expect("sound").record.trace, 10);
+    assert_eq!(set(&text, "duration", "90 s").expect("sound").duration, 90.0);
+    let error = set(&text, "queue.bottleneck.max_q", "0.1").expect_err("unknown");
+    assert_eq!(
+        (error.path.as_str(), error.message.as_str()),
+        ("queue.bottleneck.max_q", "unknown key; did you mean \"max_p\"?")
+    );
+    assert_eq!(set(&text, "traffic.1.count", "7").expect_err("one entry").path, "traffic");
+}
+
+#[test]
+fn another_discipline_keeps_what_it_knows() {
+    let mut doc = doc(FULL);
+    let sets = [("queue.bottleneck.aqm".to_string(), "droptail".to_string())];
+    apply_sets(&mut doc, &sets).expect("a path");
+    let refused = check(&doc, None).expect_err("RED's parameters");
+    assert_eq!(refused.message, "is no parameter of droptail, but of red");
+    retain_known(&mut doc, "bottleneck");
+    let scenario = check(&doc, None).expect("sound");
+    assert_eq!(
+        (scenario.bottleneck_queue.spec.name, scenario.bottleneck_queue.limit),
+        ("droptail", Limit::Bytes(15_000))
+    );
+}
+
+#[test]
+fn retaining_keeps_typing_errors() {
+    let text = template("t").replace("min_th = 24", "mimn_th = 24").replace("\"red\"", "\"droptail\"");
+    let mut doc = doc(&text);
+    retain_known(&mut doc, "bottleneck");
+    assert_eq!(check(&doc, None).expect_err("a typing error").path, "queue.bottleneck.mimn_th");
+}
+
+#[test]
+fn retaining_needs_a_known_discipline() {
+    for text in
+        ["", "queue = 1", "queue.bottleneck = 1", "queue.bottleneck.aqm = 1", "queue.bottleneck.aqm = 'none'"]
+    {
+        let before = doc(text);
+        let mut after = before.clone();
+        retain_known(&mut after, "bottleneck");
+        assert_eq!(after, before, "{text}");
+    }
+}

@@ -1,0 +1,112 @@
+"""Shared helpers: golden texts, synthetic outcomes, a small scenario."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from earlydrop import study as studies
+
+# A busy machine is no fault of the code; the same examples every time.
+settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")
+
+GOLDEN = Path(__file__).parent / "golden"
+
+SCENARIO = """\
+name = "small"
+duration = "5 s"
+seed = 3
+
+[topology]
+kind = "dumbbell"
+pairs = 4
+access = { rate = "100 Mbit/s", delay = "5 ms" }
+bottleneck = { rate = "2 Mbit/s", delay = "10 ms" }
+
+[queue.bottleneck]
+aqm = "red"
+limit = "30 packets"
+min_th = 5
+max_th = 15
+max_p = 0.1
+
+[[traffic]]
+kind = "ftp"
+count = 4
+tcp = "reno"
+start = { uniform = ["0 s", "0.5 s"] }
+"""
+
+
+@pytest.fixture
+def golden() -> Callable[[str, str], None]:
+    """Compare a text with a file of golden/; GOLDEN=update writes the file instead."""
+
+    def check(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if os.environ.get("GOLDEN") == "update":
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8"), f"differs from {path.name}; GOLDEN=update rewrites it"
+
+    return check
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    """A scenario file that runs in a moment."""
+    path = tmp_path / "small.toml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+LEVELS = {
+    "throughput": {"low": 13.8, "moderate": 15.9, "high": 16.4},
+    "delay": {"low": 57.0, "moderate": 70.0, "high": 81.0},
+}
+EFFECTS = {
+    "throughput": {"low": -0.2, "moderate": 0.06, "high": 0.1},
+    "delay": {"low": 2.0, "moderate": -3.6, "high": -5.3},
+}
+
+
+def outcome(study: studies.Study, *, effect: float = 1.0, noise: float = 1.0) -> studies.Outcome:
+    """What a study might give: the paper's effects times `effect`, under noise that is partly shared by seed.
+
+    With `effect` 0 and `noise` 1 both disciplines are the same in distribution; what differs is chance.
+    """
+    values: dict[studies.Cell, dict[str, list[float | None]]] = {}
+    seeds = tuple(range(study.first_seed, study.first_seed + study.seeds))
+    for reading in study.readings:
+        for panel in study.panels:
+            for value in study.sweep.values:
+                for discipline in study.disciplines:
+                    cell = (reading.id, panel.id, value, discipline.id)
+                    values[cell] = {
+                        m.id: [_value(study, m.id, panel.id, cell, s, effect, noise) for s in seeds]
+                        for m in study.measures
+                    }
+    return studies.Outcome(study, seeds, values, {"runs": 0.0, "run_wall_s": 0.0, "events": 0.0})
+
+
+def _value(
+    study: studies.Study, measure: str, panel: str, cell: studies.Cell, seed: int, effect: float, noise: float
+) -> float | None:
+    if measure == "queue" and cell[3] == "droptail":
+        return None
+    level = LEVELS.get(measure, {}).get(panel, 40.0)
+    shared = random.Random(f"{cell[0]} {panel} {measure} {seed}").gauss(0, 0.002)
+    own = random.Random(f"{cell} {measure} {seed}").gauss(0, 0.001)
+    moved = effect * EFFECTS.get(measure, {}).get(panel, 0.0) if cell[3] == study.treatment else 0.0
+    return level * (1 + shared + noise * own) + moved

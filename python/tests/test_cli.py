@@ -1,0 +1,328 @@
+"""The command line: what it prints, what it writes, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from earlydrop import cli, runner
+from earlydrop import study as studies
+
+
+class Ended:
+    """What one command printed and returned."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def earlydrop(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: str | Path) -> Ended:
+        capsys.readouterr()
+        code = cli.main([str(a) for a in arguments])
+        return Ended(code, *capsys.readouterr())
+
+    return call
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+
+
+# ---- list, show, init, check ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("aqms", "tred"), ("tcps", "reno"), ("topologies", "dumbbell"), ("traffic", "ftp"), ("studies", "tred")],
+)
+def test_list(earlydrop: Any, kind: str, name: str) -> None:
+    assert name in earlydrop("list", kind).out
+    assert name in [entry["name"] for entry in earlydrop("list", kind, "--json").json]
+    assert name in [entry["name"] for entry in earlydrop("list", "--json").json[kind]]
+
+
+def test_show_names_unit_default_range_and_source(earlydrop: Any) -> None:
+    text = earlydrop("show", "tred").out
+    for word in ("min_th", "24", "packets", "max_p", "0.1", "Keerthi", "dotted: RED", "(0, 1]"):
+        assert word in text
+    document = earlydrop("show", "tred", "--json").json
+    assert [c["title"] for c in document["curves"]] == ["TRED", "RED with the same thresholds"]
+    names = [p["name"] for p in document["parameters"]]
+    assert {"min_th", "max_th", "max_p", "w_q"} <= set(names)
+
+
+def test_show_without_a_curve(earlydrop: Any) -> None:
+    ended = earlydrop("show", "droptail")
+    assert ended.code == 0
+    assert "Drop probability" not in ended.out
+
+
+def test_show_suggests(earlydrop: Any) -> None:
+    ended = earlydrop("show", "tedr")
+    assert ended.code == 2
+    assert "tred" in ended.err
+
+
+def test_init_writes_a_scenario_that_is_valid_and_never_twice(
+    earlydrop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert earlydrop("init", "first").code == 0
+    assert earlydrop("check", "first.toml").code == 0
+    again = earlydrop("init", "first")
+    assert again.code == 2
+    assert "first.toml" in again.err
+    printed = earlydrop("init")
+    assert printed.code == 0
+    (tmp_path / "printed.toml").write_text(printed.out, encoding="utf-8")
+    assert earlydrop("check", "printed.toml", "--set", "queue.bottleneck.aqm=red").code == 0
+
+
+def test_check_prints_the_completed_document(earlydrop: Any, scenario: Path) -> None:
+    document = earlydrop("check", scenario, "--json", "--set", "seed=9").json
+    assert document["seed"] == 9
+
+
+# ---- run -----------------------------------------------------------------------------------------------------------
+
+
+def test_run_is_repeatable(earlydrop: Any, scenario: Path) -> None:
+    first, second = (earlydrop("run", scenario, "--seed", 7, "--json").json for _ in range(2))
+    for one in (first, second):
+        one.pop("cost")
+    assert first == second
+    assert first["seed"] == 7
+    other = earlydrop("run", scenario, "--json").json
+    assert other["seed"] == 3
+    assert other["flows"] != first["flows"]
+
+
+def test_run_conserves_packets(earlydrop: Any, scenario: Path) -> None:
+    queue = earlydrop("run", scenario, "--json").json["queues"]["bottleneck"]
+    drops = queue["early_drops"] + queue["forced_drops"] + queue["overflow_drops"]
+    assert queue["arrivals"] > 0
+    assert queue["queued_at_start"] + queue["arrivals"] == queue["departures"] + drops + queue["queued_at_end"]
+
+
+def test_run_writes_a_folder(earlydrop: Any, scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ended = earlydrop("run", scenario, "--out", out, "--set", 'record.series="100 ms"')
+    assert ended.code == 0
+    assert "bottleneck" in ended.out
+    assert files(out) == [
+        "flows.csv",
+        "manifest.json",
+        "queues.csv",
+        "result.json",
+        "result.pdf",
+        "result.png",
+        "result.txt",
+        "scenario.json",
+    ]
+    assert json.loads((out / "result.json").read_text())["series"]["time_s"]
+    assert files(tmp_path) == sorted(["small.toml", *("out/" + f for f in files(out))])
+
+
+# ---- compare -------------------------------------------------------------------------------------------------------
+
+
+def test_compare_prints_mean_half_width_and_n(earlydrop: Any, scenario: Path, tmp_path: Path) -> None:
+    ended = earlydrop("compare", scenario, "--aqm", "red", "tred", "--aqm", "droptail", "--seeds", 3)
+    assert ended.code == 0
+    assert "n = 3" in ended.out
+    assert "±" in ended.out
+    assert "DropTail does not know" in ended.out
+    out = tmp_path / "out"
+    document = earlydrop(
+        "compare", scenario, "--aqm", "red", "--aqm", "droptail", "--seeds", 2, "--out", out, "--json"
+    ).json
+    assert document["seeds"] == [3, 4]
+    assert document["cells"]["red"]["delay"]["n"] == 2
+    assert {"comparison.json", "comparison.pdf", "comparison.png", "runs.csv", "runs/red-seed3.json"} <= set(files(out))
+
+
+# ---- reproduce -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`tred` cut down to what a test can wait for."""
+    whole = studies.find("tred")
+    small = studies.replace(
+        whole,
+        readings=whole.readings[:1],
+        sweep=studies.replace(whole.sweep, values=(110, 200)),
+        scenario={**whole.scenario, "duration": "3 s"},
+        seeds=2,
+    )
+    monkeypatch.setattr(studies, "find", lambda name: small)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_reproduce_writes_a_report_that_needs_no_other_file(earlydrop: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ended = earlydrop("reproduce", "tred", "--out", out)
+    assert ended.code == 0
+    for claim in ("T-1", "T-2", "T-3", "T-4", "T-5", "T-6"):
+        assert claim in ended.out
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "http" not in page
+    assert page.count("data:image/svg+xml;base64,") == len(list((out / "figures").glob("*.png")))
+    assert 'src="figures' not in page
+    assert {"result.json", "runs.csv", "verdicts.txt", "figures/figure4.pdf"} <= set(files(out))
+    for reading in (out / "scenarios").glob("*.toml"):
+        assert earlydrop("check", reading).code == 0
+
+
+@pytest.mark.usefixtures("tiny")
+def test_reproduce_prints_one_document(earlydrop: Any, tmp_path: Path) -> None:
+    document = earlydrop("reproduce", "tred", "--out", tmp_path / "out", "--json").json
+    assert [c["id"] for c in document["claims"]] == [f"T-{k}" for k in range(1, 7)]
+    assert {c["verdict"] for c in document["claims"]} <= {"supported", "contradicted", "undecided"}
+    cell = document["cells"][0]
+    assert set(cell["delay"]) == {"mean", "half_width", "n"}
+
+
+def test_every_cell_of_the_study_is_a_valid_scenario() -> None:
+    from earlydrop import _core
+
+    study = studies.find("tred")
+    for reading in study.readings:
+        for panel in study.panels:
+            for discipline in study.disciplines:
+                _core.Scenario.parse(study.document(reading, panel, discipline, 110), [])
+
+
+# ---- how it ends ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--help"],
+        ["run", "--help"],
+        ["--version"],
+    ],
+)
+def test_help_is_no_error(earlydrop: Any, arguments: list[str]) -> None:
+    ended = earlydrop(*arguments)
+    assert ended.code == 0
+    assert ended.out
+    assert ended.err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["rum", "x.toml"], "rum"),
+        (["run"], "SCENARIO"),
+        (["run", "missing.toml"], "missing.toml"),
+        (["run", "SCENARIO", "--seed", "-1"], "--seed"),
+        (["run", "SCENARIO", "--seed", "many"], "many"),
+        (["run", "SCENARIO", "--set", "nonsense"], "PATH=VALUE"),
+        (["run", "SCENARIO", "--nonsense"], "nonsense"),
+        (["run", "SCENARIO", "--out", "SCENARIO"], "not a folder"),
+        (["run", "SCENARIO", "--set", "queue.bottleneck.min_th=99"], "min_th"),
+        (["run", "SCENARIO", "--set", "duration=0 s"], "duration"),
+        (["compare", "SCENARIO"], "--aqm"),
+        (["compare", "SCENARIO", "--aqm", "redd"], "redd"),
+        (["compare", "SCENARIO", "--aqm", "red", "--aqm", "red"], "twice"),
+        (["compare", "SCENARIO", "--aqm", "red", "--seeds", "0"], "--seeds"),
+        (["compare", "missing.toml", "--aqm", "red"], "missing.toml"),
+        (["reproduce", "nope"], "nope"),
+        (["reproduce", "tred", "--workers", "0"], "--workers"),
+        (["list", "birds"], "birds"),
+        (["bench", "--against", "ns4"], "ns4"),
+    ],
+)
+def test_wrong_input_is_answered_with_2_one_message_and_no_file(
+    earlydrop: Any,
+    scenario: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    says: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = [str(scenario) if a == "SCENARIO" else a for a in arguments]
+    ended = earlydrop(*given)
+    assert ended.code == 2, ended.err
+    assert says in ended.err
+    assert ended.err.startswith("error: ")
+    assert "Traceback" not in ended.err
+    assert ended.out == ""
+    assert files(tmp_path) == ["small.toml"]
+    as_json = earlydrop(*given, "--json")
+    assert as_json.code == 2
+    assert as_json.json["exit"] == 2
+
+
+def test_a_scenario_error_names_its_parts(earlydrop: Any, scenario: Path) -> None:
+    error = earlydrop("run", scenario, "--set", "queue.bottleneck.max_p=1.5", "--json").json["error"]
+    assert error["path"] == "queue.bottleneck.max_p"
+    assert "1.5" in error["given"]
+
+
+def test_a_failed_run_ends_with_1(earlydrop: Any, scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(job: runner.Job) -> str:
+        raise runner.RunError("run failed (small): no luck")
+
+    monkeypatch.setattr(runner, "run_one", fail)
+    ended = earlydrop("run", scenario)
+    assert ended.code == 1
+    assert "no luck" in ended.err
+
+
+def test_a_fault_of_ours_ends_with_3(earlydrop: Any, scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(job: runner.Job) -> str:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(runner, "run_one", fail)
+    ended = earlydrop("run", scenario)
+    assert ended.code == 3
+    assert "internal error: oops" in ended.err
+
+
+def test_an_interrupted_comparison_leaves_nothing(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "earlydrop", "compare", str(scenario), "--aqm", "red", "tred"]
+    command += ["--seeds", "50000", "--out", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Python's own handler must stand before the signal comes.
+    time.sleep(3)
+    assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    assert "interrupted" in stderr
+    assert "Traceback" not in stderr
+    assert stdout == ""
+    assert os.listdir(tmp_path) == ["small.toml"]
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    command = f"'{sys.executable}' -m earlydrop show tred | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert "TRED" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_the_command_line_starts_without_the_heavy_libraries() -> None:
+    code = "import sys, earlydrop.cli; print([m for m in ('numpy','scipy','polars','matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

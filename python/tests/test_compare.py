@@ -1,0 +1,110 @@
+"""Comparisons: what is carried from one discipline to another, and the tables."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from earlydrop import _core, compare, report
+
+CATALOGUE = {e["name"]: e for e in json.loads(_core.catalogue())}
+
+
+def document(aqm: str, seed: int) -> dict[str, Any]:
+    draw = random.Random(f"{seed}")
+    own = random.Random(f"{aqm}{seed}")
+    level = {"red": 20.0, "tred": 18.0, "droptail": 55.0}[aqm] + draw.gauss(0, 0.5) + own.gauss(0, 0.1)
+    queue = {
+        "utilisation": 0.95 + own.gauss(0, 0.001),
+        "delay_mean_ms": level,
+        "delay_p99_ms": 2 * level,
+        "queue_mean_packets": level * 0.6,
+        "drop_rate": 0.02,
+    }
+    return {
+        "throughput_total_mbps": 4.6 + own.gauss(0, 0.01),
+        "goodput_total_mbps": 4.5,
+        "delay_mean_ms": 50 + level,
+        "queues": {"bottleneck": queue},
+        "jain": 0.97,
+    }
+
+
+def tabulated(seeds: int = 10) -> compare.Comparison:
+    aqms, numbers = ("red", "tred", "droptail"), tuple(range(1, seeds + 1))
+    documents = [document(a, s) for a in aqms for s in numbers]
+    titles = {"red": "RED", "tred": "TRED", "droptail": "DropTail"}
+    return compare.tabulate("toy", "bottleneck", aqms, titles, numbers, documents, {"droptail": ["max_th", "min_th"]})
+
+
+def test_the_text_of_a_comparison(golden: Callable[[str, str], None]) -> None:
+    golden("comparison.txt", report.comparison_text(tabulated()) + "\n")
+
+
+def test_differences_are_paired_by_seed() -> None:
+    found = tabulated()
+    paired = found.difference("tred", "queue_delay")
+    alone = found.estimate("tred", "queue_delay")
+    assert paired is not None
+    assert alone is not None
+    assert paired.estimate.mean == pytest.approx(-2.0, abs=0.2)
+    assert paired.estimate.half_width is not None
+    assert alone.half_width is not None
+    assert paired.estimate.half_width < alone.half_width / 2
+
+
+def test_the_document_holds_every_cell() -> None:
+    found = tabulated(3).document("0")
+    assert found["control"] == "red"
+    assert set(found["cells"]) == {"red", "tred", "droptail"}
+    assert set(found["differences"]) == {"tred", "droptail"}
+    assert found["cells"]["red"]["jain"] == {"mean": 0.97, "half_width": 0.0, "n": 3}
+
+
+def test_one_seed_has_no_intervals_but_runs() -> None:
+    assert "±" not in report.comparison_text(tabulated(1)).split("\n", 2)[2]
+
+
+def base() -> dict[str, Any]:
+    queue = {"aqm": "red", "limit": "30 packets", "min_th": 5, "max_th": 15, "gentle": True}
+    return {"name": "x", "queue": {"bottleneck": queue}}
+
+
+def test_settings_a_discipline_does_not_know_are_left_out() -> None:
+    mine, sets, gone = compare._with_aqm(
+        base(), [("queue.bottleneck.max_p", "0.1"), ("duration", "5 s")], "bottleneck", "droptail", CATALOGUE
+    )
+    assert mine["queue"]["bottleneck"] == {"aqm": "droptail", "limit": "30 packets"}
+    assert sets == [("duration", "5 s")]
+    assert sorted(gone) == ["gentle", "max_p", "max_th", "min_th"]
+
+
+def test_settings_it_knows_are_kept() -> None:
+    mine, sets, gone = compare._with_aqm(
+        base(), [("queue.bottleneck.max_p", "0.1")], "bottleneck", "tred", CATALOGUE
+    )
+    assert mine["queue"]["bottleneck"] == {"aqm": "tred", "limit": "30 packets", "min_th": 5, "max_th": 15}
+    assert sets == [("queue.bottleneck.max_p", "0.1")]
+    assert gone == ["gentle"]
+
+
+def test_a_misspelt_setting_is_left_for_the_checker() -> None:
+    wrong = base()
+    wrong["queue"]["bottleneck"]["mni_th"] = 5
+    mine, _, _ = compare._with_aqm(wrong, [], "bottleneck", "droptail", CATALOGUE)
+    assert mine["queue"]["bottleneck"]["mni_th"] == 5
+
+
+def test_runs_of_a_comparison_are_those_of_run(scenario: Path) -> None:
+    found = compare.compare(scenario, ["droptail", "red"], seeds=2, workers=2)
+    assert found.seeds == (3, 4)
+    alone = json.loads(_core.Scenario.load(str(scenario), []).run(4))
+    together = dict(found.runs[("red", 4)])
+    for one in (alone, together):
+        one.pop("cost", None)
+    assert alone == together

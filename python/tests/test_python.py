@@ -1,0 +1,103 @@
+"""The Python face: building networks, results as tables, classes from the catalogue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import earlydrop as ed
+from earlydrop import aqm
+
+
+def network() -> ed.Network:
+    net = ed.dumbbell(
+        pairs=4,
+        access=ed.link("100 Mbit/s", "5 ms"),
+        bottleneck=ed.link("2 Mbit/s", "10 ms"),
+        queue=ed.aqm.Tred(limit="30 packets", min_th=5, max_th=15, max_p=0.1, w_q=0.002),
+    )
+    return net.ftp(4, tcp="reno", segment="1000 B", start=ed.uniform("0 s", "0.5 s"))
+
+
+def test_a_network_runs_and_gives_tables() -> None:
+    result = network().run(duration="5 s", seed=2)
+    assert result.seed == 2
+    assert result.queues["queue"].to_list() == ["bottleneck"]
+    assert result.queues["aqm"].to_list() == ["tred"]
+    assert len(result.flows) == 4
+    assert result.series is None
+    assert 0.25 <= result.jain <= 1
+
+
+def test_a_series_is_a_table_over_time() -> None:
+    result = network().run(duration="5 s", seed=2, record={"series": "100 ms", "cwnd_flows": [1]})
+    assert result.series is not None
+    assert "bottleneck.packets" in result.series.columns
+    assert result.series["time_s"].is_sorted()
+    assert len(result.series) >= 49
+
+
+@pytest.mark.parametrize("record", [None, {"series": "100 ms"}])
+def test_a_result_can_be_drawn(record: dict[str, str] | None, tmp_path: Path) -> None:
+    drawing = network().run(duration="5 s", record=record).plot()
+    drawing.savefig(tmp_path / "x.png")
+    assert (tmp_path / "x.png").stat().st_size > 10_000
+
+
+def test_a_network_saved_is_the_network_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "net.toml"
+    net = network()
+    net.save(path, duration="5 s", seed=2)
+    saved, built = ed.load(path).run(), net.run(duration="5 s", seed=2)
+    for result in (saved, built):
+        result.document.pop("cost")
+    assert saved.document == built.document
+
+
+def test_settings_are_laid_over_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "net.toml"
+    network().save(path, duration="5 s")
+    scenario = ed.load(path, {"queue.bottleneck.min_th": 6, "name": "other"})
+    assert scenario.name == "other"
+    assert scenario.document["queue"]["bottleneck"]["min_th"] in (6, 6.0, "6 packets")
+
+
+def test_wrong_scenarios_say_where() -> None:
+    with pytest.raises(ed.ScenarioError) as caught:
+        network().run(duration="-5 s")
+    assert caught.value.path == "duration"
+    assert isinstance(caught.value, ValueError)
+
+
+def test_classes_come_from_the_catalogue() -> None:
+    assert {"Red", "Tred", "Nlred", "DropTail"} <= set(dir(ed.aqm))
+    assert ed.aqm.Tred(limit=120, min_th=24).document() == {"aqm": "tred", "limit": "120 packets", "min_th": 24}
+    assert repr(ed.aqm.Red(max_p=0.1)) == "Red(max_p=0.1)"
+    assert "max_p" in (ed.aqm.Red.__doc__ or "")
+
+
+def test_names_that_do_not_exist_are_answered_with_near_ones() -> None:
+    with pytest.raises(TypeError, match="did you mean min_th"):
+        ed.aqm.Tred(mim_th=24)
+    with pytest.raises(AttributeError, match="did you mean Tred"):
+        _ = ed.aqm.TRED
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("TRED", "Tred"),
+        ("DropTail", "DropTail"),
+        ("Gentle RED", "GentleRed"),
+        ("FQ-CoDel", "FqCoDel"),
+        ("FLoadAutoRED", "FLoadAutoRED"),
+    ],
+)
+def test_class_names(title: str, name: str) -> None:
+    assert aqm.class_name({"title": title, "name": title.lower()}) == name
+
+
+def test_the_stub_of_the_classes_is_fresh() -> None:
+    text = Path(aqm.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    assert text == aqm.stub(), "run: python -m earlydrop.aqm > python/earlydrop/aqm.pyi"
