@@ -224,9 +224,7 @@ def compare(
     pairs = _pairs(set_)
     _check_out(out)
     with terminal.Progress() as progress:
-        result = comparing.compare(
-            scenario, aqm, seeds=seeds, sets=pairs, workers=workers, progress=progress
-        )
+        result = comparing.compare(scenario, aqm, seeds=seeds, sets=pairs, workers=workers, progress=progress)
     if out is not None:
         with output.folder(out, {"kind": "comparison", "version": _version()}) as folder:
             report.write_comparison(folder, result, _version())

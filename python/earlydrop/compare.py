@@ -158,9 +158,7 @@ def tabulate(
     left_out: dict[str, list[str]] | None = None,
 ) -> Comparison:
     """Gather result documents, ordered by discipline and then by seed."""
-    quantities = tuple(
-        Quantity(**{**vars(q), "field": q.field.replace("{queue}", queue)}) for q in QUANTITIES
-    )
+    quantities = tuple(Quantity(**{**vars(q), "field": q.field.replace("{queue}", queue)}) for q in QUANTITIES)
     values: dict[tuple[str, str], list[float | None]] = {}
     runs: dict[tuple[str, int], Document] = {}
     for k, aqm in enumerate(aqms):

@@ -67,15 +67,13 @@ def to_toml(document: Mapping[str, Any]) -> str:
 
 def _table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
     tables = {k: v for k, v in table.items() if isinstance(v, Mapping) and _is_section(v, path)}
-    lists = {
-        k: v for k, v in table.items() if isinstance(v, list) and v and all(isinstance(x, Mapping) for x in v)
-    }
+    lists = {k: v for k, v in table.items() if isinstance(v, list) and v and all(isinstance(x, Mapping) for x in v)}
     for key, value in table.items():
         if key not in tables and key not in lists and value is not None:
             lines.append(f"{_key(key)} = {_value(value)}")
     for key, value in tables.items():
         inner = (*path, _key(key))
-        if any(not isinstance(x, Mapping) for x in value.values()) or not value:
+        if not value or not all(isinstance(x, Mapping) and _is_section(x, inner) for x in value.values()):
             lines += ["", f"[{'.'.join(inner)}]"]
         _table(value, inner, lines)
     for key, value in lists.items():
@@ -92,7 +90,11 @@ def _is_section(table: Mapping[str, Any], path: tuple[str, ...]) -> bool:
 
 def _key(key: str) -> str:
     bare = key.replace("_", "").replace("-", "")
-    return key if bare.isalnum() and bare.isascii() else json.dumps(key)
+    return key if bare.isalnum() and bare.isascii() else _text(key)
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _value(value: Any) -> str:
@@ -103,7 +105,7 @@ def _value(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return _text(value)
     if isinstance(value, Mapping):
         inside = ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items() if v is not None)
         return "{ " + inside + " }" if inside else "{}"

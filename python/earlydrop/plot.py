@@ -176,9 +176,7 @@ def drop_curves(
                 ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
                 ax.margins(x=0.01)
             _thresholds(ax, marks)
-        drawing.legend(
-            *_legend(axes[-1]), loc="outside upper center", ncols=min(len(curves), 5), handlelength=2.6
-        )
+        drawing.legend(*_legend(axes[-1]), loc="outside upper center", ncols=min(len(curves), 5), handlelength=2.6)
         if detail:
             axes[0].set_title("Between the thresholds")
             axes[1].set_title("Whole range")
@@ -253,9 +251,7 @@ def sweep_grid(outcome: Outcome, reading: Level) -> Figure:
                     ax.set_xlabel("")
                 if column > 0:
                     ax.set_ylabel("")
-        drawing.legend(
-            *_legend(axes[0][0]), loc="outside upper center", ncols=len(study.disciplines), handlelength=2.6
-        )
+        drawing.legend(*_legend(axes[0][0]), loc="outside upper center", ncols=len(study.disciplines), handlelength=2.6)
     return drawing
 
 
@@ -403,9 +399,7 @@ def effects(outcome: Outcome, results: Sequence[ClaimResult]) -> Figure:
         ax.grid(axis="y", visible=False)
         handles, names = _legend(ax)
         order = sorted(range(len(names)), key=lambda k: names[k] == "published")
-        drawing.legend(
-            [handles[k] for k in order], [names[k] for k in order], loc="outside upper center", ncols=4
-        )
+        drawing.legend([handles[k] for k in order], [names[k] for k in order], loc="outside upper center", ncols=4)
     return drawing
 
 

@@ -168,8 +168,10 @@ def comparison_text(result: Comparison) -> str:
                     row.append("-")
                     continue
                 half = "" if d.estimate.half_width is None else f" ± {d.estimate.half_width:.{m.digits}f}"
-                clear = d.estimate.lower is not None and d.estimate.upper is not None and (
-                    d.estimate.lower > 0 or d.estimate.upper < 0
+                clear = (
+                    d.estimate.lower is not None
+                    and d.estimate.upper is not None
+                    and (d.estimate.lower > 0 or d.estimate.upper < 0)
                 )
                 row.append(signed(d.estimate.mean, m.digits) + half + (" *" if clear else "  "))
             body.append(row)
@@ -357,9 +359,7 @@ def _study_figures(outcome: Outcome, results: Sequence[ClaimResult], folder: Pat
         ),
         "paper": [
             show(
-                plot.sweep_figure(
-                    outcome, study.primary, study.panel(f.panel), study.measure(f.measure), pair
-                ),
+                plot.sweep_figure(outcome, study.primary, study.panel(f.panel), study.measure(f.measure), pair),
                 f.id,
                 f.title,
             )
@@ -564,6 +564,8 @@ def _overlays(study: Study) -> list[tuple[str, str]]:
 
 
 def _plain(value: Any) -> str:
-    return to_toml({"x": value}).removeprefix("x = ").strip() if not isinstance(value, Mapping) else "\n  " + (
-        to_toml(value).strip().replace("\n", "\n  ")
+    return (
+        to_toml({"x": value}).removeprefix("x = ").strip()
+        if not isinstance(value, Mapping)
+        else "\n  " + (to_toml(value).strip().replace("\n", "\n  "))
     )

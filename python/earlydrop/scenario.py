@@ -121,9 +121,7 @@ class Network:
     def save(self, path: str | PathLike[str], *, duration: str, warmup: str | None = None, **top: Any) -> None:
         """Write the scenario as TOML, after checking it."""
         self.scenario(duration=duration, warmup=warmup, **top)
-        Path(path).write_text(
-            to_toml(self.document(duration=duration, warmup=warmup, **top)), encoding="utf-8"
-        )
+        Path(path).write_text(to_toml(self.document(duration=duration, warmup=warmup, **top)), encoding="utf-8")
 
 
 def dumbbell(

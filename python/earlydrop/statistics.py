@@ -19,6 +19,8 @@ def mean(values: Sequence[float]) -> float:
     """Arithmetic mean, summed exactly so that the order of the values does not matter."""
     if not values:
         raise ValueError("the mean of no values is undefined")
+    if all(x == values[0] for x in values):
+        return values[0]
     return math.fsum(values) / len(values)
 
 
@@ -88,9 +90,7 @@ def sign_test(differences: Iterable[float]) -> float:
     return min(1.0, 2 * tail)
 
 
-def detectable_effect(
-    spread: float, n: int, confidence: float = CONFIDENCE, power: float = POWER
-) -> float | None:
+def detectable_effect(spread: float, n: int, confidence: float = CONFIDENCE, power: float = POWER) -> float | None:
     """Smallest true mean that a two-sided t test on `n` values would detect with probability `power`.
 
     `spread` is the standard deviation of one value. The usual approximation is used: the quantile of the test
@@ -140,9 +140,7 @@ class Difference:
         }
 
 
-def paired(
-    treatment: Sequence[float], control: Sequence[float], confidence: float = CONFIDENCE
-) -> Difference:
+def paired(treatment: Sequence[float], control: Sequence[float], confidence: float = CONFIDENCE) -> Difference:
     """Compare two series whose i-th values were made with the same seed.
 
     Where every difference is exactly zero the pairs say nothing about their own noise; the detectable effect

@@ -347,9 +347,7 @@ class Outcome:
         found = self.values[(reading, panel, value, discipline)][measure]
         return [] if any(x is None for x in found) else cast("list[float]", found)
 
-    def estimate(
-        self, reading: str, panel: str, value: float, discipline: str, measure: str
-    ) -> Estimate | None:
+    def estimate(self, reading: str, panel: str, value: float, discipline: str, measure: str) -> Estimate | None:
         """Mean over the seeds with its interval."""
         values = self.series(reading, panel, value, discipline, measure)
         return statistics.estimate(values) if values else None
@@ -391,9 +389,7 @@ def run(study: Study, *, workers: int | None = None, progress: Progress = no_pro
                     scenario = _core.Scenario.parse(document, [])
                     cells.append((reading.id, panel.id, value, discipline.id))
                     jobs += [Job(scenario, seed) for seed in seeds]
-    rows = runner.run_all(
-        jobs, partial(_extract, study.measures), workers=workers, progress=progress, label=study.name
-    )
+    rows = runner.run_all(jobs, partial(_extract, study.measures), workers=workers, progress=progress, label=study.name)
     values: dict[Cell, dict[str, list[float | None]]] = {}
     for index, cell in enumerate(cells):
         group = rows[index * len(seeds) : (index + 1) * len(seeds)]
@@ -596,9 +592,7 @@ def _spread(outcome: Outcome, reading: Level, part: Part) -> PartResult:
     verdicts = []
     for panel in study.panels:
         for name in (study.control, study.treatment):
-            columns = [
-                outcome.series(reading.id, panel.id, v, name, part.measure) for v in study.sweep.values
-            ]
+            columns = [outcome.series(reading.id, panel.id, v, name, part.measure) for v in study.sweep.values]
             spreads = [statistics.relative_spread(column) for column in zip(*columns, strict=True)]
             estimate = statistics.estimate(spreads)
             verdicts.append(_below(part.bound, estimate))
@@ -607,11 +601,7 @@ def _spread(outcome: Outcome, reading: Level, part: Part) -> PartResult:
                 worst = (estimate, cell)
     assert worst is not None
     estimate, cell = worst
-    detectable = (
-        None
-        if estimate.deviation is None
-        else statistics.detectable_effect(estimate.deviation, estimate.n)
-    )
+    detectable = None if estimate.deviation is None else statistics.detectable_effect(estimate.deviation, estimate.n)
     published = published_spread(study, part) if reading.published and study.published else None
     return PartResult(
         part=part,

@@ -85,9 +85,7 @@ def test_settings_a_discipline_does_not_know_are_left_out() -> None:
 
 
 def test_settings_it_knows_are_kept() -> None:
-    mine, sets, gone = compare._with_aqm(
-        base(), [("queue.bottleneck.max_p", "0.1")], "bottleneck", "tred", CATALOGUE
-    )
+    mine, sets, gone = compare._with_aqm(base(), [("queue.bottleneck.max_p", "0.1")], "bottleneck", "tred", CATALOGUE)
     assert mine["queue"]["bottleneck"] == {"aqm": "tred", "limit": "30 packets", "min_th": 5, "max_th": 15}
     assert sets == [("queue.bottleneck.max_p", "0.1")]
     assert gone == ["gentle"]

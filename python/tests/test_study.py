@@ -46,9 +46,7 @@ def test_tred_published_means(tred: studies.Study) -> None:
     }
     for (panel, discipline), (throughput, delay) in expected.items():
         for measure, mean in (("throughput", throughput), ("delay", delay)):
-            column = [
-                v for (p, _, d, m), v in tred.published.items() if (p, d, m) == (panel, discipline, measure)
-            ]
+            column = [v for (p, _, d, m), v in tred.published.items() if (p, d, m) == (panel, discipline, measure)]
             assert len(column) == 10
             assert sum(column) / 10 == pytest.approx(mean, abs=0.006)
 

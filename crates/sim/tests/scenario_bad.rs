@@ -108,7 +108,7 @@ fn a_binary_file() {
 #[test]
 fn a_text_with_null_bytes() {
     let message = refused("null.toml", b"name = \"x\"\n\0\0\0");
-    assert!(message.contains("line 2, column 1: not TOML"), "{message}");
+    assert!(message.contains(": line 2, column "), "{message}");
 }
 
 #[test]
@@ -139,9 +139,7 @@ fn deep_nesting_of_every_kind() {
 
 #[test]
 fn a_document_that_is_no_table() {
-    for doc in
-        [Doc::Bool(true), Doc::Array(vec![]), Doc::String("x".into()), Doc::Integer(1), Doc::Float(f64::NAN)]
-    {
+    for doc in [Doc::Bool(true), Doc::Array(vec![]), Doc::String("x".into()), Doc::Integer(1), Doc::Float(f64::NAN)] {
         assert!(check(&doc, None).is_err(), "{doc:?}");
     }
 }

@@ -80,8 +80,7 @@ fn word() -> impl Strategy<Value = String> {
 }
 
 fn number() -> impl Strategy<Value = f64> {
-    let special =
-        [0.0, -0.0, 1.0, 1e30, f64::MAX, f64::MIN_POSITIVE, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    let special = [0.0, -0.0, 1.0, 1e30, f64::MAX, f64::MIN_POSITIVE, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
     prop_oneof![any::<f64>(), -1.0..100.0, prop::sample::select(special.to_vec())]
 }
 
@@ -97,10 +96,7 @@ fn leaf() -> impl Strategy<Value = Doc> {
 
 fn document() -> impl Strategy<Value = Doc> {
     leaf().prop_recursive(5, 60, 8, |inner| {
-        prop_oneof![
-            vec((word(), inner.clone()), 0..8).prop_map(Doc::Table),
-            vec(inner, 0..4).prop_map(Doc::Array),
-        ]
+        prop_oneof![vec((word(), inner.clone()), 0..8).prop_map(Doc::Table), vec(inner, 0..4).prop_map(Doc::Array),]
     })
 }
 
@@ -161,7 +157,7 @@ fn answers(doc: &Doc) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn arbitrary_documents(doc in document()) {

@@ -1,8 +1,8 @@
 //! Sound scenarios: what they become, and what changes to them do.
 
 use earlydrop_sim::scenario::{
-    apply_sets, check, retain_known, template, Access, Delays, Doc, InjectedRandom, Limit, LinkSpec,
-    Scenario, ScenarioError, Traffic,
+    apply_sets, check, retain_known, template, Access, Delays, Doc, InjectedRandom, Limit, LinkSpec, Scenario,
+    ScenarioError, Traffic,
 };
 
 const FULL: &str = r#"
@@ -121,8 +121,7 @@ fn normalised_json_is_the_same_scenario() {
     for text in [FULL, &template("template")] {
         let scenario = checked(text);
         let json = scenario.to_json();
-        let again =
-            check(&Doc::from_json(&json).expect("JSON"), None).unwrap_or_else(|error| panic!("{error}"));
+        let again = check(&Doc::from_json(&json).expect("JSON"), None).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(again.to_json(), json);
         assert_eq!(again.topology, scenario.topology);
         assert_eq!(again.traffic, scenario.traffic);
@@ -178,9 +177,7 @@ fn retaining_keeps_typing_errors() {
 
 #[test]
 fn retaining_needs_a_known_discipline() {
-    for text in
-        ["", "queue = 1", "queue.bottleneck = 1", "queue.bottleneck.aqm = 1", "queue.bottleneck.aqm = 'none'"]
-    {
+    for text in ["", "queue = 1", "queue.bottleneck = 1", "queue.bottleneck.aqm = 1", "queue.bottleneck.aqm = 'none'"] {
         let before = doc(text);
         let mut after = before.clone();
         retain_known(&mut after, "bottleneck");

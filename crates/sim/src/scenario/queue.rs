@@ -104,7 +104,9 @@ fn refuse_others_parameters(field: &Field<'_>, spec: &'static AqmSpec) -> Checke
 fn value(param: &Param, field: &Field<'_>) -> Checked<Value> {
     let value = match (param.kind, field.doc) {
         (Kind::Choice(words), _) => Value::Choice(choice(words, field)?),
-        (Kind::Real { auto: true, .. } | Kind::Flag { auto: true }, Doc::String(text)) if text == "auto" => Value::Auto,
+        (Kind::Real { auto: true, .. } | Kind::Flag { auto: true }, Doc::String(text)) if text == "auto" => {
+            Value::Auto
+        }
         (Kind::Flag { .. }, Doc::Bool(flag)) => Value::Flag(*flag),
         (Kind::Whole { .. }, _) => Value::Whole(whole(param, field)?),
         (Kind::Real { .. }, Doc::Integer(x)) => Value::Real(*x as f64),
@@ -121,19 +123,13 @@ fn value(param: &Param, field: &Field<'_>) -> Checked<Value> {
 
 /// The range of a parameter, with its unit.
 fn allowed(param: &Param) -> String {
-    let range = param.range();
-    match (param.kind, param.unit) {
-        (Kind::Real { .. } | Kind::Whole { .. }, Unit::QueueLength) => {
-            format!("{range} packets, or a size such as \"15 kB\"")
-        }
-        (Kind::Real { .. } | Kind::Whole { .. }, Unit::Seconds) => {
-            format!("{range} seconds, or a time such as \"20 ms\"")
-        }
-        (Kind::Real { .. } | Kind::Whole { .. }, Unit::Bytes) => {
-            format!("{range} bytes, or a size such as \"1 kB\"")
-        }
-        _ => range,
-    }
+    let (unit, text) = match (param.kind, param.unit) {
+        (Kind::Flag { .. } | Kind::Choice(_), _) | (_, Unit::None) => return param.range(),
+        (_, Unit::QueueLength) => ("packets", "a size such as \"15 kB\""),
+        (_, Unit::Seconds) => ("seconds", "a time such as \"20 ms\""),
+        (_, Unit::Bytes) => ("bytes", "a size such as \"1 kB\""),
+    };
+    format!("{unit}: {}; or {text}", param.range())
 }
 
 fn choice(words: &'static [&'static str], field: &Field<'_>) -> Checked<&'static str> {
@@ -157,7 +153,9 @@ fn whole(param: &Param, field: &Field<'_>) -> Checked<i64> {
 fn from_text(param: &Param, field: &Field<'_>, text: &str) -> Checked<Value> {
     let read = match param.unit {
         Unit::None => {
-            return Err(field.error(format!("cannot be a text{}", bare_hint(param, text))).allowed(allowed(param)))
+            return Err(field
+                .error(format!("cannot be a text{}", bare_hint(param, text)))
+                .allowed(allowed(param)))
         }
         Unit::Seconds => units::time(text).map(Value::Real),
         Unit::Bytes => units::size(text).map(Value::Real),
@@ -183,9 +181,8 @@ fn misfit(path: &str, error: ParamError) -> ScenarioError {
 
 fn limit(field: &Field<'_>) -> Checked<Limit> {
     let length = match field.doc {
-        Doc::String(text) => {
-            units::queue_length(text).map_err(|complaint| field.error(complaint).allowed(units::QUEUE_FORM))?
-        }
+        Doc::String(text) => units::queue_length(text)
+            .map_err(|complaint| field.error(complaint).allowed(units::QUEUE_FORM))?,
         Doc::Integer(x) => QueueLength::Packets(*x as f64),
         Doc::Float(x) if x.is_finite() => QueueLength::Packets(*x),
         _ => return Err(field.wrong_type(units::QUEUE_FORM)),
@@ -208,7 +205,9 @@ fn limit(field: &Field<'_>) -> Checked<Limit> {
 
 fn random(field: &Field<'_>) -> Checked<InjectedRandom> {
     let fields = field.table(RANDOM)?;
-    fields.required("generator", quoted_list(GENERATORS.iter().copied()))?.word(GENERATORS.iter().copied())?;
+    fields
+        .required("generator", quoted_list(GENERATORS.iter().copied()))?
+        .word(GENERATORS.iter().copied())?;
     let seed = fields.required("seed", whole_form(1, bounds::MRG_SEED))?.whole(1, bounds::MRG_SEED)?;
     let skip = fields.optional("skip").map_or(Ok(0), |field| field.whole(0, bounds::SKIP))?;
     Ok(InjectedRandom::Mrg32k3a { seed: seed as u32, skip })

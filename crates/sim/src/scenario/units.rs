@@ -125,7 +125,9 @@ fn wrong_unit<'a>(unit: &str, units: impl Iterator<Item = &'a (&'static str, f64
         return "has no unit".to_string();
     }
     let message = format!("has the wrong unit {}", super::error::quoted(unit));
-    match units.map(|(name, _)| *name).find(|name| name.eq_ignore_ascii_case(unit)) {
+    // Bits are not bytes: only the case of other letters is a slip.
+    let meant = |name: &&str| name.eq_ignore_ascii_case(unit) && name.contains('B') == unit.contains('B');
+    match units.map(|(name, _)| *name).find(meant) {
         Some(name) => format!("{message}; did you mean \"{name}\"?"),
         None => message,
     }
@@ -194,6 +196,7 @@ mod tests {
         assert_eq!(time("20 sec").unwrap_err(), "has the wrong unit \"sec\"");
         assert_eq!(rate("5 mbit/s").unwrap_err(), "has the wrong unit \"mbit/s\"; did you mean \"Mbit/s\"?");
         assert_eq!(size("1 KB").unwrap_err(), "has the wrong unit \"KB\"; did you mean \"kB\"?");
+        assert_eq!(rate("5 MB/s").unwrap_err(), "has the wrong unit \"MB/s\"");
         assert_eq!(time("soon").unwrap_err(), "does not start with a number");
         assert_eq!(rate("1e308 Gbit/s").unwrap_err(), "is too large a number");
         assert_eq!(rate("1e999 bit/s").unwrap_err(), "is too large a number");
@@ -201,9 +204,10 @@ mod tests {
 
     #[test]
     fn odd_texts_are_refused() {
-        for text in
-            ["", " ", "nan s", "inf s", "-", "+", ".", "e5 s", "1e", "1e+", "--1 s", "1_000 s", "0x10 s", "1 2 s", "é"]
-        {
+        for text in [
+            "", " ", "nan s", "inf s", "-", "+", ".", "e5 s", "1e", "1e+", "--1 s", "1_000 s", "0x10 s",
+            "1 2 s", "é",
+        ] {
             assert!(time(text).is_err(), "{text:?}");
         }
     }
