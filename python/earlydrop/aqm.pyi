@@ -25,7 +25,7 @@ class DropTail(Queue):
     ) -> None: ...
 
 class Red(Queue):
-    """RED: Random early detection."""
+    """RED: Random early detection: drop probability linear in the averaged queue."""
 
     def __init__(
         self,
@@ -36,15 +36,21 @@ class Red(Queue):
         max_th: float | str | None = None,
         max_p: float | None = None,
         w_q: float | Literal["auto"] | None = None,
-        dialect: Literal["paper", "ns2"] | None = None,
+        dialect: Literal["paper", "ns2", "ns3", "linux"] | None = None,
         wait: bool | Literal["auto"] | None = None,
         unit: Literal["auto", "packet", "byte"] | None = None,
+        byte_scaling: bool | None = None,
+        count_base: Literal["pseudocode", "analysis"] | None = None,
+        ecn_over_max: Literal["auto", "drop", "mark", "mark_below_mark_p"] | None = None,
+        mark_p: float | None = None,
         mean_packet: float | str | None = None,
+        max_packet: float | str | None = None,
+        overflow_victim: Literal["tail", "front", "random"] | None = None,
         gentle: bool | None = None,
     ) -> None: ...
 
 class Nlred(Queue):
-    """NLRED: Quadratic."""
+    """NLRED: Nonlinear RED: drop probability quadratic in the averaged queue."""
 
     def __init__(
         self,
@@ -55,14 +61,20 @@ class Nlred(Queue):
         max_th: float | str | None = None,
         max_p: float | None = None,
         w_q: float | Literal["auto"] | None = None,
-        dialect: Literal["paper", "ns2"] | None = None,
+        dialect: Literal["paper", "ns2", "ns3", "linux"] | None = None,
         wait: bool | Literal["auto"] | None = None,
         unit: Literal["auto", "packet", "byte"] | None = None,
+        byte_scaling: bool | None = None,
+        count_base: Literal["pseudocode", "analysis"] | None = None,
+        ecn_over_max: Literal["auto", "drop", "mark", "mark_below_mark_p"] | None = None,
+        mark_p: float | None = None,
         mean_packet: float | str | None = None,
+        max_packet: float | str | None = None,
+        overflow_victim: Literal["tail", "front", "random"] | None = None,
     ) -> None: ...
 
 class Tred(Queue):
-    """TRED: Three-section RED: gentler at light load, firmer at high load."""
+    """TRED: Three-section RED: gentler than RED at light load, firmer at high load."""
 
     def __init__(
         self,
@@ -73,9 +85,15 @@ class Tred(Queue):
         max_th: float | str | None = None,
         max_p: float | None = None,
         w_q: float | Literal["auto"] | None = None,
-        dialect: Literal["paper", "ns2"] | None = None,
+        dialect: Literal["paper", "ns2", "ns3", "linux"] | None = None,
         wait: bool | Literal["auto"] | None = None,
         unit: Literal["auto", "packet", "byte"] | None = None,
+        byte_scaling: bool | None = None,
+        count_base: Literal["pseudocode", "analysis"] | None = None,
+        ecn_over_max: Literal["auto", "drop", "mark", "mark_below_mark_p"] | None = None,
+        mark_p: float | None = None,
         mean_packet: float | str | None = None,
+        max_packet: float | str | None = None,
+        overflow_victim: Literal["tail", "front", "random"] | None = None,
         reading: Literal["corrected", "printed"] | None = None,
     ) -> None: ...

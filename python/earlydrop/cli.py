@@ -404,9 +404,9 @@ def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, l
     """The drop curve of a discipline, and RED's with the same thresholds beside it."""
     from . import _core
 
-    given = {p["name"]: p["default"] for p in entry["parameters"] if p["name"] in {"min_th", "max_th", "max_p"}}
-    high = given.get("max_th")
-    top = 1.5 * high if isinstance(high, (int, float)) else 100.0
+    shared = {"min_th", "max_th", "max_p"}
+    given = {p["name"]: float(p["default"]) for p in entry["parameters"] if p["name"] in shared}
+    top = 1.2 * given.get("max_th", 100.0)
     averages = [top * k / 300 for k in range(301)]
     found = []
     own = _core.drop_curve(entry["name"], "{}", averages)
@@ -425,7 +425,7 @@ def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[floa
     lines += [terminal.paragraph(f"Source: {entry['source']}"), "", "Parameters", ""]
     if entry["parameters"]:
         head = ["name", "default", "unit", "allowed"]
-        rows = [[p["name"], _default(p["default"]), p["unit"] or "-", p["range"]] for p in entry["parameters"]]
+        rows = [[p["name"], p["default"], p["unit"] or "-", p["range"]] for p in entry["parameters"]]
         widths = [max(len(r[k]) for r in [head, *rows]) for k in range(3)]
         for row, parameter in zip([head, *rows], [None, *entry["parameters"]], strict=True):
             start = "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False))
@@ -445,10 +445,6 @@ def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[floa
     body = entry["doc"].strip()
     lines += ["", body]
     return "\n".join(lines)
-
-
-def _default(value: Any) -> str:
-    return "true" if value is True else "false" if value is False else "-" if value is None else str(value)
 
 
 # ---- entry ---------------------------------------------------------------------------------------------------------

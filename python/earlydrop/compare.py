@@ -142,7 +142,7 @@ def compare(
         except _core.ScenarioError as error:
             raise CompareError(f"{path} with {aqm} at queue.{queue}: {error}") from error
         jobs += [Job(scenario, seed) for seed in numbers]
-    documents = runner.run_all(jobs, workers=workers, progress=progress, label=checked.name)
+    documents: list[Document] = runner.run_all(jobs, workers=workers, progress=progress, label=checked.name)
     return tabulate(
         checked.name, queue, tuple(aqms), {n: e["title"] for n, e in catalogue.items()}, numbers, documents, left_out
     )

@@ -27,10 +27,7 @@ def _put(document: Document, path: str, value: Any) -> None:
     *parents, last = path.split(".")
     here: Any = document
     for step in parents:
-        if isinstance(here, list):
-            here = here[_position(here, step, path)]
-        else:
-            here = here.setdefault(step, {})
+        here = here[_position(here, step, path)] if isinstance(here, list) else here.setdefault(step, {})
         if not isinstance(here, (dict, list)):
             raise KeyError(f"{path}: {step} is not a table or a list")
     if isinstance(here, list):

@@ -1,4 +1,4 @@
-"""Figures a paper could use: matplotlib without a display, one style, colours that survive colour blindness and print."""
+"""Figures a paper could use: no display needed, one style, colours that survive colour blindness and print."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,7 +92,7 @@ def styled() -> Iterator[None]:
     """Draw and save in this style, leaving matplotlib's own settings as they were."""
     import matplotlib
 
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(cast("Any", STYLE)):
         yield
 
 

@@ -20,7 +20,7 @@ def mean(values: Sequence[float]) -> float:
     if not values:
         raise ValueError("the mean of no values is undefined")
     if all(x == values[0] for x in values):
-        return values[0]
+        return float(values[0])
     return math.fsum(values) / len(values)
 
 

@@ -567,17 +567,11 @@ def published_difference(study: Study, panel: str, part: Part) -> Published | No
             controls.append(control)
     if not differences:
         return None
-    agrees = {
-        "greater": lambda d: d > 0,
-        "less": lambda d: d < 0,
-        "at_least": lambda d: d >= 0,
-        "at_most": lambda d: d <= 0,
-    }[part.expect]
     effect = statistics.mean(differences)
     relatives = [d / c for d, c in zip(differences, controls, strict=True)]
     return Published(
         rows=len(differences),
-        agreeing=sum(agrees(d) for d in differences),
+        agreeing=sum(direction_verdict(part.expect, d, d) == SUPPORTED for d in differences),
         effect=effect,
         relative=effect / statistics.mean(controls),
         lowest=min(relatives),

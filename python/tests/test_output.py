@@ -37,9 +37,13 @@ def test_a_folder_appears_whole_with_its_manifest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_nothing_is_left_of_what_failed(tmp_path: Path, error: type[BaseException]) -> None:
-    with pytest.raises(error), output.folder(tmp_path / "deep" / "out", {}) as folder:
-        (folder / "a.txt").write_text("half")
-        raise error
+    def fail() -> None:
+        with output.folder(tmp_path / "deep" / "out", {}) as folder:
+            (folder / "a.txt").write_text("half")
+            raise error
+
+    with pytest.raises(error):
+        fail()
     assert names(tmp_path) == []
 
 

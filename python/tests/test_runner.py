@@ -47,7 +47,7 @@ def test_a_failure_names_scenario_and_seed_and_stops_the_rest() -> None:
             return super().run(seed)
 
     jobs = [Job(Counted(fails_at=3), seed) for seed in range(200)]
-    with pytest.raises(RunError, match="slow, seed 3.*no luck"):
+    with pytest.raises(RunError, match=r"slow, seed 3.*no luck"):
         run_all(jobs, workers=2)
     assert len(ran) < 200
 

@@ -6,11 +6,58 @@
 //! a few comparisons instead of a walk through a heap.
 
 use super::wheel::Wheel;
-use super::{Event, EventQueue};
+use super::{Event, EventQueue, Kind};
 use earlydrop_net::Segment;
-use std::collections::VecDeque;
 
 const NEVER: u64 = u64::MAX;
+
+/// A ring whose length is a power of two.
+struct Fifo {
+    slots: Vec<Event>,
+    head: usize,
+    len: usize,
+}
+
+impl Fifo {
+    fn new() -> Self {
+        Fifo { slots: vec![Event::new(0.0, 0.0, 0, Kind::Arrival, Segment::default()); 16], head: 0, len: 0 }
+    }
+
+    #[inline(always)]
+    fn get(&self, index: usize) -> Option<&Event> {
+        if index >= self.len {
+            return None;
+        }
+        self.slots.get((self.head + index) & (self.slots.len() - 1))
+    }
+
+    #[inline(always)]
+    fn push_back(&mut self, event: Event) {
+        if self.len == self.slots.len() {
+            self.grow();
+        }
+        let at = (self.head + self.len) & (self.slots.len() - 1);
+        self.slots[at] = event;
+        self.len += 1;
+    }
+
+    #[inline(always)]
+    fn pop_front(&mut self) -> Option<Event> {
+        let event = self.get(0).copied();
+        self.head += 1;
+        self.len = self.len.wrapping_sub(usize::from(event.is_some()));
+        event
+    }
+
+    #[inline(never)]
+    fn grow(&mut self) {
+        let mask = self.slots.len() - 1;
+        let mut slots: Vec<Event> = (0..self.len).map(|i| self.slots[(self.head + i) & mask]).collect();
+        let filler = slots[0];
+        slots.resize(2 * self.slots.len(), filler);
+        (self.slots, self.head) = (slots, 0);
+    }
+}
 
 /// `LANES` lanes and a wheel. Groups of lanes: group 0 has the first half of the lanes, groups 1 and 2 a quarter
 /// each; a higher group goes to the wheel at once.
@@ -18,7 +65,7 @@ pub struct LaneQueue<const LANES: usize> {
     head_time: [u64; LANES],
     head_tie: [(u64, u64); LANES],
     last: [(u64, u64, u64); LANES],
-    lanes: [VecDeque<Event>; LANES],
+    lanes: [Fifo; LANES],
     wheel: Wheel,
     popped_from: usize,
 }
@@ -38,7 +85,7 @@ impl<const LANES: usize> LaneQueue<LANES> {
     fn pop_lane(&mut self, lane: usize) -> Option<Event> {
         self.popped_from = lane;
         let event = self.lanes[lane].pop_front();
-        match self.lanes[lane].front() {
+        match self.lanes[lane].get(0) {
             Some(head) => {
                 self.head_time[lane] = head.time;
                 self.head_tie[lane] = (head.scheduled, head.number);
@@ -58,7 +105,7 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
             head_time: [NEVER; LANES],
             head_tie: [(NEVER, NEVER); LANES],
             last: [(0, 0, 0); LANES],
-            lanes: std::array::from_fn(|_| VecDeque::new()),
+            lanes: std::array::from_fn(|_| Fifo::new()),
             wheel: Wheel::new(),
             popped_from: LANES,
         }

@@ -16,6 +16,8 @@ pub struct Wheel {
     tick: u64,
     /// Events up to `tick`, latest first.
     current: Vec<Event>,
+    /// No event in the slots is before this tick; lets the wheel say no without a search.
+    quiet_until: f64,
     len: usize,
 }
 
@@ -26,6 +28,7 @@ impl Wheel {
             occupied: [[0; SLOTS / 64]; LEVELS],
             tick: 0,
             current: Vec::new(),
+            quiet_until: f64::INFINITY,
             len: 0,
         }
     }
@@ -46,6 +49,7 @@ impl Wheel {
             self.current.insert(at, event);
             return;
         }
+        self.quiet_until = self.quiet_until.min(tick as f64);
         let highest_difference = 63 - (tick ^ self.tick).leading_zeros();
         let level = ((highest_difference / BITS) as usize).min(LEVELS - 1);
         let slot = (tick >> (BITS * level as u32)) as usize & (SLOTS - 1);
@@ -73,20 +77,26 @@ impl Wheel {
     /// The first event, if it is not later than the tick of `limit`; later ones need not be looked at yet.
     #[inline(always)]
     pub fn first_until(&mut self, limit: u64) -> Option<&Event> {
-        if self.current.is_empty() && self.len > 0 {
-            self.advance(if limit == u64::MAX { u64::MAX } else { Self::tick_of(limit) });
+        if self.current.is_empty() {
+            // The bits of u64::MAX are a NaN: no limit.
+            let limit = if limit == u64::MAX { f64::INFINITY } else { f64::from_bits(limit) * TICKS_PER_SECOND };
+            if limit < self.quiet_until || self.len == 0 {
+                return None;
+            }
+            self.advance(limit);
         }
         self.current.last()
     }
 
-    /// Brings the next slot up to `limit` into `current`, sorted.
+    /// Brings the next slot up to the tick `limit` into `current`, sorted.
     #[inline(never)]
-    fn advance(&mut self, limit: u64) {
+    fn advance(&mut self, limit: f64) {
         while self.current.is_empty() {
             let low = self.tick as usize & (SLOTS - 1);
             if let Some(slot) = Self::next_occupied(&self.occupied[0], low + 1) {
                 let tick = self.tick & !(SLOTS as u64 - 1) | slot as u64;
-                if tick > limit {
+                if tick as f64 > limit {
+                    self.quiet_until = tick as f64;
                     return;
                 }
                 self.tick = tick;
@@ -99,11 +109,13 @@ impl Wheel {
                 let here = (self.tick >> (BITS * level as u32)) as usize & (SLOTS - 1);
                 Self::next_occupied(&self.occupied[level], here + 1).map(|slot| (level, slot))
             }) else {
+                self.quiet_until = f64::INFINITY;
                 return;
             };
             let shift = BITS * level as u32;
             let tick = ((self.tick >> shift) & !(SLOTS as u64 - 1) | slot as u64) << shift;
-            if tick > limit {
+            if tick as f64 > limit {
+                self.quiet_until = tick as f64;
                 return;
             }
             self.tick = tick;

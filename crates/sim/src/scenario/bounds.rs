@@ -45,8 +45,7 @@ pub(super) const SERIES: Interval = seconds(1e-6, 1e6, false);
 /// Phases of a clock that ticks every 10 ms.
 pub(super) const PHASE: Interval = Interval { open_high: true, ..seconds(0.0, 0.01, false) };
 /// Rates.
-pub(super) const RATE: Interval =
-    Interval { low: 0.0, high: 1e15, open_low: true, open_high: false, unit: "bit/s" };
+pub(super) const RATE: Interval = Interval { low: 0.0, high: 1e15, open_low: true, open_high: false, unit: "bit/s" };
 
 /// A text such as `"10 Mbit/s"`.
 pub(super) const RATES: Measure = Measure { read: units::rate, form: units::RATE_FORM, bare: false };

@@ -10,11 +10,9 @@ use super::model::{Access, Delays, Dumbbell, LinkSpec, Record, Scenario};
 use super::{queue, traffic, units};
 
 /// Keys of the document itself.
-pub(super) const SCENARIO: &[&str] =
-    &["name", "duration", "warmup", "seed", "topology", "queue", "traffic", "record"];
+pub(super) const SCENARIO: &[&str] = &["name", "duration", "warmup", "seed", "topology", "queue", "traffic", "record"];
 /// Keys of a dumbbell.
-pub(super) const DUMBBELL: &[&str] =
-    &["kind", "pairs", "access", "senders", "receivers", "bottleneck", "reverse"];
+pub(super) const DUMBBELL: &[&str] = &["kind", "pairs", "access", "senders", "receivers", "bottleneck", "reverse"];
 /// Keys of a link.
 pub(super) const LINK: &[&str] = &["rate", "delay"];
 /// The queues that a dumbbell lets one choose.
@@ -42,10 +40,8 @@ fn scenario(doc: &Doc) -> Checked<Scenario> {
     let queues = fields.required("queue", "a table [queue.bottleneck]")?.table(QUEUES)?;
     let bottleneck_queue =
         queue::read(&queues.required("bottleneck", "a table [queue.bottleneck]")?, &topology.bottleneck)?;
-    let reverse_queue =
-        queues.optional("reverse").map(|field| queue::read(&field, &topology.reverse)).transpose()?;
-    let traffic =
-        traffic::read(&fields.required("traffic", "one or more tables [[traffic]]")?, topology.pairs)?;
+    let reverse_queue = queues.optional("reverse").map(|field| queue::read(&field, &topology.reverse)).transpose()?;
+    let traffic = traffic::read(&fields.required("traffic", "one or more tables [[traffic]]")?, topology.pairs)?;
     let mut scenario = Scenario {
         name,
         duration,
@@ -104,25 +100,17 @@ fn both_sides(fields: &Fields<'_>) -> Checked<(Access, Access)> {
         if fields.optional("senders").is_none() && fields.optional("receivers").is_none() {
             return Err(fields.missing("access").allowed(WANTED));
         }
-        return Ok((
-            access(&fields.required("senders", WANTED)?)?,
-            access(&fields.required("receivers", WANTED)?)?,
-        ));
+        return Ok((access(&fields.required("senders", WANTED)?)?, access(&fields.required("receivers", WANTED)?)?));
     };
     match fields.optional("senders").or(fields.optional("receivers")) {
-        Some(side) => {
-            Err(ScenarioError::new(side.path, "is given twice, here and by access").allowed(WANTED))
-        }
+        Some(side) => Err(ScenarioError::new(side.path, "is given twice, here and by access").allowed(WANTED)),
         None => access(&field).map(|both| (both.clone(), both)),
     }
 }
 
 fn access(field: &Field<'_>) -> Checked<Access> {
     let fields = field.table(LINK)?;
-    Ok(Access {
-        rate: rate(&fields)?,
-        delay: delays(&fields.required("delay", DELAYS_FORM)?, &TIMES, bounds::DELAY)?,
-    })
+    Ok(Access { rate: rate(&fields)?, delay: delays(&fields.required("delay", DELAYS_FORM)?, &TIMES, bounds::DELAY)? })
 }
 
 fn link(field: &Field<'_>) -> Checked<LinkSpec> {
@@ -181,8 +169,7 @@ fn room_for_a_packet(scenario: &Scenario) -> Checked<()> {
 fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
     let fields = field.table(RECORD)?;
     let flows = scenario.flows();
-    let cwnd_flows =
-        fields.optional("cwnd_flows").map_or(Ok(Vec::new()), |field| flow_list(&field, flows))?;
+    let cwnd_flows = fields.optional("cwnd_flows").map_or(Ok(Vec::new()), |field| flow_list(&field, flows))?;
     Ok(Record {
         series: series(&fields, scenario.duration, cwnd_flows.len())?,
         cwnd_flows,
@@ -195,9 +182,7 @@ fn series(fields: &Fields<'_>, duration: f64, windows: usize) -> Checked<Option<
     let Some(field) = fields.optional("series") else {
         return match windows {
             0 => Ok(None),
-            _ => {
-                Err(fields.missing("series").allowed("a sampling interval for cwnd_flows, such as \"10 ms\""))
-            }
+            _ => Err(fields.missing("series").allowed("a sampling interval for cwnd_flows, such as \"10 ms\"")),
         };
     };
     let interval = field.measure(&TIMES, bounds::SERIES)?;

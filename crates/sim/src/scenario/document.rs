@@ -125,9 +125,7 @@ fn read(path: &Path, file: &str) -> Result<String, ScenarioError> {
     }
     let mut bytes = Vec::new();
     // The file may have grown since its size was asked for.
-    File::open(path)
-        .and_then(|open| open.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(unreadable)?;
+    File::open(path).and_then(|open| open.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)).map_err(unreadable)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(too_large(fail, bytes.len() as u64));
     }
@@ -138,9 +136,7 @@ fn read(path: &Path, file: &str) -> Result<String, ScenarioError> {
 }
 
 fn too_large(fail: impl Fn(&str) -> ScenarioError, bytes: u64) -> ScenarioError {
-    fail("is too large for a scenario")
-        .given(format!("{bytes} bytes"))
-        .allowed(format!("{MAX_FILE_BYTES} bytes"))
+    fail("is too large for a scenario").given(format!("{bytes} bytes")).allowed(format!("{MAX_FILE_BYTES} bytes"))
 }
 
 fn depth_message() -> String {
@@ -160,8 +156,7 @@ fn place(text: &str, at: usize) -> String {
 fn from_table(table: DeTable<'_>, depth: usize) -> Result<Doc, usize> {
     let mut entries: Vec<_> = table.into_iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
-    let convert =
-        |(key, value): (Spanned<_>, _)| Ok((String::from(key.into_inner()), from_value(value, depth)?));
+    let convert = |(key, value): (Spanned<_>, _)| Ok((String::from(key.into_inner()), from_value(value, depth)?));
     entries.into_iter().map(convert).collect::<Result<_, _>>().map(Doc::Table)
 }
 
@@ -188,9 +183,7 @@ fn whole(number: &DeInteger<'_>) -> Doc {
     match i64::from_str_radix(number.as_str(), number.radix()) {
         Ok(x) => Doc::Integer(x),
         Err(_) if number.radix() == 10 => Doc::Float(number.as_str().parse().unwrap_or(f64::NAN)),
-        Err(_) => {
-            Doc::Float(u128::from_str_radix(number.as_str(), number.radix()).map_or(f64::NAN, |x| x as f64))
-        }
+        Err(_) => Doc::Float(u128::from_str_radix(number.as_str(), number.radix()).map_or(f64::NAN, |x| x as f64)),
     }
 }
 
@@ -202,14 +195,10 @@ fn from_json(json: &Json, depth: usize) -> Option<Doc> {
         Json::Object(entries) => {
             let given = entries.iter().filter(|(_, value)| !value.is_null());
             Doc::Table(
-                given
-                    .map(|(key, value)| Some((key.clone(), from_json(value, depth + 1)?)))
-                    .collect::<Option<_>>()?,
+                given.map(|(key, value)| Some((key.clone(), from_json(value, depth + 1)?))).collect::<Option<_>>()?,
             )
         }
-        Json::Array(items) => {
-            Doc::Array(items.iter().map(|item| from_json(item, depth + 1)).collect::<Option<_>>()?)
-        }
+        Json::Array(items) => Doc::Array(items.iter().map(|item| from_json(item, depth + 1)).collect::<Option<_>>()?),
         Json::String(text) => Doc::String(text.clone()),
         Json::Bool(flag) => Doc::Bool(*flag),
         Json::Number(number) => match number.as_i64() {

@@ -127,9 +127,10 @@ impl<'a> Field<'a> {
         let Doc::String(text) = self.doc else {
             return Err(self.wrong_type(allowed()));
         };
-        words.clone().find(|word| word == text).ok_or_else(|| {
-            self.error(format!("is unknown{}", suggestion(text, words.clone()))).allowed(allowed())
-        })
+        words
+            .clone()
+            .find(|word| word == text)
+            .ok_or_else(|| self.error(format!("is unknown{}", suggestion(text, words.clone()))).allowed(allowed()))
     }
 
     /// `true` or `false`.
@@ -147,9 +148,7 @@ impl<'a> Field<'a> {
             Doc::Integer(x) => u64::try_from(*x).ok(),
             Doc::Float(x) if x.is_finite() => match as_whole(*x) {
                 Some(x) => u64::try_from(x).ok(),
-                None if x.fract() != 0.0 => {
-                    return Err(self.error("is not a whole number").allowed(wanted()))
-                }
+                None if x.fract() != 0.0 => return Err(self.error("is not a whole number").allowed(wanted())),
                 None => None,
             },
             _ => return Err(self.wrong_type(wanted())),
@@ -239,9 +238,8 @@ impl<'a> Fields<'a> {
 
 /// `path.key`, with quotes round a key that TOML would quote.
 pub(super) fn join(path: &str, key: &str) -> String {
-    let bare = !key.is_empty()
-        && key.len() <= 60
-        && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    let bare =
+        !key.is_empty() && key.len() <= 60 && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
     let key = if bare { key.to_string() } else { quoted(key) };
     if path.is_empty() {
         key
@@ -263,10 +261,7 @@ mod tests {
     fn unknown_keys_are_refused_with_a_suggestion() {
         let doc = doc("durration = 1");
         let error = Field::root(&doc).table(&["duration", "seed"]).err().expect("refused");
-        assert_eq!(
-            error.to_string(),
-            "durration: unknown key; did you mean \"duration\"?\n  allowed duration, seed"
-        );
+        assert_eq!(error.to_string(), "durration: unknown key; did you mean \"duration\"?\n  allowed duration, seed");
     }
 
     #[test]

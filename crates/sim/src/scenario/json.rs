@@ -4,9 +4,7 @@ use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use serde_json::{json, Map, Value as Json};
 
-use super::model::{
-    Access, Delays, Dumbbell, Ftp, InjectedRandom, LinkSpec, QueueSpec, Record, Scenario, Traffic,
-};
+use super::model::{Access, Delays, Dumbbell, Ftp, InjectedRandom, LinkSpec, QueueSpec, Record, Scenario, Traffic};
 
 impl Scenario {
     /// The scenario in full. It is itself a scenario: reading and checking it gives an equal one.

@@ -104,9 +104,7 @@ fn refuse_others_parameters(field: &Field<'_>, spec: &'static AqmSpec) -> Checke
 fn value(param: &Param, field: &Field<'_>) -> Checked<Value> {
     let value = match (param.kind, field.doc) {
         (Kind::Choice(words), _) => Value::Choice(choice(words, field)?),
-        (Kind::Real { auto: true, .. } | Kind::Flag { auto: true }, Doc::String(text)) if text == "auto" => {
-            Value::Auto
-        }
+        (Kind::Real { auto: true, .. } | Kind::Flag { auto: true }, Doc::String(text)) if text == "auto" => Value::Auto,
         (Kind::Flag { .. }, Doc::Bool(flag)) => Value::Flag(*flag),
         (Kind::Whole { .. }, _) => Value::Whole(whole(param, field)?),
         (Kind::Real { .. }, Doc::Integer(x)) => Value::Real(*x as f64),
@@ -153,9 +151,7 @@ fn whole(param: &Param, field: &Field<'_>) -> Checked<i64> {
 fn from_text(param: &Param, field: &Field<'_>, text: &str) -> Checked<Value> {
     let read = match param.unit {
         Unit::None => {
-            return Err(field
-                .error(format!("cannot be a text{}", bare_hint(param, text)))
-                .allowed(allowed(param)))
+            return Err(field.error(format!("cannot be a text{}", bare_hint(param, text))).allowed(allowed(param)))
         }
         Unit::Seconds => units::time(text).map(Value::Real),
         Unit::Bytes => units::size(text).map(Value::Real),
@@ -181,8 +177,9 @@ fn misfit(path: &str, error: ParamError) -> ScenarioError {
 
 fn limit(field: &Field<'_>) -> Checked<Limit> {
     let length = match field.doc {
-        Doc::String(text) => units::queue_length(text)
-            .map_err(|complaint| field.error(complaint).allowed(units::QUEUE_FORM))?,
+        Doc::String(text) => {
+            units::queue_length(text).map_err(|complaint| field.error(complaint).allowed(units::QUEUE_FORM))?
+        }
         Doc::Integer(x) => QueueLength::Packets(*x as f64),
         Doc::Float(x) if x.is_finite() => QueueLength::Packets(*x),
         _ => return Err(field.wrong_type(units::QUEUE_FORM)),
@@ -205,9 +202,7 @@ fn limit(field: &Field<'_>) -> Checked<Limit> {
 
 fn random(field: &Field<'_>) -> Checked<InjectedRandom> {
     let fields = field.table(RANDOM)?;
-    fields
-        .required("generator", quoted_list(GENERATORS.iter().copied()))?
-        .word(GENERATORS.iter().copied())?;
+    fields.required("generator", quoted_list(GENERATORS.iter().copied()))?.word(GENERATORS.iter().copied())?;
     let seed = fields.required("seed", whole_form(1, bounds::MRG_SEED))?.whole(1, bounds::MRG_SEED)?;
     let skip = fields.optional("skip").map_or(Ok(0), |field| field.whole(0, bounds::SKIP))?;
     Ok(InjectedRandom::Mrg32k3a { seed: seed as u32, skip })

@@ -70,8 +70,7 @@ fn dumbbell() -> Json {
 fn queue(spec: &AqmSpec) -> Json {
     let mut fields = Map::new();
     fields.insert("aqm".into(), json!({ "const": spec.name }));
-    fields
-        .insert("limit".into(), with_default(reference("queue_length"), format!("{DEFAULT_LIMIT} packets")));
+    fields.insert("limit".into(), with_default(reference("queue_length"), format!("{DEFAULT_LIMIT} packets")));
     fields.insert("ecn".into(), json!({ "type": "boolean", "default": false }));
     fields.insert("random".into(), random());
     for param in spec.all_params() {
@@ -163,8 +162,7 @@ fn ftp() -> Json {
 }
 
 fn phases() -> Json {
-    let number =
-        json!({ "type": "number", "minimum": bounds::PHASE.low, "exclusiveMaximum": bounds::PHASE.high });
+    let number = json!({ "type": "number", "minimum": bounds::PHASE.low, "exclusiveMaximum": bounds::PHASE.high });
     let phase = json!({ "anyOf": [number, reference("time")] });
     let list = json!({ "type": "array", "items": phase.clone(), "minItems": 1 });
     about(json!({ "anyOf": [phase, list] }), "Phases of the senders' clock ticks, in seconds.")

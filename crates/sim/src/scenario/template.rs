@@ -26,8 +26,7 @@ fn quoted(text: &str) -> String {
 
 /// The discipline's parameters: the ones of the experiment set, the others as settings to uncomment.
 fn parameters() -> String {
-    let chosen =
-        [("min_th", "24"), ("max_th", "72"), ("max_p", "0.1"), ("w_q", "0.002"), ("mean_packet", "1040")];
+    let chosen = [("min_th", "24"), ("max_th", "72"), ("max_p", "0.1"), ("w_q", "0.002"), ("mean_packet", "1040")];
     let parameter = |param: &Param| {
         let setting = match chosen.iter().find(|(name, _)| *name == param.name) {
             Some((name, value)) => format!("{name} = {value}"),

@@ -38,12 +38,9 @@ pub(super) fn read(field: &Field<'_>, pairs: u32) -> Checked<Vec<Traffic>> {
                 .allowed(format!("{} flows in all", bounds::FLOWS)));
         }
         if let Some(name) = one.name().filter(|name| !names.insert(name.to_string())) {
-            return Err(ScenarioError::new(
-                format!("{}.name", entry.path),
-                "is the name of another entry too",
-            )
-            .given(format!("{name:?}"))
-            .allowed("a name of its own for each entry, or none"));
+            return Err(ScenarioError::new(format!("{}.name", entry.path), "is the name of another entry too")
+                .given(format!("{name:?}"))
+                .allowed("a name of its own for each entry, or none"));
         }
         traffic.push(one);
     }
@@ -66,9 +63,7 @@ fn ftp(fields: &Fields<'_>, pairs: u32) -> Checked<Ftp> {
         segment,
         header,
         window: whole_or(fields, "window", bounds::WINDOW, DEFAULT_WINDOW)?,
-        start: fields
-            .optional("start")
-            .map_or(Ok(Delays::Same(0.0)), |field| delays(&field, &TIMES, bounds::START))?,
+        start: fields.optional("start").map_or(Ok(Delays::Same(0.0)), |field| delays(&field, &TIMES, bounds::START))?,
         clock_phase: fields.optional("clock_phase").map(|field| phases(&field)).transpose()?,
     })
 }
@@ -105,8 +100,7 @@ fn packet(fields: &Fields<'_>) -> Checked<(u32, u32)> {
 
 fn bytes_or(fields: &Fields<'_>, key: &str, low: u32, high: u32, default: u32) -> Checked<u32> {
     let Some(field) = fields.optional(key) else { return Ok(default) };
-    let within =
-        Interval { low: low.into(), high: high.into(), open_low: false, open_high: false, unit: "B" };
+    let within = Interval { low: low.into(), high: high.into(), open_low: false, open_high: false, unit: "B" };
     let bytes = field.measure(&SIZES, within)?;
     if bytes.fract() == 0.0 {
         Ok(bytes as u32)

@@ -204,10 +204,9 @@ mod tests {
 
     #[test]
     fn odd_texts_are_refused() {
-        for text in [
-            "", " ", "nan s", "inf s", "-", "+", ".", "e5 s", "1e", "1e+", "--1 s", "1_000 s", "0x10 s",
-            "1 2 s", "é",
-        ] {
+        for text in
+            ["", " ", "nan s", "inf s", "-", "+", ".", "e5 s", "1e", "1e+", "--1 s", "1_000 s", "0x10 s", "1 2 s", "é"]
+        {
             assert!(time(text).is_err(), "{text:?}");
         }
     }
