@@ -286,7 +286,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     fn schedule(&mut self, time: f64, now: f64, kind: Kind, index: u32) {
         self.counter += 1;
-        let segment = Segment { flow: index, ..Segment::default() };
+        let segment = Segment::new(index, 0, 0, 0);
         self.queue.push(Event::new(time, now, self.counter, kind, segment), 3);
     }
 
@@ -311,20 +311,20 @@ impl<Q: EventQueue> Engine<Q> {
             let segment = event.segment;
             match event.kind() {
                 Kind::Arrival => self.on_arrival(segment, key),
-                Kind::TransmissionEnd => self.on_transmission_end(segment.flow as usize, now),
-                Kind::Timer => self.on_timer(segment.flow as usize, key),
+                Kind::TransmissionEnd => self.on_transmission_end(segment.flow() as usize, now),
+                Kind::Timer => self.on_timer(segment.flow() as usize, key),
                 Kind::Start => {
-                    self.flows[segment.flow as usize].sender.start(now, &mut self.out);
-                    self.flush(segment.flow, key);
+                    self.flows[segment.flow() as usize].sender.start(now, &mut self.out);
+                    self.flush(segment.flow(), key);
                 }
                 Kind::PolicyTimer => {
-                    if let Runner::Stepped { discipline, .. } = &mut self.ports[segment.flow as usize].runner {
+                    if let Runner::Stepped { discipline, .. } = &mut self.ports[segment.flow() as usize].runner {
                         discipline.on_timer(Time::from_seconds(now));
                     }
-                    self.schedule_policy_timer(segment.flow, now);
+                    self.schedule_policy_timer(segment.flow(), now);
                 }
                 Kind::WindowStart => self.begin_window(now),
-                Kind::Sample => self.sample(now, segment.seq),
+                Kind::Sample => self.sample(now, segment.seq()),
             }
         }
         self.finish()
@@ -332,7 +332,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     #[inline(always)]
     fn step(&self, segment: &Segment) -> Step {
-        self.steps[self.first_step[segment.flow as usize] as usize + segment.hop as usize]
+        self.steps[self.first_step[segment.flow() as usize] as usize + segment.hop()]
     }
 
     #[inline(always)]
@@ -341,12 +341,12 @@ impl<Q: EventQueue> Engine<Q> {
         match step.action {
             Action::AtEvent | Action::Fold => self.arrive(step.link, segment, key),
             Action::Sender => {
-                let flow = segment.flow as usize;
-                self.flows[flow].sender.on_ack(key.now, segment.seq, &mut self.out);
-                self.flush(segment.flow, key);
+                let flow = segment.flow() as usize;
+                self.flows[flow].sender.on_ack(key.now, segment.seq(), &mut self.out);
+                self.flush(segment.flow(), key);
             }
             Action::ReceiverAtEvent | Action::Receiver => {
-                self.receive(&mut segment, key.now);
+                segment = self.receive(segment, key.now);
                 let link = self.step(&segment).link;
                 self.arrive(link, segment, key);
             }
@@ -355,19 +355,16 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// Turns a segment that reaches its receiver at `now` into the ACK that leaves it.
     #[inline(always)]
-    fn receive(&mut self, segment: &mut Segment, now: f64) {
-        let arrivals = &mut self.arrivals[segment.flow as usize];
+    fn receive(&mut self, segment: Segment, now: f64) -> Segment {
+        let arrivals = &mut self.arrivals[segment.flow() as usize];
         let before = arrivals.receiver.next();
-        let ack = arrivals.receiver.receive(segment.seq);
-        if now >= self.settings.warmup && now < self.settings.duration && segment.seq > 0 {
+        let ack = arrivals.receiver.receive(segment.seq());
+        if now >= self.settings.warmup && now < self.settings.duration && segment.seq() > 0 {
             arrivals.received += 1;
             arrivals.in_order += (arrivals.receiver.next() - before) as u32;
             arrivals.delay_ticks += u64::from(segment.age_ticks(now));
         }
-        segment.seq = ack;
-        segment.size = ACK_BYTES;
-        segment.hop += 1;
-        segment.bits = 0;
+        segment.answered(ack, ACK_BYTES)
     }
 
     /// A segment stands at the near end of `link`, at the event `key`.
@@ -376,8 +373,8 @@ impl<Q: EventQueue> Engine<Q> {
         let at = &mut self.links[link as usize];
         match at.mode {
             Mode::Merge | Mode::Fold => {
-                let (start, arrival) = at.wire.relay(key.now, segment.size);
-                segment.hop += 1;
+                let (start, arrival) = at.wire.relay(key.now, segment.size());
+                segment = segment.at_next_hop();
                 self.forward(segment, arrival, start, None);
             }
             Mode::Stepped => {
@@ -393,14 +390,14 @@ impl<Q: EventQueue> Engine<Q> {
                 let port = &mut self.ports[at.port as usize];
                 let mut packet = packet(&segment);
                 match port.arithmetic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
-                    Answer::Dropped => self.tallies[segment.flow as usize].drops += 1,
+                    Answer::Dropped => self.tallies[segment.flow() as usize].drops += 1,
                     Answer::Leaves { start, marked } => {
                         if marked {
-                            self.tallies[segment.flow as usize].marks += 1;
-                            segment.bits = packet.ecn as u8;
+                            self.tallies[segment.flow() as usize].marks += 1;
+                            segment = segment.with_bits(packet.ecn as u8);
                         }
-                        let arrival = at.wire.send(start, segment.size);
-                        segment.hop += 1;
+                        let arrival = at.wire.send(start, segment.size());
+                        segment = segment.at_next_hop();
                         self.forward(segment, arrival, start, None);
                     }
                 }
@@ -417,12 +414,12 @@ impl<Q: EventQueue> Engine<Q> {
             let step = self.step(&segment);
             match step.action {
                 Action::Fold => {
-                    (start, arrival) = self.links[step.link as usize].wire.relay(arrival, segment.size);
-                    segment.hop += 1;
+                    (start, arrival) = self.links[step.link as usize].wire.relay(arrival, segment.size());
+                    segment = segment.at_next_hop();
                     number = None;
                 }
                 Action::Receiver => {
-                    self.receive(&mut segment, arrival);
+                    segment = self.receive(segment, arrival);
                     number = None;
                 }
                 _ => {
@@ -444,8 +441,8 @@ impl<Q: EventQueue> Engine<Q> {
         let number = self.counter;
         let at = &mut self.links[link as usize];
         at.reserved = number;
-        let arrival = at.wire.send(now, segment.size);
-        segment.hop += 1;
+        let arrival = at.wire.send(now, segment.size());
+        segment = segment.at_next_hop();
         self.forward(segment, arrival, now, Some(number - 1));
     }
 
@@ -465,7 +462,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     fn push_transmission_end(&mut self, link: u32) {
         let at = &self.links[link as usize];
-        let segment = Segment { flow: link, ..Segment::default() };
+        let segment = Segment::new(link, 0, 0, 0);
         self.queue.push(Event::new(at.wire.free, at.wire.started, at.reserved, Kind::TransmissionEnd, segment), 0);
     }
 
@@ -527,7 +524,7 @@ impl<Q: EventQueue> Engine<Q> {
         let mut packet = packet(&segment);
         packet.tag = u64::from(slot);
         if let Some(trace) = &mut port.trace {
-            trace.record(key.now, '+', segment.flow, segment.seq, packet.size, length + 1);
+            trace.record(key.now, '+', segment.flow(), segment.seq(), packet.size, length + 1);
         }
         let mut dropped = Vec::new();
         let admitted =
@@ -535,14 +532,14 @@ impl<Q: EventQueue> Engine<Q> {
         let length = discipline.packets();
         if let Some(marked) = admitted {
             if marked.0 {
-                self.tallies[segment.flow as usize].marks += 1;
+                self.tallies[segment.flow() as usize].marks += 1;
             }
         }
         for &slot in &dropped {
             let victim = self.pool[slot as usize].0;
-            self.tallies[victim.flow as usize].drops += 1;
+            self.tallies[victim.flow() as usize].drops += 1;
             if let Some(trace) = &mut port.trace {
-                trace.record(key.now, 'd', victim.flow, victim.seq, u32::from(victim.size), length);
+                trace.record(key.now, 'd', victim.flow(), victim.seq(), u32::from(victim.size()), length);
             }
         }
         let pull_now = *idle;
@@ -571,7 +568,7 @@ impl<Q: EventQueue> Engine<Q> {
         let taken = discipline.dequeue(Time::from_seconds(now), &mut |victim, _| dropped.push(victim.tag as u32));
         for slot in dropped {
             let victim = self.release(slot);
-            self.tallies[victim.flow as usize].drops += 1;
+            self.tallies[victim.flow() as usize].drops += 1;
         }
         let port = &mut self.ports[self.links[link as usize].port as usize];
         let Runner::Stepped { discipline, end_pending, idle } = &mut port.runner else { return };
@@ -587,10 +584,10 @@ impl<Q: EventQueue> Engine<Q> {
         let slot = packet.tag as u32;
         let mut segment = self.pool[slot as usize].0;
         if let Some(trace) = &mut port.trace {
-            trace.record(now, '-', segment.flow, segment.seq, packet.size, waiting);
+            trace.record(now, '-', segment.flow(), segment.seq(), packet.size, waiting);
         }
-        if packet.ecn as u8 != segment.bits & 3 {
-            segment.bits = packet.ecn as u8;
+        if packet.ecn as u8 != segment.bits() & 3 {
+            segment = segment.with_bits(packet.ecn as u8);
         }
         self.release(slot);
         self.transmit(link, segment, now);
@@ -609,7 +606,7 @@ impl<Q: EventQueue> Engine<Q> {
             let wire = self.flows[flow as usize].wire;
             for &seq in &out.segments {
                 let size = if seq == 0 { SYN_BYTES } else { wire };
-                self.arrive(link, Segment { flow, seq, born, size, hop: 0, bits: 0 }, key);
+                self.arrive(link, Segment::new(flow, seq, born, size), key);
             }
             out.segments.clear();
         }
@@ -642,7 +639,7 @@ impl<Q: EventQueue> Engine<Q> {
     fn push_timer(&mut self, flow: u32) {
         let state = &mut self.flows[flow as usize];
         state.entry = state.deadline;
-        let segment = Segment { flow, ..Segment::default() };
+        let segment = Segment::new(flow, 0, 0, 0);
         self.queue.push(Event::new(state.deadline, state.armed_at, state.armed_number, Kind::Timer, segment), 3);
     }
 
@@ -687,7 +684,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         let interval = self.settings.series.unwrap_or(f64::INFINITY);
         self.counter += 1;
-        let segment = Segment { seq: index + 1, ..Segment::default() };
+        let segment = Segment::new(0, index + 1, 0, 0);
         let next = f64::from(index + 1) * interval;
         self.queue.push(Event::new(next, 0.0, self.counter, Kind::Sample, segment), 3);
     }
@@ -740,19 +737,19 @@ impl<Q: EventQueue> Engine<Q> {
 /// What the queue sees of a segment.
 #[inline(always)]
 fn packet(segment: &Segment) -> Packet {
-    let ecn = match segment.bits & 3 {
+    let ecn = match segment.bits() & 3 {
         0 => Ecn::NotEct,
         1 => Ecn::Ect1,
         2 => Ecn::Ect0,
         _ => Ecn::Ce,
     };
     Packet {
-        size: u32::from(segment.size),
+        size: u32::from(segment.size()),
         ecn,
         class: 0,
-        ttl: 32 - segment.hop.min(31),
+        ttl: 32 - segment.hop().min(31) as u8,
         initial_ttl: 32,
-        flow: u64::from(segment.flow),
+        flow: u64::from(segment.flow()),
         tag: 0,
         enqueued: Time::ZERO,
     }

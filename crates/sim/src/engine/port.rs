@@ -148,14 +148,14 @@ impl Port {
         let idle_since = if idle { Some(Time::from_seconds(wire.free)) } else { None };
         let view = QueueView { packets: length, bytes: waiting.bytes, idle_since, contents: None };
         if let Some(trace) = &mut self.trace {
-            trace.record(now, '+', segment.flow, segment.seq, packet.size, length + 1);
+            trace.record(now, '+', segment.flow(), segment.seq(), packet.size, length + 1);
         }
         let before = packet.ecn;
         match gate.offer(packet, &view, Time::from_seconds(now)) {
             Fate::Admitted => {}
             Fate::Dropped(_) | Fate::Victims { .. } => {
                 if let Some(trace) = &mut self.trace {
-                    trace.record(now, 'd', segment.flow, segment.seq, packet.size, length);
+                    trace.record(now, 'd', segment.flow(), segment.seq(), packet.size, length);
                 }
                 return Answer::Dropped;
             }
@@ -165,7 +165,7 @@ impl Port {
             gate.counters.depart(packet);
             self.stats.departed(0.0);
             if let Some(trace) = &mut self.trace {
-                trace.record(now, '-', segment.flow, segment.seq, packet.size, 0);
+                trace.record(now, '-', segment.flow(), segment.seq(), packet.size, 0);
             }
             return Answer::Leaves { start: now, marked };
         }
@@ -175,8 +175,8 @@ impl Port {
             start,
             scheduled: wire.started,
             arrived: now,
-            flow: segment.flow,
-            seq: segment.seq,
+            flow: segment.flow(),
+            seq: segment.seq(),
             size: packet.size,
         });
         self.stats.grown(length + 1);

@@ -19,7 +19,7 @@ use earlydrop_net::Segment;
 pub enum Kind {
     /// The segment arrives at position `hop` of its flow's route.
     Arrival,
-    /// The link in `seq` ends a transmission while packets wait.
+    /// The link in `flow` ends a transmission while packets wait.
     TransmissionEnd,
     /// The retransmission timer of the flow.
     Timer,
@@ -49,15 +49,15 @@ pub struct Event {
 impl Event {
     /// An event.
     #[inline(always)]
-    pub fn new(time: f64, scheduled: f64, number: u64, kind: Kind, mut segment: Segment) -> Self {
-        segment.bits = segment.bits & 0x0f | (kind as u8) << 4;
+    pub fn new(time: f64, scheduled: f64, number: u64, kind: Kind, segment: Segment) -> Self {
+        let segment = segment.with_bits(segment.bits() & 0x0f | (kind as u8) << 4);
         Event { time: time.to_bits(), scheduled: scheduled.to_bits(), number, segment }
     }
 
     /// What it does.
     #[inline(always)]
     pub fn kind(&self) -> Kind {
-        match self.segment.bits >> 4 {
+        match self.segment.bits() >> 4 {
             0 => Kind::Arrival,
             1 => Kind::TransmissionEnd,
             2 => Kind::Timer,
