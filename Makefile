@@ -28,7 +28,7 @@ $(VENV)/.requirements-dev: requirements-dev.txt $(VENV)/.requirements
 
 # The extension goes into python/earlydrop, the command into .venv/bin.
 $(VENV)/.built: $(VENV)/.requirements $(RUST_SOURCES) pyproject.toml
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	@touch $@
 
 demo: build
@@ -54,7 +54,10 @@ validate: build
 	$(BIN)/earlydrop validate
 
 bench: build
+	$(CARGO) build --release --quiet -p earlydrop-sim --bin earlydrop-engine
 	$(BIN)/earlydrop bench
+	@echo
+	$(CARGO) bench --quiet -p earlydrop-aqm --bench decisions
 
 docs: build
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet

@@ -33,7 +33,11 @@ SLOW_S = 20.0
 
 
 class BenchError(Exception):
-    """The benchmark cannot be made. The message says why."""
+    """What was asked for cannot be measured. The message says why."""
+
+
+class BenchFailure(BenchError):
+    """A tool that was measured ended with an error."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +170,7 @@ class Runner:
             if child.returncode:
                 errors.seek(0)
                 last = (errors.read().strip().splitlines() or ["no message"])[-1]
-                raise BenchError(f"{Path(pinned[0]).name} ended with code {child.returncode}: {last}")
+                raise BenchFailure(f"{Path(pinned[0]).name} ended with code {child.returncode}: {last}")
         # Linux counts ru_maxrss in kB, macOS in bytes.
         scale = 1024.0 if sys.platform != "darwin" else 1024.0 * 1024.0
         return output, usage.ru_utime, usage.ru_maxrss / scale

@@ -155,9 +155,9 @@ def show(aqm: str, /, *, json: Json = False) -> int:
         import difflib
 
         near = difflib.get_close_matches(aqm, entries, 1)
-        hint = f'; did you mean "{near[0]}"?' if near else ""
+        hint = f'did you mean "{near[0]}"? ' if near else ""
         raise InputError(
-            f'there is no discipline "{aqm}"{hint} Known: {", ".join(entries)}'.replace("? K", "? K"),
+            f'there is no discipline "{aqm}"; {hint}Known: {", ".join(entries)}',
             given=aqm,
             allowed=", ".join(entries),
         )
@@ -510,7 +510,7 @@ def _failed(error: Exception, wants_json: bool) -> int:
 
 def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
     """Exit code of an error, and what else is known about it."""
-    from . import _core, compare, output, runner, study
+    from . import _core, bench, compare, output, runner, study, validate
 
     if isinstance(error, _core.ScenarioError):
         return WRONG_INPUT, {k: getattr(error, k, None) for k in ("file", "path", "given", "allowed")}
@@ -521,11 +521,13 @@ def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
         output.OutputError,
         compare.CompareError,
         study.StudyError,
+        validate.ValidationError,
+        bench.BenchError,
     )
+    if isinstance(error, (runner.RunError, bench.BenchFailure, OSError)):
+        return FAILED, {}
     if isinstance(error, wrong):
         return WRONG_INPUT, {}
-    if isinstance(error, (runner.RunError, OSError)):
-        return FAILED, {}
     return INTERNAL, {}
 
 

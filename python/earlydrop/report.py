@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -38,9 +39,30 @@ def effect_text(study: Study, part: PartResult) -> str:
     if part.part.expect == "spread":
         ends = "" if part.lower is None else f" [{_pc(part.lower)}, {_pc(part.upper)}]"
         return f"largest spread {_pc(part.effect)}{ends} % ({part.cell}); bound {100 * part.part.bound:g} %"
-    digits = measure.digits
+    digits = _digits(part, measure)
     ends = "" if part.lower is None else f" [{signed(part.lower, digits)}, {signed(part.upper, digits)}]"
-    return f"{signed(part.effect, digits)}{ends} {measure.unit} ({percent(part.relative)})"
+    return f"{signed(part.effect, digits)}{ends} {measure.unit} ({percent(part.relative, _percent_digits(part))})"
+
+
+def _digits(part: PartResult, measure: Measure) -> int:
+    """Digits after the point: the measure's, and more where the interval or its ends would not be seen with them."""
+    return max(measure.digits, _needed(part, 1.0))
+
+
+def _percent_digits(part: PartResult) -> int:
+    return max(2, _needed(part, 100 / abs(part.control))) if part.control else 2
+
+
+def _needed(part: PartResult, scale: float) -> int:
+    if part.lower is None or part.upper is None:
+        return 0
+    sizes = (part.upper - part.effect, part.lower, part.upper)
+    return max(_shows(abs(scale * x)) for x in sizes)
+
+
+def _shows(half: float) -> int:
+    """Digits after the point that show the first figure of `half`, at most six."""
+    return min(6, -math.floor(math.log10(half))) if half > 0 else 0
 
 
 def _pc(value: float | None) -> str:
@@ -55,6 +77,8 @@ def published_text(part: PartResult) -> str:
     if part.part.expect == "spread":
         return f"published: at most {_pc(p.relative)} %, {p.agreeing} of {p.rows} series within the bound"
     text = f"published: {percent(p.relative)}, {p.agreeing} of {p.rows} rows agree"
+    if part.reproduces_size is not None:
+        text += "; " + ("inside" if part.reproduces_size else "outside") + " our interval"
     return text + ("; the paper's own table contradicts the claim" if p.contradicts else "")
 
 
@@ -62,14 +86,17 @@ def doubt_text(study: Study, part: PartResult) -> str:
     """For an undecided part: the smallest effect these seeds could have shown."""
     if part.verdict != studies.UNDECIDED:
         return ""
+    if part.part.expect == "spread" and len(study.sweep.values) < 2:
+        return f"one value of the {study.sweep.name} has no spread"
     if part.detectable is None:
         return "one seed has no interval: at least two are needed"
     measure = study.measure(part.part.measure)
     if part.part.expect == "spread":
         return f"these seeds could have shown a distance of {_pc(part.detectable)} points from the bound"
-    size = f"{part.detectable:.{measure.digits}f} {measure.unit}"
-    if part.relative is not None and part.effect:
-        size += f" ({100 * part.detectable * abs(part.relative / part.effect):.2f} %)"
+    size = f"{part.detectable:.{max(measure.digits, _shows(part.detectable))}f} {measure.unit}"
+    if part.control:
+        share = 100 * part.detectable / abs(part.control)
+        size += f" ({share:.{max(2, _shows(share))}f} %)"
     return f"smallest effect these seeds could have shown: {size}"
 
 
@@ -78,6 +105,13 @@ def tally(results: Sequence[ClaimResult], reading: str) -> str:
     verdicts = [r.verdict for r in results if r.reading == reading]
     counts = [(verdicts.count(v), v) for v in (studies.SUPPORTED, studies.CONTRADICTED, studies.UNDECIDED)]
     return ", ".join(f"{n} {v}" for n, v in counts if n)
+
+
+def sizes(results: Sequence[ClaimResult], reading: str) -> str:
+    """How many published effects have the size we find; empty where the reading has nothing published."""
+    inside = [p.reproduces_size for r in results if r.reading == reading for p in r.parts]
+    known = [x for x in inside if x is not None]
+    return f"{sum(known)} of {len(known)} published effects lie inside our intervals" if known else ""
 
 
 def quick_note(study: Study) -> str:
@@ -104,7 +138,8 @@ def study_text(outcome: Outcome, results: Sequence[ClaimResult], paint: Any = la
                 lines += ["", _cells_text(outcome, reading, panel, measure)]
     lines += ["", "", "== Claims", ""]
     for reading in sorted(study.readings, key=lambda r: not r.primary):
-        lines += [f"{reading.id} ({reading.short}): {tally(results, reading.id)}", ""]
+        counted = "; ".join(x for x in (tally(results, reading.id), sizes(results, reading.id)) if x)
+        lines += [paragraph(f"{reading.id} ({reading.short}): {counted}"), ""]
         for result in results:
             if result.reading == reading.id:
                 lines += [_claim_text(study, result, paint), ""]
@@ -412,6 +447,7 @@ def _page(
         readings=readings,
         claims=_claim_rows(study, results, [r.id for r in readings]),
         tallies={r.id: tally(results, r.id) for r in readings},
+        sizes={r.id: sizes(results, r.id) for r in readings},
         figures=figures,
         published=[_published_table(outcome, panel) for panel in study.panels] if study.published else [],
         beside={r.id: _beside_tables(outcome, r) for r in readings},

@@ -86,7 +86,7 @@ def sign_test(differences: Iterable[float]) -> float:
     if n == 0:
         return 1.0
     fewer = min(sum(signs), n - sum(signs))
-    tail = sum(math.comb(n, k) for k in range(fewer + 1)) / 2**n
+    tail = sum(math.comb(n, k) for k in range(fewer + 1)) / 2.0**n
     return min(1.0, 2 * tail)
 
 

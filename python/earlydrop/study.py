@@ -220,26 +220,20 @@ class Study:
 # ---- finding and reading -------------------------------------------------------------------------------------------
 
 
-def folders() -> list[Path]:
-    """Where studies are looked for: the checkout if this is one, else the installed package."""
-    package = Path(__file__).resolve().parent
-    checkout = package.parent.parent
-    if (checkout / "pyproject.toml").is_file() and (checkout / "studies").is_dir():
-        return [checkout / "studies"]
-    return [package / "studies"]
+def home() -> Path:
+    """Where the studies lie: in the package, which in a checkout has a link to the folder `studies`."""
+    return Path(__file__).resolve().parent / "studies"
 
 
 def available() -> list[str]:
     """Names of the studies that can be reproduced."""
-    found = (p.parent.name for base in folders() for p in base.glob("*/study.toml"))
-    return sorted(found)
+    return sorted(p.parent.name for p in home().glob("*/study.toml"))
 
 
 def find(name: str) -> Study:
     """The study called `name`."""
-    for base in folders():
-        if (base / name / "study.toml").is_file() and Path(name).name == name:
-            return read(base / name)
+    if name in available():
+        return read(home() / name)
     names = ", ".join(available()) or "none found"
     raise StudyError(f'there is no study "{name}"; studies: {names}')
 
@@ -449,6 +443,17 @@ class PartResult:
     wins: int | None = None
     cell: str = ""
     published: Published | None = None
+    control: float | None = None
+    """Mean of the control, to which relative effects refer."""
+
+    @property
+    def reproduces_size(self) -> bool | None:
+        """Whether our interval holds the published effect, both relative to the control; None where one is missing."""
+        theirs = None if self.published is None else self.published.relative
+        if theirs is None or not self.control or self.lower is None or self.upper is None:
+            return None
+        ends = sorted((self.lower / self.control, self.upper / self.control))
+        return ends[0] <= theirs <= ends[1]
 
     def document(self) -> Document:
         """Plain values."""
@@ -474,6 +479,7 @@ class PartResult:
                 "agreeing": p.agreeing,
                 "effect": p.effect,
                 "relative": p.relative,
+                "within_our_interval": self.reproduces_size,
             }
         return shown
 
@@ -552,6 +558,7 @@ def _compare(outcome: Outcome, reading: Level, claim: Claim, part: Part) -> Part
         sign_test_p=found.sign_p,
         wins=found.wins,
         published=published,
+        control=found.control,
     )
 
 
@@ -597,9 +604,10 @@ def _spread(outcome: Outcome, reading: Level, part: Part) -> PartResult:
     estimate, cell = worst
     detectable = None if estimate.deviation is None else statistics.detectable_effect(estimate.deviation, estimate.n)
     published = published_spread(study, part) if reading.published and study.published else None
+    one_point = len(study.sweep.values) < 2
     return PartResult(
         part=part,
-        verdict=conjunction(verdicts),
+        verdict=UNDECIDED if one_point else conjunction(verdicts),
         effect=estimate.mean,
         lower=estimate.lower,
         upper=estimate.upper,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,6 +64,21 @@ def scenario(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SCENARIO, encoding="utf-8")
     return path
+
+
+def peer(*programs: str) -> str:
+    """The path of the first of `programs` that is installed; without one the test is skipped.
+
+    With EARLYDROP_REQUIRE_PEERS=1 it fails instead, so that a machine which should have them cannot pass without.
+    """
+    for program in programs:
+        found = shutil.which(program)
+        if found:
+            return found
+    reason = f"{' or '.join(programs)} is not installed; validation/peers/install.sh installs it"
+    if os.environ.get("EARLYDROP_REQUIRE_PEERS") == "1":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
 
 
 @pytest.fixture(autouse=True)

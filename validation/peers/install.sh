@@ -1,34 +1,41 @@
 #!/bin/sh
-# Install the peers that `earlydrop bench --against` and the scripts in this
+# Install the programs beside earlydrop that some tests, `earlydrop bench --against` and the scripts in this
 # folder run, from the packages of Debian or Ubuntu. Earlydrop itself needs none of them.
 #
-#     install.sh [--dry-run]
+#     install.sh [--dry-run] [ns2|ns3|g++|chromium]...      all of them when none is named
 set -eu
 
 dry_run=
-case "${1-}" in
-    "") ;;
-    --dry-run) dry_run=yes ;;
-    *) echo "usage: install.sh [--dry-run]" >&2; exit 2 ;;
-esac
+chosen=
+for word in "$@"; do
+    case "$word" in
+        --dry-run) dry_run=yes ;;
+        ns2 | ns3 | g++ | chromium) chosen="$chosen $word " ;;
+        *) echo "usage: install.sh [--dry-run] [ns2|ns3|g++|chromium]..." >&2; exit 2 ;;
+    esac
+done
 
 missing=
 need() { # NAME PACKAGE WHY TEST...
     name=$1 package=$2 why=$3
     shift 3
+    case "${chosen:- $name }" in
+        *" $name "*) ;;
+        *) return 0 ;;
+    esac
     if "$@" >/dev/null 2>&1; then
-        echo "have     $name"
+        echo "have     $package"
     else
-        echo "missing  $name: $why (package $package)"
+        echo "missing  $package: $why"
         missing="$missing $package"
     fi
 }
 
-need ns-2 ns2 "bench --against ns2, run_s1.py, make_traces.py" command -v ns
-need "ns-3 headers" libns3-dev "bench --against ns3" test -e /usr/include/ns3/core-module.h -o -e /usr/include/ns3.37/ns3/core-module.h
-need ns-3 ns3 "bench --against ns3" dpkg -s ns3
+need ns2 ns2 "bench --against ns2 and its test, run_s1.py, make_traces.py" command -v ns
+need ns3 libns3-dev "bench --against ns3" test -e /usr/include/ns3/core-module.h -o -e /usr/include/ns3.37/ns3/core-module.h
+need ns3 ns3 "bench --against ns3" dpkg -s ns3
 need g++ g++ "builds the ns-3 program and the trace reader" command -v g++
-need chromium chromium "renders reports to pictures" command -v chromium
+need chromium chromium "tests of the report's page; renders reports to pictures" command -v chromium
 
 if [ -z "$missing" ]; then
     echo "nothing to install"

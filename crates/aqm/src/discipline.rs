@@ -10,10 +10,13 @@ pub type OnDrop<'a> = dyn FnMut(&Packet, Reason) + 'a;
 
 /// One or more queues in front of a link. The plain FIFO with a policy is one; FQ-CoDel, DRR, DualPI2 own several.
 pub trait Discipline: Send {
-    /// `packet` arrives. Every packet that is dropped, this one or another, is reported to `on_drop`.
+    /// `packet` arrives at `now`, never earlier than any call before. Every packet that is dropped, this one or
+    /// another, is reported to `on_drop`; `None` if this one was. If the link is idle, the driver asks for a packet
+    /// right after, also when the arrival was dropped.
     fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Ecnmarked>;
 
-    /// The link is free and asks for a packet.
+    /// The link is free at `now` and asks for a packet; it may be marked, see its ECN field. `None` begins an idle
+    /// period. Packets that the discipline drops on the way are reported to `on_drop`.
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet>;
 
     /// Packets waiting.
@@ -67,41 +70,55 @@ impl Fifo {
     pub fn new(gate: Gate) -> Self {
         Fifo { gate, ring: Ring::new(), idle_since: Some(Time::ZERO) }
     }
+
+    /// Drops, or marks if `signal` says so and they can be marked, the packets that the policy named; whether any left.
+    fn strike(&mut self, reason: Reason, signal: bool, on_drop: &mut OnDrop<'_>) -> bool {
+        let mut removed = false;
+        for i in 0..self.gate.victims().len() {
+            let serial = self.gate.victims()[i];
+            if signal && self.ring.get_mut(serial).is_some_and(|victim| self.gate.mark(victim)) {
+                continue;
+            }
+            if let Some(victim) = self.ring.remove(serial) {
+                self.gate.counters.drop(reason);
+                on_drop(&victim, reason);
+                removed = true;
+            }
+        }
+        removed
+    }
+}
+
+/// What a policy sees of the queue.
+#[inline]
+fn view<'a>(gate: &Gate, ring: &'a Ring, idle_since: Option<Time>) -> QueueView<'a> {
+    let contents = gate.needs().contents.then_some(ring);
+    QueueView { packets: ring.packets(), bytes: ring.bytes(), idle_since, contents }
 }
 
 impl Discipline for Fifo {
     fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Ecnmarked> {
         let before = packet.ecn;
-        let contents = self.gate.needs().contents.then_some(&self.ring);
-        let view =
-            QueueView { packets: self.ring.packets(), bytes: self.ring.bytes(), idle_since: self.idle_since, contents };
-        let fate = self.gate.offer(&mut packet, &view, now);
-        self.idle_since = None;
-        let mut arrival_dropped = None;
-        match fate {
-            Fate::Admitted => {}
-            Fate::Dropped(reason) => arrival_dropped = Some(reason),
-            Fate::Victims { reason, with_arrival, signal } => {
-                if with_arrival {
-                    arrival_dropped = Some(reason);
-                }
-                let victims: Vec<u64> = self.gate.victims().to_vec();
-                for serial in victims {
-                    let marked = signal && self.ring.get_mut(serial).is_some_and(|victim| self.gate.mark(victim));
-                    if marked {
-                        continue;
+        let mut fate = self.gate.offer(&mut packet, &view(&self.gate, &self.ring, self.idle_since), now);
+        let reason = loop {
+            match fate {
+                Fate::Admitted => break None,
+                Fate::Dropped(reason) => break Some(reason),
+                Fate::Victims { reason, with_arrival, signal } => {
+                    let removed = self.strike(reason, signal, on_drop);
+                    if with_arrival {
+                        break Some(reason);
                     }
-                    if let Some(victim) = self.ring.remove(serial) {
-                        self.gate.counters.drop(reason);
-                        on_drop(&victim, reason);
-                    }
+                    let queue = view(&self.gate, &self.ring, self.idle_since);
+                    fate = self.gate.offer_again(&mut packet, &queue, now, removed);
                 }
             }
-        }
-        if let Some(reason) = arrival_dropped {
+        };
+        if let Some(reason) = reason {
             on_drop(&packet, reason);
             return None;
         }
+        self.idle_since = None;
         packet.enqueued = now;
         let serial = self.ring.push(packet);
         self.gate.admitted(&packet, serial);
@@ -115,14 +132,8 @@ impl Discipline for Fifo {
                 self.idle_since = Some(now);
             }
             if self.gate.needs().dequeue {
-                let contents = self.gate.needs().contents.then_some(&self.ring);
-                let view = QueueView {
-                    packets: self.ring.packets(),
-                    bytes: self.ring.bytes(),
-                    idle_since: self.idle_since,
-                    contents,
-                };
-                let verdict = self.gate.dequeued(packet.as_ref(), &view, now);
+                let queue = view(&self.gate, &self.ring, self.idle_since);
+                let verdict = self.gate.dequeued(packet.as_ref(), &queue, now);
                 let mut packet = packet?;
                 let dropped = match verdict {
                     Verdict::Pass | Verdict::Victims { .. } => None,
@@ -172,10 +183,8 @@ impl Discipline for Fifo {
     }
 
     fn on_timer(&mut self, now: Time) {
-        let contents = self.gate.needs().contents.then_some(&self.ring);
-        let view =
-            QueueView { packets: self.ring.packets(), bytes: self.ring.bytes(), idle_since: self.idle_since, contents };
-        self.gate.timer(&view, now);
+        let queue = view(&self.gate, &self.ring, self.idle_since);
+        self.gate.timer(&queue, now);
     }
 
     fn average(&self) -> Option<f64> {

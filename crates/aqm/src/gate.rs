@@ -47,6 +47,18 @@ impl Counters {
         self.departures += 1;
         self.departed_bytes += u64::from(packet.size);
     }
+
+    /// Sets CE if marking is on (`ecn`) and the packet is ECN-capable, and counts it; whether it did. A packet that
+    /// carries CE already counts as marked too: it tells the receiver the same (RFC 3168).
+    #[inline]
+    pub fn mark(&mut self, packet: &mut Packet, ecn: bool) -> bool {
+        if !(ecn && packet.ecn.is_capable()) {
+            return false;
+        }
+        packet.ecn = Ecn::Ce;
+        self.marks += 1;
+        true
+    }
 }
 
 /// What becomes of an arrival.
@@ -56,7 +68,8 @@ pub enum Fate {
     Admitted,
     /// It is dropped.
     Dropped(Reason),
-    /// Queued packets are hit, see [`Gate::victims`]; the arrival joins unless `with_arrival`.
+    /// Queued packets are hit, see [`Gate::victims`]. The arrival is dropped if `with_arrival`; else it joins if
+    /// [`Gate::offer_again`] says so once the victims are gone.
     Victims {
         /// Reason to count for each drop.
         reason: Reason,
@@ -78,13 +91,15 @@ pub struct Gate {
     /// Counts since the last reset.
     pub counters: Counters,
     victims: Vec<u64>,
+    last_offer: Time,
 }
 
 impl Gate {
     /// A gate for `policy` under `limit`; with `ecn`, signals mark ECN-capable packets.
     pub fn new(policy: Box<dyn Policy>, limit: Limit, ecn: bool, random: Generator) -> Self {
         let (room, needs) = (policy.room(limit), policy.needs());
-        Gate { policy, room, ecn, needs, random, counters: Counters::default(), victims: Vec::new() }
+        let counters = Counters::default();
+        Gate { policy, room, ecn, needs, random, counters, victims: Vec::new(), last_offer: Time::ZERO }
     }
 
     /// What the policy needs.
@@ -93,16 +108,51 @@ impl Gate {
     }
 
     /// Decides over `packet` arriving at `queue` at `now`, and counts it.
+    ///
+    /// An arrival that is dropped at an idle link leaves it idle. The policy has taken that idle time into account
+    /// then, so the next arrival is told of the time since this one.
     #[inline]
     pub fn offer(&mut self, packet: &mut Packet, queue: &QueueView<'_>, now: Time) -> Fate {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
         self.victims.clear();
-        let mut cx = Context { now, ecn: self.ecn, random: &mut self.random, victims: &mut self.victims };
+        let since_last;
+        let queue = match queue.idle_since {
+            Some(since) if since < self.last_offer => {
+                since_last = QueueView { idle_since: Some(self.last_offer), ..*queue };
+                &since_last
+            }
+            _ => queue,
+        };
+        self.last_offer = now;
+        let has_room = self.room.admits(packet, queue.packets, queue.bytes);
+        let mut cx = Context { now, ecn: self.ecn, has_room, random: &mut self.random, victims: &mut self.victims };
         let mut verdict = self.policy.on_enqueue(packet, queue, &mut cx);
-        if !self.room.admits(packet, queue.packets, queue.bytes) && !matches!(verdict, Verdict::Victims { .. }) {
+        if !has_room && !matches!(verdict, Verdict::Victims { .. }) {
             verdict = self.policy.on_overflow(verdict, packet, queue, &mut cx);
         }
+        self.carry_out(verdict, packet)
+    }
+
+    /// The victims of the last fate are gone, or marked. Whether `packet` joins `queue` now: without room for it the
+    /// policy may name more victims, but if no packet was `removed` since it was last asked, the arrival is dropped.
+    pub fn offer_again(&mut self, packet: &mut Packet, queue: &QueueView<'_>, now: Time, removed: bool) -> Fate {
+        if self.room.admits(packet, queue.packets, queue.bytes) {
+            return Fate::Admitted;
+        }
+        let verdict = if removed {
+            self.victims.clear();
+            let mut cx =
+                Context { now, ecn: self.ecn, has_room: false, random: &mut self.random, victims: &mut self.victims };
+            self.policy.on_overflow(Verdict::Pass, packet, queue, &mut cx)
+        } else {
+            Verdict::Drop(Reason::Overflow)
+        };
+        self.carry_out(verdict, packet)
+    }
+
+    #[inline]
+    fn carry_out(&mut self, verdict: Verdict, packet: &mut Packet) -> Fate {
         match verdict {
             Verdict::Pass => Fate::Admitted,
             Verdict::Signal(reason) => {
@@ -135,16 +185,10 @@ impl Gate {
         &self.victims
     }
 
-    /// Sets CE if marking is on and the packet is ECN-capable; whether it did. A packet that carries CE already
-    /// counts as marked too: it tells the receiver the same.
+    /// [`Counters::mark`] under this gate's rule: whether it marked `packet`.
     #[inline]
     pub fn mark(&mut self, packet: &mut Packet) -> bool {
-        if !(self.ecn && packet.ecn.is_capable()) {
-            return false;
-        }
-        packet.ecn = Ecn::Ce;
-        self.counters.marks += 1;
-        true
+        self.counters.mark(packet, self.ecn)
     }
 
     /// Tells the policy that `packet` was admitted.
@@ -157,7 +201,8 @@ impl Gate {
     /// Tells the policy that the link took `packet` or found nothing; its verdict on it.
     pub fn dequeued(&mut self, packet: Option<&Packet>, queue: &QueueView<'_>, now: Time) -> Verdict {
         self.victims.clear();
-        let mut cx = Context { now, ecn: self.ecn, random: &mut self.random, victims: &mut self.victims };
+        let mut cx =
+            Context { now, ecn: self.ecn, has_room: true, random: &mut self.random, victims: &mut self.victims };
         self.policy.on_dequeue(packet, queue, &mut cx)
     }
 
@@ -168,7 +213,8 @@ impl Gate {
 
     /// Runs the policy's timer.
     pub fn timer(&mut self, queue: &QueueView<'_>, now: Time) {
-        let mut cx = Context { now, ecn: self.ecn, random: &mut self.random, victims: &mut self.victims };
+        let mut cx =
+            Context { now, ecn: self.ecn, has_room: true, random: &mut self.random, victims: &mut self.victims };
         self.policy.on_timer(queue, &mut cx);
     }
 

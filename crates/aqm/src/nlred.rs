@@ -28,7 +28,7 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::params::{Param, ParamError, Values};
-use crate::parts::curve::{Curve, Shaped};
+use crate::parts::curve::{probability, Shaped};
 use crate::parts::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 
 const COMMON: [Param; SHARED] = params(Defaults {
@@ -54,8 +54,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         Ok(Built::Policy(Box::new(Nlred { core: EarlyDetection::new(set, curve) })))
     },
     curve: Some(|values, link, average| {
-        read(values, link)
-            .map_or(f64::NAN, |(set, curve)| if average < set.min_th { 0.0 } else { curve.base_probability(average) })
+        read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };
 
@@ -83,6 +82,7 @@ crate::early_detection_policy!(Nlred);
 mod tests {
     use super::*;
     use crate::params::Value;
+    use crate::parts::curve::Curve as _;
 
     #[test]
     fn area_under_the_curve_equals_that_of_red() {

@@ -101,6 +101,9 @@ pub struct Context<'a> {
     pub now: Time,
     /// Whether marking is on.
     pub ecn: bool,
+    /// Whether the arrival finds room. PIE, PI and REM must not draw or count for an arrival that does not; RED does
+    /// not ask. True where there is no arrival.
+    pub has_room: bool,
     /// The policy's own random numbers.
     pub random: &'a mut Generator,
     /// Serial numbers of queued packets to act on, see [`Verdict::Victims`].
@@ -139,16 +142,20 @@ pub trait Policy: Send {
     /// `packet` arrives at `queue`, which does not hold it yet.
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict;
 
-    /// There is no room for `packet`; `earlier` is what [`Policy::on_enqueue`] said of it a moment ago.
+    /// There is no room for `packet`; `earlier` is what [`Policy::on_enqueue`] said of it a moment ago. The answer is
+    /// a drop, or victims. While they do not make enough room (bytes), this is asked again, with
+    /// [`Verdict::Pass`] as `earlier`. Never called after [`Verdict::Victims`] whose removal made room.
     fn on_overflow(
         &mut self,
         earlier: Verdict,
-        _packet: &Packet,
+        packet: &Packet,
         _queue: &QueueView<'_>,
-        _cx: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Verdict {
         match earlier {
             Verdict::Drop(_) => earlier,
+            // It would have been dropped anyway, before it came to the question of room.
+            Verdict::Signal(reason) if !cx.can_mark(packet) => Verdict::Drop(reason),
             _ => Verdict::Drop(Reason::Overflow),
         }
     }

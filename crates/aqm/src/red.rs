@@ -37,7 +37,7 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
-use crate::parts::curve::{Curve, Linear};
+use crate::parts::curve::{probability, Linear};
 use crate::parts::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
 
 const COMMON: [Param; SHARED] =
@@ -69,8 +69,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         Ok(Built::Policy(Box::new(Red { core: EarlyDetection::new(set, curve) })))
     },
     curve: Some(|values, link, average| {
-        read(values, link)
-            .map_or(f64::NAN, |(set, curve)| if average < set.min_th { 0.0 } else { curve.base_probability(average) })
+        read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };
 

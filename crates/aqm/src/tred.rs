@@ -38,7 +38,7 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
-use crate::parts::curve::{Curve, Shaped};
+use crate::parts::curve::{probability, Shaped};
 use crate::parts::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 
 const COMMON: [Param; SHARED] =
@@ -70,8 +70,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         Ok(Built::Policy(Box::new(Tred { core: EarlyDetection::new(set, curve) })))
     },
     curve: Some(|values, link, average| {
-        read(values, link)
-            .map_or(f64::NAN, |(set, curve)| if average < set.min_th { 0.0 } else { curve.base_probability(average) })
+        read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };
 
@@ -104,6 +103,7 @@ crate::early_detection_policy!(Tred);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parts::curve::Curve as _;
 
     fn curve(reading: &'static str) -> impl Fn(f64) -> f64 {
         let mut values = Values::new();

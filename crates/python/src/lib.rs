@@ -237,10 +237,10 @@ fn drop_curve(
 ) -> PyResult<Option<Vec<f64>>> {
     let mut queue: Value = serde_json::from_str(parameters_json).map_err(internal)?;
     queue["aqm"] = json!(aqm);
+    let link = json!({ "rate": format!("{rate_bps} bit/s"), "delay": format!("{delay_s} s") });
     let document = json!({
-        "name": "curve", "duration": 1,
-        "topology": { "kind": "dumbbell", "pairs": 1,
-            "access": { "rate": rate_bps, "delay": delay_s }, "bottleneck": { "rate": rate_bps, "delay": delay_s } },
+        "name": "curve", "duration": "1 s",
+        "topology": { "kind": "dumbbell", "pairs": 1, "access": link, "bottleneck": link },
         "queue": { "bottleneck": queue },
         "traffic": [{ "kind": "ftp" }],
     });

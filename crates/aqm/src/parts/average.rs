@@ -1,21 +1,103 @@
-//! The averaged queue: an exponentially weighted moving average that decays while the link is idle.
+//! The averaged queue: an exponentially weighted moving average that decays while the link is idle. How each dialect
+//! reads the idle time, with worked figures: `docs/algorithms/average.md`.
+
+use crate::policy::QueueView;
+use crate::Time;
+
+/// The averaged queue as one dialect keeps it. Its unit is that of the lengths it is given, packets or bytes.
+#[derive(Clone, Debug)]
+pub struct Average {
+    value: f64,
+    weight: f64,
+    packets_per_second: f64,
+    rule: Rule,
+}
+
+#[derive(Clone, Debug)]
+enum Rule {
+    Paper,
+    Ns,
+    Linux(Box<LinuxAverage>),
+}
+
+impl Average {
+    /// The 1993 rule: an arrival at an idle link only decays the average, by (1 - `weight`)^m in closed form, m being
+    /// the packets that the link could have sent at `packets_per_second` meanwhile.
+    pub fn paper(weight: f64, packets_per_second: f64) -> Self {
+        Average { value: 0.0, weight, packets_per_second, rule: Rule::Paper }
+    }
+
+    /// The rule of ns-2 and ns-3: m decays, one after the other, and then the update of a busy link.
+    pub fn ns(weight: f64, packets_per_second: f64) -> Self {
+        Average { value: 0.0, weight, packets_per_second, rule: Rule::Ns }
+    }
+
+    /// Linux's fixed-point average, in bytes.
+    pub fn linux(state: LinuxAverage) -> Self {
+        Average { value: 0.0, weight: 0.0, packets_per_second: 0.0, rule: Rule::Linux(Box::new(state)) }
+    }
+
+    /// An arrival at `now` finds `length` waiting in `queue`. The average after it, as the drop test compares it:
+    /// Linux compares whole bytes.
+    #[inline]
+    pub fn observe(&mut self, length: f64, queue: &QueueView<'_>, now: Time) -> f64 {
+        match (&mut self.rule, queue.idle_since) {
+            (Rule::Ns, None) => self.value = update_ns2(self.value, self.weight, 0, length),
+            (Rule::Ns, Some(since)) => {
+                let missed = idle_packets(now - since, self.packets_per_second);
+                self.value = update_ns2(self.value, self.weight, missed, length);
+            }
+            (Rule::Paper, None) => self.value = (1.0 - self.weight) * self.value + self.weight * length,
+            (Rule::Paper, Some(since)) => {
+                let missed = idle_packets(now - since, self.packets_per_second);
+                self.value = decay_at_once(self.value, self.weight, missed);
+            }
+            (Rule::Linux(state), idle) => {
+                match idle {
+                    Some(since) => state.decay(now - since),
+                    None => state.update(length as i64),
+                }
+                self.value = state.bytes();
+                return state.whole_bytes() as f64;
+            }
+        }
+        self.value
+    }
+
+    /// The average after the last arrival.
+    #[inline]
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
+    /// The weight of the next sample, for disciplines that change it as they go. Linux's is fixed.
+    pub fn set_weight(&mut self, weight: f64) {
+        self.weight = weight;
+    }
+}
 
 /// Multiplies `average` by (1 - `weight`) `times` times, one multiplication after the other.
 ///
-/// ns-2 does it so (`red.cc`, `estimator`), and a closed power differs from it in the last bits.
+/// ns-2 does it so (`red.cc`, `estimator`), and a closed power differs from it in the last bits. It stops where
+/// multiplying changes nothing any more: at 0, or at the smallest number there is, which never becomes 0.
 pub fn decay_repeatedly(mut average: f64, weight: f64, times: u64) -> f64 {
     let keep = 1.0 - weight;
     for _ in 0..times {
-        if average == 0.0 {
+        let next = average * keep;
+        if next == average {
             break;
         }
-        average *= keep;
+        average = next;
     }
     average
 }
 
-/// (1 - `weight`)^`times` in closed form, with the same bits on every platform.
+/// `average` times (1 - `weight`)^`times` in closed form, with the same bits on every platform.
 pub fn decay_at_once(average: f64, weight: f64, times: u64) -> f64 {
+    // Weight 1 gives log 0 = -inf, and 0 times that is not a number.
+    if times == 0 {
+        return average;
+    }
     average * libm::exp(times as f64 * libm::log1p(-weight))
 }
 
@@ -33,6 +115,9 @@ pub fn update_ns2(average: f64, weight: f64, missed: u64, queue: f64) -> f64 {
 
 /// Linux's fixed-point average (`include/net/red.h`): 2^-`wlog` as weight, bytes, kept scaled by 2^`wlog`, with the
 /// decay during idle time read from a table of shifts.
+///
+/// tc makes the table for idle times in ticks of 64 ns. The kernel has looked it up with microseconds since it keeps
+/// idle times as `ktime`, so the average decays 15.625 times slower than tc meant. This is the kernel as it runs.
 #[derive(Clone, Debug)]
 pub struct LinuxAverage {
     scaled: i64,
@@ -42,8 +127,11 @@ pub struct LinuxAverage {
 }
 
 impl LinuxAverage {
-    /// Seconds in a tick of the packet scheduler's clock.
+    /// Seconds in a tick of the packet scheduler's clock, for which tc makes the table.
     const TICK: f64 = 64e-9;
+
+    /// Seconds in the unit with which the kernel looks it up.
+    const MICROSECOND: f64 = 1e-6;
 
     /// An empty average for packets of `mean_packet` bytes on a link of `rate_bps` (iproute2, `tc_red_eval_idle_damping`).
     pub fn new(wlog: u32, mean_packet: f64, rate_bps: f64) -> Self {
@@ -93,13 +181,14 @@ impl LinuxAverage {
 
     /// An arrival after `idle` seconds of idle link: decay only.
     pub fn decay(&mut self, idle: f64) {
-        let ticks = (idle / Self::TICK).min(255.0 * libm::exp2(f64::from(self.cell_log))) as u64;
-        let shift = self.shifts[((ticks >> self.cell_log) as usize).min(255)];
+        let idle = (idle / Self::MICROSECOND).min(255.0 * libm::exp2(f64::from(self.cell_log))) as u64;
+        let shift = self.shifts[((idle >> self.cell_log) as usize).min(255)];
+        let half = self.scaled >> 1;
         if shift > 0 {
             self.scaled >>= shift;
         } else {
-            let step = (i128::from(self.scaled) * i128::from(ticks) >> self.cell_log) as i64;
-            self.scaled -= step.min(self.scaled >> 1);
+            let step = ((i128::from(self.scaled) * i128::from(idle)) >> self.cell_log) as i64;
+            self.scaled = if step < half { self.scaled - step } else { half };
         }
     }
 }
@@ -133,7 +222,7 @@ mod tests {
             average.update(30_000);
         }
         assert!((average.bytes() - 30_000.0).abs() < 2.0);
-        average.decay(60.0);
-        assert!(average.bytes() < 1.0, "a minute of silence empties it");
+        average.decay(1e4);
+        assert!(average.bytes() < 1.0, "hours of silence empty it");
     }
 }

@@ -1,12 +1,25 @@
-//! Drop curves: the base probability p_b as a function of the averaged queue.
+//! Drop curves: the base probability p_b as a function of the averaged queue. Formulas, derivations and misprints:
+//! `docs/algorithms/curves.md`.
 
-/// A drop curve. Below the lower threshold it is not asked; from [`Curve::end`] on the probability is 1.
+/// A drop curve, over averages in the unit of its thresholds (packets, or bytes in byte mode).
 pub trait Curve: Send {
-    /// p_b at `average`, in [0, 1].
+    /// The average below which nothing is dropped; p_b is not asked for there.
+    fn start(&self) -> f64;
+
+    /// p_b at `average`, in [0, 1], for `average` at or above [`Curve::start`].
     fn base_probability(&self, average: f64) -> f64;
 
     /// The average from which every packet is dropped.
     fn end(&self) -> f64;
+}
+
+/// p_b at any average: 0 below the start of `curve`.
+pub fn probability(curve: &impl Curve, average: f64) -> f64 {
+    if average < curve.start() {
+        0.0
+    } else {
+        curve.base_probability(average)
+    }
 }
 
 /// RED's straight line from 0 at `min_th` to `max_p` at `max_th`; with `gentle`, on to 1 at twice `max_th`.
@@ -17,18 +30,20 @@ pub struct Linear {
     slope: f64,
     offset: f64,
     max_p: f64,
+    min_th: f64,
     max_th: f64,
     gentle: Option<(f64, f64)>,
 }
 
 impl Linear {
-    /// A line between the thresholds.
+    /// A line between the thresholds. With `min_th` = `max_th` its width counts as 1, as in ns-2 and ns-3.
     pub fn new(min_th: f64, max_th: f64, max_p: f64, gentle: bool) -> Self {
         let width = if max_th > min_th { max_th - min_th } else { 1.0 };
         Linear {
             slope: 1.0 / width,
             offset: -min_th / width,
             max_p,
+            min_th,
             max_th,
             gentle: gentle.then(|| ((1.0 - max_p) / max_th, 2.0 * max_p - 1.0)),
         }
@@ -36,6 +51,11 @@ impl Linear {
 }
 
 impl Curve for Linear {
+    #[inline]
+    fn start(&self) -> f64 {
+        self.min_th
+    }
+
     #[inline]
     fn base_probability(&self, average: f64) -> f64 {
         let p = match self.gentle {
@@ -46,6 +66,7 @@ impl Curve for Linear {
         p.clamp(0.0, 1.0)
     }
 
+    #[inline]
     fn end(&self) -> f64 {
         if self.gentle.is_some() {
             2.0 * self.max_th
@@ -72,6 +93,11 @@ impl<F: Fn(f64) -> f64 + Send> Shaped<F> {
 
 impl<F: Fn(f64) -> f64 + Send> Curve for Shaped<F> {
     #[inline]
+    fn start(&self) -> f64 {
+        self.min_th
+    }
+
+    #[inline]
     fn base_probability(&self, average: f64) -> f64 {
         if average >= self.max_th {
             return 1.0;
@@ -79,6 +105,7 @@ impl<F: Fn(f64) -> f64 + Send> Curve for Shaped<F> {
         (self.shape)((average - self.min_th) / (self.max_th - self.min_th)).clamp(0.0, 1.0)
     }
 
+    #[inline]
     fn end(&self) -> f64 {
         self.max_th
     }

@@ -12,11 +12,11 @@
 
 use crate::catalogue::Link;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
-use crate::parts::average::{self, LinuxAverage};
+use crate::parts::average::{Average, LinuxAverage};
 use crate::parts::curve::Curve;
 use crate::parts::spacing;
 use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
-use crate::Packet;
+use crate::{Packet, Time};
 
 /// Whose RED.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -346,15 +346,47 @@ impl Settings {
             victim,
         })
     }
+
+    /// `packets` in the unit in which the average is kept.
+    pub fn in_unit(&self, packets: f64) -> f64 {
+        if self.bytes {
+            packets * self.mean_packet
+        } else {
+            packets
+        }
+    }
+
+    /// What waits in `queue`, in the unit in which the average is kept.
+    #[inline]
+    pub fn length(&self, queue: &QueueView<'_>) -> f64 {
+        if self.bytes {
+            queue.bytes as f64
+        } else {
+            queue.packets as f64
+        }
+    }
+
+    /// An average that has seen nothing, in the dialect's own way.
+    pub fn average(&self) -> Average {
+        match self.dialect {
+            Dialect::Paper => Average::paper(self.weight, self.packets_per_second),
+            Dialect::Ns2 | Dialect::Ns3 => Average::ns(self.weight, self.packets_per_second),
+            Dialect::Linux => Average::linux(LinuxAverage::new(self.wlog, self.mean_packet, self.rate_bps)),
+        }
+    }
+
+    fn past_the_end(&self) -> Verdict {
+        match self.over_max {
+            OverMax::Mark => Verdict::Signal(Reason::Forced),
+            _ => Verdict::Drop(Reason::Forced),
+        }
+    }
 }
 
-/// Average, count and decision, around a drop curve.
-pub struct EarlyDetection<C> {
-    set: Settings,
-    curve: C,
-    end: f64,
-    average: f64,
-    linux: Option<Box<LinuxAverage>>,
+/// Where the spacing of drops stands: what a dialect remembers from one arrival to the next beside the average. A
+/// discipline with several curves or classes (WRED, RIO) keeps one for each.
+#[derive(Clone, Debug)]
+pub struct Spacing {
     count: i64,
     count_bytes: u64,
     /// ns-2's `old_`: an earlier arrival has already found the average above min_th.
@@ -364,25 +396,173 @@ pub struct EarlyDetection<C> {
     threshold: f64,
 }
 
-impl<C: Curve> EarlyDetection<C> {
-    /// An empty, idle queue's state.
-    pub fn new(set: Settings, curve: C) -> Self {
-        let linux = (set.dialect == Dialect::Linux)
-            .then(|| Box::new(LinuxAverage::new(set.wlog, set.mean_packet, set.rate_bps)));
-        let count = if matches!(set.dialect, Dialect::Paper | Dialect::Linux) { -1 } else { 0 };
-        let end = curve.end();
-        EarlyDetection {
-            set,
-            curve,
-            end,
-            average: 0.0,
-            linux,
-            count,
-            count_bytes: 0,
-            above: false,
-            p_b: 0.0,
-            threshold: 0.0,
+impl Spacing {
+    /// Nothing has arrived.
+    pub fn new(dialect: Dialect) -> Self {
+        let count = if matches!(dialect, Dialect::Paper | Dialect::Linux) { -1 } else { 0 };
+        Spacing { count, count_bytes: 0, above: false, p_b: 0.0, threshold: 0.0 }
+    }
+
+    /// p_b when it was last worked out.
+    pub fn p_b(&self) -> f64 {
+        self.p_b
+    }
+
+    /// Packets since the last drop, as the dialect counts them.
+    pub fn count(&self) -> i64 {
+        self.count
+    }
+
+    /// Counts anew from `count`.
+    pub fn restart(&mut self, count: i64) {
+        self.count = count;
+        self.count_bytes = 0;
+    }
+
+    /// Decides over `packet`, which finds `length` waiting (in the unit of `set`), with the average it has just made
+    /// `average`, on `curve`.
+    #[inline]
+    pub fn decide(
+        &mut self,
+        set: &Settings,
+        curve: &impl Curve,
+        average: f64,
+        packet: &Packet,
+        length: f64,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        match set.dialect {
+            Dialect::Ns2 | Dialect::Ns3 => self.decide_ns(set, curve, average, packet, length, cx),
+            Dialect::Paper => self.decide_paper(set, curve, average, packet, cx),
+            Dialect::Linux => self.decide_linux(set, curve, average, cx),
         }
+    }
+
+    /// ns-2.35 `red.cc` `enque`, `drop_early`, `modify_p`; ns-3's `RedQueueDisc::DoEnqueue` differs past the end of
+    /// the curve only.
+    #[inline]
+    fn decide_ns(
+        &mut self,
+        set: &Settings,
+        curve: &impl Curve,
+        average: f64,
+        packet: &Packet,
+        length: f64,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        self.count += 1;
+        self.count_bytes += u64::from(packet.size);
+        if !(average >= curve.start() && length > 1.0) {
+            self.above = false;
+            return Verdict::Pass;
+        }
+        if set.over_max != OverMax::MarkBelowMarkP && average >= curve.end() {
+            // ns-3 keeps its count here unless Ns1Compat is set; ns-2 starts it again.
+            if set.dialect == Dialect::Ns2 {
+                self.restart(0);
+            }
+            return set.past_the_end();
+        }
+        if !self.above {
+            self.above = true;
+            self.count = 1;
+            self.count_bytes = u64::from(packet.size);
+            return Verdict::Pass;
+        }
+        self.p_b = curve.base_probability(average);
+        let count = if set.byte_scaling {
+            // Integer division, as in ns-2: bytes since the last drop in whole mean packets.
+            (self.count_bytes / set.mean_packet as u64) as f64
+        } else {
+            self.count as f64
+        };
+        let mut p_a =
+            if set.wait { spacing::uniform_after_wait(self.p_b, count) } else { spacing::uniform(self.p_b, count) };
+        if set.byte_scaling && p_a < 1.0 {
+            p_a = (p_a * f64::from(packet.size) / set.mean_packet).min(1.0);
+        }
+        if !hit(cx.random.uniform(), p_a) {
+            return Verdict::Pass;
+        }
+        self.restart(0);
+        let reason = if self.p_b >= 1.0 { Reason::Forced } else { Reason::Early };
+        if set.over_max == OverMax::MarkBelowMarkP && self.p_b >= set.mark_p {
+            Verdict::Drop(reason)
+        } else {
+            Verdict::Signal(reason)
+        }
+    }
+
+    /// Floyd & Jacobson 1993, Fig. 2.
+    fn decide_paper(
+        &mut self,
+        set: &Settings,
+        curve: &impl Curve,
+        average: f64,
+        packet: &Packet,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        if average < curve.start() {
+            self.restart(-1);
+            return Verdict::Pass;
+        }
+        let after_drop = if set.analysis { -1 } else { 0 };
+        if average >= curve.end() {
+            self.p_b = 1.0;
+            self.restart(after_drop);
+            return set.past_the_end();
+        }
+        self.count += 1;
+        self.p_b = curve.base_probability(average);
+        if set.byte_scaling {
+            self.p_b = (self.p_b * f64::from(packet.size) / set.max_packet).min(1.0);
+        }
+        let p_a = spacing::uniform(self.p_b, self.count as f64);
+        if !hit(cx.random.uniform(), p_a) {
+            return Verdict::Pass;
+        }
+        self.restart(after_drop);
+        Verdict::Signal(Reason::Early)
+    }
+
+    /// Linux `red.h` `red_action`: one random number for each drop.
+    fn decide_linux(&mut self, set: &Settings, curve: &impl Curve, average: f64, cx: &mut Context<'_>) -> Verdict {
+        if average < curve.start() {
+            self.count = -1;
+            return Verdict::Pass;
+        }
+        if average >= curve.end() {
+            self.count = -1;
+            self.p_b = 1.0;
+            return set.past_the_end();
+        }
+        self.count += 1;
+        self.p_b = curve.base_probability(average);
+        if self.count == 0 {
+            self.threshold = cx.random.uniform();
+            return Verdict::Pass;
+        }
+        if self.p_b * (self.count as f64) < self.threshold {
+            return Verdict::Pass;
+        }
+        self.count = 0;
+        self.threshold = cx.random.uniform();
+        Verdict::Signal(Reason::Early)
+    }
+}
+
+/// Average, spacing and decision, around one drop curve.
+pub struct EarlyDetection<C> {
+    set: Settings,
+    curve: C,
+    average: Average,
+    spacing: Spacing,
+}
+
+impl<C: Curve> EarlyDetection<C> {
+    /// The state of a queue that is empty and whose link is idle.
+    pub fn new(set: Settings, curve: C) -> Self {
+        EarlyDetection { curve, average: set.average(), spacing: Spacing::new(set.dialect), set }
     }
 
     /// ns-2 multiplies a limit in packets by the mean packet size when it measures in bytes, and tests before adding.
@@ -405,36 +585,61 @@ impl<C: Curve> EarlyDetection<C> {
     #[inline]
     pub fn average(&self) -> f64 {
         if self.set.bytes {
-            self.average / self.set.mean_packet
+            self.average.value() / self.set.mean_packet
         } else {
-            self.average
+            self.average.value()
         }
     }
 
     /// avg (in the unit of the thresholds), p_b, count.
     pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("avg", self.average);
-        out("p_b", self.p_b);
-        out("count", self.count as f64);
+        out("avg", self.average.value());
+        out("p_b", self.spacing.p_b());
+        out("count", self.spacing.count() as f64);
+    }
+
+    /// The curve, for disciplines that move it: ARED after [`EarlyDetection::observe`], PD-RED on its timer.
+    pub fn curve_mut(&mut self) -> &mut C {
+        &mut self.curve
+    }
+
+    /// Updates the average with the queue that an arrival finds. The average, in the unit of the thresholds.
+    #[inline]
+    pub fn observe(&mut self, queue: &QueueView<'_>, now: Time) -> f64 {
+        self.average.observe(self.set.length(queue), queue, now)
+    }
+
+    /// Decides over `packet` with the average that [`EarlyDetection::observe`] has just returned.
+    #[inline]
+    pub fn decide(&mut self, average: f64, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        self.spacing.decide(&self.set, &self.curve, average, packet, self.set.length(queue), cx)
     }
 
     /// Updates the average with the queue that `packet` finds, and decides.
     #[inline]
     pub fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        match self.set.dialect {
-            Dialect::Ns2 | Dialect::Ns3 => self.arrival_ns(packet, queue, cx),
-            Dialect::Paper => self.arrival_paper(packet, queue, cx),
-            Dialect::Linux => self.arrival_linux(packet, queue, cx),
-        }
+        let average = self.observe(queue, cx.now);
+        self.decide(average, packet, queue, cx)
     }
 
-    /// No room: ns-2 overrides what the early test said and starts the count again; the others reject in the FIFO
-    /// behind RED and leave its state alone.
-    pub fn on_overflow(&mut self, earlier: Verdict, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+    /// No room: ns-2 overrides what the early test said and starts the count again; in the others an arrival that RED
+    /// drops never gets as far, and one that it admits or marks is rejected by the FIFO behind, which leaves RED's
+    /// state alone.
+    pub fn on_overflow(
+        &mut self,
+        earlier: Verdict,
+        packet: &Packet,
+        queue: &QueueView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
         if self.set.dialect == Dialect::Ns2 {
-            self.restart_count(0);
-        } else if let Verdict::Drop(_) = earlier {
-            return earlier;
+            self.spacing.restart(0);
+        } else {
+            match earlier {
+                Verdict::Drop(_) => return earlier,
+                Verdict::Signal(reason) if !cx.can_mark(packet) => return Verdict::Drop(reason),
+                _ => {}
+            }
         }
         let ring = match (self.set.victim, queue.contents) {
             (Victim::Tail, _) | (_, None) => return Verdict::Drop(Reason::Overflow),
@@ -455,147 +660,6 @@ impl<C: Curve> EarlyDetection<C> {
         };
         cx.victims.push(serial);
         Verdict::Victims { reason: Reason::Overflow, with_arrival: false, signal: false }
-    }
-
-    fn restart_count(&mut self, count: i64) {
-        self.count = count;
-        self.count_bytes = 0;
-    }
-
-    fn length(&self, queue: &QueueView<'_>) -> f64 {
-        if self.set.bytes {
-            queue.bytes as f64
-        } else {
-            queue.packets as f64
-        }
-    }
-
-    /// ns-2.35 `red.cc` `enque`, `drop_early`, `modify_p`; ns-3's `RedQueueDisc::DoEnqueue` differs past the end of
-    /// the curve only.
-    #[inline]
-    fn arrival_ns(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        let missed = match queue.idle_since {
-            Some(since) => average::idle_packets(cx.now - since, self.set.packets_per_second),
-            None => 0,
-        };
-        let length = self.length(queue);
-        self.average = average::update_ns2(self.average, self.set.weight, missed, length);
-        self.count += 1;
-        self.count_bytes += u64::from(packet.size);
-
-        if !(self.average >= self.set.min_th && length > 1.0) {
-            self.above = false;
-            return Verdict::Pass;
-        }
-        if self.set.over_max != OverMax::MarkBelowMarkP && self.average >= self.end {
-            // ns-3 keeps its count here unless Ns1Compat is set; ns-2 starts it again.
-            if self.set.dialect == Dialect::Ns2 {
-                self.restart_count(0);
-            }
-            return self.past_the_end();
-        }
-        if !self.above {
-            self.above = true;
-            self.count = 1;
-            self.count_bytes = u64::from(packet.size);
-            return Verdict::Pass;
-        }
-        self.p_b = self.curve.base_probability(self.average);
-        let count = if self.set.byte_scaling {
-            // Integer division, as in ns-2: bytes since the last drop in whole mean packets.
-            (self.count_bytes / self.set.mean_packet as u64) as f64
-        } else {
-            self.count as f64
-        };
-        let mut p_a = if self.set.wait {
-            spacing::uniform_after_wait(self.p_b, count)
-        } else {
-            spacing::uniform(self.p_b, count)
-        };
-        if self.set.byte_scaling && p_a < 1.0 {
-            p_a = (p_a * f64::from(packet.size) / self.set.mean_packet).min(1.0);
-        }
-        if !hit(cx.random.uniform(), p_a) {
-            return Verdict::Pass;
-        }
-        self.restart_count(0);
-        let reason = if self.p_b >= 1.0 { Reason::Forced } else { Reason::Early };
-        if self.set.over_max == OverMax::MarkBelowMarkP && self.p_b >= self.set.mark_p {
-            Verdict::Drop(reason)
-        } else {
-            Verdict::Signal(reason)
-        }
-    }
-
-    fn past_the_end(&self) -> Verdict {
-        match self.set.over_max {
-            OverMax::Mark => Verdict::Signal(Reason::Forced),
-            _ => Verdict::Drop(Reason::Forced),
-        }
-    }
-
-    /// Floyd & Jacobson 1993, Fig. 2.
-    fn arrival_paper(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        self.average = match queue.idle_since {
-            Some(since) => {
-                let missed = average::idle_packets(cx.now - since, self.set.packets_per_second);
-                average::decay_at_once(self.average, self.set.weight, missed)
-            }
-            None => (1.0 - self.set.weight) * self.average + self.set.weight * self.length(queue),
-        };
-        if self.average < self.set.min_th {
-            self.restart_count(-1);
-            return Verdict::Pass;
-        }
-        let after_drop = if self.set.analysis { -1 } else { 0 };
-        if self.average >= self.end {
-            self.p_b = 1.0;
-            self.restart_count(after_drop);
-            return self.past_the_end();
-        }
-        self.count += 1;
-        self.p_b = self.curve.base_probability(self.average);
-        if self.set.byte_scaling {
-            self.p_b = (self.p_b * f64::from(packet.size) / self.set.max_packet).min(1.0);
-        }
-        let p_a = spacing::uniform(self.p_b, self.count as f64);
-        if !hit(cx.random.uniform(), p_a) {
-            return Verdict::Pass;
-        }
-        self.restart_count(after_drop);
-        Verdict::Signal(Reason::Early)
-    }
-
-    /// Linux `red.h` `red_calc_qavg`, `red_action`: one random number for each drop.
-    fn arrival_linux(&mut self, _packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        let Some(linux) = self.linux.as_mut() else { return Verdict::Pass };
-        match queue.idle_since {
-            Some(since) => linux.decay(cx.now - since),
-            None => linux.update(queue.bytes as i64),
-        }
-        self.average = linux.bytes();
-        let whole = linux.whole_bytes() as f64;
-        if whole < self.set.min_th {
-            self.count = -1;
-            return Verdict::Pass;
-        }
-        if whole >= self.end {
-            self.count = -1;
-            self.p_b = 1.0;
-            return self.past_the_end();
-        }
-        self.count += 1;
-        self.p_b = self.curve.base_probability(whole);
-        if self.count == 0 {
-            self.threshold = cx.random.uniform();
-            return Verdict::Pass;
-        }
-        if self.p_b * (self.count as f64) < self.threshold {
-            return Verdict::Pass;
-        }
-        self.count = 0;
-        self.threshold = cx.random.uniform();
-        Verdict::Signal(Reason::Early)
     }
 }
 
@@ -628,11 +692,11 @@ macro_rules! early_detection_policy {
             fn on_overflow(
                 &mut self,
                 earlier: $crate::policy::Verdict,
-                _packet: &$crate::Packet,
+                packet: &$crate::Packet,
                 queue: &$crate::policy::QueueView<'_>,
                 cx: &mut $crate::policy::Context<'_>,
             ) -> $crate::policy::Verdict {
-                self.core.on_overflow(earlier, queue, cx)
+                self.core.on_overflow(earlier, packet, queue, cx)
             }
             fn average(&self) -> Option<f64> {
                 Some(self.core.average())

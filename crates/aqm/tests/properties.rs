@@ -1,0 +1,459 @@
+//! Properties that hold for every discipline of the catalogue, whatever arrives and leaves.
+
+mod common;
+
+use common::{gauge, queue, values};
+use earlydrop_aqm::catalogue::{self, AqmSpec};
+use earlydrop_aqm::params::{Value, Values};
+use earlydrop_aqm::policy::{Limit, Reason};
+use earlydrop_aqm::random::Generator;
+use earlydrop_aqm::{Discipline, Ecn, Link, Packet, Time};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
+const SIZES: [u32; 5] = [40, 296, 500, 1000, 1500];
+const MARKINGS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+
+/// What happens to a queue.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Arrive {
+        gap_us: u32,
+        size: u32,
+        ecn: Ecn,
+        flow: u64,
+    },
+    /// The link asks for a packet, whether there is one or not.
+    Ask {
+        gap_us: u32,
+    },
+    Restart,
+}
+
+/// A queue in one of the settings its discipline has.
+#[derive(Clone, Debug)]
+struct Setting {
+    aqm: &'static str,
+    values: Values,
+    limit: Limit,
+    ecn: bool,
+    seed: u64,
+}
+
+impl Setting {
+    fn queue(&self) -> Box<dyn Discipline> {
+        queue(self.aqm, &self.values, &LINK, self.limit, self.ecn, Generator::stream(self.seed, "queue"))
+    }
+
+    fn is(&self, name: &str, word: &str) -> bool {
+        matches!(self.values.given(name), Some(Value::Choice(given)) if given == word)
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let gap = prop_oneof![5 => 0_u32..1200, 2 => Just(0), 1 => 0_u32..200_000];
+    let size = prop::sample::select(&SIZES[..]);
+    let ecn = prop::sample::select(&MARKINGS[..]);
+    let arrive = (gap.clone(), size, ecn, 0_u64..4).prop_map(|(gap_us, size, ecn, flow)| Step::Arrive {
+        gap_us,
+        size,
+        ecn,
+        flow,
+    });
+    let ask = gap.prop_map(|gap_us| Step::Ask { gap_us });
+    prop::collection::vec(prop_oneof![60 => arrive, 35 => ask, 1 => Just(Step::Restart)], 1..400)
+}
+
+fn limits() -> impl Strategy<Value = Limit> {
+    prop_oneof![(1_u64..60).prop_map(Limit::Packets), (40_u64..60_000).prop_map(Limit::Bytes)]
+}
+
+/// Random words and switches for every parameter that has a few values, small thresholds and quick averages for the
+/// rest. Combinations that the discipline refuses are drawn again.
+fn settings() -> impl Strategy<Value = Setting> {
+    let spec = (0..catalogue::all().len()).prop_map(|i| catalogue::all()[i].name);
+    let picks = prop::collection::vec(any::<u32>(), 40);
+    let numbers = (0.0..12.0_f64, 0.5..20.0_f64, 0.01..0.66_f64, prop_oneof![0.001..0.5_f64, Just(1.0)]);
+    (spec, picks, numbers, limits(), any::<bool>(), any::<u64>()).prop_filter_map(
+        "values that do not fit together",
+        |(name, picks, (min_th, width, max_p, w_q), limit, ecn, seed)| {
+            let spec = catalogue::find(name)?;
+            let mut values = Values::new();
+            for (param, pick) in spec.all_params().zip(picks) {
+                if let Some(value) = pick_of(param, pick) {
+                    values.set(param.name, value);
+                }
+            }
+            for (name, value) in [("min_th", min_th), ("max_th", min_th + width), ("max_p", max_p), ("w_q", w_q)] {
+                if spec.param(name).is_some() {
+                    values.set(name, Value::Real(value));
+                }
+            }
+            (spec.check)(&values, &LINK).ok()?;
+            Some(Setting { aqm: spec.name, values, limit, ecn, seed })
+        },
+    )
+}
+
+fn pick_of(param: &earlydrop_aqm::params::Param, pick: u32) -> Option<Value> {
+    use earlydrop_aqm::params::Kind;
+    match param.kind {
+        Kind::Choice(words) => Some(Value::Choice(words[pick as usize % words.len()])),
+        Kind::Flag { auto: true } => {
+            [Value::Auto, Value::Flag(true), Value::Flag(false)].get(pick as usize % 3).copied()
+        }
+        Kind::Flag { auto: false } => Some(Value::Flag(pick % 2 == 1)),
+        _ => None,
+    }
+}
+
+/// Everything that can be seen of a run.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    verdicts: Vec<Option<bool>>,
+    departed: Vec<(u64, u64)>,
+    dropped: Vec<(u64, Reason)>,
+    average_bits: Vec<u64>,
+}
+
+/// Runs `steps`, checking after each one what must hold at any time.
+fn run(setting: &Setting, steps: &[Step]) -> Seen {
+    let mut queue = setting.queue();
+    let mut seen = Seen::default();
+    let mut now_us = 0_u64;
+    let mut tag = 0_u64;
+    let (mut at_start, mut bytes_at_start) = (0, 0);
+    let (mut early, mut forced, mut overflow, mut dropped_bytes, mut changed) = (0, 0, 0, 0, 0);
+    let mut sent: Vec<Ecn> = Vec::new();
+    let mut last_departed = None;
+    let mut longest_found = 0.0_f64;
+    for step in steps {
+        let at = |us: u64| Time::from_seconds(us as f64 * 1e-6);
+        let mut victims: Vec<(Packet, Reason)> = Vec::new();
+        match *step {
+            Step::Arrive { gap_us, size, ecn, flow } => {
+                now_us += u64::from(gap_us);
+                let mut packet = Packet::new(flow, size);
+                packet.ecn = ecn;
+                packet.tag = tag;
+                sent.push(ecn);
+                tag += 1;
+                let (found, before) = (queue.packets() as f64, queue.average());
+                let found_bytes = queue.bytes() as f64;
+                let verdict = queue.enqueue(packet, at(now_us), &mut |p, reason| victims.push((*p, reason)));
+                seen.verdicts.push(verdict.map(|marked| marked.0));
+                changed += u64::from(verdict.is_some_and(|marked| marked.0));
+                if verdict.is_none() {
+                    assert!(victims.iter().any(|(p, _)| p.tag == tag - 1), "a refused arrival is reported");
+                }
+                if let (Some(old), Some(new)) = (before, queue.average()) {
+                    seen.average_bits.push(new.to_bits());
+                    // In byte mode the average counts mean packets of 500 B; linux adds up whole bytes.
+                    let in_bytes = setting.is("unit", "byte") || setting.is("dialect", "linux");
+                    let length = if in_bytes { found_bytes / 500.0 } else { found };
+                    longest_found = longest_found.max(length);
+                    let slack = if setting.is("dialect", "linux") { 1.0 / 500.0 } else { 1e-9 };
+                    assert!(new <= old.max(length) + slack, "{new} above both {old} and {length}");
+                    assert!(new >= -1e-12 && new <= longest_found + slack);
+                }
+            }
+            Step::Ask { gap_us } => {
+                now_us += u64::from(gap_us);
+                let packet = queue.dequeue(at(now_us), &mut |p, reason| victims.push((*p, reason)));
+                if let Some(packet) = packet {
+                    assert!(last_departed < Some(packet.tag), "first in, first out");
+                    last_departed = Some(packet.tag);
+                    assert!(packet.enqueued <= at(now_us));
+                    seen.departed.push((packet.tag, packet.ecn as u64));
+                    let original = sent[packet.tag as usize];
+                    if packet.ecn != original {
+                        assert_eq!(packet.ecn, Ecn::Ce, "the only change a queue makes is to CE");
+                        assert!(setting.ecn && original.is_capable(), "{original:?} was marked");
+                    }
+                }
+            }
+            Step::Restart => {
+                queue.reset_counters();
+                (at_start, bytes_at_start) = (queue.packets(), queue.bytes());
+                (early, forced, overflow, dropped_bytes, changed) = (0, 0, 0, 0, 0);
+            }
+        }
+        for (packet, reason) in victims {
+            seen.dropped.push((packet.tag, reason));
+            dropped_bytes += u64::from(packet.size);
+            match reason {
+                Reason::Early => early += 1,
+                Reason::Forced => forced += 1,
+                Reason::Overflow => overflow += 1,
+            }
+        }
+        let counters = *queue.counters();
+        assert_eq!((counters.early_drops, counters.forced_drops, counters.overflow_drops), (early, forced, overflow));
+        assert_eq!(
+            at_start + counters.arrivals,
+            counters.departures + counters.drops() + queue.packets(),
+            "packets are conserved"
+        );
+        assert_eq!(
+            bytes_at_start + counters.arrived_bytes,
+            counters.departed_bytes + dropped_bytes + queue.bytes(),
+            "bytes are conserved"
+        );
+        assert!(counters.marks >= changed, "every packet that was changed was counted");
+        assert!(setting.ecn || counters.marks == 0, "marking is off");
+        check_limit(setting, &*queue);
+    }
+    seen
+}
+
+/// Never more than the limit, by the rule of the discipline: ns-2's RED tests a byte limit before it adds.
+fn check_limit(setting: &Setting, queue: &dyn Discipline) {
+    let tested_before_adding = setting.is("dialect", "ns2");
+    match setting.limit {
+        Limit::Packets(n) if tested_before_adding && setting.is("unit", "byte") => {
+            assert!(queue.bytes() < n * 500 + 1500, "{} B under a limit of {n} packets of 500 B", queue.bytes());
+        }
+        Limit::Packets(n) => assert!(queue.packets() <= n, "{} packets under a limit of {n}", queue.packets()),
+        Limit::Bytes(n) if tested_before_adding => assert!(queue.bytes() < n + 1500),
+        Limit::Bytes(n) => assert!(queue.bytes() <= n, "{} B under a limit of {n}", queue.bytes()),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, rng_seed: RngSeed::Fixed(2), ..ProptestConfig::default() })]
+
+    /// Conservation by packets, bytes and reason, first in first out, the limit, marks, and the bounds of the
+    /// average: all checked after every step by `run`. And the same seed gives the same run.
+    #[test]
+    fn every_discipline_conserves_and_repeats(setting in settings(), steps in steps()) {
+        let once = run(&setting, &steps);
+        prop_assert_eq!(once, run(&setting, &steps));
+    }
+
+    /// The drop curve lies in [0, 1] and never falls, for every discipline that has one.
+    #[test]
+    fn drop_curves_are_probabilities_and_never_fall(
+        setting in settings(),
+        averages in prop::collection::vec(0.0..100.0_f64, 2..50),
+    ) {
+        let spec = catalogue::find(setting.aqm).unwrap();
+        if let Some(curve) = spec.curve {
+            let mut averages = averages;
+            averages.sort_by(f64::total_cmp);
+            let mut last = 0.0;
+            for average in averages {
+                let p = curve(&setting.values, &LINK, average);
+                prop_assert!((0.0..=1.0).contains(&p), "p({average}) = {p}");
+                prop_assert!(p >= last - 1e-12, "p({average}) = {p} after {last}");
+                last = p;
+            }
+            let end = if setting.values.given("gentle") == Some(Value::Flag(true)) { 2.0 } else { 1.0 };
+            let (min_th, max_th) = (number(&setting, "min_th"), number(&setting, "max_th"));
+            prop_assert_eq!(curve(&setting.values, &LINK, min_th * (1.0 - 1e-9) - 1e-9), 0.0);
+            prop_assert!(curve(&setting.values, &LINK, end * max_th * (1.0 + 1e-9)) > 1.0 - 1e-9);
+        }
+    }
+
+    /// Packets, thresholds and limit in bytes, scaled together, change nothing (RED of the paper, byte mode).
+    #[test]
+    fn scaling_packets_and_thresholds_together_changes_nothing(
+        setting in settings().prop_filter("paper", |s| {
+            s.aqm != "droptail" && !s.is("dialect", "linux") && matches!(s.limit, Limit::Packets(_))
+        }),
+        steps in steps(),
+    ) {
+        let mut scaled = setting.clone();
+        // Eight times the bytes and eight times the mean packet: powers of two leave the mantissas alone.
+        let mean = 500.0;
+        scaled.values.set("mean_packet", Value::Real(8.0 * mean)).set("max_packet", Value::Real(8.0 * 1500.0));
+        let larger: Vec<Step> = steps
+            .iter()
+            .map(|step| match *step {
+                Step::Arrive { gap_us, size, ecn, flow } => Step::Arrive { gap_us, size: 8 * size, ecn, flow },
+                other => other,
+            })
+            .collect();
+        let (small, large) = (verdicts(&setting, &steps, 1.0), verdicts(&scaled, &larger, 8.0));
+        prop_assert_eq!(small, large);
+    }
+}
+
+fn number(setting: &Setting, name: &str) -> f64 {
+    match setting.values.given(name) {
+        Some(Value::Real(x)) => x,
+        other => panic!("{name} = {other:?}"),
+    }
+}
+
+/// Verdicts on a link `faster` times as fast.
+fn verdicts(setting: &Setting, steps: &[Step], faster: f64) -> Vec<Option<bool>> {
+    let link = Link { rate_bps: LINK.rate_bps * faster, ..LINK };
+    let random = Generator::stream(setting.seed, "queue");
+    let mut queue = queue(setting.aqm, &setting.values, &link, setting.limit, setting.ecn, random);
+    let mut now_us = 0_u64;
+    let mut verdicts = Vec::new();
+    for step in steps {
+        match *step {
+            Step::Arrive { gap_us, size, ecn, flow } => {
+                now_us += u64::from(gap_us);
+                let packet = Packet { ecn, ..Packet::new(flow, size) };
+                let now = Time::from_seconds(now_us as f64 * 1e-6);
+                verdicts.push(queue.enqueue(packet, now, &mut |_, _| {}).map(|marked| marked.0));
+            }
+            Step::Ask { gap_us } => {
+                now_us += u64::from(gap_us);
+                queue.dequeue(Time::from_seconds(now_us as f64 * 1e-6), &mut |_, _| {});
+            }
+            Step::Restart => {}
+        }
+    }
+    verdicts
+}
+
+/// The RED family with its average pinned: weight 1, so that it is the queue found.
+fn pinned(aqm: &'static str, dialect: &'static str, more: &[(&'static str, Value)]) -> Values {
+    let mut values = values(&[
+        ("dialect", Value::Choice(dialect)),
+        ("min_th", Value::Real(5.0)),
+        ("max_th", Value::Real(205.0)),
+        ("max_p", Value::Real(0.1)),
+        ("w_q", Value::Real(1.0)),
+        ("mean_packet", Value::Real(1000.0)),
+    ]);
+    assert!(catalogue::find(aqm).is_some_and(|spec: &AqmSpec| spec.param("dialect").is_some()));
+    for &(name, value) in more {
+        values.set(name, value);
+    }
+    values
+}
+
+/// Fills a queue of ECN-capable packets without a departure; early drops, forced drops, marks.
+fn flood(values: &Values, aqm: &str, ecn: Ecn, ecn_on: bool) -> (u64, u64, u64) {
+    let mut queue = queue(aqm, values, &LINK, Limit::Packets(1000), ecn_on, Generator::stream(3, "flood"));
+    for i in 0..900_u32 {
+        let packet = Packet { ecn, ..Packet::new(1, 1000) };
+        queue.enqueue(packet, Time::from_seconds(f64::from(i) * 1e-4), &mut |_, _| {});
+    }
+    let seen = queue.counters();
+    assert_eq!(seen.overflow_drops, 0);
+    (seen.early_drops, seen.forced_drops, seen.marks)
+}
+
+#[test]
+fn forced_drops_are_marks_in_linux_only() {
+    for aqm in ["red", "nlred", "tred"] {
+        for dialect in ["paper", "ns3"] {
+            let (early, forced, marks) = flood(&pinned(aqm, dialect, &[]), aqm, Ecn::Ect0, true);
+            assert!(early == 0 && marks > 0 && forced > 100, "{aqm} {dialect}: {early} {forced} {marks}");
+        }
+        // ns-2: every drop goes through the spacing, and marks only while p_b < mark_p.
+        let (_, forced, marks) = flood(&pinned(aqm, "ns2", &[("max_p", Value::Real(0.05))]), aqm, Ecn::Ect0, true);
+        assert!(marks > 0 && forced > 100, "{aqm} ns2: {forced} {marks}");
+        let (early, forced, marks) = flood(&pinned(aqm, "linux", &[]), aqm, Ecn::Ect0, true);
+        assert!((early, forced) == (0, 0) && marks > 100, "{aqm} linux: {early} {forced} {marks}");
+    }
+}
+
+#[test]
+fn what_is_not_ect_is_dropped_and_marking_must_be_on() {
+    for dialect in ["paper", "ns2", "ns3", "linux"] {
+        for (ecn, on) in [(Ecn::NotEct, true), (Ecn::Ect0, false), (Ecn::NotEct, false)] {
+            let (early, forced, marks) = flood(&pinned("red", dialect, &[]), "red", ecn, on);
+            assert!(early > 0 && forced > 100 && marks == 0, "{dialect} {ecn:?} {on}: {early} {forced} {marks}");
+        }
+    }
+}
+
+/// ns-2's comparison with mark_p is strict: at p_b = 1 a mark_p of 1 drops, one just above marks.
+#[test]
+fn mark_p_is_compared_strictly() {
+    let with = |mark_p| flood(&pinned("red", "ns2", &[("mark_p", Value::Real(mark_p))]), "red", Ecn::Ect0, true);
+    let (_, forced, _) = with(1.0);
+    assert!(forced > 100, "{forced}");
+    let (early, forced, marks) = with(1.000_000_1);
+    assert!((early, forced) == (0, 0) && marks > 100, "{early} {forced} {marks}");
+}
+
+/// A small victim does not make room for a large arrival in a queue bounded in bytes: more victims die, or the arrival.
+#[test]
+fn a_byte_limit_holds_when_queued_packets_give_way() {
+    for victim in ["front", "random"] {
+        let values = values(&[
+            ("overflow_victim", Value::Choice(victim)),
+            ("min_th", Value::Real(900.0)),
+            ("max_th", Value::Real(1000.0)),
+        ]);
+        let mut queue = queue("red", &values, &LINK, Limit::Bytes(3000), false, Generator::stream(1, "queue"));
+        for i in 0..75 {
+            let packet = Packet { tag: i, ..Packet::new(1, 40) };
+            assert!(queue.enqueue(packet, Time::ZERO, &mut |_, _| {}).is_some());
+        }
+        let mut victims = 0;
+        let large = Packet { tag: 75, ..Packet::new(1, 1500) };
+        assert!(queue
+            .enqueue(large, Time::ZERO, &mut |packet, reason| {
+                assert_eq!((packet.size, reason), (40, Reason::Overflow));
+                victims += 1;
+            })
+            .is_some());
+        assert_eq!(victims, 38, "38 * 40 B >= 1500 B");
+        assert_eq!((queue.packets(), queue.bytes()), (38, 37 * 40 + 1500));
+        let too_large = Packet { tag: 76, ..Packet::new(1, 3001) };
+        assert!(queue.enqueue(too_large, Time::ZERO, &mut |_, _| {}).is_none());
+        assert_eq!(queue.packets(), 0, "everything gave way, and still there was no room");
+        assert_eq!(queue.counters().overflow_drops, 38 + 38 + 1);
+    }
+}
+
+/// An arrival that is dropped at an idle link has used up the idle time: the next one decays from there on, whether
+/// or not the driver asks for a packet in between (a driver of arithmetic departures does not).
+#[test]
+fn idle_time_is_counted_once() {
+    let values = values(&[
+        ("min_th", Value::Real(1.0)),
+        ("max_th", Value::Real(1.5)),
+        ("w_q", Value::Real(0.5)),
+        ("mean_packet", Value::Real(1000.0)),
+    ]);
+    // 10 packets/s.
+    let link = Link { rate_bps: 80e3, delay_s: 0.0 };
+    let averages = |asks: bool| {
+        let mut queue = queue("red", &values, &link, Limit::Packets(50), false, Generator::stream(1, "queue"));
+        let at = Time::from_seconds;
+        // Until the average is above max_th = 1.5: 0, 0.5, 1.25, 2.125, and then drops.
+        for _ in 0..4 {
+            queue.enqueue(Packet::new(1, 1000), at(0.0), &mut |_, _| {});
+        }
+        while queue.dequeue(at(0.1), &mut |_, _| {}).is_some() {}
+        [0.1, 0.15, 0.25, 0.35, 0.55]
+            .map(|now| {
+                let admitted = queue.enqueue(Packet::new(1, 1000), at(now), &mut |_, _| {}).is_some();
+                if asks && !admitted {
+                    queue.dequeue(at(now), &mut |_, _| {});
+                }
+                gauge(&*queue, "avg")
+            })
+            .to_vec()
+    };
+    let asked = averages(true);
+    assert_eq!(asked, averages(false));
+    assert_eq!(asked[0], 2.125, "no idle time yet");
+    assert_eq!(asked[1], 2.125, "0.05 s are no whole packet");
+    assert_eq!(asked[2], 1.0625, "0.1 s since the last arrival: one");
+}
+
+/// A curve is asked in packets whatever the unit of the thresholds.
+#[test]
+fn drop_curves_take_packets_in_byte_mode_too() {
+    for aqm in ["red", "nlred", "tred"] {
+        let curve = catalogue::find(aqm).unwrap().curve.unwrap();
+        let packet = values(&[("min_th", Value::Real(24.0)), ("max_th", Value::Real(72.0))]);
+        let mut byte = packet.clone();
+        byte.set("unit", Value::Choice("byte")).set("mean_packet", Value::Real(1000.0));
+        for average in [10.0, 24.0, 37.5, 48.0, 60.0, 71.0, 72.0, 100.0] {
+            let (in_packets, in_bytes) = (curve(&packet, &LINK, average), curve(&byte, &LINK, average));
+            assert!((in_packets - in_bytes).abs() < 1e-12, "{aqm} at {average}: {in_packets} and {in_bytes}");
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! Whether the traits carry the disciplines to come: sketches of CoDel, CHOKe, DDRED, PIE, REM and an SFRED-like variant of
+//! RED, each as short as it can be, run through the crate's own FIFO. `docs/design-check.md` refers to them.
+//!
+//! They are not the catalogue's disciplines, which need parameters, dialects and documentation; they show which hook
+//! each one stands on.
+
+mod common;
+
+use common::OpenLoop;
+use earlydrop_aqm::catalogue::{self, Link};
+use earlydrop_aqm::discipline::Fifo;
+use earlydrop_aqm::gate::Gate;
+use earlydrop_aqm::params::{Param, Value, Values};
+use earlydrop_aqm::parts::average::Average;
+use earlydrop_aqm::parts::curve::{Curve, Linear};
+use earlydrop_aqm::parts::early_detection::{Settings, Spacing};
+use earlydrop_aqm::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
+use earlydrop_aqm::random::Generator;
+use earlydrop_aqm::ring::Ring;
+use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
+
+const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
+
+fn fifo(policy: impl Policy + 'static, limit: u64, ecn: bool) -> Fifo {
+    Fifo::new(Gate::new(Box::new(policy), Limit::Packets(limit), ecn, Generator::stream(1, "seam")))
+}
+
+fn at(seconds: f64) -> Time {
+    Time::from_seconds(seconds)
+}
+
+fn conserved(queue: &dyn Discipline) {
+    let seen = queue.counters();
+    assert_eq!(seen.arrivals, seen.departures + seen.drops() + queue.packets());
+}
+
+/// CoDel (RFC 8289): decides at dequeue, drops several packets in one call. The FIFO calls `on_dequeue` again for each
+/// packet after a drop, so the loop of the pseudo-code is a state that lives from one call to the next.
+#[derive(Default)]
+struct Codel {
+    first_above: Option<f64>,
+    drop_next: f64,
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+    /// The last answer was a drop, and this call goes on from there.
+    after: Option<Entry>,
+}
+
+enum Entry {
+    Entering,
+    InLoop,
+}
+
+const TARGET: f64 = 0.005;
+const INTERVAL: f64 = 0.1;
+
+impl Codel {
+    fn late(&mut self, packet: Option<&Packet>, queue: &QueueView<'_>, now: f64) -> bool {
+        let late = packet.is_some_and(|p| now - p.enqueued.seconds() >= TARGET) && queue.bytes > 1514;
+        match (late, self.first_above) {
+            (false, _) => self.first_above = None,
+            (true, None) => self.first_above = Some(now + INTERVAL),
+            (true, Some(since)) => return now >= since,
+        }
+        false
+    }
+
+    fn law(&self, from: f64) -> f64 {
+        from + INTERVAL / f64::from(self.count).sqrt()
+    }
+}
+
+impl Policy for Codel {
+    fn needs(&self) -> Needs {
+        Needs { dequeue: true, contents: false }
+    }
+
+    fn on_enqueue(&mut self, _: &Packet, _: &QueueView<'_>, _: &mut Context<'_>) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn on_dequeue(&mut self, packet: Option<&Packet>, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        let now = cx.now.seconds();
+        let late = self.late(packet, queue, now);
+        match self.after.take() {
+            Some(Entry::Entering) => {
+                self.dropping = true;
+                let delta = self.count - self.last_count;
+                self.count = if delta > 1 && now - self.drop_next < 16.0 * INTERVAL { delta } else { 1 };
+                self.drop_next = self.law(now);
+                self.last_count = self.count;
+                return Verdict::Pass;
+            }
+            Some(Entry::InLoop) if late => self.drop_next = self.law(self.drop_next),
+            Some(Entry::InLoop) => self.dropping = false,
+            None if self.dropping && !late => self.dropping = false,
+            None if !self.dropping && late => {
+                self.after = Some(Entry::Entering);
+                return Verdict::Signal(Reason::Early);
+            }
+            None => {}
+        }
+        if self.dropping && now >= self.drop_next {
+            self.count += 1;
+            self.after = Some(Entry::InLoop);
+            return Verdict::Signal(Reason::Early);
+        }
+        Verdict::Pass
+    }
+}
+
+/// A queue in which everything is late is asked for a packet every `step` ms; the milliseconds at which packets died.
+/// Each millisecond is a nanosecond too long, so that rounding decides nothing.
+fn codel_drops(step: u32, last: u32) -> Vec<u32> {
+    let mut queue = fifo(Codel::default(), u64::MAX, false);
+    for _ in 0..1000 {
+        queue.enqueue(Packet::new(1, 1500), Time::ZERO, &mut |_, _| {});
+    }
+    let mut drops = Vec::new();
+    for now in (0..=last).step_by(step as usize) {
+        let mut died = 0;
+        queue.dequeue(at(1.0 + f64::from(now) * 1.000_001e-3), &mut |_, _| died += 1);
+        drops.extend(std::iter::repeat_n(now, died));
+    }
+    conserved(&queue);
+    drops
+}
+
+#[test]
+fn codel_drops_when_rfc_8289_says() {
+    // interval/sqrt(count) after one another, at the next whole millisecond: 100, 200, 270.7, 328.4, 378.4, 423.2, ...
+    assert_eq!(codel_drops(1, 610), [100, 200, 271, 329, 379, 424, 464, 502, 538, 571, 603]);
+    // Asked only every 60 ms, it drops two in one call in the end, and three.
+    assert_eq!(
+        codel_drops(60, 840),
+        [120, 240, 300, 360, 420, 480, 540, 540, 600, 600, 660, 660, 720, 720, 780, 780, 840, 840, 840]
+    );
+}
+
+/// CHOKe: a random queued packet of the same flow dies with the arrival.
+struct Choke {
+    average: Average,
+    spacing: Spacing,
+    set: Settings,
+    curve: Linear,
+}
+
+fn settings(pairs: &[(&'static str, Value)]) -> Settings {
+    let mut values = Values::new();
+    for &(name, value) in pairs {
+        values.set(name, value);
+    }
+    let declared: Vec<Param> = catalogue::find("red").unwrap().all_params().copied().collect();
+    Settings::read(&values, &declared, &LINK).unwrap()
+}
+
+/// A serial number of a waiting packet, each with the same probability.
+fn any_of(ring: &Ring, random: &mut Generator) -> Option<u64> {
+    let serials = ring.serials();
+    if ring.packets() == 0 {
+        return None;
+    }
+    loop {
+        let span = serials.end - serials.start;
+        let pick = serials.start + ((random.uniform() * span as f64) as u64).min(span - 1);
+        if ring.get(pick).is_some() {
+            return Some(pick);
+        }
+    }
+}
+
+impl Policy for Choke {
+    fn needs(&self) -> Needs {
+        Needs { dequeue: false, contents: true }
+    }
+
+    fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        let average = self.average.observe(self.set.length(queue), queue, cx.now);
+        if average > self.set.min_th {
+            let match_ = queue.contents.and_then(|ring| {
+                any_of(ring, cx.random).filter(|&serial| ring.get(serial).is_some_and(|p| p.flow == packet.flow))
+            });
+            if let Some(serial) = match_ {
+                cx.victims.push(serial);
+                return Verdict::Victims { reason: Reason::Forced, with_arrival: true, signal: false };
+            }
+        }
+        self.spacing.decide(&self.set, &self.curve, average, packet, self.set.length(queue), cx)
+    }
+}
+
+#[test]
+fn choke_drops_pairs_of_the_flow_that_fills_the_queue() {
+    let set = settings(&[("min_th", Value::Real(10.0)), ("max_th", Value::Real(40.0)), ("w_q", Value::Real(0.02))]);
+    let curve = Linear::new(set.min_th, set.max_th, set.max_p, false);
+    let choke = Choke { average: set.average(), spacing: Spacing::new(set.dialect), set, curve };
+    let mut bench = OpenLoop::new(Box::new(fifo(choke, 100, false)), LINK.rate_bps);
+    // Flow 0 sends nine packets of ten, together twice what the link takes.
+    for i in 0..20_000_u64 {
+        let flow = u64::from(i % 10 == 0);
+        bench.arrive(Packet { tag: i, ..Packet::new(flow, 1000) }, i as f64 * 0.4e-3);
+    }
+    conserved(&*bench.queue);
+    let share = |flow| bench.dropped.iter().filter(|(p, _)| p.flow == flow).count();
+    let arrived = |flow| if flow == 0 { 18_000 } else { 2_000 };
+    let rate = |flow| share(flow) as f64 / f64::from(arrived(flow));
+    assert!(rate(0) > 0.5 && rate(1) < 0.4, "{} and {}", rate(0), rate(1));
+    let order: Vec<u64> = bench.departed.iter().map(|p| p.tag).collect();
+    assert!(order.windows(2).all(|w| w[0] < w[1]), "holes do not disturb the order");
+}
+
+/// DDRED: RED decides whether, the packet that has come the shortest way dies; ties fall on the newest.
+struct Ddred;
+
+impl Policy for Ddred {
+    fn needs(&self) -> Needs {
+        Needs { dequeue: false, contents: true }
+    }
+
+    fn on_enqueue(&mut self, _: &Packet, _: &QueueView<'_>, _: &mut Context<'_>) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn on_overflow(&mut self, _: Verdict, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        let hops = |p: &Packet| p.initial_ttl - p.ttl;
+        let nearest = queue.contents.and_then(|ring| {
+            let waiting = ring.serials().rev().filter_map(|serial| ring.get(serial).map(|p| (hops(p), serial)));
+            waiting.min_by_key(|&(hops, serial)| (hops, std::cmp::Reverse(serial)))
+        });
+        match nearest {
+            Some((distance, serial)) if distance < hops(packet) => {
+                cx.victims.push(serial);
+                Verdict::Victims { reason: Reason::Overflow, with_arrival: false, signal: false }
+            }
+            _ => Verdict::Drop(Reason::Overflow),
+        }
+    }
+}
+
+#[test]
+fn ddred_drops_the_nearest_source() {
+    let mut queue = fifo(Ddred, 5, false);
+    let mut died = Vec::new();
+    for (tag, hops) in [7, 3, 9, 3, 8, 5, 2, 4, 6].into_iter().enumerate() {
+        let packet = Packet { initial_ttl: 32, ttl: 32 - hops, tag: tag as u64, ..Packet::new(1, 1000) };
+        queue.enqueue(packet, at(0.0), &mut |p, _| died.push(p.tag));
+    }
+    // 5 hops push out the newer of the two with 3; 2 hops die themselves; 4 push out the other 3; 6 push out the 4.
+    assert_eq!(died, [3, 6, 1, 7]);
+    conserved(&queue);
+}
+
+/// PIE's timer (RFC 8033): the probability moves every 15 ms by the last packet's delay, arrival or none.
+struct Pie {
+    p: f64,
+    old: f64,
+    delay: f64,
+    next: Time,
+    seen: std::sync::mpsc::Sender<f64>,
+}
+
+impl Policy for Pie {
+    fn needs(&self) -> Needs {
+        Needs { dequeue: true, contents: false }
+    }
+
+    fn on_enqueue(&mut self, packet: &Packet, _: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        // No draw for an arrival without room, and marks only while p is small: both known here.
+        if !cx.has_room || cx.random.uniform() >= self.p {
+            return Verdict::Pass;
+        }
+        if cx.can_mark(packet) && self.p < 0.1 {
+            Verdict::Signal(Reason::Early)
+        } else {
+            Verdict::Drop(Reason::Early)
+        }
+    }
+
+    fn on_dequeue(&mut self, packet: Option<&Packet>, _: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        if let Some(packet) = packet {
+            self.delay = cx.now - packet.enqueued;
+        }
+        Verdict::Pass
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.next)
+    }
+
+    fn on_timer(&mut self, _: &QueueView<'_>, _: &mut Context<'_>) {
+        let mut change = 0.125 * (self.delay - 0.015) + 1.25 * (self.delay - self.old);
+        let bounds = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+        change /= bounds.iter().find(|&&(below, _)| self.p < below).map_or(1.0, |&(_, divisor)| divisor);
+        self.p = (self.p + change).clamp(0.0, 1.0);
+        self.old = self.delay;
+        self.next = self.next + 0.015;
+        let _ = self.seen.send(self.p);
+    }
+}
+
+#[test]
+fn pie_moves_its_probability_while_nothing_arrives() {
+    let (seen, heard) = std::sync::mpsc::channel();
+    let mut queue = fifo(Pie { p: 0.0, old: 0.0, delay: 0.0, next: at(1.015), seen }, 100, false);
+    // One packet that waited 30 ms, and then silence: the sample stays at 30 ms.
+    queue.enqueue(Packet::new(1, 1000), at(0.97), &mut |_, _| {});
+    assert!(queue.dequeue(at(1.0), &mut |_, _| {}).is_some());
+    for _ in 0..8 {
+        let due = queue.next_timer().expect("a timer");
+        queue.on_timer(due);
+    }
+    let found: Vec<f64> = heard.try_iter().collect();
+    let want = [1.922607e-5, 3.387451e-5, 4.852295e-5, 6.317139e-5, 7.781982e-5, 9.246826e-5, 1.071167e-4, 1.657104e-4];
+    for (p, want) in found.iter().zip(want) {
+        assert!((p - want).abs() < 1e-10, "{found:?}");
+    }
+    assert_eq!(found.len(), 8);
+}
+
+/// REM in ns-2's mark mode: the price moves on a timer, marks are set at dequeue, and what is not ECT passes.
+struct Rem {
+    arrived: f64,
+    price: f64,
+    next: Time,
+}
+
+impl Policy for Rem {
+    fn needs(&self) -> Needs {
+        Needs { dequeue: true, contents: false }
+    }
+
+    /// ns-2 tests after adding, so a limit of N holds N - 1.
+    fn room(&self, limit: Limit) -> Room {
+        match limit {
+            Limit::Packets(n) => Room::PacketsBelow(n - 1),
+            Limit::Bytes(n) => Room::BytesWithArrivalBelow(n),
+        }
+    }
+
+    fn on_enqueue(&mut self, _: &Packet, _: &QueueView<'_>, _: &mut Context<'_>) -> Verdict {
+        self.arrived += 1.0;
+        Verdict::Pass
+    }
+
+    fn on_dequeue(&mut self, _: Option<&Packet>, _: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        // One number a request, also when nothing waits.
+        let hit = cx.random.uniform() <= 1.0 - (-self.price * 1.001_f64.ln()).exp();
+        if hit {
+            Verdict::Mark
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.next)
+    }
+
+    fn on_timer(&mut self, queue: &QueueView<'_>, _: &mut Context<'_>) {
+        let capacity = 0.002 * 1250.0;
+        self.price = (self.price + 0.001 * (self.arrived + 0.1 * (queue.packets as f64 - 20.0) - capacity)).max(0.0);
+        self.arrived = 0.0;
+        self.next = self.next + 0.002;
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("price", self.price);
+    }
+}
+
+#[test]
+fn rem_marks_at_dequeue_and_lets_the_rest_pass() {
+    let mut queue = fifo(Rem { arrived: 0.0, price: 500.0, next: at(0.002) }, 50, true);
+    let mut marked = 0;
+    for i in 0..1000_u64 {
+        let ecn = if i % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+        let now = at(i as f64 * 0.8e-3);
+        while queue.next_timer().is_some_and(|due| due <= now) {
+            queue.on_timer(now);
+        }
+        queue.enqueue(Packet { ecn, ..Packet::new(1, 1000) }, now, &mut |_, _| panic!("nothing is dropped"));
+        let packet = queue.dequeue(now, &mut |_, _| panic!("nothing is dropped")).expect("a packet");
+        assert!(ecn == Ecn::Ect0 || packet.ecn == Ecn::NotEct);
+        marked += u64::from(packet.ecn == Ecn::Ce);
+    }
+    assert_eq!(queue.counters().marks, marked);
+    // 1 - 1.001^-500 = 0.39 of 500, falling slowly with the price.
+    assert!((100..250).contains(&marked), "{marked}");
+    // A limit of N holds N - 1, and an arrival for each packet the link could send, one above the reference, adds 1e-4.
+    let mut full = fifo(Rem { arrived: 0.0, price: 0.0, next: at(0.002) }, 50, true);
+    let held = (0..60).filter(|_| full.enqueue(Packet::new(1, 1000), at(0.0), &mut |_, _| {}).is_some()).count();
+    assert_eq!(held, 49);
+    let mut rem = Rem { arrived: 2.5, price: 0.0, next: at(0.002) };
+    let (mut random, mut victims) = (Generator::stream(1, "rem"), Vec::new());
+    let mut cx = Context { now: at(0.002), ecn: true, has_room: true, random: &mut random, victims: &mut victims };
+    rem.on_timer(&QueueView { packets: 21, bytes: 21_000, idle_since: None, contents: None }, &mut cx);
+    assert!((rem.price - 1e-4).abs() < 1e-15);
+}
+
+/// As SFRED and ARED need it: one average, one count, and a curve that differs from packet to packet.
+struct Boosted {
+    average: Average,
+    spacing: Spacing,
+    set: Settings,
+}
+
+impl Policy for Boosted {
+    fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        let length = self.set.length(queue);
+        let average = self.average.observe(length, queue, cx.now);
+        // Flow 0 is fast: four times the probability. Flow 2 is slow: thresholds higher by 10. Flow 3 does not respond.
+        let (shift, factor) = match packet.flow {
+            0 => (0.0, 4.0),
+            2 => (10.0, 1.0),
+            3 => return Verdict::Drop(Reason::Forced),
+            _ => (0.0, 1.0),
+        };
+        let curve = Linear::new(self.set.min_th + shift, self.set.max_th + shift, self.set.max_p * factor, false);
+        assert_eq!(curve.start(), self.set.min_th + shift);
+        self.spacing.decide(&self.set, &curve, average, packet, length, cx)
+    }
+}
+
+#[test]
+fn one_average_and_count_serve_curves_that_differ_by_flow() {
+    let set = settings(&[("min_th", Value::Real(5.0)), ("max_th", Value::Real(45.0)), ("max_p", Value::Real(0.1))]);
+    let boosted = Boosted { average: set.average(), spacing: Spacing::new(set.dialect), set };
+    let mut bench = OpenLoop::new(Box::new(fifo(boosted, 50, false)), LINK.rate_bps);
+    for i in 0..40_000_u64 {
+        bench.arrive(Packet::new(i % 4, 1000), i as f64 * 0.58e-3);
+    }
+    let drops = |flow| bench.dropped.iter().filter(|(p, reason)| p.flow == flow && *reason != Reason::Overflow).count();
+    assert_eq!(drops(3), 10_000);
+    assert!(drops(0) > 2 * drops(1) && drops(1) > 2 * drops(2), "{} {} {}", drops(0), drops(1), drops(2));
+    conserved(&*bench.queue);
+}

@@ -1,0 +1,99 @@
+"""Ctrl-C at every stage: the exit code says so, and no half of a result stays behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Runs the command line, and says on stdout when a function is entered, so that the signal comes exactly then.
+TOLD = """
+import sys
+from importlib import import_module
+from earlydrop import cli
+
+module, name = sys.argv[1].split(":")
+home = import_module(module)
+real = getattr(home, name)
+
+def told(*given, **named):
+    if not told.yet:
+        told.yet = True
+        print("entered", flush=True)
+    return real(*given, **named)
+
+told.yet = False
+setattr(home, name, told)
+sys.argv[1:] = sys.argv[2:]
+sys.exit(cli.main())
+"""
+
+RUNNING = "earlydrop.runner:_run"
+WRITING = "earlydrop.output:write_json"
+DRAWING = "earlydrop.plot:save"
+
+
+def interrupted(where: str, *arguments: str | Path, by: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
+    """Exit code, output and messages of a command that got a signal when it entered the function `where`."""
+    command = [sys.executable, "-c", TOLD, where, *(str(a) for a in arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        process.send_signal(by)
+        out, err = process.communicate(timeout=60)
+    assert first == "entered\n", err
+    return process.returncode, out, err
+
+
+def left(folder: Path) -> list[str]:
+    """Everything in a folder, hidden or not."""
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("where", [RUNNING, WRITING, DRAWING])
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_comparison_leaves_nothing(
+    scenario: Path, tmp_path: Path, where: str, by: signal.Signals
+) -> None:
+    seeds = "50000" if where == RUNNING else "2"
+    out = tmp_path / "deep" / "out"
+    code, printed, said = interrupted(
+        where, "compare", scenario, "--aqm", "red", "tred", "--seeds", seeds, "--out", out, by=by
+    )
+    assert code == 130, said
+    assert "interrupted" in said
+    assert "Traceback" not in said
+    assert printed == ""
+    assert left(tmp_path) == ["small.toml"]
+
+
+@pytest.mark.parametrize("where", [RUNNING, WRITING, DRAWING])
+def test_an_interrupted_study_leaves_nothing(tmp_path: Path, where: str) -> None:
+    quick = ["--quick", "--seeds", "1"] if where != RUNNING else []
+    code, printed, said = interrupted(where, "reproduce", "tred", *quick, "--out", tmp_path / "out")
+    assert code == 130, said
+    assert "interrupted" in said
+    assert "Traceback" not in said
+    assert printed == ""
+    assert left(tmp_path) == []
+
+
+def test_an_interrupted_comparison_keeps_the_result_that_was_there(scenario: Path, tmp_path: Path) -> None:
+    command = ["compare", str(scenario), "--aqm", "red", "--seeds", "2", "--out", str(tmp_path / "out")]
+    subprocess.run([sys.executable, "-m", "earlydrop", *command], check=True, capture_output=True)
+    before = {name: (tmp_path / name).stat().st_mtime_ns for name in left(tmp_path)}
+    code, _, said = interrupted(DRAWING, *command)
+    assert code == 130, said
+    # The folder that holds both was written to; nothing in it was.
+    assert {name: (tmp_path / name).stat().st_mtime_ns for name in left(tmp_path)} == before
+
+
+def test_an_interrupted_run_leaves_nothing(scenario: Path, tmp_path: Path) -> None:
+    long = ["run", scenario, "--set", "duration=1 h", "--out", tmp_path / "out"]
+    code, printed, said = interrupted(RUNNING, *long)
+    assert code == 130, said
+    assert printed == ""
+    assert left(tmp_path) == ["small.toml"]

@@ -1,0 +1,91 @@
+"""The HTML report as a browser shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser
+from conftest import outcome, peer
+
+from earlydrop import report
+from earlydrop import study as studies
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a whole study, from invented figures."""
+    found = outcome(studies.find("tred"))
+    return report.write_study(tmp_path_factory.mktemp("report"), found, studies.judge(found), "0.0.0")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> str:
+    return peer("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str, page: Path) -> Iterator[Browser]:
+    with Browser(chromium) as opened:
+        opened.width(1200)
+        opened.open(page)
+        yield opened
+
+
+def test_a_page_that_asks_and_complains_is_noticed(browser: Browser, page: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.html"
+    wrong.write_text('<img src="missing.png"><script>console.error("no")</script>', encoding="utf-8")
+    browser.open(wrong)
+    assert [r.rsplit("/", 1)[-1] for r in browser.requests] == ["wrong.html", "missing.png"]
+    assert any("no" in c for c in browser.complaints)
+    browser.open(page)
+
+
+def test_it_asks_for_nothing_but_itself(browser: Browser, page: Path) -> None:
+    assert browser.requests[0] == page.as_uri()
+    assert [r[:60] for r in browser.requests[1:] if not r.startswith("data:")] == []
+
+
+def test_it_has_nothing_to_complain_of(browser: Browser) -> None:
+    assert browser.complaints == []
+
+
+def test_the_verdict_table_has_the_six_claims(browser: Browser) -> None:
+    rows = "[...document.querySelectorAll('table.claims tbody tr')]"
+    assert browser.value(f"{rows}.map(r => r.cells[0].innerText)") == [f"T-{k}" for k in range(1, 7)]
+    words = browser.value("[...document.querySelectorAll('.claims .verdict')].map(v => v.innerText)")
+    assert len(words) == 12
+    assert set(words) <= {"supported", "contradicted", "undecided"}
+    readings = browser.value("[...document.querySelectorAll('table.claims thead th')].map(h => h.innerText)")
+    assert readings[2:] == ["T-fit", "T-literal"]
+
+
+def test_every_figure_is_there(browser: Browser) -> None:
+    sizes = browser.value("[...document.images].map(i => [i.alt, i.naturalWidth, i.naturalHeight, i.width])")
+    assert len(sizes) == 1 + 1 + 6 + 2
+    for name, across, down, shown in sizes:
+        assert name
+        assert across > 200, name
+        assert down > 100, name
+        assert shown > 200, name
+
+
+@pytest.mark.parametrize("pixels", [1200, 420])
+def test_nothing_sticks_out(browser: Browser, pixels: int) -> None:
+    browser.width(pixels)
+    assert browser.value("document.documentElement.scrollWidth") <= pixels
+
+
+def test_every_link_of_the_contents_leads_somewhere(browser: Browser) -> None:
+    lost = "[...document.querySelectorAll('nav a')].filter(a => !document.querySelector(a.hash)).map(a => a.hash)"
+    assert browser.value(lost) == []
+    assert browser.value("document.querySelectorAll('nav a').length") >= 6
+
+
+def test_the_published_tables_stand_beside_ours(browser: Browser) -> None:
+    tables = browser.value(
+        "[...document.querySelectorAll('table')].filter(t => /published/.test(t.tHead?.innerText))"
+        ".map(t => t.tBodies[0].rows.length)"
+    )
+    assert tables == [10] * 6
