@@ -140,7 +140,15 @@ def check(scenario: ScenarioFile, /, *, set_: Sets = [], json: Json = False) -> 
 
 
 @app.command
-def show(aqm: str, /, *, json: Json = False) -> int:
+def show(
+    aqm: str,
+    /,
+    *,
+    plot: Annotated[
+        Path | None, Parameter(name="--plot", help="Draw the drop curve into this file too (.png, .pdf or .svg).")
+    ] = None,
+    json: Json = False,
+) -> int:
     """A discipline: parameters with unit, default, range and source, drop curve, documentation.
 
     Parameters
@@ -163,6 +171,8 @@ def show(aqm: str, /, *, json: Json = False) -> int:
         )
     entry = entries[aqm]
     curves = _curves(entry, entries)
+    if plot is not None:
+        _draw(plot, entry, curves)
     if json:
         _print_json({**entry, "curves": [{"title": t, "average": xs, "p_b": ys} for t, xs, ys in curves]})
         return DONE
@@ -284,6 +294,8 @@ def _reproduce(data: Any, place: Path, workers: int | None, quiet: bool) -> dict
     from . import output, report
     from . import study as studies
 
+    # A curve that cannot be drawn should not cost all the runs.
+    report.curves(data)
     with terminal.Progress() as progress:
         outcome = studies.run(data, workers=workers, progress=progress)
     results = studies.judge(outcome)
@@ -374,10 +386,10 @@ def _pairs(sets: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _check_seed(seed: int | None) -> None:
-    if seed is not None and not 0 <= seed < 2**64:
-        raise InputError(
-            f"--seed: given {seed}; allowed 0 to {2**64 - 1}", given=str(seed), allowed=f"0 to {2**64 - 1}"
-        )
+    # What a scenario can hold too, so that every run can be written down as one.
+    top = 2**63 - 1
+    if seed is not None and not 0 <= seed <= top:
+        raise InputError(f"--seed: given {seed}; allowed 0 to {top}", given=str(seed), allowed=f"0 to {top}")
 
 
 def _check_count(name: str, count: int) -> None:
@@ -418,6 +430,24 @@ def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, l
         if red is not None:
             found.append((f"{entries['red']['title']} with the same thresholds", averages, red))
     return found
+
+
+def _draw(path: Path, entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> None:
+    from . import plot
+
+    if path.suffix not in {".png", ".pdf", ".svg"}:
+        raise InputError(f"--plot {path}: given {path.suffix or 'no suffix'}; allowed .png, .pdf, .svg")
+    if not curves:
+        raise InputError(f"--plot: {entry['title']} has no drop curve")
+    marks = {p["name"]: float(p["default"]) for p in entry["parameters"] if p["name"] in {"min_th", "max_th"}}
+    drawn = [plot.DropCurve(title, averages, values) for title, averages, values in curves]
+    # The certain drops past max_th would press the curve itself flat: a close view stands beside the whole.
+    detail = (0.8 * marks["min_th"], 1.05 * marks["max_th"]) if len(marks) == 2 else None
+    drawing = plot.drop_curves(drawn, marks, detail)
+    try:
+        plot.write(drawing, path)
+    except OSError as error:
+        raise InputError(f"--plot {path}: {error.strerror}", file=str(path)) from None
 
 
 def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> str:

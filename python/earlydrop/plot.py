@@ -52,6 +52,8 @@ STYLE: dict[str, Any] = {
     "figure.dpi": 110,
     "savefig.dpi": 220,
     "figure.constrained_layout.use": True,
+    "figure.constrained_layout.w_pad": 0.08,
+    "figure.constrained_layout.h_pad": 0.05,
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
     "svg.hashsalt": "earlydrop",
@@ -111,6 +113,21 @@ def save(drawing: Figure, base: Path, note: str = "") -> list[Path]:
         drawing.savefig(paths[0])
         drawing.savefig(paths[1], metadata={"CreationDate": None})
     return paths
+
+
+def write(drawing: Figure, path: Path) -> None:
+    """Write one file, in the format that its suffix names; it appears whole or not at all."""
+    metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix)
+    buffer = io.BytesIO()
+    with styled():
+        _settle(drawing, "")
+        drawing.savefig(buffer, format=path.suffix[1:], metadata=cast("Any", metadata))
+    part = path.with_name(f".{path.name}.partial")
+    try:
+        part.write_bytes(buffer.getvalue())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def embedded(drawing: Figure, note: str = "") -> str:

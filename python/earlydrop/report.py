@@ -366,15 +366,17 @@ class _Shown:
     def __init__(self, folder: Path, note: str) -> None:
         self.folder, self.note = folder, note
 
-    def __call__(self, drawing: Figure, name: str, title: str, text: str = "") -> dict[str, str]:
+    def __call__(self, drawing: Figure, name: str, title: str, text: str = "", runs: bool = True) -> dict[str, str]:
         from . import plot
 
-        plot.save(drawing, self.folder / name, self.note)
+        # What does not come from runs is as good in a quick study as in a full one.
+        note = self.note if runs else ""
+        plot.save(drawing, self.folder / name, note)
         return {
             "name": name,
             "title": title,
             "text": text,
-            "data": plot.embedded(drawing, self.note),
+            "data": plot.embedded(drawing, note),
             "files": f"figures/{name}.png, figures/{name}.pdf",
         }
 
@@ -414,7 +416,7 @@ def _study_figures(outcome: Outcome, results: Sequence[ClaimResult], folder: Pat
         options = study.curve_options
         detail = options.get("detail")
         drawing = plot.drop_curves(curves(study), options.get("marks", {}), tuple(detail) if detail else None)
-        found["curves"] = show(drawing, "drop-curves", "Drop curves", options.get("caption", ""))
+        found["curves"] = show(drawing, "drop-curves", "Drop curves", options.get("caption", ""), runs=False)
     return found
 
 

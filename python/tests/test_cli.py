@@ -68,6 +68,22 @@ def test_show_without_a_curve(earlydrop: Any) -> None:
     assert "Drop probability" not in ended.out
 
 
+@pytest.mark.parametrize(("suffix", "starts"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
+def test_show_draws_into_a_file(earlydrop: Any, tmp_path: Path, suffix: str, starts: bytes) -> None:
+    path = tmp_path / f"curve.{suffix}"
+    assert earlydrop("show", "tred", "--plot", path).code == 0
+    assert path.read_bytes().startswith(starts)
+    assert files(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize(("aqm", "name"), [("tred", "curve.txt"), ("droptail", "curve.png"), ("tred", "no/curve.png")])
+def test_show_that_cannot_draw_says_so(earlydrop: Any, tmp_path: Path, aqm: str, name: str) -> None:
+    ended = earlydrop("show", aqm, "--plot", tmp_path / name)
+    assert ended.code == 2
+    assert "--plot" in ended.err
+    assert files(tmp_path) == []
+
+
 def test_show_suggests(earlydrop: Any) -> None:
     ended = earlydrop("show", "tedr")
     assert ended.code == 2

@@ -79,8 +79,6 @@ DIALECTS = ("paper", "ns2", "ns3", "linux")
     ("aqm", "dialect"), [("droptail", None), *((a, d) for a in ("red", "nlred", "tred") for d in DIALECTS)]
 )
 def test_stepped_links_and_the_plain_heap_change_nothing(mixed: Path, aqm: str, dialect: str | None) -> None:
-    if dialect in {"paper", "linux"}:
-        pytest.xfail("a drop at an idle link leaves another idle time in an arithmetic port than in a stepped one")
     given = json.loads(_core.Scenario.load(str(mixed), []).to_json())
     given["queue"]["bottleneck"] = {"aqm": aqm, "limit": "60 packets"}
     if dialect is not None:

@@ -28,7 +28,7 @@ pub trait Discipline: Send {
     /// What happened so far.
     fn counters(&self) -> &Counters;
 
-    /// Starts counting anew.
+    /// Starts counting anew: the measured window begins. What waits stays.
     fn reset_counters(&mut self);
 
     /// Whether [`Discipline::dequeue`] must be called at the end of every transmission, even if nothing waits. A plain

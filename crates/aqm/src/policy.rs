@@ -165,6 +165,10 @@ pub trait Policy: Send {
 
     /// The link asks for a packet: `packet` has just left the head of `queue`, or is `None` if there was none, which
     /// begins an idle period (only with [`Needs::dequeue`]). Its sojourn time is `cx.now - packet.enqueued`.
+    ///
+    /// After an answer that drops the packet, the next call to the policy is this one again, at the same instant, with
+    /// the next packet or none: a scheme that drops several in one go (CoDel) can rely on it. There are no victims
+    /// here: [`Verdict::Victims`] means [`Verdict::Pass`].
     fn on_dequeue(&mut self, _packet: Option<&Packet>, _queue: &QueueView<'_>, _cx: &mut Context<'_>) -> Verdict {
         Verdict::Pass
     }

@@ -20,8 +20,13 @@
 //!    `ecn_over_max = "drop"` brings the certain drop back.
 //! 4. p_b may grow between drops so that count p_b passes 1; p_a is then 1 (two public tools stop dropping there).
 //! 5. linux: the weight is rounded to a power of two, lengths are bytes, and the curve is evaluated in floating
-//!    point where the kernel multiplies integers; one decision in some 10^5 can differ.
-//! 6. The packet in transmission is not part of the queue.
+//!    point where the kernel compares integers: a decision differs with probability max_p/(max_th - min_th in bytes).
+//! 6. linux: tc makes the table for the idle decay in ticks of 64 ns, the kernel reads it with microseconds, so its
+//!    average decays 15.6 times slower than tc means it to. This is the kernel as it runs.
+//! 7. The packet in transmission is not part of the queue. An arrival that is dropped at an idle link uses up its idle
+//!    time; by the letter of the 1993 figure the next one would count it again.
+//!
+//! Each dialect's rules beside one another, with their tests: `docs/algorithms/dialects.md`.
 //!
 //! ## Example
 //! ```

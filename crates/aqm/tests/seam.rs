@@ -435,3 +435,27 @@ fn one_average_and_count_serve_curves_that_differ_by_flow() {
     assert!(drops(0) > 2 * drops(1) && drops(1) > 2 * drops(2), "{} {} {}", drops(0), drops(1), drops(2));
     conserved(&*bench.queue);
 }
+
+/// Signals every arrival.
+struct Always;
+
+impl Policy for Always {
+    fn on_enqueue(&mut self, _: &Packet, _: &QueueView<'_>, _: &mut Context<'_>) -> Verdict {
+        Verdict::Signal(Reason::Early)
+    }
+}
+
+/// Without room, a signal on a packet that cannot be marked is the drop it would have been anyway; one that would only have
+/// been marked is an overflow, and is not marked on its way out.
+#[test]
+fn signal_at_a_full_queue() {
+    let mut queue = fifo(Always, 1, true);
+    let ect = Packet { ecn: Ecn::Ect0, ..Packet::new(1, 1000) };
+    assert!(queue.enqueue(ect, at(0.0), &mut |_, _| {}).is_some());
+    let mut died = Vec::new();
+    queue.enqueue(ect, at(0.0), &mut |p, reason| died.push((p.ecn, reason)));
+    queue.enqueue(Packet::new(1, 1000), at(0.0), &mut |p, reason| died.push((p.ecn, reason)));
+    assert_eq!(died, [(Ecn::Ect0, Reason::Overflow), (Ecn::NotEct, Reason::Early)]);
+    assert_eq!(queue.counters().marks, 1);
+    conserved(&queue);
+}

@@ -277,6 +277,21 @@ fn ns2_admits_the_crossing_packet_without_a_draw_and_waits() {
     assert_eq!(red.arrivals::<2>(), [(Some(Reason::Forced), 1); 2]);
 }
 
+/// A drop means u <= p, but a probability of 0 drops nothing, even at u = 0.
+#[test]
+fn probability_zero_never_drops() {
+    let four = ("min_th", Value::Real(4.0));
+    for (dialect, draws) in [("paper", 1), ("ns2", 0), ("ns3", 0)] {
+        // Found 4: the average is min_th exactly, and with 4 and 8 the line is exactly 0 there.
+        let mut red = Pinned::new(&[four, ("dialect", Value::Choice(dialect))], 50, false, &[0.0; 50]);
+        assert_eq!(red.arrivals::<5>(), [PASS, PASS, PASS, PASS, (None, draws)], "{dialect}");
+    }
+    // ns-2 waits: count p_b is 2/8 and 6/8, so p_a is 0 and u = 0 passes; then 12/8, and it does not.
+    let mut red = Pinned::new(&[four, ("dialect", Value::Choice("ns2"))], 50, false, &[0.0; 50]);
+    red.arrivals::<5>();
+    assert_eq!(red.arrivals::<3>(), [DRAWN, DRAWN, (Some(Reason::Early), 1)]);
+}
+
 /// Weight 1/2, so that the average is above min_th when a queue of one packet is found.
 #[test]
 fn ns2_drops_nothing_early_from_a_queue_of_one() {

@@ -5,7 +5,7 @@
 /// Length of a tick of the RTT clock, s (`tcpTick_`).
 const TICK: f64 = 0.01;
 /// Smallest retransmission timeout before backoff, s (`minrto_`).
-const MIN_RTO: f64 = 0.2;
+pub const MIN_RTO: f64 = 0.2;
 /// Largest retransmission timeout, s (`maxrto_`).
 const MAX_RTO: f64 = 60.0;
 /// Retransmission timeout before the first sample, s (`rtxcur_init_`).

@@ -12,8 +12,9 @@ use earlydrop_aqm::{Ecn, Packet, Time};
 use earlydrop_net::tcp::{Output, Receiver, Sender};
 use earlydrop_net::{Segment, Wire};
 use network::{FlowSpec, Network};
-use plan::{Mode, Plan};
+use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
+use std::collections::VecDeque;
 use trace::{QueueTrace, VariableChange};
 
 /// Size of an acknowledgement on the wire, bytes (`tcpip_base_hdr_size_`).
@@ -21,6 +22,8 @@ pub const ACK_BYTES: u16 = 40;
 /// Size of the SYN on the wire, bytes.
 pub const SYN_BYTES: u16 = 40;
 const NONE: u32 = u32::MAX;
+/// Among a segment's bits: it is a SYN.
+const SYN: u8 = 4;
 
 /// What to measure and record.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +49,8 @@ enum Action {
     AtEvent,
     /// Through the link in the same call.
     Fold,
+    /// Through the link in the same call if nothing can come before, else by an arrival event.
+    Ahead,
     /// The receiver takes the segment at an event.
     ReceiverAtEvent,
     /// The receiver takes it in the same call, at a time to come.
@@ -69,7 +74,23 @@ struct Link {
     head: u32,
     tail: u32,
     mode: Mode,
+    /// The port, or for a merge that packets may pass ahead of time its place in `Engine::merges`.
     port: u32,
+}
+
+/// A merge that packets may pass ahead of time.
+struct AheadMerge {
+    early: Early,
+    /// Packets on their way here by events, in the order of arrival.
+    pending: VecDeque<Pending>,
+}
+
+/// A packet on its way to a merge: when it arrives, when it started, the number of its event.
+struct Pending {
+    arrival: f64,
+    start: f64,
+    number: u64,
+    segment: Segment,
 }
 
 struct Flow {
@@ -181,12 +202,16 @@ pub struct Engine<Q> {
     settings: Settings,
     links: Vec<Link>,
     steps: Vec<Step>,
-    first_step: Vec<u32>,
+    /// Steps of a flow.
+    stride: usize,
     flows: Vec<Flow>,
     arrivals: Vec<Arrivals>,
     tallies: Vec<Tally>,
     specs: Vec<FlowSpec>,
     ports: Vec<Port>,
+    merges: Vec<AheadMerge>,
+    /// Connections without an answer to their SYN, and SYNs on their way.
+    opening: u32,
     pool: Vec<(Segment, u32)>,
     free_slot: u32,
     out: Output,
@@ -206,15 +231,21 @@ struct Key {
 impl<Q: EventQueue> Engine<Q> {
     /// Sets `network` up to run as `plan` says.
     pub fn new(network: Network, plan: &Plan, settings: Settings) -> Self {
-        let (steps, first_step) = steps(&network, plan);
+        let (steps, stride) = steps(&network, plan);
         let mut port_links = vec![0; network.ports.len()];
+        let mut merges = Vec::new();
         let links = (network.links.iter().zip(&plan.modes).enumerate())
             .map(|(index, (link, &mode))| {
+                let mut place = NONE;
                 if let Some(port) = link.port {
                     port_links[port as usize] = index as u32;
+                    place = port;
+                } else if let Some(early) = plan.early[index] {
+                    place = merges.len() as u32;
+                    merges.push(AheadMerge { early, pending: VecDeque::new() });
                 }
                 let wire = Wire::new(link.rate_bps, link.delay_s);
-                Link { wire, reserved: 0, head: NONE, tail: NONE, mode, port: link.port.unwrap_or(NONE) }
+                Link { wire, reserved: 0, head: NONE, tail: NONE, mode, port: place }
             })
             .collect();
         let link_counts = plan.count();
@@ -241,12 +272,14 @@ impl<Q: EventQueue> Engine<Q> {
             events: 0,
             links,
             steps,
-            first_step,
+            stride,
             flows: flows.collect(),
             arrivals: arrivals.collect(),
             tallies: vec![Tally::default(); network.flow_specs.len()],
+            opening: network.flow_specs.len() as u32,
             specs: network.flow_specs,
             ports,
+            merges,
             pool: Vec::new(),
             free_slot: NONE,
             out: Output::default(),
@@ -332,7 +365,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     #[inline(always)]
     fn step(&self, segment: &Segment) -> Step {
-        self.steps[self.first_step[segment.flow() as usize] as usize + segment.hop()]
+        self.steps[segment.flow() as usize * self.stride + segment.hop()]
     }
 
     #[inline(always)]
@@ -340,9 +373,19 @@ impl<Q: EventQueue> Engine<Q> {
         let step = self.step(&segment);
         match step.action {
             Action::AtEvent | Action::Fold => self.arrive(step.link, segment, key),
+            Action::Ahead => {
+                // Unless the packet has passed since its event was pushed.
+                let pending = &mut self.merges[self.links[step.link as usize].port as usize].pending;
+                if pending.front().is_some_and(|first| first.number == key.number) {
+                    pending.pop_front();
+                    self.arrive(step.link, segment, key);
+                }
+            }
             Action::Sender => {
-                let flow = segment.flow() as usize;
-                self.flows[flow].sender.on_ack(key.now, segment.seq(), &mut self.out);
+                let sender = &mut self.flows[segment.flow() as usize].sender;
+                let opening = sender.core.ack < 0;
+                sender.on_ack(key.now, segment.seq(), &mut self.out);
+                self.opening -= u32::from(opening && sender.core.ack >= 0);
                 self.flush(segment.flow(), key);
             }
             Action::ReceiverAtEvent | Action::Receiver => {
@@ -359,7 +402,9 @@ impl<Q: EventQueue> Engine<Q> {
         let arrivals = &mut self.arrivals[segment.flow() as usize];
         let before = arrivals.receiver.next();
         let ack = arrivals.receiver.receive(segment.seq());
-        if now >= self.settings.warmup && now < self.settings.duration && segment.seq() > 0 {
+        if segment.seq() == 0 {
+            self.opening -= 1;
+        } else if now >= self.settings.warmup && now < self.settings.duration {
             arrivals.received += 1;
             arrivals.in_order += (arrivals.receiver.next() - before) as u32;
             arrivals.delay_ticks += u64::from(segment.age_ticks(now));
@@ -390,7 +435,7 @@ impl<Q: EventQueue> Engine<Q> {
                 let port = &mut self.ports[at.port as usize];
                 let mut packet = packet(&segment);
                 match port.arithmetic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
-                    Answer::Dropped => self.tallies[segment.flow() as usize].drops += 1,
+                    Answer::Dropped => self.dropped(segment),
                     Answer::Leaves { start, marked } => {
                         if marked {
                             self.tallies[segment.flow() as usize].marks += 1;
@@ -404,6 +449,13 @@ impl<Q: EventQueue> Engine<Q> {
             }
             Mode::SteppedPort => self.arrive_at_port(link, segment, key),
         }
+    }
+
+    /// A port dropped `segment`.
+    #[inline(always)]
+    fn dropped(&mut self, segment: Segment) {
+        self.tallies[segment.flow() as usize].drops += 1;
+        self.opening -= u32::from(segment.bits() & SYN != 0);
     }
 
     /// A segment that reaches its next hop at `arrival`, having been sent at `start`: on through every hop that needs
@@ -422,16 +474,61 @@ impl<Q: EventQueue> Engine<Q> {
                     segment = self.receive(segment, arrival);
                     number = None;
                 }
+                Action::Ahead if self.may_pass(step.link, arrival, start) => {
+                    (start, arrival) = self.links[step.link as usize].wire.relay(arrival, segment.size());
+                    segment = segment.at_next_hop();
+                    number = None;
+                }
                 _ => {
                     let number = number.unwrap_or_else(|| {
                         self.counter += 1;
                         self.counter
                     });
+                    if step.action == Action::Ahead {
+                        self.note_pending(step.link, Pending { arrival, start, number, segment });
+                    }
                     self.queue.push(Event::new(arrival, start, number, Kind::Arrival, segment), step.lane);
                     return;
                 }
             }
         }
+    }
+
+    /// Whether a packet that arrives at a merge at `arrival`, having been sent at `start`, may pass ahead of time:
+    /// nothing that is still to leave the origin can come before it, and what is on its way has passed.
+    #[inline(always)]
+    fn may_pass(&mut self, link: u32, arrival: f64, start: f64) -> bool {
+        let merge = &self.merges[self.links[link as usize].port as usize];
+        let latency = if self.opening == 0 { merge.early.latency } else { merge.early.latency_of_syn };
+        if arrival >= self.links[merge.early.origin as usize].wire.free + latency {
+            return false;
+        }
+        merge.pending.is_empty() || self.pass_pending(link, arrival, start)
+    }
+
+    /// Lets the packets pass a merge that are on their way by events and come before (`arrival`, `start`), for which
+    /// [`Engine::may_pass`] holds; whether these were all.
+    #[inline(never)]
+    fn pass_pending(&mut self, link: u32, arrival: f64, start: f64) -> bool {
+        let merge = self.links[link as usize].port as usize;
+        while let Some(first) = self.merges[merge].pending.front() {
+            if (first.arrival, first.start) > (arrival, start) {
+                return false;
+            }
+            let Some(first) = self.merges[merge].pending.pop_front() else { break };
+            let (start, arrival) = self.links[link as usize].wire.relay(first.arrival, first.segment.size());
+            self.forward(first.segment.at_next_hop(), arrival, start, None);
+        }
+        true
+    }
+
+    /// A packet goes to a merge by an event, and may pass before it.
+    #[inline(never)]
+    fn note_pending(&mut self, link: u32, packet: Pending) {
+        let pending = &mut self.merges[self.links[link as usize].port as usize].pending;
+        let key = |p: &Pending| (p.arrival.to_bits(), p.start.to_bits(), p.number);
+        let at = pending.partition_point(|other| key(other) < key(&packet));
+        pending.insert(at, packet);
     }
 
     /// A stepped link begins to send `segment`. It takes two numbers: the arrival's and the end of transmission's.
@@ -487,8 +584,10 @@ impl<Q: EventQueue> Engine<Q> {
     fn on_transmission_end(&mut self, link: usize, now: f64) {
         if self.links[link].mode == Mode::SteppedPort {
             let port = self.links[link].port as usize;
-            if let Runner::Stepped { end_pending, .. } = &mut self.ports[port].runner {
+            let port = &mut self.ports[port];
+            if let Runner::Stepped { discipline, end_pending, .. } = &mut port.runner {
                 *end_pending = false;
+                port.stats.advance(now, discipline.packets());
             }
             self.pull(link as u32, now);
             return;
@@ -538,6 +637,7 @@ impl<Q: EventQueue> Engine<Q> {
         for &slot in &dropped {
             let victim = self.pool[slot as usize].0;
             self.tallies[victim.flow() as usize].drops += 1;
+            self.opening -= u32::from(victim.bits() & SYN != 0);
             if let Some(trace) = &mut port.trace {
                 trace.record(key.now, 'd', victim.flow(), victim.seq(), u32::from(victim.size()), length);
             }
@@ -559,16 +659,15 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The link of a stepped port is free: it takes the next packet or becomes idle.
+    /// The link of a stepped port is free: it takes the next packet or becomes idle. The length up to `now` is counted.
     fn pull(&mut self, link: u32, now: f64) {
         let port = &mut self.ports[self.links[link as usize].port as usize];
-        let Runner::Stepped { discipline, idle, .. } = &mut port.runner else { return };
-        port.stats.advance(now, discipline.packets() - u64::from(*idle));
+        let Runner::Stepped { discipline, .. } = &mut port.runner else { return };
         let mut dropped = Vec::new();
         let taken = discipline.dequeue(Time::from_seconds(now), &mut |victim, _| dropped.push(victim.tag as u32));
         for slot in dropped {
             let victim = self.release(slot);
-            self.tallies[victim.flow() as usize].drops += 1;
+            self.dropped(victim);
         }
         let port = &mut self.ports[self.links[link as usize].port as usize];
         let Runner::Stepped { discipline, end_pending, idle } = &mut port.runner else { return };
@@ -599,28 +698,32 @@ impl<Q: EventQueue> Engine<Q> {
     /// Carries out what the sender of `flow` has just asked for.
     #[inline(always)]
     fn flush(&mut self, flow: u32, key: Key) {
-        let mut out = std::mem::take(&mut self.out);
-        if !out.segments.is_empty() {
+        if !self.out.segments.is_empty() {
             let born = Segment::stamp(key.now);
-            let link = self.steps[self.first_step[flow as usize] as usize].link;
+            let link = self.steps[flow as usize * self.stride].link;
             let wire = self.flows[flow as usize].wire;
-            for &seq in &out.segments {
-                let size = if seq == 0 { SYN_BYTES } else { wire };
-                self.arrive(link, Segment::new(flow, seq, born, size), key);
+            for i in 0..self.out.segments.len() {
+                let seq = self.out.segments[i];
+                let segment = if seq == 0 {
+                    self.opening += 1;
+                    Segment::new(flow, seq, born, SYN_BYTES).with_bits(SYN)
+                } else {
+                    Segment::new(flow, seq, born, wire)
+                };
+                self.arrive(link, segment, key);
             }
-            out.segments.clear();
+            self.out.segments.clear();
         }
-        if let Some(delay) = out.timer.take() {
+        if let Some(delay) = self.out.timer.take() {
             self.arm_timer(flow, key.now, delay);
         }
-        if !out.changes.is_empty() {
-            self.variables.extend(out.changes.drain(..).map(|(variable, value)| VariableChange {
+        if !self.out.changes.is_empty() {
+            self.variables.extend(self.out.changes.drain(..).map(|(variable, value)| VariableChange {
                 time: key.now,
                 variable,
                 value,
             }));
         }
-        self.out = out;
     }
 
     /// One entry a flow in the event queue: a timer that moves to a later time is put off when its entry comes up.
@@ -755,17 +858,24 @@ fn packet(segment: &Segment) -> Packet {
     }
 }
 
-/// The hops of every flow, one after the other: links out, receiver, links back, sender.
-fn steps(network: &Network, plan: &Plan) -> (Vec<Step>, Vec<u32>) {
-    let mut steps = Vec::new();
-    let mut first = Vec::with_capacity(network.flows());
+/// The hops of every flow: links out, receiver, links back, sender. As many for each as the longest has.
+fn steps(network: &Network, plan: &Plan) -> (Vec<Step>, usize) {
+    let length = |flow: usize| {
+        let (forward, reverse) = network.route(flow);
+        forward.len() + reverse.len() + 2
+    };
+    let stride = (0..network.flows()).map(length).max().unwrap_or(0);
+    let mut steps = Vec::with_capacity(stride * network.flows());
     for flow in 0..network.flows() {
         let begin = steps.len();
-        first.push(begin as u32);
         let (forward, reverse) = network.route(flow);
         let hop = |&link: &u32| Step {
             link,
-            action: if plan.modes[link as usize] == Mode::Fold { Action::Fold } else { Action::AtEvent },
+            action: match plan.modes[link as usize] {
+                Mode::Fold => Action::Fold,
+                Mode::Merge if plan.early[link as usize].is_some() => Action::Ahead,
+                _ => Action::AtEvent,
+            },
             lane: 0,
         };
         steps.extend(forward.iter().map(hop));
@@ -786,6 +896,8 @@ fn steps(network: &Network, plan: &Plan) -> (Vec<Step>, Vec<u32>) {
                 seen += 1;
             }
         }
+        let last = steps[steps.len() - 1];
+        steps.resize(begin + stride, last);
     }
-    (steps, first)
+    (steps, stride)
 }

@@ -7,6 +7,7 @@
 //! and a test compares every run with the all-stepped one.
 
 use super::network::Network;
+use earlydrop_net::tcp::core::MIN_RTO;
 
 /// How a link is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,21 @@ const DEEPEST_FOLD: u8 = 2;
 pub struct Plan {
     /// Mode by link.
     pub modes: Vec<Mode>,
+    /// By link: whether and when a packet may go through a merge ahead of its time.
+    pub early: Vec<Option<Early>>,
+}
+
+/// A merge whose packets all come, by folds, from one link that sends them one at a time. Then the first packet that
+/// can still come after this one is known to be no earlier than the origin's next start plus the shortest way here;
+/// what arrives before that may pass at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Early {
+    /// The link that sends them.
+    pub origin: u32,
+    /// Shortest way from a start at the origin to the merge, for segments with data, s.
+    pub latency: f64,
+    /// The same if a SYN, which is shorter, may come.
+    pub latency_of_syn: f64,
 }
 
 impl Plan {
@@ -49,7 +65,7 @@ impl Plan {
     pub fn all_stepped(network: &Network) -> Plan {
         let mode =
             |link: &super::network::LinkSpec| if link.port.is_some() { Mode::SteppedPort } else { Mode::Stepped };
-        Plan { modes: network.links.iter().map(mode).collect() }
+        Plan { modes: network.links.iter().map(mode).collect(), early: vec![None; network.links.len()] }
     }
 
     /// Arithmetic where the graph allows it. `decides_at_enqueue[p]`: port p's discipline needs no events of its own.
@@ -58,7 +74,8 @@ impl Plan {
         let mut modes: Vec<Mode> =
             (0..network.links.len()).map(|link| first_guess(network, &feeders, decides_at_enqueue, link)).collect();
         while demote(network, &feeders, &mut modes) {}
-        Plan { modes }
+        let early = early(network, &feeders, &modes);
+        Plan { modes, early }
     }
 
     /// How many links are run by arithmetic, and how many by events.
@@ -124,6 +141,83 @@ fn origin(feeders: &[Feeder], modes: &[Mode], link: usize) -> (usize, u8) {
     (at, depth)
 }
 
+/// What the streams that meet in a link have in common: the origin and depth of their folds, if all have the same.
+/// `usize::MAX` stands for any origin that starts packets by events.
+fn common_origins(network: &Network, feeders: &[Feeder], modes: &[Mode]) -> Vec<Common> {
+    let mut common = vec![Common::Nothing; modes.len()];
+    each_hop(network, |feeder, link| {
+        if feeders[link] != Feeder::Several {
+            return;
+        }
+        let (from, depth) = match feeder {
+            Feeder::Link(source) => match origin(feeders, modes, source as usize) {
+                (from, depth) if depth <= 1 && matches!(modes[from], Mode::Stepped | Mode::SteppedPort) => {
+                    (usize::MAX, depth)
+                }
+                found => found,
+            },
+            // Agents send at events of their own.
+            _ => (usize::MAX, 0),
+        };
+        let here = Common::Origin(from, depth);
+        common[link] = match common[link] {
+            Common::Nothing => here,
+            known if known == here => known,
+            _ => Common::Mixed,
+        };
+    });
+    common
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Common {
+    Nothing,
+    Origin(usize, u8),
+    Mixed,
+}
+
+/// Merges that packets may pass ahead of time.
+fn early(network: &Network, feeders: &[Feeder], modes: &[Mode]) -> Vec<Option<Early>> {
+    let common = common_origins(network, feeders, modes);
+    let mut early = vec![None; modes.len()];
+    for flow in 0..network.flows() {
+        let (forward, reverse) = network.route(flow);
+        let way: Vec<usize> = forward.iter().chain(reverse).map(|&link| link as usize).collect();
+        for (end, &link) in way.iter().enumerate() {
+            let Common::Origin(from, _) = common[link] else { continue };
+            if modes[link] != Mode::Merge || from == usize::MAX {
+                continue;
+            }
+            let Some(begin) = way[..end].iter().rposition(|&l| l == from) else { continue };
+            let latency = |data: u16| {
+                let hops = way.iter().enumerate().take(end).skip(begin);
+                let total: f64 = hops
+                    .map(|(hop, &l)| ahead(network, l, if hop < forward.len() { data } else { super::ACK_BYTES }))
+                    .sum();
+                total - TOLERANCE
+            };
+            let (data, syn) = (latency(network.flow_specs[flow].wire), latency(super::SYN_BYTES));
+            let at = early[link].get_or_insert(Early { origin: from as u32, latency: data, latency_of_syn: syn });
+            at.latency = at.latency.min(data);
+            at.latency_of_syn = at.latency_of_syn.min(syn);
+        }
+    }
+    early
+}
+
+/// Differences of times below this may vanish in rounding, s.
+const TOLERANCE: f64 = 1e-9;
+
+/// Transmission time of `size` bytes at a link, s.
+fn transmission(network: &Network, link: usize, size: u16) -> f64 {
+    8.0 * f64::from(size) / network.links[link].rate_bps
+}
+
+/// How long ahead an arrival at the other end of a link is scheduled, s.
+fn ahead(network: &Network, link: usize, size: u16) -> f64 {
+    transmission(network, link, size) + network.links[link].delay_s
+}
+
 /// Takes back choices that the order of events does not allow; whether there were any.
 fn demote(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
     let mut changed = false;
@@ -136,31 +230,10 @@ fn demote(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
     // Where streams merge, simultaneous arrivals must come in the order of their histories. That holds if every
     // stream arrives by events of its own; if every stream is a fold of one link from an origin that starts packets
     // by events; or if all are folds of one depth from one serial origin.
-    let mut common: Vec<Option<(usize, u8)>> = vec![None; modes.len()];
-    let mut mixed = vec![false; modes.len()];
-    each_hop(network, |feeder, link| {
-        if feeders[link] != Feeder::Several {
-            return;
-        }
-        let here = match feeder {
-            Feeder::Link(source) => match origin(feeders, modes, source as usize) {
-                (origin, depth) if depth <= 1 && matches!(modes[origin], Mode::Stepped | Mode::SteppedPort) => {
-                    (usize::MAX, depth)
-                }
-                found => found,
-            },
-            // Agents send at events of their own.
-            _ => (usize::MAX, 0),
-        };
-        match common[link] {
-            None => common[link] = Some(here),
-            Some(known) if known == here => {}
-            Some(_) => mixed[link] = true,
-        }
-    });
+    let common = common_origins(network, feeders, modes);
     let mut demoted = Vec::new();
     each_hop(network, |feeder, link| {
-        if !mixed[link] {
+        if common[link] != Common::Mixed {
             return;
         }
         if let Feeder::Link(source) = feeder {
@@ -178,23 +251,24 @@ fn demote(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
         changed |= stepped != modes[link];
         modes[link] = stepped;
     }
-    // An arithmetic port settles a tie between an arrival and a departure by when each was scheduled. If both are
-    // always scheduled a common time ahead, that is a tie too, which only events can settle.
+    changed |= demote_ambiguous_ports(network, modes);
+    changed |= demote_ambiguous_ends(network, modes);
+    changed
+}
+
+/// An arithmetic port settles a tie between an arrival and a departure by when each was scheduled. If both are always
+/// scheduled a common time ahead, that is a tie too, which only events can settle.
+fn demote_ambiguous_ports(network: &Network, modes: &mut [Mode]) -> bool {
+    let mut changed = false;
     each_hop(network, |feeder, link| {
         if modes[link] != Mode::ArithmeticPort {
             return;
         }
         let ambiguous = match feeder {
-            Feeder::Link(source) => {
-                let source = &network.links[source as usize];
-                network.sizes.iter().any(|&a| {
-                    let ahead = 8.0 * f64::from(a) / source.rate_bps + source.delay_s;
-                    network.sizes.iter().any(|&b| {
-                        let transmission = 8.0 * f64::from(b) / network.links[link].rate_bps;
-                        (ahead - transmission).abs() <= 1e-9 * transmission
-                    })
-                })
-            }
+            Feeder::Link(source) => network.sizes.iter().any(|&a| {
+                let ahead = ahead(network, source as usize, a);
+                network.sizes.iter().any(|&b| (ahead - transmission(network, link, b)).abs() <= TOLERANCE)
+            }),
             _ => true,
         };
         if ambiguous {
@@ -202,5 +276,34 @@ fn demote(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
             changed = true;
         }
     });
+    changed
+}
+
+/// The ACK that a fold brings to its sender has its number before its time. That can matter only against an end of
+/// transmission or a timer that was scheduled at the same time for the same time: if one can be, the last link is
+/// stepped.
+fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
+    let mut ends: Vec<f64> = (0..modes.len())
+        .filter(|&link| matches!(modes[link], Mode::Stepped | Mode::SteppedPort))
+        .flat_map(|link| network.sizes.iter().map(move |&size| transmission(network, link, size)))
+        .collect();
+    ends.sort_unstable_by(f64::total_cmp);
+    ends.dedup();
+    let mut changed = false;
+    for flow in 0..network.flows() {
+        let (_, reverse) = network.route(flow);
+        let Some(&last) = reverse.last() else { continue };
+        let last = last as usize;
+        if modes[last] != Mode::Fold {
+            continue;
+        }
+        let ahead = ahead(network, last, super::ACK_BYTES);
+        let next = ends.partition_point(|&end| end < ahead - TOLERANCE);
+        let meets_an_end = ends.get(next).is_some_and(|&end| end <= ahead + TOLERANCE);
+        if meets_an_end || ahead >= MIN_RTO - TOLERANCE {
+            modes[last] = Mode::Stepped;
+            changed = true;
+        }
+    }
     changed
 }

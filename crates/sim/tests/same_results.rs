@@ -1,0 +1,129 @@
+//! How links are run and how events are kept changes no result: every run equals the all-stepped one, byte for byte,
+//! packet for packet, on networks drawn at random; and in every run packets are conserved.
+
+use earlydrop_aqm::random::Generator;
+use earlydrop_sim::engine::plan::{Mode, Plan};
+use earlydrop_sim::engine::trace::QueueEvent;
+use earlydrop_sim::engine::Outcome;
+use earlydrop_sim::result;
+use earlydrop_sim::run::{build, run, Events, Links};
+use earlydrop_sim::scenario::{check, Doc, Scenario};
+
+/// Draws from lists.
+struct Draw(Generator);
+
+impl Draw {
+    fn index(&mut self, n: usize) -> usize {
+        (self.0.uniform() * n as f64) as usize
+    }
+
+    fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.index(words.len())]
+    }
+}
+
+/// A dumbbell drawn at random: rates in simple ratios and delays in whole milliseconds, so that events coincide often.
+fn scenario(number: u64) -> (String, Scenario) {
+    let mut draw = Draw(Generator::stream(number, "test.same_results"));
+    let flows = [1, 2, 3, 7, 20, 45][draw.index(6)];
+    let (aqm, limit) = (draw.of(&["droptail", "red", "nlred", "tred"]), [5, 20, 60][draw.index(3)]);
+    let bottleneck = draw.of(&["1 Mbit/s", "5 Mbit/s", "10 Mbit/s"]);
+    let access = ["1 Mbit/s", "5 Mbit/s", "10 Mbit/s", "100 Mbit/s"];
+    let delays = ["\"5 ms\"", "[\"1 ms\", \"2 ms\", \"5 ms\"]", "{ uniform = [\"1 ms\", \"20 ms\"] }", "\"0 s\"", "\"210 ms\""];
+    let delay = |draw: &mut Draw| delays[(draw.index(8)).saturating_sub(3)];
+    let mut text = format!(
+        "name = \"drawn {number}\"\nduration = \"12 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\n\
+         series = \"100 ms\"\n\n[topology]\nkind = \"dumbbell\"\npairs = {}\n\
+         senders = {{ rate = \"{}\", delay = {} }}\nreceivers = {{ rate = \"{}\", delay = {} }}\n\
+         bottleneck = {{ rate = \"{bottleneck}\", delay = \"{}\" }}\n",
+        draw.of(&["0 s", "3 s"]),
+        if draw.index(4) == 0 { 1.max(flows / 2) } else { flows },
+        draw.of(&access),
+        delay(&mut draw),
+        draw.of(&access),
+        delay(&mut draw),
+        draw.of(&["10 ms", "1 ms", "0 s"]),
+    );
+    text += &format!("\n[queue.bottleneck]\naqm = \"{aqm}\"\nlimit = \"{limit} packets\"\n");
+    if aqm != "droptail" {
+        let (low, high) = [(2, 6), (5, 15), (20, 50)][draw.index(3)];
+        text += &format!("min_th = {low}\nmax_th = {high}\ndialect = \"{}\"\n", draw.of(&["paper", "ns2", "ns3", "linux"]));
+        text += &format!("w_q = {}\n", draw.of(&["0.002", "0.05"]));
+    }
+    if draw.index(4) == 0 {
+        text += &format!("\n[queue.reverse]\naqm = \"{}\"\nlimit = \"20 packets\"\n", draw.of(&["droptail", "red"]));
+    }
+    let start = draw.of(&["\"0 s\"", "{ uniform = [\"0 s\", \"1 s\"] }", "[\"0 s\", \"100 ms\"]"]);
+    let segment = draw.of(&["1000", "960", "40", "1460"]);
+    text += &format!("\n[[traffic]]\nkind = \"ftp\"\ncount = {flows}\nsegment = {segment}\nstart = {start}\n");
+    if draw.index(4) == 0 {
+        text += "\n[[traffic]]\nkind = \"ftp\"\ncount = 1\nsegment = 500\nstart = \"6 s\"\n";
+    }
+    let doc = Doc::from_toml(&text, None).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let scenario = check(&doc, None).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    (text, scenario)
+}
+
+/// Everything a run tells, without its cost: the document, and every event at the ports.
+fn everything(scenario: &Scenario, outcome: &Outcome) -> (String, Vec<QueueEvent>) {
+    let mut document = result::document(scenario, scenario.seed, outcome, 0.0);
+    document.as_object_mut().expect("an object").remove("cost");
+    let events = outcome.ports.iter().filter_map(|port| port.trace.as_ref()).flat_map(|trace| trace.events.clone());
+    (serde_json::to_string(&document).expect("JSON"), events.collect())
+}
+
+fn conserved(outcome: &Outcome, text: &str) {
+    for port in &outcome.ports {
+        let counts = &port.counters;
+        assert_eq!(
+            port.queued_at_start + counts.arrivals,
+            counts.departures + counts.drops() + port.queued_at_end,
+            "packets at {} of\n{text}",
+            port.name
+        );
+    }
+}
+
+#[test]
+fn every_way_to_run_a_network_gives_the_same_result() {
+    let (mut arithmetic_ports, mut folds, mut early, mut fallen_back, mut mixed) = (0, 0, 0, 0, 0);
+    let mut packets = 0;
+    let rounds = std::env::var("EARLYDROP_NETWORKS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    for number in 1..=rounds {
+        let (text, scenario) = scenario(number);
+        let network = build(&scenario, scenario.seed).expect("a network");
+        let decides: Vec<bool> = network.ports.iter().map(|port| port.kind.decides_at_enqueue()).collect();
+        let plan = Plan::from_graph(&network, &decides);
+        let count = |mode: Mode| plan.modes.iter().filter(|&&m| m == mode).count();
+        arithmetic_ports += count(Mode::ArithmeticPort);
+        folds += usize::from(count(Mode::Fold) > 0);
+        early += usize::from(plan.early.iter().any(Option::is_some));
+        fallen_back += usize::from(count(Mode::SteppedPort) > 0);
+        mixed += usize::from(plan.count().0 > 0 && plan.count().1 > 0);
+        let mut answers = Vec::new();
+        for (links, events) in [
+            (Links::Stepped, Events::Lanes),
+            (Links::Auto, Events::Lanes),
+            (Links::Auto, Events::Heap),
+            (Links::Stepped, Events::Heap),
+        ] {
+            let outcome = run(&scenario, scenario.seed, links, events).expect("runs");
+            conserved(&outcome, &text);
+            packets += outcome.ports[0].counters.arrivals;
+            answers.push((links, events, everything(&scenario, &outcome)));
+        }
+        for (links, events, answer) in &answers[1..] {
+            let oracle = &answers[0].2;
+            let first = oracle.1.iter().zip(&answer.1).find(|(a, b)| a != b);
+            assert!(first.is_none(), "{links:?} {events:?} differs from all-stepped, first in {first:?}\n{text}");
+            assert_eq!(oracle.1.len(), answer.1.len(), "{links:?} {events:?}\n{text}");
+            assert_eq!(oracle.0, answer.0, "{links:?} {events:?}\n{text}");
+        }
+    }
+    assert!(packets > 100_000, "the networks are alive: {packets}");
+    let seen = (arithmetic_ports, folds, early, fallen_back, mixed);
+    assert!(
+        arithmetic_ports > 20 && folds > 20 && early > 20 && fallen_back > 10 && mixed > 50,
+        "all kinds of plans occur: {seen:?}"
+    );
+}
