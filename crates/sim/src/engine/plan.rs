@@ -205,6 +205,8 @@ fn early(network: &Network, feeders: &[Feeder], modes: &[Mode]) -> Vec<Option<Ea
     early
 }
 
+/// Sizes on the way back.
+const ACKS: [u16; 1] = [super::ACK_BYTES];
 /// Differences of times below this may vanish in rounding, s.
 const TOLERANCE: f64 = 1e-9;
 
@@ -279,8 +281,8 @@ fn demote_ambiguous_ports(network: &Network, modes: &mut [Mode]) -> bool {
     changed
 }
 
-/// The ACK that a fold brings to its sender has its number before its time. That can matter only against an end of
-/// transmission or a timer that was scheduled at the same time for the same time: if one can be, the last link is
+/// An event that a fold pushes has its number before its time. That can matter only against an end of transmission or
+/// a timer that was scheduled at the same time for the same time: where one can be, the last link of the fold is
 /// stepped.
 fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
     let mut ends: Vec<f64> = (0..modes.len())
@@ -289,20 +291,31 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
         .collect();
     ends.sort_unstable_by(f64::total_cmp);
     ends.dedup();
+    let meets_an_end = |ahead: f64| {
+        let next = ends.partition_point(|&end| end < ahead - TOLERANCE);
+        ends.get(next).is_some_and(|&end| end <= ahead + TOLERANCE)
+    };
     let mut changed = false;
     for flow in 0..network.flows() {
-        let (_, reverse) = network.route(flow);
-        let Some(&last) = reverse.last() else { continue };
-        let last = last as usize;
-        if modes[last] != Mode::Fold {
-            continue;
-        }
-        let ahead = ahead(network, last, super::ACK_BYTES);
-        let next = ends.partition_point(|&end| end < ahead - TOLERANCE);
-        let meets_an_end = ends.get(next).is_some_and(|&end| end <= ahead + TOLERANCE);
-        if meets_an_end || ahead >= MIN_RTO - TOLERANCE {
-            modes[last] = Mode::Stepped;
-            changed = true;
+        let (forward, reverse) = network.route(flow);
+        let data = [network.flow_specs[flow].wire, super::SYN_BYTES];
+        let hops = forward.iter().map(|&link| (link, &data[..])).chain(reverse.iter().map(|&link| (link, &ACKS[..])));
+        let mut hops = hops.peekable();
+        while let Some((link, sizes)) = hops.next() {
+            let link = link as usize;
+            let next = hops.peek().map(|&(next, _)| modes[next as usize]);
+            // At a merge, ends of transmission play no part.
+            if modes[link] != Mode::Fold || matches!(next, Some(Mode::Fold | Mode::Merge)) {
+                continue;
+            }
+            let ambiguous = sizes.iter().any(|&size| {
+                let ahead = ahead(network, link, size);
+                meets_an_end(ahead) || (next.is_none() && ahead >= MIN_RTO - TOLERANCE)
+            });
+            if ambiguous {
+                modes[link] = Mode::Stepped;
+                changed = true;
+            }
         }
     }
     changed

@@ -81,6 +81,18 @@ impl<const LANES: usize> LaneQueue<LANES> {
         }
     }
 
+    /// The first key among the lanes whose heads have the time `first`.
+    #[inline(always)]
+    fn first_tie(&self, first: u64) -> (u64, u64, u64) {
+        let mut tie = (NEVER, NEVER);
+        for i in 0..LANES {
+            if self.head_time[i] == first && self.head_tie[i] < tie {
+                tie = self.head_tie[i];
+            }
+        }
+        (first, tie.0, tie.1)
+    }
+
     #[inline(always)]
     fn pop_lane(&mut self, lane: usize) -> Option<Event> {
         self.popped_from = lane;
@@ -130,32 +142,27 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
 
     #[inline(always)]
     fn pop(&mut self) -> Option<Event> {
-        let mut first = NEVER;
-        for &time in &self.head_time {
+        // Without branches: which lane comes first cannot be predicted.
+        let (mut first, mut choice) = (self.head_time[0], 0);
+        for (i, &time) in self.head_time.iter().enumerate().skip(1) {
+            choice = if time < first { i } else { choice };
             first = first.min(time);
         }
-        let mut tie = (NEVER, NEVER);
-        let mut choice = LANES;
-        if let Some(event) = self.wheel.first_until(first) {
-            if event.time < first {
-                self.popped_from = LANES;
-                return self.wheel.pop_first();
+        if first >= self.wheel.quiet_until() {
+            if let Some(event) = self.wheel.first_until(first) {
+                if (event.time, event.scheduled, event.number) < self.first_tie(first) {
+                    self.popped_from = LANES;
+                    return self.wheel.pop_first();
+                }
             }
-            if event.time == first {
-                tie = (event.scheduled, event.number);
-            }
-        } else if first == NEVER {
-            return None;
-        }
-        for i in 0..LANES {
-            if self.head_time[i] == first && self.head_tie[i] < tie {
-                choice = i;
-                tie = self.head_tie[i];
+            if first == NEVER {
+                return None;
             }
         }
-        if choice == LANES {
-            self.popped_from = LANES;
-            return self.wheel.pop_first();
+        let equal: usize = self.head_time.iter().map(|&time| usize::from(time == first)).sum();
+        if equal > 1 {
+            let tie = self.first_tie(first);
+            choice = (0..LANES).find(|&i| self.head_time[i] == first && self.head_tie[i] == (tie.1, tie.2))?;
         }
         self.pop_lane(choice)
     }

@@ -16,8 +16,8 @@ pub struct Wheel {
     tick: u64,
     /// Events up to `tick`, latest first.
     current: Vec<Event>,
-    /// No event in the slots is before this tick; lets the wheel say no without a search.
-    quiet_until: f64,
+    /// No event here has a time of fewer bits than this; lets the wheel say no without a search.
+    quiet_until: u64,
     len: usize,
 }
 
@@ -28,9 +28,20 @@ impl Wheel {
             occupied: [[0; SLOTS / 64]; LEVELS],
             tick: 0,
             current: Vec::new(),
-            quiet_until: f64::INFINITY,
+            quiet_until: u64::MAX,
             len: 0,
         }
+    }
+
+    /// Bits of a time that is surely before `tick`, and not by much.
+    fn just_before(tick: u64) -> u64 {
+        (tick as f64 / TICKS_PER_SECOND * (1.0 - 1e-14)).to_bits()
+    }
+
+    /// The first event, if there is one, has a time of at least so many bits.
+    #[inline(always)]
+    pub fn quiet_until(&self) -> u64 {
+        self.quiet_until
     }
 
     fn tick_of(time: u64) -> u64 {
@@ -47,9 +58,10 @@ impl Wheel {
         if tick <= self.tick {
             let at = self.current.iter().rposition(|other| event.before(other)).map_or(0, |i| i + 1);
             self.current.insert(at, event);
+            self.quiet_until = 0;
             return;
         }
-        self.quiet_until = self.quiet_until.min(tick as f64);
+        self.quiet_until = self.quiet_until.min(Self::just_before(tick));
         let highest_difference = 63 - (tick ^ self.tick).leading_zeros();
         let level = ((highest_difference / BITS) as usize).min(LEVELS - 1);
         let slot = (tick >> (BITS * level as u32)) as usize & (SLOTS - 1);
@@ -80,9 +92,6 @@ impl Wheel {
         if self.current.is_empty() {
             // The bits of u64::MAX are a NaN: no limit.
             let limit = if limit == u64::MAX { f64::INFINITY } else { f64::from_bits(limit) * TICKS_PER_SECOND };
-            if limit < self.quiet_until || self.len == 0 {
-                return None;
-            }
             self.advance(limit);
         }
         self.current.last()
@@ -96,10 +105,11 @@ impl Wheel {
             if let Some(slot) = Self::next_occupied(&self.occupied[0], low + 1) {
                 let tick = self.tick & !(SLOTS as u64 - 1) | slot as u64;
                 if tick as f64 > limit {
-                    self.quiet_until = tick as f64;
+                    self.quiet_until = Self::just_before(tick);
                     return;
                 }
                 self.tick = tick;
+                self.quiet_until = 0;
                 self.occupied[0][slot / 64] &= !(1 << (slot % 64));
                 std::mem::swap(&mut self.current, &mut self.slots[slot]);
                 self.current.sort_unstable_by(|a, b| b.key().cmp(&a.key()));
@@ -109,13 +119,13 @@ impl Wheel {
                 let here = (self.tick >> (BITS * level as u32)) as usize & (SLOTS - 1);
                 Self::next_occupied(&self.occupied[level], here + 1).map(|slot| (level, slot))
             }) else {
-                self.quiet_until = f64::INFINITY;
+                self.quiet_until = u64::MAX;
                 return;
             };
             let shift = BITS * level as u32;
             let tick = ((self.tick >> shift) & !(SLOTS as u64 - 1) | slot as u64) << shift;
             if tick as f64 > limit {
-                self.quiet_until = tick as f64;
+                self.quiet_until = Self::just_before(tick);
                 return;
             }
             self.tick = tick;
@@ -133,6 +143,9 @@ impl Wheel {
     pub fn pop_first(&mut self) -> Option<Event> {
         let event = self.current.pop();
         self.len -= usize::from(event.is_some());
+        if self.current.is_empty() {
+            self.quiet_until = if self.len == 0 { u64::MAX } else { Self::just_before(self.tick + 1) };
+        }
         event
     }
 }
