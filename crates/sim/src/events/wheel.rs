@@ -8,9 +8,15 @@ const LEVELS: usize = 6;
 /// Slots a second: a tick of 10 us.
 const TICKS_PER_SECOND: f64 = 1e5;
 
-/// Events by tick: levels of 1024 slots, each slot of a level as long as the level below; six reach 10^13 s.
+/// End of a list.
+const NONE: u32 = u32::MAX;
+
+/// Events by tick: levels of 1024 slots, each slot of a level as long as the level below; six reach 10^13 s. A slot is
+/// a list in one pool, so that memory goes with the events that wait and not with the slots they have passed.
 pub struct Wheel {
-    slots: Vec<Vec<Event>>,
+    slots: Vec<u32>,
+    pool: Vec<(Event, u32)>,
+    free: u32,
     occupied: [[u64; SLOTS / 64]; LEVELS],
     /// Tick of `current`; every event in the slots is later.
     tick: u64,
@@ -24,7 +30,9 @@ pub struct Wheel {
 impl Wheel {
     pub fn new() -> Self {
         Wheel {
-            slots: (0..LEVELS * SLOTS).map(|_| Vec::new()).collect(),
+            slots: vec![NONE; LEVELS * SLOTS],
+            pool: Vec::new(),
+            free: NONE,
             occupied: [[0; SLOTS / 64]; LEVELS],
             tick: 0,
             current: Vec::new(),
@@ -50,23 +58,47 @@ impl Wheel {
 
     pub fn push(&mut self, event: Event) {
         self.len += 1;
-        self.place(event);
-    }
-
-    fn place(&mut self, event: Event) {
         let tick = Self::tick_of(event.time);
         if tick <= self.tick {
-            let at = self.current.iter().rposition(|other| event.before(other)).map_or(0, |i| i + 1);
-            self.current.insert(at, event);
-            self.quiet_until = 0;
+            self.insert(event);
             return;
         }
         self.quiet_until = self.quiet_until.min(Self::just_before(tick));
+        let entry = self.free;
+        if entry == NONE {
+            self.pool.push((event, NONE));
+            self.link(self.pool.len() as u32 - 1, tick);
+        } else {
+            self.free = self.pool[entry as usize].1;
+            self.pool[entry as usize].0 = event;
+            self.link(entry, tick);
+        }
+    }
+
+    /// Puts an event of a tick that has come into `current`.
+    fn insert(&mut self, event: Event) {
+        let at = self.current.iter().rposition(|other| event.before(other)).map_or(0, |i| i + 1);
+        self.current.insert(at, event);
+        self.quiet_until = 0;
+    }
+
+    /// Puts an entry of the pool into the list of its slot; `tick` is to come.
+    fn link(&mut self, entry: u32, tick: u64) {
         let highest_difference = 63 - (tick ^ self.tick).leading_zeros();
         let level = ((highest_difference / BITS) as usize).min(LEVELS - 1);
         let slot = (tick >> (BITS * level as u32)) as usize & (SLOTS - 1);
-        self.slots[level * SLOTS + slot].push(event);
+        let head = &mut self.slots[level * SLOTS + slot];
+        self.pool[entry as usize].1 = *head;
+        *head = entry;
         self.occupied[level][slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// Frees an entry of the pool; its event and the next in its list.
+    fn unlink(&mut self, entry: u32) -> (Event, u32) {
+        let (event, next) = self.pool[entry as usize];
+        self.pool[entry as usize].1 = self.free;
+        self.free = entry;
+        (event, next)
     }
 
     /// First occupied slot from `from` on.
@@ -111,8 +143,13 @@ impl Wheel {
                 self.tick = tick;
                 self.quiet_until = 0;
                 self.occupied[0][slot / 64] &= !(1 << (slot % 64));
-                std::mem::swap(&mut self.current, &mut self.slots[slot]);
-                self.current.sort_unstable_by(|a, b| b.key().cmp(&a.key()));
+                let mut entry = std::mem::replace(&mut self.slots[slot], NONE);
+                while entry != NONE {
+                    let (event, next) = self.unlink(entry);
+                    self.current.push(event);
+                    entry = next;
+                }
+                self.current.sort_unstable_by_key(|event| std::cmp::Reverse(event.key()));
                 return;
             }
             let Some((level, slot)) = (1..LEVELS).find_map(|level| {
@@ -130,11 +167,18 @@ impl Wheel {
             }
             self.tick = tick;
             self.occupied[level][slot / 64] &= !(1 << (slot % 64));
-            let mut events = std::mem::take(&mut self.slots[level * SLOTS + slot]);
-            for event in events.drain(..) {
-                self.place(event);
+            let mut entry = std::mem::replace(&mut self.slots[level * SLOTS + slot], NONE);
+            while entry != NONE {
+                let next = self.pool[entry as usize].1;
+                let due = Self::tick_of(self.pool[entry as usize].0.time);
+                if due <= self.tick {
+                    let (event, _) = self.unlink(entry);
+                    self.insert(event);
+                } else {
+                    self.link(entry, due);
+                }
+                entry = next;
             }
-            self.slots[level * SLOTS + slot] = events;
         }
     }
 
