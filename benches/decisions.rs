@@ -135,7 +135,7 @@ fn build(spec: &AqmSpec, dialect: Option<&'static str>) -> Box<dyn Discipline> {
     let built = (spec.build)(&values, &LINK, LIMIT).unwrap_or_else(|error| panic!("{}: {error}", spec.name));
     match built {
         Built::Policy(policy) => Box::new(Fifo::new(Gate::new(policy, LIMIT, false, Generator::stream(1, "queue")))),
-        Built::Discipline(discipline) => discipline,
+        Built::Discipline(finish) => finish(false, Generator::stream(1, "queue")),
     }
 }
 

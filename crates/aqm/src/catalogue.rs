@@ -2,6 +2,7 @@
 
 use crate::params::{Param, ParamError, Values};
 use crate::policy::{Limit, Policy};
+use crate::random::Generator;
 use crate::{droptail, nlred, red, tred};
 
 /// The link a discipline stands at.
@@ -17,8 +18,9 @@ pub struct Link {
 pub enum Built {
     /// A policy for one FIFO.
     Policy(Box<dyn Policy>),
-    /// A discipline with queues of its own, for which the limit was already given.
-    Discipline(Box<dyn crate::Discipline>),
+    /// A discipline with queues of its own, which has the limit already and wants to know whether to mark (ECN) and
+    /// where its random numbers come from.
+    Discipline(Box<dyn FnOnce(bool, Generator) -> Box<dyn crate::Discipline>>),
 }
 
 /// p_b at an averaged queue in packets.

@@ -74,7 +74,7 @@ impl Segment {
         let kept = self.what & 0xffff_ffff_0000_ff00;
         Segment {
             who: u64::from(ack as u32) << 32 | u64::from(self.flow()),
-            what: kept + (1 << 8) | u64::from(size) << 16,
+            what: (kept + (1 << 8)) | (u64::from(size) << 16),
         }
     }
 

@@ -15,6 +15,7 @@
 pub mod engine;
 pub mod events;
 pub mod measure;
+mod prefetch;
 pub mod result;
 pub mod run;
 pub mod scenario;

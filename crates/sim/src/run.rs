@@ -41,10 +41,9 @@ pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Resu
         Links::Stepped => Plan::all_stepped(&network),
     };
     let settings = settings(scenario);
-    Ok(match (events, links) {
-        (Events::Heap, _) => Engine::<HeapQueue>::new(network, &plan, settings).run(),
-        (Events::Lanes, Links::Auto) => Engine::<LaneQueue<8>>::new(network, &plan, settings).run(),
-        (Events::Lanes, Links::Stepped) => Engine::<LaneQueue<16>>::new(network, &plan, settings).run(),
+    Ok(match events {
+        Events::Heap => Engine::<HeapQueue>::new(network, &plan, settings).run(),
+        Events::Lanes => Engine::<LaneQueue<8>>::new(network, &plan, settings).run(),
     })
 }
 

@@ -155,7 +155,7 @@ fn arithmetic_links_equal_ns2_event_by_event() {
 #[test]
 fn stepped_links_equal_ns2_event_by_event() {
     for case in &cases() {
-        let outcome = run::<LaneQueue<16>>(case, true);
+        let outcome = run::<LaneQueue<8>>(case, true);
         assert_eq!(outcome.links.0, 0, "no link is arithmetic");
         check(case, &outcome);
     }

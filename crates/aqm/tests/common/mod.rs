@@ -32,7 +32,7 @@ pub fn queue(
     let built = (spec.build)(values, link, limit).unwrap_or_else(|error| panic!("{aqm}: {error}"));
     match built {
         Built::Policy(policy) => Box::new(Fifo::new(Gate::new(policy, limit, ecn, random))),
-        Built::Discipline(discipline) => discipline,
+        Built::Discipline(finish) => finish(ecn, random),
     }
 }
 

@@ -265,7 +265,7 @@ impl Core {
     #[inline(always)]
     fn timeout(&self) -> f64 {
         let base = if self.rto < MIN_RTO { MIN_RTO } else { self.rto };
-        (base * f64::from(self.backoff)).min(MAX_RTO).max(2.0 * TICK)
+        (base * f64::from(self.backoff)).clamp(2.0 * TICK, MAX_RTO)
     }
 
     /// Forgets the segment that is being timed.

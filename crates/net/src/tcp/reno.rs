@@ -25,17 +25,16 @@ fn on_duplicate(core: &mut Core, now: f64, out: &mut Output) {
     core.set_dupacks(core.dupacks + 1, out);
     match core.dupacks {
         1 | 2 => core.limited_transmit(now, out),
-        3 => {
-            if core.ack > core.recover || core.action == Action::Dupack || core.ack == 0 {
-                core.recover = core.max_sent;
-                core.action = Action::Dupack;
-                core.cut(true, out);
-                core.arm_timer(out);
-                core.stop_timing();
-                core.send(now, core.last_ack + 1, out);
-                core.dupwnd = 3;
-            }
+        3 if core.ack > core.recover || core.action == Action::Dupack || core.ack == 0 => {
+            core.recover = core.max_sent;
+            core.action = Action::Dupack;
+            core.cut(true, out);
+            core.arm_timer(out);
+            core.stop_timing();
+            core.send(now, core.last_ack + 1, out);
+            core.dupwnd = 3;
         }
+        3 => {}
         _ if core.action == Action::Dupack => core.dupwnd += 1,
         _ => {}
     }

@@ -40,9 +40,8 @@ fn main() {
     let (network, settings) = build(case, spread);
     let decides: Vec<bool> = network.ports.iter().map(|p| p.kind.decides_at_enqueue()).collect();
     let plan = if stepped { Plan::all_stepped(&network) } else { Plan::from_graph(&network, &decides) };
-    let (setup, run, outcome) = match (option("--events", "lanes").as_str(), stepped) {
-        ("heap", _) => go::<HeapQueue>(network, &plan, settings),
-        (_, true) => go::<LaneQueue<16>>(network, &plan, settings),
+    let (setup, run, outcome) = match option("--events", "lanes").as_str() {
+        "heap" => go::<HeapQueue>(network, &plan, settings),
         _ => go::<LaneQueue<8>>(network, &plan, settings),
     };
     let port = &outcome.ports[0];

@@ -7,6 +7,7 @@ pub mod trace;
 
 use crate::events::{Event, EventQueue, Kind};
 use crate::measure::QueueStats;
+use crate::prefetch::prefetch;
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Ecn, Packet, Time};
 use earlydrop_net::tcp::{Output, Receiver, Sender};
@@ -22,6 +23,11 @@ pub const ACK_BYTES: u16 = 40;
 /// Size of the SYN on the wire, bytes.
 pub const SYN_BYTES: u16 = 40;
 const NONE: u32 = u32::MAX;
+/// With more flows than this, the state of the flow of a coming event is fetched ahead.
+const FLOWS_IN_CACHE: usize = 2000;
+/// Which of the next events of its kind is looked at for where it leads, and which for what is there.
+const FAR: usize = 8;
+const NEAR: usize = 3;
 /// Among a segment's bits: it is a SYN.
 const SYN: u8 = 4;
 
@@ -218,6 +224,8 @@ pub struct Engine<Q> {
     series: Option<Series>,
     variables: Vec<VariableChange>,
     link_counts: (usize, usize),
+    /// Whether there are so many flows that their state is not in the cache.
+    prefetches: bool,
 }
 
 /// Position of an event in the total order.
@@ -234,38 +242,40 @@ impl<Q: EventQueue> Engine<Q> {
         let (steps, stride) = steps(&network, plan);
         let mut port_links = vec![0; network.ports.len()];
         let mut merges = Vec::new();
-        let links = (network.links.iter().zip(&plan.modes).enumerate())
-            .map(|(index, (link, &mode))| {
-                let mut place = NONE;
-                if let Some(port) = link.port {
-                    port_links[port as usize] = index as u32;
-                    place = port;
-                } else if let Some(early) = plan.early[index] {
-                    place = merges.len() as u32;
-                    merges.push(AheadMerge { early, pending: VecDeque::new() });
-                }
-                let wire = Wire::new(link.rate_bps, link.delay_s);
-                Link { wire, reserved: 0, head: NONE, tail: NONE, mode, port: place }
-            })
-            .collect();
+        let mut links = Vec::with_capacity(network.links.len());
+        links.extend((network.links.iter().zip(&plan.modes).enumerate()).map(|(index, (link, &mode))| {
+            let mut place = NONE;
+            if let Some(port) = link.port {
+                port_links[port as usize] = index as u32;
+                place = port;
+            } else if let Some(early) = plan.early(index as u32) {
+                place = merges.len() as u32;
+                merges.push(AheadMerge { early, pending: VecDeque::new() });
+            }
+            let wire = Wire::new(link.rate_bps, link.delay_s);
+            Link { wire, reserved: 0, head: NONE, tail: NONE, mode, port: place }
+        }));
         let link_counts = plan.count();
+        let flow_count = network.flows();
         let ports: Vec<Port> = (network.ports.into_iter().zip(port_links))
             .map(|(spec, link)| Port::new(spec, link, plan.modes[link as usize] == Mode::ArithmeticPort))
             .collect();
-        let flows = network.flow_specs.iter().map(|spec| Flow {
+        let mut flows = Vec::with_capacity(flow_count);
+        flows.extend(network.flow_specs.iter().map(|spec| Flow {
             sender: Sender::new(spec.flavour, spec.window, spec.clock_phase),
             deadline: f64::INFINITY,
             armed_at: 0.0,
             armed_number: 0,
             entry: f64::INFINITY,
             wire: spec.wire,
-        });
-        let arrivals = network.flow_specs.iter().map(|_| Arrivals {
+        }));
+        let mut arrivals = Vec::with_capacity(flow_count);
+        arrivals.extend(network.flow_specs.iter().map(|_| Arrivals {
             receiver: Receiver::new(),
             in_order: 0,
             received: 0,
             delay_ticks: 0,
-        });
+        }));
         let mut engine = Engine {
             queue: Q::new(),
             counter: 0,
@@ -273,8 +283,8 @@ impl<Q: EventQueue> Engine<Q> {
             links,
             steps,
             stride,
-            flows: flows.collect(),
-            arrivals: arrivals.collect(),
+            flows,
+            arrivals,
             tallies: vec![Tally::default(); network.flow_specs.len()],
             opening: network.flow_specs.len() as u32,
             specs: network.flow_specs,
@@ -286,6 +296,7 @@ impl<Q: EventQueue> Engine<Q> {
             series: settings.series.map(|_| Series::default()),
             variables: Vec::new(),
             link_counts,
+            prefetches: flow_count > FLOWS_IN_CACHE,
             settings,
         };
         engine.schedule_beginnings();
@@ -340,6 +351,9 @@ impl<Q: EventQueue> Engine<Q> {
                 break;
             }
             self.events += 1;
+            if self.prefetches {
+                self.prefetch();
+            }
             let key = Key { now, scheduled: f64::from_bits(event.scheduled), number: event.number };
             let segment = event.segment;
             match event.kind() {
@@ -361,6 +375,32 @@ impl<Q: EventQueue> Engine<Q> {
             }
         }
         self.finish()
+    }
+
+    /// Asks for the memory that the next events of this kind will need: first for where they lead, then, when that
+    /// has come, for what is there.
+    #[inline(always)]
+    fn prefetch(&self) {
+        self.queue.prefetch();
+        if let Some(far) = self.queue.upcoming(FAR) {
+            prefetch(&self.steps, far.segment.flow() as usize * self.stride + far.segment.hop());
+        }
+        let Some(near) = self.queue.upcoming(NEAR) else { return };
+        let index = near.segment.flow() as usize;
+        match near.kind() {
+            Kind::TransmissionEnd => prefetch(&self.links, index),
+            Kind::Arrival => {
+                let step = self.step(&near.segment);
+                if step.action == Action::Sender {
+                    prefetch(&self.flows, index);
+                    prefetch(&self.links, self.steps[index * self.stride].link as usize);
+                } else {
+                    prefetch(&self.links, step.link as usize);
+                    prefetch(&self.arrivals, index);
+                }
+            }
+            _ => {}
+        }
     }
 
     #[inline(always)]
@@ -629,10 +669,9 @@ impl<Q: EventQueue> Engine<Q> {
         let admitted =
             discipline.enqueue(packet, Time::from_seconds(key.now), &mut |victim, _| dropped.push(victim.tag as u32));
         let length = discipline.packets();
-        if let Some(marked) = admitted {
-            if marked.0 {
-                self.tallies[segment.flow() as usize].marks += 1;
-            }
+        if admitted.is_some_and(|marked| marked.0) {
+            self.tallies[segment.flow() as usize].marks += 1;
+            self.pool[slot as usize].0 = segment.with_bits(Ecn::Ce as u8);
         }
         for &slot in &dropped {
             let victim = self.pool[slot as usize].0;
@@ -665,9 +704,14 @@ impl<Q: EventQueue> Engine<Q> {
         let Runner::Stepped { discipline, .. } = &mut port.runner else { return };
         let mut dropped = Vec::new();
         let taken = discipline.dequeue(Time::from_seconds(now), &mut |victim, _| dropped.push(victim.tag as u32));
+        let length = discipline.packets() + u64::from(taken.is_some());
         for slot in dropped {
             let victim = self.release(slot);
             self.dropped(victim);
+            let port = &mut self.ports[self.links[link as usize].port as usize];
+            if let Some(trace) = &mut port.trace {
+                trace.record(now, 'd', victim.flow(), victim.seq(), u32::from(victim.size()), length);
+            }
         }
         let port = &mut self.ports[self.links[link as usize].port as usize];
         let Runner::Stepped { discipline, end_pending, idle } = &mut port.runner else { return };
@@ -686,6 +730,8 @@ impl<Q: EventQueue> Engine<Q> {
             trace.record(now, '-', segment.flow(), segment.seq(), packet.size, waiting);
         }
         if packet.ecn as u8 != segment.bits() & 3 {
+            // Marked since it was admitted.
+            self.tallies[segment.flow() as usize].marks += 1;
             segment = segment.with_bits(packet.ecn as u8);
         }
         self.release(slot);
@@ -873,7 +919,7 @@ fn steps(network: &Network, plan: &Plan) -> (Vec<Step>, usize) {
             link,
             action: match plan.modes[link as usize] {
                 Mode::Fold => Action::Fold,
-                Mode::Merge if plan.early[link as usize].is_some() => Action::Ahead,
+                Mode::Merge if plan.early(link).is_some() => Action::Ahead,
                 _ => Action::AtEvent,
             },
             lane: 0,

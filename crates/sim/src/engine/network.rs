@@ -41,7 +41,7 @@ impl PortKind {
     pub fn new(built: Built, limit: Limit, ecn: bool, random: Generator) -> Self {
         match built {
             Built::Policy(policy) => PortKind::Gate(Box::new(Gate::new(policy, limit, ecn, random))),
-            Built::Discipline(discipline) => PortKind::Discipline(discipline),
+            Built::Discipline(finish) => PortKind::Discipline(finish(ecn, random)),
         }
     }
 

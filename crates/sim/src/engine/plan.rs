@@ -8,6 +8,7 @@
 
 use super::network::Network;
 use earlydrop_net::tcp::core::MIN_RTO;
+use std::collections::BTreeMap;
 
 /// How a link is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +44,8 @@ const DEEPEST_FOLD: u8 = 2;
 pub struct Plan {
     /// Mode by link.
     pub modes: Vec<Mode>,
-    /// By link: whether and when a packet may go through a merge ahead of its time.
-    pub early: Vec<Option<Early>>,
+    /// The merges that packets may pass ahead of their time, by rising number of the link.
+    pub early: Vec<(u32, Early)>,
 }
 
 /// A merge whose packets all come, by folds, from one link that sends them one at a time. Then the first packet that
@@ -65,7 +66,7 @@ impl Plan {
     pub fn all_stepped(network: &Network) -> Plan {
         let mode =
             |link: &super::network::LinkSpec| if link.port.is_some() { Mode::SteppedPort } else { Mode::Stepped };
-        Plan { modes: network.links.iter().map(mode).collect(), early: vec![None; network.links.len()] }
+        Plan { modes: network.links.iter().map(mode).collect(), early: Vec::new() }
     }
 
     /// Arithmetic where the graph allows it. `decides_at_enqueue[p]`: port p's discipline needs no events of its own.
@@ -76,6 +77,12 @@ impl Plan {
         while demote(network, &feeders, &mut modes) {}
         let early = early(network, &feeders, &modes);
         Plan { modes, early }
+    }
+
+    /// Whether and when packets may pass `link` ahead of their time.
+    pub fn early(&self, link: u32) -> Option<Early> {
+        let at = self.early.binary_search_by_key(&link, |&(merge, _)| merge).ok()?;
+        Some(self.early[at].1)
     }
 
     /// How many links are run by arithmetic, and how many by events.
@@ -177,9 +184,9 @@ enum Common {
 }
 
 /// Merges that packets may pass ahead of time.
-fn early(network: &Network, feeders: &[Feeder], modes: &[Mode]) -> Vec<Option<Early>> {
+fn early(network: &Network, feeders: &[Feeder], modes: &[Mode]) -> Vec<(u32, Early)> {
     let common = common_origins(network, feeders, modes);
-    let mut early = vec![None; modes.len()];
+    let mut early = BTreeMap::new();
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
         let way: Vec<usize> = forward.iter().chain(reverse).map(|&link| link as usize).collect();
@@ -197,12 +204,13 @@ fn early(network: &Network, feeders: &[Feeder], modes: &[Mode]) -> Vec<Option<Ea
                 total - TOLERANCE
             };
             let (data, syn) = (latency(network.flow_specs[flow].wire), latency(super::SYN_BYTES));
-            let at = early[link].get_or_insert(Early { origin: from as u32, latency: data, latency_of_syn: syn });
+            let new = Early { origin: from as u32, latency: data, latency_of_syn: syn };
+            let at = early.entry(link as u32).or_insert(new);
             at.latency = at.latency.min(data);
             at.latency_of_syn = at.latency_of_syn.min(syn);
         }
     }
-    early
+    early.into_iter().collect()
 }
 
 /// Sizes on the way back.

@@ -61,7 +61,7 @@ impl QueueTrace {
             self.digest = (self.digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         }
         self.total += 1;
-        if self.total % Self::STRIDE == 0 {
+        if self.total.is_multiple_of(Self::STRIDE) {
             self.checkpoints.push(self.digest);
         }
         if self.events.len() < self.keep {

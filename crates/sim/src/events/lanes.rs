@@ -7,9 +7,12 @@
 
 use super::wheel::Wheel;
 use super::{Event, EventQueue, Kind};
+use crate::prefetch::prefetch;
 use earlydrop_net::Segment;
 
 const NEVER: u64 = u64::MAX;
+/// How far ahead of its first event the memory of a lane is fetched.
+const AHEAD: usize = 32;
 
 /// A ring whose length is a power of two.
 struct Fifo {
@@ -161,14 +164,24 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
         }
         let equal: usize = self.head_time.iter().map(|&time| usize::from(time == first)).sum();
         if equal > 1 {
-            let tie = self.first_tie(first);
-            choice = (0..LANES).find(|&i| self.head_time[i] == first && self.head_tie[i] == (tie.1, tie.2))?;
+            for i in choice + 1..LANES {
+                if self.head_time[i] == first && self.head_tie[i] < self.head_tie[choice] {
+                    choice = i;
+                }
+            }
         }
         self.pop_lane(choice)
     }
 
     #[inline(always)]
-    fn upcoming(&self) -> Option<Segment> {
-        self.lanes.get(self.popped_from)?.get(2).map(|event| event.segment)
+    fn prefetch(&self) {
+        if let Some(lane) = self.lanes.get(self.popped_from) {
+            prefetch(&lane.slots, (lane.head + AHEAD) & (lane.slots.len() - 1));
+        }
+    }
+
+    #[inline(always)]
+    fn upcoming(&self, ahead: usize) -> Option<&Event> {
+        self.lanes.get(self.popped_from)?.get(ahead)
     }
 }

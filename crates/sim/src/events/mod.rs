@@ -93,9 +93,13 @@ pub trait EventQueue {
     /// Takes the first event of the total order.
     fn pop(&mut self) -> Option<Event>;
 
-    /// A flow whose state will be needed soon, to prefetch it.
+    /// Asks for the memory of events to come.
     #[inline(always)]
-    fn upcoming(&self) -> Option<Segment> {
+    fn prefetch(&self) {}
+
+    /// An event that comes soon, about `ahead` events after the one just popped; to prefetch its state.
+    #[inline(always)]
+    fn upcoming(&self, _ahead: usize) -> Option<&Event> {
         None
     }
 }

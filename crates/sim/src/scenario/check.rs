@@ -8,6 +8,7 @@ use super::error::ScenarioError;
 use super::fields::{whole_form, Checked, Field, Fields, Interval, Measure};
 use super::model::{Access, Delays, Dumbbell, LinkSpec, Record, Scenario};
 use super::{queue, traffic, units};
+use crate::engine::ACK_BYTES;
 
 /// Keys of the document itself.
 pub(super) const SCENARIO: &[&str] = &["name", "duration", "warmup", "seed", "topology", "queue", "traffic", "record"];
@@ -155,15 +156,19 @@ fn uniform(field: &Field<'_>, measure: &Measure, within: Interval) -> Checked<De
 
 /// A buffer below one packet would let nothing through.
 fn room_for_a_packet(scenario: &Scenario) -> Checked<()> {
-    let packet = scenario.largest_packet();
-    match scenario.bottleneck_queue.limit {
-        Limit::Bytes(bytes) if bytes < u64::from(packet) => {
-            Err(ScenarioError::new("queue.bottleneck.limit", "holds no packet of this scenario")
+    let ports = [
+        ("bottleneck", Some(&scenario.bottleneck_queue), scenario.largest_packet(), "segment and header"),
+        ("reverse", scenario.reverse_queue.as_ref(), u32::from(ACK_BYTES), "an ACK"),
+    ];
+    for (name, queue, packet, what) in ports {
+        let Some(Limit::Bytes(bytes)) = queue.map(|queue| queue.limit) else { continue };
+        if bytes < u64::from(packet) {
+            return Err(ScenarioError::new(format!("queue.{name}.limit"), "holds no packet of this scenario")
                 .given(format!("{bytes} B"))
-                .allowed(format!("at least {packet} B, segment and header")))
+                .allowed(format!("at least {packet} B, {what}")));
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {

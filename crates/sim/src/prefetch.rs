@@ -1,0 +1,18 @@
+//! A hint to the processor, for networks whose state does not fit into the caches. No result depends on it.
+#![allow(unsafe_code)]
+
+/// Asks for the cache lines of `items[index]`; nothing happens where there is no such item or no such instruction.
+#[inline(always)]
+pub fn prefetch<T>(items: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(item) = items.get(index) {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        let first = std::ptr::from_ref(item).cast::<i8>();
+        for line in 0..std::mem::size_of::<T>().div_ceil(64) {
+            // SAFETY: a prefetch reads nothing that the program could see, and cannot fault at any address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(64 * line)) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (items, index);
+}

@@ -1,0 +1,169 @@
+"""The documentation says what is true: links lead somewhere, examples pass, every key and field is described."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from earlydrop import _core, cli
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    page
+    for pattern in ("*.md", "docs/**/*.md", "studies/**/*.md", "validation/**/*.md", "benches/**/*.md")
+    for page in ROOT.glob(pattern)
+)
+FENCE = re.compile(r"^( *)```(.*)$")
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def fences(text: str) -> Iterator[tuple[str, str]]:
+    """Kind and text of each fenced block, its indentation removed."""
+    kind, indent, lines = None, "", list[str]()
+    for line in text.splitlines():
+        mark = FENCE.match(line)
+        if kind is None and mark:
+            indent, kind, lines = mark[1], mark[2].strip(), []
+        elif kind is not None and mark and mark[1] == indent and not mark[2]:
+            yield kind, "\n".join(lines) + "\n"
+            kind = None
+        elif kind is not None:
+            lines.append(line.removeprefix(indent))
+
+
+def outside(text: str) -> list[str]:
+    """The lines outside code blocks."""
+    kept, inside = [], False
+    for line in text.splitlines():
+        if FENCE.match(line):
+            inside = not inside
+        elif not inside and not line.startswith("    "):
+            kept.append(line)
+    return kept
+
+
+def prose(text: str) -> str:
+    """The text without code blocks and code in line."""
+    return "\n".join(re.sub(r"`[^`]*`", "code", line) for line in outside(text))
+
+
+def words(text: str) -> set[str]:
+    """The words of code in line."""
+    return {w for line in outside(text) for code in re.findall(r"`([^`]+)`", line) for w in re.findall(r"\w+", code)}
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page can be linked as."""
+    found = set()
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"#+ +(.*)", line):
+            kept = re.sub(r"[^\w\- ]", "", heading[1].strip().lower())
+            found.add(kept.replace(" ", "-"))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page.read_text(encoding="utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), f"{name(page)}: {target}"
+        assert there.is_relative_to(ROOT), f"{name(page)}: {target} leads out of the project"
+        if anchor:
+            assert anchor in anchors(there), f"{name(page)}: {target} names no heading"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_scenarios_in_the_text_pass_the_checker(page: Path) -> None:
+    for kind, block in fences(page.read_text(encoding="utf-8")):
+        if kind == "toml scenario":
+            _core.Scenario.parse(tomllib.loads(block), [])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_python_in_the_text_is_python(page: Path) -> None:
+    for kind, block in fences(page.read_text(encoding="utf-8")):
+        if kind == "python":
+            ast.parse(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_commands_in_the_text_are_commands(page: Path) -> None:
+    for line in page.read_text(encoding="utf-8").splitlines():
+        found = re.match(r"(?: {4}|\t)\s*(?:\$ )?(?:\.venv/bin/)?earlydrop +([a-z].*)", line)
+        if found is None or re.search(r"\[|\||\.\.\.|[A-Z]{3}", found[1].split("#")[0]):
+            continue  # prose, or a synopsis such as `run SCENARIO.toml [--seed N]`
+        # In the text several spaces set a remark apart.
+        tokens = shlex.split(re.split(r"\s{3,}", found[1])[0], comments=True)
+        try:
+            cli.app.parse_args(tokens, exit_on_error=False, print_error=False)
+        except Exception as error:
+            pytest.fail(f"{name(page)}: {line.strip()}: {error}")
+
+
+def test_the_readme_has_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "make demo" in text
+    assert "make test" in text
+    assert re.search(r"^    .*earlydrop (init|run|compare)", text, re.MULTILINE)
+
+
+def test_pages_named_in_the_code_exist() -> None:
+    sources = [
+        path
+        for pattern in ("crates/**/*.rs", "python/**/*.py", "python/**/*.j2", "studies/**/*.toml", "validation/**/*.py")
+        for path in ROOT.glob(pattern)
+    ]
+    assert sources
+    for path in sources:
+        for page in re.findall(r"\bdocs/[\w./-]+\.md\b", path.read_text(encoding="utf-8")):
+            assert (ROOT / page).is_file(), f"{name(path)} names {page}"
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    linked = {(ROOT / "docs" / target).resolve() for target in re.findall(r"\]\(([^)#]+)", index)}
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name == "README.md" or page in linked, f"docs/README.md does not mention {page.name}"
+
+
+def keys(schema: dict[str, Any]) -> Iterator[str]:
+    """All keys a schema knows, at any depth."""
+    for key, inner in schema.get("properties", {}).items():
+        yield key
+        yield from keys(inner)
+    for way in ("oneOf", "anyOf"):
+        for inner in schema.get(way, []):
+            yield from keys(inner)
+    for inner in schema.get("$defs", {}).values():
+        yield from keys(inner)
+    if isinstance(schema.get("items"), dict):
+        yield from keys(schema["items"])
+
+
+def test_every_key_of_a_scenario_is_described() -> None:
+    text = (ROOT / "docs/scenarios.md").read_text(encoding="utf-8")
+    assert not sorted(set(keys(json.loads(_core.schema()))) - words(text))
+
+
+def test_every_field_of_a_result_is_described() -> None:
+    text = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    record = {"series": "100 ms", "cwnd_flows": [1], "trace": 1, "trace_flow": 1}
+    document = tomllib.loads(_core.template("fields")) | {"duration": "2 s", "warmup": "1 s", "record": record}
+    result = json.loads(_core.Scenario.parse(document, []).run())
+    fields = {*result, *result["cost"], *result["queues"]["bottleneck"], *result["flows"][0], *result["series"]}
+    fields |= {*result["series"]["queues"]["bottleneck"], *result["trace"], *result["trace"]["columns"]}
+    assert not sorted(fields - words(text))
