@@ -69,7 +69,7 @@ fn scenario(number: u64) -> (String, Scenario) {
 /// Everything a run tells, without its cost: the document, and every event at the ports.
 fn everything(scenario: &Scenario, outcome: &Outcome) -> (String, Vec<QueueEvent>) {
     let mut document = result::document(scenario, scenario.seed, outcome, 0.0);
-    document.as_object_mut().expect("an object").remove("cost");
+    document.as_object_mut().expect("an object").shift_remove("cost");
     let events = outcome.ports.iter().filter_map(|port| port.trace.as_ref()).flat_map(|trace| trace.events.clone());
     (serde_json::to_string(&document).expect("JSON"), events.collect())
 }
