@@ -81,7 +81,7 @@ impl Segment {
     /// `seconds` as a time stamp.
     #[inline(always)]
     pub fn stamp(seconds: f64) -> u32 {
-        (seconds * Self::TICKS_PER_SECOND) as u64 as u32
+        (seconds * Self::TICKS_PER_SECOND) as i64 as u32
     }
 
     /// Ticks between the sending of this segment and `now` (below 64 s).

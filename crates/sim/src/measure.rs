@@ -84,7 +84,7 @@ impl QueueStats {
     pub fn departed(&mut self, seconds: f64) {
         self.departures += 1;
         self.sojourn_sum += seconds;
-        self.sojourn.saturating_record((seconds * 1e6 + 0.5) as u64);
+        self.sojourn.saturating_record((seconds * 1e6 + 0.5) as i64 as u64);
     }
 
     fn width(&self) -> f64 {

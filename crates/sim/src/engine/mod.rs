@@ -453,7 +453,7 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     /// A segment stands at the near end of `link`, at the event `key`.
-    #[inline(always)]
+    #[inline(never)]
     fn arrive(&mut self, link: u32, mut segment: Segment, key: Key) {
         let at = &mut self.links[link as usize];
         match at.mode {

@@ -5,8 +5,8 @@ use super::Event;
 const SLOTS: usize = 1024;
 const BITS: u32 = 10;
 const LEVELS: usize = 6;
-/// Slots a second: a tick of 10 us.
-const TICKS_PER_SECOND: f64 = 1e5;
+/// Slots a second: a tick of 0.5 ms.
+const TICKS_PER_SECOND: f64 = 2e3;
 
 /// End of a list.
 const NONE: u32 = u32::MAX;
@@ -53,7 +53,7 @@ impl Wheel {
     }
 
     fn tick_of(time: u64) -> u64 {
-        (f64::from_bits(time) * TICKS_PER_SECOND) as u64
+        (f64::from_bits(time) * TICKS_PER_SECOND) as i64 as u64
     }
 
     pub fn push(&mut self, event: Event) {
