@@ -22,16 +22,14 @@ impl Draw {
     }
 }
 
-/// A dumbbell drawn at random: rates in simple ratios and delays in whole milliseconds, so that events coincide often.
+/// A dumbbell drawn at random: rates in simple ratios, delays in whole milliseconds or as long as transmissions take,
+/// so that events coincide often; packets of several sizes, which overtake each other's acknowledgements.
 fn scenario(number: u64) -> (String, Scenario) {
     let mut draw = Draw(Generator::stream(number, "test.same_results"));
     let flows = [1, 2, 3, 7, 20, 45][draw.index(6)];
     let (aqm, limit) = (draw.of(&["droptail", "red", "nlred", "tred"]), [5, 20, 60][draw.index(3)]);
     let bottleneck = draw.of(&["1 Mbit/s", "5 Mbit/s", "10 Mbit/s"]);
     let access = ["1 Mbit/s", "5 Mbit/s", "10 Mbit/s", "100 Mbit/s"];
-    let delays =
-        ["\"5 ms\"", "[\"1 ms\", \"2 ms\", \"5 ms\"]", "{ uniform = [\"1 ms\", \"20 ms\"] }", "\"0 s\"", "\"210 ms\""];
-    let delay = |draw: &mut Draw| delays[(draw.index(8)).saturating_sub(3)];
     let mut text = format!(
         "name = \"drawn {number}\"\nduration = \"8 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\n\
          series = \"100 ms\"\n\n[topology]\nkind = \"dumbbell\"\npairs = {}\n\
@@ -43,26 +41,59 @@ fn scenario(number: u64) -> (String, Scenario) {
         delay(&mut draw),
         draw.of(&access),
         delay(&mut draw),
-        draw.of(&["10 ms", "1 ms", "0 s"]),
+        draw.of(&["10 ms", "1 ms", "0 s", "0.8 ms", "32 us", "7.2 ms"]),
     );
+    if draw.index(4) == 0 {
+        let rate = draw.of(&["1 Mbit/s", "10 Mbit/s", "1 Gbit/s"]);
+        text += &format!("reverse = {{ rate = \"{rate}\", delay = \"{}\" }}\n", draw.of(&["0 s", "1 ms", "32 us"]));
+    }
     text += &format!("\n[queue.bottleneck]\naqm = \"{aqm}\"\nlimit = \"{limit} packets\"\n");
     if aqm != "droptail" {
         let (low, high) = [(2, 6), (5, 15), (20, 50)][draw.index(3)];
-        text +=
-            &format!("min_th = {low}\nmax_th = {high}\ndialect = \"{}\"\n", draw.of(&["paper", "ns2", "ns3", "linux"]));
-        text += &format!("w_q = {}\n", draw.of(&["0.002", "0.05"]));
+        let dialect = draw.of(&["paper", "ns2", "ns3", "linux"]);
+        text += &format!(
+            "min_th = {low}\nmax_th = {high}\ndialect = \"{dialect}\"\nw_q = {}\n",
+            draw.of(&["0.002", "0.05"])
+        );
     }
     if draw.index(4) == 0 {
         text += &format!("\n[queue.reverse]\naqm = \"{}\"\nlimit = \"20 packets\"\n", draw.of(&["droptail", "red"]));
     }
     let start = draw.of(&["\"0 s\"", "{ uniform = [\"0 s\", \"1 s\"] }", "[\"0 s\", \"100 ms\"]"]);
-    let segment = draw.of(&["1000", "960", "40", "1460"]);
-    text += &format!("\n[[traffic]]\nkind = \"ftp\"\ncount = {flows}\nsegment = {segment}\nstart = {start}\n");
-    if draw.index(4) == 0 {
-        text += "\n[[traffic]]\nkind = \"ftp\"\ncount = 1\nsegment = 500\nstart = \"4 s\"\n";
-    }
-    let doc = Doc::from_toml(&text, None).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let scenario = check(&doc, None).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let sizes = [("1000", "40"), ("960", "40"), ("40", "40"), ("1460", "40"), ("40", "0"), ("20", "0")];
+    let mut transfer = |count: usize, start: &str| {
+        let (segment, header) = sizes[draw.index(sizes.len())];
+        text += &format!(
+            "\n[[traffic]]\nkind = \"ftp\"\ncount = {count}\nsegment = {segment}\nheader = {header}\nstart = {start}\n"
+        );
+        draw.index(4)
+    };
+    // A second kind of packet on the same hosts in a quarter of the networks, one late flow in another.
+    match transfer(flows, start) {
+        0 => transfer(flows, "\"0 s\""),
+        1 => transfer(1, "\"4 s\""),
+        _ => 0,
+    };
+    checked(number, text)
+}
+
+/// A delay of access links: the same for all in most networks.
+fn delay(draw: &mut Draw) -> &'static str {
+    let delays = [
+        "\"5 ms\"",
+        "[\"1 ms\", \"2 ms\", \"5 ms\"]",
+        "{ uniform = [\"1 ms\", \"20 ms\"] }",
+        "\"0 s\"",
+        "\"210 ms\"",
+        "\"32 us\"",
+        "\"1.6 ms\"",
+    ];
+    delays[draw.index(11).saturating_sub(4)]
+}
+
+fn checked(number: u64, text: String) -> (String, Scenario) {
+    let doc = Doc::from_toml(&text, None).unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
+    let scenario = check(&doc, None).unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
     (text, scenario)
 }
 

@@ -72,10 +72,20 @@ impl Plan {
     /// Arithmetic where the graph allows it. `decides_at_enqueue[p]`: port p's discipline needs no events of its own.
     pub fn from_graph(network: &Network, decides_at_enqueue: &[bool]) -> Plan {
         let feeders = feeders(network);
-        let mut modes: Vec<Mode> =
-            (0..network.links.len()).map(|link| first_guess(network, &feeders, decides_at_enqueue, link)).collect();
-        while demote(network, &feeders, &mut modes) {}
-        let early = early(network, &feeders, &modes);
+        let neighbours = neighbours(network);
+        let mut modes: Vec<Mode> = (0..network.links.len())
+            .map(|link| first_guess(network, &feeders, &neighbours[link], decides_at_enqueue, link))
+            .collect();
+        let apart: Vec<bool> = (0..network.links.len())
+            .map(|link| match feeders[link] {
+                Feeder::Link(source) | Feeder::ReceiverBehind(source) => {
+                    never_waits(network, &neighbours[link], source as usize, link, TOLERANCE)
+                }
+                _ => false,
+            })
+            .collect();
+        while demote(network, &feeders, &apart, &mut modes) {}
+        let early = early(network, &feeders, &apart, &modes);
         Plan { modes, early }
     }
 
@@ -122,14 +132,67 @@ fn feeders(network: &Network) -> Vec<Feeder> {
     feeders
 }
 
-fn first_guess(network: &Network, feeders: &[Feeder], decides_at_enqueue: &[bool], link: usize) -> Mode {
-    let rate = |link: usize| network.links[link].rate_bps;
+/// What passes from its source to a link: sizes there and here, bytes.
+#[derive(Clone, Copy)]
+struct Neighbour {
+    flows: u32,
+    /// Sizes of the only flow, at the source and at the link.
+    data: (u16, u16),
+    syn: (u16, u16),
+    smallest_at_source: u16,
+    largest_here: u16,
+}
+
+fn neighbours(network: &Network) -> Vec<Neighbour> {
+    let nobody = Neighbour { flows: 0, data: (0, 0), syn: (0, 0), smallest_at_source: u16::MAX, largest_here: 0 };
+    let mut neighbours = vec![nobody; network.links.len()];
+    for flow in 0..network.flows() {
+        let (forward, reverse) = network.route(flow);
+        for (hop, &link) in forward.iter().chain(reverse).enumerate() {
+            let size = |of: u16, hop: usize| if hop < forward.len() { of } else { super::ACK_BYTES };
+            let sizes = |of: u16| (size(of, hop.saturating_sub(1)), size(of, hop));
+            let at = &mut neighbours[link as usize];
+            at.flows += 1;
+            (at.data, at.syn) = (sizes(network.flow_specs[flow].wire), sizes(super::SYN_BYTES));
+            for (source, here) in [at.data, at.syn] {
+                at.smallest_at_source = at.smallest_at_source.min(source);
+                at.largest_here = at.largest_here.max(here);
+            }
+        }
+    }
+    neighbours
+}
+
+/// Whether no packet at `link` ever waits for the one before: the next one comes no sooner than its transmission at the
+/// source takes.
+///
+/// With `margin` (s), not even to the instant.
+fn never_waits(network: &Network, at: &Neighbour, source: usize, link: usize, margin: f64) -> bool {
+    let over_before =
+        |first: u16, next: u16| transmission(network, link, first) + margin <= transmission(network, source, next);
+    if at.flows == 1 {
+        // A SYN never comes after data of its flow.
+        return over_before(at.data.1, at.data.0) && over_before(at.syn.1, at.data.0.min(at.syn.0));
+    }
+    over_before(at.largest_here, at.smallest_at_source)
+}
+
+fn first_guess(
+    network: &Network,
+    feeders: &[Feeder],
+    neighbour: &Neighbour,
+    decides_at_enqueue: &[bool],
+    link: usize,
+) -> Mode {
     if let Some(port) = network.links[link].port {
         return if decides_at_enqueue[port as usize] { Mode::ArithmeticPort } else { Mode::SteppedPort };
     }
     match feeders[link] {
-        // A link at least as fast as its only source never lets two packets wait for each other.
-        Feeder::Link(source) | Feeder::ReceiverBehind(source) if rate(link) >= rate(source as usize) => Mode::Fold,
+        Feeder::Link(source) | Feeder::ReceiverBehind(source)
+            if never_waits(network, neighbour, source as usize, link, 0.0) =>
+        {
+            Mode::Fold
+        }
         Feeder::Several => Mode::Merge,
         _ => Mode::Stepped,
     }
@@ -149,8 +212,9 @@ fn origin(feeders: &[Feeder], modes: &[Mode], link: usize) -> (usize, u8) {
 }
 
 /// What the streams that meet in a link have in common: the origin and depth of their folds, if all have the same.
-/// `usize::MAX` stands for any origin that starts packets by events.
-fn common_origins(network: &Network, feeders: &[Feeder], modes: &[Mode]) -> Vec<Common> {
+/// `usize::MAX` stands for any origin that starts packets by events, if they are apart on the folded link: where one
+/// begins as the one before ends, the event of that end decides its order among the streams.
+fn common_origins(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &[Mode]) -> Vec<Common> {
     let mut common = vec![Common::Nothing; modes.len()];
     each_hop(network, |feeder, link| {
         if feeders[link] != Feeder::Several {
@@ -158,7 +222,10 @@ fn common_origins(network: &Network, feeders: &[Feeder], modes: &[Mode]) -> Vec<
         }
         let (from, depth) = match feeder {
             Feeder::Link(source) => match origin(feeders, modes, source as usize) {
-                (from, depth) if depth <= 1 && matches!(modes[from], Mode::Stepped | Mode::SteppedPort) => {
+                (from, depth)
+                    if matches!(modes[from], Mode::Stepped | Mode::SteppedPort)
+                        && (depth == 0 || (depth == 1 && apart[source as usize])) =>
+                {
                     (usize::MAX, depth)
                 }
                 found => found,
@@ -184,8 +251,8 @@ enum Common {
 }
 
 /// Merges that packets may pass ahead of time.
-fn early(network: &Network, feeders: &[Feeder], modes: &[Mode]) -> Vec<(u32, Early)> {
-    let common = common_origins(network, feeders, modes);
+fn early(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &[Mode]) -> Vec<(u32, Early)> {
+    let common = common_origins(network, feeders, apart, modes);
     let mut early = BTreeMap::new();
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
@@ -203,7 +270,8 @@ fn early(network: &Network, feeders: &[Feeder], modes: &[Mode]) -> Vec<(u32, Ear
                     .sum();
                 total - TOLERANCE
             };
-            let (data, syn) = (latency(network.flow_specs[flow].wire), latency(super::SYN_BYTES));
+            let data = latency(network.flow_specs[flow].wire);
+            let syn = latency(super::SYN_BYTES).min(data);
             let new = Early { origin: from as u32, latency: data, latency_of_syn: syn };
             let at = early.entry(link as u32).or_insert(new);
             at.latency = at.latency.min(data);
@@ -229,7 +297,7 @@ fn ahead(network: &Network, link: usize, size: u16) -> f64 {
 }
 
 /// Takes back choices that the order of events does not allow; whether there were any.
-fn demote(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
+fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut [Mode]) -> bool {
     let mut changed = false;
     for link in 0..modes.len() {
         if modes[link] == Mode::Fold && origin(feeders, modes, link).1 > DEEPEST_FOLD {
@@ -240,7 +308,7 @@ fn demote(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
     // Where streams merge, simultaneous arrivals must come in the order of their histories. That holds if every
     // stream arrives by events of its own; if every stream is a fold of one link from an origin that starts packets
     // by events; or if all are folds of one depth from one serial origin.
-    let common = common_origins(network, feeders, modes);
+    let common = common_origins(network, feeders, apart, modes);
     let mut demoted = Vec::new();
     each_hop(network, |feeder, link| {
         if common[link] != Common::Mixed {
@@ -253,13 +321,9 @@ fn demote(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
         }
     });
     for link in demoted {
-        let stepped = match modes[link] {
-            Mode::Fold | Mode::Merge => Mode::Stepped,
-            Mode::ArithmeticPort => Mode::SteppedPort,
-            other => other,
-        };
-        changed |= stepped != modes[link];
-        modes[link] = stepped;
+        let demoted = stepped(modes[link]);
+        changed |= demoted != modes[link];
+        modes[link] = demoted;
     }
     changed |= demote_ambiguous_ports(network, modes);
     changed |= demote_ambiguous_ends(network, modes);
@@ -289,7 +353,7 @@ fn demote_ambiguous_ports(network: &Network, modes: &mut [Mode]) -> bool {
     changed
 }
 
-/// An event that a fold pushes has its number before its time. That can matter only against an end of transmission or
+/// An event that a fold, a merge or an arithmetic port pushes has its number before its time. That can matter only against an end of transmission or
 /// a timer that was scheduled at the same time for the same time: where one can be, the last link of the fold is
 /// stepped.
 fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
@@ -313,7 +377,8 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
             let link = link as usize;
             let next = hops.peek().map(|&(next, _)| modes[next as usize]);
             // At a merge, ends of transmission play no part.
-            if modes[link] != Mode::Fold || matches!(next, Some(Mode::Fold | Mode::Merge)) {
+            let early = matches!(modes[link], Mode::Fold | Mode::Merge | Mode::ArithmeticPort);
+            if !early || matches!(next, Some(Mode::Fold | Mode::Merge)) {
                 continue;
             }
             let ambiguous = sizes.iter().any(|&size| {
@@ -321,10 +386,19 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
                 meets_an_end(ahead) || (next.is_none() && ahead >= MIN_RTO - TOLERANCE)
             });
             if ambiguous {
-                modes[link] = Mode::Stepped;
+                modes[link] = stepped(modes[link]);
                 changed = true;
             }
         }
     }
     changed
+}
+
+/// The same link, run by events.
+fn stepped(mode: Mode) -> Mode {
+    match mode {
+        Mode::Fold | Mode::Merge => Mode::Stepped,
+        Mode::ArithmeticPort => Mode::SteppedPort,
+        other => other,
+    }
 }
