@@ -13,8 +13,18 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Resolution of the time stamp: 2^26 ticks a second, 15 ns, which wraps after 64 s.
-    pub const TICKS_PER_SECOND: f64 = 67_108_864.0;
+    /// Finest resolution of the time stamp, ticks a second (2^26: 15 ns).
+    const FINEST: f64 = 67_108_864.0;
+
+    /// Resolution of time stamps in a run of `duration` seconds, ticks a second: the finest power of two with which no
+    /// age in it can wrap around 32 bits.
+    pub fn ticks_per_second(duration: f64) -> f64 {
+        let mut ticks = Self::FINEST;
+        while ticks * duration >= 4_294_967_296.0 {
+            ticks /= 2.0;
+        }
+        ticks
+    }
 
     /// Segment `seq` (0 is the SYN; on the way back: the highest in-order one received) of `flow`, of `size` bytes
     /// on the wire, sent at the time stamp `born`.
@@ -78,16 +88,16 @@ impl Segment {
         }
     }
 
-    /// `seconds` as a time stamp.
+    /// `seconds` as a time stamp of so many ticks a second.
     #[inline(always)]
-    pub fn stamp(seconds: f64) -> u32 {
-        (seconds * Self::TICKS_PER_SECOND) as i64 as u32
+    pub fn stamp(seconds: f64, ticks_per_second: f64) -> u32 {
+        (seconds * ticks_per_second) as i64 as u32
     }
 
-    /// Ticks between the sending of this segment and `now` (below 64 s).
+    /// Ticks between the sending of this segment and the time stamp `now`.
     #[inline(always)]
-    pub fn age_ticks(&self, now: f64) -> u32 {
-        Self::stamp(now).wrapping_sub((self.what >> 32) as u32)
+    pub fn age_ticks(&self, now: u32) -> u32 {
+        now.wrapping_sub((self.what >> 32) as u32)
     }
 }
 
@@ -105,10 +115,17 @@ mod tests {
     }
 
     #[test]
-    fn age_survives_the_wrap_of_the_stamp() {
-        let sent = 63.999;
-        let segment = Segment::new(0, 1, Segment::stamp(sent), 1000);
-        let age = f64::from(segment.age_ticks(64.101)) / Segment::TICKS_PER_SECOND;
-        assert!((age - 0.102).abs() < 1e-7);
+    fn ages_are_right_up_to_the_length_of_the_run() {
+        for duration in [1.0, 63.0, 64.0, 200.0, 3600.0, 1e6] {
+            let ticks = Segment::ticks_per_second(duration);
+            for (sent, now) in [(0.0, 0.999 * duration), (0.5 * duration, duration), (0.25 * duration, 0.26 * duration)]
+            {
+                let segment = Segment::new(0, 1, Segment::stamp(sent, ticks), 1000);
+                let age = f64::from(segment.age_ticks(Segment::stamp(now, ticks))) / ticks;
+                assert!((age - (now - sent)).abs() <= 1.0 / ticks, "{age} after {now} - {sent}");
+            }
+        }
+        assert_eq!(Segment::ticks_per_second(60.0), 67_108_864.0);
+        assert_eq!(Segment::ticks_per_second(200.0), 16_777_216.0);
     }
 }

@@ -136,7 +136,9 @@ fn doc_of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Doc> {
         return Ok(Doc::Bool(flag.is_true()));
     }
     if let Ok(number) = value.cast::<PyInt>() {
-        return Ok(number.extract::<i64>().map_or_else(|_| Doc::String(number.to_string()), Doc::Integer));
+        return Ok(number
+            .extract::<i64>()
+            .map_or_else(|_| Doc::Float(number.extract().unwrap_or(f64::INFINITY)), Doc::Integer));
     }
     if let Ok(number) = value.cast::<PyFloat>() {
         return Ok(Doc::Float(number.extract()?));
@@ -235,8 +237,10 @@ fn drop_curve(
     rate_bps: f64,
     delay_s: f64,
 ) -> PyResult<Option<Vec<f64>>> {
-    let mut queue: Value = serde_json::from_str(parameters_json).map_err(internal)?;
-    queue["aqm"] = json!(aqm);
+    let Value::Object(mut queue) = serde_json::from_str(parameters_json).map_err(internal)? else {
+        return Err(PyTypeError::new_err("parameters_json must be a JSON object"));
+    };
+    queue.insert("aqm".into(), json!(aqm));
     let link = json!({ "rate": format!("{rate_bps} bit/s"), "delay": format!("{delay_s} s") });
     let document = json!({
         "name": "curve", "duration": "1 s",

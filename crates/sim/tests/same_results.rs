@@ -31,11 +31,11 @@ fn scenario(number: u64) -> (String, Scenario) {
     let bottleneck = draw.of(&["1 Mbit/s", "5 Mbit/s", "10 Mbit/s"]);
     let access = ["1 Mbit/s", "5 Mbit/s", "10 Mbit/s", "100 Mbit/s"];
     let mut text = format!(
-        "name = \"drawn {number}\"\nduration = \"8 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\n\
+        "name = \"drawn {number}\"\nduration = \"3 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\n\
          series = \"100 ms\"\n\n[topology]\nkind = \"dumbbell\"\npairs = {}\n\
          senders = {{ rate = \"{}\", delay = {} }}\nreceivers = {{ rate = \"{}\", delay = {} }}\n\
          bottleneck = {{ rate = \"{bottleneck}\", delay = \"{}\" }}\n",
-        draw.of(&["0 s", "3 s"]),
+        draw.of(&["0 s", "1 s"]),
         if draw.index(4) == 0 { 1.max(flows / 2) } else { flows },
         draw.of(&access),
         delay(&mut draw),
@@ -71,7 +71,7 @@ fn scenario(number: u64) -> (String, Scenario) {
     // A second kind of packet on the same hosts in a quarter of the networks, one late flow in another.
     match transfer(flows, start) {
         0 => transfer(flows, "\"0 s\""),
-        1 => transfer(1, "\"4 s\""),
+        1 => transfer(1, "\"2 s\""),
         _ => 0,
     };
     checked(number, text)
@@ -156,7 +156,7 @@ fn every_way_to_run_a_network_gives_the_same_result() {
     assert!(packets > 100_000, "the networks are alive: {packets}");
     let seen = (arithmetic_ports, folds, early, fallen_back, mixed);
     assert!(
-        arithmetic_ports > 20 && folds > 20 && early > 20 && fallen_back >= 2 && mixed > 50,
+        arithmetic_ports > 20 && folds > 20 && early > 10 && fallen_back >= 2 && mixed > 50,
         "all kinds of plans occur: {seen:?}"
     );
 }

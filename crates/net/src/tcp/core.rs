@@ -211,11 +211,11 @@ impl Core {
         (self.cwnd + f64::from(self.dupwnd)).min(f64::from(self.window))
     }
 
-    /// Sends while `usable` allows (`send_much` without a burst limit).
+    /// Sends while `usable` allows (`send_much` without a burst limit), up to segment 2^31 - 2, where a sender ends.
     #[inline(always)]
     pub fn send_much(&mut self, now: f64, usable: i32, out: &mut Output) {
         let last = self.ack.saturating_add(usable);
-        while self.next <= last {
+        while self.next <= last && self.next < i32::MAX {
             let seq = self.next;
             self.send(now, seq, out);
             self.next += 1;
@@ -246,7 +246,7 @@ impl Core {
 
     /// One new segment on each of the first two duplicate ACKs (RFC 3042; `send_one`).
     pub fn limited_transmit(&mut self, now: f64, out: &mut Output) {
-        let in_window = self.next <= self.ack.saturating_add(self.window);
+        let in_window = self.next <= self.ack.saturating_add(self.window) && self.next < i32::MAX;
         if in_window && f64::from(self.next) <= f64::from(self.ack) + self.cwnd + f64::from(self.dupacks) {
             let seq = self.next;
             self.send(now, seq, out);

@@ -216,11 +216,15 @@ pub struct Engine<Q> {
     specs: Vec<FlowSpec>,
     ports: Vec<Port>,
     merges: Vec<AheadMerge>,
+    /// Of the time stamps.
+    ticks_per_second: f64,
     /// Connections without an answer to their SYN, and SYNs on their way.
     opening: u32,
     pool: Vec<(Segment, u32)>,
     free_slot: u32,
     out: Output,
+    /// Room for the slots of the packets that one call drops.
+    dropped_slots: Vec<u32>,
     series: Option<Series>,
     variables: Vec<VariableChange>,
     link_counts: (usize, usize),
@@ -293,9 +297,11 @@ impl<Q: EventQueue> Engine<Q> {
             pool: Vec::new(),
             free_slot: NONE,
             out: Output::default(),
+            dropped_slots: Vec::new(),
             series: settings.series.map(|_| Series::default()),
             variables: Vec::new(),
             link_counts,
+            ticks_per_second: Segment::ticks_per_second(settings.duration),
             prefetches: flow_count > FLOWS_IN_CACHE,
             settings,
         };
@@ -447,6 +453,7 @@ impl<Q: EventQueue> Engine<Q> {
         } else if now >= self.settings.warmup && now < self.settings.duration {
             arrivals.received += 1;
             arrivals.in_order += (arrivals.receiver.next() - before) as u32;
+            let now = Segment::stamp(now, self.ticks_per_second);
             arrivals.delay_ticks += u64::from(segment.age_ticks(now));
         }
         segment.answered(ack, ACK_BYTES)
@@ -665,7 +672,7 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(trace) = &mut port.trace {
             trace.record(key.now, '+', segment.flow(), segment.seq(), packet.size, length + 1);
         }
-        let mut dropped = Vec::new();
+        let mut dropped = std::mem::take(&mut self.dropped_slots);
         let admitted =
             discipline.enqueue(packet, Time::from_seconds(key.now), &mut |victim, _| dropped.push(victim.tag as u32));
         let length = discipline.packets();
@@ -688,9 +695,11 @@ impl<Q: EventQueue> Engine<Q> {
         if !pull_now {
             port.stats.grown(length);
         }
-        for slot in dropped {
+        for &slot in &dropped {
             self.release(slot);
         }
+        dropped.clear();
+        self.dropped_slots = dropped;
         if pull_now {
             self.pull(link, key.now);
         } else if needs_end {
@@ -702,10 +711,10 @@ impl<Q: EventQueue> Engine<Q> {
     fn pull(&mut self, link: u32, now: f64) {
         let port = &mut self.ports[self.links[link as usize].port as usize];
         let Runner::Stepped { discipline, .. } = &mut port.runner else { return };
-        let mut dropped = Vec::new();
+        let mut dropped = std::mem::take(&mut self.dropped_slots);
         let taken = discipline.dequeue(Time::from_seconds(now), &mut |victim, _| dropped.push(victim.tag as u32));
         let length = discipline.packets() + u64::from(taken.is_some());
-        for slot in dropped {
+        for &slot in &dropped {
             let victim = self.release(slot);
             self.dropped(victim);
             let port = &mut self.ports[self.links[link as usize].port as usize];
@@ -713,6 +722,8 @@ impl<Q: EventQueue> Engine<Q> {
                 trace.record(now, 'd', victim.flow(), victim.seq(), u32::from(victim.size()), length);
             }
         }
+        dropped.clear();
+        self.dropped_slots = dropped;
         let port = &mut self.ports[self.links[link as usize].port as usize];
         let Runner::Stepped { discipline, end_pending, idle } = &mut port.runner else { return };
         let Some(packet) = taken else {
@@ -745,7 +756,7 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     fn flush(&mut self, flow: u32, key: Key) {
         if !self.out.segments.is_empty() {
-            let born = Segment::stamp(key.now);
+            let born = Segment::stamp(key.now, self.ticks_per_second);
             let link = self.steps[flow as usize * self.stride].link;
             let wire = self.flows[flow as usize].wire;
             for i in 0..self.out.segments.len() {
@@ -863,7 +874,7 @@ impl<Q: EventQueue> Engine<Q> {
                     in_order: arrivals.in_order,
                     received: arrivals.received,
                     delay_mean: arrivals.delay_ticks as f64
-                        / Segment::TICKS_PER_SECOND
+                        / self.ticks_per_second
                         / f64::from(arrivals.received.max(1)),
                     retransmits: core.retransmits - tally.retransmits_before,
                     timeouts: core.timeouts - tally.timeouts_before,

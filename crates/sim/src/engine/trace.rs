@@ -52,7 +52,7 @@ impl QueueTrace {
         let mut line = [0_u8; 96];
         let mut rest = &mut line[..];
         // ns-2 prints times to the microsecond.
-        let microseconds = (time * 1e6).round() as u64;
+        let microseconds = (time * 1e6).round_ties_even() as u64;
         let written = writeln!(rest, "{microseconds},{kind},{},{seq},{length}", flow + 1);
         debug_assert!(written.is_ok());
         let unused = rest.len();
