@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -144,6 +145,8 @@ def _settle(drawing: Figure, note: str) -> None:
     if drawing.get_layout_engine() is None:
         return
     if note:
+        # About 0.05 inches a letter of this size.
+        note = textwrap.fill(note, max(20, int(drawing.get_figwidth() / 0.05)))
         drawing.supxlabel(note, fontsize=6.5, color="#b3261e", x=0.99, ha="right")
     drawing.draw_without_rendering()
     drawing.set_layout_engine("none")
