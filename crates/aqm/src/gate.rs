@@ -107,6 +107,11 @@ impl Gate {
         self.needs
     }
 
+    /// When an arrival finds room.
+    pub fn room(&self) -> Room {
+        self.room
+    }
+
     /// Decides over `packet` arriving at `queue` at `now`, and counts it.
     ///
     /// An arrival that is dropped at an idle link leaves it idle. The policy has taken that idle time into account

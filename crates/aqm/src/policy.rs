@@ -70,6 +70,15 @@ impl Room {
         }
     }
 
+    /// The most bytes that can wait, if no packet has more than `largest`.
+    pub fn most_bytes(self, largest: u32) -> u64 {
+        match self {
+            Room::PacketsBelow(n) => n.saturating_mul(u64::from(largest)),
+            Room::BytesWithArrivalUpTo(n) | Room::BytesWithArrivalBelow(n) => n,
+            Room::BytesBelow(n) => n.saturating_add(u64::from(largest)),
+        }
+    }
+
     /// Whether `packet` finds room in a queue of so many packets and bytes.
     #[inline]
     pub fn admits(self, packet: &Packet, packets: u64, bytes: u64) -> bool {

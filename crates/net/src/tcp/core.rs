@@ -9,7 +9,7 @@ pub const MIN_RTO: f64 = 0.2;
 /// Largest retransmission timeout, s (`maxrto_`).
 const MAX_RTO: f64 = 60.0;
 /// Retransmission timeout before the first sample, s (`rtxcur_init_`).
-const INITIAL_RTO: f64 = 3.0;
+pub const INITIAL_RTO: f64 = 3.0;
 /// Congestion window once the SYN is acknowledged, segments (`windowInit_`).
 const INITIAL_WINDOW: u8 = 2;
 

@@ -6,8 +6,8 @@
 //! packet goes on to the next hop in the same call. The choice changes no result; `docs/engine.md` has the argument,
 //! and a test compares every run with the all-stepped one.
 
-use super::network::Network;
-use earlydrop_net::tcp::core::MIN_RTO;
+use super::network::{Network, PortKind};
+use earlydrop_net::tcp::core::{INITIAL_RTO, MIN_RTO};
 use std::collections::BTreeMap;
 
 /// How a link is run.
@@ -141,10 +141,19 @@ struct Neighbour {
     syn: (u16, u16),
     smallest_at_source: u16,
     largest_here: u16,
+    /// A SYN is sent again after a time-out. Whether the first is gone from here by then, surely.
+    syns_apart: bool,
 }
 
 fn neighbours(network: &Network) -> Vec<Neighbour> {
-    let nobody = Neighbour { flows: 0, data: (0, 0), syn: (0, 0), smallest_at_source: u16::MAX, largest_here: 0 };
+    let nobody = Neighbour {
+        flows: 0,
+        data: (0, 0),
+        syn: (0, 0),
+        smallest_at_source: u16::MAX,
+        largest_here: 0,
+        syns_apart: true,
+    };
     let mut neighbours = vec![nobody; network.links.len()];
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
@@ -160,7 +169,28 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
             }
         }
     }
+    for flow in 0..network.flows() {
+        let (forward, reverse) = network.route(flow);
+        let mut wait = 0.0;
+        for &link in forward.iter().chain(reverse) {
+            wait += longest_wait(network, link as usize, neighbours[link as usize].flows);
+            neighbours[link as usize].syns_apart &= wait < INITIAL_RTO / 2.0;
+        }
+    }
     neighbours
+}
+
+/// How long a SYN can wait at `link`, s. Where its flow is alone, no packet of it is about while it opens.
+fn longest_wait(network: &Network, link: usize, flows: u32) -> f64 {
+    let spec = &network.links[link];
+    match spec.port.map(|port| &network.ports[port as usize].kind) {
+        None if flows == 1 => 0.0,
+        Some(PortKind::Gate(gate)) => {
+            let largest = network.sizes.iter().copied().max().unwrap_or(0);
+            8.0 * gate.room().most_bytes(u32::from(largest)) as f64 / spec.rate_bps
+        }
+        _ => f64::INFINITY,
+    }
 }
 
 /// Whether no packet at `link` ever waits for the one before: the next one comes no sooner than its transmission at the
@@ -172,7 +202,9 @@ fn never_waits(network: &Network, at: &Neighbour, source: usize, link: usize, ma
         |first: u16, next: u16| transmission(network, link, first) + margin <= transmission(network, source, next);
     if at.flows == 1 {
         // A SYN never comes after data of its flow.
-        return over_before(at.data.1, at.data.0) && over_before(at.syn.1, at.data.0.min(at.syn.0));
+        return over_before(at.data.1, at.data.0)
+            && over_before(at.syn.1, at.data.0)
+            && (at.syns_apart || over_before(at.syn.1, at.syn.0));
     }
     over_before(at.largest_here, at.smallest_at_source)
 }
