@@ -3,7 +3,18 @@
 use crate::params::{Param, ParamError, Values};
 use crate::policy::{Limit, Policy};
 use crate::random::Generator;
-use crate::{droptail, nlred, red, tred};
+
+/// The families, in the order people see them: every [`AqmSpec::family`] is one of these.
+pub const FAMILIES: &[&str] = &[
+    "plain queues",
+    "RED and its curves",
+    "adaptive RED",
+    "flow-aware RED",
+    "load and queue control",
+    "sojourn time",
+    "several queues",
+    "classes",
+];
 
 /// The link a discipline stands at.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +43,7 @@ pub struct AqmSpec {
     pub name: &'static str,
     /// Title for people (`TRED`).
     pub title: &'static str,
-    /// Family, for grouping.
+    /// Family: one of [`FAMILIES`].
     pub family: &'static str,
     /// Year of publication.
     pub year: u16,
@@ -70,9 +81,9 @@ impl AqmSpec {
     }
 }
 
-/// Every discipline.
+/// Every discipline, in the order of the list in `lib.rs`.
 pub fn all() -> &'static [&'static AqmSpec] {
-    &[&droptail::SPEC, &red::SPEC, &nlred::SPEC, &tred::SPEC]
+    crate::DISCIPLINES
 }
 
 /// The discipline called `name`.

@@ -44,7 +44,7 @@ const PARAMS: [Param; 1] = [Param {
 pub const SPEC: AqmSpec = AqmSpec {
     name: "droptail",
     title: "DropTail",
-    family: "plain",
+    family: "plain queues",
     year: 1980,
     summary: "Rejects arrivals when the queue is full, and only then",
     source: "Folklore; ns-2.35 queue/drop-tail.cc, ns-3 DropTailQueue",

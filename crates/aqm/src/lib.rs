@@ -36,18 +36,43 @@
 
 pub mod catalogue;
 pub mod discipline;
-pub mod droptail;
 pub mod gate;
-pub mod nlred;
 mod packet;
 pub mod params;
 pub mod parts;
 pub mod policy;
 pub mod random;
-pub mod red;
 pub mod ring;
 mod time;
-pub mod tred;
+
+/// The ordered list of disciplines: each name is a module with a `SPEC`.
+macro_rules! disciplines {
+    ($($name:ident),* $(,)?) => {
+        $(pub mod $name;)*
+        pub(crate) const DISCIPLINES: &[&catalogue::AqmSpec] = &[$(&$name::SPEC),*];
+    };
+}
+
+// One line adds a discipline; people see them in this order.
+disciplines! {
+    // Plain queues.
+    droptail,
+    // RED and other drop curves.
+    red,
+    nlred,
+    tred,
+    // RED that adapts itself.
+
+    // RED that knows flows.
+
+    // A price or probability from load and queue length.
+
+    // Sojourn time.
+
+    // Several queues.
+
+    // Classes.
+}
 
 pub use catalogue::Link;
 pub use discipline::Discipline;

@@ -42,7 +42,7 @@ const COMMON: [Param; SHARED] = params(Defaults {
 pub const SPEC: AqmSpec = AqmSpec {
     name: "nlred",
     title: "NLRED",
-    family: "RED",
+    family: "RED and its curves",
     year: 2006,
     summary: "Nonlinear RED: drop probability quadratic in the averaged queue",
     source: "Zhou, Yeung, Li: Nonlinear RED, Computer Networks 50, 2006",

@@ -3,7 +3,7 @@
 use crate::Time;
 
 /// The ECN field of the IP header (RFC 3168, section 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Ecn {
     /// Not ECN-capable: a congestion signal can only be a drop.
@@ -38,10 +38,15 @@ pub struct Packet {
     pub ttl: u8,
     /// Time to live as the sender set it, where the sender wrote it into an option (DDRED); 0 if not written.
     pub initial_ttl: u8,
+    /// Time to live at the destination, as the sender learned it from the receiver and wrote into an option (DDRED's
+    /// method 2); 0 if not written.
+    pub final_ttl: u8,
+    /// Round-trip time as the sender wrote it into the packet (AECN's hint), ms; 0 if not written.
+    pub rtt_hint_ms: u16,
+    /// The driver's own handle (a buffer slot, a sequence number); queues carry it along and never read it.
+    pub tag: u32,
     /// Flow key: equal for packets of one flow.
     pub flow: u64,
-    /// The driver's own handle (a buffer slot, a sequence number); queues carry it along and never read it.
-    pub tag: u64,
     /// When it was admitted to the queue; set by the port.
     pub enqueued: Time,
 }
@@ -49,6 +54,27 @@ pub struct Packet {
 impl Packet {
     /// A packet of `size` bytes of `flow`, not ECN-capable, class 0.
     pub fn new(flow: u64, size: u32) -> Self {
-        Packet { size, ecn: Ecn::NotEct, class: 0, ttl: 32, initial_ttl: 0, flow, tag: 0, enqueued: Time::ZERO }
+        Packet {
+            size,
+            ecn: Ecn::NotEct,
+            class: 0,
+            ttl: 32,
+            initial_ttl: 0,
+            final_ttl: 0,
+            rtt_hint_ms: 0,
+            tag: 0,
+            flow,
+            enqueued: Time::ZERO,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_half_a_cache_line() {
+        assert_eq!(std::mem::size_of::<Packet>(), 32);
     }
 }

@@ -152,6 +152,11 @@ impl Param {
     }
 }
 
+/// The parameter called `name`.
+fn named<'a>(declared: &'a [Param], name: &str) -> &'a Param {
+    declared.iter().find(|p| p.name == name).unwrap_or_else(|| panic!("no parameter {name} is declared"))
+}
+
 /// Values by parameter name; what is not given has the declared default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values {
@@ -178,6 +183,40 @@ impl Values {
     /// The value of `param`: given, or its default.
     pub fn get(&self, param: &Param) -> Value {
         self.given(param.name).unwrap_or(param.default)
+    }
+
+    /// The number of the parameter called `name` among `declared`, in its own unit; NaN for `"auto"` and for a queue
+    /// length written in bytes, which a discipline that takes them reads with [`Values::get`].
+    ///
+    /// # Panics
+    /// If `declared` has no such parameter: a slip in the discipline, not in what a user gave. So for the others here.
+    pub fn real(&self, declared: &[Param], name: &str) -> f64 {
+        match self.get(named(declared, name)) {
+            Value::Real(x) => x,
+            Value::Whole(x) => x as f64,
+            _ => f64::NAN,
+        }
+    }
+
+    /// The whole number of the parameter called `name`.
+    pub fn whole(&self, declared: &[Param], name: &str) -> i64 {
+        match self.get(named(declared, name)) {
+            Value::Whole(x) => x,
+            other => unreachable!("{name} is a whole number, not {other}"),
+        }
+    }
+
+    /// The switch called `name`; false for `"auto"`.
+    pub fn flag(&self, declared: &[Param], name: &str) -> bool {
+        self.get(named(declared, name)) == Value::Flag(true)
+    }
+
+    /// The word of the parameter called `name`.
+    pub fn word(&self, declared: &[Param], name: &str) -> &'static str {
+        match self.get(named(declared, name)) {
+            Value::Choice(word) => word,
+            other => unreachable!("{name} is a word, not {other}"),
+        }
     }
 }
 

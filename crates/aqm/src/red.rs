@@ -62,7 +62,7 @@ const OWN: [Param; 1] = [Param {
 pub const SPEC: AqmSpec = AqmSpec {
     name: "red",
     title: "RED",
-    family: "RED",
+    family: "RED and its curves",
     year: 1993,
     summary: "Random early detection: drop probability linear in the averaged queue",
     source: "Floyd, Jacobson: Random early detection gateways for congestion avoidance, ToN 1(4), 1993",

@@ -58,7 +58,7 @@ const OWN: [Param; 1] = [Param {
 pub const SPEC: AqmSpec = AqmSpec {
     name: "tred",
     title: "TRED",
-    family: "RED",
+    family: "RED and its curves",
     year: 2015,
     summary: "Three-section RED: gentler than RED at light load, firmer at high load",
     source: "Feng, Huang, Xu, Chang, IEEE Systems Journal, 2015; Keerthi: Three-section random early detection (TRED)",

@@ -3,13 +3,14 @@
 mod common;
 
 use common::{gauge, queue, values};
-use earlydrop_aqm::catalogue::{self, AqmSpec};
-use earlydrop_aqm::params::{Value, Values};
+use earlydrop_aqm::catalogue::{self, AqmSpec, Built};
+use earlydrop_aqm::params::{Kind, Param, Value, Values};
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Discipline, Ecn, Link, Packet, Time};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use std::collections::BTreeMap;
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
 const SIZES: [u32; 5] = [40, 296, 500, 1000, 1500];
@@ -96,8 +97,7 @@ fn settings() -> impl Strategy<Value = Setting> {
     )
 }
 
-fn pick_of(param: &earlydrop_aqm::params::Param, pick: u32) -> Option<Value> {
-    use earlydrop_aqm::params::Kind;
+fn pick_of(param: &Param, pick: u32) -> Option<Value> {
     match param.kind {
         Kind::Choice(words) => Some(Value::Choice(words[pick as usize % words.len()])),
         Kind::Flag { auto: true } => {
@@ -105,6 +105,21 @@ fn pick_of(param: &earlydrop_aqm::params::Param, pick: u32) -> Option<Value> {
         }
         Kind::Flag { auto: false } => Some(Value::Flag(pick % 2 == 1)),
         _ => None,
+    }
+}
+
+fn is_policy(setting: &Setting) -> bool {
+    let spec = catalogue::find(setting.aqm).unwrap();
+    matches!((spec.build)(&setting.values, &LINK, setting.limit), Ok(Built::Policy(_)))
+}
+
+/// Runs the timers that are due at `now`; each names a later time than the one before.
+fn run_timers(queue: &mut dyn Discipline, now: Time) {
+    let mut last = None;
+    while let Some(due) = queue.next_timer().filter(|&due| due <= now) {
+        assert!(last < Some(due), "a timer that stands still");
+        last = Some(due);
+        queue.on_timer(due);
     }
 }
 
@@ -122,11 +137,12 @@ fn run(setting: &Setting, steps: &[Step]) -> Seen {
     let mut queue = setting.queue();
     let mut seen = Seen::default();
     let mut now_us = 0_u64;
-    let mut tag = 0_u64;
+    let mut tag = 0_u32;
     let (mut at_start, mut bytes_at_start) = (0, 0);
     let (mut early, mut forced, mut overflow, mut dropped_bytes, mut changed) = (0, 0, 0, 0, 0);
     let mut sent: Vec<Ecn> = Vec::new();
-    let mut last_departed = None;
+    let one_queue = is_policy(setting);
+    let mut last_departed: BTreeMap<(u64, Ecn), u32> = BTreeMap::new();
     let mut longest_found = 0.0_f64;
     for step in steps {
         let at = |us: u64| Time::from_seconds(us as f64 * 1e-6);
@@ -134,6 +150,7 @@ fn run(setting: &Setting, steps: &[Step]) -> Seen {
         match *step {
             Step::Arrive { gap_us, size, ecn, flow } => {
                 now_us += u64::from(gap_us);
+                run_timers(&mut *queue, at(now_us));
                 let mut packet = Packet::new(flow, size);
                 packet.ecn = ecn;
                 packet.tag = tag;
@@ -160,13 +177,16 @@ fn run(setting: &Setting, steps: &[Step]) -> Seen {
             }
             Step::Ask { gap_us } => {
                 now_us += u64::from(gap_us);
+                run_timers(&mut *queue, at(now_us));
                 let packet = queue.dequeue(at(now_us), &mut |p, reason| victims.push((*p, reason)));
                 if let Some(packet) = packet {
-                    assert!(last_departed < Some(packet.tag), "first in, first out");
-                    last_departed = Some(packet.tag);
-                    assert!(packet.enqueued <= at(now_us));
-                    seen.departed.push((packet.tag, packet.ecn as u64));
                     let original = sent[packet.tag as usize];
+                    // A discipline with several queues keeps the order of what looks alike.
+                    let stream = if one_queue { (0, Ecn::NotEct) } else { (packet.flow, original) };
+                    let last = last_departed.insert(stream, packet.tag);
+                    assert!(last < Some(packet.tag), "first in, first out");
+                    assert!(packet.enqueued <= at(now_us));
+                    seen.departed.push((u64::from(packet.tag), packet.ecn as u64));
                     if packet.ecn != original {
                         assert_eq!(packet.ecn, Ecn::Ce, "the only change a queue makes is to CE");
                         assert!(setting.ecn && original.is_capable(), "{original:?} was marked");
@@ -180,7 +200,7 @@ fn run(setting: &Setting, steps: &[Step]) -> Seen {
             }
         }
         for (packet, reason) in victims {
-            seen.dropped.push((packet.tag, reason));
+            seen.dropped.push((u64::from(packet.tag), reason));
             dropped_bytes += u64::from(packet.size);
             match reason {
                 Reason::Early => early += 1,
@@ -217,6 +237,96 @@ fn check_limit(setting: &Setting, queue: &dyn Discipline) {
         Limit::Packets(n) => assert!(queue.packets() <= n, "{} packets under a limit of {n}", queue.packets()),
         Limit::Bytes(n) if tested_before_adding => assert!(queue.bytes() < n + 1500),
         Limit::Bytes(n) => assert!(queue.bytes() <= n, "{} B under a limit of {n}", queue.bytes()),
+    }
+}
+
+/// Any discipline with any parameters inside their declared ranges: ends of the range, the default, and anything
+/// between, several at once.
+fn wild_settings() -> impl Strategy<Value = Setting> {
+    let picks = prop::collection::vec((0_u32..12, any::<u32>()), 80);
+    (0..catalogue::all().len(), picks, limits(), any::<bool>(), any::<u64>()).prop_filter_map(
+        "values that do not fit together",
+        |(index, picks, limit, ecn, seed)| {
+            let spec = catalogue::all()[index];
+            let mut values = Values::new();
+            for (param, (what, pick)) in spec.all_params().zip(picks) {
+                let value = wild_value(param, what, pick);
+                assert!(param.allows(value), "{}: {value} for {}", spec.name, param.name);
+                values.set(param.name, value);
+            }
+            (spec.check)(&values, &LINK).ok()?;
+            Some(Setting { aqm: spec.name, values, limit, ecn, seed })
+        },
+    )
+}
+
+fn wild_value(param: &Param, what: u32, pick: u32) -> Value {
+    let share = f64::from(pick) / f64::from(u32::MAX);
+    match param.kind {
+        Kind::Real { low, high, open_low, open_high, .. } => {
+            let (from, to) = (low.max(1e-9), if high.is_finite() { high } else { low.max(1.0) * 1e6 });
+            let value = match what {
+                0 if !open_low => low,
+                1 if !open_high && high.is_finite() => high,
+                // As many small values as large ones.
+                2..=5 if from < to => from * (to / from).powf(0.999 * share + 0.0005),
+                _ => return param.default,
+            };
+            Value::Real(value.clamp(low, high))
+        }
+        Kind::Whole { low, high } => match what {
+            0 => Value::Whole(low),
+            1 if high < 100_000 => Value::Whole(high),
+            2..=5 => Value::Whole(low + (pick as i64 % high.saturating_sub(low).clamp(1, 2000))),
+            _ => param.default,
+        },
+        _ => pick_of(param, pick).unwrap_or(param.default),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, rng_seed: RngSeed::Fixed(5), ..ProptestConfig::default() })]
+
+    /// Whatever the parameters: no panic, packets are conserved, the limit holds, no inner value is NaN, probabilities
+    /// lie in [0, 1].
+    #[test]
+    fn every_discipline_survives_its_ranges(setting in wild_settings(), steps in steps()) {
+        let mut queue = setting.queue();
+        let (mut now_us, mut dropped) = (0_u64, 0_u64);
+        let (mut arrived, mut departed) = (0, 0);
+        for step in steps {
+            match step {
+                Step::Arrive { gap_us, size, ecn, flow } => {
+                    now_us += u64::from(gap_us);
+                    let now = Time::from_seconds(now_us as f64 * 1e-6);
+                    run_timers(&mut *queue, now);
+                    let packet = Packet { ecn, class: (flow % 8) as u8, ..Packet::new(flow, size) };
+                    queue.enqueue(packet, now, &mut |_, _| dropped += 1);
+                    arrived += 1;
+                }
+                Step::Ask { gap_us } => {
+                    now_us += u64::from(gap_us);
+                    let now = Time::from_seconds(now_us as f64 * 1e-6);
+                    run_timers(&mut *queue, now);
+                    departed += u64::from(queue.dequeue(now, &mut |_, _| dropped += 1).is_some());
+                }
+                Step::Restart => {}
+            }
+            prop_assert_eq!(arrived, departed + dropped + queue.packets(), "packets are conserved");
+            if let Limit::Packets(n) = setting.limit {
+                let by_bytes = setting.is("dialect", "ns2") && setting.is("unit", "byte");
+                prop_assert!(by_bytes || queue.packets() <= n, "{} packets under a limit of {n}", queue.packets());
+            }
+            prop_assert!(!queue.average().is_some_and(f64::is_nan));
+            let mut wrong = None;
+            queue.gauges(&mut |name, value| {
+                let probability = name == "p" || name.starts_with("p_");
+                if value.is_nan() || probability && !(0.0..=1.0).contains(&value) {
+                    wrong = Some((name, value));
+                }
+            });
+            prop_assert!(wrong.is_none(), "{:?}", wrong);
+        }
     }
 }
 

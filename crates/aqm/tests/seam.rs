@@ -199,14 +199,14 @@ fn choke_drops_pairs_of_the_flow_that_fills_the_queue() {
     // Flow 0 sends nine packets of ten, together twice what the link takes.
     for i in 0..20_000_u64 {
         let flow = u64::from(i % 10 == 0);
-        bench.arrive(Packet { tag: i, ..Packet::new(flow, 1000) }, i as f64 * 0.4e-3);
+        bench.arrive(Packet { tag: i as u32, ..Packet::new(flow, 1000) }, i as f64 * 0.4e-3);
     }
     conserved(&*bench.queue);
     let share = |flow| bench.dropped.iter().filter(|(p, _)| p.flow == flow).count();
     let arrived = |flow| if flow == 0 { 18_000 } else { 2_000 };
     let rate = |flow| share(flow) as f64 / f64::from(arrived(flow));
     assert!(rate(0) > 0.5 && rate(1) < 0.4, "{} and {}", rate(0), rate(1));
-    let order: Vec<u64> = bench.departed.iter().map(|p| p.tag).collect();
+    let order: Vec<u32> = bench.departed.iter().map(|p| p.tag).collect();
     assert!(order.windows(2).all(|w| w[0] < w[1]), "holes do not disturb the order");
 }
 
@@ -243,7 +243,7 @@ fn ddred_drops_the_nearest_source() {
     let mut queue = fifo(Ddred, 5, false);
     let mut died = Vec::new();
     for (tag, hops) in [7, 3, 9, 3, 8, 5, 2, 4, 6].into_iter().enumerate() {
-        let packet = Packet { initial_ttl: 32, ttl: 32 - hops, tag: tag as u64, ..Packet::new(1, 1000) };
+        let packet = Packet { initial_ttl: 32, ttl: 32 - hops, tag: tag as u32, ..Packet::new(1, 1000) };
         queue.enqueue(packet, at(0.0), &mut |p, _| died.push(p.tag));
     }
     // 5 hops push out the newer of the two with 3; 2 hops die themselves; 4 push out the other 3; 6 push out the 4.

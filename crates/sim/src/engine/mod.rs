@@ -668,13 +668,13 @@ impl<Q: EventQueue> Engine<Q> {
             port.stats.advance_average(key.now, average);
         }
         let mut packet = packet(&segment);
-        packet.tag = u64::from(slot);
+        packet.tag = slot;
         if let Some(trace) = &mut port.trace {
             trace.record(key.now, '+', segment.flow(), segment.seq(), packet.size, length + 1);
         }
         let mut dropped = std::mem::take(&mut self.dropped_slots);
         let admitted =
-            discipline.enqueue(packet, Time::from_seconds(key.now), &mut |victim, _| dropped.push(victim.tag as u32));
+            discipline.enqueue(packet, Time::from_seconds(key.now), &mut |victim, _| dropped.push(victim.tag));
         let length = discipline.packets();
         if admitted.is_some_and(|marked| marked.0) {
             self.tallies[segment.flow() as usize].marks += 1;
@@ -712,7 +712,7 @@ impl<Q: EventQueue> Engine<Q> {
         let port = &mut self.ports[self.links[link as usize].port as usize];
         let Runner::Stepped { discipline, .. } = &mut port.runner else { return };
         let mut dropped = std::mem::take(&mut self.dropped_slots);
-        let taken = discipline.dequeue(Time::from_seconds(now), &mut |victim, _| dropped.push(victim.tag as u32));
+        let taken = discipline.dequeue(Time::from_seconds(now), &mut |victim, _| dropped.push(victim.tag));
         let length = discipline.packets() + u64::from(taken.is_some());
         for &slot in &dropped {
             let victim = self.release(slot);
@@ -735,7 +735,7 @@ impl<Q: EventQueue> Engine<Q> {
         port.stats.departed(now - packet.enqueued.seconds());
         *end_pending = waiting > 0 || discipline.watches_departures();
         let wants_end = *end_pending;
-        let slot = packet.tag as u32;
+        let slot = packet.tag;
         let mut segment = self.pool[slot as usize].0;
         if let Some(trace) = &mut port.trace {
             trace.record(now, '-', segment.flow(), segment.seq(), packet.size, waiting);
@@ -909,8 +909,10 @@ fn packet(segment: &Segment) -> Packet {
         class: 0,
         ttl: 32 - segment.hop().min(31) as u8,
         initial_ttl: 32,
-        flow: u64::from(segment.flow()),
+        final_ttl: 0,
+        rtt_hint_ms: 0,
         tag: 0,
+        flow: u64::from(segment.flow()),
         enqueued: Time::ZERO,
     }
 }
