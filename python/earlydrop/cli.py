@@ -74,11 +74,29 @@ def list_(kind: Kind | None = None, /, *, json: Json = False) -> int:
         return DONE
     parts = []
     for name, entries in found.items():
-        rows = [[e["name"], e.get("title", ""), e.get("summary", "")] for e in entries]
-        text = terminal.wrapped(["name", "title", "what it is"], rows) if rows else "none"
+        text = _families(entries) if name == "aqms" else _table_of(entries)
         parts.append(text if kind else f"{name}\n{text}")
     print("\n\n".join(parts))
     return DONE
+
+
+def _table_of(entries: Sequence[dict[str, Any]]) -> str:
+    rows = [[e["name"], e.get("title", ""), e.get("summary", "")] for e in entries]
+    return terminal.wrapped(["name", "title", "what it is"], rows) if rows else "none"
+
+
+def _families(entries: Sequence[dict[str, Any]]) -> str:
+    """The disciplines under the names of their families, in columns of one width."""
+    from itertools import groupby
+
+    names, titles = (max(len(e[key]) for e in entries) for key in ("name", "title"))
+    head = ["name", "title", "year", "what it is"]
+    parts: list[str] = []
+    for family, members in groupby(entries, key=lambda e: e["family"]):
+        rows = [[e["name"].ljust(names), e["title"].ljust(titles), str(e["year"]), e["summary"]] for e in members]
+        lines = terminal.wrapped(head, rows, indent="  ").splitlines()
+        parts.append("\n".join([*(lines[:2] if not parts else []), family, *lines[2:]]))
+    return "\n\n".join(parts)
 
 
 def _listed(kind: Kind) -> list[dict[str, Any]]:

@@ -100,6 +100,22 @@ class Network:
         self.traffic.append({**flow, **{k: v for k, v in given.items() if v is not None}})
         return self
 
+    def cbr(
+        self,
+        count: int = 1,
+        *,
+        rate: str,
+        segment: str | None = None,
+        start: str | Mapping[str, Any] | None = None,
+        header: str | None = None,
+        **more: Any,
+    ) -> Network:
+        """Add flows at a constant bit rate over UDP, which never slow down. Returns the network."""
+        given = {"segment": segment, "start": start, "header": header, **more}
+        flow = {"kind": "cbr", "count": count, "rate": rate}
+        self.traffic.append({**flow, **{k: v for k, v in given.items() if v is not None}})
+        return self
+
     def document(self, **top: Any) -> Document:
         """The scenario as a dict; `top` holds its own fields, such as `duration="200 s"`."""
         return {

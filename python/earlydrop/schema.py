@@ -15,6 +15,7 @@ _ABOUT = {
     ("tcps", "reno"): ("Reno", "Fast retransmit and fast recovery"),
     ("topologies", "dumbbell"): ("Dumbbell", "Pairs of senders and receivers on either side of one bottleneck"),
     ("traffic", "ftp"): ("FTP", "Endless files over TCP, one a flow"),
+    ("traffic", "cbr"): ("CBR", "Packets at a constant bit rate over UDP, which never slow down"),
 }
 
 
@@ -44,7 +45,7 @@ def _forms(schema: dict[str, Any], part: dict[str, Any]) -> list[dict[str, Any]]
         return _forms(schema, here)
     if "items" in part:
         return _forms(schema, part["items"])
-    spread = [form for way in ("oneOf", "anyOf") for form in part.get(way, []) if "required" not in form]
+    spread = [form for way in ("oneOf", "anyOf") for form in part.get(way, []) if set(form) - {"required", "not"}]
     if not spread:
         return [part]
     return [part, *(inner for form in spread for inner in _forms(schema, form))]

@@ -2,7 +2,7 @@
 
 use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series};
 use crate::measure::jain;
-use crate::scenario::{Scenario, Traffic};
+use crate::scenario::{Scenario, Tcp, Traffic};
 use earlydrop_net::tcp::Variable;
 use serde_json::{json, Map, Value};
 
@@ -14,9 +14,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) -> Value {
     let width = scenario.duration - scenario.warmup;
     let queues: Map<String, Value> = outcome.ports.iter().map(|port| (port.name.clone(), queue(port, width))).collect();
-    let kinds: Vec<(&str, &str)> = (scenario.traffic.iter())
-        .flat_map(|Traffic::Ftp(ftp)| std::iter::repeat_n(("ftp", ftp.tcp.name()), ftp.count as usize))
-        .collect();
+    let kinds: Vec<&Traffic> =
+        (scenario.traffic.iter()).flat_map(|traffic| std::iter::repeat_n(traffic, traffic.flows() as usize)).collect();
     let flows: Vec<Value> =
         outcome.flows.iter().zip(kinds).enumerate().map(|(i, (f, kind))| flow(i + 1, kind, f, width)).collect();
     let total = |per_flow: fn(&FlowOutcome, f64) -> f64| outcome.flows.iter().map(|f| per_flow(f, width)).sum::<f64>();
@@ -94,11 +93,11 @@ fn throughput(flow: &FlowOutcome, width: f64) -> f64 {
     f64::from(flow.received) * f64::from(flow.spec.payload) * 8.0 / width / 1e6
 }
 
-fn flow(id: usize, (kind, tcp): (&str, &str), flow: &FlowOutcome, width: f64) -> Value {
+fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
     json!({
         "id": id,
-        "kind": kind,
-        "tcp": tcp,
+        "kind": traffic.kind(),
+        "tcp": traffic.tcp().map(Tcp::name),
         "start_s": flow.spec.start,
         "goodput_mbps": goodput(flow, width),
         "throughput_mbps": throughput(flow, width),

@@ -4,7 +4,7 @@ use crate::engine::network::{FlowSpec, Network, PortKind, PortSpec};
 use crate::engine::plan::Plan;
 use crate::engine::{Engine, Outcome, Settings};
 use crate::events::{HeapQueue, LaneQueue};
-use crate::scenario::{Delays, InjectedRandom, QueueSpec, Scenario, ScenarioError, Tcp, Traffic};
+use crate::scenario::{Cbr, Delays, InjectedRandom, QueueSpec, Scenario, ScenarioError, Tcp, Traffic};
 use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::tcp::Flavour;
@@ -91,7 +91,19 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
         .collect();
 
     let mut flow_index = 0;
-    for (index, Traffic::Ftp(ftp)) in scenario.traffic.iter().enumerate() {
+    for (index, traffic) in scenario.traffic.iter().enumerate() {
+        let ftp = match traffic {
+            Traffic::Ftp(ftp) => ftp,
+            Traffic::Cbr(cbr) => {
+                let mut starts = Times::new(&cbr.start, seed, &format!("traffic.{index}.start"));
+                for i in 0..cbr.count as usize {
+                    let [up, down, ..] = pairs[flow_index % pairs.len()];
+                    flow_index += 1;
+                    network.flow(constant_rate(cbr, starts.get(i)), &[up, bottleneck, down], &[]);
+                }
+                continue;
+            }
+        };
         let mut starts = Times::new(&ftp.start, seed, &format!("traffic.{index}.start"));
         let phases = ftp.clock_phase.as_ref().map_or(Delays::Uniform(0.0, 0.01), |list| Delays::List(list.clone()));
         let mut phases = Times::new(&phases, seed, &format!("traffic.{index}.clock_phase"));
@@ -102,6 +114,7 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
                 flavour: match ftp.tcp {
                     Tcp::Reno => Flavour::Reno,
                 },
+                interval: None,
                 start: starts.get(i),
                 clock_phase: phases.get(i),
                 window: ftp.window as i32,
@@ -112,6 +125,18 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
         }
     }
     Ok(network)
+}
+
+fn constant_rate(cbr: &Cbr, start: f64) -> FlowSpec {
+    FlowSpec {
+        flavour: Flavour::Reno,
+        interval: Some(cbr.interval()),
+        start,
+        clock_phase: 0.0,
+        window: 1,
+        payload: cbr.segment as u16,
+        wire: (cbr.segment + cbr.header) as u16,
+    }
 }
 
 fn add_port(

@@ -67,6 +67,7 @@ fn network(case: &Json) -> (Network, Settings) {
         let links: Vec<u32> = (0..4).map(|_| network.link(access.0, access.1, None)).collect();
         let wire = number(case, "wire_bytes") as u16;
         let flow = FlowSpec {
+            interval: None,
             flavour: Flavour::Reno,
             start: number(case, "stagger_s") * i as f64,
             clock_phase: case["boot_times_s"][i].as_f64().unwrap(),

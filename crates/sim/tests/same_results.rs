@@ -74,6 +74,15 @@ fn scenario(number: u64) -> (String, Scenario) {
         1 => transfer(1, "\"2 s\""),
         _ => 0,
     };
+    // And one that does not slow down in a third, at intervals as long as transmissions take.
+    if draw.index(3) == 0 {
+        text += &format!(
+            "\n[[traffic]]\nkind = \"cbr\"\ncount = {}\nrate = \"{}\"\nsegment = {}\nstart = {start}\n",
+            1 + draw.index(2),
+            draw.of(&["1 Mbit/s", "500 kbit/s", "5 Mbit/s"]),
+            draw.of(&["1000", "1040", "40"]),
+        );
+    }
     checked(number, text)
 }
 

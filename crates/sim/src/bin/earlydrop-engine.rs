@@ -90,6 +90,7 @@ fn build(&(flows, rate_bps, duration, limit, min_th, max_th): &Case, spread: boo
         let (up, down) = (network.link(100e6, delay, None), network.link(100e6, 0.005, None));
         let (back_up, back_down) = (network.link(100e6, 0.005, None), network.link(100e6, delay, None));
         let flow = FlowSpec {
+            interval: None,
             flavour: Flavour::Reno,
             start: draw.uniform(),
             clock_phase: 0.01 * draw.uniform(),

@@ -63,6 +63,8 @@ enum Action {
     Receiver,
     /// The sender takes the ACK at an event.
     Sender,
+    /// The receiver of a constant bit rate counts the packet in the same call; nothing follows.
+    Sink,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -290,7 +292,7 @@ impl<Q: EventQueue> Engine<Q> {
             flows,
             arrivals,
             tallies: vec![Tally::default(); network.flow_specs.len()],
-            opening: network.flow_specs.len() as u32,
+            opening: network.flow_specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
             specs: network.flow_specs,
             ports,
             merges,
@@ -366,10 +368,7 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::Arrival => self.on_arrival(segment, key),
                 Kind::TransmissionEnd => self.on_transmission_end(segment.flow() as usize, now),
                 Kind::Timer => self.on_timer(segment.flow() as usize, key),
-                Kind::Start => {
-                    self.flows[segment.flow() as usize].sender.start(now, &mut self.out);
-                    self.flush(segment.flow(), key);
-                }
+                Kind::Start => self.on_start(segment, key),
                 Kind::PolicyTimer => {
                     if let Runner::Stepped { discipline, .. } = &mut self.ports[segment.flow() as usize].runner {
                         discipline.on_timer(Time::from_seconds(now));
@@ -381,6 +380,22 @@ impl<Q: EventQueue> Engine<Q> {
             }
         }
         self.finish()
+    }
+
+    /// An application starts; at a constant bit rate, it sends its next packet.
+    fn on_start(&mut self, event: Segment, key: Key) {
+        let flow = event.flow();
+        let Some(interval) = self.specs[flow as usize].interval else {
+            self.flows[flow as usize].sender.start(key.now, &mut self.out);
+            self.flush(flow, key);
+            return;
+        };
+        let born = Segment::stamp(key.now, self.ticks_per_second);
+        let link = self.steps[flow as usize * self.stride].link;
+        self.arrive(link, Segment::new(flow, event.seq(), born, self.flows[flow as usize].wire), key);
+        self.counter += 1;
+        let next = Segment::new(flow, event.seq().wrapping_add(1) & i32::MAX, 0, 0);
+        self.queue.push(Event::new(key.now + interval, key.now, self.counter, Kind::Start, next), 3);
     }
 
     /// Asks for the memory that the next events of this kind will need: first for where they lead, then, when that
@@ -439,6 +454,18 @@ impl<Q: EventQueue> Engine<Q> {
                 let link = self.step(&segment).link;
                 self.arrive(link, segment, key);
             }
+            Action::Sink => self.sink(segment, key.now),
+        }
+    }
+
+    /// A packet of a constant bit rate reaches its receiver at `now`.
+    fn sink(&mut self, segment: Segment, now: f64) {
+        if now >= self.settings.warmup && now < self.settings.duration {
+            let arrivals = &mut self.arrivals[segment.flow() as usize];
+            arrivals.received += 1;
+            arrivals.in_order += 1;
+            let now = Segment::stamp(now, self.ticks_per_second);
+            arrivals.delay_ticks += u64::from(segment.age_ticks(now));
         }
     }
 
@@ -520,6 +547,10 @@ impl<Q: EventQueue> Engine<Q> {
                 Action::Receiver => {
                     segment = self.receive(segment, arrival);
                     number = None;
+                }
+                Action::Sink => {
+                    self.sink(segment, arrival);
+                    return;
                 }
                 Action::Ahead if self.may_pass(step.link, arrival, start) => {
                     (start, arrival) = self.links[step.link as usize].wire.relay(arrival, segment.size());
@@ -938,19 +969,21 @@ fn steps(network: &Network, plan: &Plan) -> (Vec<Step>, usize) {
             lane: 0,
         };
         steps.extend(forward.iter().map(hop));
-        let folded = plan.modes[reverse[0] as usize] == Mode::Fold;
-        steps.push(Step {
-            link: NONE,
-            action: if folded { Action::Receiver } else { Action::ReceiverAtEvent },
-            lane: 0,
-        });
-        steps.extend(reverse.iter().map(hop));
-        steps.push(Step { link: NONE, action: Action::Sender, lane: 0 });
+        if let Some(&first) = reverse.first() {
+            let folded = plan.modes[first as usize] == Mode::Fold;
+            let action = if folded { Action::Receiver } else { Action::ReceiverAtEvent };
+            steps.push(Step { link: NONE, action, lane: 0 });
+            steps.extend(reverse.iter().map(hop));
+            steps.push(Step { link: NONE, action: Action::Sender, lane: 0 });
+        } else {
+            steps.push(Step { link: NONE, action: Action::Sink, lane: 0 });
+        }
         // Segments enter their first link without an event; the others share the lanes out in the order of the hops.
-        let events = steps[begin + 1..].iter().filter(|s| !matches!(s.action, Action::Fold | Action::Receiver)).count();
+        let by_event = |step: &Step| !matches!(step.action, Action::Fold | Action::Receiver | Action::Sink);
+        let events = steps[begin + 1..].iter().filter(|step| by_event(step)).count();
         let mut seen = 0;
         for step in &mut steps[begin + 1..] {
-            if !matches!(step.action, Action::Fold | Action::Receiver) {
+            if by_event(step) {
                 step.lane = (seen * 3 / events) as u8;
                 seen += 1;
             }

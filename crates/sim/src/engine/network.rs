@@ -54,11 +54,13 @@ impl PortKind {
     }
 }
 
-/// A bulk transfer.
+/// A flow: a bulk transfer, or packets at a constant rate.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSpec {
     /// Congestion control.
     pub flavour: Flavour,
+    /// A constant bit rate: a packet every so many seconds, without feedback. `None`: a bulk transfer over TCP.
+    pub interval: Option<f64>,
     /// When it starts, s.
     pub start: f64,
     /// Phase of its RTT clock, s.
@@ -104,20 +106,25 @@ impl Network {
         self.ports.len() as u32 - 1
     }
 
-    /// Adds a flow that goes out over `forward` and whose ACKs come back over `reverse`.
+    /// Adds a flow that goes out over `forward` and whose ACKs come back over `reverse`, which is empty for a constant
+    /// bit rate.
     ///
     /// # Panics
-    /// If a direction has no link, or the whole way more than 250.
+    /// If a direction that is used has no link, or the whole way more than 250.
     pub fn flow(&mut self, flow: FlowSpec, forward: &[u32], reverse: &[u32]) {
         assert!(
-            !forward.is_empty() && !reverse.is_empty() && forward.len() + reverse.len() <= 250,
+            !forward.is_empty()
+                && reverse.is_empty() == flow.interval.is_some()
+                && forward.len() + reverse.len() <= 250,
             "a route has 1 to 250 links"
         );
         self.routes.push((self.hops.len() as u32, forward.len() as u8, reverse.len() as u8));
         self.hops.extend_from_slice(forward);
         self.hops.extend_from_slice(reverse);
         self.flow_specs.push(flow);
-        for size in [flow.wire, super::ACK_BYTES, super::SYN_BYTES] {
+        let sizes =
+            if flow.interval.is_some() { [flow.wire; 3] } else { [flow.wire, super::ACK_BYTES, super::SYN_BYTES] };
+        for size in sizes {
             if !self.sizes.contains(&size) {
                 self.sizes.push(size);
             }

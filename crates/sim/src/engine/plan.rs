@@ -162,7 +162,8 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
             let sizes = |of: u16| (size(of, hop.saturating_sub(1)), size(of, hop));
             let at = &mut neighbours[link as usize];
             at.flows += 1;
-            (at.data, at.syn) = (sizes(network.flow_specs[flow].wire), sizes(super::SYN_BYTES));
+            at.data = sizes(network.flow_specs[flow].wire);
+            at.syn = if network.flow_specs[flow].interval.is_some() { at.data } else { sizes(super::SYN_BYTES) };
             for (source, here) in [at.data, at.syn] {
                 at.smallest_at_source = at.smallest_at_source.min(source);
                 at.largest_here = at.largest_here.max(here);
@@ -253,26 +254,26 @@ fn common_origins(network: &Network, feeders: &[Feeder], apart: &[bool], modes: 
             return;
         }
         let (from, depth) = match feeder {
-            Feeder::Link(source) => match origin(feeders, modes, source as usize) {
-                (from, depth)
-                    if matches!(modes[from], Mode::Stepped | Mode::SteppedPort)
-                        && (depth == 0 || (depth == 1 && apart[source as usize])) =>
-                {
-                    (usize::MAX, depth)
-                }
-                found => found,
-            },
+            Feeder::Link(source) => descent(feeders, apart, modes, source as usize),
             // Agents send at events of their own.
             _ => (usize::MAX, 0),
         };
-        let here = Common::Origin(from, depth);
-        common[link] = match common[link] {
-            Common::Nothing => here,
-            known if known == here => known,
-            _ => Common::Mixed,
-        };
+        common[link] = common[link].and(from, depth);
     });
     common
+}
+
+/// Origin and depth of the fold that ends in `link`, as far as streams that meet must have them in common: see
+/// [`common_origins`].
+fn descent(feeders: &[Feeder], apart: &[bool], modes: &[Mode], link: usize) -> (usize, u8) {
+    match origin(feeders, modes, link) {
+        (from, depth) if by_events(modes[from]) && (depth == 0 || (depth == 1 && apart[link])) => (usize::MAX, depth),
+        found => found,
+    }
+}
+
+fn by_events(mode: Mode) -> bool {
+    matches!(mode, Mode::Stepped | Mode::SteppedPort)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,6 +281,58 @@ enum Common {
     Nothing,
     Origin(usize, u8),
     Mixed,
+}
+
+impl Common {
+    fn and(self, from: usize, depth: u8) -> Common {
+        match self {
+            Common::Nothing => Common::Origin(from, depth),
+            known if known == Common::Origin(from, depth) => known,
+            _ => Common::Mixed,
+        }
+    }
+}
+
+/// Calls `visit(link, level, end, origin, depth)` for every stream that meets others in `link`: how its events came
+/// about, event by event backwards. `end` is the link that pushed the event of this level, with the origin and depth of
+/// its fold; the next level is the event at which that origin started the packet. It ends at an origin without events,
+/// and once round the loop of data and ACKs.
+fn each_history(
+    network: &Network,
+    feeders: &[Feeder],
+    apart: &[bool],
+    modes: &[Mode],
+    mut visit: impl FnMut(usize, usize, usize, usize, u8),
+) {
+    let mut way: Vec<usize> = Vec::new();
+    for flow in 0..network.flows() {
+        let (forward, reverse) = network.route(flow);
+        way.clear();
+        way.extend(forward.iter().chain(reverse).map(|&link| link as usize));
+        for (place, &link) in way.iter().enumerate() {
+            if feeders[link] != Feeder::Several {
+                continue;
+            }
+            let (mut at, mut wrapped) = (place, false);
+            for level in 0..2 * way.len() {
+                if at == 0 && !wrapped && !reverse.is_empty() {
+                    // What the sender sends now, it sends on an ACK.
+                    (at, wrapped) = (way.len(), true);
+                }
+                if at == 0 || (wrapped && at <= place) {
+                    break;
+                }
+                let end = way[at - 1];
+                let (from, depth) = descent(feeders, apart, modes, end);
+                visit(link, level, end, from, depth);
+                let begin = at - 1 - usize::from(depth).min(at - 1);
+                if !by_events(modes[way[begin]]) {
+                    break;
+                }
+                at = begin;
+            }
+        }
+    }
 }
 
 /// Merges that packets may pass ahead of time.
@@ -357,6 +410,23 @@ fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut [Mo
         changed |= demoted != modes[link];
         modes[link] = demoted;
     }
+    // The events that started these packets must not be mixed either: if one stream's was pushed by a fold, with a
+    // number taken early, and another's by a stepped link, they can tie in the wrong order.
+    let mut histories: BTreeMap<(usize, usize), Common> = BTreeMap::new();
+    each_history(network, feeders, apart, modes, |link, level, _, from, depth| {
+        let known = histories.entry((link, level)).or_insert(Common::Nothing);
+        *known = known.and(from, depth);
+    });
+    let mut demoted = Vec::new();
+    each_history(network, feeders, apart, modes, |link, level, end, _, depth| {
+        if depth > 0 && histories.get(&(link, level)) == Some(&Common::Mixed) {
+            demoted.push(end);
+        }
+    });
+    for link in demoted {
+        changed |= modes[link] != Mode::Stepped;
+        modes[link] = Mode::Stepped;
+    }
     changed |= demote_ambiguous_ports(network, modes);
     changed |= demote_ambiguous_ends(network, modes);
     changed
@@ -385,13 +455,15 @@ fn demote_ambiguous_ports(network: &Network, modes: &mut [Mode]) -> bool {
     changed
 }
 
-/// An event that a fold, a merge or an arithmetic port pushes has its number before its time. That can matter only against an end of transmission or
-/// a timer that was scheduled at the same time for the same time: where one can be, the last link of the fold is
-/// stepped.
+/// An event that a fold, a merge or an arithmetic port pushes has its number before its time. That can matter only
+/// against an end of transmission, a timer, or the next packet of a constant bit rate that was scheduled at the same
+/// time for the same time: where one can be, the last link of the fold is stepped.
 fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
     let mut ends: Vec<f64> = (0..modes.len())
         .filter(|&link| matches!(modes[link], Mode::Stepped | Mode::SteppedPort))
         .flat_map(|link| network.sizes.iter().map(move |&size| transmission(network, link, size)))
+        // The next packet of a constant bit rate is such an event too.
+        .chain(network.flow_specs.iter().filter_map(|flow| flow.interval))
         .collect();
     ends.sort_unstable_by(f64::total_cmp);
     ends.dedup();
@@ -413,10 +485,12 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
             if !early || matches!(next, Some(Mode::Fold | Mode::Merge)) {
                 continue;
             }
-            let ambiguous = sizes.iter().any(|&size| {
-                let ahead = ahead(network, link, size);
-                meets_an_end(ahead) || (next.is_none() && ahead >= MIN_RTO - TOLERANCE)
-            });
+            let sink = next.is_none() && network.flow_specs[flow].interval.is_some();
+            let ambiguous = !sink
+                && sizes.iter().any(|&size| {
+                    let ahead = ahead(network, link, size);
+                    meets_an_end(ahead) || (next.is_none() && ahead >= MIN_RTO - TOLERANCE)
+                });
             if ambiguous {
                 modes[link] = stepped(modes[link]);
                 changed = true;

@@ -40,6 +40,8 @@ pub(super) const DURATION: Interval = seconds(0.0, 1e6, true);
 pub(super) const START: Interval = seconds(0.0, 1e6, false);
 /// Propagation delays.
 pub(super) const DELAY: Interval = seconds(0.0, 1e4, false);
+/// Shortest time between two packets of a constant bit rate, in seconds.
+pub(super) const CBR_INTERVAL: f64 = 1e-9;
 /// Sampling interval.
 pub(super) const SERIES: Interval = seconds(1e-6, 1e6, false);
 /// Phases of a clock that ticks every 10 ms.

@@ -173,13 +173,12 @@ fn room_for_a_packet(scenario: &Scenario) -> Checked<()> {
 
 fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
     let fields = field.table(RECORD)?;
-    let flows = scenario.flows();
-    let cwnd_flows = fields.optional("cwnd_flows").map_or(Ok(Vec::new()), |field| flow_list(&field, flows))?;
+    let cwnd_flows = fields.optional("cwnd_flows").map_or(Ok(Vec::new()), |field| flow_list(&field, scenario))?;
     Ok(Record {
         series: series(&fields, scenario.duration, cwnd_flows.len())?,
         cwnd_flows,
         trace: fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?,
-        trace_flow: fields.optional("trace_flow").map(|field| field.whole(1, flows)).transpose()?,
+        trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,
     })
 }
 
@@ -199,11 +198,27 @@ fn series(fields: &Fields<'_>, duration: f64, windows: usize) -> Checked<Option<
     Ok(Some(interval))
 }
 
+/// A flow with a window, by its number from 1.
+fn tcp_flow(field: &Field<'_>, scenario: &Scenario) -> Checked<u64> {
+    let id = field.whole(1, scenario.flows())?;
+    let mut last = 0;
+    let traffic = scenario.traffic.iter().find(|traffic| {
+        last += traffic.flows();
+        id <= last
+    });
+    match traffic {
+        Some(traffic) if traffic.tcp().is_none() => {
+            Err(field.error("has no window").allowed(format!("a flow over TCP; flow {id} is {}", traffic.kind())))
+        }
+        _ => Ok(id),
+    }
+}
+
 /// Different flows, each by its number from 1.
-fn flow_list(field: &Field<'_>, flows: u64) -> Checked<Vec<u64>> {
+fn flow_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<u64>> {
     let mut seen = std::collections::BTreeSet::new();
     let one = |item: &Field<'_>| {
-        let id = item.whole(1, flows)?;
+        let id = tcp_flow(item, scenario)?;
         if seen.insert(id) {
             Ok(id)
         } else {

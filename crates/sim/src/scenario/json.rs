@@ -4,7 +4,9 @@ use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use serde_json::{json, Map, Value as Json};
 
-use super::model::{Access, Delays, Dumbbell, Ftp, InjectedRandom, LinkSpec, QueueSpec, Record, Scenario, Traffic};
+use super::model::{
+    Access, Cbr, Delays, Dumbbell, Ftp, InjectedRandom, LinkSpec, QueueSpec, Record, Scenario, Traffic,
+};
 
 impl Scenario {
     /// The scenario in full. It is itself a scenario: reading and checking it gives an equal one.
@@ -107,7 +109,20 @@ fn parameter(value: Value) -> Option<Json> {
 fn traffic(traffic: &Traffic) -> Json {
     match traffic {
         Traffic::Ftp(one) => ftp(one),
+        Traffic::Cbr(one) => cbr(one),
     }
+}
+
+fn cbr(cbr: &Cbr) -> Json {
+    let mut map = Map::new();
+    map.insert("kind".into(), "cbr".into());
+    insert(&mut map, "name", cbr.name.as_deref().map(Json::from));
+    map.insert("count".into(), cbr.count.into());
+    map.insert("rate".into(), rate(cbr.rate).into());
+    map.insert("segment".into(), format!("{} B", cbr.segment).into());
+    map.insert("header".into(), format!("{} B", cbr.header).into());
+    map.insert("start".into(), delays(&cbr.start));
+    map.into()
 }
 
 fn ftp(ftp: &Ftp) -> Json {

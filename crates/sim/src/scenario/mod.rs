@@ -37,7 +37,7 @@ pub use check::check;
 pub use document::{load, Doc, MAX_FILE_BYTES};
 pub use error::ScenarioError;
 pub use model::{
-    Access, Delays, Dumbbell, Ftp, InjectedRandom, LinkSpec, Profile, QueueSpec, Record, Scenario, Tcp, Traffic,
+    Access, Cbr, Delays, Dumbbell, Ftp, InjectedRandom, LinkSpec, Profile, QueueSpec, Record, Scenario, Tcp, Traffic,
 };
 pub use nesting::MAX_DEPTH;
 pub use queue::retain_known;

@@ -37,7 +37,7 @@ impl Scenario {
 
     /// Largest packet on the wire, in bytes.
     pub fn largest_packet(&self) -> u32 {
-        self.traffic.iter().map(|Traffic::Ftp(ftp)| ftp.segment + ftp.header).max().unwrap_or(0)
+        self.traffic.iter().map(Traffic::packet).max().unwrap_or(0)
     }
 }
 
@@ -136,6 +136,8 @@ pub enum InjectedRandom {
 pub enum Traffic {
     /// Endless files over TCP.
     Ftp(Ftp),
+    /// Packets at a constant bit rate, without feedback.
+    Cbr(Cbr),
 }
 
 impl Traffic {
@@ -143,6 +145,31 @@ impl Traffic {
     pub fn flows(&self) -> u64 {
         match self {
             Traffic::Ftp(ftp) => u64::from(ftp.count),
+            Traffic::Cbr(cbr) => u64::from(cbr.count),
+        }
+    }
+
+    /// Its kind, as scenarios name it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Traffic::Ftp(_) => "ftp",
+            Traffic::Cbr(_) => "cbr",
+        }
+    }
+
+    /// Its TCP, if it has one.
+    pub fn tcp(&self) -> Option<Tcp> {
+        match self {
+            Traffic::Ftp(ftp) => Some(ftp.tcp),
+            Traffic::Cbr(_) => None,
+        }
+    }
+
+    /// A packet on the wire, in bytes.
+    pub fn packet(&self) -> u32 {
+        match self {
+            Traffic::Ftp(ftp) => ftp.segment + ftp.header,
+            Traffic::Cbr(cbr) => cbr.segment + cbr.header,
         }
     }
 
@@ -150,6 +177,7 @@ impl Traffic {
     pub fn name(&self) -> Option<&str> {
         match self {
             Traffic::Ftp(ftp) => ftp.name.as_deref(),
+            Traffic::Cbr(cbr) => cbr.name.as_deref(),
         }
     }
 }
@@ -175,6 +203,30 @@ pub struct Ftp {
     pub start: Delays,
     /// Phases of the senders' clock ticks, in seconds, used in turn; `None` lets them be drawn.
     pub clock_phase: Option<Vec<f64>>,
+}
+
+/// Packets of one size at even intervals, over UDP: nothing answers, nothing slows down (ns-2's `CBR`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cbr {
+    /// Name, different from all others.
+    pub name: Option<String>,
+    /// Number of flows.
+    pub count: u32,
+    /// Rate of each, headers included, in bit/s.
+    pub rate: f64,
+    /// Payload of a packet, in bytes.
+    pub segment: u32,
+    /// Headers of a packet, in bytes.
+    pub header: u32,
+    /// Start times, in seconds.
+    pub start: Delays,
+}
+
+impl Cbr {
+    /// Time from the start of one packet to that of the next, in seconds.
+    pub fn interval(&self) -> f64 {
+        8.0 * f64::from(self.segment + self.header) / self.rate
+    }
 }
 
 /// Congestion control of a TCP.

@@ -10,7 +10,7 @@ use serde_json::{json, Map, Value as Json};
 use super::bounds;
 use super::model::{Profile, Tcp};
 use super::queue::{DEFAULT_LIMIT, GENERATORS};
-use super::traffic::{DEFAULT_HEADER, DEFAULT_SEGMENT, DEFAULT_WINDOW};
+use super::traffic::{DEFAULT_CBR_HEADER, DEFAULT_HEADER, DEFAULT_SEGMENT, DEFAULT_WINDOW};
 use super::units::{Factors, PACKETS, RATE, SIZE, TIME};
 
 /// The schema (JSON Schema, draft 2020-12).
@@ -24,7 +24,7 @@ pub fn schema() -> Json {
             "seed": about(with_default(whole(0, bounds::SEED), 1), "Seed of all random streams."),
             "topology": dumbbell(),
             "queue": object(&["bottleneck"], json!({ "bottleneck": reference("queue"), "reverse": reference("queue") })),
-            "traffic": { "type": "array", "minItems": 1, "items": ftp() },
+            "traffic": { "type": "array", "minItems": 1, "items": { "oneOf": [ftp(), cbr()] } },
             "record": record(),
         }),
     );
@@ -161,6 +161,21 @@ fn ftp() -> Json {
     )
 }
 
+fn cbr() -> Json {
+    object(
+        &["kind", "rate"],
+        json!({
+            "kind": { "const": "cbr" },
+            "name": name(),
+            "count": about(with_default(whole(1, bounds::COUNT), 1), "Number of flows."),
+            "rate": about(reference("rate"), "Rate of each flow, headers included."),
+            "segment": about(with_default(reference("size"), format!("{DEFAULT_SEGMENT} B")), "Payload of a packet."),
+            "header": about(with_default(reference("size"), format!("{DEFAULT_CBR_HEADER} B")), "Headers of a packet; 28 B for UDP over IPv4."),
+            "start": about(with_default(reference("delays"), "0 s"), "Start times."),
+        }),
+    )
+}
+
 fn phases() -> Json {
     let number = json!({ "type": "number", "minimum": bounds::PHASE.low, "exclusiveMaximum": bounds::PHASE.high });
     let phase = json!({ "anyOf": [number, reference("time")] });
@@ -240,7 +255,9 @@ mod tests {
         assert_eq!(keys(&schema["properties"]["topology"]), sorted(check::DUMBBELL));
         assert_eq!(keys(&schema["properties"]["queue"]), sorted(check::QUEUES));
         assert_eq!(keys(&schema["properties"]["record"]), sorted(check::RECORD));
-        assert_eq!(keys(&schema["properties"]["traffic"]["items"]), sorted(traffic::FTP));
+        let traffic = &schema["properties"]["traffic"]["items"]["oneOf"];
+        assert_eq!(keys(&traffic[0]), sorted(traffic::FTP));
+        assert_eq!(keys(&traffic[1]), sorted(traffic::CBR));
         assert_eq!(keys(&schema["$defs"]["link"]), sorted(check::LINK));
     }
 

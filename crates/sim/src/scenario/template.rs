@@ -101,6 +101,12 @@ header = "40 B"              # headers on top of it
 window = 1000                # largest window, in segments
 start = { uniform = ["0 s", "1 s"] }
 
+# A flow that does not slow down, over UDP.
+#[[traffic]]
+#kind = "cbr"
+#rate = "1 Mbit/s"
+#segment = "1000 B"
+
 # What to record besides the statistics.
 #[record]
 #series = "100 ms"           # sample queue and average this often

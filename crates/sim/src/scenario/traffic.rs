@@ -7,13 +7,18 @@ use super::check::{delays, list, name};
 use super::document::Doc;
 use super::error::ScenarioError;
 use super::fields::{Checked, Field, Fields, Interval};
-use super::model::{Delays, Ftp, Profile, Tcp, Traffic};
+use super::model::{Cbr, Delays, Ftp, Profile, Tcp, Traffic};
+use super::units;
 
 /// Kinds of traffic.
-pub(super) const KINDS: &[&str] = &["ftp"];
+pub(super) const KINDS: &[&str] = &["ftp", "cbr"];
 /// Keys of FTP traffic.
 pub(super) const FTP: &[&str] =
     &["kind", "name", "count", "tcp", "profile", "segment", "header", "window", "start", "clock_phase"];
+/// Keys of CBR traffic.
+pub(super) const CBR: &[&str] = &["kind", "name", "count", "rate", "segment", "header", "start"];
+/// Headers of a packet at a constant bit rate when none are given, in bytes: ns-2's agents count none.
+pub(super) const DEFAULT_CBR_HEADER: u32 = 0;
 /// Payload of a packet when none is given, in bytes.
 pub(super) const DEFAULT_SEGMENT: u32 = 1000;
 /// Headers of a packet when none are given, in bytes: TCP and IPv4 without options.
@@ -48,13 +53,39 @@ pub(super) fn read(field: &Field<'_>, pairs: u32) -> Checked<Vec<Traffic>> {
 }
 
 fn entry(field: &Field<'_>, pairs: u32) -> Checked<Traffic> {
-    let fields = field.table(FTP)?;
-    fields.required("kind", "\"ftp\"")?.word(KINDS.iter().copied())?;
-    ftp(&fields, pairs).map(Traffic::Ftp)
+    let is_cbr = field.doc.get("kind").is_some_and(|kind| matches!(kind, Doc::String(word) if word == "cbr"));
+    let fields = field.table(if is_cbr { CBR } else { FTP })?;
+    fields.required("kind", "\"ftp\" or \"cbr\"")?.word(KINDS.iter().copied())?;
+    if is_cbr {
+        cbr(&fields).map(Traffic::Cbr)
+    } else {
+        ftp(&fields, pairs).map(Traffic::Ftp)
+    }
+}
+
+fn cbr(fields: &Fields<'_>) -> Checked<Cbr> {
+    let (segment, header) = packet(fields, DEFAULT_CBR_HEADER)?;
+    let rate = fields.required("rate", units::RATE_FORM)?;
+    let cbr = Cbr {
+        name: fields.optional("name").map(|field| name(&field)).transpose()?,
+        count: whole_or(fields, "count", bounds::COUNT, 1)?,
+        rate: rate.measure(&bounds::RATES, bounds::RATE)?,
+        segment,
+        header,
+        start: fields.optional("start").map_or(Ok(Delays::Same(0.0)), |field| delays(&field, &TIMES, bounds::START))?,
+    };
+    let shortest = bounds::CBR_INTERVAL;
+    if cbr.interval() < shortest {
+        return Err(rate
+            .error("sends packets too fast")
+            .given(format!("{} bit/s in packets of {} B", cbr.rate, segment + header))
+            .allowed(format!("a packet every {shortest} s at most")));
+    }
+    Ok(cbr)
 }
 
 fn ftp(fields: &Fields<'_>, pairs: u32) -> Checked<Ftp> {
-    let (segment, header) = packet(fields)?;
+    let (segment, header) = packet(fields, DEFAULT_HEADER)?;
     Ok(Ftp {
         name: fields.optional("name").map(|field| name(&field)).transpose()?,
         count: whole_or(fields, "count", bounds::COUNT, pairs)?,
@@ -86,9 +117,9 @@ fn profile(fields: &Fields<'_>) -> Checked<Profile> {
 }
 
 /// Payload and headers, in bytes, which together fit an IP packet.
-fn packet(fields: &Fields<'_>) -> Checked<(u32, u32)> {
+fn packet(fields: &Fields<'_>, default_header: u32) -> Checked<(u32, u32)> {
     let segment = bytes_or(fields, "segment", 1, bounds::SEGMENT, DEFAULT_SEGMENT)?;
-    let header = bytes_or(fields, "header", 0, bounds::PACKET, DEFAULT_HEADER)?;
+    let header = bytes_or(fields, "header", 0, bounds::PACKET, default_header)?;
     if segment + header <= bounds::PACKET {
         return Ok((segment, header));
     }
