@@ -15,6 +15,9 @@ def template(name: str) -> str:
 def schema() -> str:
     """JSON schema of a scenario."""
 
+def vectors(aqm: str) -> str | None:
+    """Decision vectors of a discipline, as JSON lines; None if there is none of that name."""
+
 def drop_curve(aqm: str, parameters_json: str, averages: Sequence[float]) -> list[float] | None:
     """p_b at each average queue in packets; None for a discipline that has no drop curve."""
 

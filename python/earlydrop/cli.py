@@ -177,16 +177,7 @@ def show(
     from . import _core
 
     entries = {e["name"]: e for e in _loads(_core.catalogue())}
-    if aqm not in entries:
-        import difflib
-
-        near = difflib.get_close_matches(aqm, entries, 1)
-        hint = f'did you mean "{near[0]}"? ' if near else ""
-        raise InputError(
-            f'there is no discipline "{aqm}"; {hint}Known: {", ".join(entries)}',
-            given=aqm,
-            allowed=", ".join(entries),
-        )
+    _check_aqm(aqm, list(entries))
     entry = entries[aqm]
     curves = _curves(entry, entries)
     if plot is not None:
@@ -351,6 +342,53 @@ def validate(
 
 
 @app.command
+def vectors(
+    aqm: Annotated[list[str], Parameter(negative="", help="Disciplines (default: all).")] = [],  # noqa: B006
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(name="--out", help="Write NAME.jsonl.gz for each into this folder.")] = None,
+    check: Annotated[
+        Path | None, Parameter(name="--check", help="Compare the files in this folder with what is decided now.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Decision vectors: recorded decisions, to test other implementations against. Printed, written or checked."""
+    from . import vectors as recorded
+
+    known = recorded.names()
+    for name in aqm:
+        _check_aqm(name, known)
+    if out is not None and check is not None:
+        raise InputError("--out and --check exclude each other", allowed="one of them")
+    if check is not None and not check.is_dir():
+        raise InputError(f"--check {check}: is not a folder", given=str(check), allowed="a folder of vectors")
+    if out is None and check is None:
+        if len(aqm) != 1:
+            raise InputError(
+                "vectors are printed for one discipline at a time; name one, or give --out DIR or --check DIR",
+                allowed=", ".join(known),
+            )
+        if json:
+            raise InputError("--json: the vectors are JSON lines already; leave it out, or give --out or --check")
+        print(recorded.record(aqm[0]).text, end="")
+        return DONE
+    with terminal.Progress() as progress:
+        if check is not None:
+            found = recorded.check(check, aqm or known, progress)
+        else:
+            assert out is not None
+            found = [
+                {"aqm": r.aqm, "cases": r.cases, "steps": r.steps, "sha256": r.sha256, "ok": True}
+                for r in recorded.write(out, aqm or known, progress)
+            ]
+    if json:
+        _print_json({"vectors": found, "ok": all(f["ok"] for f in found)})
+    else:
+        print(recorded.render(found, check or out))
+    return DONE if all(f["ok"] for f in found) else FAILED
+
+
+@app.command
 def bench(
     *,
     against: Annotated[
@@ -401,6 +439,17 @@ def _pairs(sets: Sequence[str]) -> list[tuple[str, str]]:
             )
         pairs.append((path.strip(), value.strip()))
     return pairs
+
+
+def _check_aqm(name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        import difflib
+
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f'did you mean "{near[0]}"? ' if near else ""
+        raise InputError(
+            f'there is no discipline "{name}"; {hint}Known: {", ".join(known)}', given=name, allowed=", ".join(known)
+        )
 
 
 def _check_seed(seed: int | None) -> None:
@@ -558,7 +607,7 @@ def _failed(error: Exception, wants_json: bool) -> int:
 
 def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
     """Exit code of an error, and what else is known about it."""
-    from . import _core, bench, compare, output, runner, study, validate
+    from . import _core, bench, compare, output, runner, study, validate, vectors
 
     if isinstance(error, _core.ScenarioError):
         return WRONG_INPUT, {k: getattr(error, k, None) for k in ("file", "path", "given", "allowed")}
@@ -571,6 +620,7 @@ def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
         study.StudyError,
         validate.ValidationError,
         bench.BenchError,
+        vectors.VectorError,
     )
     if isinstance(error, (runner.RunError, bench.BenchFailure, OSError)):
         return FAILED, {}

@@ -5,7 +5,7 @@ use earlydrop_aqm::catalogue::{all, AqmSpec, Link};
 use earlydrop_aqm::params::{Kind, Param};
 use earlydrop_sim::run::{Events, Links};
 use earlydrop_sim::scenario::{self, Doc, ScenarioError};
-use earlydrop_sim::{result, run};
+use earlydrop_sim::{result, run, vectors};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -220,6 +220,12 @@ fn template(name: &str) -> String {
     scenario::template(name)
 }
 
+/// The decision vectors of a discipline, as JSON lines; None if there is none of that name.
+#[pyfunction(name = "vectors")]
+fn decision_vectors(py: Python<'_>, aqm: &str) -> Option<String> {
+    py.detach(|| vectors::vectors(aqm))
+}
+
 /// JSON schema of a scenario.
 #[pyfunction]
 fn schema() -> String {
@@ -264,6 +270,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(template, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(decision_vectors, module)?)?;
     module.add_function(wrap_pyfunction!(drop_curve, module)?)?;
     Ok(())
 }

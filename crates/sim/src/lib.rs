@@ -19,3 +19,4 @@ mod prefetch;
 pub mod result;
 pub mod run;
 pub mod scenario;
+pub mod vectors;

@@ -1,0 +1,139 @@
+"""Decision vectors: recorded decisions of every discipline, for those who write the same one elsewhere.
+
+The format is described in `vectors/README.md` of the project.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _core
+from .terminal import Progress, table
+
+SUFFIX = ".jsonl.gz"
+
+
+class VectorError(Exception):
+    """A stored file cannot be read, or a folder cannot be written."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The vectors of one discipline."""
+
+    aqm: str
+    text: str
+
+    @property
+    def cases(self) -> int:
+        """Settings that the file holds."""
+        return sum(line.startswith('{"format"') for line in self.text.splitlines())
+
+    @property
+    def steps(self) -> int:
+        """Lines that are steps, not heads."""
+        return self.text.count("\n") - self.cases
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the uncompressed text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def names() -> list[str]:
+    """Every discipline, in the order of the catalogue."""
+    return [entry["name"] for entry in json.loads(_core.catalogue())]
+
+
+def record(aqm: str) -> Recorded:
+    """The vectors of one discipline; `aqm` is a name of the catalogue."""
+    text = _core.vectors(aqm)
+    if text is None:
+        raise KeyError(aqm)
+    return Recorded(aqm, text)
+
+
+def write(folder: Path, aqms: Sequence[str], progress: Progress) -> list[Recorded]:
+    """Write `NAME.jsonl.gz` for each discipline; the same bytes each time."""
+    done = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, aqm in enumerate(aqms):
+            progress(number, len(aqms), "vectors")
+            recorded = record(aqm)
+            path = folder / (aqm + SUFFIX)
+            work = path.with_name(f".{path.name}.{os.getpid()}")
+            try:
+                work.write_bytes(gzip.compress(recorded.text.encode(), compresslevel=9, mtime=0))
+                work.replace(path)
+            finally:
+                work.unlink(missing_ok=True)
+            done.append(recorded)
+    except OSError as error:
+        raise VectorError(f"{error.filename or folder}: {error.strerror}") from None
+    progress(len(aqms), len(aqms), "vectors")
+    return done
+
+
+def read(path: Path) -> str:
+    """The text of a stored file."""
+    try:
+        return gzip.decompress(path.read_bytes()).decode()
+    except FileNotFoundError:
+        raise VectorError(f"{path}: is missing") from None
+    except (OSError, EOFError, UnicodeDecodeError, gzip.BadGzipFile) as error:
+        raise VectorError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def check(folder: Path, aqms: Sequence[str], progress: Progress) -> list[dict[str, Any]]:
+    """Compare the stored files with what the disciplines decide now: for each, whether they agree, and where not."""
+    found: list[dict[str, Any]] = []
+    for number, aqm in enumerate(aqms):
+        progress(number, len(aqms), "vectors")
+        recorded = record(aqm)
+        entry: dict[str, Any] = {"aqm": aqm, "cases": recorded.cases, "steps": recorded.steps, "ok": True}
+        try:
+            entry.update(_difference(read(folder / (aqm + SUFFIX)), recorded.text))
+        except VectorError as error:
+            entry.update(ok=False, error=str(error))
+        found.append(entry)
+    strays = sorted(p.name for p in folder.glob(f"*{SUFFIX}") if p.name.removesuffix(SUFFIX) not in names())
+    found += [{"aqm": stray.removesuffix(SUFFIX), "ok": False, "error": "no such discipline"} for stray in strays]
+    progress(len(aqms), len(aqms), "vectors")
+    return found
+
+
+def _difference(stored: str, now: str) -> dict[str, Any]:
+    if stored == now:
+        return {}
+    lines = [stored.splitlines(), now.splitlines()]
+    at = next((k for k, (a, b) in enumerate(zip(*lines, strict=False)) if a != b), min(map(len, lines)))
+    case = next((json.loads(line)["case"] for line in reversed(lines[1][: at + 1]) if line.startswith('{"format"')), "")
+    shown = [text[at] if at < len(text) else "(end of the file)" for text in lines]
+    return {"ok": False, "line": at + 1, "case": case, "stored": shown[0], "now": shown[1]}
+
+
+def render(found: Sequence[dict[str, Any]], folder: Path | None) -> str:
+    """What was written to or found in `folder`, as text."""
+    rows = [[f["aqm"], str(f.get("cases", "-")), str(f.get("steps", "-")), _verdict(f)] for f in found]
+    lines = [table(["discipline", "cases", "steps", ""], rows)]
+    for f in found:
+        if "line" in f:
+            lines.append(f"\n{f['aqm']}, line {f['line']}, case {f['case']}")
+            lines.append(f"  stored {f['stored']}\n  now    {f['now']}")
+    wrong = sum(not f["ok"] for f in found)
+    lines.append(f"\n{folder}: {wrong} of {len(found)} differ" if wrong else f"\n{folder}: {len(found)} disciplines")
+    return "\n".join(lines)
+
+
+def _verdict(entry: dict[str, Any]) -> str:
+    if entry["ok"]:
+        return ""
+    return str(entry.get("error", "differs"))

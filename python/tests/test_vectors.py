@@ -1,0 +1,132 @@
+"""Decision vectors: the stored ones are current, and enough to test an implementation in another language."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from earlydrop import cli, vectors
+
+STORED = Path(__file__).parents[2] / "vectors"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = cli.main([str(a) for a in arguments])
+    return code, *capsys.readouterr()
+
+
+def test_the_stored_vectors_are_what_the_disciplines_decide(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "vectors", "--check", STORED, "--json")
+    found = json.loads(out)
+    assert [f for f in found["vectors"] if not f["ok"]] == []
+    assert code == 0
+    assert [f["aqm"] for f in found["vectors"]] == vectors.names()
+    assert all(f["steps"] > 3000 and f["cases"] >= 2 for f in found["vectors"])
+
+
+def test_printed_written_and_stored_are_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    _, printed, _ = run(capsys, "vectors", "nlred")
+    code, out, _ = run(capsys, "vectors", "nlred", "droptail", "--out", tmp_path / "new")
+    assert code == 0
+    assert "nlred" in out
+    assert sorted(p.name for p in (tmp_path / "new").iterdir()) == ["droptail.jsonl.gz", "nlred.jsonl.gz"]
+    written = (tmp_path / "new" / "nlred.jsonl.gz").read_bytes()
+    assert gzip.decompress(written).decode() == printed == vectors.read(STORED / "nlred.jsonl.gz")
+    run(capsys, "vectors", "nlred", "--out", tmp_path / "again")
+    assert (tmp_path / "again" / "nlred.jsonl.gz").read_bytes() == written
+
+
+def test_a_difference_is_found_and_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lines = vectors.read(STORED / "tred.jsonl.gz").splitlines(keepends=True)
+    at = next(k for k, line in enumerate(lines) if '"verdict":"drop"' in line)
+    lines[at] = lines[at].replace('"verdict":"drop"', '"verdict":"admit"')
+    (tmp_path / "tred.jsonl.gz").write_bytes(gzip.compress("".join(lines).encode()))
+    code, out, _ = run(capsys, "vectors", "tred", "--check", tmp_path)
+    assert code == 1
+    assert f"line {at + 1}, case default" in out
+    (tmp_path / "tred.jsonl.gz").write_bytes(b"not gzip")
+    assert run(capsys, "vectors", "tred", "--check", tmp_path)[0] == 1
+    (tmp_path / "tred.jsonl.gz").unlink()
+    (tmp_path / "old.jsonl.gz").write_bytes(b"")
+    code, out, _ = run(capsys, "vectors", "tred", "--check", tmp_path)
+    assert code == 1
+    assert "is missing" in out
+    assert "no such discipline" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name one"),
+        (["blau"], 'no discipline "blau"'),
+        (["red", "--json"], "leave it out"),
+        (["--check", "nowhere"], "is not a folder"),
+        (["--check", ".", "--out", "."], "exclude each other"),
+    ],
+)
+def test_wrong_input(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    code, _, err = run(capsys, "vectors", *arguments)
+    assert code == 2
+    assert message in err
+
+
+# ---- another implementation ----------------------------------------------------------------------------------------
+
+
+def build(source: str, folder: Path) -> Path:
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("no C compiler on the path")
+    (folder / "red.c").write_text(source)
+    command = [compiler, "-O1", "-Wall", "-Wextra", "-Werror", "-o", "red", "red.c", "-lm"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder / "red"
+
+
+def replay(program: Path) -> subprocess.CompletedProcess[bytes]:
+    text = vectors.read(STORED / "red.jsonl.gz").encode()
+    return subprocess.run([program], input=text, capture_output=True, timeout=60, check=False)
+
+
+def test_red_in_c_decides_the_same(tmp_path: Path) -> None:
+    ended = replay(build((STORED / "red.c").read_text(), tmp_path))
+    assert ended.returncode == 0, ended.stderr.decode()
+    assert b" 0 differ" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("rule", "mutation"),
+    [
+        ("count++;", "count += 2;"),
+        ("avg *= pow(1 - w_q, missed);", "(void)missed;"),
+        ("avg >= max_th", "avg >= 2 * max_th"),
+        ("avg < min_th", "avg <= 0"),
+        ("count * p_b < 1 ? p_b / (1 - count * p_b) : 1", "p_b"),
+        ("waiting < limit ? ADMIT : DROP", "waiting <= limit + 40 ? ADMIT : DROP"),
+        ("if (!ecn_capable)", "if (ecn_capable)"),
+        ("count = -1;\n    } else", "count = 0;\n    } else"),
+        ("idle_since = now;                   /*", "/*"),
+    ],
+)
+def test_a_slip_in_red_in_c_is_noticed(tmp_path: Path, rule: str, mutation: str) -> None:
+    source = (STORED / "red.c").read_text()
+    assert source.count(rule) >= 1
+    assert replay(build(source.replace(rule, mutation, 1), tmp_path)).returncode != 0
+
+
+def fields(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_every_step_has_the_documented_keys() -> None:
+    documented = (STORED / "README.md").read_text()
+    for step in fields(vectors.read(STORED / "red.jsonl.gz"))[:3000]:
+        for key in step:
+            assert f"`{key}`" in documented, key
