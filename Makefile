@@ -8,7 +8,7 @@ CARGO ?= cargo
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python lint validate bench docs peers clean
+.PHONY: build demo test test-rust test-python lint validate bench docs pages peers clean
 
 build: $(VENV)/.built
 
@@ -66,6 +66,12 @@ bench: build
 docs: build
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet
 	@echo "Rust: target/doc/earlydrop_aqm/index.html; text: docs/"
+
+# What is made from the declarations of the disciplines: their pages, the stub of their classes, decision vectors.
+pages: build
+	$(BIN)/python -m earlydrop.pages docs/aqms
+	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
+	$(BIN)/earlydrop vectors --out vectors
 
 peers:
 	bash validation/peers/install.sh

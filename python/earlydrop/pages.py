@@ -1,0 +1,240 @@
+"""A page for each discipline of the catalogue, made from its declaration, with its drop curve and a step response.
+
+python -m earlydrop.pages docs/aqms            write them
+python -m earlydrop.pages docs/aqms --check    compare the texts with what they would be
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from .terminal import Progress
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+STEP_AT, END = 20, 40
+"""When the load rises and when the run ends, s."""
+
+INDEX = """# The disciplines
+
+Every discipline of the catalogue, by family. `earlydrop show NAME` prints the same; these pages are made from the
+declarations in `crates/aqm/src` (`make pages`).
+
+The pictures show the drop probability over the averaged queue, where a discipline has such a curve, and a step
+response: 10 TCP Reno flows share a link of 10 Mbit/s (round trip 40 ms without queue, packets of 1000 B and 40 B of headers,
+buffer 120 packets, defaults of the discipline), and after 20 s 40 more join at once. Settings are not tuned to that
+link: a discipline made for other rates shows so.
+"""
+
+
+def entries() -> list[dict[str, Any]]:
+    """The catalogue."""
+    found: list[dict[str, Any]] = json.loads(_core.catalogue())
+    return found
+
+
+def index(catalogue: Sequence[Mapping[str, Any]]) -> str:
+    """The page that lists them all."""
+    lines = [INDEX]
+    for family, members in groupby(catalogue, key=lambda e: str(e["family"])):
+        lines += [f"## {family[0].upper()}{family[1:]}", "", "| name | | year | what it is |", "|---|---|---|---|"]
+        lines += [f"| [`{e['name']}`]({e['name']}.md) | {e['title']} | {e['year']} | {e['summary']} |" for e in members]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def page(entry: Mapping[str, Any]) -> str:
+    """The page of one discipline."""
+    name, title = entry["name"], entry["title"]
+    what = "drop curve and step response" if _has_curve(name) else "step response"
+    body = entry["doc"].strip().splitlines()
+    if body and body[0].startswith("# "):
+        body = body[1:]
+    lines = [
+        f"# {title}",
+        "",
+        f"`{name}`, {entry['family']}, {entry['year']}. {entry['summary']}.",
+        "",
+        f"![{title}: {what}](images/{name}.png)",
+        "",
+        *body[_first_text(body) :],
+        "",
+        "## Parameters",
+        "",
+        *_parameters(entry["parameters"]),
+        "",
+        f"[All disciplines](README.md). Code: `crates/aqm/src/{name}.rs`.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _first_text(body: Sequence[str]) -> int:
+    return next((k for k, line in enumerate(body) if line.strip()), len(body))
+
+
+def _parameters(parameters: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not parameters:
+        return ["None but the limit."]
+    rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
+    for p in parameters:
+        symbol = f" ${p['symbol']}$" if p["symbol"] else ""
+        doc = f"{p['doc']} Default: {p['source']}."
+        cells = [f"`{p['name']}`{symbol}", str(p["default"]), p["unit"], p["range"], doc]
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return rows
+
+
+# ---- pictures ------------------------------------------------------------------------------------------------------
+
+
+def _has_curve(name: str) -> bool:
+    return _core.drop_curve(name, "{}", [0.0]) is not None
+
+
+def step_response(name: str) -> dict[str, Any]:
+    """The series of the run that the pictures show."""
+    link = {"rate": "100 Mbit/s", "delay": "5 ms"}
+    document = {
+        "name": f"step-{name}",
+        "duration": f"{END} s",
+        "topology": {
+            "kind": "dumbbell",
+            "pairs": 50,
+            "access": link,
+            "bottleneck": {"rate": "10 Mbit/s", "delay": "10 ms"},
+        },
+        "queue": {"bottleneck": {"aqm": name, "limit": "120 packets"}},
+        "traffic": [
+            {"kind": "ftp", "count": 10, "start": {"uniform": ["0 s", "1 s"]}},
+            {"kind": "ftp", "count": 40, "start": {"uniform": [f"{STEP_AT} s", f"{STEP_AT}.1 s"]}},
+        ],
+        "record": {"series": "50 ms"},
+    }
+    result = json.loads(_core.Scenario.parse(document, []).run(1))
+    series: dict[str, Any] = result["series"]
+    return series
+
+
+def picture(entry: Mapping[str, Any]) -> Figure:
+    """Drop curve, where there is one, and step response."""
+    from . import plot
+
+    series = step_response(entry["name"])
+    with plot.styled():
+        drawing = plot.figure(plot.PAGE, 2.3)
+        if _has_curve(entry["name"]):
+            left, right = drawing.subplots(1, 2, width_ratios=[1, 1.7])
+            _curve(left, entry)
+            left.set_title("Drop curve")
+        else:
+            right = drawing.subplots()
+        _response(right, series["time_s"], series["queues"]["bottleneck"])
+        right.set_title("40 flows join 10")
+    return drawing
+
+
+def _curve(ax: Axes, entry: Mapping[str, Any]) -> None:
+    from . import plot
+
+    defaults = {p["name"]: p["default"] for p in entry["parameters"]}
+    marks = {}
+    for name in ("min_th", "max_th"):
+        try:
+            marks[name] = float(defaults[name])
+        except (KeyError, ValueError):
+            continue
+    top = 2.1 * marks["max_th"] if "max_th" in marks else 120.0
+    averages = [top * k / 400 for k in range(401)]
+    values = _core.drop_curve(entry["name"], "{}", averages)
+    ax.plot(averages, values or [], color=plot.look(0).colour)
+    for value in marks.values():
+        ax.axvline(value, color="#999999", linewidth=0.7, linestyle=(0, (2, 2)))
+    ax.set_ylim(-0.02, 1.05)
+    ax.margins(x=0.01)
+    ax.set_xlabel("Average queue (packets)")
+    ax.set_ylabel("Drop probability $p_b$")
+
+
+def _response(ax: Axes, times: Sequence[float], queue: Mapping[str, Any]) -> None:
+    from . import plot
+
+    ax.plot(times, queue["packets"], color=plot.look(1).colour, linewidth=0.6, alpha=0.8, label="queue")
+    if queue.get("average"):
+        ax.plot(times, queue["average"], color="#000000", linewidth=1.2, label="average")
+        ax.legend(loc="upper left", ncols=2)
+    ax.axvline(STEP_AT, color="#999999", linewidth=0.7, linestyle=(0, (2, 2)))
+    ax.set_ylim(0, 135)
+    ax.margins(x=0)
+    ax.set_xlabel("Time (s)")
+    ax.set_ylabel("Packets waiting")
+
+
+# ---- writing and checking ------------------------------------------------------------------------------------------
+
+
+def texts() -> dict[str, str]:
+    """File name and text of every page."""
+    catalogue = entries()
+    return {"README.md": index(catalogue), **{f"{e['name']}.md": page(e) for e in catalogue}}
+
+
+def write(folder: Path, progress: Progress) -> None:
+    """Write every page and picture; what belongs to no discipline any more is removed."""
+    (folder / "images").mkdir(parents=True, exist_ok=True)
+    catalogue = entries()
+    for number, entry in enumerate(catalogue):
+        progress(number, len(catalogue), "pages")
+        drawing = picture(entry)
+        from . import plot
+
+        with plot.styled():
+            drawing.savefig(folder / "images" / f"{entry['name']}.png", dpi=130)
+    for name, text in texts().items():
+        (folder / name).write_text(text, encoding="utf-8")
+    for stray in strays(folder):
+        stray.unlink()
+    progress(len(catalogue), len(catalogue), "pages")
+
+
+def strays(folder: Path) -> list[Path]:
+    """Files that belong to no discipline."""
+    expected = {folder / name for name in texts()}
+    expected |= {folder / "images" / f"{e['name']}.png" for e in entries()}
+    return sorted(p for p in folder.rglob("*") if p.is_file() and p not in expected)
+
+
+def stale(folder: Path) -> list[str]:
+    """What is missing, has another text, or belongs to no discipline."""
+    found = [
+        name
+        for name, text in texts().items()
+        if not (folder / name).is_file() or (folder / name).read_text(encoding="utf-8") != text
+    ]
+    found += [f"images/{e['name']}.png" for e in entries() if not (folder / "images" / f"{e['name']}.png").is_file()]
+    return found + [str(p.relative_to(folder)) for p in strays(folder)]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write or check the pages; 1 if a check finds any stale."""
+    folder = Path(arguments[0]) if arguments else Path("docs/aqms")
+    if "--check" in arguments:
+        found = stale(folder)
+        for name in found:
+            print(f"{folder / name}: not what the declarations say; make pages", file=sys.stderr)
+        return 1 if found else 0
+    with Progress() as progress:
+        write(folder, progress)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
