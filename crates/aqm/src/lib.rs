@@ -59,6 +59,10 @@ disciplines! {
     droptail,
     // RED and other drop curves.
     red,
+    gentle_red,
+    dsred,
+    hred,
+    mred,
     nlred,
     tred,
     // RED that adapts itself.
