@@ -1,7 +1,8 @@
 //! # Gentle RED
 //!
 //! ## What it does
-//! RED whose drop probability does not jump at `max_th`: it goes on along a second, steeper line to 1 at twice `max_th`.
+//! RED whose drop probability does not jump at `max_th`: it goes on along a second, steeper line to 1 at twice
+//! `max_th`.
 //!
 //! | average | p_b |
 //! |---|---|
@@ -9,7 +10,7 @@
 //! | `max_th <= avg < 2 max_th` | `max_p + (1 - max_p)(avg - max_th)/max_th` |
 //! | `2 max_th <= avg` | 1 |
 //!
-//! It is [RED](crate::red) with `gentle` on, under a name of its own. Averaging, spacing and byte mode are RED's.
+//! It is `red` with `gentle` on, under a name of its own. Averaging, spacing and byte mode are RED's.
 //!
 //! ## Source
 //! S. Floyd, "Recommendation on using the gentle variant of RED", note, March 2000 [paper, as quoted by ns-2.35

@@ -7,8 +7,8 @@
 //!
 //! `p_b = max_p epsilon x/(1 + epsilon - x)`
 //!
-//! which is 0 at `min_th`, `max_p` at `max_th`, and has its asymptote at `A = max_th + epsilon (max_th - min_th)`. Half of
-//! `max_p` is reached at `x = (1 + epsilon)/(1 + 2 epsilon)`. From `max_th` on everything is dropped, as in RED.
+//! which is 0 at `min_th`, `max_p` at `max_th`, and has its asymptote at `A = max_th + epsilon (max_th - min_th)`. Half
+//! of `max_p` is reached at `x = (1 + epsilon)/(1 + 2 epsilon)`. From `max_th` on everything is dropped, as in RED.
 //!
 //! ## Source
 //! L. Hu, A. D. Kshemkalyani, "HRED: a simple and efficient active queue management algorithm", ICCCN 2004 [paper,

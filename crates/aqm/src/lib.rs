@@ -66,6 +66,10 @@ disciplines! {
     nlred,
     tred,
     // RED that adapts itself.
+    feng_red,
+    ared,
+    pd_red,
+    linux_ared,
 
     // RED that knows flows.
 

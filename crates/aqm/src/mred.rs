@@ -15,8 +15,8 @@
 //! Letters 8(5), 2004. Averaging, curve, spacing and byte mode are RED's.
 //!
 //! ## Differences
-//! 1. The paper's text could not be read; a later paper (DDRED, 2007) says that it fits RED to bursty traffic. All three
-//!    rows of the table are ours [reconstruction].
+//! 1. The paper's text could not be read; a later paper (DDRED, 2007) says that it fits RED to bursty traffic. All
+//!    three rows of the table are ours [reconstruction].
 //! 2. The third row makes a burst cost more than in RED: any queue above max_th gives p_b = 1. `upper = false` keeps
 //!    the first two rows only.
 //! 3. An arrival that passes by the first row leaves RED's count alone and draws no number [reconstruction].
@@ -128,7 +128,7 @@ mod tests {
     use crate::random::Generator;
     use crate::Time;
 
-    /// A policy whose average is pinned near `average` packets (the weight is tiny), with a number that hits at any p_b.
+    /// A policy whose average is pinned near `average` packets (the weight is tiny); its numbers hit at any p_b.
     fn pinned(average: u64, more: &[(&'static str, Value)]) -> impl FnMut(u64) -> Verdict {
         let link = Link { rate_bps: 10e6, delay_s: 0.02 };
         let mut values = Values::new();

@@ -689,8 +689,8 @@ impl<C: Curve> EarlyDetection<C> {
         out("count", self.spacing.count() as f64);
     }
 
-    /// The curve, for disciplines that move it, between [`EarlyDetection::observe`] and [`EarlyDetection::decide`] or on a
-    /// timer.
+    /// The curve, for disciplines that move it: between [`EarlyDetection::observe`] and [`EarlyDetection::decide`], or
+    /// on a timer.
     pub fn curve_mut(&mut self) -> &mut C {
         &mut self.curve
     }
