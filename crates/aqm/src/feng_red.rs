@@ -34,7 +34,7 @@
 //!
 //! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.02 };
 //! let mut values = Values::new();
-//! values.set("max_p", Value::Real(0.3)).set("w_q", Value::Real(1.0)).set("gentle", Value::Flag(true));
+//! values.set("max_p", Value::Real(0.03)).set("w_q", Value::Real(1.0)).set("gentle", Value::Flag(true));
 //! let Built::Policy(red) = (catalogue::find("feng_red").unwrap().build)(&values, &link, Limit::Packets(100)).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(red, Limit::Packets(100), false, Generator::custom(|| 1.0)));
@@ -43,8 +43,8 @@
 //!     queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //!     queue.gauges(&mut |name, value| if name == "max_p" { *max_p = value });
 //! }
-//! assert!((max_p[0] - 0.1).abs() < 1e-12, "below min_th: divided by 3");
-//! assert!((max_p[15] - 0.1).abs() < 1e-12 && (max_p[16] - 0.2).abs() < 1e-12, "above max_th: doubled once");
+//! assert!((max_p[0] - 0.01).abs() < 1e-12 && max_p[15] == max_p[0], "below min_th: divided by 3, once");
+//! assert!((max_p[16] - 0.02).abs() < 1e-12 && max_p[19] == max_p[16], "above max_th: doubled, once");
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
