@@ -216,8 +216,11 @@ impl Gate {
         self.policy.next_timer()
     }
 
-    /// Runs the policy's timer.
+    /// Runs the policy's timer. An idle link has been idle since the last arrival that was dropped there, as in
+    /// [`Gate::offer`].
     pub fn timer(&mut self, queue: &QueueView<'_>, now: Time) {
+        let idle_since = queue.idle_since.map(|since| since.max(self.last_offer));
+        let queue = &QueueView { idle_since, ..*queue };
         let mut cx =
             Context { now, ecn: self.ecn, has_room: true, random: &mut self.random, victims: &mut self.victims };
         self.policy.on_timer(queue, &mut cx);

@@ -59,9 +59,17 @@ disciplines! {
     droptail,
     // RED and other drop curves.
     red,
+    gentle_red,
+    dsred,
+    hred,
+    mred,
     nlred,
     tred,
     // RED that adapts itself.
+    feng_red,
+    ared,
+    pd_red,
+    linux_ared,
 
     // RED that knows flows.
 

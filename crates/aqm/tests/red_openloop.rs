@@ -1,9 +1,10 @@
-//! RED and DropTail against ns-2.35, arrival by arrival: the average, p_b, the verdict, the random numbers used and
-//! the queue after each of 1200 fixed arrivals, in 11 settings of RED and 2 of DropTail.
+//! RED and DropTail against ns-2.35, arrival by arrival: the average, p_b, max_p where it moves, the verdict, the
+//! random numbers used and the queue after each of 1200 fixed arrivals, in 11 settings of RED, one each of ARED and of
+//! Feng's self-configuring RED, and 2 of DropTail.
 //!
 //! The references and how they were made: `validation/reference/README.md`. They hold 10 digits of the average and 9
-//! of p_b; ours, rounded to as many, must be the same number. Verdicts, draws and lengths must be equal. What ns-2
-//! stores with all its digits lies in a closed loop, where `crates/sim/tests/ns2_events.rs` compares whole runs.
+//! of p_b and max_p; ours, rounded to as many, must be the same number. Verdicts, draws and lengths must be equal. What
+//! ns-2 stores with all its digits lies in a closed loop, where `crates/sim/tests/ns2_events.rs` compares whole runs.
 
 mod common;
 
@@ -70,7 +71,18 @@ fn settings(case: &BTreeMap<&str, &str>) -> (&'static str, Values, Limit, bool) 
         .set("gentle", Value::Flag(flag("gentle_", true)))
         .set("wait", Value::Flag(flag("wait_", true)))
         .set("ecn_over_max", Value::Choice(if flag("use_mark_p_", true) { "mark_below_mark_p" } else { "drop" }));
-    ("red", values, Limit::Packets(limit), in_bytes)
+    let aqm = match (given.get("adaptive_"), given.get("feng_adaptive_")) {
+        (Some(_), Some(_)) => {
+            values.set("alpha", Value::Real(number("alpha_", 0.01))).set("beta", Value::Real(number("beta_", 0.9)));
+            "feng_red"
+        }
+        (Some(_), None) => {
+            values.set("interval", Value::Real(number("interval_", 0.5)));
+            "ared"
+        }
+        _ => "red",
+    };
+    (aqm, values, Limit::Packets(limit), in_bytes)
 }
 
 /// `value` rounded to so many significant digits.
@@ -114,11 +126,12 @@ fn replay(case: &BTreeMap<&str, &str>) -> Replay {
         let mut same = want["q_found"] == found.to_string()
             && want["drop"] == u8::from(!admitted).to_string()
             && want["q_after"] == bench.queue.packets().to_string();
-        if aqm == "red" {
+        if aqm != "droptail" {
             let number = |name: &str| want[name].parse::<f64>().expect("a number");
             same &= rounded(gauge(&*bench.queue, "avg"), 10) == number("avg")
                 && rounded(gauge(&*bench.queue, "p_b"), 9) == number("pb")
-                && want["draws"] == draws.load(Ordering::Relaxed).to_string();
+                && want["draws"] == draws.load(Ordering::Relaxed).to_string()
+                && (aqm == "red" || rounded(gauge(&*bench.queue, "max_p"), 9) == number("max_p"));
         }
         equal += usize::from(same);
         if !same && first.is_none() {
@@ -143,7 +156,8 @@ fn every_step_of_every_case_equals_ns2() {
     let index = index();
     let cases = rows(&index);
     let red = cases.iter().filter(|case| case["class"] == "Queue/RED").count();
-    assert_eq!((red, cases.len()), (11, 13));
+    assert_eq!((red, cases.len()), (13, 15));
+    assert_eq!(cases.iter().filter(|case| case["parameters_other_than_default"].contains("adaptive_")).count(), 2);
     for case in &cases {
         let ours = replay(case);
         let name = case["case"];
@@ -169,5 +183,10 @@ fn a_turned_rule_is_noticed() {
     assert!(with("red_forced", "use_mark_p_=false", "use_mark_p_=true") < 1200);
     assert!(with("red_bytes_size_only", "queue_in_bytes_=false", "queue_in_bytes_=true") < 1200);
     assert!(with("red_bytes_queue_only", "bytes_=false queue", "bytes_=true queue") < 1200);
+    assert!(with("ared", "interval_=0.2", "interval_=0.21") < 1200);
+    assert!(with("ared", "adaptive_=1 ", "") < 1200);
+    assert!(with("feng", "beta_=2", "beta_=2.1") < 1200);
+    assert!(with("feng", "alpha_=3", "alpha_=3.1") < 1200);
+    assert!(with("feng", " feng_adaptive_=1", "") < 1200);
     assert!(with("red_packet", "q_weight_=0.002", "q_weight_=0.0020000001") < 1200);
 }

@@ -25,7 +25,7 @@ $ns attach-agent $from $source
 $ns attach-agent $to $sink
 $ns connect $source $sink
 
-set states [dict get {RED {ave_ prob1_ curq_} DropTail {}} $class]
+set states [dict get {RED {ave_ prob1_ curq_ cur_max_p_} DropTail {}} $class]
 set out [open $output w]
 set dropped_before 0
 proc arrive {i bytes} {

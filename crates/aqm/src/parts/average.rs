@@ -70,6 +70,23 @@ impl Average {
         self.value
     }
 
+    /// The average as a timer at `now` sees it: decayed for as long as the link has been idle, but not remembered so.
+    /// Like [`Average::observe`], as it is compared.
+    pub fn seen_at(&self, queue: &QueueView<'_>, now: Time) -> f64 {
+        match (&self.rule, queue.idle_since) {
+            (Rule::Linux(state), None) => state.whole_bytes() as f64,
+            (Rule::Linux(state), Some(since)) => {
+                let mut state = (**state).clone();
+                state.decay(now - since);
+                state.whole_bytes() as f64
+            }
+            (_, None) => self.value,
+            (_, Some(since)) => {
+                decay_at_once(self.value, self.weight, idle_packets(now - since, self.packets_per_second))
+            }
+        }
+    }
+
     /// The weight of the next sample, for disciplines that change it as they go. Linux's is fixed.
     pub fn set_weight(&mut self, weight: f64) {
         self.weight = weight;
@@ -204,6 +221,23 @@ mod tests {
         assert_eq!(m, 187);
         assert!((decay_at_once(20.0, 0.002, m) - 13.7544).abs() < 1e-4);
         assert!((update_ns2(20.0, 0.002, m, 0.0) - 13.7269).abs() < 1e-4);
+    }
+
+    #[test]
+    fn a_timer_sees_the_decay_and_leaves_the_average_alone() {
+        let view = |idle_since| QueueView { packets: 0, bytes: 0, idle_since, contents: None };
+        let linux = LinuxAverage::new(5, 1000.0, 10e6);
+        for mut average in [Average::paper(0.002, 187.5), Average::ns(0.002, 187.5), Average::linux(linux)] {
+            for _ in 0..5000 {
+                average.observe(20_000.0, &view(None), Time::ZERO);
+            }
+            let before = average.value();
+            assert!((average.seen_at(&view(None), Time::from_seconds(9.0)) - before).abs() < 1.0);
+            let idle = view(Some(Time::from_seconds(1.0)));
+            let seen = average.seen_at(&idle, Time::from_seconds(2.0));
+            assert!(seen < 0.7 * before, "{seen} after a second, {before} before");
+            assert_eq!(average.value(), before);
+        }
     }
 
     #[test]

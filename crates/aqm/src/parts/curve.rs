@@ -33,6 +33,12 @@ pub struct Linear {
     min_th: f64,
     max_th: f64,
     gentle: Option<(f64, f64)>,
+    gentle_tracks: bool,
+}
+
+/// Slope and offset of the gentle line: `max_p` at `max_th`, 1 at twice `max_th`.
+fn gentle_line(max_th: f64, max_p: f64) -> (f64, f64) {
+    ((1.0 - max_p) / max_th, 2.0 * max_p - 1.0)
 }
 
 impl Linear {
@@ -45,7 +51,27 @@ impl Linear {
             max_p,
             min_th,
             max_th,
-            gentle: gentle.then(|| ((1.0 - max_p) / max_th, 2.0 * max_p - 1.0)),
+            gentle: gentle.then(|| gentle_line(max_th, max_p)),
+            gentle_tracks: true,
+        }
+    }
+
+    /// The same line, whose gentle part stays where it is when max_p moves: ns-2 and ns-3 form it once.
+    pub fn with_gentle_fixed(self) -> Self {
+        Linear { gentle_tracks: false, ..self }
+    }
+
+    /// The probability at `max_th`.
+    #[inline]
+    pub fn max_p(&self) -> f64 {
+        self.max_p
+    }
+
+    /// Moves the probability at `max_th`.
+    pub fn set_max_p(&mut self, max_p: f64) {
+        self.max_p = max_p;
+        if self.gentle.is_some() && self.gentle_tracks {
+            self.gentle = Some(gentle_line(self.max_th, max_p));
         }
     }
 }
@@ -122,6 +148,20 @@ mod tests {
         assert!((line.base_probability(72.0) - 0.1).abs() < 1e-12);
         assert!((line.base_probability(108.0) - 0.55).abs() < 1e-12);
         assert!((line.base_probability(144.0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn gentle_part_follows_max_p_unless_it_is_fixed() {
+        let mut line = Linear::new(24.0, 72.0, 0.1, true);
+        line.set_max_p(0.3);
+        assert!((line.base_probability(48.0) - 0.15).abs() < 1e-12);
+        assert!((line.base_probability(72.0) - 0.3).abs() < 1e-12);
+        assert!((line.base_probability(108.0) - 0.65).abs() < 1e-12);
+        let mut line = Linear::new(24.0, 72.0, 0.1, true).with_gentle_fixed();
+        line.set_max_p(0.3);
+        assert!((line.base_probability(48.0) - 0.15).abs() < 1e-12);
+        assert!((line.base_probability(72.0) - 0.1).abs() < 1e-12, "a jump down from 0.3");
+        assert!((line.base_probability(108.0) - 0.55).abs() < 1e-12);
     }
 
     #[test]

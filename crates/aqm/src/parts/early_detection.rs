@@ -13,7 +13,7 @@
 use crate::catalogue::Link;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::average::{Average, LinuxAverage};
-use crate::parts::curve::Curve;
+use crate::parts::curve::{Curve, Linear};
 use crate::parts::spacing;
 use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
 use crate::{Packet, Time};
@@ -190,6 +190,58 @@ pub const fn params(d: Defaults) -> [Param; SHARED] {
     ]
 }
 
+/// `shared` with another parameter in the place of the one called `name`.
+pub const fn replacing(mut shared: [Param; SHARED], name: &str, own: Param) -> [Param; SHARED] {
+    let mut i = 0;
+    while !same_text(shared[i].name, name) {
+        i += 1;
+    }
+    shared[i] = own;
+    shared
+}
+
+const fn same_text(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+/// `shared` for a discipline of which there is no version in Linux.
+pub const fn without_linux(shared: [Param; SHARED]) -> [Param; SHARED] {
+    let dialect = Param {
+        name: "dialect",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["paper", "ns2", "ns3"]),
+        default: Value::Choice("paper"),
+        source: "Floyd & Jacobson 1993",
+        doc: "Whose RED: the 1993 pseudo-code, ns-2.35 or ns-3; they differ in idle decay, spacing and forced drops.",
+    };
+    replacing(shared, "dialect", dialect)
+}
+
+/// `value` of the queue length called `name`, in the unit in which the average is kept; `auto` for the word.
+fn length_given(name: &'static str, value: Value, bytes: bool, mean_packet: f64, auto: f64) -> Result<f64, ParamError> {
+    match value {
+        Value::Real(x) if bytes => Ok(x * mean_packet),
+        Value::Real(x) => Ok(x),
+        Value::QueueBytes(x) if bytes => Ok(x),
+        Value::QueueBytes(x) => {
+            Err(ParamError::new(name, format!("{x} B"), "packets, or unit = \"byte\" to measure the queue in bytes"))
+        }
+        _ => Ok(auto),
+    }
+}
+
 /// Settings after checking, in the unit in which the average is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -206,6 +258,7 @@ pub struct Settings {
     bytes: bool,
     byte_scaling: bool,
     wait: bool,
+    independent: bool,
     analysis: bool,
     over_max: OverMax,
     mark_p: f64,
@@ -224,7 +277,7 @@ enum Victim {
 }
 
 impl Settings {
-    /// Reads the shared parameters; `declared` is the discipline's [`params`].
+    /// Reads the shared parameters; `declared` is the discipline's [`params`]. Without a `max_p` among them it is 1.
     ///
     /// # Errors
     /// Where values do not fit together: `min_th >= max_th`, a switch that the dialect does not have.
@@ -282,16 +335,8 @@ impl Settings {
         let mean_packet = real("mean_packet");
         let packets_per_second = link.rate_bps / (8.0 * mean_packet);
         let per_unit = if bytes { mean_packet } else { 1.0 };
-        let threshold = |name: &'static str, auto: f64| match values.get(param(name)) {
-            Value::Real(x) => Ok(x * per_unit),
-            Value::QueueBytes(x) if bytes => Ok(x),
-            Value::QueueBytes(x) => Err(ParamError::new(
-                name,
-                format!("{x} B"),
-                "packets, or unit = \"byte\" to measure the queue in bytes",
-            )),
-            _ => Ok(auto),
-        };
+        let threshold =
+            |name: &'static str, auto: f64| length_given(name, values.get(param(name)), bytes, mean_packet, auto);
         let min_th = threshold("min_th", (packets_per_second * 0.005 / 2.0).max(5.0) * per_unit)?;
         let max_th = threshold("max_th", 3.0 * min_th)?;
         if max_th <= min_th {
@@ -330,12 +375,13 @@ impl Settings {
             dialect,
             min_th,
             max_th,
-            max_p: real("max_p"),
+            max_p: declared.iter().find(|p| p.name == "max_p").map_or(1.0, |_| real("max_p")),
             weight,
             wlog,
             bytes,
             byte_scaling,
             wait,
+            independent: false,
             analysis: choice("count_base") == "analysis",
             over_max,
             mark_p: real("mark_p"),
@@ -354,6 +400,28 @@ impl Settings {
         } else {
             packets
         }
+    }
+
+    /// `limit` in the unit in which the average is kept.
+    pub fn limit_in_unit(&self, limit: Limit) -> f64 {
+        match limit {
+            Limit::Packets(n) => self.in_unit(n as f64),
+            Limit::Bytes(n) if self.bytes => n as f64,
+            Limit::Bytes(n) => n as f64 / self.mean_packet,
+        }
+    }
+
+    /// A further queue length of the discipline's own, in the unit in which the average is kept; `auto` for the word.
+    ///
+    /// # Errors
+    /// If it was written in bytes and the average counts packets.
+    pub fn queue_length(&self, name: &'static str, value: Value, auto: f64) -> Result<f64, ParamError> {
+        length_given(name, value, self.bytes, self.mean_packet, auto)
+    }
+
+    /// The same without spacing: p_a is p_b, each packet is drawn on its own.
+    pub fn without_spacing(self) -> Settings {
+        Settings { independent: true, ..self }
     }
 
     /// What waits in `queue`, in the unit in which the average is kept.
@@ -476,8 +544,13 @@ impl Spacing {
         } else {
             self.count as f64
         };
-        let mut p_a =
-            if set.wait { spacing::uniform_after_wait(self.p_b, count) } else { spacing::uniform(self.p_b, count) };
+        let mut p_a = if set.independent {
+            self.p_b
+        } else if set.wait {
+            spacing::uniform_after_wait(self.p_b, count)
+        } else {
+            spacing::uniform(self.p_b, count)
+        };
         if set.byte_scaling && p_a < 1.0 {
             p_a = (p_a * f64::from(packet.size) / set.mean_packet).min(1.0);
         }
@@ -517,7 +590,7 @@ impl Spacing {
         if set.byte_scaling {
             self.p_b = (self.p_b * f64::from(packet.size) / set.max_packet).min(1.0);
         }
-        let p_a = spacing::uniform(self.p_b, self.count as f64);
+        let p_a = if set.independent { self.p_b } else { spacing::uniform(self.p_b, self.count as f64) };
         if !hit(cx.random.uniform(), p_a) {
             return Verdict::Pass;
         }
@@ -538,6 +611,9 @@ impl Spacing {
         }
         self.count += 1;
         self.p_b = curve.base_probability(average);
+        if set.independent {
+            return if hit(cx.random.uniform(), self.p_b) { Verdict::Signal(Reason::Early) } else { Verdict::Pass };
+        }
         if self.count == 0 {
             self.threshold = cx.random.uniform();
             return Verdict::Pass;
@@ -591,6 +667,21 @@ impl<C: Curve> EarlyDetection<C> {
         }
     }
 
+    /// The average as a timer sees it, in the unit of the thresholds; see [`Average::seen_at`].
+    pub fn average_seen_at(&self, queue: &QueueView<'_>, now: Time) -> f64 {
+        self.average.seen_at(queue, now)
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.set
+    }
+
+    /// The curve.
+    pub fn curve(&self) -> &C {
+        &self.curve
+    }
+
     /// avg (in the unit of the thresholds), p_b, count.
     pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("avg", self.average.value());
@@ -598,7 +689,8 @@ impl<C: Curve> EarlyDetection<C> {
         out("count", self.spacing.count() as f64);
     }
 
-    /// The curve, for disciplines that move it: ARED after [`EarlyDetection::observe`], PD-RED on its timer.
+    /// The curve, for disciplines that move it: between [`EarlyDetection::observe`] and [`EarlyDetection::decide`], or
+    /// on a timer.
     pub fn curve_mut(&mut self) -> &mut C {
         &mut self.curve
     }
@@ -663,23 +755,28 @@ impl<C: Curve> EarlyDetection<C> {
     }
 }
 
+impl EarlyDetection<Linear> {
+    /// Moves max_p. Linux draws R on [0, (max_th - min_th)/max_p) and keeps it: the number drawn goes with max_p.
+    pub fn set_max_p(&mut self, max_p: f64) {
+        if self.set.dialect == Dialect::Linux {
+            self.spacing.threshold *= max_p / self.curve.max_p();
+        }
+        self.curve.set_max_p(max_p);
+    }
+}
+
 /// A hit in ns-2's sense, `u <= p`, except that probability 0 never hits.
 #[inline]
 fn hit(uniform: f64, probability: f64) -> bool {
     probability > 0.0 && uniform <= probability
 }
 
-/// Implements [`crate::policy::Policy`] for a discipline that is early detection with a curve and nothing else.
+/// Implements [`crate::policy::Policy`] for a discipline that stands on early detection, its field `core`. With nothing
+/// more it is early detection with a curve; what differs (`on_enqueue` and `gauges`, perhaps a timer) goes into braces.
 #[macro_export]
 macro_rules! early_detection_policy {
     ($name:ty) => {
-        impl $crate::policy::Policy for $name {
-            fn needs(&self) -> $crate::policy::Needs {
-                $crate::policy::Needs { dequeue: false, contents: self.core.needs_contents() }
-            }
-            fn room(&self, limit: $crate::policy::Limit) -> $crate::policy::Room {
-                self.core.room(limit)
-            }
+        $crate::early_detection_policy!($name, {
             #[inline]
             fn on_enqueue(
                 &mut self,
@@ -688,6 +785,19 @@ macro_rules! early_detection_policy {
                 cx: &mut $crate::policy::Context<'_>,
             ) -> $crate::policy::Verdict {
                 self.core.on_enqueue(packet, queue, cx)
+            }
+            fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+                self.core.gauges(out);
+            }
+        });
+    };
+    ($name:ty, { $($own:tt)* }) => {
+        impl $crate::policy::Policy for $name {
+            fn needs(&self) -> $crate::policy::Needs {
+                $crate::policy::Needs { dequeue: false, contents: self.core.needs_contents() }
+            }
+            fn room(&self, limit: $crate::policy::Limit) -> $crate::policy::Room {
+                self.core.room(limit)
             }
             fn on_overflow(
                 &mut self,
@@ -701,9 +811,7 @@ macro_rules! early_detection_policy {
             fn average(&self) -> Option<f64> {
                 Some(self.core.average())
             }
-            fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-                self.core.gauges(out);
-            }
+            $($own)*
         }
     };
 }
