@@ -14,6 +14,7 @@ use crate::catalogue::Link;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::average::{Average, LinuxAverage};
 use crate::parts::curve::Curve;
+use crate::parts::pick;
 use crate::parts::spacing;
 use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
 use crate::{Packet, Time};
@@ -643,21 +644,10 @@ impl<C: Curve> EarlyDetection<C> {
         }
         let ring = match (self.set.victim, queue.contents) {
             (Victim::Tail, _) | (_, None) => return Verdict::Drop(Reason::Overflow),
-            (_, Some(ring)) if ring.packets() == 0 => return Verdict::Drop(Reason::Overflow),
             (_, Some(ring)) => ring,
         };
-        let serials = ring.serials();
-        let serial = if self.set.victim == Victim::Front {
-            serials.start
-        } else {
-            loop {
-                let span = (serials.end - serials.start) as f64;
-                let pick = serials.start + ((cx.random.uniform() * span) as u64).min(serials.end - serials.start - 1);
-                if ring.get(pick).is_some() {
-                    break pick;
-                }
-            }
-        };
+        let victim = if self.set.victim == Victim::Front { ring.at(0) } else { pick::any(ring, cx.random) };
+        let Some((serial, _)) = victim else { return Verdict::Drop(Reason::Overflow) };
         cx.victims.push(serial);
         Verdict::Victims { reason: Reason::Overflow, with_arrival: false, signal: false }
     }

@@ -5,4 +5,5 @@ pub mod average;
 pub mod curve;
 pub mod early_detection;
 pub mod hash;
+pub mod pick;
 pub mod spacing;
