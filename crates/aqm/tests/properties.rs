@@ -167,7 +167,9 @@ fn run(setting: &Setting, steps: &[Step]) -> Seen {
                 if let (Some(old), Some(new)) = (before, queue.average()) {
                     seen.average_bits.push(new.to_bits());
                     // In byte mode the average counts mean packets of 500 B; linux adds up whole bytes.
-                    let in_bytes = setting.is("unit", "byte") || setting.is("dialect", "linux");
+                    // CHOKe has no choice of unit: it counts packets, in Linux too.
+                    let chooses = catalogue::find(setting.aqm).unwrap().param("unit").is_some();
+                    let in_bytes = chooses && (setting.is("unit", "byte") || setting.is("dialect", "linux"));
                     let length = if in_bytes { found_bytes / 500.0 } else { found };
                     longest_found = longest_found.max(length);
                     let slack = if setting.is("dialect", "linux") { 1.0 / 500.0 } else { 1e-9 };

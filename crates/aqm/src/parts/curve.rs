@@ -11,6 +11,13 @@ pub trait Curve: Send {
 
     /// The average from which every packet is dropped.
     fn end(&self) -> f64;
+
+    /// What becomes of p_a, the spaced probability of one packet, before the draw: FLoadAutoRED's second stage moves
+    /// it with the load. Not asked by the linux dialect, which has no p_a.
+    #[inline]
+    fn final_probability(&self, p_a: f64) -> f64 {
+        p_a
+    }
 }
 
 /// p_b at any average: 0 below the start of `curve`.

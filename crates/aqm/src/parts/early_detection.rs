@@ -191,6 +191,35 @@ pub const fn params(d: Defaults) -> [Param; SHARED] {
     ]
 }
 
+/// Those of the shared parameters that a discipline has, by name and in this order, where it does not have all.
+/// [`Settings::read`] still takes the whole list: what is left out has its default.
+pub const fn only<const N: usize>(all: &[Param; SHARED], names: [&str; N]) -> [Param; N] {
+    let mut some = [all[0]; N];
+    let mut n = 0;
+    while n < N {
+        some[n] = named(all, names[n]);
+        n += 1;
+    }
+    some
+}
+
+/// A parameter by name, while the program is compiled.
+const fn named(all: &[Param; SHARED], name: &str) -> Param {
+    let mut i = 0;
+    while i < SHARED {
+        let (one, other) = (all[i].name.as_bytes(), name.as_bytes());
+        let mut same = 0;
+        while same < one.len() && same < other.len() && one[same] == other[same] {
+            same += 1;
+        }
+        if same == one.len() && same == other.len() {
+            return all[i];
+        }
+        i += 1;
+    }
+    panic!("no such shared parameter")
+}
+
 /// Settings after checking, in the unit in which the average is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -482,7 +511,7 @@ impl Spacing {
         if set.byte_scaling && p_a < 1.0 {
             p_a = (p_a * f64::from(packet.size) / set.mean_packet).min(1.0);
         }
-        if !hit(cx.random.uniform(), p_a) {
+        if !hit(cx.random.uniform(), curve.final_probability(p_a)) {
             return Verdict::Pass;
         }
         self.restart(0);
@@ -519,7 +548,7 @@ impl Spacing {
             self.p_b = (self.p_b * f64::from(packet.size) / set.max_packet).min(1.0);
         }
         let p_a = spacing::uniform(self.p_b, self.count as f64);
-        if !hit(cx.random.uniform(), p_a) {
+        if !hit(cx.random.uniform(), curve.final_probability(p_a)) {
             return Verdict::Pass;
         }
         self.restart(after_drop);
@@ -602,6 +631,18 @@ impl<C: Curve> EarlyDetection<C> {
     /// The curve, for disciplines that move it: ARED after [`EarlyDetection::observe`], PD-RED on its timer.
     pub fn curve_mut(&mut self) -> &mut C {
         &mut self.curve
+    }
+
+    /// Gives the next samples this weight, for disciplines that choose one for each arrival (AutoRED). Not for linux.
+    #[inline]
+    pub fn set_weight(&mut self, weight: f64) {
+        self.average.set_weight(weight);
+    }
+
+    /// The settings.
+    #[inline]
+    pub fn settings(&self) -> &Settings {
+        &self.set
     }
 
     /// Updates the average with the queue that an arrival finds. The average, in the unit of the thresholds.

@@ -4,6 +4,7 @@
 pub mod average;
 pub mod curve;
 pub mod early_detection;
+pub mod flow_match;
 pub mod hash;
 pub mod pick;
 pub mod spacing;

@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn an_empty_queue_costs_no_number() {
         assert!(any(&Ring::new(), &mut script([])).is_none());
-        assert!(any_or_oldest(&Ring::new(), &mut script(&[]), 3).is_none());
+        assert!(any_or_oldest(&Ring::new(), &mut script([]), 3).is_none());
     }
 
     #[test]
