@@ -47,9 +47,10 @@
 //! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
 //! let mut values = Values::new();
 //! values.set("min_th", Value::Real(2.0)).set("max_th", Value::Real(9.0)).set("w_q", Value::Real(1.0));
-//! let catalogue::Built::Policy(choke) = (catalogue::find("choke").unwrap().build)(&values, &link, Limit::Packets(50)).unwrap()
-//!     else { unreachable!() };
-//! let mut queue = Fifo::new(Gate::new(choke, Limit::Packets(50), false, Generator::stream(1, "queue")));
+//! let spec = catalogue::find("choke").unwrap();
+//! let limit = Limit::Packets(50);
+//! let catalogue::Built::Policy(choke) = (spec.build)(&values, &link, limit).unwrap() else { unreachable!() };
+//! let mut queue = Fifo::new(Gate::new(choke, limit, false, Generator::stream(1, "queue")));
 //! let mut arrive = |flow| queue.enqueue(Packet::new(flow, 1000), Time::ZERO, &mut |_, _| {}).is_some();
 //! assert!(arrive(1) && arrive(1) && arrive(1));
 //! assert!(!arrive(1), "three packets of its own wait: it meets one of them");
@@ -101,7 +102,7 @@ const OWN: [Param; 4] = [
         kind: Kind::Whole { low: 1, high: 16 },
         default: Value::Whole(1),
         source: "basic CHOKe; more: its self-adjusting form",
-        doc: "Equal parts of the range between the thresholds; in part i there are i times as many draws, above max_th k times.",
+        doc: "Equal parts of the range between the thresholds; in part i draws i times as many, above max_th k times.",
     },
     Param {
         name: "ecn_over_max",

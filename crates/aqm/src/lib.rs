@@ -62,9 +62,12 @@ disciplines! {
     nlred,
     tred,
     // RED that adapts itself.
+    autored,
+    autoredwithred,
 
     // RED that knows flows.
     choke,
+    fautoredwithred,
 
     // A price or probability from load and queue length.
 

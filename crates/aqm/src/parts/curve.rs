@@ -57,6 +57,18 @@ impl Linear {
     }
 }
 
+/// A curve whose upper threshold moves (AutoREDwithRED).
+pub trait Movable: Curve {
+    /// From now on the curve ends at `max_th`.
+    fn set_max_th(&mut self, max_th: f64);
+}
+
+impl Movable for Linear {
+    fn set_max_th(&mut self, max_th: f64) {
+        *self = Linear::new(self.min_th, max_th, self.max_p, self.gentle.is_some());
+    }
+}
+
 impl Curve for Linear {
     #[inline]
     fn start(&self) -> f64 {
