@@ -68,6 +68,7 @@ disciplines! {
     // RED that knows flows.
     choke,
     fautoredwithred,
+    floadautored,
 
     // A price or probability from load and queue length.
 
