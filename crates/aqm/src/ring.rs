@@ -95,7 +95,9 @@ impl Ring {
         self.packets -= 1;
         self.bytes -= u64::from(packet.size);
         self.first_slot_is_gone();
-        self.tidy();
+        if self.slots.len() as u64 != self.packets {
+            self.tidy();
+        }
         Some(packet)
     }
 
@@ -119,7 +121,6 @@ impl Ring {
     }
 
     /// Keeps the invariants: the first slot is no hole, and not too many others are.
-    #[inline]
     fn tidy(&mut self) {
         while let Some(None) = self.slots.front() {
             self.slots.pop_front();

@@ -83,10 +83,15 @@ pub struct AutoWeight {
     rule: Rule,
     low: f64,
     high: f64,
-    /// Q of the arrival before, packets.
-    previous: u64,
+    /// ln(Q + 1) of the arrival before.
+    previous: f64,
+    /// ln(Q + 1) for short queues, by Q.
+    logarithms: Box<[f64]>,
     weight: f64,
 }
+
+/// Queues up to this length have their logarithm in a table.
+const SHORT: u64 = 512;
 
 impl AutoWeight {
     /// Reads [`PARAMS`].
@@ -106,7 +111,9 @@ impl AutoWeight {
             return Err(ParamError::new("w_lo", real("w_lo"), format!("at most {name} ({high})")));
         }
         let weight = if rule == Rule::Constant { real("w_q") } else { real("w_lo") };
-        Ok(AutoWeight { rule, low: real("w_lo"), high, previous: 0, weight })
+        let short = if rule == Rule::Traffic { SHORT } else { 0 };
+        let logarithms = (0..short).map(|q| libm::log((q + 1) as f64)).collect();
+        Ok(AutoWeight { rule, low: real("w_lo"), high, previous: 0.0, logarithms, weight })
     }
 
     /// The weight for an arrival that finds `packets` waiting, which take the part `occupancy` of the buffer.
@@ -117,13 +124,16 @@ impl AutoWeight {
             Rule::Constant => return self.weight,
             Rule::Plain => spread,
             Rule::Scaled => self.high * 4.0 * spread,
-            Rule::Traffic if packets == self.previous => 0.0,
             Rule::Traffic => {
-                let change = libm::log((packets + 1) as f64 / (self.previous + 1) as f64).abs().min(1.0);
+                let now = match self.logarithms.get(packets as usize) {
+                    Some(&logarithm) => logarithm,
+                    None => libm::log((packets + 1) as f64),
+                };
+                let change = (now - self.previous).abs().min(1.0);
+                self.previous = now;
                 0.5 * spread * change
             }
         };
-        self.previous = packets;
         self.weight = weight.clamp(self.low, self.high);
         self.weight
     }
@@ -162,6 +172,15 @@ mod tests {
         for (w, want) in found.iter().zip(expected) {
             assert!((w - want).abs() < 1e-12, "{found:?}");
         }
+    }
+
+    #[test]
+    fn long_queues_have_no_other_rule() {
+        let mut weight = AutoWeight::read(&Values::new()).unwrap();
+        weight.next(SHORT - 1, 0.5);
+        let grown = weight.next(SHORT, 0.5);
+        assert!((grown - 0.0005_f64.max(0.125 * (513.0_f64 / 512.0).ln())).abs() < 1e-15);
+        assert!((weight.next(2 * SHORT, 0.5) - 0.125 * (1025.0_f64 / 513.0).ln()).abs() < 1e-12);
     }
 
     #[test]
