@@ -70,8 +70,13 @@ disciplines! {
     ared,
     pd_red,
     linux_ared,
+    autored,
+    autoredwithred,
 
     // RED that knows flows.
+    choke,
+    fautoredwithred,
+    floadautored,
 
     // A price or probability from load and queue length.
 

@@ -180,8 +180,9 @@ fn run(setting: &Setting, steps: &[Step]) -> Seen {
                 }
                 if let (Some(old), Some(new)) = (before, queue.average()) {
                     seen.average_bits.push(new.to_bits());
-                    // In byte mode the average counts mean packets; linux adds up whole bytes.
-                    let in_bytes = setting.is("unit", "byte") || setting.is_linux();
+                    // In byte mode the average counts mean packets; linux adds up whole bytes, but counts packets in
+                    // CHOKe.
+                    let in_bytes = setting.is("unit", "byte") || (setting.is_linux() && setting.aqm != "choke");
                     let length = if in_bytes { found_bytes / setting.mean_packet() } else { found };
                     longest_found = longest_found.max(length);
                     let slack = if setting.is_linux() { 1.0 / setting.mean_packet() } else { 1e-9 };

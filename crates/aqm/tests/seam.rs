@@ -14,9 +14,9 @@ use earlydrop_aqm::params::{Param, Value, Values};
 use earlydrop_aqm::parts::average::Average;
 use earlydrop_aqm::parts::curve::{Curve, Linear};
 use earlydrop_aqm::parts::early_detection::{Settings, Spacing};
+use earlydrop_aqm::parts::pick;
 use earlydrop_aqm::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
 use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::ring::Ring;
 use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
@@ -155,21 +155,6 @@ fn settings(pairs: &[(&'static str, Value)]) -> Settings {
     Settings::read(&values, &declared, &LINK).unwrap()
 }
 
-/// A serial number of a waiting packet, each with the same probability.
-fn any_of(ring: &Ring, random: &mut Generator) -> Option<u64> {
-    let serials = ring.serials();
-    if ring.packets() == 0 {
-        return None;
-    }
-    loop {
-        let span = serials.end - serials.start;
-        let pick = serials.start + ((random.uniform() * span as f64) as u64).min(span - 1);
-        if ring.get(pick).is_some() {
-            return Some(pick);
-        }
-    }
-}
-
 impl Policy for Choke {
     fn needs(&self) -> Needs {
         Needs { dequeue: false, contents: true }
@@ -178,10 +163,10 @@ impl Policy for Choke {
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         let average = self.average.observe(self.set.length(queue), queue, cx.now);
         if average > self.set.min_th {
-            let match_ = queue.contents.and_then(|ring| {
-                any_of(ring, cx.random).filter(|&serial| ring.get(serial).is_some_and(|p| p.flow == packet.flow))
-            });
-            if let Some(serial) = match_ {
+            let match_ = queue
+                .contents
+                .and_then(|ring| pick::any(ring, cx.random).filter(|(_, drawn)| drawn.flow == packet.flow));
+            if let Some((serial, _)) = match_ {
                 cx.victims.push(serial);
                 return Verdict::Victims { reason: Reason::Forced, with_arrival: true, signal: false };
             }
@@ -225,7 +210,7 @@ impl Policy for Ddred {
     fn on_overflow(&mut self, _: Verdict, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         let hops = |p: &Packet| p.initial_ttl - p.ttl;
         let nearest = queue.contents.and_then(|ring| {
-            let waiting = ring.serials().rev().filter_map(|serial| ring.get(serial).map(|p| (hops(p), serial)));
+            let waiting = ring.iter().rev().map(|(serial, p)| (hops(p), serial));
             waiting.min_by_key(|&(hops, serial)| (hops, std::cmp::Reverse(serial)))
         });
         match nearest {

@@ -11,6 +11,13 @@ pub trait Curve: Send {
 
     /// The average from which every packet is dropped.
     fn end(&self) -> f64;
+
+    /// What becomes of p_a, the spaced probability of one packet, before the draw: FLoadAutoRED's second stage moves
+    /// it with the load. Not asked by the linux dialect, which has no p_a.
+    #[inline]
+    fn final_probability(&self, p_a: f64) -> f64 {
+        p_a
+    }
 }
 
 /// p_b at any average: 0 below the start of `curve`.
@@ -73,6 +80,18 @@ impl Linear {
         if self.gentle.is_some() && self.gentle_tracks {
             self.gentle = Some(gentle_line(self.max_th, max_p));
         }
+    }
+}
+
+/// A curve whose upper threshold moves (AutoREDwithRED).
+pub trait Movable: Curve {
+    /// From now on the curve ends at `max_th`.
+    fn set_max_th(&mut self, max_th: f64);
+}
+
+impl Movable for Linear {
+    fn set_max_th(&mut self, max_th: f64) {
+        *self = Linear::new(self.min_th, max_th, self.max_p, self.gentle.is_some());
     }
 }
 

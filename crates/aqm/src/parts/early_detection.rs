@@ -14,6 +14,7 @@ use crate::catalogue::Link;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::average::{Average, LinuxAverage};
 use crate::parts::curve::{Curve, Linear};
+use crate::parts::pick;
 use crate::parts::spacing;
 use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
 use crate::{Packet, Time};
@@ -192,27 +193,25 @@ pub const fn params(d: Defaults) -> [Param; SHARED] {
 
 /// `shared` with another parameter in the place of the one called `name`.
 pub const fn replacing(mut shared: [Param; SHARED], name: &str, own: Param) -> [Param; SHARED] {
-    let mut i = 0;
-    while !same_text(shared[i].name, name) {
-        i += 1;
-    }
-    shared[i] = own;
+    shared[place(&shared, name)] = own;
     shared
 }
 
-const fn same_text(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len() != b.len() {
-        return false;
-    }
+/// Place of a parameter by name, while the program is compiled.
+const fn place(all: &[Param; SHARED], name: &str) -> usize {
     let mut i = 0;
-    while i < a.len() {
-        if a[i] != b[i] {
-            return false;
+    while i < SHARED {
+        let (one, other) = (all[i].name.as_bytes(), name.as_bytes());
+        let mut same = 0;
+        while same < one.len() && same < other.len() && one[same] == other[same] {
+            same += 1;
+        }
+        if same == one.len() && same == other.len() {
+            return i;
         }
         i += 1;
     }
-    true
+    panic!("no such shared parameter")
 }
 
 /// `shared` for a discipline of which there is no version in Linux.
@@ -240,6 +239,18 @@ fn length_given(name: &'static str, value: Value, bytes: bool, mean_packet: f64,
         }
         _ => Ok(auto),
     }
+}
+
+/// Those of the shared parameters that a discipline has, by name and in this order, where it does not have all.
+/// [`Settings::read`] still takes the whole list: what is left out has its default.
+pub const fn only<const N: usize>(all: &[Param; SHARED], names: [&str; N]) -> [Param; N] {
+    let mut some = [all[0]; N];
+    let mut n = 0;
+    while n < N {
+        some[n] = all[place(all, names[n])];
+        n += 1;
+    }
+    some
 }
 
 /// Settings after checking, in the unit in which the average is kept.
@@ -554,7 +565,7 @@ impl Spacing {
         if set.byte_scaling && p_a < 1.0 {
             p_a = (p_a * f64::from(packet.size) / set.mean_packet).min(1.0);
         }
-        if !hit(cx.random.uniform(), p_a) {
+        if !hit(cx.random.uniform(), curve.final_probability(p_a)) {
             return Verdict::Pass;
         }
         self.restart(0);
@@ -591,7 +602,7 @@ impl Spacing {
             self.p_b = (self.p_b * f64::from(packet.size) / set.max_packet).min(1.0);
         }
         let p_a = if set.independent { self.p_b } else { spacing::uniform(self.p_b, self.count as f64) };
-        if !hit(cx.random.uniform(), p_a) {
+        if !hit(cx.random.uniform(), curve.final_probability(p_a)) {
             return Verdict::Pass;
         }
         self.restart(after_drop);
@@ -672,11 +683,6 @@ impl<C: Curve> EarlyDetection<C> {
         self.average.seen_at(queue, now)
     }
 
-    /// The settings.
-    pub fn settings(&self) -> &Settings {
-        &self.set
-    }
-
     /// The curve.
     pub fn curve(&self) -> &C {
         &self.curve
@@ -693,6 +699,18 @@ impl<C: Curve> EarlyDetection<C> {
     /// on a timer.
     pub fn curve_mut(&mut self) -> &mut C {
         &mut self.curve
+    }
+
+    /// Gives the next samples this weight, for disciplines that choose one for each arrival (AutoRED). Not for linux.
+    #[inline]
+    pub fn set_weight(&mut self, weight: f64) {
+        self.average.set_weight(weight);
+    }
+
+    /// The settings.
+    #[inline]
+    pub fn settings(&self) -> &Settings {
+        &self.set
     }
 
     /// Updates the average with the queue that an arrival finds. The average, in the unit of the thresholds.
@@ -735,21 +753,10 @@ impl<C: Curve> EarlyDetection<C> {
         }
         let ring = match (self.set.victim, queue.contents) {
             (Victim::Tail, _) | (_, None) => return Verdict::Drop(Reason::Overflow),
-            (_, Some(ring)) if ring.packets() == 0 => return Verdict::Drop(Reason::Overflow),
             (_, Some(ring)) => ring,
         };
-        let serials = ring.serials();
-        let serial = if self.set.victim == Victim::Front {
-            serials.start
-        } else {
-            loop {
-                let span = (serials.end - serials.start) as f64;
-                let pick = serials.start + ((cx.random.uniform() * span) as u64).min(serials.end - serials.start - 1);
-                if ring.get(pick).is_some() {
-                    break pick;
-                }
-            }
-        };
+        let victim = if self.set.victim == Victim::Front { ring.at(0) } else { pick::any(ring, cx.random) };
+        let Some((serial, _)) = victim else { return Verdict::Drop(Reason::Overflow) };
         cx.victims.push(serial);
         Verdict::Victims { reason: Reason::Overflow, with_arrival: false, signal: false }
     }

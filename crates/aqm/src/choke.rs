@@ -1,0 +1,397 @@
+//! # CHOKe
+//!
+//! ## What it does
+//! Each arrival is compared with a packet drawn at random from the queue, once the average is above `min_th`. If both
+//! are of one flow, both are dropped: a flow that fills the queue meets itself. It keeps no state for flows.
+//!
+//! | average | rule |
+//! |---|---|
+//! | `avg <= min_th` | admit |
+//! | `avg > min_th` | draw `m` waiting packets; those of the arrival's flow die, and the arrival with them |
+//! | then `min_th < avg <= max_th` | RED: `p_b = max_p (avg - min_th)/(max_th - min_th)`, spaced |
+//! | then `avg > max_th` | drop |
+//!
+//! ## Source
+//! R. Pan, B. Prabhakar, K. Psounis, "CHOKe: a stateless active queue management scheme for approximating fair
+//! bandwidth allocation", INFOCOM 2000. Theory: A. Tang, J. Wang, S. H. Low, "Understanding CHOKe", INFOCOM 2003.
+//! Dialect linux: `net/sched/sch_choke.c`. We had no readable copy of the first paper: its rule is taken from the
+//! kernel's commit message and code and from the FLoadAutoRED chapter, which agree but for the ends (1).
+//!
+//! ## Differences
+//! 1. At the thresholds: the kernel's commit message admits below `min_th` and drops above `max_th`; its code, and both
+//!    dialects here, admit at `min_th` too. RED tests from `min_th` on and drops at `max_th`.
+//! 2. linux: the average is the kernel's fixed-point one, in packets; an early drop compares the whole packets above
+//!    `min_th` times the count with one random number a drop, as the kernel does; above `max_th` a packet that can be
+//!    marked is marked (`ecn_over_max = "drop"` is the kernel's `harddrop`). The range of that random number,
+//!    (max_th - min_th)/max_p, is a division of integers in the kernel and one of reals here: they differ by less than
+//!    one in 10^5.
+//! 3. Drawing: a number names a slot of the ring, and a slot that was emptied by an earlier match costs another number.
+//!    Linux gives up after three and takes the oldest packet, which is then likelier than the others; so does the
+//!    dialect. The kernel never squeezes such holes out; here there are at most three for each packet, so the oldest
+//!    packet is taken for want of a better one at most 42 % of the time.
+//! 4. `draws` (m) above 1 and `regions` above 1 are the paper's multi-drop and self-adjusting forms as the literature
+//!    describes them; how they draw is our reading: each draw is among all that wait, so the same packet can be drawn
+//!    twice; with k regions between the thresholds there are m i draws in region i, and m k above. `draws = 2, regions
+//!    = 8` is, from memory, the paper's m = 2 i. Linux draws one packet.
+//! 5. A match is counted as a forced drop, so that it can be told from RED's early ones; it is never a mark, and leaves
+//!    RED's count alone (Linux). The gauge `matched` counts the arrivals that met their own flow.
+//! 6. The default thresholds are those of the FLoadAutoRED chapter's experiment, said to be the paper's.
+//!
+//! What share of the link a flow that does not respond gets, derived and tested: `docs/algorithms/choke.md`.
+//!
+//! ## Example
+//! ```
+//! use earlydrop_aqm::{catalogue, gate::Gate, params::{Value, Values}, policy::Limit, random::Generator};
+//! use earlydrop_aqm::{discipline::Fifo, Discipline, Packet, Time};
+//!
+//! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
+//! let mut values = Values::new();
+//! values.set("min_th", Value::Real(2.0)).set("max_th", Value::Real(9.0)).set("w_q", Value::Real(1.0));
+//! let spec = catalogue::find("choke").unwrap();
+//! let limit = Limit::Packets(50);
+//! let catalogue::Built::Policy(choke) = (spec.build)(&values, &link, limit).unwrap() else { unreachable!() };
+//! let mut queue = Fifo::new(Gate::new(choke, limit, false, Generator::stream(1, "queue")));
+//! let mut arrive = |flow| queue.enqueue(Packet::new(flow, 1000), Time::ZERO, &mut |_, _| {}).is_some();
+//! assert!(arrive(1) && arrive(1) && arrive(1));
+//! assert!(!arrive(1), "three packets of its own wait: it meets one of them");
+//! assert_eq!((queue.packets(), queue.counters().forced_drops), (2, 2));
+//! ```
+
+use crate::catalogue::{AqmSpec, Built, Link};
+use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::parts::average::Average;
+use crate::parts::curve::{probability, Curve};
+use crate::parts::early_detection::{only, params, Defaults, Dialect, Settings, Spacing, SHARED};
+use crate::parts::flow_match::{drop_pair, Draw};
+use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
+use crate::random::Generator;
+use crate::Packet;
+
+const ALL: [Param; SHARED] = params(Defaults {
+    min_th: 100.0,
+    max_th: 200.0,
+    max_p: 0.02,
+    source: "FLoadAutoRED, Table 6.2; said to be the CHOKe paper's",
+});
+
+const RED: [Param; 6] = only(&ALL, ["min_th", "max_th", "max_p", "w_q", "count_base", "mean_packet"]);
+
+const OWN: [Param; 4] = [
+    Param {
+        name: "dialect",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["paper", "linux"]),
+        default: Value::Choice("paper"),
+        source: "Pan, Prabhakar, Psounis 2000",
+        doc: "The paper's rule on the RED of 1993, or Linux sch_choke with its average, spacing and way to draw.",
+    },
+    Param {
+        name: "draws",
+        symbol: "m",
+        unit: Unit::None,
+        kind: Kind::Whole { low: 1, high: 16 },
+        default: Value::Whole(1),
+        source: "Pan, Prabhakar, Psounis 2000; Linux",
+        doc: "Waiting packets that are compared with an arrival.",
+    },
+    Param {
+        name: "regions",
+        symbol: "k",
+        unit: Unit::None,
+        kind: Kind::Whole { low: 1, high: 16 },
+        default: Value::Whole(1),
+        source: "basic CHOKe; more: its self-adjusting form",
+        doc: "Equal parts of the range between the thresholds; in part i draws i times as many, above max_th k times.",
+    },
+    Param {
+        name: "ecn_over_max",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["auto", "drop", "mark"]),
+        default: Value::Choice("auto"),
+        source: "auto: paper drop; linux mark",
+        doc: "Above max_th: drop, or mark if possible.",
+    },
+];
+
+/// The declaration.
+pub const SPEC: AqmSpec = AqmSpec {
+    name: "choke",
+    title: "CHOKe",
+    family: "flow-aware RED",
+    year: 2000,
+    summary: "An arrival that meets its own flow in the queue dies together with the packet it met",
+    source: "Pan, Prabhakar, Psounis: CHOKe, INFOCOM 2000; Linux sch_choke",
+    file: include_str!("choke.rs"),
+    params: &[&RED, &OWN],
+    check: |values, link| Choke::new(values, link).map(|_| ()),
+    build: |values, link, _| Ok(Built::Policy(Box::new(Choke::new(values, link)?))),
+    curve: Some(|values, link, average| {
+        Choke::new(values, link).map_or(f64::NAN, |choke| probability(&choke.curve, average))
+    }),
+};
+
+/// The policy. Its average is in packets in both dialects.
+pub struct Choke {
+    average: Average,
+    curve: Closed,
+    stage: Stage,
+    draws: u32,
+    regions: f64,
+    matched: u64,
+}
+
+/// RED behind the match.
+enum Stage {
+    Paper { set: Box<Settings>, spacing: Spacing },
+    Linux { spacing: WholePackets, mark_over_max: bool },
+}
+
+impl Choke {
+    fn new(values: &Values, link: &Link) -> Result<Self, ParamError> {
+        for threshold in [RED[0].name, RED[1].name] {
+            if let Some(bytes @ Value::QueueBytes(_)) = values.given(threshold) {
+                return Err(ParamError::new(threshold, bytes, "packets: CHOKe counts packets"));
+            }
+        }
+        // Linux counts packets here, bytes in `sch_red`; only the average is taken from the latter's settings.
+        let read = |dialect| {
+            let mut values = values.clone();
+            Settings::read(values.set("dialect", Value::Choice(dialect)), &ALL, link)
+        };
+        let set = read("paper")?;
+        let curve = Closed { min_th: set.min_th, max_th: set.max_th, max_p: set.max_p };
+        let (average, stage) = if values.word(&OWN, "dialect") == "paper" {
+            (set.average(), Stage::Paper { set: Box::new(set), spacing: Spacing::new(Dialect::Paper) })
+        } else {
+            let mark_over_max = values.word(&OWN, "ecn_over_max") != "drop";
+            (read("linux")?.average(), Stage::Linux { spacing: WholePackets { count: -1, random: 0.0 }, mark_over_max })
+        };
+        let draws = values.whole(&OWN, "draws") as u32;
+        let regions = values.whole(&OWN, "regions") as f64;
+        Ok(Choke { average, curve, stage, draws, regions, matched: 0 })
+    }
+
+    fn draws_at(&self, average: f64) -> u32 {
+        let Closed { min_th, max_th, .. } = self.curve;
+        let region = 1.0 + self.regions * (average - min_th) / (max_th - min_th);
+        self.draws * region.clamp(1.0, self.regions) as u32
+    }
+}
+
+impl Policy for Choke {
+    fn needs(&self) -> Needs {
+        Needs { dequeue: false, contents: true }
+    }
+
+    fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        self.average.observe(queue.packets as f64, queue, cx.now);
+        // Not what `observe` returns: for linux that is rounded down.
+        let average = self.average.value();
+        if average > self.curve.min_th {
+            let draw = if let Stage::Paper { .. } = self.stage { Draw::Even } else { Draw::Linux };
+            if let Some(verdict) = drop_pair(packet, queue, draw, self.draws_at(average), cx) {
+                self.matched += 1;
+                return verdict;
+            }
+        }
+        match &mut self.stage {
+            Stage::Paper { set, spacing } => {
+                spacing.decide(set, &self.curve, average, packet, queue.packets as f64, cx)
+            }
+            Stage::Linux { spacing, mark_over_max } => spacing.decide(&self.curve, average, *mark_over_max, cx.random),
+        }
+    }
+
+    fn average(&self) -> Option<f64> {
+        Some(self.average.value())
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let average = self.average.value();
+        let (p_b, count) = match &self.stage {
+            Stage::Paper { spacing, .. } => (spacing.p_b(), spacing.count()),
+            Stage::Linux { spacing, .. } => (probability(&self.curve, average), spacing.count),
+        };
+        out("avg", average);
+        out("p_b", p_b);
+        out("count", count as f64);
+        out("matched", self.matched as f64);
+    }
+}
+
+/// RED's line with the ends that CHOKe has: nothing at `min_th` itself, `max_p` at `max_th` itself.
+#[derive(Clone, Copy, Debug)]
+struct Closed {
+    min_th: f64,
+    max_th: f64,
+    max_p: f64,
+}
+
+impl Curve for Closed {
+    fn start(&self) -> f64 {
+        self.min_th.next_up()
+    }
+
+    fn base_probability(&self, average: f64) -> f64 {
+        if average > self.max_th {
+            return 1.0;
+        }
+        self.max_p * (average - self.min_th) / (self.max_th - self.min_th)
+    }
+
+    fn end(&self) -> f64 {
+        self.max_th.next_up()
+    }
+}
+
+/// `sch_choke`'s spacing: whole packets above min_th, times the count, against a whole number drawn at the last drop.
+#[derive(Clone, Debug)]
+struct WholePackets {
+    count: i64,
+    random: f64,
+}
+
+impl WholePackets {
+    fn decide(&mut self, curve: &Closed, average: f64, mark_over_max: bool, random: &mut Generator) -> Verdict {
+        let Closed { min_th, max_th, max_p } = *curve;
+        if average <= min_th {
+            self.count = -1;
+            return Verdict::Pass;
+        }
+        if average > max_th {
+            self.count = -1;
+            return if mark_over_max { Verdict::Signal(Reason::Forced) } else { Verdict::Drop(Reason::Forced) };
+        }
+        self.count += 1;
+        if self.count > 0 && (average - min_th).floor() * (self.count as f64) < self.random {
+            return Verdict::Pass;
+        }
+        self.random = (random.uniform() * (max_th - min_th) / max_p).floor();
+        if self.count == 0 {
+            return Verdict::Pass;
+        }
+        self.count = 0;
+        Verdict::Signal(Reason::Early)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::Fifo;
+    use crate::gate::Gate;
+    use crate::policy::Limit;
+    use crate::{Discipline, Ecn, Time};
+
+    const LINK: Link = Link { rate_bps: 8e6, delay_s: 0.01 };
+
+    fn with(more: &[(&'static str, Value)]) -> Values {
+        let mut values = Values::new();
+        // The average is the queue found, and RED's own drops are out of reach.
+        values.set("min_th", Value::Real(3.0)).set("max_th", Value::Real(6.0)).set("w_q", Value::Real(1.0));
+        values.set("max_p", Value::Real(1e-9)).set("mean_packet", Value::Real(1000.0));
+        for &(name, value) in more {
+            values.set(name, value);
+        }
+        values
+    }
+
+    /// A queue whose random numbers are all 0.5, and how many it has drawn.
+    fn queue(values: &Values, limit: u64, ecn: bool) -> (Fifo, std::sync::mpsc::Receiver<()>) {
+        let (told, drawn) = std::sync::mpsc::channel();
+        let random = Generator::custom(move || told.send(()).map_or(0.5, |()| 0.5));
+        let choke = Choke::new(values, &LINK).unwrap();
+        (Fifo::new(Gate::new(Box::new(choke), Limit::Packets(limit), ecn, random)), drawn)
+    }
+
+    fn arrive(queue: &mut Fifo, flow: u64, ecn: Ecn) -> Result<bool, Vec<Reason>> {
+        let mut died = Vec::new();
+        let packet = Packet { ecn, ..Packet::new(flow, 1000) };
+        let admitted = queue.enqueue(packet, Time::ZERO, &mut |_, reason| died.push(reason));
+        admitted.map(|marked| marked.0).ok_or(died)
+    }
+
+    #[test]
+    fn draws_above_min_th_and_forces_above_max_th() {
+        let (mut queue, drawn) = queue(&with(&[]), 50, false);
+        for (found, numbers) in [(0, 0), (1, 0), (2, 0), (3, 0), (4, 2), (5, 2), (6, 2)] {
+            assert_eq!(arrive(&mut queue, found, Ecn::NotEct), Ok(false), "with {found} in the queue");
+            // One for the match, one for RED.
+            assert_eq!(drawn.try_iter().count(), numbers, "with {found} in the queue");
+        }
+        assert_eq!(arrive(&mut queue, 7, Ecn::Ect0), Err(vec![Reason::Forced]), "7 wait");
+        assert_eq!(drawn.try_iter().count(), 1);
+        assert_eq!(arrive(&mut queue, 3, Ecn::Ect0), Err(vec![Reason::Forced, Reason::Forced]), "it meets itself");
+        assert_eq!(queue.packets(), 6);
+    }
+
+    /// The average may stay above min_th when nothing waits any more.
+    #[test]
+    fn an_empty_queue_has_nobody_to_meet() {
+        let (mut queue, drawn) = queue(&with(&[("w_q", Value::Real(0.5)), ("min_th", Value::Real(0.5))]), 50, false);
+        for flow in 0..4 {
+            assert!(arrive(&mut queue, flow, Ecn::NotEct).is_ok());
+        }
+        for _ in 0..4 {
+            queue.dequeue(Time::ZERO, &mut |_, _| {});
+        }
+        drawn.try_iter().count();
+        assert_eq!(arrive(&mut queue, 9, Ecn::NotEct), Ok(false));
+        assert!(queue.average().unwrap() > 0.5);
+        assert_eq!(drawn.try_iter().count(), 1, "RED's");
+    }
+
+    #[test]
+    fn a_match_at_a_full_queue_is_no_overflow() {
+        let (mut queue, _) = queue(&with(&[]), 5, false);
+        for _ in 0..4 {
+            assert!(arrive(&mut queue, 1, Ecn::NotEct).is_ok());
+        }
+        assert_eq!(arrive(&mut queue, 2, Ecn::NotEct), Ok(false));
+        assert_eq!(arrive(&mut queue, 3, Ecn::NotEct), Err(vec![Reason::Overflow]));
+        assert_eq!(arrive(&mut queue, 1, Ecn::NotEct), Err(vec![Reason::Forced, Reason::Forced]));
+        let mut matched = 0.0;
+        queue.gauges(&mut |name, value| matched += if name == "matched" { value } else { 0.0 });
+        assert_eq!(matched, 1.0);
+    }
+
+    /// `sch_choke` marks above max_th and never at a match; the paper drops at both.
+    #[test]
+    fn only_linux_marks_above_max_th() {
+        for (dialect, over_max) in
+            [("paper", Err(vec![Reason::Forced])), ("linux", Ok(true)), ("linux drop", Err(vec![Reason::Forced]))]
+        {
+            let mut values = with(&[("dialect", Value::Choice(if dialect == "paper" { "paper" } else { "linux" }))]);
+            if dialect == "linux drop" {
+                values.set("ecn_over_max", Value::Choice("drop"));
+            }
+            let (mut queue, _) = queue(&values, 50, true);
+            let mut found = Ok(false);
+            for flow in 0..30 {
+                // Linux' smallest weight is one half: its average follows the queue a little later.
+                found = arrive(&mut queue, flow, Ecn::Ect0);
+                if found != Ok(false) {
+                    break;
+                }
+            }
+            assert!(queue.average().unwrap() > 6.0);
+            assert_eq!(found, over_max, "{dialect}");
+        }
+    }
+
+    #[test]
+    fn draws_grow_from_region_to_region() {
+        let choke = Choke::new(&with(&[("draws", Value::Whole(2)), ("regions", Value::Whole(3))]), &LINK).unwrap();
+        let draws = [3.0_f64.next_up(), 3.999, 4.0, 4.999, 5.0, 5.999, 6.0, 600.0].map(|avg| choke.draws_at(avg));
+        assert_eq!(draws, [2, 2, 4, 4, 6, 6, 6, 6]);
+    }
+
+    #[test]
+    fn thresholds_in_bytes_are_refused() {
+        let mut values = Values::new();
+        values.set("max_th", Value::QueueBytes(30_000.0));
+        assert_eq!(Choke::new(&values, &LINK).err().unwrap().name, "max_th");
+    }
+}

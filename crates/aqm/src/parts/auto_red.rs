@@ -1,0 +1,160 @@
+//! What AutoRED and the schemes built on it share: RED whose weight follows the buffer ([`crate::parts::auto_weight`])
+//! and, in all but AutoRED itself, whose upper threshold has two levels ([`crate::parts::two_levels`]).
+
+use crate::catalogue::Link;
+use crate::params::{Kind, Param, ParamError, Value, Values};
+use crate::parts::auto_weight::{AutoWeight, Occupancy};
+use crate::parts::curve::{Linear, Movable};
+use crate::parts::early_detection::{only, params, Defaults, EarlyDetection, Settings, SHARED};
+use crate::parts::two_levels::TwoLevels;
+use crate::policy::{Context, Limit, QueueView, Room, Verdict};
+use crate::{Packet, Time};
+
+const ALL: [Param; SHARED] =
+    params(Defaults { min_th: 100.0, max_th: 200.0, max_p: 0.02, source: "FLoadAutoRED, Table 6.2" });
+
+/// RED's parameters, but for the weight; linux is left out, whose weight is fixed.
+pub const RED: [Param; 13] = {
+    let mut some = only(
+        &ALL,
+        [
+            "dialect",
+            "min_th",
+            "max_th",
+            "max_p",
+            "wait",
+            "unit",
+            "byte_scaling",
+            "count_base",
+            "ecn_over_max",
+            "mark_p",
+            "mean_packet",
+            "max_packet",
+            "overflow_victim",
+        ],
+    );
+    some[0].kind = Kind::Choice(&["paper", "ns2", "ns3"]);
+    some[0].doc =
+        "Whose RED decides: the 1993 pseudo-code, ns-2.35 or ns-3; idle decay, spacing and forced drops differ.";
+    some
+};
+
+/// The settings of RED and its line.
+///
+/// # Errors
+/// Where values do not fit together.
+pub fn red(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> {
+    // The average's weight comes from elsewhere, and RED's own must not be asked for.
+    let mut values = values.clone();
+    let set = Settings::read(values.set("w_q", Value::Real(0.002)), &ALL, link)?;
+    Ok((set, Linear::new(set.min_th, set.max_th, set.max_p, false)))
+}
+
+/// p_b at an averaged queue in packets, while the upper threshold is where it starts.
+pub fn curve(values: &Values, link: &Link, average: f64) -> f64 {
+    red(values, link).map_or(f64::NAN, |(set, line)| crate::parts::curve::probability(&line, set.in_unit(average)))
+}
+
+/// RED with AutoRED's average, around one drop curve.
+pub struct AutoRed<C> {
+    red: EarlyDetection<C>,
+    occupancy: Occupancy,
+    part_taken: f64,
+    weight: AutoWeight,
+    levels: Option<TwoLevels>,
+}
+
+impl<C: Movable> AutoRed<C> {
+    /// With a threshold that stays where it is.
+    ///
+    /// # Errors
+    /// Where values do not fit together.
+    pub fn new(values: &Values, set: Settings, curve: C, limit: Limit) -> Result<Self, ParamError> {
+        let weight = AutoWeight::read(values)?;
+        let occupancy = Occupancy::new(limit);
+        Ok(AutoRed { red: EarlyDetection::new(set, curve), occupancy, part_taken: 0.0, weight, levels: None })
+    }
+
+    /// With a threshold of two levels.
+    pub fn with_two_levels(self, values: &Values) -> Self {
+        let mean_packet = values.real(&ALL, "mean_packet");
+        let levels = TwoLevels::new(values, self.red.settings(), &self.occupancy, mean_packet);
+        AutoRed { levels: Some(levels), ..self }
+    }
+
+    /// Moves the threshold and updates the average with the queue that an arrival finds. The average, in the unit of
+    /// the thresholds.
+    #[inline]
+    pub fn observe(&mut self, queue: &QueueView<'_>, now: Time) -> f64 {
+        self.part_taken = self.occupancy.of(queue);
+        if let Some(levels) = &mut self.levels {
+            if let Some(max_th) = levels.update(self.part_taken, self.red.settings().length(queue)) {
+                self.red.curve_mut().set_max_th(max_th);
+            }
+        }
+        self.red.set_weight(self.weight.next(queue.packets, self.part_taken));
+        self.red.observe(queue, now)
+    }
+
+    /// Decides over `packet` with the average that [`AutoRed::observe`] has just returned.
+    #[inline]
+    pub fn decide(&mut self, average: f64, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        self.red.decide(average, packet, queue, cx)
+    }
+
+    /// Both, one after the other.
+    #[inline]
+    pub fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        let average = self.observe(queue, cx.now);
+        self.red.decide(average, packet, queue, cx)
+    }
+
+    /// RED's answer at a full queue.
+    pub fn on_overflow(
+        &mut self,
+        earlier: Verdict,
+        packet: &Packet,
+        queue: &QueueView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        self.red.on_overflow(earlier, packet, queue, cx)
+    }
+
+    /// When an arrival finds room.
+    pub fn room(&self, limit: Limit) -> Room {
+        self.red.room(limit)
+    }
+
+    /// Whether queued packets may have to be removed.
+    pub fn needs_contents(&self) -> bool {
+        self.red.needs_contents()
+    }
+
+    /// RED's settings.
+    #[inline]
+    pub fn settings(&self) -> &Settings {
+        self.red.settings()
+    }
+
+    /// The curve.
+    #[inline]
+    pub fn curve_mut(&mut self) -> &mut C {
+        self.red.curve_mut()
+    }
+
+    /// The averaged queue in packets.
+    #[inline]
+    pub fn average(&self) -> f64 {
+        self.red.average()
+    }
+
+    /// RED's inner values, p_t, w_q, and the threshold if it moves.
+    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.red.gauges(out);
+        out("p_t", self.part_taken);
+        out("w_q", self.weight.weight());
+        if let Some(levels) = &self.levels {
+            out("cur_max_th", levels.current());
+        }
+    }
+}
