@@ -1,8 +1,12 @@
 //! What the RED family shares: the average, the drop curve, the spacing of drops, and the order in which a dialect
-//! applies them. A discipline is a short file that composes these.
+//! applies them; and for schemes that know flows: the hash, tables of flows, who loses a packet. A discipline is a short
+//! file that composes these.
 
 pub mod average;
 pub mod curve;
 pub mod early_detection;
+pub mod flow_table;
 pub mod hash;
+pub mod losses;
+pub mod recent_flows;
 pub mod spacing;
