@@ -64,6 +64,7 @@ disciplines! {
     // RED that adapts itself.
 
     // RED that knows flows.
+    sfred,
 
     // A price or probability from load and queue length.
 
