@@ -64,6 +64,9 @@ disciplines! {
     // RED that adapts itself.
 
     // RED that knows flows.
+    fred,
+    sred,
+    lru_red,
     sfred,
 
     // A price or probability from load and queue length.

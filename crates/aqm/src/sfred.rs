@@ -68,11 +68,12 @@ use crate::catalogue::{AqmSpec, Built, Link};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Linear};
 use crate::parts::early_detection::{params, Defaults, EarlyDetection, Settings, Spacing, SHARED};
+use crate::parts::halving::Halving;
 use crate::parts::losses;
 use crate::parts::recent_flows::RecentFlows;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
 use crate::red::{self, GENTLE};
-use crate::{Packet, Time};
+use crate::Packet;
 
 const COMMON: [Param; SHARED] =
     params(Defaults { min_th: 5.0, max_th: 15.0, max_p: 0.1, source: "Wang et al. 2009, section 3" });
@@ -239,7 +240,6 @@ struct Rules {
     boost: Boost,
     loss_absolute: bool,
     loss_of_list: bool,
-    ageing: Option<f64>,
     release: Release,
     count_marks: bool,
 }
@@ -248,9 +248,9 @@ impl Rules {
     fn read(values: &Values) -> Result<Rules, ParamError> {
         let real = |name| values.real(&OWN, name);
         let word = |name| values.word(&OWN, name);
-        let ageing = (word("ageing") == "halve").then(|| real("ageing_interval"));
+        let ages = word("ageing") == "halve";
         let release = match word("release") {
-            "on_ageing" if ageing.is_none() => {
+            "on_ageing" if !ages => {
                 return Err(ParamError::new(
                     "release",
                     "on_ageing",
@@ -270,7 +270,7 @@ impl Rules {
             fair_rate: match word("fair_rate") {
                 "accepted" => FairRate::Accepted,
                 "list" => FairRate::List,
-                "auto" if ageing.is_none() => FairRate::List,
+                "auto" if !ages => FairRate::List,
                 _ => FairRate::Received,
             },
             accepted: word("throughput") == "accepted",
@@ -288,7 +288,6 @@ impl Rules {
             },
             loss_absolute: word("loss_test") == "absolute",
             loss_of_list: word("average_loss") == "list",
-            ageing,
             release,
             count_marks: values.flag(&COUNT_MARKS, "count_marks"),
         })
@@ -326,7 +325,7 @@ pub struct Sfred {
     all: Sum,
     listed: Sum,
     hit_rate: f64,
-    next_ageing: Time,
+    halving: Option<Halving>,
     last: Kinds,
 }
 
@@ -334,6 +333,8 @@ impl Sfred {
     fn new(values: &Values, link: &Link) -> Result<Self, ParamError> {
         let (set, curve) = red::read(values, &COMMON, link)?;
         let rules = Rules::read(values)?;
+        let ages = values.word(&OWN, "ageing") == "halve";
+        let halving = ages.then(|| Halving::every(values.real(&OWN, "ageing_interval")));
         let gentle = values.flag(&GENTLE, "gentle");
         let bonus = values.real(&OWN, "slow_bonus");
         if bonus.is_nan() {
@@ -353,19 +354,13 @@ impl Sfred {
             all: Sum::default(),
             listed: Sum::default(),
             hit_rate: 1.0,
-            next_ageing: Time::ZERO + rules.ageing.unwrap_or(f64::INFINITY),
+            halving,
             last: Kinds::Plain,
         })
     }
 
-    /// Halves all counts, once for each interval that has passed; the sums over the list are formed anew.
-    fn age(&mut self, now: Time, interval: f64) {
-        let passed = ((now - self.next_ageing) / interval).floor() + 1.0;
-        self.next_ageing = self.next_ageing + passed * interval;
-        if self.next_ageing <= now {
-            self.next_ageing = now + interval;
-        }
-        let keep = libm::exp2(-passed.min(1000.0));
+    /// All counts shrink by `keep`; the sums over the list are formed anew.
+    fn age(&mut self, keep: f64) {
         let free = self.rules.release == Release::OnAgeing;
         self.all = Sum { received: self.all.received * keep, dropped: self.all.dropped * keep };
         let mut listed = Sum::default();
@@ -494,8 +489,8 @@ impl Policy for Sfred {
     }
 
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        if let Some(interval) = self.rules.ageing.filter(|_| cx.now >= self.next_ageing) {
-            self.age(cx.now, interval);
+        if let Some(keep) = self.halving.as_mut().and_then(|halving| halving.due(cx.now)) {
+            self.age(keep);
         }
         let slot = self.count(packet.flow);
         let average = self.core.observe(queue, cx.now);
@@ -563,7 +558,7 @@ mod tests {
     use super::*;
     use crate::random::Generator;
     use crate::ring::Ring;
-    use crate::Ecn;
+    use crate::{Ecn, Time};
     use Kinds::{Fast, Plain, Slow, Unresponsive};
 
     const LINK: Link = Link { rate_bps: 1.5e6, delay_s: 0.01 };
@@ -728,7 +723,8 @@ mod tests {
         // At 4, 6 and 8 s nothing arrives: three halvings at once, 6 to 0.75.
         arrive(&mut queue, 9.0, 4, 1, 0, 1.0);
         assert_eq!((flow(&queue, 1), flow(&queue, 3), queue.all.received), (None, None, 7.5 / 8.0 + 1.0));
-        assert_eq!(queue.next_ageing.seconds(), 10.0);
+        arrive(&mut queue, 10.0, 4, 1, 0, 1.0);
+        assert_eq!(flow(&queue, 4), Some((1.0, 0.0)), "the next one is due at 10 s: 1 to 0.5, and it was new again");
         let mut never = sfred(&[word("ageing", "never")]);
         arrive(&mut never, 0.0, 1, 8, 0, 1.0);
         arrive(&mut never, 1e6, 1, 1, 0, 1.0);

@@ -84,7 +84,7 @@ const DEFAULT: Reading = Reading {
 /// A rule of the oracle that is broken on purpose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Slip {
-    NoSlip,
+    Unbroken,
     /// A flow that is found stays where it is.
     StaysInPlace,
     /// A new flow has 0 packets, not 1.
@@ -548,7 +548,7 @@ fn first_difference(read: Reading, slip: Slip, ours: Reading, seed: u64, tally: 
         }
         let average = gauge(&*bench.queue, "avg");
         let (received, lost) = (gauge(&*bench.queue, "received"), gauge(&*bench.queue, "dropped"));
-        if slip == Slip::NoSlip && read == ours {
+        if slip == Slip::Unbroken && read == ours {
             assert!((average - oracle.avg).abs() <= 1e-11 * oracle.avg + 1e-100, "arrival {i}: {average}");
             assert_eq!((received, lost), (oracle.received, oracle.dropped), "arrival {i}");
         }
@@ -601,7 +601,7 @@ proptest! {
 
     #[test]
     fn every_verdict_equals_the_oracle_in_every_reading(read in readings(), seed in any::<u64>()) {
-        prop_assert_eq!(first_difference(read, Slip::NoSlip, read, seed, &mut Tally::default()), None);
+        prop_assert_eq!(first_difference(read, Slip::Unbroken, read, seed, &mut Tally::default()), None);
     }
 }
 
@@ -610,7 +610,7 @@ proptest! {
 fn the_default_reading_equals_the_oracle() {
     let mut tally = Tally::default();
     for seed in 0..20 {
-        assert_eq!(first_difference(DEFAULT, Slip::NoSlip, DEFAULT, seed, &mut tally), None);
+        assert_eq!(first_difference(DEFAULT, Slip::Unbroken, DEFAULT, seed, &mut tally), None);
     }
     assert!(
         tally.early > 1000 && tally.forced > 1000 && tally.overflow > 100,
@@ -699,7 +699,7 @@ fn every_other_reading_is_noticed() {
         (DEFAULT, Reading { loss_margin: 0.2, ..DEFAULT }),
     ] {
         let noticed =
-            (0..6).any(|seed| first_difference(read, Slip::NoSlip, ours, seed, &mut Tally::default()).is_some());
+            (0..6).any(|seed| first_difference(read, Slip::Unbroken, ours, seed, &mut Tally::default()).is_some());
         assert!(noticed, "{ours:?} instead of {read:?} goes unnoticed");
     }
 }

@@ -168,7 +168,9 @@ fn run(setting: &Setting, steps: &[Step]) -> Seen {
                     seen.average_bits.push(new.to_bits());
                     // In byte mode the average counts mean packets of 500 B; linux adds up whole bytes.
                     let in_bytes = setting.is("unit", "byte") || setting.is("dialect", "linux");
-                    let length = if in_bytes { found_bytes / 500.0 } else { found };
+                    let mut length = if in_bytes { found_bytes / 500.0 } else { found };
+                    // FRED averages the queue with the arrival in it.
+                    length += f64::from(u8::from(setting.aqm == "fred"));
                     longest_found = longest_found.max(length);
                     let slack = if setting.is("dialect", "linux") { 1.0 / 500.0 } else { 1e-9 };
                     assert!(new <= old.max(length) + slack, "{new} above both {old} and {length}");

@@ -676,9 +676,9 @@ impl<C: Curve> EarlyDetection<C> {
     }
 }
 
-/// A hit in ns-2's sense, `u <= p`, except that probability 0 never hits.
+/// Whether the random number `uniform` hits `probability`: `u <= p` as in ns-2, except that probability 0 never hits.
 #[inline]
-fn hit(uniform: f64, probability: f64) -> bool {
+pub fn hit(uniform: f64, probability: f64) -> bool {
     probability > 0.0 && uniform <= probability
 }
 

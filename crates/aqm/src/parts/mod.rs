@@ -6,6 +6,7 @@ pub mod average;
 pub mod curve;
 pub mod early_detection;
 pub mod flow_table;
+pub mod halving;
 pub mod hash;
 pub mod losses;
 pub mod recent_flows;
