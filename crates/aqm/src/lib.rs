@@ -66,6 +66,7 @@ disciplines! {
     // RED that knows flows.
     fred,
     sred,
+    red_pd,
     lru_red,
     sfred,
 
