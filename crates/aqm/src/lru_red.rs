@@ -318,6 +318,7 @@ mod tests {
             ("factor", Value::Real(1e6)),
         ]);
         assert_eq!(arrive(&mut queue, 0.0, 1, 1, 10, 1.0), Verdict::Signal(Reason::Early));
+        queue.gauges(&mut |name, value| assert!(name != "p_b" || value == 1.0, "{value}"));
         assert_eq!(arrive(&mut queue, 0.0, 1, 1, 4, 0.0), Verdict::Pass, "below min_th there is nothing to raise");
     }
 

@@ -78,5 +78,6 @@ mod tests {
         let victims = |with_arrival, signal| Victims { reason: Reason::Early, with_arrival, signal };
         assert_eq!(charged(victims(false, false), Ecn::NotEct, false), [(7, 700), (8, 800)]);
         assert_eq!(charged(victims(true, true), Ecn::NotEct, false), [(1, 100), (7, 700)], "flow 8's is marked");
+        assert_eq!(charged(victims(false, true), Ecn::NotEct, true), [(7, 700), (8, 800)], "and marks count");
     }
 }
