@@ -77,6 +77,11 @@ disciplines! {
     choke,
     fautoredwithred,
     floadautored,
+    fred,
+    sred,
+    red_pd,
+    lru_red,
+    sfred,
 
     // A price or probability from load and queue length.
 

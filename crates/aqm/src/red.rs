@@ -48,7 +48,8 @@ use crate::parts::early_detection::{params, Defaults, Dialect, EarlyDetection, S
 const COMMON: [Param; SHARED] =
     params(Defaults { min_th: 5.0, max_th: 15.0, max_p: 0.02, source: "Floyd & Jacobson 1993" });
 
-const OWN: [Param; 1] = [Param {
+/// The switch that RED has beside the shared parameters, for disciplines that are RED with something more.
+pub(crate) const GENTLE: [Param; 1] = [Param {
     name: "gentle",
     symbol: "",
     unit: Unit::None,
@@ -67,20 +68,21 @@ pub const SPEC: AqmSpec = AqmSpec {
     summary: "Random early detection: drop probability linear in the averaged queue",
     source: "Floyd, Jacobson: Random early detection gateways for congestion avoidance, ToN 1(4), 1993",
     file: include_str!("red.rs"),
-    params: &[&COMMON, &OWN],
-    check: |values, link| read(values, link).map(|_| ()),
+    params: &[&COMMON, &GENTLE],
+    check: |values, link| read(values, &COMMON, link).map(|_| ()),
     build: |values, link, _| {
-        let (set, curve) = read(values, link)?;
+        let (set, curve) = read(values, &COMMON, link)?;
         Ok(Built::Policy(Box::new(Red { core: EarlyDetection::new(set, curve) })))
     },
     curve: Some(|values, link, average| {
-        read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
+        read(values, &COMMON, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };
 
-fn read(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> {
-    let set = Settings::read(values, &COMMON, link)?;
-    let gentle = values.get(&OWN[0]) == Value::Flag(true);
+/// RED's settings and curve; `common` are the shared parameters, with the discipline's own defaults.
+pub(crate) fn read(values: &Values, common: &[Param], link: &Link) -> Result<(Settings, Linear), ParamError> {
+    let set = Settings::read(values, common, link)?;
+    let gentle = values.flag(&GENTLE, "gentle");
     if gentle && set.dialect == Dialect::Linux {
         return Err(ParamError::new("gentle", true, "false: linux has no gentle RED"));
     }

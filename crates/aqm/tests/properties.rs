@@ -183,7 +183,9 @@ fn run(setting: &Setting, steps: &[Step]) -> Seen {
                     // In byte mode the average counts mean packets; linux adds up whole bytes, but counts packets in
                     // CHOKe.
                     let in_bytes = setting.is("unit", "byte") || (setting.is_linux() && setting.aqm != "choke");
-                    let length = if in_bytes { found_bytes / setting.mean_packet() } else { found };
+                    let mut length = if in_bytes { found_bytes / setting.mean_packet() } else { found };
+                    // FRED averages the queue with the arrival in it.
+                    length += f64::from(u8::from(setting.aqm == "fred"));
                     longest_found = longest_found.max(length);
                     let slack = if setting.is_linux() { 1.0 / setting.mean_packet() } else { 1e-9 };
                     assert!(new <= old.max(length) + slack, "{new} above both {old} and {length}");

@@ -725,6 +725,19 @@ impl<C: Curve> EarlyDetection<C> {
         self.spacing.decide(&self.set, &self.curve, average, packet, self.set.length(queue), cx)
     }
 
+    /// As [`EarlyDetection::decide`], on a curve of this packet's own: SFRED's differs from flow to flow.
+    #[inline]
+    pub fn decide_on(
+        &mut self,
+        curve: &impl Curve,
+        average: f64,
+        packet: &Packet,
+        queue: &QueueView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        self.spacing.decide(&self.set, curve, average, packet, self.set.length(queue), cx)
+    }
+
     /// Updates the average with the queue that `packet` finds, and decides.
     #[inline]
     pub fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
@@ -772,9 +785,9 @@ impl EarlyDetection<Linear> {
     }
 }
 
-/// A hit in ns-2's sense, `u <= p`, except that probability 0 never hits.
+/// Whether the random number `uniform` hits `probability`: `u <= p` as in ns-2, except that probability 0 never hits.
 #[inline]
-fn hit(uniform: f64, probability: f64) -> bool {
+pub fn hit(uniform: f64, probability: f64) -> bool {
     probability > 0.0 && uniform <= probability
 }
 

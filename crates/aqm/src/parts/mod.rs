@@ -1,5 +1,6 @@
 //! What the RED family shares: the average, the drop curve, the spacing of drops, and the order in which a dialect
-//! applies them. A discipline is a short file that composes these.
+//! applies them; and for schemes that know flows: the hash, tables of flows, who loses a packet. A discipline is a short
+//! file that composes these.
 
 pub mod arrival_rate;
 pub mod auto_red;
@@ -8,8 +9,12 @@ pub mod average;
 pub mod curve;
 pub mod early_detection;
 pub mod flow_match;
+pub mod flow_table;
+pub mod halving;
 pub mod hash;
+pub mod losses;
 pub mod moving_max_p;
 pub mod pick;
+pub mod recent_flows;
 pub mod spacing;
 pub mod two_levels;
