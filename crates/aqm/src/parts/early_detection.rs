@@ -14,7 +14,7 @@ use crate::catalogue::Link;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::average::{Average, LinuxAverage};
 use crate::parts::curve::Curve;
-use crate::parts::spacing;
+use crate::parts::{pick, spacing};
 use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
 use crate::{Packet, Time};
 
@@ -641,22 +641,13 @@ impl<C: Curve> EarlyDetection<C> {
                 _ => {}
             }
         }
-        let ring = match (self.set.victim, queue.contents) {
-            (Victim::Tail, _) | (_, None) => return Verdict::Drop(Reason::Overflow),
-            (_, Some(ring)) if ring.packets() == 0 => return Verdict::Drop(Reason::Overflow),
-            (_, Some(ring)) => ring,
+        let victim = match (self.set.victim, queue.contents) {
+            (Victim::Tail, _) | (_, None) => None,
+            (Victim::Front, Some(ring)) => (ring.packets() > 0).then(|| ring.serials().start),
+            (Victim::Random, Some(ring)) => pick::any_of(ring, cx.random),
         };
-        let serials = ring.serials();
-        let serial = if self.set.victim == Victim::Front {
-            serials.start
-        } else {
-            loop {
-                let span = (serials.end - serials.start) as f64;
-                let pick = serials.start + ((cx.random.uniform() * span) as u64).min(serials.end - serials.start - 1);
-                if ring.get(pick).is_some() {
-                    break pick;
-                }
-            }
+        let Some(serial) = victim else {
+            return Verdict::Drop(Reason::Overflow);
         };
         cx.victims.push(serial);
         Verdict::Victims { reason: Reason::Overflow, with_arrival: false, signal: false }

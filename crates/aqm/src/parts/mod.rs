@@ -2,7 +2,10 @@
 //! applies them. A discipline is a short file that composes these.
 
 pub mod average;
+pub mod capacity;
 pub mod curve;
 pub mod early_detection;
 pub mod hash;
+pub mod pick;
+pub mod rank_index;
 pub mod spacing;
