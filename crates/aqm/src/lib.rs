@@ -57,6 +57,8 @@ macro_rules! disciplines {
 disciplines! {
     // Plain queues.
     droptail,
+    drop_front,
+    drop_random,
     // RED and other drop curves.
     red,
     nlred,
