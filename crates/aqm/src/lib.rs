@@ -59,6 +59,7 @@ disciplines! {
     droptail,
     drop_front,
     drop_random,
+    ddtail,
     // RED and other drop curves.
     red,
     nlred,
@@ -66,6 +67,7 @@ disciplines! {
     // RED that adapts itself.
 
     // RED that knows flows.
+    ddred,
 
     // A price or probability from load and queue length.
 

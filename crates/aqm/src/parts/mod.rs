@@ -4,6 +4,7 @@
 pub mod average;
 pub mod capacity;
 pub mod curve;
+pub mod distance;
 pub mod early_detection;
 pub mod hash;
 pub mod pick;

@@ -1,122 +1,162 @@
-//! Which of the queued packets has the least rank? An index of a FIFO's packets by a small whole number, kept up to date
-//! in constant time per packet, however long the queue is.
+//! Which of the queued packets has the least rank? An index of a FIFO's packets by a small whole number, in constant time
+//! per packet however long the queue is.
 //!
 //! Packets of one rank form a list in the order of their arrival; a bitmap of bitmaps finds the least rank in use.
-//! Departures are not announced: [`RankIndex::advance`] catches up with them, each packet once, so that the index
-//! never holds more than the queue's own slots.
-
-use std::collections::VecDeque;
+//! Departures cost nothing: a packet that has left the queue at its head is known by its serial number, and its entry is
+//! passed over when it is met or when its place is needed again. The index has no more places than the queue had slots.
 
 const NONE: u64 = u64::MAX;
-const NO_RANK: u32 = u32::MAX;
 
-/// A packet's place in the list of its rank; `older` and `newer` are serial numbers.
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    rank: u32,
-    older: u64,
-    newer: u64,
+/// Which of several packets of the same rank comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tie {
+    /// The one that joined the queue last.
+    Newest,
+    /// The one that joined the queue first.
+    Oldest,
 }
 
-const ABSENT: Node = Node { rank: NO_RANK, older: NONE, newer: NONE };
+/// A packet's place in the list of its rank.
+#[derive(Clone, Copy, Debug, Default)]
+struct Node {
+    /// How far the serial number of the next in the list is away; 0 for the last.
+    next: u32,
+    rank: u16,
+}
+
+/// The list of a rank: the packet that comes first, and, where that is the oldest, the newest one.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u64,
+    last: u64,
+}
+
+const EMPTY: List = List { first: NONE, last: NONE };
 
 /// The packets of a FIFO by rank.
 #[derive(Debug)]
 pub struct RankIndex {
-    /// One for each serial number from `first` on, also for packets that are not in the index.
-    nodes: VecDeque<Node>,
-    first: u64,
-    /// Oldest and newest packet of each rank.
-    ends: Vec<(u64, u64)>,
+    tie: Tie,
+    /// The packet with serial number s has place s modulo their number, a power of two.
+    nodes: Vec<Node>,
+    /// Packets below this serial number have left.
+    start: u64,
+    lists: Vec<List>,
     used: Bits,
 }
 
 impl RankIndex {
-    /// An empty index for ranks below `ranks`.
-    pub fn new(ranks: usize) -> Self {
-        RankIndex { nodes: VecDeque::new(), first: 0, ends: vec![(NONE, NONE); ranks], used: Bits::new(ranks) }
+    /// An empty index for ranks below `ranks`, at most 65,536.
+    pub fn new(ranks: usize, tie: Tie) -> Self {
+        let lists = vec![EMPTY; ranks];
+        RankIndex { tie, nodes: vec![Node::default(); 16], start: 0, lists, used: Bits::new(ranks) }
     }
 
-    /// Forgets every packet with a serial number below `oldest`: they have left the queue at its head.
+    /// Every packet with a serial number below `oldest` has left the queue at its head.
     #[inline]
     pub fn advance(&mut self, oldest: u64) {
-        while self.first < oldest {
-            let Some(node) = self.nodes.pop_front() else {
-                self.first = oldest;
-                return;
-            };
-            self.first += 1;
-            if node.rank != NO_RANK {
-                self.unlink(node);
-            }
-        }
+        self.start = oldest;
     }
 
     /// Adds the newest packet of the queue. Serial numbers may be left out, and those of packets that were removed at
     /// the tail may come again.
     #[inline]
     pub fn insert(&mut self, serial: u64, rank: u32) {
-        if self.nodes.is_empty() {
-            self.first = serial;
+        if serial - self.start >= self.nodes.len() as u64 {
+            self.grow(serial);
         }
-        let place = (serial - self.first) as usize;
-        debug_assert!(self.nodes.range(place.min(self.nodes.len())..).all(|node| node.rank == NO_RANK));
-        self.nodes.resize(place, ABSENT);
-        let older = self.ends[rank as usize].1;
-        self.nodes.push_back(Node { rank, older, newer: NONE });
-        if older == NONE {
-            self.ends[rank as usize] = (serial, serial);
-            self.used.set(rank as usize);
+        let place = self.place(serial);
+        if self.tie == Tie::Oldest {
+            // The packet that had this place has left, and may still link its list.
+            self.settle(usize::from(self.nodes[place].rank));
+        }
+        let list = &mut self.lists[rank as usize];
+        let mut next = 0;
+        if self.tie == Tie::Newest {
+            if list.first != NONE && list.first >= self.start {
+                next = (serial - list.first) as u32;
+            }
+            list.first = serial;
         } else {
-            self.ends[rank as usize].1 = serial;
-            self.node(older).newer = serial;
+            let last = std::mem::replace(&mut list.last, serial);
+            if list.first == NONE || last < self.start {
+                list.first = serial;
+            } else {
+                let last_place = self.place(last);
+                self.nodes[last_place].next = (serial - last) as u32;
+            }
+        }
+        self.nodes[place] = Node { next, rank: rank as u16 };
+        self.used.set(rank as usize);
+    }
+
+    /// The packet that comes first, and its rank.
+    #[inline]
+    pub fn least(&mut self) -> Option<(u32, u64)> {
+        loop {
+            let rank = self.used.first()?;
+            self.settle(rank);
+            let first = self.lists[rank].first;
+            if first != NONE {
+                return Some((rank as u32, first));
+            }
         }
     }
 
-    /// Takes a packet out, if it is there.
-    pub fn remove(&mut self, serial: u64) {
-        let place = serial.checked_sub(self.first).map(|place| place as usize);
-        if let Some(node) = place.and_then(|place| self.nodes.get_mut(place)).filter(|node| node.rank != NO_RANK) {
-            let removed = std::mem::replace(node, ABSENT);
-            self.unlink(removed);
-        }
-    }
-
-    /// The least rank in use.
+    /// Takes a packet out if it comes first in its rank.
     #[inline]
-    pub fn least(&self) -> Option<u32> {
-        self.used.first().map(|rank| rank as u32)
-    }
-
-    /// The oldest packet of a rank in use.
-    pub fn oldest(&self, rank: u32) -> u64 {
-        self.ends[rank as usize].0
-    }
-
-    /// The newest packet of a rank in use.
-    pub fn newest(&self, rank: u32) -> u64 {
-        self.ends[rank as usize].1
-    }
-
-    fn node(&mut self, serial: u64) -> &mut Node {
-        let place = (serial - self.first) as usize;
-        &mut self.nodes[place]
-    }
-
-    #[inline]
-    fn unlink(&mut self, Node { rank, older, newer }: Node) {
+    pub fn remove_first(&mut self, serial: u64, rank: u32) {
         let rank = rank as usize;
-        match older {
-            NONE => self.ends[rank].0 = newer,
-            older => self.node(older).newer = newer,
+        self.settle(rank);
+        if self.lists[rank].first == serial {
+            self.step(rank);
+            self.settle(rank);
         }
-        match newer {
-            NONE => self.ends[rank].1 = older,
-            newer => self.node(newer).older = older,
+    }
+
+    #[inline]
+    fn place(&self, serial: u64) -> usize {
+        serial as usize & (self.nodes.len() - 1)
+    }
+
+    /// Takes packets that have left off the front of a list.
+    #[inline]
+    fn settle(&mut self, rank: usize) {
+        while self.lists[rank].first < self.start {
+            if self.tie == Tie::Newest {
+                // What comes after it is older still.
+                self.lists[rank] = EMPTY;
+                self.used.clear(rank);
+            } else {
+                self.step(rank);
+            }
         }
-        if (older, newer) == (NONE, NONE) {
+    }
+
+    /// Takes the first packet of a list off it.
+    #[inline]
+    fn step(&mut self, rank: usize) {
+        let first = self.lists[rank].first;
+        let next = u64::from(self.nodes[self.place(first)].next);
+        if next == 0 {
+            self.lists[rank] = EMPTY;
             self.used.clear(rank);
+        } else {
+            self.lists[rank].first = if self.tie == Tie::Newest { first - next } else { first + next };
         }
+    }
+
+    #[cold]
+    fn grow(&mut self, serial: u64) {
+        for rank in 0..self.lists.len() {
+            self.settle(rank);
+        }
+        let places = (serial - self.start + 1).next_power_of_two() as usize;
+        let mut nodes = vec![Node::default(); places];
+        for old in self.start..self.start + self.nodes.len() as u64 {
+            nodes[old as usize & (places - 1)] = self.nodes[self.place(old)];
+        }
+        self.nodes = nodes;
     }
 }
 
@@ -183,51 +223,66 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Arrivals, departures at the head and removals anywhere, against a sorted map.
+    /// Arrivals, departures at the head and removals of the first, against a sorted map.
     #[test]
     fn agrees_with_a_sorted_map() {
-        for ranks in [1, 3, 64, 65, 5000] {
-            let mut index = RankIndex::new(ranks);
-            let mut waiting: BTreeMap<u64, u32> = BTreeMap::new();
-            let (mut next, mut state) = (10_u64, 7_u64);
+        for (ranks, tie, every) in [
+            (1, Tie::Newest, 1),
+            (1, Tie::Oldest, 1),
+            (3, Tie::Newest, 1),
+            (3, Tie::Oldest, 3),
+            (65, Tie::Newest, 3),
+            (65, Tie::Oldest, 1),
+            (5000, Tie::Newest, 1),
+            (5000, Tie::Oldest, 1),
+        ] {
+            let mut index = RankIndex::new(ranks, tie);
+            let mut waiting: BTreeMap<u64, Option<u32>> = BTreeMap::new();
+            let (mut end, mut state) = (10_u64, 7_u64);
             let mut any = |below: u64| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 (state >> 33) % below
             };
-            let mut longest = 0;
-            for _ in 0..20_000 {
-                match any(5) {
-                    0..=2 if waiting.len() < 40 => {
+            let (mut longest, mut removed) = (0, 0);
+            for i in 0..40_000 {
+                // Short queues first, then ones for which the index must grow.
+                let most = if i < 20_000 { 10 } else { 400 };
+                let start = waiting.first_key_value().map_or(end, |(&serial, _)| serial);
+                index.advance(start);
+                let listed = waiting.iter().filter_map(|(&serial, &rank)| Some((rank?, serial)));
+                let want = match tie {
+                    Tie::Newest => listed.min_by_key(|&(rank, serial)| (rank, u64::MAX - serial)),
+                    Tie::Oldest => listed.min(),
+                };
+                assert_eq!(index.least(), want);
+                match any(10) {
+                    0..=5 if waiting.len() < most => {
                         // Like the ring: a number whose packet was removed at the tail is given again.
-                        next = waiting.last_key_value().map_or(next, |(&serial, _)| serial + 1);
-                        let rank = any(ranks as u64) as u32;
-                        index.insert(next, rank);
-                        waiting.insert(next, rank);
-                        next += 1;
+                        end = waiting.last_key_value().map_or(end, |(&serial, _)| serial + 1);
+                        let rank = (any(every) == 0).then(|| any(ranks as u64) as u32);
+                        if let Some(rank) = rank {
+                            index.insert(end, rank);
+                        }
+                        waiting.insert(end, rank);
+                        end += 1;
+                        longest = longest.max(end - start);
                     }
-                    0..=3 => drop(waiting.pop_first()),
+                    0..=7 => drop(waiting.pop_first()),
                     _ => {
-                        if let Some(&serial) = waiting.keys().nth(any(waiting.len().max(1) as u64) as usize) {
+                        if let Some((rank, serial)) = want {
+                            index.remove_first(serial, rank);
+                            index.remove_first(serial, rank);
                             waiting.remove(&serial);
-                            index.remove(serial);
-                            index.remove(serial);
+                            removed += 1;
                         }
                     }
                 }
-                index.advance(waiting.first_key_value().map_or(next, |(&serial, _)| serial));
-                let least = waiting.values().min().copied();
-                assert_eq!(index.least(), least);
-                if let Some(least) = least {
-                    let mut equal = waiting.iter().filter(|(_, &rank)| rank == least).map(|(&serial, _)| serial);
-                    let oldest = equal.next().unwrap();
-                    assert_eq!(index.oldest(least), oldest);
-                    assert_eq!(index.newest(least), equal.last().unwrap_or(oldest));
-                }
-                let span = waiting.last_key_value().map_or(0, |(&last, _)| last + 1 - *waiting.keys().next().unwrap());
-                longest = longest.max(span);
-                assert!(index.nodes.len() as u64 <= longest, "no more than the slots of the queue");
+                assert!(
+                    index.nodes.len() as u64 <= 2 * longest.max(16),
+                    "no more places than slots, to a power of two"
+                );
             }
-            assert!(longest > 40);
+            assert!(longest > 100 && removed > 5000, "{longest} {removed}");
         }
     }
 }
