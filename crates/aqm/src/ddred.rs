@@ -257,3 +257,124 @@ impl Policy for Ddred {
         out("d", self.victim);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::Fifo;
+    use crate::gate::Gate;
+    use crate::random::Generator;
+    use crate::{Discipline, Time};
+
+    const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
+
+    /// A queue whose average is what an arrival finds, and whose early test always hits from min_th = 3 on (not at 3).
+    fn hitting(limit: u64, ecn: bool, more: &[(&'static str, Value)]) -> Fifo {
+        let mut values = Values::new();
+        values.set("min_th", Value::Real(3.0)).set("max_th", Value::Real(100.0)).set("w_q", Value::Real(1.0));
+        for &(name, value) in more {
+            values.set(name, value);
+        }
+        let limit = Limit::Packets(limit);
+        let Built::Policy(policy) = (SPEC.build)(&values, &LINK, limit).unwrap() else { unreachable!() };
+        Fifo::new(Gate::new(policy, limit, ecn, Generator::custom(|| 0.0)))
+    }
+
+    fn from(hops: u8) -> Packet {
+        Packet { initial_ttl: 32, ttl: 32 - hops, ..Packet::new(u64::from(hops), 1000) }
+    }
+
+    /// Distances of those that die when packets arrive from these distances and none leaves.
+    fn dead(queue: &mut Fifo, hops: &[u8]) -> Vec<(u64, Reason)> {
+        let mut dead = Vec::new();
+        for &hops in hops {
+            queue.enqueue(from(hops), Time::ZERO, &mut |packet, reason| dead.push((packet.flow, reason)));
+        }
+        dead
+    }
+
+    #[test]
+    fn nobody_dies_up_to_min_th_and_the_nearest_above_it() {
+        let mut queue = hitting(100, false, &[]);
+        assert_eq!(dead(&mut queue, &[1, 9, 9, 9]), []);
+        // Four wait: the average is above min_th for the first time.
+        assert_eq!(dead(&mut queue, &[9]), [(1, Reason::Early)]);
+        assert_eq!(queue.packets(), 4);
+    }
+
+    #[test]
+    fn the_arrival_dies_if_it_is_no_farther() {
+        for (hops, who) in [(4, 4), (5, 5), (6, 5)] {
+            let mut queue = hitting(100, false, &[]);
+            dead(&mut queue, &[5, 8, 8, 8]);
+            assert_eq!(dead(&mut queue, &[hops]), [(who, Reason::Early)], "{hops}");
+        }
+        let mut queue = hitting(100, false, &[("tie", Value::Choice("oldest"))]);
+        dead(&mut queue, &[5, 8, 8, 8]);
+        assert_eq!(dead(&mut queue, &[5]), [(5, Reason::Early)]);
+        assert_eq!(queue.dequeue(Time::ZERO, &mut |_, _| {}).unwrap().flow, 8, "the old one died");
+    }
+
+    #[test]
+    fn past_the_end_and_without_room_the_same_rule_or_the_arrival() {
+        let past = [("max_th", Value::Real(3.5)), ("gentle", Value::Flag(false))];
+        let arrival = ("forced_victim", Value::Choice("arrival"));
+        let fill = [5, 8, 8, 8];
+        for (limit, min_th, reason) in [(100, 3.0, Reason::Forced), (4, 50.0, Reason::Overflow)] {
+            let mut more = past.to_vec();
+            if reason == Reason::Overflow {
+                more = vec![("min_th", Value::Real(min_th))];
+            }
+            let mut queue = hitting(limit, true, &more);
+            assert_eq!(dead(&mut queue, &fill), []);
+            assert_eq!(dead(&mut queue, &[9]), [(5, reason)]);
+            more.push(arrival);
+            let mut queue = hitting(limit, true, &more);
+            dead(&mut queue, &fill);
+            assert_eq!(dead(&mut queue, &[9]), [(9, reason)]);
+        }
+    }
+
+    /// Every packet that leaves: its distance, and whether it is marked.
+    fn left(mut queue: Fifo) -> Vec<(u64, bool)> {
+        let packets = std::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut |_, _| {}));
+        packets.map(|p| (p.flow, p.ecn == Ecn::Ce)).collect()
+    }
+
+    #[test]
+    fn the_nearest_is_marked_and_passes_the_next_mark_on() {
+        let mut queue = hitting(100, true, &[]);
+        for (hops, ecn) in [(2, Ecn::Ect0), (4, Ecn::NotEct), (6, Ecn::Ect1), (9, Ecn::NotEct)] {
+            queue.enqueue(Packet { ecn, ..from(hops) }, Time::ZERO, &mut |_, _| {});
+        }
+        let mut more = |hops, ecn| {
+            let mut dead = Vec::new();
+            queue.enqueue(Packet { ecn, ..from(hops) }, Time::ZERO, &mut |p, _| dead.push(p.flow));
+            (dead, queue.counters().marks)
+        };
+        assert_eq!(more(9, Ecn::NotEct), (vec![], 1), "2 is marked");
+        assert_eq!(more(9, Ecn::NotEct), (vec![], 2), "2 has its mark, 4 cannot be, 6 is marked");
+        assert_eq!(more(9, Ecn::NotEct), (vec![], 2), "nobody is left to be marked");
+        assert_eq!(more(9, Ecn::Ect0), (vec![], 3), "but the arrival");
+        assert_eq!(more(1, Ecn::NotEct), (vec![1], 3), "the nearest of all cannot be marked");
+        let marked: Vec<u64> = left(queue).into_iter().filter(|p| p.1).map(|p| p.0).collect();
+        assert_eq!(marked, [2, 6, 9]);
+    }
+
+    #[test]
+    fn an_arrival_at_an_empty_queue_is_the_only_candidate() {
+        let mut queue = hitting(0, true, &[]);
+        assert_eq!(dead(&mut queue, &[31, 0]), [(31, Reason::Overflow), (0, Reason::Overflow)]);
+    }
+
+    #[test]
+    fn overflow_victim_is_not_a_parameter_here() {
+        assert_eq!(COMMON[SHARED - 1].name, "overflow_victim");
+        assert!(SPEC.param("overflow_victim").is_none() && SPEC.param("max_packet").is_some());
+        let mut values = Values::new();
+        values.set("dialect", Value::Choice("linux"));
+        assert_eq!((SPEC.check)(&values, &LINK).unwrap_err().name, "gentle");
+        values.set("gentle", Value::Flag(false));
+        assert!((SPEC.check)(&values, &LINK).is_ok());
+    }
+}

@@ -134,3 +134,70 @@ impl Policy for DdTail {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::Fifo;
+    use crate::gate::Gate;
+    use crate::random::Generator;
+    use crate::{Discipline, Time};
+
+    /// Distances of those that die, with 0 for the arrival, when packets arrive from these distances and none leaves.
+    fn dead(limit: Limit, more: &[(&'static str, Value)], packets: &[(u8, u32)]) -> Vec<u8> {
+        let mut values = Values::new();
+        for &(name, value) in more {
+            values.set(name, value);
+        }
+        let policy = DdTail::new(&values, limit);
+        let random = Generator::custom(|| panic!("nothing is drawn"));
+        let mut queue = Fifo::new(Gate::new(Box::new(policy), limit, true, random));
+        let mut dead = Vec::new();
+        for (tag, &(hops, size)) in packets.iter().enumerate() {
+            let packet = Packet { initial_ttl: 64, ttl: 64 - hops, tag: tag as u32, ..Packet::new(1, size) };
+            queue.enqueue(packet, Time::ZERO, &mut |victim, reason| {
+                assert_eq!(reason, Reason::Overflow);
+                dead.push(if victim.tag == packet.tag { 0 } else { victim.initial_ttl - victim.ttl });
+            });
+        }
+        dead
+    }
+
+    fn small(hops: &[u8]) -> Vec<(u8, u32)> {
+        hops.iter().map(|&hops| (hops, 100)).collect()
+    }
+
+    #[test]
+    fn the_nearer_of_arrival_and_queue_dies_when_the_queue_is_full() {
+        let limit = Limit::Packets(3);
+        assert_eq!(dead(limit, &[], &small(&[5, 3, 7])), []);
+        assert_eq!(dead(limit, &[], &small(&[5, 3, 7, 2])), [0]);
+        assert_eq!(dead(limit, &[], &small(&[5, 3, 7, 3])), [0], "a tie");
+        assert_eq!(dead(limit, &[], &small(&[5, 3, 7, 4])), [3]);
+        assert_eq!(dead(limit, &[("tie", Value::Choice("oldest"))], &small(&[5, 3, 7, 3])), [3]);
+        assert_eq!(dead(limit, &[("capacity_rule", Value::Choice("n_minus_1"))], &small(&[5, 3, 7])), [3]);
+    }
+
+    #[test]
+    fn only_the_last_n_are_compared() {
+        let scan = |n, hops: &[u8]| dead(Limit::Packets(4), &[("scan", Value::Whole(n))], &small(hops));
+        assert_eq!(scan(1, &[2, 3, 4, 5, 6]), [5]);
+        assert_eq!(scan(3, &[2, 3, 4, 5, 6]), [3]);
+        assert_eq!(scan(4, &[2, 3, 4, 5, 6]), [2]);
+        assert_eq!(scan(5, &[2, 3, 4, 5, 6]), [2], "more than there are");
+        assert_eq!(scan(0, &[2, 3, 4, 5, 6]), [2]);
+        // 5 has left a hole at the tail; the last two are then 4 and 6.
+        assert_eq!(scan(2, &[2, 3, 4, 5, 6, 7]), [4, 5]);
+    }
+
+    #[test]
+    fn a_large_arrival_pushes_out_several_until_it_is_the_nearest_itself() {
+        let limit = Limit::Bytes(1000);
+        let full = [(5, 400), (3, 300), (8, 300)];
+        let then = |arrival| [&full[..], &[arrival]].concat();
+        assert_eq!(dead(limit, &[], &then((9, 600))), [3, 5]);
+        assert_eq!(dead(limit, &[], &then((4, 600))), [3, 0]);
+        assert_eq!(dead(limit, &[], &then((9, 1001))), [0]);
+        assert_eq!(dead(limit, &[], &then((9, 1000))), [3, 5, 8]);
+    }
+}
