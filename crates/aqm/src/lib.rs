@@ -68,8 +68,10 @@ disciplines! {
 
     // RED that knows flows.
     ddred,
+    sfb,
 
     // A price or probability from load and queue length.
+    blue,
 
     // Sojourn time.
 
