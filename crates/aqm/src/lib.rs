@@ -68,6 +68,7 @@ disciplines! {
 
     // RED that knows flows.
     ddred,
+    aecn,
     sfb,
 
     // A price or probability from load and queue length.
@@ -78,6 +79,8 @@ disciplines! {
     // Several queues.
 
     // Classes.
+    wred,
+    rio,
 }
 
 pub use catalogue::Link;

@@ -35,7 +35,7 @@
 //! 3. The penalty: Linux begins to count time anew at each arrival that finds less than one token, and rounds tokens
 //!    down, so a flow whose packets come closer than 1/`penalty_rate` gets nothing after its burst. That is the
 //!    default here; `token_rule = "exact"` keeps the remainder, and such a flow gets `penalty_rate`. [reconstruction]
-//! 4. Linux bounds the queue by the length of the device's own; here the limit does. It is tested first of all.
+//! 4. Linux takes its limit from the device's queue length; here it is the queue's own limit. It is tested first of all.
 //! 5. Hashes are this crate's own (`parts::hash`), 16 bits for each level. Both salts are drawn at the first arrival
 //!    that finds room, a new one at each rehash, and then one random number for each arrival that gets as far as `r`.
 //! 6. Linux keeps the probabilities of a set of bins when it gives the set a new salt, so the warm-up begins with what
