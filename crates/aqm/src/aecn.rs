@@ -427,6 +427,27 @@ mod tests {
     }
 
     #[test]
+    fn flows_of_an_earlier_interval_are_forgotten() {
+        let policy = Box::new(aecn(&[]).unwrap());
+        let mut queue = Fifo::new(Gate::new(policy, Limit::Packets(1), true, Generator::custom(|| 1.0)));
+        let mut interval = |robust_flows: u64| {
+            for i in 0..100 {
+                let robust = Packet { flow: i % robust_flows, ..packet(10, Ecn::Ect0) };
+                queue.enqueue(robust, Time::ZERO, &mut |_, _| {});
+                queue.enqueue(Packet { flow: 1000, ..packet(300, Ecn::Ect0) }, Time::ZERO, &mut |_, _| {});
+            }
+            let due = queue.next_timer().unwrap();
+            queue.on_timer(due);
+            let mut found = f64::NAN;
+            queue.gauges(&mut |key, value| found = if key == "max_p_fragile" { value } else { found });
+            found
+        };
+        // Half of the bytes for one flow of two, then of four (twice its part), then of two again.
+        let found = [interval(1), interval(3), interval(1)];
+        assert!(found.iter().zip([0.1, 0.2, 0.2]).all(|(f, w)| (f - w).abs() < 0.02 * w), "{found:?}");
+    }
+
+    #[test]
     fn flows_are_counted_about_right() {
         let mut policy = aecn(&[]).unwrap();
         for flows in [1_u64, 10, 100, 1000] {

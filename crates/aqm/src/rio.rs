@@ -349,6 +349,25 @@ mod tests {
         assert_eq!(idle(true), (before, 0.6875 * 0.5625, 0.6875 * 0.5625), "an Out packet does not use it up");
     }
 
+    /// ns-2's RED would mark past the end while p_b < mark_p; its RIO has a certain drop there.
+    #[test]
+    fn past_the_end_of_a_curve_the_dialect_of_ns2_drops() {
+        let marks = |more: &[(&'static str, Value)]| {
+            let mut given = vec![PINNED, ("dialect", Value::Choice("ns2")), ("mark_p", Value::Real(2.0))];
+            given.extend(more);
+            let policy = Box::new(rio(&given).unwrap());
+            let mut queue = Fifo::new(Gate::new(policy, Limit::Packets(100), true, Generator::custom(|| 0.0)));
+            let packet = Packet { ecn: crate::Ecn::Ect0, ..Packet::new(1, 1000) };
+            (0..40).for_each(|_| {
+                queue.enqueue(packet, Time::ZERO, &mut |_, _| {});
+            });
+            (queue.counters().marks, queue.counters().forced_drops)
+        };
+        let (found, dropped) = marks(&[]);
+        assert!(found < 10 && dropped == 25, "{found} marks and {dropped} drops: 15 packets, and then no more");
+        assert!(marks(&[("ecn_over_max", Value::Choice("mark_below_mark_p"))]).0 > 10);
+    }
+
     #[test]
     fn thresholds_are_refused_by_their_own_names() {
         let fault = |pairs: &[_]| rio(pairs).err().map(|error| error.name);
