@@ -26,19 +26,12 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::params::{Kind, Param, Unit, Value};
+use crate::params::Param;
+use crate::parts::capacity;
 use crate::policy::{Context, Limit, Policy, QueueView, Room, Verdict};
 use crate::Packet;
 
-const PARAMS: [Param; 1] = [Param {
-    name: "capacity_rule",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Choice(&["n", "n_minus_1"]),
-    default: Value::Choice("n"),
-    source: "ns-3, Linux; n_minus_1: ns-2.35",
-    doc: "How many packets a limit of N holds: N, or N - 1 as in ns-2.",
-}];
+const PARAMS: [Param; 1] = [capacity::CAPACITY_RULE];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -51,47 +44,21 @@ pub const SPEC: AqmSpec = AqmSpec {
     file: include_str!("droptail.rs"),
     params: &[&PARAMS],
     check: |_, _| Ok(()),
-    build: |values, _, _| {
-        Ok(Built::Policy(Box::new(DropTail { n_minus_1: values.get(&PARAMS[0]) == Value::Choice("n_minus_1") })))
-    },
+    build: |values, _, limit| Ok(Built::Policy(Box::new(DropTail { room: capacity::room(values, limit) }))),
     curve: None,
 };
 
 /// The policy: never says anything; the port's limit does the work.
 pub struct DropTail {
-    n_minus_1: bool,
+    room: Room,
 }
 
 impl Policy for DropTail {
-    fn room(&self, limit: Limit) -> Room {
-        match (limit, self.n_minus_1) {
-            (Limit::Packets(n), true) => Room::PacketsBelow(n.saturating_sub(1)),
-            (Limit::Bytes(n), true) => Room::BytesWithArrivalBelow(n),
-            (limit, false) => Room::holding(limit),
-        }
+    fn room(&self, _limit: Limit) -> Room {
+        self.room
     }
 
     fn on_enqueue(&mut self, _packet: &Packet, _queue: &QueueView<'_>, _cx: &mut Context<'_>) -> Verdict {
         Verdict::Pass
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn holds(n_minus_1: bool, limit: Limit, size: u32) -> u64 {
-        let room = DropTail { n_minus_1 }.room(limit);
-        let packet = Packet::new(0, size);
-        (0..).take_while(|&n| room.admits(&packet, n, n * u64::from(size))).count() as u64
-    }
-
-    #[test]
-    fn a_limit_of_n_holds_n_or_n_minus_1() {
-        assert_eq!(holds(false, Limit::Packets(20), 1000), 20);
-        assert_eq!(holds(true, Limit::Packets(20), 1000), 19);
-        assert_eq!(holds(false, Limit::Bytes(20_000), 1000), 20);
-        assert_eq!(holds(true, Limit::Bytes(20_000), 1000), 19);
-        assert_eq!(holds(true, Limit::Packets(1), 1000), 0);
     }
 }

@@ -57,6 +57,9 @@ macro_rules! disciplines {
 disciplines! {
     // Plain queues.
     droptail,
+    drop_front,
+    drop_random,
+    ddtail,
     // RED and other drop curves.
     red,
     gentle_red,
@@ -82,14 +85,20 @@ disciplines! {
     red_pd,
     lru_red,
     sfred,
+    ddred,
+    aecn,
+    sfb,
 
     // A price or probability from load and queue length.
+    blue,
 
     // Sojourn time.
 
     // Several queues.
 
     // Classes.
+    wred,
+    rio,
 }
 
 pub use catalogue::Link;

@@ -445,6 +445,26 @@ impl Settings {
         }
     }
 
+    /// When an arrival finds room. ns-2 multiplies a limit in packets by the mean packet size when it measures in
+    /// bytes, and tests before adding.
+    pub fn room(&self, limit: Limit) -> Room {
+        match (limit, self.dialect) {
+            (Limit::Packets(n), Dialect::Ns2) if self.bytes => Room::BytesBelow((n as f64 * self.mean_packet) as u64),
+            (Limit::Bytes(n), Dialect::Ns2) => Room::BytesBelow(n),
+            _ => Room::holding(limit),
+        }
+    }
+
+    /// `length`, in the unit in which the average is kept, in packets.
+    #[inline]
+    pub fn in_packets(&self, length: f64) -> f64 {
+        if self.bytes {
+            length / self.mean_packet
+        } else {
+            length
+        }
+    }
+
     /// An average that has seen nothing, in the dialect's own way.
     pub fn average(&self) -> Average {
         match self.dialect {
@@ -496,6 +516,21 @@ impl Spacing {
     pub fn restart(&mut self, count: i64) {
         self.count = count;
         self.count_bytes = 0;
+    }
+
+    /// No room: ns-2 overrides what the early test said and starts the count again; in the others an arrival that RED
+    /// drops never gets as far, and one that it admits or marks is rejected by the FIFO behind, which leaves RED's
+    /// state alone.
+    pub fn on_overflow(&mut self, set: &Settings, earlier: Verdict, packet: &Packet, cx: &Context<'_>) -> Reason {
+        if set.dialect == Dialect::Ns2 {
+            self.restart(0);
+            return Reason::Overflow;
+        }
+        match earlier {
+            Verdict::Drop(reason) => reason,
+            Verdict::Signal(reason) if !cx.can_mark(packet) => reason,
+            _ => Reason::Overflow,
+        }
     }
 
     /// Decides over `packet`, which finds `length` waiting (in the unit of `set`), with the average it has just made
@@ -652,15 +687,9 @@ impl<C: Curve> EarlyDetection<C> {
         EarlyDetection { curve, average: set.average(), spacing: Spacing::new(set.dialect), set }
     }
 
-    /// ns-2 multiplies a limit in packets by the mean packet size when it measures in bytes, and tests before adding.
+    /// [`Settings::room`].
     pub fn room(&self, limit: Limit) -> Room {
-        match (limit, self.set.dialect) {
-            (Limit::Packets(n), Dialect::Ns2) if self.set.bytes => {
-                Room::BytesBelow((n as f64 * self.set.mean_packet) as u64)
-            }
-            (Limit::Bytes(n), Dialect::Ns2) => Room::BytesBelow(n),
-            _ => Room::holding(limit),
-        }
+        self.set.room(limit)
     }
 
     /// Whether queued packets may have to be removed.
@@ -671,11 +700,7 @@ impl<C: Curve> EarlyDetection<C> {
     /// The averaged queue in packets.
     #[inline]
     pub fn average(&self) -> f64 {
-        if self.set.bytes {
-            self.average.value() / self.set.mean_packet
-        } else {
-            self.average.value()
-        }
+        self.set.in_packets(self.average.value())
     }
 
     /// The average as a timer sees it, in the unit of the thresholds; see [`Average::seen_at`].
@@ -745,9 +770,7 @@ impl<C: Curve> EarlyDetection<C> {
         self.decide(average, packet, queue, cx)
     }
 
-    /// No room: ns-2 overrides what the early test said and starts the count again; in the others an arrival that RED
-    /// drops never gets as far, and one that it admits or marks is rejected by the FIFO behind, which leaves RED's
-    /// state alone.
+    /// No room: the reason by [`Spacing::on_overflow`], the victim by the settings.
     pub fn on_overflow(
         &mut self,
         earlier: Verdict,
@@ -755,14 +778,9 @@ impl<C: Curve> EarlyDetection<C> {
         queue: &QueueView<'_>,
         cx: &mut Context<'_>,
     ) -> Verdict {
-        if self.set.dialect == Dialect::Ns2 {
-            self.spacing.restart(0);
-        } else {
-            match earlier {
-                Verdict::Drop(_) => return earlier,
-                Verdict::Signal(reason) if !cx.can_mark(packet) => return Verdict::Drop(reason),
-                _ => {}
-            }
+        let reason = self.spacing.on_overflow(&self.set, earlier, packet, cx);
+        if reason != Reason::Overflow {
+            return Verdict::Drop(reason);
         }
         let ring = match (self.set.victim, queue.contents) {
             (Victim::Tail, _) | (_, None) => return Verdict::Drop(Reason::Overflow),

@@ -1,0 +1,476 @@
+//! # AECN
+//!
+//! ## What it does
+//! Adaptive ECN. Senders write their round-trip time into their packets, and the router sorts packets into three groups
+//! by it. One average queue serves all, but each group has a `max_p` of its own, and a mark goes to the front: to the
+//! packet of the group that has waited longest and has no mark yet. Every `interval` seconds
+//!
+//! `max_p_g := max_p_g share_g/fair_g`, kept between `bottom` and `top`,
+//!
+//! with the group's share of the bytes that arrived and its share of the flows that sent them: a group that takes more
+//! than its flows' part is marked more.
+//!
+//! | group | round-trip time |
+//! |---|---|
+//! | robust | below `rtt_low` |
+//! | average | `rtt_low` to `rtt_high` |
+//! | fragile | above `rtt_high` |
+//!
+//! ## Source
+//! Z. Zheng, R. Kinicki, "Adaptive explicit congestion notification (AECN)", ISCC 2002. Only the abstract was read: hints
+//! of the round-trip time from the sources, groups by ranges of it, a drop probability for each, marks at the front.
+//! Dedu, Linck and Spies (2007) describe it in two sentences.
+//!
+//! ## Differences
+//! 1. The number of groups, their names and their bounds, 50 and 150 ms, are ours. [reconstruction]
+//! 2. The rule for `max_p` is ours: it is ARED's idea, with fairness in place of a target queue. A group without arrivals
+//!    in the interval keeps its value (its rule would be 0/0). The bounds 0.01 and 0.5 are ARED's. [reconstruction]
+//! 3. Flows are counted by the share of 1024 hashed bits that stay 0, so thousands of flows cost what ten do. With 100
+//!    flows the count is off by about 2, and it stops at 7100. [reconstruction]
+//! 4. Dedu, Linck and Spies speak of "flow sub-queues". Here all packets wait in one queue, first in, first out, and a
+//!    group's sub-queue is the order of its packets in it. [reconstruction]
+//! 5. Each group has RED's count for itself, so that its drops are spread evenly over its own packets. [reconstruction]
+//! 6. An arrival that cannot be marked is dropped where it would be marked: the scheme is made for ECN. If no packet of the
+//!    group can still be marked, the arrival is. `mark_from = "tail"` always marks the arrival.
+//! 7. A packet without a hint belongs to the group `no_hint` says. [reconstruction]
+//! 8. Thresholds are RED's of 1993, `max_p` at the start is 0.1: the paper's were not readable.
+//!
+//! ## Example
+//! ```
+//! use earlydrop_aqm::{catalogue, gate::Gate, params::{Value, Values}, policy::Limit, random::Generator};
+//! use earlydrop_aqm::{discipline::Fifo, Discipline, Ecn, Packet, Time};
+//!
+//! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
+//! let mut values = Values::new();
+//! values.set("w_q", Value::Real(1.0));
+//! let limit = Limit::Packets(100);
+//! let catalogue::Built::Policy(policy) = (catalogue::find("aecn").unwrap().build)(&values, &link, limit).unwrap()
+//!     else { unreachable!() };
+//! let mut queue = Fifo::new(Gate::new(policy, limit, true, Generator::custom(|| 0.0)));
+//! // Six wait, and a seventh is to be marked. It came over 200 ms, so the oldest of that kind is.
+//! for rtt_hint_ms in [20, 200, 20, 20, 20, 20, 200] {
+//!     let packet = Packet { ecn: Ecn::Ect0, rtt_hint_ms, ..Packet::new(1, 1000) };
+//!     queue.enqueue(packet, Time::ZERO, &mut |_, _| {});
+//! }
+//! let marked: Vec<bool> =
+//!     std::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut |_, _| {})).map(|p| p.ecn == Ecn::Ce).collect();
+//! assert_eq!(marked, [false, true, false, false, false, false, false]);
+//! ```
+
+use crate::catalogue::{AqmSpec, Built, Link};
+use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::parts::average::Average;
+use crate::parts::curve::Linear;
+use crate::parts::early_detection::{params, Defaults, Settings, Spacing, SHARED};
+use crate::parts::hash;
+use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
+use crate::{Ecn, Packet, Time};
+use std::collections::VecDeque;
+
+const COMMON: [Param; SHARED] = params(Defaults {
+    min_th: 5.0,
+    max_th: 15.0,
+    max_p: 0.1,
+    source: "Floyd & Jacobson 1993 and ns-2.35; the paper's own were not readable",
+});
+
+/// Without the last one, `overflow_victim`.
+const SHOWN: &[Param] = COMMON.split_at(SHARED - 1).0;
+
+const fn real(name: &'static str, unit: Unit, low: f64, high: f64, default: f64, source: &'static str) -> Param {
+    let kind = Kind::Real { low, high, open_low: false, open_high: false, auto: false };
+    Param { name, symbol: "", unit, kind, default: Value::Real(default), source, doc: "" }
+}
+
+const OURS: &str = "our choice; the paper's was not readable";
+const ARED: &str = "Floyd, Gummadi & Shenker 2001, for ARED";
+
+const OWN: [Param; 7] = [
+    Param {
+        doc: "Round-trip time below which a flow is robust.",
+        ..real("rtt_low", Unit::Seconds, 0.0, 100.0, 0.05, OURS)
+    },
+    Param {
+        doc: "Round-trip time above which a flow is fragile.",
+        ..real("rtt_high", Unit::Seconds, 0.0, 100.0, 0.15, OURS)
+    },
+    Param {
+        doc: "Time between two changes of the groups' max_p.",
+        ..real("interval", Unit::Seconds, 0.001, 1000.0, 0.5, ARED)
+    },
+    Param { doc: "Least max_p of a group.", ..real("bottom", Unit::None, 0.0, 1.0, 0.01, ARED) },
+    Param { doc: "Largest max_p of a group.", ..real("top", Unit::None, 0.0, 1.0, 0.5, ARED) },
+    Param {
+        name: "mark_from",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["front", "tail"]),
+        default: Value::Choice("front"),
+        source: "Zheng & Kinicki 2002, abstract: a mark front scheme",
+        doc: "Who is marked: the oldest unmarked packet of the arrival's group, or the arrival.",
+    },
+    Param {
+        name: "no_hint",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["average", "robust", "fragile"]),
+        default: Value::Choice("average"),
+        source: OURS,
+        doc: "The group of packets whose sender wrote no round-trip time.",
+    },
+];
+
+/// The declaration.
+pub const SPEC: AqmSpec = AqmSpec {
+    name: "aecn",
+    title: "AECN",
+    family: "flow-aware RED",
+    year: 2002,
+    summary: "Adaptive ECN: flows grouped by round-trip time, a max_p for each group, marks at the front of the queue",
+    source: "Zheng, Kinicki: Adaptive explicit congestion notification (AECN), ISCC 2002 (abstract)",
+    file: include_str!("aecn.rs"),
+    params: &[SHOWN, &OWN],
+    check: |values, link| Aecn::new(values, link).map(|_| ()),
+    build: |values, link, _| Ok(Built::Policy(Box::new(Aecn::new(values, link)?))),
+    curve: None,
+};
+
+const GROUPS: usize = 3;
+const NAMES: [&str; GROUPS] = ["max_p_robust", "max_p_average", "max_p_fragile"];
+const WORDS: usize = 16;
+
+/// What a group of flows remembers.
+struct Group {
+    max_p: f64,
+    curve: Linear,
+    spacing: Spacing,
+    /// Serial numbers of its packets that wait and can still be marked, oldest first; older ones may have left.
+    unmarked: VecDeque<u64>,
+    /// Bytes that arrived in this interval.
+    bytes: u64,
+    /// Hashed bits of the flows that sent them.
+    flows: [u64; WORDS],
+}
+
+impl Group {
+    /// How many flows sent packets in this interval: from the bits that stayed 0.
+    fn flows(&self) -> f64 {
+        let bits = (64 * WORDS) as f64;
+        let zeros: u32 = self.flows.iter().map(|word| word.count_zeros()).sum();
+        bits * libm::log(bits / f64::from(zeros.max(1)))
+    }
+}
+
+/// The policy.
+pub struct Aecn {
+    set: Settings,
+    average: Average,
+    groups: [Group; GROUPS],
+    /// The group of the last arrival.
+    last: usize,
+    next: Time,
+    rtt_low_ms: f64,
+    rtt_high_ms: f64,
+    interval: f64,
+    bottom: f64,
+    top: f64,
+    from_front: bool,
+    no_hint: usize,
+}
+
+impl Aecn {
+    fn new(values: &Values, link: &Link) -> Result<Self, ParamError> {
+        let set = Settings::read(values, &COMMON, link)?;
+        let real = |name| values.real(&OWN, name);
+        for (low, high) in [("rtt_low", "rtt_high"), ("bottom", "top")] {
+            if real(high) < real(low) {
+                return Err(ParamError::new(high, real(high), format!("at least {low} ({})", real(low))));
+            }
+        }
+        let group = || Group {
+            max_p: set.max_p,
+            curve: curve(&set, set.max_p),
+            spacing: Spacing::new(set.dialect),
+            unmarked: VecDeque::new(),
+            bytes: 0,
+            flows: [0; WORDS],
+        };
+        Ok(Aecn {
+            set,
+            average: set.average(),
+            groups: [group(), group(), group()],
+            last: 0,
+            next: Time::ZERO + real("interval"),
+            rtt_low_ms: 1000.0 * real("rtt_low"),
+            rtt_high_ms: 1000.0 * real("rtt_high"),
+            interval: real("interval"),
+            bottom: real("bottom"),
+            top: real("top"),
+            from_front: values.word(&OWN, "mark_from") == "front",
+            no_hint: match values.word(&OWN, "no_hint") {
+                "robust" => 0,
+                "average" => 1,
+                _ => 2,
+            },
+        })
+    }
+
+    fn group(&self, packet: &Packet) -> usize {
+        let rtt_ms = f64::from(packet.rtt_hint_ms);
+        if packet.rtt_hint_ms == 0 {
+            self.no_hint
+        } else if rtt_ms < self.rtt_low_ms {
+            0
+        } else if rtt_ms <= self.rtt_high_ms {
+            1
+        } else {
+            2
+        }
+    }
+}
+
+fn curve(set: &Settings, max_p: f64) -> Linear {
+    Linear::new(set.min_th, set.max_th, max_p, false)
+}
+
+impl Policy for Aecn {
+    fn needs(&self) -> Needs {
+        Needs { dequeue: false, contents: true }
+    }
+
+    fn room(&self, limit: Limit) -> Room {
+        self.set.room(limit)
+    }
+
+    fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        let length = self.set.length(queue);
+        let average = self.average.observe(length, queue, cx.now);
+        self.last = self.group(packet);
+        if let Some(ring) = queue.contents.filter(|_| self.from_front && cx.ecn) {
+            let oldest = ring.serials().start;
+            for group in &mut self.groups {
+                while group.unmarked.front().is_some_and(|&serial| serial < oldest) {
+                    group.unmarked.pop_front();
+                }
+            }
+        }
+        let group = &mut self.groups[self.last];
+        group.bytes += u64::from(packet.size);
+        let bit = hash::bucket(packet.flow, 0, 64 * WORDS);
+        group.flows[bit / 64] |= 1 << (bit % 64);
+        let verdict = group.spacing.decide(&self.set, &group.curve, average, packet, length, cx);
+        match verdict {
+            Verdict::Signal(reason) if cx.has_room && cx.can_mark(packet) => match group.unmarked.pop_front() {
+                Some(serial) => {
+                    cx.victims.push(serial);
+                    Verdict::Victims { reason, with_arrival: false, signal: true }
+                }
+                None => verdict,
+            },
+            _ => verdict,
+        }
+    }
+
+    fn on_overflow(&mut self, earlier: Verdict, packet: &Packet, _: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        let spacing = &mut self.groups[self.last].spacing;
+        Verdict::Drop(spacing.on_overflow(&self.set, earlier, packet, cx))
+    }
+
+    fn on_admitted(&mut self, packet: &Packet, serial: u64) {
+        if self.from_front && matches!(packet.ecn, Ecn::Ect0 | Ecn::Ect1) {
+            self.groups[self.last].unmarked.push_back(serial);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.next)
+    }
+
+    fn on_timer(&mut self, _queue: &QueueView<'_>, _cx: &mut Context<'_>) {
+        let bytes: u64 = self.groups.iter().map(|group| group.bytes).sum();
+        let flows: f64 = self.groups.iter().map(Group::flows).sum();
+        for group in self.groups.iter_mut().filter(|group| group.bytes > 0) {
+            let (share, fair) = (group.bytes as f64 / bytes as f64, group.flows() / flows);
+            group.max_p = (group.max_p * share / fair).clamp(self.bottom, self.top);
+            group.curve = curve(&self.set, group.max_p);
+            group.bytes = 0;
+            group.flows = [0; WORDS];
+        }
+        self.next = self.next + self.interval;
+    }
+
+    fn average(&self) -> Option<f64> {
+        Some(self.set.in_packets(self.average.value()))
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("avg", self.average.value());
+        out("p_b", self.groups[self.last].spacing.p_b());
+        for (name, group) in NAMES.into_iter().zip(&self.groups) {
+            out(name, group.max_p);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::Fifo;
+    use crate::gate::Gate;
+    use crate::policy::Reason;
+    use crate::random::Generator;
+    use crate::Discipline;
+
+    const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
+
+    fn aecn(pairs: &[(&'static str, Value)]) -> Result<Aecn, ParamError> {
+        let mut values = Values::new();
+        for &(name, value) in pairs {
+            values.set(name, value);
+        }
+        Aecn::new(&values, &LINK)
+    }
+
+    fn packet(rtt_hint_ms: u16, ecn: Ecn) -> Packet {
+        Packet { rtt_hint_ms, ecn, ..Packet::new(1, 1000) }
+    }
+
+    #[test]
+    fn groups_by_round_trip_time() {
+        let policy = aecn(&[]).unwrap();
+        let groups = [1, 49, 50, 150, 151, 65535, 0].map(|rtt| policy.group(&packet(rtt, Ecn::Ect0)));
+        assert_eq!(groups, [0, 0, 1, 1, 2, 2, 1]);
+        for (word, group) in [("robust", 0), ("average", 1), ("fragile", 2)] {
+            let policy = aecn(&[("no_hint", Value::Choice(word))]).unwrap();
+            assert_eq!(policy.group(&packet(0, Ecn::Ect0)), group);
+        }
+    }
+
+    /// Seven packets wait, of groups and marks as given; an eighth of the group of 10 ms is signalled. Who is marked, by
+    /// place, and who dies.
+    fn signalled(waiting: [(u16, Ecn); 7], arrival: Ecn, from: &'static str) -> (Vec<usize>, u64) {
+        let given = [("w_q", Value::Real(1.0)), ("min_th", Value::Real(6.0)), ("mark_from", Value::Choice(from))];
+        let policy = Box::new(aecn(&given).unwrap());
+        let mut queue = Fifo::new(Gate::new(policy, Limit::Packets(100), true, Generator::custom(|| 0.0)));
+        for (rtt, ecn) in waiting.into_iter().chain([(10, arrival)]) {
+            queue.enqueue(packet(rtt, ecn), Time::ZERO, &mut |_, reason| assert_eq!(reason, Reason::Early));
+        }
+        let seen = *queue.counters();
+        let left: Vec<Ecn> = std::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut |_, _| {})).map(|p| p.ecn).collect();
+        let before: Vec<Ecn> = waiting.iter().map(|w| w.1).chain([arrival]).collect();
+        ((0..left.len()).filter(|&i| left[i] != before[i]).collect(), seen.drops())
+    }
+
+    #[test]
+    fn the_oldest_of_the_group_that_can_be_marked_is() {
+        use Ecn::{Ce, Ect0, Ect1, NotEct};
+        let waiting = [(200, Ect0), (10, NotEct), (10, Ce), (100, Ect0), (20, Ect1), (10, Ect0), (10, NotEct)];
+        assert_eq!(signalled(waiting, Ect0, "front"), (vec![4], 0));
+        assert_eq!(signalled(waiting, Ce, "front"), (vec![4], 0));
+        assert_eq!(signalled(waiting, NotEct, "front"), (vec![], 1), "it cannot be marked itself");
+        assert_eq!(signalled(waiting, Ect0, "tail"), (vec![7], 0));
+        let others = [(200, Ect0), (200, Ect0), (100, Ect0), (10, NotEct), (10, NotEct), (10, Ce), (10, Ce)];
+        assert_eq!(signalled(others, Ect0, "front"), (vec![7], 0), "nobody else is left");
+    }
+
+    #[test]
+    fn packets_that_have_left_are_not_marked() {
+        let given = [("w_q", Value::Real(1.0)), ("min_th", Value::Real(2.0))];
+        let policy = Box::new(aecn(&given).unwrap());
+        let mut queue = Fifo::new(Gate::new(policy, Limit::Packets(100), true, Generator::custom(|| 0.0)));
+        for _ in 0..3 {
+            queue.enqueue(packet(10, Ecn::Ect0), Time::ZERO, &mut |_, _| {});
+        }
+        assert_eq!(queue.dequeue(Time::ZERO, &mut |_, _| {}).unwrap().ecn, Ecn::Ect0);
+        queue.enqueue(packet(10, Ecn::Ect0), Time::ZERO, &mut |_, _| {});
+        assert_eq!(queue.counters().marks, 0, "an average of 2 is not above min_th");
+        queue.enqueue(packet(10, Ecn::Ect0), Time::ZERO, &mut |_, _| {});
+        assert_eq!(queue.counters().marks, 1);
+        assert_eq!(queue.dequeue(Time::ZERO, &mut |_, _| {}).unwrap().ecn, Ecn::Ce, "the front of those that wait");
+    }
+
+    /// max_p of the three groups after an interval in which these packets of 1000 B came: (rtt, flows, packets each).
+    fn adapted(sent: &[(u16, u64, u64)], times: u32) -> [f64; 3] {
+        let policy = Box::new(aecn(&[]).unwrap());
+        let mut queue = Fifo::new(Gate::new(policy, Limit::Packets(1), true, Generator::custom(|| 1.0)));
+        for _ in 0..times {
+            for &(rtt, flows, packets) in sent {
+                for flow in 0..flows {
+                    let packet = Packet { flow: flow + 1000 * u64::from(rtt), ..packet(rtt, Ecn::Ect0) };
+                    for _ in 0..packets {
+                        queue.enqueue(packet, Time::ZERO, &mut |_, _| {});
+                    }
+                }
+            }
+            let due = queue.next_timer().unwrap();
+            queue.on_timer(due);
+        }
+        NAMES.map(|name| {
+            let mut found = f64::NAN;
+            queue.gauges(&mut |key, value| found = if key == name { value } else { found });
+            found
+        })
+    }
+
+    #[test]
+    fn a_group_that_takes_more_than_its_flows_part_is_marked_more() {
+        let near = |found: [f64; 3], want: [f64; 3]| {
+            assert!(found.iter().zip(want).all(|(f, w)| (f - w).abs() < 0.03 * w), "{found:?}, not {want:?}")
+        };
+        // One flow each, with 3/4, 1/4 and none of the bytes: times 3/2 and 1/2.
+        near(adapted(&[(10, 1, 30), (100, 1, 10)], 1), [0.15, 0.05, 0.1]);
+        // Three flows share a quarter of the bytes: they have a third of their part, the other three times its own.
+        near(adapted(&[(10, 1, 90), (300, 3, 10)], 1), [0.3, 0.1, 0.1 / 3.0]);
+        near(adapted(&[(10, 10, 10), (100, 10, 10), (300, 10, 10)], 5), [0.1; 3]);
+        assert_eq!(adapted(&[(10, 1, 90), (300, 3, 10)], 9), [0.5, 0.1, 0.01], "within bottom and top");
+        assert_eq!(adapted(&[], 3), [0.1; 3], "nothing arrived");
+    }
+
+    #[test]
+    fn flows_of_an_earlier_interval_are_forgotten() {
+        let policy = Box::new(aecn(&[]).unwrap());
+        let mut queue = Fifo::new(Gate::new(policy, Limit::Packets(1), true, Generator::custom(|| 1.0)));
+        let mut interval = |robust_flows: u64| {
+            for i in 0..100 {
+                let robust = Packet { flow: i % robust_flows, ..packet(10, Ecn::Ect0) };
+                queue.enqueue(robust, Time::ZERO, &mut |_, _| {});
+                queue.enqueue(Packet { flow: 1000, ..packet(300, Ecn::Ect0) }, Time::ZERO, &mut |_, _| {});
+            }
+            let due = queue.next_timer().unwrap();
+            queue.on_timer(due);
+            let mut found = f64::NAN;
+            queue.gauges(&mut |key, value| found = if key == "max_p_fragile" { value } else { found });
+            found
+        };
+        // Half of the bytes for one flow of two, then of four (twice its part), then of two again.
+        let found = [interval(1), interval(3), interval(1)];
+        assert!(found.iter().zip([0.1, 0.2, 0.2]).all(|(f, w)| (f - w).abs() < 0.02 * w), "{found:?}");
+    }
+
+    #[test]
+    fn flows_are_counted_about_right() {
+        let mut policy = aecn(&[]).unwrap();
+        for flows in [1_u64, 10, 100, 1000] {
+            let group = &mut policy.groups[0];
+            group.flows = [0; WORDS];
+            for flow in 0..flows {
+                let bit = hash::bucket(flow, 0, 64 * WORDS);
+                group.flows[bit / 64] |= 1 << (bit % 64);
+            }
+            let found = group.flows();
+            // Linear counting: sd sqrt(m (e^t - t - 1)), t = n/m; 28 for 1000 in 1024 bits. Three of them, and rounding.
+            let t = flows as f64 / 1024.0;
+            let sd = (1024.0 * (t.exp() - t - 1.0)).sqrt();
+            assert!((found - flows as f64).abs() < 3.0 * sd + 0.1, "{found} of {flows}");
+        }
+        policy.groups[0].flows = [u64::MAX; WORDS];
+        assert!((7000.0..7200.0).contains(&policy.groups[0].flows()));
+    }
+
+    #[test]
+    fn bounds_that_cross_are_refused() {
+        let fault = |pairs: &[_]| aecn(pairs).err().map(|error| error.name);
+        assert_eq!(fault(&[("rtt_low", Value::Real(0.2))]), Some("rtt_high"));
+        assert_eq!(fault(&[("bottom", Value::Real(0.6))]), Some("top"));
+    }
+}
