@@ -66,6 +66,11 @@ disciplines! {
     // RED that knows flows.
 
     // A price or probability from load and queue length.
+    rem,
+    pi,
+    pid,
+    avq,
+    yellow,
 
     // Sojourn time.
 
