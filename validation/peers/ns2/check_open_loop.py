@@ -45,7 +45,7 @@ def rerun(case: dict[str, str], shim: Path, scratch: Path) -> list[list[str]]:
 
 
 def differences(case: dict[str, str], rows: list[list[str]]) -> int:
-    """Rows that differ; the average is stored with 10 digits, the probability with 9."""
+    """Rows that differ; the average is stored with 10 digits, probabilities with 9."""
     wrong = 0
     for old, new in zip(stored(case["case"]), rows, strict=True):
         expected = [old["drop"], old["q_after"]]
@@ -53,6 +53,9 @@ def differences(case: dict[str, str], rows: list[list[str]]) -> int:
         if "avg" in old:
             expected += [f"{float(old['avg']):.10g}", f"{float(old['pb']):.9g}"]
             found += [f"{float(new[1]):.10g}", f"{float(new[2]):.9g}"]
+        if "prob" in old:
+            expected.append(f"{float(old['prob']):.9g}")
+            found.append(f"{float(new[1]):.9g}")
         wrong += expected != found
     return wrong
 
