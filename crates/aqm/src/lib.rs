@@ -91,6 +91,11 @@ disciplines! {
 
     // A price or probability from load and queue length.
     blue,
+    rem,
+    pi,
+    pid,
+    avq,
+    yellow,
 
     // Sojourn time.
 

@@ -47,6 +47,14 @@ impl Setting {
         queue(self.aqm, &self.values, &LINK, self.limit, self.ecn, Generator::stream(self.seed, "queue"))
     }
 
+    /// The discipline's mean packet size, bytes: settings leave it at its default.
+    fn mean_packet(&self) -> u32 {
+        match catalogue::find(self.aqm).and_then(|spec| spec.param("mean_packet")).map(|param| param.default) {
+            Some(Value::Real(mean)) => mean as u32,
+            _ => 500,
+        }
+    }
+
     fn is(&self, name: &str, word: &str) -> bool {
         matches!(self.values.given(name), Some(Value::Choice(given)) if given == word)
     }
@@ -249,7 +257,9 @@ fn check_limit(setting: &Setting, queue: &dyn Discipline) {
     let tested_before_adding = setting.is("dialect", "ns2");
     match setting.limit {
         Limit::Packets(n) if tested_before_adding && setting.is("unit", "byte") => {
-            assert!(queue.bytes() < n * 500 + 1500, "{} B under a limit of {n} packets of 500 B", queue.bytes());
+            let mean = setting.mean_packet();
+            let allowed = n * u64::from(mean) + 1500;
+            assert!(queue.bytes() < allowed, "{} B under a limit of {n} packets of {mean} B", queue.bytes());
         }
         Limit::Packets(n) => assert!(queue.packets() <= n, "{} packets under a limit of {n}", queue.packets()),
         Limit::Bytes(n) if tested_before_adding => assert!(queue.bytes() < n + 1500),
@@ -397,7 +407,7 @@ proptest! {
     ) {
         let mut scaled = setting.clone();
         // Eight times the bytes and eight times the mean packet: powers of two leave the mantissas alone.
-        let mean = 500.0;
+        let mean = f64::from(setting.mean_packet());
         scaled.values.set("mean_packet", Value::Real(8.0 * mean)).set("max_packet", Value::Real(8.0 * 1500.0));
         let larger: Vec<Step> = steps
             .iter()
@@ -431,11 +441,14 @@ fn verdicts(setting: &Setting, steps: &[Step], faster: f64) -> Vec<Option<bool>>
                 now_us += u64::from(gap_us);
                 let packet = Packet { ecn, ..Packet::new(flow, size) };
                 let now = Time::from_seconds(now_us as f64 * 1e-6);
+                run_timers(&mut *queue, now);
                 verdicts.push(queue.enqueue(packet, now, &mut |_, _| {}).map(|marked| marked.0));
             }
             Step::Ask { gap_us } => {
                 now_us += u64::from(gap_us);
-                queue.dequeue(Time::from_seconds(now_us as f64 * 1e-6), &mut |_, _| {});
+                let now = Time::from_seconds(now_us as f64 * 1e-6);
+                run_timers(&mut *queue, now);
+                queue.dequeue(now, &mut |_, _| {});
             }
             Step::Restart => {}
         }

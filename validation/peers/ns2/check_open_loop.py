@@ -56,6 +56,9 @@ def differences(case: dict[str, str], rows: list[list[str]]) -> int:
         if "max_p" in old:
             expected.append(f"{float(old['max_p']):.9g}")
             found.append(f"{float(new[4]):.9g}")
+        if "prob" in old:
+            expected.append(f"{float(old['prob']):.9g}")
+            found.append(f"{float(new[1]):.9g}")
         wrong += expected != found
     return wrong
 

@@ -2,8 +2,8 @@
 #
 #     ns open_loop.tcl ARRIVALS OUTPUT CLASS SEED LIMIT [VARIABLE VALUE]...
 #
-# ARRIVALS has rows i,time_s,bytes below a heading. CLASS is RED or DropTail, the
-# variables are those bound in Queue/CLASS. ns-2 writes doubles with 6 digits;
+# ARRIVALS has rows i,time_s,bytes below a heading. CLASS is RED, REM, PI, Vq (AVQ)
+# or DropTail, the variables are those bound in Queue/CLASS. ns-2 writes doubles with 6 digits;
 # preload full_precision.c for all 17.
 
 set tcl_precision 17
@@ -25,7 +25,7 @@ $ns attach-agent $from $source
 $ns attach-agent $to $sink
 $ns connect $source $sink
 
-set states [dict get {RED {ave_ prob1_ curq_ cur_max_p_} DropTail {}} $class]
+set states [dict get {RED {ave_ prob1_ curq_ cur_max_p_} REM prob_ PI prob_ Vq {} DropTail {}} $class]
 set out [open $output w]
 set dropped_before 0
 proc arrive {i bytes} {

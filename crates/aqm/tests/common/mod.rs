@@ -65,11 +65,19 @@ impl OpenLoop {
         OpenLoop { queue, rate_bps, busy_until: None, departed: Vec::new(), dropped: Vec::new() }
     }
 
-    /// All transmissions that end before `now` or at it.
+    /// All transmissions that end before `now` or at it, and the discipline's timers, in the order of their times.
     pub fn run_to(&mut self, now: f64) {
-        while let Some(end) = self.busy_until.filter(|&end| end <= now) {
-            self.busy_until = None;
-            self.take(end);
+        loop {
+            let end = self.busy_until.filter(|&end| end <= now);
+            let due = self.queue.next_timer().filter(|due| due.seconds() <= now);
+            match (end, due) {
+                (_, Some(due)) if end.is_none_or(|end| due.seconds() < end) => self.queue.on_timer(due),
+                (Some(end), _) => {
+                    self.busy_until = None;
+                    self.take(end);
+                }
+                (None, _) => return,
+            }
         }
     }
 

@@ -1,0 +1,75 @@
+//! A digital controller that turns the queue into a probability: proportional and integral (PI), or with a
+//! derivative as well (PID), in incremental form.
+
+/// p_k = p_(k-1) + a e_k - b e_(k-1) + d e_(k-2), kept in [0, 1], with the error e = queue - `q_ref`.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    gains: [f64; 3],
+    q_ref: f64,
+    /// The last two errors, the later one first.
+    errors: [f64; 2],
+    p: f64,
+}
+
+impl Controller {
+    /// A controller with gains `[a, b, d]` whose queue has always been empty.
+    pub fn new(gains: [f64; 3], q_ref: f64) -> Self {
+        Controller { gains, q_ref, errors: [-q_ref; 2], p: 0.0 }
+    }
+
+    /// One sample of the queue, in the unit of `q_ref`.
+    pub fn sample(&mut self, queue: f64) {
+        let [a, b, d] = self.gains;
+        let error = queue - self.q_ref;
+        // The order of the additions is ns-2's (`pi.cc`, `calculate_p`).
+        let mut p = a * error - b * self.errors[0];
+        if d != 0.0 {
+            p += d * self.errors[1];
+        }
+        self.p = (p + self.p).clamp(0.0, 1.0);
+        self.errors = [error, self.errors[0]];
+    }
+
+    /// The probability in force.
+    #[inline]
+    pub fn p(&self) -> f64 {
+        self.p
+    }
+
+    /// The error at the last sample.
+    pub fn error(&self) -> f64 {
+        self.errors[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p_stays_a_probability() {
+        let mut control = Controller::new([0.1, 0.05, 0.0], 10.0);
+        let mut seen = Vec::new();
+        for queue in [0.0, 40.0, 40.0, 40.0, 0.0, 0.0] {
+            control.sample(queue);
+            seen.push(control.p());
+        }
+        // Errors -10, 30, 30, 30, -10, -10: steps -0.5, 3.5, 1.5, 1.5, -2.5, -0.5.
+        assert_eq!(seen, [0.0, 1.0, 1.0, 1.0, 0.0, 0.0]);
+        assert_eq!(control.error(), -10.0);
+    }
+
+    #[test]
+    fn the_derivative_term_reaches_two_samples_back() {
+        let mut control = Controller::new([0.02, 0.03, 0.01], 1.0);
+        control.sample(2.0);
+        // 0.02 * 1 + 0.03 * 1 - 0.01 * 1.
+        assert!((control.p() - 0.04).abs() < 1e-15);
+        control.sample(2.0);
+        // 0.02 - 0.03 - 0.01: two samples ago the queue was empty.
+        assert!((control.p() - 0.02).abs() < 1e-15);
+        control.sample(2.0);
+        // Now all three errors are 1, and the gains add up to nothing.
+        assert!((control.p() - 0.02).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,305 @@
+//! # PI
+//!
+//! ## What it does
+//! A proportional-integral controller holds the queue at `q_ref`. At every sample, with the queue `q_k` found then,
+//!
+//! `p = p + a (q_k - q_ref) - b (q_(k-1) - q_ref)`, kept in [0, 1].
+//!
+//! Every arrival that finds room is signalled with probability `p`, one independent of the other. In steady state `p` does
+//! not move only where `q = q_ref`, whatever the load: the integral term `a - b` removes the error that RED needs to drop at
+//! all.
+//!
+//! ## Source
+//! C. V. Hollot, V. Misra, D. Towsley, W. Gong, "On designing improved controllers for AQM routers supporting TCP flows",
+//! INFOCOM 2001. The paper's text was not at hand: the rule, the gains and their order of evaluation are those of
+//! ns-2.35 `queue/pi.cc`, compared with it arrival by arrival.
+//!
+//! ## Differences
+//! 1. The gains were designed for a link of 3750 packets/s, at least 60 flows and round trips up to 246 ms, as the
+//!    literature quotes the paper. ns-2 uses them for any link, and so do the defaults here.
+//! 2. ns-2 has two switches for bytes and so has this: `unit = "byte"` measures the queue in bytes, `byte_scaling` makes `p`
+//!    proportional to the packet's size, at most 1.
+//! 3. In the dialect ns2 a limit in packets with `unit = "byte"` means packets of `mean_packet`, and a limit in bytes is
+//!    tested before the arrival is added, so that the last packet may pass it. In paper a limit of N holds N.
+//! 4. An arrival that finds no room draws no random number; one that finds room draws one even while `p` is 0. The order of
+//!    the draws is ns-2's.
+//! 5. ns-2 accepts `b > a`, with which `p` falls while the queue is too long. Here that is refused.
+//!
+//! ## Example
+//! ```
+//! use earlydrop_aqm::{catalogue, discipline::Fifo, gate::Gate, params::Values, policy::Limit, random::Generator};
+//! use earlydrop_aqm::{Discipline, Packet, Time};
+//!
+//! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
+//! let limit = Limit::Packets(200);
+//! let catalogue::Built::Policy(pi) = (catalogue::find("pi").unwrap().build)(&Values::new(), &link, limit).unwrap()
+//!     else { unreachable!() };
+//! let mut queue = Fifo::new(Gate::new(pi, limit, false, Generator::stream(1, "queue")));
+//! for _ in 0..150 {
+//!     queue.enqueue(Packet::new(1, 500), Time::ZERO, &mut |_, _| {});
+//! }
+//! let mut p = Vec::new();
+//! for _ in 0..3 {
+//!     let due = queue.next_timer().unwrap();
+//!     queue.on_timer(due);
+//!     queue.gauges(&mut |name, value| if name == "p" { p.push(value) });
+//! }
+//! // 100 packets too long: each sample after the first adds 100 (a - b).
+//! assert!((p[1] - p[0] - 6e-6).abs() < 1e-15 && (p[2] - p[1] - 6e-6).abs() < 1e-15);
+//! ```
+
+use crate::catalogue::{AqmSpec, Built};
+use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::parts::controller::Controller;
+use crate::parts::independent;
+use crate::parts::measure::{self, Measure};
+use crate::parts::ticks::Ticks;
+use crate::policy::{Context, Limit, Policy, QueueView, Room, Verdict};
+use crate::{Packet, Time};
+
+const fn gain(name: &'static str, default: f64, doc: &'static str) -> Param {
+    Param {
+        name,
+        symbol: name,
+        unit: Unit::None,
+        kind: Kind::Real { low: 0.0, high: 1.0, open_low: true, open_high: false, auto: false },
+        default: Value::Real(default),
+        source: "Hollot et al. 2001, ns-2.35",
+        doc,
+    }
+}
+
+const PARAMS: [Param; 8] = [
+    gain("a", 1.822e-5, "Gain of the present error, 1/packet."),
+    gain("b", 1.816e-5, "Gain of the error one sample ago, 1/packet; at most a."),
+    measure::q_ref("q_{ref}", 50.0, "ns-2.35"),
+    measure::tupdate("T", Value::Real(1.0 / 170.0), false, "Hollot et al. 2001, ns-2.35: 170 Hz"),
+    Param {
+        name: "dialect",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["paper", "ns2"]),
+        default: Value::Choice("paper"),
+        source: "our choice: they differ in the limit only",
+        doc: "ns2: the limit is tested as in ns-2.35, in packets of mean_packet where the queue is measured in bytes.",
+    },
+    measure::unit("packet", "ns-2.35 (queue_in_bytes_)"),
+    Param {
+        name: "byte_scaling",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Flag { auto: false },
+        default: Value::Flag(false),
+        source: "ns-2.35 (bytes_)",
+        doc: "Probability in proportion to the packet's size.",
+    },
+    measure::mean_packet(500.0, "ns-2.35"),
+];
+
+/// The declaration.
+pub const SPEC: AqmSpec = AqmSpec {
+    name: "pi",
+    title: "PI",
+    family: "load and queue control",
+    year: 2001,
+    summary: "A proportional-integral controller holds the queue at a reference",
+    source: "Hollot, Misra, Towsley, Gong: On designing improved controllers for AQM routers, INFOCOM 2001",
+    file: include_str!("pi.rs"),
+    params: &[&PARAMS],
+    check: |values, _| read(values).map(|_| ()),
+    build: |values, _, _| Ok(Built::Policy(Box::new(read(values)?))),
+    curve: None,
+};
+
+fn read(values: &Values) -> Result<Pi, ParamError> {
+    let real = |name| values.real(&PARAMS, name);
+    let (a, b) = (real("a"), real("b"));
+    if b > a {
+        return Err(ParamError::new("b", b, format!("at most a ({a}): p would fall while the queue is too long")));
+    }
+    let measure = Measure::read(values, &PARAMS);
+    let q_ref = measure.queue_length(values, &PARAMS, "q_ref")?;
+    Ok(Pi {
+        control: Controller::new([a, b, 0.0], q_ref),
+        ticks: Ticks::every(real("tupdate")),
+        measure,
+        byte_scaling: values.flag(&PARAMS, "byte_scaling"),
+        ns2: values.word(&PARAMS, "dialect") == "ns2",
+    })
+}
+
+/// The policy.
+pub struct Pi {
+    control: Controller,
+    ticks: Ticks,
+    measure: Measure,
+    byte_scaling: bool,
+    ns2: bool,
+}
+
+impl Policy for Pi {
+    fn room(&self, limit: Limit) -> Room {
+        match limit {
+            Limit::Packets(n) if self.ns2 && self.measure.bytes => {
+                Room::BytesBelow((n as f64 * self.measure.mean_packet) as u64)
+            }
+            Limit::Bytes(n) if self.ns2 => Room::BytesBelow(n),
+            _ => Room::holding(limit),
+        }
+    }
+
+    fn on_enqueue(&mut self, packet: &Packet, _queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        if !cx.has_room {
+            return Verdict::Pass;
+        }
+        let p = self.control.p();
+        let p = if self.byte_scaling { measure::in_proportion(p, packet, self.measure.mean_packet) } else { p };
+        independent::draw(p, cx)
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.ticks.next())
+    }
+
+    fn on_timer(&mut self, queue: &QueueView<'_>, _cx: &mut Context<'_>) {
+        self.control.sample(self.measure.length(queue));
+        self.ticks.advance();
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p", self.control.p());
+        out("error", self.control.error());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Link;
+    use crate::policy::Reason;
+    use crate::random::Generator;
+
+    const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
+
+    fn pi(pairs: &[(&'static str, Value)]) -> Pi {
+        let mut values = Values::new();
+        for &(name, value) in pairs {
+            values.set(name, value);
+        }
+        (SPEC.check)(&values, &LINK).unwrap();
+        read(&values).unwrap()
+    }
+
+    fn holding(packets: u64, bytes: u64) -> QueueView<'static> {
+        QueueView { packets, bytes, idle_since: None, contents: None }
+    }
+
+    /// One tick with this queue; p after it.
+    fn tick(pi: &mut Pi, queue: &QueueView<'_>) -> f64 {
+        let (mut random, mut victims) = (Generator::stream(1, "pi"), Vec::new());
+        let now = pi.next_timer().unwrap();
+        let mut cx = Context { now, ecn: false, has_room: true, random: &mut random, victims: &mut victims };
+        pi.on_timer(queue, &mut cx);
+        pi.control.p()
+    }
+
+    /// The answer to an arrival of `size` bytes under the random number `u`, and how many numbers it took.
+    fn arrival(pi: &mut Pi, size: u32, u: f64, has_room: bool) -> (Verdict, u64) {
+        let draws = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+        let count = std::sync::Arc::clone(&draws);
+        let mut random = Generator::custom(move || {
+            count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            u
+        });
+        let mut victims = Vec::new();
+        let mut cx = Context { now: Time::ZERO, ecn: false, has_room, random: &mut random, victims: &mut victims };
+        let verdict = pi.on_enqueue(&Packet::new(1, size), &holding(10, 5000), &mut cx);
+        (verdict, draws.load(std::sync::atomic::Ordering::Relaxed))
+    }
+
+    #[test]
+    fn a_constant_error_of_100_packets_adds_6e_6_a_tick() {
+        let mut pi = pi(&[]);
+        let queue = holding(150, 75_000);
+        // The first tick sees the error jump from -50 to 100.
+        let first = tick(&mut pi, &queue);
+        assert!((first - (1.822e-5 * 100.0 + 1.816e-5 * 50.0)).abs() < 1e-15);
+        for k in 1..1000 {
+            let p = tick(&mut pi, &queue);
+            assert!((p - first - f64::from(k) * 6e-6).abs() < 1e-12, "tick {k}: {p}");
+        }
+    }
+
+    #[test]
+    fn at_the_reference_p_stands_still_and_below_it_falls_to_0() {
+        let mut pi = pi(&[]);
+        tick(&mut pi, &holding(5000, 0));
+        tick(&mut pi, &holding(50, 0));
+        let p = tick(&mut pi, &holding(50, 0));
+        assert!(p > 0.0);
+        assert_eq!(tick(&mut pi, &holding(50, 0)), p);
+        assert!(tick(&mut pi, &holding(49, 0)) < p);
+        for _ in 0..100_000 {
+            tick(&mut pi, &holding(0, 0));
+        }
+        assert_eq!(pi.control.p(), 0.0);
+    }
+
+    #[test]
+    fn an_empty_queue_never_drops() {
+        let mut pi = pi(&[]);
+        assert_eq!(tick(&mut pi, &holding(0, 0)), 0.0);
+        assert_eq!(arrival(&mut pi, 500, 0.0, true), (Verdict::Pass, 1), "p = 0 draws and passes");
+    }
+
+    #[test]
+    fn an_arrival_without_room_draws_nothing() {
+        let mut pi = pi(&[("a", Value::Real(1.0)), ("b", Value::Real(0.5))]);
+        assert_eq!(tick(&mut pi, &holding(200, 0)), 1.0);
+        assert_eq!(arrival(&mut pi, 500, 0.5, false), (Verdict::Pass, 0));
+        assert_eq!(arrival(&mut pi, 500, 1.0, true), (Verdict::Signal(Reason::Forced), 1));
+    }
+
+    #[test]
+    fn p_is_in_proportion_to_size_only_with_byte_scaling() {
+        for scaled in [false, true] {
+            let mut pi =
+                pi(&[("byte_scaling", Value::Flag(scaled)), ("a", Value::Real(0.002)), ("b", Value::Real(1e-9))]);
+            let p = tick(&mut pi, &holding(150, 0));
+            assert!((p - 0.2).abs() < 1e-6);
+            let hit = |pi: &mut Pi, size, u| arrival(pi, size, u, true).0 == Verdict::Signal(Reason::Early);
+            assert_eq!(hit(&mut pi, 1000, 0.39), scaled);
+            assert!(!hit(&mut pi, 1000, 0.41));
+            assert_eq!(hit(&mut pi, 250, 0.11), !scaled);
+            let certain = arrival(&mut pi, 3000, 1.0, true).0;
+            assert_eq!(certain, if scaled { Verdict::Signal(Reason::Forced) } else { Verdict::Pass });
+        }
+    }
+
+    #[test]
+    fn bytes_count_as_mean_packets() {
+        let (mut packets, mut bytes) = (pi(&[]), pi(&[("unit", Value::Choice("byte"))]));
+        // 150 packets of 1500 B are 450 of 500 B.
+        let p = tick(&mut packets, &holding(150, 225_000));
+        assert!((p - (1.822e-5 * 100.0 + 1.816e-5 * 50.0)).abs() < 1e-15);
+        let p = tick(&mut bytes, &holding(150, 225_000));
+        assert!((p - (1.822e-5 * 400.0 + 1.816e-5 * 50.0)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn ns2_tests_a_limit_in_bytes_before_it_adds() {
+        let byte = ("unit", Value::Choice("byte"));
+        let ns2 = ("dialect", Value::Choice("ns2"));
+        assert_eq!(pi(&[byte]).room(Limit::Packets(50)), Room::PacketsBelow(50));
+        assert_eq!(pi(&[byte, ns2]).room(Limit::Packets(50)), Room::BytesBelow(25_000));
+        assert_eq!(pi(&[byte, ns2]).room(Limit::Bytes(25_000)), Room::BytesBelow(25_000));
+        assert_eq!(pi(&[ns2]).room(Limit::Packets(50)), Room::PacketsBelow(50));
+    }
+
+    #[test]
+    fn gains_that_run_away_are_refused() {
+        let mut values = Values::new();
+        values.set("b", Value::Real(1.9e-5));
+        assert_eq!((SPEC.check)(&values, &LINK).err().unwrap().name, "b");
+    }
+}

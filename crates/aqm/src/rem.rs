@@ -1,0 +1,396 @@
+//! # REM
+//!
+//! ## What it does
+//! Random exponential marking. The link has a price, which rises while more arrives than it can send and while the queue is
+//! above `q_ref` (`b*` in the paper). Every `tupdate`, with `x` packets arrived since the last update and `b` waiting,
+//!
+//! `price = max(0, price + gamma (alpha (b - q_ref) + x - c))`, `p = 1 - phi^(-price)`,
+//!
+//! where `c` is what the link can send meanwhile. A packet is signalled with probability `p`, one independent of the other.
+//! Prices of several links add up along a path: the probability to pass them all is `phi^-(sum of prices)`.
+//!
+//! ## Source
+//! S. Athuraliya, S. H. Low, V. H. Li, Q. Yin, "REM: active queue management", IEEE Network 15(3), 2001. The paper's text
+//! was not at hand: the law is as the literature quotes it and as ns-2.35 `queue/rem.cc` runs it, compared with ns-2
+//! arrival by arrival.
+//!
+//! ## Differences
+//! 1. `alpha` is a constant of 0.1 in ns-2's code. Here it is a parameter with that default.
+//! 2. `mode = "drop"`, ns-2's default, decides at enqueue, with one random number for each arrival that finds room, also while
+//!    `p` is 0. `mode = "mark"` decides at dequeue, with one number for each packet that the link asks for, also where none
+//!    waits; a packet that cannot be marked then passes. So it does nothing unless the queue marks (`ecn`).
+//! 3. In drop mode ns-2 drops what is hit. Here the signal goes the way of every other discipline: with `ecn` it is a mark if
+//!    the packet can be marked.
+//! 4. Every arrival counts into `x`, also one that is dropped or finds no room. The packet in transmission is not part of
+//!    `b`. Both are ns-2's.
+//! 5. In the dialect ns2 a limit of N holds N - 1 packets (it is tested after adding, with >=), and with `unit = "byte"` a
+//!    limit in packets means packets of `mean_packet`. In paper a limit of N holds N.
+//! 6. `unit = "byte"` makes the probability proportional to the packet's size; ns-2 lets it pass 1, which is the same as 1.
+//!
+//! ## Example
+//! ```
+//! use earlydrop_aqm::{catalogue, discipline::Fifo, gate::Gate, params::Values, policy::Limit, random::Generator};
+//! use earlydrop_aqm::{Discipline, Packet, Time};
+//!
+//! // 10 Mbit/s send 2.5 packets of 1000 B in 2 ms.
+//! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
+//! let limit = Limit::Packets(50);
+//! let catalogue::Built::Policy(rem) = (catalogue::find("rem").unwrap().build)(&Values::new(), &link, limit).unwrap()
+//!     else { unreachable!() };
+//! let mut queue = Fifo::new(Gate::new(rem, limit, false, Generator::stream(1, "queue")));
+//! for _ in 0..24 {
+//!     queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
+//! }
+//! queue.on_timer(queue.next_timer().unwrap());
+//! let mut price = 0.0;
+//! queue.gauges(&mut |name, value| if name == "price" { price = value });
+//! // 24 waiting, 4 above the reference; 24 arrived, 21.5 more than could leave.
+//! assert!((price - 0.001 * (0.1 * 4.0 + 21.5)).abs() < 1e-12);
+//! ```
+
+use crate::catalogue::{AqmSpec, Built, Link};
+use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::parts::independent;
+use crate::parts::measure::{self, Measure};
+use crate::parts::ticks::Ticks;
+use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
+use crate::{Packet, Time};
+
+const PARAMS: [Param; 10] = [
+    Param {
+        name: "gamma",
+        symbol: "\\gamma",
+        unit: Unit::None,
+        kind: Kind::Real { low: 0.0, high: 1e3, open_low: true, open_high: false, auto: false },
+        default: Value::Real(0.001),
+        source: "ns-2.35",
+        doc: "How fast the price moves, 1/packet.",
+    },
+    Param {
+        name: "phi",
+        symbol: "\\phi",
+        unit: Unit::None,
+        kind: Kind::Real { low: 1.0, high: 1e3, open_low: true, open_high: false, auto: false },
+        default: Value::Real(1.001),
+        source: "ns-2.35",
+        doc: "Base of the exponential law.",
+    },
+    Param {
+        name: "alpha",
+        symbol: "\\alpha",
+        unit: Unit::None,
+        kind: Kind::Real { low: 0.0, high: 1e3, open_low: false, open_high: false, auto: false },
+        default: Value::Real(0.1),
+        source: "ns-2.35, a constant there",
+        doc: "Weight of the queue against the load.",
+    },
+    measure::q_ref("b^*", 20.0, "ns-2.35"),
+    measure::tupdate("T", Value::Real(0.002), false, "ns-2.35"),
+    Param {
+        name: "w_in",
+        symbol: "w",
+        unit: Unit::None,
+        kind: Kind::Real { low: 0.0, high: 1.0, open_low: true, open_high: false, auto: false },
+        default: Value::Real(1.0),
+        source: "ns-2.35 (inw_)",
+        doc: "Weight of the latest interval in the averaged load; 1 does not average.",
+    },
+    Param {
+        name: "mode",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["drop", "mark"]),
+        default: Value::Choice("drop"),
+        source: "ns-2.35 (markpkts_)",
+        doc: "drop: decides over arrivals; mark: over departures, and lets pass what cannot be marked (needs ecn).",
+    },
+    Param {
+        name: "dialect",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["paper", "ns2"]),
+        default: Value::Choice("paper"),
+        source: "our choice: they differ in the limit only",
+        doc: "ns2: a limit of N holds N - 1, in packets of mean_packet where the queue is measured in bytes.",
+    },
+    measure::unit("packet", "ns-2.35 (qib_)"),
+    measure::mean_packet(1000.0, "ns-2.35"),
+];
+
+/// The declaration.
+pub const SPEC: AqmSpec = AqmSpec {
+    name: "rem",
+    title: "REM",
+    family: "load and queue control",
+    year: 2001,
+    summary: "Random exponential marking: a price from load and queue, and a probability exponential in it",
+    source: "Athuraliya, Low, Li, Yin: REM: active queue management, IEEE Network 15(3), 2001",
+    file: include_str!("rem.rs"),
+    params: &[&PARAMS],
+    check: |values, link| read(values, link).map(|_| ()),
+    build: |values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),
+    curve: None,
+};
+
+fn read(values: &Values, link: &Link) -> Result<Rem, ParamError> {
+    let real = |name| values.real(&PARAMS, name);
+    let measure = Measure::read(values, &PARAMS);
+    Ok(Rem {
+        gamma: real("gamma"),
+        phi: real("phi"),
+        alpha: real("alpha"),
+        q_ref: measure.queue_length(values, &PARAMS, "q_ref")?,
+        w_in: real("w_in"),
+        sendable: real("tupdate") * measure.capacity(link),
+        marks: values.word(&PARAMS, "mode") == "mark",
+        ns2: values.word(&PARAMS, "dialect") == "ns2",
+        measure,
+        ticks: Ticks::every(real("tupdate")),
+        arrived: 0,
+        load: 0.0,
+        price: 0.0,
+        p: 0.0,
+    })
+}
+
+/// The policy.
+pub struct Rem {
+    gamma: f64,
+    phi: f64,
+    alpha: f64,
+    q_ref: f64,
+    w_in: f64,
+    /// Packets that the link can send between two updates.
+    sendable: f64,
+    marks: bool,
+    ns2: bool,
+    measure: Measure,
+    ticks: Ticks,
+    /// Packets or bytes since the last update.
+    arrived: u64,
+    /// Averaged arrivals of an interval, packets.
+    load: f64,
+    price: f64,
+    p: f64,
+}
+
+impl Rem {
+    /// The probability for `packet`.
+    fn p_of(&self, packet: &Packet) -> f64 {
+        if self.measure.bytes {
+            measure::in_proportion(self.p, packet, self.measure.mean_packet)
+        } else {
+            self.p
+        }
+    }
+}
+
+impl Policy for Rem {
+    fn needs(&self) -> Needs {
+        Needs { dequeue: self.marks, contents: false }
+    }
+
+    fn room(&self, limit: Limit) -> Room {
+        match limit {
+            Limit::Packets(n) if self.ns2 && self.measure.bytes => {
+                Room::BytesWithArrivalBelow((n as f64 * self.measure.mean_packet) as u64)
+            }
+            Limit::Packets(n) if self.ns2 => Room::PacketsBelow(n.saturating_sub(1)),
+            Limit::Bytes(n) if self.ns2 => Room::BytesWithArrivalBelow(n),
+            _ => Room::holding(limit),
+        }
+    }
+
+    fn on_enqueue(&mut self, packet: &Packet, _queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        self.arrived += self.measure.amount(packet);
+        if self.marks || !cx.has_room {
+            return Verdict::Pass;
+        }
+        independent::draw(self.p_of(packet), cx)
+    }
+
+    fn on_dequeue(&mut self, packet: Option<&Packet>, _queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        if independent::hit(packet.map_or(0.0, |packet| self.p_of(packet)), cx) {
+            Verdict::Mark
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.ticks.next())
+    }
+
+    fn on_timer(&mut self, queue: &QueueView<'_>, _cx: &mut Context<'_>) {
+        self.load *= 1.0 - self.w_in;
+        self.load += self.measure.in_packets(self.w_in * self.arrived as f64);
+        let excess = self.load + self.alpha * (self.measure.length(queue) - self.q_ref) - self.sendable;
+        self.price = (self.price + self.gamma * excess).max(0.0);
+        self.p = 1.0 - libm::pow(self.phi, -self.price);
+        self.arrived = 0;
+        self.ticks.advance();
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("price", self.price);
+        out("p", self.p);
+        out("load", self.load);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Reason;
+    use crate::random::Generator;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::Arc;
+
+    /// 2.5 packets of 1000 B in 2 ms.
+    const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
+
+    fn rem(pairs: &[(&'static str, Value)]) -> Rem {
+        let mut values = Values::new();
+        for &(name, value) in pairs {
+            values.set(name, value);
+        }
+        read(&values, &LINK).unwrap()
+    }
+
+    fn holding(packets: u64, bytes: u64) -> QueueView<'static> {
+        QueueView { packets, bytes, idle_since: None, contents: None }
+    }
+
+    /// What `ask` answers when every random number is `u`, and how many it took.
+    fn with<T>(u: f64, has_room: bool, ask: impl FnOnce(&mut Context<'_>) -> T) -> (T, u64) {
+        let draws = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&draws);
+        let mut random = Generator::custom(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            u
+        });
+        let mut victims = Vec::new();
+        let mut cx = Context { now: Time::ZERO, ecn: true, has_room, random: &mut random, victims: &mut victims };
+        let answer = ask(&mut cx);
+        (answer, draws.load(Ordering::Relaxed))
+    }
+
+    fn arrival(rem: &mut Rem, size: u32, u: f64, has_room: bool) -> (Verdict, u64) {
+        with(u, has_room, |cx| rem.on_enqueue(&Packet::new(1, size), &holding(0, 0), cx))
+    }
+
+    fn tick(rem: &mut Rem, queue: &QueueView<'_>) -> f64 {
+        with(0.5, true, |cx| rem.on_timer(queue, cx));
+        rem.price
+    }
+
+    #[test]
+    fn one_packet_above_the_reference_at_full_load_adds_1e_4_an_update() {
+        let mut rem = rem(&[]);
+        let queue = holding(21, 21_000);
+        // Two and three packets in turn are the 2.5 that the link sends.
+        let mut price = tick(&mut rem, &holding(1000, 0));
+        for _ in 0..500 {
+            let before = price;
+            for packets in [2, 3] {
+                for _ in 0..packets {
+                    arrival(&mut rem, 1000, 1.0, true);
+                }
+                price = tick(&mut rem, &queue);
+            }
+            assert!((price - before - 2e-4).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn at_the_reference_and_full_load_the_price_stands_still_and_never_falls_below_0() {
+        let mut rem = rem(&[("mean_packet", Value::Real(1250.0))]);
+        let still = |rem: &mut Rem, waiting| {
+            arrival(rem, 1250, 1.0, true);
+            arrival(rem, 1250, 1.0, true);
+            tick(rem, &holding(waiting, 0))
+        };
+        assert_eq!(still(&mut rem, 20), 0.0);
+        assert!(still(&mut rem, 21) > 0.0);
+        assert_eq!(still(&mut rem, 19), 0.0);
+        assert_eq!(still(&mut rem, 0), 0.0);
+        assert!(still(&mut rem, 21) > 0.0, "the price does not go into debt");
+    }
+
+    #[test]
+    fn the_probability_is_exponential_in_the_price() {
+        let mut rem = rem(&[("gamma", Value::Real(1.0)), ("phi", Value::Real(2.0)), ("alpha", Value::Real(1.0))]);
+        for (waiting, p) in [(23, 1.0 - 2.0_f64.powf(-0.5)), (23, 0.5), (23, 1.0 - 2.0_f64.powf(-1.5)), (1023, 1.0)] {
+            tick(&mut rem, &holding(waiting, 0));
+            assert!((rem.p - p).abs() < 1e-15, "{} instead of {p}", rem.p);
+        }
+        assert_eq!(arrival(&mut rem, 1000, 1.0, true).0, Verdict::Signal(Reason::Forced));
+    }
+
+    #[test]
+    fn drop_mode_draws_once_for_each_arrival_with_room() {
+        let mut rem = rem(&[("gamma", Value::Real(1.0)), ("phi", Value::Real(2.0)), ("alpha", Value::Real(1.0))]);
+        assert_eq!(arrival(&mut rem, 1000, 0.0, true), (Verdict::Pass, 1));
+        tick(&mut rem, &holding(23, 0));
+        // 1 arrived, 2.5 could have left: the price is 3 - 1.5.
+        let p = 1.0 - 2.0_f64.powf(-1.5);
+        assert_eq!(arrival(&mut rem, 1000, p - 1e-9, true), (Verdict::Signal(Reason::Early), 1));
+        assert_eq!(arrival(&mut rem, 1000, p + 1e-9, true), (Verdict::Pass, 1));
+        assert_eq!(arrival(&mut rem, 1000, 0.0, false), (Verdict::Pass, 0));
+        assert_eq!(rem.arrived, 3, "what finds no room counts as load");
+        assert_eq!(rem.needs(), Needs::default());
+    }
+
+    #[test]
+    fn mark_mode_decides_at_dequeue_and_draws_for_an_empty_queue_too() {
+        let mut rem = rem(&[("mode", Value::Choice("mark")), ("phi", Value::Real(2.0)), ("gamma", Value::Real(1.0))]);
+        tick(&mut rem, &holding(1020, 0));
+        assert_eq!(arrival(&mut rem, 1000, 0.0, true), (Verdict::Pass, 0));
+        let packet = Packet::new(1, 1000);
+        let asked = |rem: &mut Rem, packet| with(0.5, true, |cx| rem.on_dequeue(packet, &holding(0, 0), cx));
+        assert_eq!(asked(&mut rem, Some(&packet)), (Verdict::Mark, 1));
+        assert_eq!(asked(&mut rem, None), (Verdict::Pass, 1));
+        assert!(rem.needs().dequeue);
+    }
+
+    #[test]
+    fn byte_mode_counts_bytes_and_scales_the_probability() {
+        let mut rem = rem(&[("unit", Value::Choice("byte")), ("gamma", Value::Real(1.0)), ("phi", Value::Real(2.0))]);
+        arrival(&mut rem, 3500, 1.0, true);
+        // 3.5 packets' worth arrived, 2.5 left; 30 packets' worth wait: 1 + 0.1 * 10.
+        assert!((tick(&mut rem, &holding(5, 30_000)) - 2.0).abs() < 1e-12);
+        assert!((rem.p - 0.75).abs() < 1e-12);
+        let small = Packet::new(1, 500);
+        assert!((rem.p_of(&small) - 0.375).abs() < 1e-12);
+        assert_eq!(rem.p_of(&Packet::new(1, 1500)), 1.0);
+    }
+
+    #[test]
+    fn the_load_can_be_averaged() {
+        let mut rem = rem(&[("w_in", Value::Real(0.25))]);
+        for _ in 0..4 {
+            arrival(&mut rem, 1000, 1.0, true);
+        }
+        tick(&mut rem, &holding(0, 0));
+        assert_eq!(rem.load, 1.0);
+        tick(&mut rem, &holding(0, 0));
+        assert_eq!(rem.load, 0.75);
+    }
+
+    #[test]
+    fn ns2_holds_one_packet_less() {
+        let (byte, ns2) = (("unit", Value::Choice("byte")), ("dialect", Value::Choice("ns2")));
+        assert_eq!(rem(&[]).room(Limit::Packets(50)), Room::PacketsBelow(50));
+        assert_eq!(rem(&[ns2]).room(Limit::Packets(50)), Room::PacketsBelow(49));
+        assert_eq!(rem(&[ns2, byte]).room(Limit::Packets(50)), Room::BytesWithArrivalBelow(50_000));
+        assert_eq!(rem(&[ns2, byte]).room(Limit::Bytes(700)), Room::BytesWithArrivalBelow(700));
+    }
+
+    #[test]
+    fn the_first_update_comes_one_interval_after_the_start() {
+        let mut rem = rem(&[]);
+        assert_eq!(rem.next_timer(), Some(Time::from_seconds(0.002)));
+        tick(&mut rem, &holding(0, 0));
+        assert_eq!(rem.next_timer(), Some(Time::from_seconds(0.004)));
+    }
+}
