@@ -1,7 +1,8 @@
-//! What the RED family shares: the average, the drop curve, the spacing of drops, and the order in which a dialect
-//! applies them. A discipline is a short file that composes these.
+//! What several disciplines share. Of the RED family: the average, the drop curve, the spacing of drops, and the order in
+//! which a dialect applies them. A discipline is a short file that composes these.
 
 pub mod average;
+pub mod codel;
 pub mod curve;
 pub mod early_detection;
 pub mod hash;
