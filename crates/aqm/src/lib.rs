@@ -71,6 +71,7 @@ disciplines! {
     codel,
 
     // Several queues.
+    fq_codel,
 
     // Classes.
 }

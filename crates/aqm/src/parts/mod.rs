@@ -5,5 +5,6 @@ pub mod average;
 pub mod codel;
 pub mod curve;
 pub mod early_detection;
+pub mod fair;
 pub mod hash;
 pub mod spacing;
