@@ -302,7 +302,9 @@ mod tests {
         let mut bench = bench(&given);
         bench.ecn = true;
         assert_eq!(bench.ask(0.0, Some(20.0), 100_000, Ecn::Ect0), Verdict::Pass);
-        for (ecn, sojourn, want) in [(Ecn::Ect1, 0.9, Verdict::Pass), (Ecn::Ect1, 20.0, Verdict::Mark), (Ecn::Ce, 20.0, Verdict::Mark)] {
+        for (ecn, sojourn, want) in
+            [(Ecn::Ect1, 0.9, Verdict::Pass), (Ecn::Ect1, 20.0, Verdict::Mark), (Ecn::Ce, 20.0, Verdict::Mark)]
+        {
             assert_eq!(bench.ask(101.0, Some(sojourn), 100_000, ecn), want);
         }
         // The state has not moved: a packet with ECT(0) is the first to be hit.

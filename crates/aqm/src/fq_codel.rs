@@ -37,7 +37,8 @@
 //! 3. Half of an odd number of packets or bytes is rounded down, as the sources do with bytes; at least one packet dies. The
 //!    arrival may be among the dead.
 //! 4. RFC 8290 hashes the five-tuple. Here the flow key is hashed (`classify = "hash"`). `set_associative` is ns-3's option,
-//!    with sets of 8. With `perfect`, each flow has a queue of its own [reconstruction of "one queue per flow"]: a new flow
+//!    with sets of 8; ns-3 takes the first queue of the set that is the flow's own or idle, and so may send a flow past its own
+//!    backlog; here, as in CAKE, a flow keeps its own queue. With `perfect`, each flow has a queue of its own [reconstruction of "one queue per flow"]: a new flow
 //!    gets the queue that has been idle longest, without its CoDel history; only when no queue is idle do flows share.
 //! 5. Linux counts the memory of its buffers against `memory_limit`; here the bytes on the wire count.
 //! 6. Linux, ns-3 and RFC 8290 count the limit in packets, 10240 by default. Here it is the port's, packets or bytes.
@@ -276,7 +277,8 @@ mod tests {
             assert!(fill(&mut *queue, 1, 100).is_empty());
             assert!(fill(&mut *queue, 2, 10).is_empty());
             let mut died = Vec::new();
-            let fate = queue.enqueue(Packet::new(3, 100), Time::ZERO, &mut |p, reason| died.push((p.flow, p.tag, reason)));
+            let fate =
+                queue.enqueue(Packet::new(3, 100), Time::ZERO, &mut |p, reason| died.push((p.flow, p.tag, reason)));
             assert!(fate.is_some());
             assert_eq!(died.len(), dead);
             assert!(died.iter().enumerate().all(|(i, &d)| d == (1, i as u32, Reason::Overflow)), "from the head");
@@ -362,7 +364,9 @@ mod tests {
             }
             let mut most = 0.0_f64;
             for queue in &state.states {
-                queue.gauges(&state.codel, &mut |name, value| most = if name == "count" { most.max(value) } else { most });
+                queue.gauges(&state.codel, &mut |name, value| {
+                    most = if name == "count" { most.max(value) } else { most }
+                });
             }
             assert_eq!(most as u32, want, "{word}");
         }

@@ -69,6 +69,7 @@ disciplines! {
 
     // Sojourn time.
     codel,
+    pie,
 
     // Several queues.
     fq_codel,

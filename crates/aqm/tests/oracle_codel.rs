@@ -146,7 +146,8 @@ impl<'a> Transcription<'a> {
         let edge = (self.set.dialect != "ns3") == self.keeps("small backlog, edge included");
         let small = if edge { self.bytes() <= self.set.max_packet } else { self.bytes() < self.set.max_packet };
         if below || small {
-            let unset = if below { "a packet below target unsets first_above" } else { "a small backlog unsets first_above" };
+            let unset =
+                if below { "a packet below target unsets first_above" } else { "a small backlog unsets first_above" };
             if self.keeps(unset) {
                 self.first_above_time = None;
             }
@@ -194,7 +195,8 @@ impl<'a> Transcription<'a> {
         }
         let (mut r, mut ok) = self.dodequeue(now);
         if self.dropping {
-            if !ok && (r.is_some() || self.keeps("an empty queue ends dropping"))
+            if !ok
+                && (r.is_some() || self.keeps("an empty queue ends dropping"))
                 && (r.is_none() || self.keeps("a packet that is not late ends dropping"))
             {
                 self.dropping = false;
@@ -247,7 +249,8 @@ impl<'a> Transcription<'a> {
                 (r, _) = self.dodequeue(now);
             }
             self.dropping = true;
-            let delta = if self.keeps("delta is what the last time added") { self.count - self.lastcount } else { self.count };
+            let delta =
+                if self.keeps("delta is what the last time added") { self.count - self.lastcount } else { self.count };
             let memory = if self.keeps("memory of 16 intervals") { 16.0 } else { 8.0 };
             if delta > 1 && clock - self.drop_next < memory * self.units(self.set.interval) {
                 self.count = delta;
@@ -256,7 +259,8 @@ impl<'a> Transcription<'a> {
                 self.count = 1;
                 self.rec_inv_sqrt = 65535;
             }
-            self.drop_next = self.control_law(if self.keeps("drop_next starts from now") { clock } else { self.drop_next });
+            self.drop_next =
+                self.control_law(if self.keeps("drop_next starts from now") { clock } else { self.drop_next });
             if self.keeps("lastcount is kept") {
                 self.lastcount = self.count;
             }
@@ -276,7 +280,8 @@ impl<'a> Transcription<'a> {
 impl Slow for Transcription<'_> {
     fn arrive(&mut self, packet: Packet, now: f64, seen: &mut Vec<Seen>) {
         if self.waiting.len() >= self.set.limit {
-            let victim = if self.keeps("overflow drops the arrival") { packet } else { self.waiting.pop_front().unwrap() };
+            let victim =
+                if self.keeps("overflow drops the arrival") { packet } else { self.waiting.pop_front().unwrap() };
             seen.push(Seen::Dropped(victim.tag, Reason::Overflow));
             if victim == packet {
                 seen.push(Seen::Refused);

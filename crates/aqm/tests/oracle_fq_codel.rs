@@ -290,7 +290,11 @@ impl Slow for Transcription<'_> {
             };
             let deficit = self.flows[f].deficit;
             if deficit < 0 || deficit == 0 && self.broken != "a deficit of 0 is used up" {
-                let more = if self.broken != "another quantum each time" { self.set.quantum } else { self.set.quantum - deficit };
+                let more = if self.broken != "another quantum each time" {
+                    self.set.quantum
+                } else {
+                    self.set.quantum - deficit
+                };
                 self.flows[f].deficit += more;
                 list.pop_front();
                 if self.keeps("a used-up queue goes to the end of the old ones") {

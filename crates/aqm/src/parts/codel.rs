@@ -118,7 +118,11 @@ impl Settings {
         let ce_threshold = or("ce_threshold", f64::INFINITY);
         let l4s = values.flag(&PARAMS, "l4s");
         if l4s && ce_threshold.is_infinite() {
-            return Err(ParamError::new("l4s", true, "false, or with a ce_threshold: nothing else would act on L4S packets"));
+            return Err(ParamError::new(
+                "l4s",
+                true,
+                "false, or with a ce_threshold: nothing else would act on L4S packets",
+            ));
         }
         Ok(Settings {
             dialect,

@@ -30,7 +30,7 @@ pub const PARAMS: [Param; 5] = [
         kind: Kind::Choice(&["hash", "set_associative", "perfect"]),
         default: Value::Choice("hash"),
         source: "RFC 8290, 4.1.1; ns-3: set_associative as an option",
-        doc: "A flow's queue: by hash; the first of the 8 of its hash that is its own or idle; one of its own while there are enough.",
+        doc: "A flow's queue: by hash; of the 8 of its hash its own, else an idle one; one of its own while there are enough.",
     },
     Param {
         name: "quantum",
@@ -84,7 +84,15 @@ impl Settings {
             return Err(ParamError::new("queues", queues, "a multiple of 8, the queues of one set (set_associative)"));
         }
         let quantum = values.real(&PARAMS, "quantum");
-        let quantum = if quantum.is_nan() { if word == "ns3" { 1500.0 } else { 1514.0 } } else { quantum };
+        let quantum = if quantum.is_nan() {
+            if word == "ns3" {
+                1500.0
+            } else {
+                1514.0
+            }
+        } else {
+            quantum
+        };
         Ok(Settings {
             queues,
             classify,
@@ -167,7 +175,8 @@ impl FairQueues {
             "perfect" => Classifier::Perfect { owners, queue_of: HashMap::default() },
             _ => Classifier::SetAssociative { owners },
         };
-        let queue = Queue { first: NONE, last: NONE, packets: 0, deficit: 0, list: Which::Idle, before: NONE, after: NONE };
+        let queue =
+            Queue { first: NONE, last: NONE, packets: 0, deficit: 0, list: Which::Idle, before: NONE, after: NONE };
         let mut fair = FairQueues {
             salt: (random.uniform() * (1_u64 << 53) as f64) as u64,
             classifier,
@@ -228,8 +237,9 @@ impl FairQueues {
             Classifier::SetAssociative { owners } => {
                 let hash = by_hash(self.queues.len());
                 let set = hash - hash % WAYS;
-                let usable = |&queue: &usize| owners[queue] == Some(flow) || self.queues[queue].list == Which::Idle;
-                let queue = (set..set + WAYS).find(usable).unwrap_or(set);
+                let mut ways = set..set + WAYS;
+                let own = ways.clone().find(|&queue| owners[queue] == Some(flow));
+                let queue = own.or_else(|| ways.find(|&queue| self.queues[queue].list == Which::Idle)).unwrap_or(set);
                 owners[queue] = Some(flow);
                 (queue, false)
             }
@@ -586,6 +596,12 @@ mod tests {
             assert_eq!(fair.classify(flow).0, queue);
             taken.push(queue);
         }
+        // The first one empties: flow 5 stays where its packets are.
+        fair.pop(0);
+        fair.emptied(0);
+        fair.emptied(0);
+        assert_eq!(fair.classify(5).0, taken[5]);
+        fair.push(0, Packet::new(0, 100));
         assert_eq!(taken, (0..8).collect::<Vec<_>>());
         assert_eq!(fair.classify(8).0, 0, "all taken: the first");
         let mut values = Values::new();

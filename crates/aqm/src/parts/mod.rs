@@ -7,4 +7,5 @@ pub mod curve;
 pub mod early_detection;
 pub mod fair;
 pub mod hash;
+pub mod pie;
 pub mod spacing;
