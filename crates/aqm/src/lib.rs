@@ -70,6 +70,7 @@ disciplines! {
     // Sojourn time.
     codel,
     pie,
+    cobalt,
 
     // Several queues.
     fq_codel,
