@@ -74,6 +74,7 @@ disciplines! {
 
     // Several queues.
     fq_codel,
+    fq_pie,
 
     // Classes.
 }

@@ -565,6 +565,11 @@ impl PieState {
         elapsed
     }
 
+    /// The drop probability.
+    pub fn probability(&self) -> f64 {
+        self.p
+    }
+
     /// Inner values: `p`, `qdelay` (s, the last sample), `burst_allowance` (s), `accu`.
     pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("p", self.p);
