@@ -192,6 +192,25 @@ mod tests {
         }
     }
 
+    /// The law itself: the n-th gap is interval/sqrt(n), asked every 50 us. No random number, so no false alarm.
+    #[test]
+    fn the_nth_gap_is_the_interval_over_the_root_of_n() {
+        let mut bench = bench(&[]);
+        let mut drops = Vec::new();
+        for step in 0..80_000 {
+            let ms = f64::from(step) * 0.05;
+            for _ in 0..bench.dequeue(ms, 20.0) {
+                drops.push(ms * MS);
+            }
+        }
+        assert!(drops.len() > 200, "{}", drops.len());
+        let mut due = drops[0];
+        for (n, &found) in (1..).zip(&drops[1..]) {
+            due += 0.1 / f64::from(n).sqrt();
+            assert!((0.0..=51e-6).contains(&(found - due)), "drop {n}: {found}, due at {due}");
+        }
+    }
+
     #[test]
     fn several_packets_die_in_one_dequeue_if_the_link_asks_rarely() {
         assert_eq!(

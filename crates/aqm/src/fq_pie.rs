@@ -234,9 +234,9 @@ impl Discipline for FqPie {
         awake.retain(|&queue| {
             let queue = queue as usize;
             let (state, bytes) = (&mut states[queue], fair.bytes_in(queue));
-            let before = state.clone();
+            let before = (bytes == 0).then(|| state.clone());
             state.update(pie, bytes);
-            is_awake[queue] = bytes > 0 || *state != before;
+            is_awake[queue] = before.is_none_or(|before| *state != before);
             is_awake[queue]
         });
         self.next = self.next + self.pie.tupdate;

@@ -120,7 +120,7 @@ impl<'a> Transcription<'a> {
         }
         // Q0.16, computed in Q0.32.
         let inv = self.rec_inv_sqrt * 65536;
-        let inv2 = (u128::from(inv) * u128::from(inv) >> 32) as u64;
+        let inv2 = ((u128::from(inv) * u128::from(inv)) >> 32) as u64;
         let val = (3_u64 * (1 << 32)).wrapping_sub((self.count as u64).wrapping_mul(inv2)) / 4;
         self.rec_inv_sqrt = (val.wrapping_mul(inv) >> 31) % (1 << 32) / 65536;
     }

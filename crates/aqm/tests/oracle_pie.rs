@@ -268,10 +268,10 @@ impl<'a> Transcription<'a> {
         if self.rfc()
             && (self.drop_prob == 0.0 || !self.keeps("renewed at p = 0 only"))
             && self.keeps("the allowance is renewed")
+            && self.qdelay < self.half_ref()
+            && self.qdelay_old < self.half_ref()
         {
-            if self.qdelay < self.half_ref() && self.qdelay_old < self.half_ref() {
-                self.burst_allowance = self.set.max_burst;
-            }
+            self.burst_allowance = self.set.max_burst;
         }
         if self.burst_allowance > 0.0 && self.keeps("the allowance admits") {
             return None;

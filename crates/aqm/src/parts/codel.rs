@@ -315,7 +315,7 @@ impl CodelState {
 /// of unsigned 64-bit arithmetic that both sources have: a jump of count (Linux' overflow) can throw it far off.
 fn newton_step(invsqrt: u16, count: u32) -> u16 {
     let root = u64::from(invsqrt) << 16;
-    let square = root * root >> 32;
+    let square = (root * root) >> 32;
     let factor = (3_u64 << 32).wrapping_sub(u64::from(count).wrapping_mul(square)) >> 2;
     (factor.wrapping_mul(root) >> 31 >> 16) as u16
 }

@@ -3,7 +3,7 @@
 //!
 //! A queue is in exactly one of three lists: new, old, or idle (the RFCs' inactive). All packets lie in one pool, so that
 //! memory follows the packets that wait, and not the fullest that each queue has been. Every step costs the same whatever
-//! the number of queues; only [`FairQueues::fattest`] looks at 2 sqrt(queues) numbers or so.
+//! the number of queues; only [`FairQueues::fattest`] looks at a few times sqrt(queues) numbers.
 
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::hash;
@@ -80,7 +80,7 @@ impl Settings {
     pub fn read(values: &Values, word: &str) -> Result<Self, ParamError> {
         let queues = values.whole(&PARAMS, "queues") as usize;
         let classify = values.word(&PARAMS, "classify");
-        if classify == "set_associative" && queues % WAYS != 0 {
+        if classify == "set_associative" && !queues.is_multiple_of(WAYS) {
             return Err(ParamError::new("queues", queues, "a multiple of 8, the queues of one set (set_associative)"));
         }
         let quantum = values.real(&PARAMS, "quantum");
@@ -403,37 +403,49 @@ impl FairQueues {
     }
 }
 
-/// The queues' bytes, in blocks of which the largest is remembered until one of the block changes.
+/// The queues' bytes, in blocks of which each has a bound: no queue of the block has more. The bound is exact until the
+/// queue that set it shrinks.
 #[derive(Debug)]
 struct Sizes {
     bytes: Vec<u64>,
-    block: usize,
-    largest: Vec<u64>,
+    /// Queues in a block, as a power of two.
+    shift: u32,
+    bounds: Vec<u64>,
     stale: Vec<bool>,
 }
 
 impl Sizes {
     fn new(queues: usize) -> Self {
-        let block = 1_usize << (queues.ilog2() / 2);
-        let blocks = queues.div_ceil(block);
-        Sizes { bytes: vec![0; queues], block, largest: vec![0; blocks], stale: vec![false; blocks] }
+        let shift = queues.ilog2() / 2;
+        let blocks = queues.div_ceil(1 << shift);
+        Sizes { bytes: vec![0; queues], shift, bounds: vec![0; blocks], stale: vec![false; blocks] }
     }
 
     #[inline]
     fn set(&mut self, queue: usize, bytes: u64) {
-        self.bytes[queue] = bytes;
-        self.stale[queue >> self.block.trailing_zeros()] = true;
+        let before = std::mem::replace(&mut self.bytes[queue], bytes);
+        let block = queue >> self.shift;
+        if bytes >= self.bounds[block] {
+            self.bounds[block] = bytes;
+            self.stale[block] = false;
+        } else if before == self.bounds[block] {
+            self.stale[block] = true;
+        }
     }
 
     fn largest(&mut self) -> Option<usize> {
-        for (index, block) in self.bytes.chunks(self.block).enumerate() {
-            if std::mem::replace(&mut self.stale[index], false) {
-                self.largest[index] = block.iter().copied().max().unwrap_or(0);
+        loop {
+            let most = self.bounds.iter().copied().max().filter(|&most| most > 0)?;
+            let block = self.bounds.iter().position(|&bound| bound == most)?;
+            let first = block << self.shift;
+            let end = self.bytes.len().min(first + (1 << self.shift));
+            let queues = &self.bytes[first..end];
+            if !self.stale[block] {
+                return queues.iter().position(|&bytes| bytes == most).map(|at| first + at);
             }
+            self.bounds[block] = queues.iter().copied().max().unwrap_or(0);
+            self.stale[block] = false;
         }
-        let most = self.largest.iter().copied().max().filter(|&most| most > 0)?;
-        let first = self.block * self.largest.iter().position(|&largest| largest == most)?;
-        Some(first + self.bytes[first..].iter().position(|&bytes| bytes == most)?)
     }
 }
 
