@@ -36,6 +36,8 @@
 //! 2. In Linux a fresh queue has 1/sqrt(count) = 0 until its first signal, as its memory is zeroed: its second late packet is
 //!    signalled at once. The comments and ns-3 say 1, so that the first signal comes after `interval`; so here
 //!    [reconstruction: the published intent]. `linux_r0` is Linux as it runs.
+//!    In both, a queue whose first packet in more than an `interval` is late signals the second one: `drop_next` lies in the
+//!    past, and is set to now.
 //! 3. 1/sqrt(count) is computed as both sources do: a table below 16, one Newton step in 32 bits for each change above.
 //! 4. Clocks: Linux counts ns, ns-3 1024 ns. Here seconds, without rounding.
 //! 5. CAKE's other parts (1024 queues with hosts, shaper, overhead, ACK filter, ingress mode with its rule for many flows) are not here:
@@ -531,6 +533,37 @@ mod tests {
         bench.empty(101.5);
         assert_eq!(bench.cobalt.p_blue, 17.0 / 256.0 - 1.0 / 4096.0);
         assert!(!bench.cobalt.dropping);
+    }
+
+    #[test]
+    fn after_an_overflow_the_next_late_packet_is_due_at_once() {
+        let mut bench = bench(&[]);
+        bench.hit(-1.0, 1.0);
+        assert!(!bench.hit(0.0, 20.0), "due at 100 ms");
+        bench.full(10.0);
+        assert!(bench.hit(10.0, 20.0), "due at 10 ms exactly");
+        assert!(!bench.hit(11.0, 20.0));
+    }
+
+    #[test]
+    fn a_signal_long_overdue_does_not_bring_others() {
+        let mut bench = bench(&[]);
+        bench.ecn = true;
+        bench.hit(-1.0, 1.0);
+        let marks = [0.0, 400.0, 401.0, 402.0, 403.0].map(|ms| bench.leave(ms, 20.0, 100, Ecn::Ect0) != Verdict::Pass);
+        // Due at 100, then 170.7, which has passed too: now. Then 57.7 ms after 400.
+        assert_eq!(marks, [false, true, true, false, false]);
+    }
+
+    #[test]
+    fn an_empty_queue_takes_one_from_the_count_when_due() {
+        let mut bench = bench(&[]);
+        bench.hit(-1.0, 1.0);
+        bench.hit(0.0, 20.0);
+        bench.empty(50.0);
+        assert_eq!((bench.cobalt.count, bench.cobalt.dropping), (1, false));
+        bench.empty(150.0);
+        assert_eq!(bench.cobalt.count, 0);
     }
 
     #[test]

@@ -348,27 +348,40 @@ mod tests {
         assert!(drops("linux") > 0);
     }
 
+    /// One queue with everything in it, so that its state can be looked at.
+    fn single(word: &'static str) -> FqCodel {
+        let mut values = Values::new();
+        values
+            .set("dialect", Value::Choice(word))
+            .set("queues", Value::Whole(1))
+            .set("classify", Value::Choice("perfect"));
+        let (codel, fair, memory) = read(&values).unwrap();
+        FqCodel::new(codel, fair, Limit::Packets(10), memory, false, Generator::stream(1, "salt"))
+    }
+
+    fn count(queue: &FqCodel) -> u32 {
+        let mut count = f64::NAN;
+        queue.states[0].gauges(&queue.codel, &mut |name, value| count = if name == "count" { value } else { count });
+        count as u32
+    }
+
     #[test]
     fn an_overflow_raises_the_count_in_linux_only() {
         for (word, want) in [("rfc", 0), ("linux", 6), ("ns3", 0)] {
-            let mut state = FqCodel::new(
-                read(Values::new().set("dialect", Value::Choice(word))).unwrap().0,
-                read(Values::new().set("dialect", Value::Choice(word))).unwrap().1,
-                Limit::Packets(10),
-                u64::MAX,
-                false,
-                Generator::stream(1, "salt"),
-            );
-            for _ in 0..11 {
-                state.enqueue(Packet::new(1, 1500), Time::ZERO, &mut |_, _| {});
-            }
-            let mut most = 0.0_f64;
-            for queue in &state.states {
-                queue.gauges(&state.codel, &mut |name, value| {
-                    most = if name == "count" { most.max(value) } else { most }
-                });
-            }
-            assert_eq!(most as u32, want, "{word}");
+            let mut queue = single(word);
+            fill(&mut queue, 1, 11);
+            assert_eq!(count(&queue), want, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_flow_keeps_its_history_and_a_new_one_gets_none() {
+        let mut queue = single("linux");
+        fill(&mut queue, 1, 11);
+        for (flow, want) in [(1, 6), (2, 0)] {
+            while queue.dequeue(Time::ZERO, &mut |_, _| {}).is_some() {}
+            queue.enqueue(Packet::new(flow, 100), Time::ZERO, &mut |_, _| {});
+            assert_eq!(count(&queue), want, "flow {flow}");
         }
     }
 

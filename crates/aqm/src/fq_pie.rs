@@ -350,6 +350,35 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_queue_with_a_probability_is_not_at_rest() {
+        let mut queue = build(&[("max_burst", Value::Real(0.0))], Limit::Packets(1000), false);
+        fill(&mut queue, 1, 2, 1000);
+        queue.dequeue(at(0.3), &mut |_, _| {});
+        (0..10).for_each(|_| queue.on_timer(at(0.5)));
+        let high = p(&queue);
+        queue.dequeue(at(0.6), &mut |_, _| {});
+        (0..5).for_each(|_| queue.on_timer(at(0.7)));
+        assert!(p(&queue) < high && high > 0.0);
+        (0..500).for_each(|_| queue.on_timer(at(0.7)));
+        assert_eq!((p(&queue), queue.awake.len()), (0.0, 0));
+    }
+
+    #[test]
+    fn a_new_flow_does_not_inherit_a_probability() {
+        let one = ("queues", Value::Whole(1));
+        let mut queue = build(&[one, ("max_burst", Value::Real(0.0))], Limit::Packets(1000), false);
+        fill(&mut queue, 1, 2, 1000);
+        queue.dequeue(at(0.3), &mut |_, _| {});
+        (0..10).for_each(|_| queue.on_timer(at(0.5)));
+        while queue.dequeue(at(0.6), &mut |_, _| {}).is_some() {}
+        for (flow, inherits) in [(1, true), (2, false)] {
+            queue.enqueue(Packet::new(flow, 1000), at(0.6), &mut |_, _| {});
+            assert_eq!(p(&queue) > 0.0, inherits);
+            while queue.dequeue(at(0.6), &mut |_, _| {}).is_some() {}
+        }
+    }
+
+    #[test]
     fn the_timer_is_the_dialects() {
         let times = |word| {
             let mut queue = build(&[dialect(word)], Limit::Packets(10), false);

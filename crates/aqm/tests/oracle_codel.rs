@@ -317,7 +317,8 @@ fn draw(seed: u64) -> (Setting, script::Script) {
         limit: dice.one_of(&[20, 200, 1000]),
     };
     let set = Setting { l4s: set.l4s && set.ce_threshold.is_some(), ..set };
-    let traffic = Traffic { flows: 3, grid, service: dice.one_of(&[2.0, 4.0, 40.0]), period: 0.0, steps: 6000 };
+    let sizes = dice.one_of(&[script::MIXED, script::ROUND]);
+    let traffic = Traffic { flows: 3, sizes, grid, service: dice.one_of(&[2.0, 4.0, 40.0]), period: 0.0, steps: 6000 };
     let script = script(&mut dice, traffic);
     (set, script)
 }

@@ -342,7 +342,8 @@ fn draw(seed: u64) -> (Setting, script::Script) {
         interval: grid * dice.one_of(&[64.0, 400.0]),
     };
     let flows = dice.one_of(&[1, 3, 12, 40]);
-    let traffic = Traffic { flows, grid, service: dice.one_of(&[2.0, 4.0, 40.0]), period: 0.0, steps: 4000 };
+    let sizes = dice.one_of(&[script::MIXED, script::ROUND]);
+    let traffic = Traffic { flows, sizes, grid, service: dice.one_of(&[2.0, 4.0, 40.0]), period: 0.0, steps: 4000 };
     let script = script(&mut dice, traffic);
     (set, script)
 }

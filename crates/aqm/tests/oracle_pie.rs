@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
 
-const RULES: [&str; 42] = [
+const RULES: [&str; 43] = [
     "alpha on the deviation",
     "beta on the change",
     "tuned by the present p",
@@ -58,6 +58,7 @@ const RULES: [&str; 42] = [
     "the sample is the sojourn time",
     "an emptied queue has no delay",
     "the rate is averaged",
+    "measured again above the threshold",
     "a third wakes it",
 ];
 
@@ -78,6 +79,7 @@ struct Setting {
     half: bool,
     scaling: bool,
     activity: &'static str,
+    dq_threshold: f64,
     ecn: bool,
 }
 
@@ -158,7 +160,7 @@ impl<'a> Transcription<'a> {
             self.qdelay = if self.average == 0.0 {
                 0.0
             } else if self.rfc() {
-                self.bytes() * self.average / 16384.0
+                self.bytes() * self.average / self.set.dq_threshold
             } else {
                 self.bytes() / self.average
             };
@@ -429,19 +431,20 @@ impl<'a> Transcription<'a> {
             }
         } else {
             let bytes = self.bytes();
-            if bytes >= 16384.0 && !self.in_measurement {
+            if bytes >= self.set.dq_threshold && !self.in_measurement {
                 self.start = now;
                 self.dq_count = 0.0;
                 self.in_measurement = true;
             }
             if self.in_measurement {
                 self.dq_count += f64::from(p.size);
-                if self.dq_count >= 16384.0 {
+                if self.dq_count >= self.set.dq_threshold {
                     let time = now - self.start;
                     let rate = self.dq_count / time;
                     let first = self.average == 0.0 || !self.keeps("the rate is averaged");
                     if self.rfc() {
-                        self.average = if first { time } else { 0.25 * time + 0.75 * self.average };
+                        let weight = self.set.dq_threshold / 65536.0;
+                        self.average = if first { time } else { weight * time + (1.0 - weight) * self.average };
                         self.in_measurement = false;
                     } else if self.linux() {
                         if time == 0.0 {
@@ -449,14 +452,15 @@ impl<'a> Transcription<'a> {
                         }
                         self.average = if first { rate } else { self.average - self.average / 8.0 + rate / 8.0 };
                         dtime = time;
-                        self.in_measurement = bytes >= 16384.0;
+                        self.in_measurement = bytes >= self.set.dq_threshold;
                         self.start = now;
                         self.dq_count = 0.0;
                     } else {
                         if time > 0.0 {
                             self.average = if first { rate } else { 0.5 * self.average + 0.5 * rate };
                         }
-                        self.in_measurement = bytes > 16384.0;
+                        self.in_measurement = bytes > self.set.dq_threshold
+                            || bytes == self.set.dq_threshold && !self.keeps("measured again above the threshold");
                         self.start = now;
                         self.dq_count = 0.0;
                     }
@@ -517,10 +521,12 @@ fn draw(seed: u64) -> (Setting, script::Script) {
         half: dice.below(3) == 0,
         scaling: dice.below(3) == 0,
         activity: dice.one_of(&["always", "always", "backlog", "delay"]),
+        dq_threshold: dice.one_of(&[16384.0, 6000.0]),
         ecn: dice.below(2) == 0,
     };
     let service = dice.one_of(&[4.0, 20.0]);
-    let traffic = Traffic { flows: 3, grid: 50e-6, service, period: T_UPDATE, steps: 12_000 };
+    let sizes = dice.one_of(&[script::MIXED, script::ROUND]);
+    let traffic = Traffic { flows: 3, sizes, grid: 50e-6, service, period: T_UPDATE, steps: 12_000 };
     let script = script(&mut dice, traffic);
     (set, script)
 }
@@ -535,6 +541,7 @@ fn compare(seed: u64, broken: &str) -> Option<String> {
         ("qdelay_ref", Value::Real(set.reference)),
         ("max_burst", Value::Real(set.max_burst)),
         ("mark_ecnth", Value::Real(set.mark)),
+        ("dq_threshold", Value::Real(set.dq_threshold)),
         ("latency", Value::Choice(if set.by_rate { "rate" } else { "timestamp" })),
         ("derandomise", flag(set.derandomise)),
         ("cap_adjustment", flag(set.cap)),

@@ -435,21 +435,20 @@ impl PieState {
             return Verdict::Drop(Reason::Overflow);
         }
         let verdict = if self.active { self.decide(set, packet, packets, bytes, cx) } else { Verdict::Pass };
-        let dropped = matches!(verdict, Verdict::Drop(_));
+        // A drop needs a probability: where there is something to wake or to send to sleep, the arrival was admitted.
         match set.activity {
             Activity::Always => {}
             Activity::Backlog => {
                 let third = match set.limit {
-                    Limit::Packets(n) => 3 * (packets + u64::from(!dropped)) >= n,
-                    Limit::Bytes(n) => 3 * (bytes + u64::from(packet.size) * u64::from(!dropped)) >= n,
+                    Limit::Packets(n) => 3 * (packets + 1) >= n,
+                    Limit::Bytes(n) => 3 * (bytes + u64::from(packet.size)) >= n,
                 };
                 self.wake_or_sleep(set, third, cx.now, |delay| delay == 0.0);
             }
-            Activity::Delay(threshold) if !dropped => {
-                // ns-3 compares whole milliseconds with zero.
+            // ns-3 compares whole milliseconds with zero.
+            Activity::Delay(threshold) => {
                 self.wake_or_sleep(set, self.qdelay >= threshold, cx.now, |delay| delay < 0.001);
             }
-            Activity::Delay(_) => {}
         }
         verdict
     }

@@ -31,6 +31,10 @@ impl Dice {
     }
 }
 
+/// Sizes of all kinds, and such as add up to round numbers.
+pub const MIXED: &[u32] = &[40, 500, 1000, 1500, 1514];
+pub const ROUND: &[u32] = &[500, 1000, 1500];
+
 /// What happens to a queue.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
@@ -59,6 +63,8 @@ pub type Script = Vec<(f64, Step)>;
 #[derive(Clone, Copy)]
 pub struct Traffic {
     pub flows: u64,
+    /// Sizes of packets, bytes.
+    pub sizes: &'static [u32],
     /// Time is counted in steps of this, s.
     pub grid: f64,
     /// Time between requests in steps of the grid, on average.
@@ -85,7 +91,7 @@ pub fn script(dice: &mut Dice, traffic: Traffic) -> Script {
             let packet = Packet {
                 tag,
                 ecn: dice.one_of(&[Ecn::NotEct, Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]),
-                ..Packet::new(dice.below(traffic.flows), dice.one_of(&[40, 500, 1000, 1500, 1514]))
+                ..Packet::new(dice.below(traffic.flows), dice.one_of(traffic.sizes))
             };
             tag += 1;
             steps.push((arrival * traffic.grid, Step::Arrive(packet)));
