@@ -98,8 +98,13 @@ disciplines! {
     yellow,
 
     // Sojourn time.
+    codel,
+    pie,
+    cobalt,
 
     // Several queues.
+    fq_codel,
+    fq_pie,
 
     // Classes.
     wred,

@@ -394,18 +394,24 @@ proptest! {
         }
     }
 
-    /// Packets, thresholds and limit in bytes, scaled together, change nothing (the RED family, except in linux).
+    /// Packets and everything that is measured in bytes, scaled together, change nothing (the RED family and those of
+    /// the sojourn time, except in linux).
     #[test]
     fn scaling_packets_and_thresholds_together_changes_nothing(
-        setting in settings().prop_filter("paper", |s| {
-            let one_of_them = s.values.given("dialect").is_some() && !s.is_linux();
+        mut setting in settings().prop_filter("paper", |s| {
+            let by_sojourn = ["codel", "fq_codel", "pie", "fq_pie", "cobalt"].contains(&s.aqm);
+            let of_red = s.values.given("dialect").is_some() && s.values.given("min_th").is_some();
             // ns-2's lowest max_p for ARED is worked out from the rate in bits.
             let scales = s.aqm != "ared" || !s.is("dialect", "ns2");
-            one_of_them && scales && matches!(s.limit, Limit::Packets(_))
+            (by_sojourn || of_red) && !s.is_linux() && scales && matches!(s.limit, Limit::Packets(_))
         }),
         steps in steps(),
     ) {
         let mut scaled = setting.clone();
+        if catalogue::find(setting.aqm).unwrap().param("quantum").is_some() {
+            setting.values.set("quantum", Value::Real(1500.0));
+            scaled.values.set("quantum", Value::Real(8.0 * 1500.0));
+        }
         // Eight times the bytes and eight times the mean packet: powers of two leave the mantissas alone.
         let mean = f64::from(setting.mean_packet());
         scaled.values.set("mean_packet", Value::Real(8.0 * mean)).set("max_packet", Value::Real(8.0 * 1500.0));

@@ -1,5 +1,5 @@
-//! Whether the traits carry the disciplines to come: sketches of CoDel, CHOKe, DDRED, PIE, REM and an SFRED-like variant of
-//! RED, each as short as it can be, run through the crate's own FIFO. `docs/design-check.md` refers to them.
+//! Whether the traits carry the disciplines to come: sketches of CHOKe, DDRED, REM and an SFRED-like variant of RED, each as
+//! short as it can be, run through the crate's own FIFO. `docs/design-check.md` refers to them.
 //!
 //! They are not the catalogue's disciplines, which need parameters, dialects and documentation; they show which hook
 //! each one stands on.
@@ -32,110 +32,6 @@ fn at(seconds: f64) -> Time {
 fn conserved(queue: &dyn Discipline) {
     let seen = queue.counters();
     assert_eq!(seen.arrivals, seen.departures + seen.drops() + queue.packets());
-}
-
-/// CoDel (RFC 8289): decides at dequeue, drops several packets in one call. The FIFO calls `on_dequeue` again for each
-/// packet after a drop, so the loop of the pseudo-code is a state that lives from one call to the next.
-#[derive(Default)]
-struct Codel {
-    first_above: Option<f64>,
-    drop_next: f64,
-    count: u32,
-    last_count: u32,
-    dropping: bool,
-    /// The last answer was a drop, and this call goes on from there.
-    after: Option<Entry>,
-}
-
-enum Entry {
-    Entering,
-    InLoop,
-}
-
-const TARGET: f64 = 0.005;
-const INTERVAL: f64 = 0.1;
-
-impl Codel {
-    fn late(&mut self, packet: Option<&Packet>, queue: &QueueView<'_>, now: f64) -> bool {
-        let late = packet.is_some_and(|p| now - p.enqueued.seconds() >= TARGET) && queue.bytes > 1514;
-        match (late, self.first_above) {
-            (false, _) => self.first_above = None,
-            (true, None) => self.first_above = Some(now + INTERVAL),
-            (true, Some(since)) => return now >= since,
-        }
-        false
-    }
-
-    fn law(&self, from: f64) -> f64 {
-        from + INTERVAL / f64::from(self.count).sqrt()
-    }
-}
-
-impl Policy for Codel {
-    fn needs(&self) -> Needs {
-        Needs { dequeue: true, contents: false }
-    }
-
-    fn on_enqueue(&mut self, _: &Packet, _: &QueueView<'_>, _: &mut Context<'_>) -> Verdict {
-        Verdict::Pass
-    }
-
-    fn on_dequeue(&mut self, packet: Option<&Packet>, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        let now = cx.now.seconds();
-        let late = self.late(packet, queue, now);
-        match self.after.take() {
-            Some(Entry::Entering) => {
-                self.dropping = true;
-                let delta = self.count - self.last_count;
-                self.count = if delta > 1 && now - self.drop_next < 16.0 * INTERVAL { delta } else { 1 };
-                self.drop_next = self.law(now);
-                self.last_count = self.count;
-                return Verdict::Pass;
-            }
-            Some(Entry::InLoop) if late => self.drop_next = self.law(self.drop_next),
-            Some(Entry::InLoop) => self.dropping = false,
-            None if self.dropping && !late => self.dropping = false,
-            None if !self.dropping && late => {
-                self.after = Some(Entry::Entering);
-                return Verdict::Signal(Reason::Early);
-            }
-            None => {}
-        }
-        if self.dropping && now >= self.drop_next {
-            self.count += 1;
-            self.after = Some(Entry::InLoop);
-            return Verdict::Signal(Reason::Early);
-        }
-        Verdict::Pass
-    }
-}
-
-/// A queue in which everything is late is asked for a packet every `step` ms; the milliseconds at which packets died.
-/// Each millisecond is a nanosecond too long, so that rounding decides nothing.
-fn codel_drops(step: u32, last: u32) -> Vec<u32> {
-    let mut queue = fifo(Codel::default(), u64::MAX, false);
-    for _ in 0..1000 {
-        queue.enqueue(Packet::new(1, 1500), Time::ZERO, &mut |_, _| {});
-    }
-    let mut drops = Vec::new();
-    for now in (0..=last).step_by(step as usize) {
-        let mut died = 0;
-        queue.dequeue(at(1.0 + f64::from(now) * 1.000_001e-3), &mut |_, _| died += 1);
-        drops.extend(std::iter::repeat_n(now, died));
-    }
-    conserved(&queue);
-    drops
-}
-
-#[test]
-fn codel_drops_when_rfc_8289_says() {
-    // interval/sqrt(count) after one another, at the next whole millisecond: 100, 200, 270.7, 328.4, 378.4, 423.2, ...
-    assert_eq!(codel_drops(1, 610), [100, 200, 271, 329, 379, 424, 464, 502, 538, 571, 603]);
-    // Asked only every 60 ms, it drops two in one call in the end, and three.
-    assert_eq!(
-        codel_drops(60, 840),
-        [120, 240, 300, 360, 420, 480, 540, 540, 600, 600, 660, 660, 720, 720, 780, 780, 840, 840, 840]
-    );
 }
 
 /// CHOKe: a random queued packet of the same flow dies with the arrival.
@@ -234,73 +130,6 @@ fn ddred_drops_the_nearest_source() {
     // 5 hops push out the newer of the two with 3; 2 hops die themselves; 4 push out the other 3; 6 push out the 4.
     assert_eq!(died, [3, 6, 1, 7]);
     conserved(&queue);
-}
-
-/// PIE's timer (RFC 8033): the probability moves every 15 ms by the last packet's delay, arrival or none.
-struct Pie {
-    p: f64,
-    old: f64,
-    delay: f64,
-    next: Time,
-    seen: std::sync::mpsc::Sender<f64>,
-}
-
-impl Policy for Pie {
-    fn needs(&self) -> Needs {
-        Needs { dequeue: true, contents: false }
-    }
-
-    fn on_enqueue(&mut self, packet: &Packet, _: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        // No draw for an arrival without room, and marks only while p is small: both known here.
-        if !cx.has_room || cx.random.uniform() >= self.p {
-            return Verdict::Pass;
-        }
-        if cx.can_mark(packet) && self.p < 0.1 {
-            Verdict::Signal(Reason::Early)
-        } else {
-            Verdict::Drop(Reason::Early)
-        }
-    }
-
-    fn on_dequeue(&mut self, packet: Option<&Packet>, _: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        if let Some(packet) = packet {
-            self.delay = cx.now - packet.enqueued;
-        }
-        Verdict::Pass
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        Some(self.next)
-    }
-
-    fn on_timer(&mut self, _: &QueueView<'_>, _: &mut Context<'_>) {
-        let mut change = 0.125 * (self.delay - 0.015) + 1.25 * (self.delay - self.old);
-        let bounds = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
-        change /= bounds.iter().find(|&&(below, _)| self.p < below).map_or(1.0, |&(_, divisor)| divisor);
-        self.p = (self.p + change).clamp(0.0, 1.0);
-        self.old = self.delay;
-        self.next = self.next + 0.015;
-        let _ = self.seen.send(self.p);
-    }
-}
-
-#[test]
-fn pie_moves_its_probability_while_nothing_arrives() {
-    let (seen, heard) = std::sync::mpsc::channel();
-    let mut queue = fifo(Pie { p: 0.0, old: 0.0, delay: 0.0, next: at(1.015), seen }, 100, false);
-    // One packet that waited 30 ms, and then silence: the sample stays at 30 ms.
-    queue.enqueue(Packet::new(1, 1000), at(0.97), &mut |_, _| {});
-    assert!(queue.dequeue(at(1.0), &mut |_, _| {}).is_some());
-    for _ in 0..8 {
-        let due = queue.next_timer().expect("a timer");
-        queue.on_timer(due);
-    }
-    let found: Vec<f64> = heard.try_iter().collect();
-    let want = [1.922607e-5, 3.387451e-5, 4.852295e-5, 6.317139e-5, 7.781982e-5, 9.246826e-5, 1.071167e-4, 1.657104e-4];
-    for (p, want) in found.iter().zip(want) {
-        assert!((p - want).abs() < 1e-10, "{found:?}");
-    }
-    assert_eq!(found.len(), 8);
 }
 
 /// REM in ns-2's mark mode: the price moves on a timer, marks are set at dequeue, and what is not ECT passes.

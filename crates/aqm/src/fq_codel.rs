@@ -1,0 +1,401 @@
+//! # FQ-CoDel
+//!
+//! ## What it does
+//! Spreads the flows over 1024 queues by a hash, serves the queues in turn, and runs CoDel in each. A flow that just begins,
+//! or sends less than its share, finds its queue empty and is served before those that have a backlog:
+//!
+//! | | |
+//! |---|---|
+//! | arrival at an idle queue | the queue goes to the end of the new ones and may send `quantum` bytes |
+//! | whose turn | the first of the new queues, else the first of the old |
+//! | quantum used up | it gets another and goes to the end of the old ones |
+//! | empty | a new one goes to the end of the old ones, an old one becomes idle |
+//! | departure | what CoDel leaves of the queue's head, see [CoDel](codel) |
+//! | more than the limit waits | the queue with the most bytes loses half of itself from its head, 64 packets at most |
+//!
+//! Not a random number is drawn but one at the start, the salt of the hash.
+//!
+//! ## Source
+//! T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet, "The Flow Queue CoDel Packet Scheduler and Active Queue
+//! Management Algorithm", RFC 8290, 2018; Linux `net/sched/sch_fq_codel.c`; ns-3 `fq-codel-queue-disc.cc`.
+//!
+//! ## Differences
+//! 1. `dialect` chooses among rules on which the sources differ, those of [CoDel](codel) among them:
+//!
+//!    | | rfc | linux | ns3 |
+//!    |---|---|---|---|
+//!    | `quantum`, auto | 1514 B | 1514 B | 1500 B |
+//!    | half of the fattest queue | its packets | its bytes | its bytes |
+//!    | after that, `count` | stays | grows by the packets dropped | stays |
+//!    | CoDel's small backlog | the queue's | that of all queues | the queue's |
+//!    | empty new queue | to the old ones | so, if there is an old one, else idle | to the old ones |
+//!    | one queue holds the whole limit | as any overflow | as any overflow | the arrival is dropped |
+//!    | `memory_limit`, auto | none | 32 MiB | none |
+//!
+//! 2. RFC 8290 speaks of a negative deficit; Linux and ns-3 also send a queue away whose deficit is exactly 0, and so does
+//!    this [reconstruction].
+//! 3. Half of an odd number of packets or bytes is rounded down, as the sources do with bytes; at least one packet dies. The
+//!    arrival may be among the dead.
+//! 4. RFC 8290 hashes the five-tuple. Here the flow key is hashed (`classify = "hash"`). `set_associative` is ns-3's option,
+//!    with sets of 8; ns-3 takes the first queue of the set that is the flow's own or idle, and so may send a flow past its own
+//!    backlog; here, as in CAKE, a flow keeps its own queue. With `perfect`, each flow has a queue of its own [reconstruction of "one queue per flow"]: a new flow
+//!    gets the queue that has been idle longest, without its CoDel history; only when no queue is idle do flows share.
+//! 5. Linux counts the memory of its buffers against `memory_limit`; here the bytes on the wire count.
+//! 6. Linux, ns-3 and RFC 8290 count the limit in packets, 10240 by default. Here it is the port's, packets or bytes.
+//! 7. ns-3 numbers its queues in the order of first use, which decides between queues of equal size. Here, as in Linux, the
+//!    lowest number loses.
+//!
+//! ## Example
+//! ```
+//! use earlydrop_aqm::{catalogue, params::{Value, Values}, policy::Limit, random::Generator, Packet, Time};
+//!
+//! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.02 };
+//! let mut values = Values::new();
+//! values.set("classify", Value::Choice("perfect"));
+//! let catalogue::Built::Discipline(finish) = (catalogue::find("fq_codel").unwrap().build)(&values, &link, Limit::Packets(10240)).unwrap()
+//!     else { unreachable!() };
+//! let mut queue = finish(false, Generator::stream(1, "queue"));
+//! // Flow 1 fills the queue; then a packet of flow 2 arrives, and is the next to leave.
+//! for _ in 0..100 {
+//!     queue.enqueue(Packet::new(1, 1500), Time::ZERO, &mut |_, _| {});
+//! }
+//! let first = [queue.dequeue(Time::ZERO, &mut |_, _| {}), queue.dequeue(Time::ZERO, &mut |_, _| {})];
+//! assert!(first.iter().all(|packet| packet.unwrap().flow == 1));
+//! queue.enqueue(Packet::new(2, 100), Time::ZERO, &mut |_, _| {});
+//! assert_eq!(queue.dequeue(Time::ZERO, &mut |_, _| {}).unwrap().flow, 2);
+//! ```
+
+use crate::catalogue::{AqmSpec, Built};
+use crate::discipline::{Ecnmarked, OnDrop};
+use crate::gate::Counters;
+use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::parts::codel::{self, CodelState, Dialect};
+use crate::parts::fair::{self, FairQueues};
+use crate::policy::{Limit, Reason, Verdict};
+use crate::random::Generator;
+use crate::{Discipline, Packet, Time};
+
+const OWN: [Param; 1] = [Param {
+    name: "memory_limit",
+    symbol: "",
+    unit: Unit::Bytes,
+    kind: Kind::Real { low: 1.0, high: f64::INFINITY, open_low: false, open_high: false, auto: true },
+    default: Value::Auto,
+    source: "Linux: 32 MiB",
+    doc: "More bytes than this are treated like more packets than the limit; auto is 32 MiB for linux, else none.",
+}];
+
+/// The declaration.
+pub const SPEC: AqmSpec = AqmSpec {
+    name: "fq_codel",
+    title: "FQ-CoDel",
+    family: "several queues",
+    year: 2018,
+    summary: "A queue for each flow, new flows first, CoDel in every queue",
+    source: "Hoeiland-Joergensen, McKenney, Taht, Gettys, Dumazet: FlowQueue-CoDel, RFC 8290, 2018",
+    file: include_str!("fq_codel.rs"),
+    params: &[&codel::PARAMS, &fair::PARAMS, &OWN],
+    check: |values, _| read(values).map(|_| ()),
+    build: |values, _, limit| {
+        let (codel, fair, memory) = read(values)?;
+        Ok(Built::Discipline(Box::new(move |ecn, random| {
+            Box::new(FqCodel::new(codel, fair, limit, memory, ecn, random)) as Box<dyn Discipline>
+        })))
+    },
+    curve: None,
+};
+
+fn read(values: &Values) -> Result<(codel::Settings, fair::Settings, u64), ParamError> {
+    let dialect = values.word(&codel::PARAMS, "dialect");
+    let memory = match values.get(&OWN[0]) {
+        Value::Real(bytes) => bytes as u64,
+        _ if dialect == "linux" => 32 << 20,
+        _ => u64::MAX,
+    };
+    Ok((codel::Settings::read(values)?, fair::Settings::read(values, dialect)?, memory))
+}
+
+/// The discipline.
+pub struct FqCodel {
+    codel: codel::Settings,
+    fair: FairQueues,
+    states: Vec<CodelState>,
+    limit: Limit,
+    memory: u64,
+    ecn: bool,
+    counters: Counters,
+}
+
+impl FqCodel {
+    fn new(
+        codel: codel::Settings,
+        fair: fair::Settings,
+        limit: Limit,
+        memory: u64,
+        ecn: bool,
+        mut random: Generator,
+    ) -> Self {
+        let fair = FairQueues::new(fair, &mut random);
+        let states = vec![CodelState::default(); fair.len()];
+        FqCodel { codel, fair, states, limit, memory, ecn, counters: Counters::default() }
+    }
+
+    fn over(&self) -> bool {
+        let over = match self.limit {
+            Limit::Packets(n) => self.fair.packets() > n,
+            Limit::Bytes(n) => self.fair.bytes() > n,
+        };
+        over || self.fair.bytes() > self.memory
+    }
+
+    /// ns-3 gives each queue the common limit as its own.
+    fn full(&self, queue: usize, packet: &Packet) -> bool {
+        match self.limit {
+            Limit::Packets(n) => self.fair.packets_in(queue) >= n,
+            Limit::Bytes(n) => self.fair.bytes_in(queue) + u64::from(packet.size) > n,
+        }
+    }
+}
+
+impl Discipline for FqCodel {
+    fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Ecnmarked> {
+        self.counters.arrivals += 1;
+        self.counters.arrived_bytes += u64::from(packet.size);
+        let (queue, fresh) = self.fair.classify(packet.flow);
+        if fresh {
+            self.states[queue] = CodelState::default();
+        }
+        if self.codel.dialect() == Dialect::Ns3 {
+            self.fair.activate(queue);
+            if self.full(queue, &packet) {
+                self.counters.drop(Reason::Overflow);
+                on_drop(&packet, Reason::Overflow);
+                return None;
+            }
+        }
+        self.fair.push(queue, Packet { enqueued: now, ..packet });
+        while self.over() {
+            let counters = &mut self.counters;
+            let batch = self.fair.drop_batch(&mut |packet| {
+                counters.drop(Reason::Overflow);
+                on_drop(packet, Reason::Overflow);
+            });
+            let Some((fattest, dropped)) = batch else { break };
+            if self.codel.dialect() == Dialect::Linux {
+                self.states[fattest].overflowed(dropped);
+            }
+        }
+        // It was the last of its queue: if it is gone, all are.
+        (self.fair.packets_in(queue) > 0).then_some(Ecnmarked(false))
+    }
+
+    fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
+        while let Some(queue) = self.fair.turn() {
+            loop {
+                let packet = self.fair.pop(queue);
+                let backlog = match self.codel.dialect() {
+                    Dialect::Linux => self.fair.bytes(),
+                    _ => self.fair.bytes_in(queue),
+                };
+                let can_mark = self.ecn && packet.is_some_and(|packet| packet.ecn.is_capable());
+                let verdict = self.states[queue].step(&self.codel, packet.as_ref(), backlog, now, can_mark);
+                let Some(mut packet) = packet else { break };
+                if verdict != Verdict::Pass && !self.counters.mark(&mut packet, self.ecn) {
+                    if let Verdict::Signal(reason) = verdict {
+                        self.counters.drop(reason);
+                        on_drop(&packet, reason);
+                        continue;
+                    }
+                }
+                self.fair.charge(queue, packet.size);
+                self.counters.depart(&packet);
+                return Some(packet);
+            }
+            self.fair.emptied(queue);
+        }
+        None
+    }
+
+    fn packets(&self) -> u64 {
+        self.fair.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.fair.bytes()
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn reset_counters(&mut self) {
+        self.counters = Counters::default();
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let (new, old) = self.fair.new_and_old();
+        out("new_queues", f64::from(new));
+        out("old_queues", f64::from(old));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ecn;
+
+    fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> Box<dyn Discipline> {
+        let mut values = Values::new();
+        values.set("classify", Value::Choice("perfect"));
+        for &(name, value) in given {
+            values.set(name, value);
+        }
+        let link = crate::Link { rate_bps: 10e6, delay_s: 0.0 };
+        match (SPEC.build)(&values, &link, limit) {
+            Ok(Built::Discipline(finish)) => finish(ecn, Generator::stream(1, "salt")),
+            _ => panic!("not built"),
+        }
+    }
+
+    fn dialect(word: &'static str) -> (&'static str, Value) {
+        ("dialect", Value::Choice(word))
+    }
+
+    fn fill(queue: &mut dyn Discipline, flow: u64, packets: u32) -> Vec<u32> {
+        let mut died = Vec::new();
+        for tag in 0..packets {
+            let packet = Packet { tag, ..Packet::new(flow, 1500) };
+            queue.enqueue(packet, Time::ZERO, &mut |p, _| died.push(p.tag));
+        }
+        died
+    }
+
+    #[test]
+    fn one_packet_more_than_the_limit_costs_the_fattest_flow_half() {
+        for (word, dead) in [("rfc", 50), ("linux", 50)] {
+            let mut queue = build(&[dialect(word)], Limit::Packets(110), false);
+            assert!(fill(&mut *queue, 1, 100).is_empty());
+            assert!(fill(&mut *queue, 2, 10).is_empty());
+            let mut died = Vec::new();
+            let fate =
+                queue.enqueue(Packet::new(3, 100), Time::ZERO, &mut |p, reason| died.push((p.flow, p.tag, reason)));
+            assert!(fate.is_some());
+            assert_eq!(died.len(), dead);
+            assert!(died.iter().enumerate().all(|(i, &d)| d == (1, i as u32, Reason::Overflow)), "from the head");
+        }
+    }
+
+    #[test]
+    fn a_lone_flow_at_the_limit_loses_its_head_and_in_ns3_the_arrival() {
+        assert_eq!(fill(&mut *build(&[dialect("rfc")], Limit::Packets(10), false), 1, 11), [0, 1, 2, 3, 4]);
+        assert_eq!(fill(&mut *build(&[dialect("linux")], Limit::Packets(10), false), 1, 11), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(fill(&mut *build(&[dialect("ns3")], Limit::Packets(10), false), 1, 11), [10]);
+    }
+
+    #[test]
+    fn an_arrival_that_is_alone_and_too_much_dies_itself() {
+        let mut queue = build(&[], Limit::Bytes(1000), false);
+        let mut died = 0;
+        assert_eq!(queue.enqueue(Packet::new(1, 1500), Time::ZERO, &mut |_, _| died += 1), None);
+        assert_eq!((died, queue.packets()), (1, 0));
+        let mut queue = build(&[dialect("linux"), ("memory_limit", Value::Real(3000.0))], Limit::Packets(100), false);
+        assert_eq!(fill(&mut *queue, 1, 2), [0; 0]);
+        assert_eq!(fill(&mut *queue, 2, 1), [0], "the memory limit counts too");
+    }
+
+    /// Flow 1 sends so much that it is always late, flow 2 one packet in between.
+    fn late(word: &'static str) -> (u64, u64) {
+        let mut queue = build(&[dialect(word), ("invsqrt", Value::Choice("exact"))], Limit::Packets(10_000), false);
+        fill(&mut *queue, 1, 1000);
+        let mut dropped = [0; 3];
+        for ms in 0..500 {
+            let now = Time::from_seconds(1.0 + f64::from(ms) * 1.000_001e-3);
+            if ms % 10 == 0 {
+                queue.enqueue(Packet::new(2, 100), now, &mut |_, _| {});
+            }
+            queue.dequeue(now, &mut |p, _| dropped[p.flow as usize] += 1);
+        }
+        (dropped[1], dropped[2])
+    }
+
+    #[test]
+    fn codel_drops_from_the_flow_that_queues_only() {
+        // Two turns of flow 1 pass between a packet of flow 2 and its leaving: 2 ms at most.
+        for word in ["rfc", "linux", "ns3"] {
+            let (one, two) = late(word);
+            assert!((7..=9).contains(&one) && two == 0, "{word}: {one} and {two}");
+        }
+    }
+
+    #[test]
+    fn in_linux_the_small_backlog_is_that_of_all_queues() {
+        // Flow 1 has one packet at a time, late; flow 2 a large backlog.
+        let drops = |word| {
+            let mut queue = build(&[dialect(word)], Limit::Packets(10_000), false);
+            fill(&mut *queue, 2, 1000);
+            let mut died = 0;
+            let mut now = 0.0;
+            for _ in 0..100 {
+                queue.enqueue(Packet::new(1, 1500), Time::from_seconds(now), &mut |_, _| {});
+                now += 0.02;
+                for _ in 0..3 {
+                    queue.dequeue(Time::from_seconds(now), &mut |p, _| died += u32::from(p.flow == 1));
+                }
+            }
+            died
+        };
+        assert_eq!(drops("rfc"), 0);
+        assert!(drops("linux") > 0);
+    }
+
+    /// One queue with everything in it, so that its state can be looked at.
+    fn single(word: &'static str) -> FqCodel {
+        let mut values = Values::new();
+        values
+            .set("dialect", Value::Choice(word))
+            .set("queues", Value::Whole(1))
+            .set("classify", Value::Choice("perfect"));
+        let (codel, fair, memory) = read(&values).unwrap();
+        FqCodel::new(codel, fair, Limit::Packets(10), memory, false, Generator::stream(1, "salt"))
+    }
+
+    fn count(queue: &FqCodel) -> u32 {
+        let mut count = f64::NAN;
+        queue.states[0].gauges(&queue.codel, &mut |name, value| count = if name == "count" { value } else { count });
+        count as u32
+    }
+
+    #[test]
+    fn an_overflow_raises_the_count_in_linux_only() {
+        for (word, want) in [("rfc", 0), ("linux", 6), ("ns3", 0)] {
+            let mut queue = single(word);
+            fill(&mut queue, 1, 11);
+            assert_eq!(count(&queue), want, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_flow_keeps_its_history_and_a_new_one_gets_none() {
+        let mut queue = single("linux");
+        fill(&mut queue, 1, 11);
+        for (flow, want) in [(1, 6), (2, 0)] {
+            while queue.dequeue(Time::ZERO, &mut |_, _| {}).is_some() {}
+            queue.enqueue(Packet::new(flow, 100), Time::ZERO, &mut |_, _| {});
+            assert_eq!(count(&queue), want, "flow {flow}");
+        }
+    }
+
+    #[test]
+    fn ect_packets_are_marked_and_delivered() {
+        let mut queue = build(&[], Limit::Packets(1000), true);
+        for _ in 0..300 {
+            queue.enqueue(Packet { ecn: Ecn::Ect0, ..Packet::new(1, 1500) }, Time::ZERO, &mut |_, _| {});
+        }
+        let marked = (0..250).filter(|&ms| {
+            let now = Time::from_seconds(f64::from(ms) * 1.000_001e-3);
+            queue.dequeue(now, &mut |_, _| panic!("dropped")).unwrap().ecn == Ecn::Ce
+        });
+        assert_eq!(marked.collect::<Vec<_>>(), [105, 205]);
+        assert_eq!(queue.counters().marks, 2);
+    }
+}

@@ -1,0 +1,633 @@
+//! Queues by flow, served in turn (DRR++ of RFC 8290, 4): a hash, a list of new queues, a list of old ones, and a deficit in
+//! bytes for each. FQ-CoDel and FQ-PIE stand on it.
+//!
+//! A queue is in exactly one of three lists: new, old, or idle (the RFCs' inactive). All packets lie in one pool, so that
+//! memory follows the packets that wait, and not the fullest that each queue has been. Every step costs the same whatever
+//! the number of queues; only [`FairQueues::fattest`] looks at a few times sqrt(queues) numbers.
+
+use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::parts::hash;
+use crate::random::Generator;
+use crate::Packet;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// The parameters of the scheduler.
+pub const PARAMS: [Param; 5] = [
+    Param {
+        name: "queues",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Whole { low: 1, high: 65_536 },
+        default: Value::Whole(1024),
+        source: "RFC 8290, 5.2; Linux; ns-3",
+        doc: "Number of queues among which the flows are spread.",
+    },
+    Param {
+        name: "classify",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["hash", "set_associative", "perfect"]),
+        default: Value::Choice("hash"),
+        source: "RFC 8290, 4.1.1; ns-3: set_associative as an option",
+        doc: "A flow's queue: by hash; of the 8 of its hash its own, else an idle one; one of its own while there are enough.",
+    },
+    Param {
+        name: "quantum",
+        symbol: "",
+        unit: Unit::Bytes,
+        kind: Kind::Real { low: 256.0, high: 1e9, open_low: false, open_high: false, auto: true },
+        default: Value::Auto,
+        source: "RFC 8290, 5.2.2 and Linux: 1514 B; ns-3: the MTU; Linux refuses less than 256 B",
+        doc: "Bytes that a queue may send in its turn; auto is 1514 B, and 1500 B for ns3.",
+    },
+    Param {
+        name: "drop_batch",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Whole { low: 1, high: 1_000_000 },
+        default: Value::Whole(64),
+        source: "RFC 8290, 4.1; Linux; ns-3",
+        doc: "At most so many packets are dropped at once when the limit is passed (where the fattest queue pays for it).",
+    },
+    Param {
+        name: "batch_rule",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["auto", "bytes", "packets"]),
+        default: Value::Choice("auto"),
+        source: "RFC 8290, 4.1: half the packets; Linux, ns-3: half the bytes",
+        doc: "What is halved when the limit is passed: the fattest queue's bytes or its packets; auto is packets for rfc, else bytes.",
+    },
+];
+
+/// Queues that a flow may choose from with `set_associative` (ns-3 SetWays).
+const WAYS: usize = 8;
+
+/// The settings of the scheduler.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    queues: usize,
+    classify: &'static str,
+    quantum: i64,
+    drop_batch: u64,
+    half_the_packets: bool,
+    always_through_old: bool,
+}
+
+impl Settings {
+    /// The settings among `values`, declared as [`PARAMS`], in the dialect `word`.
+    pub fn read(values: &Values, word: &str) -> Result<Self, ParamError> {
+        let queues = values.whole(&PARAMS, "queues") as usize;
+        let classify = values.word(&PARAMS, "classify");
+        if classify == "set_associative" && !queues.is_multiple_of(WAYS) {
+            return Err(ParamError::new("queues", queues, "a multiple of 8, the queues of one set (set_associative)"));
+        }
+        let quantum = values.real(&PARAMS, "quantum");
+        let quantum = if quantum.is_nan() {
+            if word == "ns3" {
+                1500.0
+            } else {
+                1514.0
+            }
+        } else {
+            quantum
+        };
+        Ok(Settings {
+            queues,
+            classify,
+            quantum: quantum as i64,
+            drop_batch: values.whole(&PARAMS, "drop_batch") as u64,
+            half_the_packets: match values.word(&PARAMS, "batch_rule") {
+                "auto" => word == "rfc",
+                rule => rule == "packets",
+            },
+            always_through_old: word != "linux",
+        })
+    }
+}
+
+/// The three lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    New,
+    Old,
+    Idle,
+}
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+    length: u32,
+}
+
+const EMPTY: List = List { first: NONE, last: NONE, length: 0 };
+
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    first: u32,
+    last: u32,
+    packets: u64,
+    deficit: i64,
+    list: Which,
+    before: u32,
+    after: u32,
+}
+
+#[derive(Debug)]
+struct Slot {
+    packet: Packet,
+    after: u32,
+}
+
+/// Which queue a flow has.
+#[derive(Debug)]
+enum Classifier {
+    Hash,
+    SetAssociative { owners: Vec<Option<u64>> },
+    Perfect { owners: Vec<Option<u64>>, queue_of: HashMap<u64, u32, BuildHasherDefault<FlowHasher>> },
+}
+
+/// Queues by flow.
+#[derive(Debug)]
+pub struct FairQueues {
+    set: Settings,
+    salt: u64,
+    classifier: Classifier,
+    queues: Vec<Queue>,
+    lists: [List; 3],
+    pool: Vec<Slot>,
+    free: u32,
+    sizes: Sizes,
+    packets: u64,
+    bytes: u64,
+}
+
+impl FairQueues {
+    /// Empty queues. One number is drawn: the salt of the hash.
+    pub fn new(set: Settings, random: &mut Generator) -> Self {
+        let owners = vec![None; set.queues];
+        let classifier = match set.classify {
+            "hash" => Classifier::Hash,
+            "perfect" => Classifier::Perfect { owners, queue_of: HashMap::default() },
+            _ => Classifier::SetAssociative { owners },
+        };
+        let queue =
+            Queue { first: NONE, last: NONE, packets: 0, deficit: 0, list: Which::Idle, before: NONE, after: NONE };
+        let mut fair = FairQueues {
+            salt: (random.uniform() * (1_u64 << 53) as f64) as u64,
+            classifier,
+            queues: vec![queue; set.queues],
+            lists: [EMPTY; 3],
+            pool: Vec::new(),
+            free: NONE,
+            sizes: Sizes::new(set.queues),
+            packets: 0,
+            bytes: 0,
+            set,
+        };
+        (0..fair.set.queues).for_each(|queue| fair.append(Which::Idle, queue));
+        fair
+    }
+
+    /// Packets waiting in all queues.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Bytes waiting in all queues.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Packets waiting in `queue`.
+    pub fn packets_in(&self, queue: usize) -> u64 {
+        self.queues[queue].packets
+    }
+
+    /// Bytes waiting in `queue`.
+    pub fn bytes_in(&self, queue: usize) -> u64 {
+        self.sizes.bytes[queue]
+    }
+
+    /// How many queues there are.
+    pub fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Never: there is at least one queue.
+    pub fn is_empty(&self) -> bool {
+        self.queues.is_empty()
+    }
+
+    /// Queues on the list of the new, and on that of the old.
+    pub fn new_and_old(&self) -> (u32, u32) {
+        (self.lists[Which::New as usize].length, self.lists[Which::Old as usize].length)
+    }
+
+    /// The queue of `flow`, and whether it had another flow before, whose history must not be held against this one
+    /// (`perfect` only; the hashes keep a queue's state, as Linux and ns-3 do).
+    pub fn classify(&mut self, flow: u64) -> (usize, bool) {
+        let by_hash = |queues| hash::bucket(flow, self.salt, queues);
+        match &mut self.classifier {
+            Classifier::Hash => (by_hash(self.queues.len()), false),
+            Classifier::SetAssociative { owners } => {
+                let hash = by_hash(self.queues.len());
+                let set = hash - hash % WAYS;
+                let mut ways = set..set + WAYS;
+                let own = ways.clone().find(|&queue| owners[queue] == Some(flow));
+                let queue = own.or_else(|| ways.find(|&queue| self.queues[queue].list == Which::Idle)).unwrap_or(set);
+                owners[queue] = Some(flow);
+                (queue, false)
+            }
+            Classifier::Perfect { owners, queue_of } => {
+                if let Some(&queue) = queue_of.get(&flow) {
+                    return (queue as usize, false);
+                }
+                // The queue that has been idle longest, first of all those that never had a flow.
+                let queue = self.lists[Which::Idle as usize].first;
+                if queue == NONE {
+                    return (by_hash(self.queues.len()), false);
+                }
+                let queue = queue as usize;
+                if let Some(gone) = owners[queue].replace(flow) {
+                    queue_of.remove(&gone);
+                }
+                queue_of.insert(flow, queue as u32);
+                self.unlink(queue);
+                self.append(Which::Idle, queue);
+                (queue, true)
+            }
+        }
+    }
+
+    /// An idle queue becomes the last of the new ones, with a fresh quantum.
+    pub fn activate(&mut self, queue: usize) {
+        if self.queues[queue].list == Which::Idle {
+            self.unlink(queue);
+            self.append(Which::New, queue);
+            self.queues[queue].deficit = self.set.quantum;
+        }
+    }
+
+    /// Appends `packet` to `queue`, which becomes active.
+    pub fn push(&mut self, queue: usize, packet: Packet) {
+        self.activate(queue);
+        self.packets += 1;
+        self.bytes += u64::from(packet.size);
+        self.sizes.set(queue, self.sizes.bytes[queue] + u64::from(packet.size));
+        let slot = Slot { packet, after: NONE };
+        let index = if self.free == NONE {
+            self.pool.push(slot);
+            self.pool.len() as u32 - 1
+        } else {
+            let index = self.free;
+            self.free = std::mem::replace(&mut self.pool[index as usize], slot).after;
+            index
+        };
+        let queue = &mut self.queues[queue];
+        queue.packets += 1;
+        match std::mem::replace(&mut queue.last, index) {
+            NONE => queue.first = index,
+            last => self.pool[last as usize].after = index,
+        }
+    }
+
+    /// Takes the head of `queue`; the queue stays on its list.
+    pub fn pop(&mut self, queue: usize) -> Option<Packet> {
+        let state = &mut self.queues[queue];
+        let index = state.first;
+        if index == NONE {
+            return None;
+        }
+        let slot = &mut self.pool[index as usize];
+        let packet = slot.packet;
+        state.packets -= 1;
+        state.first = std::mem::replace(&mut slot.after, self.free);
+        if state.first == NONE {
+            state.last = NONE;
+        }
+        self.free = index;
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.size);
+        self.sizes.set(queue, self.sizes.bytes[queue] - u64::from(packet.size));
+        Some(packet)
+    }
+
+    /// The queue whose turn it is: the first of the new, else of the old, that has not used up its quantum. It may turn
+    /// out empty; then [`FairQueues::emptied`] must be told, and this asked again.
+    pub fn turn(&mut self) -> Option<usize> {
+        loop {
+            let first = match self.lists[Which::New as usize].first {
+                NONE => self.lists[Which::Old as usize].first,
+                first => first,
+            };
+            if first == NONE {
+                return None;
+            }
+            let queue = first as usize;
+            // "Negative" in RFC 8290; Linux and ns-3 test for zero too.
+            if self.queues[queue].deficit > 0 {
+                return Some(queue);
+            }
+            self.queues[queue].deficit += self.set.quantum;
+            self.unlink(queue);
+            self.append(Which::Old, queue);
+        }
+    }
+
+    /// `queue` has sent so many bytes in its turn.
+    pub fn charge(&mut self, queue: usize, bytes: u32) {
+        self.queues[queue].deficit -= i64::from(bytes);
+    }
+
+    /// In its turn nothing was found in `queue`: a new one goes through the old ones, lest it come back as new at once;
+    /// an old one becomes idle. In Linux a new one becomes idle too if there are no old ones.
+    pub fn emptied(&mut self, queue: usize) {
+        let through = self.set.always_through_old || self.lists[Which::Old as usize].first != NONE;
+        let to = if self.queues[queue].list == Which::New && through { Which::Old } else { Which::Idle };
+        self.unlink(queue);
+        self.append(to, queue);
+    }
+
+    /// The queue with the most bytes, the first of several; `None` if nothing waits.
+    pub fn fattest(&mut self) -> Option<usize> {
+        self.sizes.largest()
+    }
+
+    /// The limit is passed: drops from the head of the fattest queue half of it, but at most a batch and at least one
+    /// packet. The queue and the number of packets; `None` if nothing waits.
+    pub fn drop_batch(&mut self, on_drop: &mut dyn FnMut(&Packet)) -> Option<(usize, u32)> {
+        let queue = self.fattest()?;
+        let (packets, bytes) = (self.packets_in(queue) / 2, self.bytes_in(queue) / 2);
+        let (mut dropped, mut dropped_bytes) = (0, 0);
+        while let Some(packet) = self.pop(queue) {
+            on_drop(&packet);
+            dropped += 1;
+            dropped_bytes += u64::from(packet.size);
+            let enough = if self.set.half_the_packets { dropped >= packets } else { dropped_bytes >= bytes };
+            if enough || dropped >= self.set.drop_batch {
+                break;
+            }
+        }
+        Some((queue, dropped as u32))
+    }
+
+    fn unlink(&mut self, queue: usize) {
+        let Queue { before, after, list, .. } = self.queues[queue];
+        let list = &mut self.lists[list as usize];
+        list.length -= 1;
+        match before {
+            NONE => list.first = after,
+            before => self.queues[before as usize].after = after,
+        }
+        match after {
+            NONE => list.last = before,
+            after => self.queues[after as usize].before = before,
+        }
+    }
+
+    fn append(&mut self, which: Which, queue: usize) {
+        let list = &mut self.lists[which as usize];
+        list.length += 1;
+        let before = std::mem::replace(&mut list.last, queue as u32);
+        match before {
+            NONE => list.first = queue as u32,
+            before => self.queues[before as usize].after = queue as u32,
+        }
+        let state = &mut self.queues[queue];
+        (state.list, state.before, state.after) = (which, before, NONE);
+    }
+}
+
+/// The queues' bytes, in blocks of which each has a bound: no queue of the block has more. The bound is exact until the
+/// queue that set it shrinks.
+#[derive(Debug)]
+struct Sizes {
+    bytes: Vec<u64>,
+    /// Queues in a block, as a power of two.
+    shift: u32,
+    bounds: Vec<u64>,
+    stale: Vec<bool>,
+}
+
+impl Sizes {
+    fn new(queues: usize) -> Self {
+        let shift = queues.ilog2() / 2;
+        let blocks = queues.div_ceil(1 << shift);
+        Sizes { bytes: vec![0; queues], shift, bounds: vec![0; blocks], stale: vec![false; blocks] }
+    }
+
+    #[inline]
+    fn set(&mut self, queue: usize, bytes: u64) {
+        let before = std::mem::replace(&mut self.bytes[queue], bytes);
+        let block = queue >> self.shift;
+        if bytes >= self.bounds[block] {
+            self.bounds[block] = bytes;
+            self.stale[block] = false;
+        } else if before == self.bounds[block] {
+            self.stale[block] = true;
+        }
+    }
+
+    fn largest(&mut self) -> Option<usize> {
+        loop {
+            let most = self.bounds.iter().copied().max().filter(|&most| most > 0)?;
+            let block = self.bounds.iter().position(|&bound| bound == most)?;
+            let first = block << self.shift;
+            let end = self.bytes.len().min(first + (1 << self.shift));
+            let queues = &self.bytes[first..end];
+            if !self.stale[block] {
+                return queues.iter().position(|&bytes| bytes == most).map(|at| first + at);
+            }
+            self.bounds[block] = queues.iter().copied().max().unwrap_or(0);
+            self.stale[block] = false;
+        }
+    }
+}
+
+/// The crate's own hash for the table of flows: the same on every machine, and quick.
+#[derive(Debug, Default)]
+struct FlowHasher(u64);
+
+impl Hasher for FlowHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, flow: u64) {
+        self.0 = hash::mix(flow, self.0);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fair(given: &[(&'static str, Value)], dialect: &str) -> FairQueues {
+        let mut values = Values::new();
+        values.set("classify", Value::Choice("perfect"));
+        for &(name, value) in given {
+            values.set(name, value);
+        }
+        FairQueues::new(Settings::read(&values, dialect).unwrap(), &mut Generator::stream(1, "salt"))
+    }
+
+    fn arrive(fair: &mut FairQueues, flow: char, size: u32) {
+        let (queue, _) = fair.classify(flow as u64);
+        fair.push(queue, Packet::new(flow as u64, size));
+    }
+
+    /// The flow that sends next.
+    fn serve(fair: &mut FairQueues) -> Option<char> {
+        while let Some(queue) = fair.turn() {
+            if let Some(packet) = fair.pop(queue) {
+                fair.charge(queue, packet.size);
+                return char::from_u32(packet.flow as u32);
+            }
+            fair.emptied(queue);
+        }
+        None
+    }
+
+    fn order(quantum: f64, sources: &[(char, u32, u32)]) -> String {
+        let mut fair = fair(&[("quantum", Value::Real(quantum))], "rfc");
+        for &(flow, packets, size) in sources {
+            (0..packets).for_each(|_| arrive(&mut fair, flow, size));
+        }
+        std::iter::from_fn(|| serve(&mut fair)).collect()
+    }
+
+    #[test]
+    fn queues_take_turns_by_bytes() {
+        assert_eq!(order(1514.0, &[('A', 4, 1500), ('B', 6, 500), ('C', 2, 100)]), "AABBBBCCABBA");
+        assert_eq!(order(300.0, &[('A', 2, 1500), ('B', 8, 100)]), "ABBBBBBBBA");
+    }
+
+    #[test]
+    fn a_sparse_flow_goes_first_but_not_twice() {
+        for (dialect, want) in [("rfc", "AABBSABSABABAB"), ("linux", "AABBSABSABABAB")] {
+            let mut fair = fair(&[("quantum", Value::Real(1514.0))], dialect);
+            for flow in ['A', 'B'] {
+                (0..6).for_each(|_| arrive(&mut fair, flow, 1500));
+            }
+            let mut served = String::new();
+            while let Some(flow) = serve(&mut fair) {
+                served.push(flow);
+                if [4, 7].contains(&served.len()) {
+                    arrive(&mut fair, 'S', 200);
+                }
+            }
+            assert_eq!(served, want, "{dialect}");
+        }
+    }
+
+    #[test]
+    fn an_emptied_new_queue_goes_through_the_old_ones() {
+        for (dialect, old) in [("rfc", 1), ("linux", 0)] {
+            let mut fair = fair(&[], dialect);
+            arrive(&mut fair, 'A', 100);
+            assert_eq!(serve(&mut fair), Some('A'));
+            assert_eq!(fair.new_and_old(), (1, 0));
+            let queue = fair.turn().unwrap();
+            fair.emptied(queue);
+            assert_eq!(fair.new_and_old(), (0, old), "{dialect}: with no old queue, Linux lets it go");
+        }
+    }
+
+    fn batch(given: &[(&'static str, Value)], sizes: &[u32]) -> u32 {
+        let mut fair = fair(given, "linux");
+        sizes.iter().for_each(|&size| arrive(&mut fair, 'F', size));
+        arrive(&mut fair, 'G', 40);
+        fair.drop_batch(&mut |packet| assert_eq!(packet.flow, 'F' as u64)).unwrap().1
+    }
+
+    #[test]
+    fn half_of_the_fattest_queue_dies_but_64_at_most() {
+        assert_eq!(batch(&[], &[1500; 100]), 50);
+        assert_eq!(batch(&[], &[1500; 200]), 64);
+        assert_eq!(batch(&[], &[1500]), 1);
+        assert_eq!(batch(&[], &[100, 100, 1500]), 3);
+        let packets = ("batch_rule", Value::Choice("packets"));
+        assert_eq!(batch(&[packets], &[100, 100, 1500]), 1);
+        assert_eq!(batch(&[packets], &[1500; 100]), 50);
+        assert_eq!(batch(&[packets, ("drop_batch", Value::Whole(7))], &[1500; 100]), 7);
+    }
+
+    #[test]
+    fn the_fattest_is_the_first_of_the_largest() {
+        for queues in [1, 2, 3, 8, 9, 100, 1024, 1025] {
+            let mut sizes = Sizes::new(queues);
+            let mut random = Generator::stream(queues as u64, "sizes");
+            assert_eq!(sizes.largest(), None);
+            for _ in 0..2000 {
+                let pick = (random.uniform() * queues as f64) as usize;
+                sizes.set(pick, (random.uniform() * 8.0) as u64);
+                if random.uniform() < 0.3 {
+                    let most = sizes.bytes.iter().copied().max().filter(|&most| most > 0);
+                    let want = most.map(|most| sizes.bytes.iter().position(|&b| b == most).unwrap());
+                    assert_eq!(sizes.largest(), want);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn with_perfect_classification_no_two_active_flows_share() {
+        let mut fair = fair(&[("queues", Value::Whole(16))], "rfc");
+        let queues: Vec<usize> = (0..16).map(|flow| fair.classify(flow).0).collect();
+        let mut sorted = queues.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..16).collect::<Vec<_>>());
+        assert_eq!(fair.classify(3), (queues[3], false), "and they keep theirs");
+        (1..16).for_each(|flow| fair.push(queues[flow as usize], Packet::new(flow, 100)));
+        // Only flow 0's queue is idle: a new flow gets it, and the one after that shares.
+        assert_eq!(fair.classify(99), (queues[0], true));
+        fair.push(queues[0], Packet::new(99, 100));
+        assert!(!fair.classify(100).1);
+        assert_eq!(fair.classify(99), (queues[0], false));
+    }
+
+    #[test]
+    fn a_set_of_eight_holds_eight_flows_apart() {
+        let set = [("queues", Value::Whole(8)), ("classify", Value::Choice("set_associative"))];
+        let mut fair = fair(&set, "ns3");
+        let mut taken = Vec::new();
+        for flow in 0..8 {
+            let queue = fair.classify(flow).0;
+            fair.push(queue, Packet::new(flow, 100));
+            assert_eq!(fair.classify(flow).0, queue);
+            taken.push(queue);
+        }
+        // The first one empties: flow 5 stays where its packets are.
+        fair.pop(0);
+        fair.emptied(0);
+        fair.emptied(0);
+        assert_eq!(fair.classify(5).0, taken[5]);
+        fair.push(0, Packet::new(0, 100));
+        assert_eq!(taken, (0..8).collect::<Vec<_>>());
+        assert_eq!(fair.classify(8).0, 0, "all taken: the first");
+        let mut values = Values::new();
+        values.set("queues", Value::Whole(12)).set("classify", Value::Choice("set_associative"));
+        assert_eq!(Settings::read(&values, "ns3").unwrap_err().name, "queues");
+    }
+
+    #[test]
+    fn the_pool_is_as_large_as_the_most_packets_that_waited() {
+        let mut fair = fair(&[], "rfc");
+        for round in 0..100 {
+            (0..10).for_each(|i| arrive(&mut fair, char::from(b'A' + (i + round) % 26), 100));
+            while serve(&mut fair).is_some() {}
+        }
+        assert_eq!((fair.pool.len(), fair.packets(), fair.bytes()), (10, 0, 0));
+    }
+}

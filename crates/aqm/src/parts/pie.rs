@@ -1,0 +1,592 @@
+//! PIE's three functions (RFC 8033): what the timer does, what an arrival does, what a departure does. The single queue and
+//! every queue of FQ-PIE have such a state.
+
+use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::policy::{Context, Limit, Reason, Verdict};
+use crate::{Packet, Time};
+
+/// Whose PIE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// RFC 8033, section 4 and appendix A.
+    Rfc,
+    /// Linux, `sch_pie.c`.
+    Linux,
+    /// ns-3, `pie-queue-disc.cc`.
+    Ns3,
+}
+
+const fn real(low: f64, high: f64, open_low: bool, auto: bool) -> Kind {
+    Kind::Real { low, high, open_low, open_high: false, auto }
+}
+
+const fn switch(name: &'static str, auto: bool, source: &'static str, doc: &'static str) -> Param {
+    let default = if auto { Value::Auto } else { Value::Flag(true) };
+    Param { name, symbol: "", unit: Unit::None, kind: Kind::Flag { auto }, default, source, doc }
+}
+
+const fn time(name: &'static str, kind: Kind, default: Value, source: &'static str, doc: &'static str) -> Param {
+    Param { name, symbol: "", unit: Unit::Seconds, kind, default, source, doc }
+}
+
+/// The parameters of one PIE, its dialect apart.
+pub const PARAMS: [Param; 19] = [
+    time(
+        "qdelay_ref",
+        real(0.0, 1e6, true, false),
+        Value::Real(0.015),
+        "RFC 8033, 4.2",
+        "Queueing delay that the control aims at.",
+    ),
+    time(
+        "tupdate",
+        real(0.001, 1e6, false, false),
+        Value::Real(0.015),
+        "RFC 8033, 4.2",
+        "Time from one update of the probability to the next.",
+    ),
+    Param {
+        name: "alpha",
+        symbol: "\\alpha",
+        unit: Unit::None,
+        kind: real(0.0, 1e6, false, false),
+        default: Value::Real(0.125),
+        source: "RFC 8033, 4.2; Linux: 2/16; ns-3",
+        doc: "Gain on the deviation of the delay from qdelay_ref, 1/s.",
+    },
+    Param {
+        name: "beta",
+        symbol: "\\beta",
+        unit: Unit::None,
+        kind: real(0.0, 1e6, false, false),
+        default: Value::Real(1.25),
+        source: "RFC 8033, 4.2; Linux: 20/16; ns-3",
+        doc: "Gain on the change of the delay since the last update, 1/s.",
+    },
+    time(
+        "max_burst",
+        real(0.0, f64::INFINITY, false, false),
+        Value::Real(0.15),
+        "RFC 8033, 4.4",
+        "A burst of this length passes before anything is dropped.",
+    ),
+    Param {
+        name: "mean_packet",
+        symbol: "",
+        unit: Unit::Bytes,
+        kind: real(1.0, f64::INFINITY, false, true),
+        default: Value::Auto,
+        source: "RFC 8033, 4.1 without a figure; ns-3: 1000 B; Linux: psched_mtu, 1514 B",
+        doc: "Nothing is dropped while two of these or less wait; auto is 1000 B, and 1514 B for linux.",
+    },
+    Param {
+        name: "mark_ecnth",
+        symbol: "",
+        unit: Unit::None,
+        kind: real(0.0, 1.0, false, false),
+        default: Value::Real(0.1),
+        source: "RFC 8033, 5.1",
+        doc: "Packets are marked while the probability is below this (linux: or equal), and dropped above.",
+    },
+    Param {
+        name: "latency",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["timestamp", "rate"]),
+        default: Value::Choice("timestamp"),
+        source: "RFC 8033, 4.2 and 5.2; Linux, ns-3: timestamp",
+        doc: "The delay: how long the last packet waited, or the backlog over a measured rate of departures.",
+    },
+    Param {
+        name: "dq_threshold",
+        symbol: "",
+        unit: Unit::Bytes,
+        kind: real(1.0, 65_536.0, false, false),
+        default: Value::Real(16_384.0),
+        source: "RFC 8033, 5.2; ns-3; Linux",
+        doc: "The rate of departures is measured over so many bytes, and only when so many wait.",
+    },
+    switch(
+        "zero_when_empty",
+        false,
+        "Linux, ns-3",
+        "A departure that leaves the queue empty counts as no delay, lest the last delay stands on an idle link.",
+    ),
+    switch(
+        "cap_adjustment",
+        true,
+        "RFC 8033, 5.5; Linux, ns-3: on",
+        "From p = 0.1 on, one update adds 0.02 at most; auto is on.",
+    ),
+    switch(
+        "derandomise",
+        true,
+        "RFC 8033, 5.4 and appendix B; Linux: on; ns-3: off",
+        "No drop until the probabilities since the last add up to 0.85, one for certain at 8.5; auto is on for linux only.",
+    ),
+    switch(
+        "fast_growth",
+        true,
+        "Linux: on",
+        "Each update adds 0.02 while the delay is above 250 ms; auto is on for linux only.",
+    ),
+    Param {
+        name: "decay_when",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["zero", "below_half"]),
+        default: Value::Choice("zero"),
+        source: "RFC 8033, 4.2: zero; appendix B: below_half",
+        doc: "The probability decays after two updates with no delay, or with less than half of qdelay_ref.",
+    },
+    switch(
+        "byte_scaling",
+        true,
+        "RFC 8033, 4.1: may; Linux bytemode: off; ns-3: with a limit in bytes",
+        "Probability in proportion to the size; auto is on for ns3 with a limit in bytes only.",
+    ),
+    Param {
+        name: "activity",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["always", "backlog", "delay"]),
+        default: Value::Choice("always"),
+        source: "RFC 8033, appendix B: backlog; ns-3 ActiveThreshold: delay; both: off by default here",
+        doc: "PIE works always; or only since a third of the limit waited; or only since the delay reached active_threshold.",
+    },
+    time(
+        "active_threshold",
+        real(0.0, f64::INFINITY, false, false),
+        Value::Real(0.015),
+        "ours: qdelay_ref; ns-3 has none",
+        "Delay at which PIE begins to work, with activity = \"delay\".",
+    ),
+    time(
+        "first_update",
+        real(0.0, f64::INFINITY, false, true),
+        Value::Auto,
+        "ours: tupdate; Linux: 0.5 s; ns-3: 0",
+        "When the timer runs first; auto is one tupdate, 0.5 s for linux, 0 for ns3.",
+    ),
+    Param {
+        name: "burst_reset",
+        symbol: "",
+        unit: Unit::Seconds,
+        kind: real(0.0, 1e6, false, false),
+        default: Value::Real(1.5),
+        source: "ns-3 BURST_RESET_TIMEOUT",
+        doc: "How long the queue must be quiet before a burst is allowed again (ns3 only).",
+    },
+];
+
+/// The settings of one PIE.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    dialect: Dialect,
+    qdelay_ref: f64,
+    /// Time between updates, s.
+    pub tupdate: f64,
+    /// Time of the first update.
+    pub first_update: Time,
+    alpha: f64,
+    beta: f64,
+    max_burst: f64,
+    mean_packet: f64,
+    mark_ecnth: f64,
+    by_rate: bool,
+    dq_threshold: f64,
+    zero_when_empty: bool,
+    cap: bool,
+    derandomise: bool,
+    fast_growth: bool,
+    decay_below: f64,
+    byte_scaling: bool,
+    activity: Activity,
+    resets_after: u32,
+    limit: Limit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Activity {
+    Always,
+    Backlog,
+    Delay(f64),
+}
+
+impl Settings {
+    /// The settings among `values`, declared as [`PARAMS`], for a queue with `limit`.
+    pub fn read(values: &Values, dialect: &str, limit: Limit) -> Self {
+        let dialect = match dialect {
+            "rfc" => Dialect::Rfc,
+            "linux" => Dialect::Linux,
+            _ => Dialect::Ns3,
+        };
+        let number = |name| values.real(&PARAMS, name);
+        let or = |name, auto| Some(number(name)).filter(|x| !x.is_nan()).unwrap_or(auto);
+        let switch = |name, auto| match values.given(name) {
+            Some(Value::Flag(on)) => on,
+            _ => auto,
+        };
+        let (linux, tupdate) = (dialect == Dialect::Linux, number("tupdate"));
+        let in_bytes = matches!(limit, Limit::Bytes(_));
+        Settings {
+            dialect,
+            qdelay_ref: number("qdelay_ref"),
+            tupdate,
+            first_update: Time::from_seconds(or("first_update", [tupdate, 0.5, 0.0][dialect as usize])),
+            alpha: number("alpha"),
+            beta: number("beta"),
+            max_burst: number("max_burst"),
+            mean_packet: or("mean_packet", if linux { 1514.0 } else { 1000.0 }),
+            mark_ecnth: number("mark_ecnth"),
+            by_rate: values.word(&PARAMS, "latency") == "rate",
+            dq_threshold: number("dq_threshold"),
+            zero_when_empty: values.flag(&PARAMS, "zero_when_empty"),
+            cap: switch("cap_adjustment", true),
+            derandomise: switch("derandomise", linux),
+            fast_growth: switch("fast_growth", linux),
+            decay_below: if values.word(&PARAMS, "decay_when") == "zero" { 0.0 } else { number("qdelay_ref") / 2.0 },
+            byte_scaling: switch("byte_scaling", dialect == Dialect::Ns3 && in_bytes),
+            activity: match values.word(&PARAMS, "activity") {
+                "always" => Activity::Always,
+                "backlog" => Activity::Backlog,
+                _ => Activity::Delay(number("active_threshold")),
+            },
+            resets_after: (number("burst_reset") / tupdate) as u32,
+            limit,
+        }
+    }
+
+    /// Whose PIE this is.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    fn low(&self, delay: f64) -> bool {
+        delay < self.qdelay_ref / 2.0
+    }
+
+    /// Whether so little waits that nothing may be dropped.
+    fn small(&self, packets: u64, bytes: u64) -> bool {
+        match (self.dialect, self.limit) {
+            (Dialect::Linux, _) => (bytes as f64) < 2.0 * self.mean_packet,
+            (Dialect::Ns3, Limit::Packets(_)) => packets <= 2,
+            _ => bytes as f64 <= 2.0 * self.mean_packet,
+        }
+    }
+
+    /// `p` for a packet of `size` bytes; Linux leaves packets above its MTU alone.
+    fn scaled(&self, p: f64, size: u32) -> f64 {
+        let factor = f64::from(size) / self.mean_packet;
+        if !self.byte_scaling || self.dialect == Dialect::Linux && factor > 1.0 {
+            p
+        } else {
+            p * factor
+        }
+    }
+}
+
+/// Sums of binary fractions fall a little short of 0.85 and 8.5.
+const SLACK: f64 = 1e-9;
+
+/// By what an update is divided at probability `p` (RFC 8033, 4.2): small steps while it is small.
+fn tuning(p: f64) -> f64 {
+    const STEPS: [(f64, f64); 6] =
+        [(0.1, 1.0), (0.01, 2.0), (0.001, 8.0), (0.0001, 32.0), (0.00001, 128.0), (0.000_001, 512.0)];
+    STEPS.iter().find(|&&(from, _)| p >= from).map_or(2048.0, |&(_, divisor)| divisor)
+}
+
+/// ns-3's three states of the burst allowance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Burst {
+    None,
+    Protecting,
+    Over,
+}
+
+/// The state of one queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PieState {
+    p: f64,
+    qdelay: f64,
+    qdelay_old: f64,
+    burst_allowance: f64,
+    burst: Burst,
+    quiet_updates: u32,
+    accu: f64,
+    active: bool,
+    last_departure: Option<Time>,
+    /// Start and bytes of the present measurement of the departures.
+    measuring: Option<(Time, f64)>,
+    /// What came of it: for rfc the time that dq_threshold bytes take, s, for the others the rate, bytes/s; 0 if unknown.
+    measured: f64,
+}
+
+impl PieState {
+    /// A queue at the start.
+    pub fn new(set: &Settings) -> Self {
+        PieState {
+            p: 0.0,
+            qdelay: 0.0,
+            qdelay_old: 0.0,
+            burst_allowance: if set.dialect == Dialect::Ns3 { 0.0 } else { set.max_burst },
+            burst: Burst::None,
+            quiet_updates: 0,
+            accu: 0.0,
+            active: set.activity == Activity::Always,
+            last_departure: None,
+            measuring: None,
+            measured: 0.0,
+        }
+    }
+
+    /// The timer: moves the probability. `bytes` wait in this queue.
+    pub fn update(&mut self, set: &Settings, bytes: u64) {
+        if set.by_rate {
+            self.qdelay = match set.dialect {
+                _ if self.measured == 0.0 => 0.0,
+                Dialect::Rfc => bytes as f64 * self.measured / set.dq_threshold,
+                _ => bytes as f64 / self.measured,
+            };
+        }
+        if !self.active && set.activity == Activity::Backlog {
+            return;
+        }
+        let (qdelay, old) = (self.qdelay, self.qdelay_old);
+        let mut p = self.p;
+        if set.dialect == Dialect::Ns3 && self.burst_allowance > 0.0 {
+            p = 0.0;
+        } else {
+            let mut change = set.alpha * (qdelay - set.qdelay_ref) + set.beta * (qdelay - old);
+            change /= tuning(p);
+            if set.cap && p >= 0.1 && change > 0.02 {
+                change = 0.02;
+            }
+            if set.fast_growth && qdelay > 0.25 {
+                change += 0.02;
+            }
+            p += change;
+        }
+        let quiet = |delay: f64| delay == 0.0 || delay < set.decay_below;
+        if quiet(qdelay) && quiet(old) {
+            match set.dialect {
+                // No delay, but packets: a sample too small to go by.
+                Dialect::Linux if qdelay == 0.0 && bytes != 0 => {}
+                Dialect::Linux => p -= p / 64.0,
+                _ => p *= 0.98,
+            }
+        }
+        self.p = p.clamp(0.0, 1.0);
+        let at_rest = self.p == 0.0 && set.low(qdelay) && set.low(old);
+        match set.dialect {
+            Dialect::Rfc => self.pass(set.tupdate),
+            Dialect::Linux => {
+                if at_rest && (!set.by_rate || self.measured > 0.0) {
+                    self.burst_allowance = set.max_burst;
+                    self.accu = 0.0;
+                    self.last_departure = None;
+                    (self.measuring, self.measured) = (None, 0.0);
+                }
+            }
+            Dialect::Ns3 => self.pass_ns3(set, at_rest),
+        }
+        self.qdelay_old = qdelay;
+    }
+
+    /// So much of the burst allowance is used up. A remainder below a nanosecond is a rounding error.
+    fn pass(&mut self, seconds: f64) {
+        self.burst_allowance -= seconds;
+        if self.burst_allowance < 1e-9 {
+            self.burst_allowance = 0.0;
+        }
+    }
+
+    fn pass_ns3(&mut self, set: &Settings, at_rest: bool) {
+        self.pass(set.tupdate);
+        if at_rest && (!set.by_rate || self.measured > 0.0) {
+            (self.measuring, self.measured) = (None, 0.0);
+        }
+        match self.burst {
+            Burst::Protecting if at_rest && self.burst_allowance == 0.0 => {
+                (self.burst, self.quiet_updates) = (Burst::Over, 0);
+            }
+            Burst::Over if at_rest && self.burst_allowance == 0.0 => {
+                self.quiet_updates += 1;
+                if self.quiet_updates > set.resets_after {
+                    (self.burst, self.quiet_updates) = (Burst::None, 0);
+                }
+            }
+            Burst::Over => self.quiet_updates = 0,
+            _ => {}
+        }
+    }
+
+    /// An arrival that finds `packets` and `bytes` in this queue. [`Verdict::Signal`] only on a packet that can be marked.
+    pub fn arrive(
+        &mut self,
+        set: &Settings,
+        packet: &Packet,
+        packets: u64,
+        bytes: u64,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        if !cx.has_room {
+            self.accu = 0.0;
+            return Verdict::Drop(Reason::Overflow);
+        }
+        let verdict = if self.active { self.decide(set, packet, packets, bytes, cx) } else { Verdict::Pass };
+        // A drop needs a probability: where there is something to wake or to send to sleep, the arrival was admitted.
+        match set.activity {
+            Activity::Always => {}
+            Activity::Backlog => {
+                let third = match set.limit {
+                    Limit::Packets(n) => 3 * (packets + 1) >= n,
+                    Limit::Bytes(n) => 3 * (bytes + u64::from(packet.size)) >= n,
+                };
+                self.wake_or_sleep(set, third, cx.now, |delay| delay == 0.0);
+            }
+            // ns-3 compares whole milliseconds with zero.
+            Activity::Delay(threshold) => {
+                self.wake_or_sleep(set, self.qdelay >= threshold, cx.now, |delay| delay < 0.001);
+            }
+        }
+        verdict
+    }
+
+    /// RFC 8033, appendix B: PIE begins to work when it is `needed`, and rests when there was no delay for a while.
+    fn wake_or_sleep(&mut self, set: &Settings, needed: bool, now: Time, none: impl Fn(f64) -> bool) {
+        if !self.active && needed {
+            self.active = true;
+            (self.p, self.qdelay_old, self.accu) = (0.0, 0.0, 0.0);
+            self.burst_allowance = set.max_burst;
+            (self.measuring, self.measured) = (Some((now, 0.0)), 0.0);
+        }
+        if self.p == 0.0 && none(self.qdelay_old) && none(self.qdelay) {
+            self.active = false;
+            self.measuring = None;
+        }
+    }
+
+    fn decide(&mut self, set: &Settings, packet: &Packet, packets: u64, bytes: u64, cx: &mut Context<'_>) -> Verdict {
+        if set.dialect == Dialect::Rfc && self.p == 0.0 && set.low(self.qdelay) && set.low(self.qdelay_old) {
+            self.burst_allowance = set.max_burst;
+        }
+        if self.burst_allowance > 0.0 {
+            return Verdict::Pass;
+        }
+        if set.dialect == Dialect::Ns3 && self.burst == Burst::None {
+            // This arrival is still judged.
+            self.burst = Burst::Protecting;
+            self.burst_allowance = set.max_burst;
+        }
+        let delay = if set.dialect == Dialect::Linux { self.qdelay } else { self.qdelay_old };
+        if set.low(delay) && self.p < 0.2 || set.small(packets, bytes) {
+            return Verdict::Pass;
+        }
+        let p = set.scaled(self.p, packet.size);
+        let mut forced = false;
+        if set.derandomise {
+            let added = if set.dialect == Dialect::Linux { p } else { self.p };
+            self.accu = if added == 0.0 { 0.0 } else { self.accu + added };
+            if self.accu < 0.85 - SLACK {
+                return Verdict::Pass;
+            }
+            forced = self.accu >= 8.5 - SLACK;
+        }
+        if !forced {
+            let u = cx.random.uniform();
+            let hit = if set.dialect == Dialect::Ns3 { p > 0.0 && u <= p } else { u < p };
+            if !hit {
+                return Verdict::Pass;
+            }
+            if set.dialect != Dialect::Ns3 {
+                self.accu = 0.0;
+            }
+        }
+        let below = if set.dialect == Dialect::Linux { self.p <= set.mark_ecnth } else { self.p < set.mark_ecnth };
+        let reason = if forced || p >= 1.0 { Reason::Forced } else { Reason::Early };
+        if below && cx.can_mark(packet) {
+            return Verdict::Signal(reason);
+        }
+        self.accu = 0.0;
+        Verdict::Drop(reason)
+    }
+
+    /// `packet` has left the queue, in which `bytes` remain.
+    pub fn depart(&mut self, set: &Settings, packet: &Packet, bytes: u64, now: Time) {
+        let elapsed = if set.by_rate {
+            self.measure(set, packet, bytes, now)
+        } else {
+            self.qdelay = now - packet.enqueued;
+            if bytes == 0 && set.zero_when_empty {
+                self.qdelay = 0.0;
+            }
+            self.last_departure.replace(now).map_or(0.0, |last| now - last)
+        };
+        if set.dialect == Dialect::Linux && elapsed > 0.0 {
+            self.pass(elapsed);
+        }
+    }
+
+    /// RFC 8033, 5.2: how long dq_threshold bytes take to leave, as long as that many wait. The length of a measurement
+    /// that has ended, s; else 0.
+    fn measure(&mut self, set: &Settings, packet: &Packet, bytes: u64, now: Time) -> f64 {
+        let many = bytes as f64 >= set.dq_threshold;
+        if self.measuring.is_none() && many {
+            self.measuring = Some((now, 0.0));
+        }
+        let Some((start, count)) = &mut self.measuring else { return 0.0 };
+        *count += f64::from(packet.size);
+        if *count < set.dq_threshold {
+            return 0.0;
+        }
+        let (elapsed, rate) = (now - *start, *count / (now - *start));
+        let first = self.measured == 0.0;
+        match set.dialect {
+            Dialect::Rfc => {
+                let weight = set.dq_threshold / 65_536.0;
+                self.measured = if first { elapsed } else { weight * elapsed + (1.0 - weight) * self.measured };
+                self.measuring = None;
+            }
+            // In no time at all Linux goes on measuring, and ns-3 begins anew.
+            Dialect::Linux if elapsed <= 0.0 => return 0.0,
+            Dialect::Linux => {
+                self.measured = if first { rate } else { self.measured - self.measured / 8.0 + rate / 8.0 };
+                self.measuring = many.then_some((now, 0.0));
+            }
+            Dialect::Ns3 => {
+                if elapsed > 0.0 {
+                    self.measured = if first { rate } else { 0.5 * self.measured + 0.5 * rate };
+                }
+                self.measuring = (bytes as f64 > set.dq_threshold).then_some((now, 0.0));
+            }
+        }
+        elapsed
+    }
+
+    /// The drop probability.
+    pub fn probability(&self) -> f64 {
+        self.p
+    }
+
+    /// Inner values: `p`, `qdelay` (s, the last sample), `burst_allowance` (s), `accu`.
+    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p", self.p);
+        out("qdelay", self.qdelay);
+        out("burst_allowance", self.burst_allowance);
+        out("accu", self.accu);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_probability_is_tuned_in_seven_steps() {
+        let at =
+            [0.0, 0.999e-6, 1e-6, 0.999e-5, 1e-5, 0.999e-4, 1e-4, 0.999e-3, 1e-3, 0.999e-2, 1e-2, 0.0999, 0.1, 1.0];
+        let want = [2048., 2048., 512., 512., 128., 128., 32., 32., 8., 8., 2., 2., 1., 1.];
+        assert_eq!(at.map(tuning), want);
+    }
+}

@@ -1,0 +1,475 @@
+//! # PIE
+//!
+//! ## What it does
+//! Drops arrivals with a probability that a timer moves, so that the queueing delay comes to `qdelay_ref`. Every `tupdate`:
+//!
+//! | | |
+//! |---|---|
+//! | change | `alpha (qdelay - qdelay_ref) + beta (qdelay - qdelay_old)`, divided by 2048, 512, 128, 32, 8, 2 while `p` is below 1e-6, 1e-5, ..., 0.1 |
+//! | no more than | 0.02 at once, from `p = 0.1` on |
+//! | no delay twice | `p` is multiplied by 0.98 |
+//!
+//! `qdelay` is how long the packet waited that left last. An arrival is dropped if a random number is below `p`, unless a
+//! burst allowance of 150 ms has not run out, the delay is below half of `qdelay_ref` while `p < 0.2`, or only two packets
+//! wait. While `p < 0.1` packets are marked instead where they can be. With `derandomise`, drops are spaced: none before the
+//! probabilities since the last add up to 0.85, one for certain when they reach 8.5.
+//!
+//! ## Source
+//! R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced (PIE)", RFC 8033, 2017; Linux
+//! `net/sched/sch_pie.c`; ns-3 `pie-queue-disc.cc`.
+//!
+//! ## Differences
+//! 1. `dialect` chooses among rules on which the sources differ:
+//!
+//!    | | rfc | linux | ns3 |
+//!    |---|---|---|---|
+//!    | nothing is dropped while | `<= 2 mean_packet` bytes wait | `< 2 mean_packet` | `<= 2` packets, or bytes if the limit is in bytes |
+//!    | `mean_packet`, auto | 1000 B | 1514 B | 1000 B |
+//!    | low delay by | `qdelay_old` | the last sample | `qdelay_old` |
+//!    | burst allowance at first | 150 ms | 150 ms | 0; set by the first arrival, which is still judged |
+//!    | it runs out by | the timer | the time between departures | the timer, which holds `p` at 0 meanwhile |
+//!    | it is renewed when | `p = 0` and low delay, at an arrival | the same, by the timer | the same for 1.5 s, by the timer |
+//!    | marked while | `p < 0.1` | `p <= 0.1` | `p < 0.1` |
+//!    | `derandomise`, `fast_growth`, auto | off, off | on, on | off, off |
+//!    | no delay twice | `0.98 p` | `p - p/64`, not while packets wait | `0.98 p` |
+//!    | sum of `derandomise` begins anew at | drops, random marks | drops, random marks | drops |
+//!    | `byte_scaling` by | `size/mean_packet` | the same, to `mean_packet` bytes | `size/mean_packet`, auto with a limit in bytes |
+//!    | random number | `U < p` | `U < p` | `U <= p` |
+//!    | first update | after `tupdate` [reconstruction] | 0.5 s | 0 |
+//!    | rate of departures | time of 16 KiB, weight 1/4 | rate, weight 1/8 | rate, weight 1/2 |
+//!
+//! 2. RFC 8033 measures the rate of departures in section 5.2 and allows timestamps. Here timestamps are the default, as in
+//!    Linux and ns-3, with their rule that a departure from an emptied queue counts as no delay (`zero_when_empty`): without
+//!    it the last delay would stand on an idle link and `p` would never fall.
+//! 3. The cap on an update is optional in RFC 8033 (5.5). Here it is on, as in Linux and ns-3. Derandomisation is in appendix
+//!    B only; here it is off unless `linux`. Appendix B decays below half of `qdelay_ref`: `decay_when = "below_half"`.
+//! 4. Without room the arrival is dropped before anything is drawn or counted, as in all sources.
+//! 5. The sums of `derandomise` are compared with 0.85 and 8.5 less 1e-9, because sums of binary fractions fall short: with
+//!    `p = 0.02` the 425th packet is certain, as arithmetic says, and not the 426th.
+//! 6. Linux computes with integers (56 bits of probability, ticks of 64 ns). Here doubles: equal to about 1e-9.
+//! 7. The packet that begins a measurement of the rate is counted in it, as in Linux and ns-3 [reconstruction for rfc]; the
+//!    first result is taken whole.
+//! 8. `activity`: RFC 8033's appendix B wakes PIE when a third of the buffer is in use, ns-3 at a delay; both let it rest when
+//!    there is neither probability nor delay. The arrival is counted in the third [reconstruction]. Off here.
+//!
+//! ## Example
+//! ```
+//! use earlydrop_aqm::{catalogue, gate::Gate, params::Values, policy::Limit, random::Generator};
+//! use earlydrop_aqm::{discipline::Fifo, Discipline, Packet, Time};
+//!
+//! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.02 };
+//! let catalogue::Built::Policy(policy) = (catalogue::find("pie").unwrap().build)(&Values::new(), &link, Limit::Packets(100)).unwrap()
+//!     else { unreachable!() };
+//! let mut queue = Fifo::new(Gate::new(policy, Limit::Packets(100), false, Generator::stream(1, "queue")));
+//! // A packet that waited 30 ms, then one update: (0.125 * 15 ms + 1.25 * 30 ms)/2048.
+//! queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
+//! queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
+//! queue.dequeue(Time::from_seconds(0.03), &mut |_, _| {});
+//! let due = queue.next_timer().unwrap();
+//! queue.on_timer(due);
+//! queue.gauges(&mut |name, value| {
+//!     if name == "p" {
+//!         assert!((value - 1.922607e-5).abs() < 1e-10);
+//!     }
+//! });
+//! ```
+
+use crate::catalogue::{AqmSpec, Built};
+use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::parts::pie::{PieState, Settings, PARAMS};
+use crate::policy::{Context, Limit, Needs, Policy, QueueView, Verdict};
+use crate::{Packet, Time};
+
+const OWN: [Param; 1] = [Param {
+    name: "dialect",
+    symbol: "",
+    unit: Unit::None,
+    kind: Kind::Choice(&["rfc", "linux", "ns3"]),
+    default: Value::Choice("rfc"),
+    source: "RFC 8033",
+    doc: "Whose PIE: RFC 8033, Linux or ns-3; they differ in the burst allowance, safeguards and defaults.",
+}];
+
+/// The declaration.
+pub const SPEC: AqmSpec = AqmSpec {
+    name: "pie",
+    title: "PIE",
+    family: "sojourn time",
+    year: 2013,
+    summary: "Drops arrivals with a probability that holds the queueing delay at a reference",
+    source: "Pan, Natarajan, Baker, White: Proportional Integral Controller Enhanced, RFC 8033, 2017",
+    file: include_str!("pie.rs"),
+    params: &[&OWN, &PARAMS],
+    check: |_, _| Ok(()),
+    build: |values, _, limit| Ok(Built::Policy(Box::new(Pie::new(values, limit)))),
+    curve: None,
+};
+
+/// The policy.
+pub struct Pie {
+    set: Settings,
+    state: PieState,
+    next: Time,
+}
+
+impl Pie {
+    fn new(values: &Values, limit: Limit) -> Self {
+        let set = Settings::read(values, values.word(&OWN, "dialect"), limit);
+        Pie { state: PieState::new(&set), next: set.first_update, set }
+    }
+}
+
+impl Policy for Pie {
+    fn needs(&self) -> Needs {
+        Needs { dequeue: true, contents: false }
+    }
+
+    fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        self.state.arrive(&self.set, packet, queue.packets, queue.bytes, cx)
+    }
+
+    fn on_dequeue(&mut self, packet: Option<&Packet>, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        if let Some(packet) = packet {
+            self.state.depart(&self.set, packet, queue.bytes, cx.now);
+        }
+        Verdict::Pass
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.next)
+    }
+
+    fn on_timer(&mut self, queue: &QueueView<'_>, _cx: &mut Context<'_>) {
+        self.state.update(&self.set, queue.bytes);
+        self.next = self.next + self.set.tupdate;
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.state.gauges(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Generator;
+    use crate::{policy::Reason, Ecn};
+
+    /// A PIE that is shown delays, updates and arrivals by hand.
+    struct Bench {
+        pie: Pie,
+        /// The random number of every draw, and how many were drawn.
+        u: f64,
+        draws: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+        now: f64,
+        ecn: bool,
+    }
+
+    fn bench(given: &[(&'static str, Value)]) -> Bench {
+        let mut values = Values::new();
+        for &(name, value) in given {
+            values.set(name, value);
+        }
+        Bench { pie: Pie::new(&values, Limit::Packets(100)), u: 0.5, draws: Default::default(), now: 100.0, ecn: false }
+    }
+
+    const QUEUE: QueueView<'static> = QueueView { packets: 50, bytes: 50_000, idle_since: None, contents: None };
+
+    impl Bench {
+        fn ask(&mut self, act: impl FnOnce(&mut Pie, &mut Context<'_>) -> Verdict) -> Verdict {
+            let (u, draws) = (self.u, self.draws.clone());
+            let mut random = Generator::custom(move || {
+                draws.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                u
+            });
+            let now = Time::from_seconds(self.now);
+            let mut cx = Context { now, ecn: self.ecn, has_room: true, random: &mut random, victims: &mut Vec::new() };
+            act(&mut self.pie, &mut cx)
+        }
+
+        fn delay(&mut self, ms: f64) {
+            let packet = Packet { enqueued: Time::from_seconds(self.now - ms * 1e-3), ..Packet::new(1, 1000) };
+            self.ask(|pie, cx| pie.on_dequeue(Some(&packet), &QUEUE, cx));
+        }
+
+        fn update(&mut self) -> f64 {
+            self.ask(|pie, cx| {
+                pie.on_timer(&QUEUE, cx);
+                Verdict::Pass
+            });
+            self.gauge("p")
+        }
+
+        fn arrive_at(&mut self, queue: QueueView<'static>, ecn: Ecn) -> Verdict {
+            let packet = Packet { ecn, ..Packet::new(1, 1000) };
+            self.ask(|pie, cx| pie.on_enqueue(&packet, &queue, cx))
+        }
+
+        fn arrive(&mut self) -> Verdict {
+            self.arrive_at(QUEUE, Ecn::NotEct)
+        }
+
+        fn gauge(&self, wanted: &str) -> f64 {
+            let mut found = f64::NAN;
+            self.pie.gauges(&mut |name, value| found = if name == wanted { value } else { found });
+            found
+        }
+
+        /// At a constant delay, with `p` or a little more, and no burst allowance.
+        fn at(given: &[(&'static str, Value)], p: f64, ms: f64) -> Bench {
+            let mut bench = bench(&[given, &[("max_burst", Value::Real(0.0))]].concat());
+            bench.delay(ms);
+            while bench.gauge("p") < p {
+                bench.update();
+            }
+            bench
+        }
+    }
+
+    fn dialect(word: &'static str) -> (&'static str, Value) {
+        ("dialect", Value::Choice(word))
+    }
+
+    #[test]
+    fn the_probability_climbs_as_rfc_8033_computes_it() {
+        let mut bench = bench(&[]);
+        bench.delay(30.0);
+        let found: Vec<f64> = (0..638).map(|_| bench.update()).collect();
+        let want =
+            [1.922607e-5, 3.387451e-5, 4.852295e-5, 6.317139e-5, 7.781982e-5, 9.246826e-5, 1.071167e-4, 1.657104e-4];
+        for (p, want) in found.iter().zip(want) {
+            assert!((p - want).abs() < 1e-10, "{p} not {want}");
+        }
+        let first = |p: f64| 1 + found.iter().position(|&found| found >= p).unwrap();
+        assert!((found[22] - 1.044617e-3).abs() < 1e-9);
+        assert_eq!([0.001, 0.01, 0.1, 0.5, 1.0].map(first), [23, 62, 158, 372, 638]);
+    }
+
+    #[test]
+    fn the_burst_allowance_runs_out_after_ten_updates() {
+        let mut bench = bench(&[]);
+        bench.delay(30.0);
+        let left: Vec<bool> = (0..11)
+            .map(|_| {
+                bench.update();
+                bench.gauge("burst_allowance") > 0.0
+            })
+            .collect();
+        assert_eq!(left, [true, true, true, true, true, true, true, true, true, false, false]);
+    }
+
+    /// p after updates with these delays (ms), from `p` and a delay of `old`.
+    fn updates(given: &[(&'static str, Value)], p: f64, old: f64, delays: &[f64]) -> Vec<f64> {
+        let mut bench = bench(given);
+        bench.pie.state = starting(p, old);
+        delays
+            .iter()
+            .map(|&ms| {
+                bench.delay(ms);
+                bench.update()
+            })
+            .collect()
+    }
+
+    /// A state with this p and this delay: with alpha = 0 and beta as needed, one update leads there.
+    fn starting(p: f64, old: f64) -> PieState {
+        let mut values = Values::new();
+        values.set("alpha", Value::Real(0.0)).set("beta", Value::Real(2048.0 * p / (old * 1e-3)));
+        let set = Settings::read(&values, "rfc", Limit::Packets(100));
+        let mut state = PieState::new(&set);
+        let packet = Packet::new(1, 1000);
+        state.depart(&set, &packet, 1000, Time::from_seconds(old * 1e-3));
+        state.update(&set, 1000);
+        state
+    }
+
+    fn near(found: &[f64], want: &[f64]) {
+        assert_eq!(found.len(), want.len());
+        for (found, want) in found.iter().zip(want) {
+            assert!((found - want).abs() < 1e-9, "{found} not {want}");
+        }
+    }
+
+    #[test]
+    fn one_update_adds_no_more_than_the_cap() {
+        near(&updates(&[], 0.1, 15.0, &[100.0; 4]), &[0.12, 0.130625, 0.14125, 0.151875]);
+        let off = ("cap_adjustment", Value::Flag(false));
+        near(&updates(&[off], 0.1, 15.0, &[100.0; 3]), &[0.216875, 0.2275, 0.238125]);
+    }
+
+    #[test]
+    fn the_probability_falls_and_decays_without_delay() {
+        let want = [0.0465625, 0.0428125, 0.03875, 0.03705625, 0.0353964];
+        let found = updates(&[], 0.05, 15.0, &[10.0, 5.0, 0.0, 0.0, 0.0]);
+        for (found, want) in found.iter().zip(want) {
+            assert!((found - want).abs() < 1e-7, "{found} not {want}");
+        }
+        // Appendix B: both below 7.5 ms.
+        let below = ("decay_when", Value::Choice("below_half"));
+        let found = updates(&[below], 0.05, 7.0, &[7.0]);
+        near(&found, &[(0.05 - 0.125 * 0.008 / 2.0) * 0.98]);
+        near(&updates(&[], 0.05, 7.0, &[7.0]), &[0.05 - 0.125 * 0.008 / 2.0]);
+    }
+
+    #[test]
+    fn linux_grows_fast_above_250_ms_and_decays_by_a_64th() {
+        near(&updates(&[dialect("linux")], 0.2, 300.0, &[300.0]), &[0.24]);
+        let off = ("fast_growth", Value::Flag(false));
+        near(&updates(&[dialect("linux"), off], 0.2, 300.0, &[300.0]), &[0.22]);
+        near(&updates(&[dialect("linux"), off], 0.2, 250.0, &[250.0]), &[0.22]);
+        // No delay, but packets wait: Linux does not decay then.
+        near(&updates(&[dialect("linux")], 0.05, 15.0, &[0.0, 0.0])[1..], &[0.05 - 0.0103125 - 0.0009375]);
+    }
+
+    #[test]
+    fn derandomised_drops_keep_their_distance() {
+        // p = 0.02 stays, as the delay is qdelay_ref.
+        let set = [("derandomise", Value::Flag(true)), ("max_burst", Value::Real(0.0))];
+        // The burst allowance of `starting` runs out first.
+        let first_hit = |u: f64| {
+            let mut bench = bench(&set);
+            bench.pie.state = starting(0.02, 15.0);
+            (0..10).for_each(|_| {
+                bench.update();
+            });
+            assert!((bench.gauge("p") - 0.02).abs() < 1e-12);
+            bench.u = u;
+            let first = (1..=1000).find(|_| bench.arrive() != Verdict::Pass);
+            (first, bench.draws.load(std::sync::atomic::Ordering::Relaxed), bench.gauge("accu"))
+        };
+        assert_eq!(first_hit(0.0), (Some(43), 1, 0.0));
+        assert_eq!(first_hit(1.0), (Some(425), 425 - 43, 0.0));
+    }
+
+    #[test]
+    fn nothing_is_dropped_from_a_short_queue_or_at_a_low_delay() {
+        for (word, edge, above) in [("rfc", 2000, 2001), ("linux", 3027, 3028)] {
+            let mut bench = Bench::at(&[dialect(word), ("derandomise", Value::Flag(false))], 0.3, 100.0);
+            bench.u = 0.0;
+            for (bytes, passes) in [(edge, true), (above, false)] {
+                let verdict = bench.arrive_at(QueueView { packets: 50, bytes, ..QUEUE }, Ecn::NotEct);
+                assert_eq!(verdict == Verdict::Pass, passes, "{word} at {bytes} B");
+            }
+        }
+        let mut bench = Bench::at(&[dialect("ns3")], 0.3, 100.0);
+        bench.u = 0.0;
+        for (packets, passes) in [(2, true), (3, false)] {
+            let verdict = bench.arrive_at(QueueView { packets, bytes: 50_000, ..QUEUE }, Ecn::NotEct);
+            assert_eq!(verdict == Verdict::Pass, passes, "ns3 at {packets} packets");
+        }
+        // Below half of qdelay_ref, only a p of 0.2 or more drops: by the last update's delay, in linux the last packet's.
+        for (p, drops) in [(0.19, [false, true]), (0.21, [true, true])] {
+            for (word, low_first) in [("rfc", false), ("linux", true)] {
+                let mut bench = Bench::at(&[dialect(word), ("derandomise", Value::Flag(false))], p, 15.5);
+                bench.u = 0.0;
+                let old = bench.arrive() != Verdict::Pass;
+                bench.delay(1.0);
+                let sample = bench.arrive() != Verdict::Pass;
+                assert!(old);
+                assert_eq!(sample, drops[usize::from(!low_first)], "{word} at {p}");
+            }
+        }
+    }
+
+    #[test]
+    fn packets_are_marked_below_a_tenth_only() {
+        for (word, p, marks) in [("rfc", 0.09, true), ("rfc", 0.11, false), ("linux", 0.09, true), ("ns3", 0.11, false)]
+        {
+            let mut bench = Bench::at(&[dialect(word), ("derandomise", Value::Flag(false))], p, 15.5);
+            (bench.u, bench.ecn) = (0.0, true);
+            let want = if marks { Verdict::Signal(Reason::Early) } else { Verdict::Drop(Reason::Early) };
+            assert_eq!(bench.arrive_at(QUEUE, Ecn::Ect0), want, "{word} at {p}");
+            assert_eq!(bench.arrive_at(QUEUE, Ecn::NotEct), Verdict::Drop(Reason::Early), "{word} at {p}");
+        }
+    }
+
+    #[test]
+    fn the_random_number_is_compared_as_each_source_does() {
+        for (word, at_p) in [("rfc", false), ("linux", false), ("ns3", true)] {
+            let mut bench = Bench::at(&[dialect(word), ("derandomise", Value::Flag(false))], 0.3, 100.0);
+            bench.u = bench.gauge("p");
+            assert_eq!(bench.arrive() != Verdict::Pass, at_p, "{word}");
+        }
+    }
+
+    #[test]
+    fn ns3_protects_a_burst_after_judging_its_first_packet() {
+        let mut bench = bench(&[dialect("ns3")]);
+        assert_eq!(bench.gauge("burst_allowance"), 0.0);
+        bench.delay(30.0);
+        bench.arrive();
+        assert_eq!(bench.gauge("burst_allowance"), 0.15);
+        assert_eq!((0..10).map(|_| bench.update()).fold(0.0, f64::max), 0.0, "p is held at 0");
+        assert!(bench.update() > 0.0);
+        // Quiet: armed again only after the allowance has run out and 100 updates more.
+        bench.delay(0.0);
+        let mut quiet = 0;
+        while bench.gauge("burst_allowance") == 0.0 {
+            bench.update();
+            bench.arrive();
+            quiet += 1;
+            assert!(quiet < 300);
+        }
+        assert!((100..120).contains(&quiet), "{quiet}");
+    }
+
+    #[test]
+    fn large_packets_are_likelier_to_die_with_byte_scaling() {
+        for (word, small, large) in [("rfc", 0.5, 1.5), ("linux", 500.0 / 1514.0, 1500.0 / 1514.0), ("ns3", 0.5, 1.5)] {
+            let scaling = ("byte_scaling", Value::Flag(true));
+            let given =
+                [dialect(word), scaling, ("derandomise", Value::Flag(false)), ("fast_growth", Value::Flag(false))];
+            for (size, factor) in [(500, small), (1500, large), (9000, if word == "linux" { 1.0 } else { 9.0 })] {
+                for (u, hit) in [(0.999, true), (1.001, false)] {
+                    let mut bench = Bench::at(&given, 0.09, 15.5);
+                    bench.u = bench.gauge("p") * factor * u;
+                    let packet = Packet::new(1, size);
+                    let verdict = bench.ask(|pie, cx| pie.on_enqueue(&packet, &QUEUE, cx));
+                    assert_eq!(verdict != Verdict::Pass, hit, "{word}, {size} B");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_rate_is_measured_over_16_kib() {
+        // 1000 B every 1 ms, 20 000 B behind: 17 packets are 17 000 B in 16 ms.
+        for (word, want) in [
+            ("rfc", 0.016 * 20.0 / 16.384),
+            ("linux", 20_000.0 * 0.016 / 17_000.0),
+            ("ns3", 20_000.0 * 0.016 / 17_000.0),
+        ] {
+            let mut bench = bench(&[dialect(word), ("latency", Value::Choice("rate"))]);
+            let queue = QueueView { packets: 20, bytes: 20_000, ..QUEUE };
+            for _ in 0..17 {
+                assert_eq!(bench.gauge("qdelay"), 0.0);
+                bench.ask(|pie, cx| pie.on_dequeue(Some(&Packet::new(1, 1000)), &queue, cx));
+                bench.now += 0.001;
+            }
+            bench.ask(|pie, cx| {
+                pie.on_timer(&queue, cx);
+                Verdict::Pass
+            });
+            assert!((bench.gauge("qdelay") - want).abs() < 1e-9, "{word}: {} not {want}", bench.gauge("qdelay"));
+        }
+    }
+
+    #[test]
+    fn with_activity_by_backlog_it_sleeps_until_a_third_waits() {
+        let mut bench = bench(&[("activity", Value::Choice("backlog")), ("max_burst", Value::Real(0.0))]);
+        bench.delay(100.0);
+        let short = QueueView { packets: 32, bytes: 32_000, ..QUEUE };
+        bench.arrive_at(short, Ecn::NotEct);
+        assert_eq!(bench.update(), 0.0, "33 of 100");
+        bench.arrive_at(QueueView { packets: 33, ..short }, Ecn::NotEct);
+        assert!(bench.update() > 0.0, "34 of 100");
+        // Delay and probability gone: asleep again.
+        bench.delay(0.0);
+        (0..400).for_each(|_| {
+            bench.update();
+        });
+        bench.arrive_at(short, Ecn::NotEct);
+        bench.delay(100.0);
+        assert_eq!(bench.update(), 0.0);
+    }
+}
