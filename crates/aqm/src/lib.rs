@@ -70,6 +70,7 @@ disciplines! {
     // Sojourn time.
 
     // Several queues.
+    drr,
 
     // Classes.
 }
