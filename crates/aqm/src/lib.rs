@@ -71,6 +71,7 @@ disciplines! {
 
     // Several queues.
     drr,
+    sfq,
 
     // Classes.
 }
