@@ -72,6 +72,7 @@ disciplines! {
     // Several queues.
     drr,
     sfq,
+    wrr,
 
     // Classes.
 }
