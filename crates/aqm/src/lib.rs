@@ -73,6 +73,7 @@ disciplines! {
     drr,
     sfq,
     wrr,
+    fq,
 
     // Classes.
 }

@@ -40,36 +40,14 @@
 use crate::catalogue::{AqmSpec, Built};
 use crate::params::{Kind, Param, Unit, Value, Values};
 use crate::parts::class_fifos::End;
+use crate::parts::class_weights::{self, class_of, CLASSES};
 use crate::parts::classful::{Classful, Schedule};
 use crate::parts::deficit_round::{DeficitRound, Price, Victim};
 use crate::policy::Limit;
 use crate::{Packet, Time};
 
-/// Classes a packet can have.
-const CLASSES: usize = 8;
-
-const fn weight(name: &'static str, symbol: &'static str) -> Param {
-    Param {
-        name,
-        symbol,
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 10_000 },
-        default: Value::Whole(1),
-        source: "ours: equal shares",
-        doc: "Packets that this class sends in a turn, or quanta that it earns.",
-    }
-}
-
-const WEIGHTS: [Param; CLASSES] = [
-    weight("weight_0", "w_0"),
-    weight("weight_1", "w_1"),
-    weight("weight_2", "w_2"),
-    weight("weight_3", "w_3"),
-    weight("weight_4", "w_4"),
-    weight("weight_5", "w_5"),
-    weight("weight_6", "w_6"),
-    weight("weight_7", "w_7"),
-];
+const WEIGHTS: [Param; CLASSES] =
+    class_weights::params("Packets that this class sends in a turn, or quanta that it earns.");
 
 const PARAMS: [Param; 3] = [
     Param {
@@ -135,14 +113,14 @@ impl Wrr {
             "longest_tail" => Victim::Longest(End::Tail),
             _ => Victim::Longest(End::Head),
         };
-        let quanta = WEIGHTS.iter().map(|param| values.whole(&WEIGHTS, param.name) as u64 * quantum);
+        let quanta = class_weights::read(values, &WEIGHTS).map(|weight| weight * quantum);
         Wrr { round: DeficitRound::new(quanta, price, limit, victim) }
     }
 }
 
 impl Schedule for Wrr {
     fn arrive(&mut self, packet: Packet, _now: Time, dropped: &mut dyn FnMut(&Packet)) -> bool {
-        self.round.arrive(usize::from(packet.class).min(CLASSES - 1), packet, dropped)
+        self.round.arrive(class_of(&packet), packet, dropped)
     }
 
     fn take(&mut self, _now: Time, _dropped: &mut dyn FnMut(&Packet)) -> Option<Packet> {

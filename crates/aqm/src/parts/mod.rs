@@ -4,10 +4,12 @@
 
 pub mod average;
 pub mod class_fifos;
+pub mod class_weights;
 pub mod classful;
 pub mod curve;
 pub mod deficit_round;
 pub mod early_detection;
+pub mod flow_index;
 pub mod hash;
 pub mod round;
 pub mod slot_heap;
