@@ -68,6 +68,7 @@ disciplines! {
     // A price or probability from load and queue length.
 
     // Sojourn time.
+    step,
 
     // Several queues.
     drr,
