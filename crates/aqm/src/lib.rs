@@ -75,6 +75,7 @@ disciplines! {
     sfq,
     wrr,
     fq,
+    dualpi2,
 
     // Classes.
 }
