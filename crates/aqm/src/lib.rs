@@ -63,49 +63,50 @@ disciplines! {
     // RED and other drop curves.
     red,
     gentle_red,
+    nlred,
+    tred,
     dsred,
     hred,
     mred,
-    nlred,
-    tred,
     // RED that adapts itself.
     feng_red,
     ared,
-    pd_red,
     linux_ared,
+    pd_red,
     autored,
     autoredwithred,
-
     // RED that knows flows.
-    choke,
-    fautoredwithred,
-    floadautored,
     fred,
     sred,
-    red_pd,
+    choke,
     lru_red,
+    red_pd,
+    sfb,
+    aecn,
     sfred,
     ddred,
-    aecn,
-    sfb,
-
+    fautoredwithred,
+    floadautored,
     // A price or probability from load and queue length.
     blue,
     rem,
     pi,
-    pid,
     avq,
+    pid,
     yellow,
-
     // Sojourn time.
     codel,
     pie,
     cobalt,
-
+    step,
     // Several queues.
+    fq,
+    sfq,
+    drr,
+    wrr,
     fq_codel,
     fq_pie,
-
+    dualpi2,
     // Classes.
     wred,
     rio,

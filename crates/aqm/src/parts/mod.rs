@@ -1,23 +1,28 @@
-//! What disciplines share. Of the RED family: the average, the drop curve, the spacing of drops, and the order in which
-//! What several disciplines share. Of the RED family: the average, the drop curve, the spacing of drops, and the order in
-//! What the RED family shares: the average, the drop curve, the spacing of drops, and the order in which a dialect
-//! a dialect applies them. Of those that work on load and queue: how they measure, the controller, independent draws,
-//! applies them; and for schemes that know flows: the hash, tables of flows, who loses a packet. A discipline is a short
-//! file that composes these.
-//! ticks. A discipline is a short file that composes these.
-//! which a dialect applies them. A discipline is a short file that composes these.
+//! What several disciplines share; a discipline is a short file that composes these.
+//!
+//! - The RED family: the average, the drop curve, the spacing of drops, the order in which a dialect applies them, and
+//!   what moves max_p, the weight or a threshold.
+//! - Schemes that know flows: the hash, tables of flows, who loses a packet, which waiting packet is drawn or nearest.
+//! - Schemes of load and queue length: how they measure, the controller, independent draws, ticks.
+//! - Sojourn time: the decisions of CoDel and PIE.
+//! - Several queues: the FIFOs, whose turn it is, which is longest.
 
 pub mod arrival_rate;
 pub mod auto_red;
 pub mod auto_weight;
 pub mod average;
 pub mod capacity;
+pub mod class_fifos;
+pub mod class_weights;
+pub mod classful;
 pub mod codel;
 pub mod controller;
 pub mod curve;
+pub mod deficit_round;
 pub mod distance;
 pub mod early_detection;
 pub mod fair;
+pub mod flow_index;
 pub mod flow_match;
 pub mod flow_table;
 pub mod halving;
@@ -30,6 +35,8 @@ pub mod pick;
 pub mod pie;
 pub mod rank_index;
 pub mod recent_flows;
+pub mod round;
+pub mod slot_heap;
 pub mod spacing;
 pub mod ticks;
 pub mod two_levels;

@@ -1,0 +1,87 @@
+//! What disciplines share that only order and drop packets: the counters, and what the link is told.
+
+use crate::discipline::{Ecnmarked, OnDrop};
+use crate::gate::Counters;
+use crate::policy::Reason;
+use crate::{Discipline, Packet, Time};
+
+/// Where arrivals go, and which packet is next. Drops are for want of room.
+pub trait Schedule: Send {
+    /// `packet` arrives, its time of admission set to `now`. Whether it is still there afterwards; every packet that
+    /// had to go, this one or another, is reported to `dropped`.
+    fn arrive(&mut self, packet: Packet, now: Time, dropped: &mut dyn FnMut(&Packet)) -> bool;
+
+    /// The next packet for the link.
+    fn take(&mut self, now: Time, dropped: &mut dyn FnMut(&Packet)) -> Option<Packet>;
+
+    /// Packets waiting.
+    fn packets(&self) -> u64;
+
+    /// Bytes waiting.
+    fn bytes(&self) -> u64;
+
+    /// Named inner values.
+    fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// A discipline that is a schedule and nothing else.
+pub struct Classful<S> {
+    schedule: S,
+    counters: Counters,
+}
+
+impl<S: Schedule> Classful<S> {
+    /// The discipline of `schedule`.
+    pub fn new(schedule: S) -> Self {
+        Classful { schedule, counters: Counters::default() }
+    }
+}
+
+impl<S: Schedule> Discipline for Classful<S> {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Ecnmarked> {
+        let counters = &mut self.counters;
+        counters.arrivals += 1;
+        counters.arrived_bytes += u64::from(packet.size);
+        packet.enqueued = now;
+        let admitted = self.schedule.arrive(packet, now, &mut |victim| {
+            counters.drop(Reason::Overflow);
+            on_drop(victim, Reason::Overflow);
+        });
+        admitted.then_some(Ecnmarked(false))
+    }
+
+    fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
+        let counters = &mut self.counters;
+        let packet = self.schedule.take(now, &mut |victim| {
+            counters.drop(Reason::Overflow);
+            on_drop(victim, Reason::Overflow);
+        })?;
+        self.counters.depart(&packet);
+        Some(packet)
+    }
+
+    fn packets(&self) -> u64 {
+        self.schedule.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.schedule.bytes()
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn reset_counters(&mut self) {
+        self.counters = Counters::default();
+    }
+
+    /// A link that finds nothing changes nothing here.
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.schedule.gauges(out);
+    }
+}
