@@ -14,7 +14,7 @@
 //! ## Source
 //! K. Chitra, G. Padmavathi, papers of about 2010, of which no readable copy was found. The scheme is the baseline
 //! of the FLoadAutoRED chapter (2011). **All of it is our reconstruction**: FLoadAutoRED (Table 6.1) without its flow
-//! stage and without its load stage. The chapter's figures fit: with a CBR flow at twice the link's rate it leaves TCP 1.7 %
+//! stage and without its load stage. The chapter's figures fit: with a CBR flow of 2 Mbit/s it leaves TCP 1.7 %
 //! (Table 6.6), so it has no flow stage, and its average, 190.4 packets with max_th = 200, stands close to the
 //! threshold.
 //!
