@@ -1,5 +1,5 @@
-//! What several disciplines share. Of the RED family: the average, the drop curve, the spacing of drops, and the order in
-//! which a dialect applies them. A discipline is a short file that composes these.
+//! What several disciplines share. Of the RED family: the average, the drop curve, the spacing of drops, and the order
+//! in which a dialect applies them. A discipline is a short file that composes these.
 
 pub mod average;
 pub mod codel;
