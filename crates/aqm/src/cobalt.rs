@@ -1,8 +1,8 @@
 //! # COBALT
 //!
 //! ## What it does
-//! CoDel and BLUE in one: CoDel against queues that stand too long, BLUE against senders that do not answer. It decides at
-//! departure, over one packet at a time.
+//! CoDel and BLUE in one: CoDel against queues that stand too long, BLUE against senders that do not answer. It decides
+//! at departure, over one packet at a time.
 //!
 //! | | |
 //! |---|---|
@@ -17,8 +17,9 @@
 //! Unlike CoDel it needs no re-entry rule: `count` is the memory, and it fades by itself.
 //!
 //! ## Source
-//! J. Morton, in CAKE: T. Hoeiland-Joergensen, D. Taht, J. Morton, "Piece of CAKE: A Comprehensive Queue Management Solution for
-//! Home Gateways", IEEE LANMAN, 2018 [paper?]; rules from Linux `net/sched/sch_cake.c` and ns-3 `cobalt-queue-disc.cc`.
+//! J. Morton, in CAKE: T. Hoeiland-Joergensen, D. Taht, J. Morton, "Piece of CAKE: A Comprehensive Queue Management
+//! Solution for Home Gateways", IEEE LANMAN, 2018 (not read by us); rules from Linux `net/sched/sch_cake.c` and ns-3
+//! `cobalt-queue-disc.cc`.
 //!
 //! ## Differences
 //! 1. `dialect` chooses among rules on which the two sources differ:
@@ -33,15 +34,15 @@
 //!    | `blue_threshold`, auto | none | 400 ms |
 //!    | `ce_threshold`, `l4s` | not in Linux, but work here | yes |
 //!
-//! 2. In Linux a fresh queue has 1/sqrt(count) = 0 until its first signal, as its memory is zeroed: its second late packet is
-//!    signalled at once. The comments and ns-3 say 1, so that the first signal comes after `interval`; so here
-//!    [reconstruction: the published intent]. `linux_r0` is Linux as it runs.
-//!    In both, a queue whose first packet in more than an `interval` is late signals the second one: `drop_next` lies in the
-//!    past, and is set to now.
+//! 2. In Linux a fresh queue has 1/sqrt(count) = 0 until its first signal, as its memory is zeroed: its second late
+//!    packet is signalled at once. The comments and ns-3 say 1, so that the first signal comes after `interval`; so
+//!    here (a reconstruction: the published intent). `linux_r0` is Linux as it runs. In both, a queue whose first
+//!    packet in more than an `interval` is late signals the second one: `drop_next` lies in the past, and is set to
+//!    now.
 //! 3. 1/sqrt(count) is computed as both sources do: a table below 16, one Newton step in 32 bits for each change above.
 //! 4. Clocks: Linux counts ns, ns-3 1024 ns. Here seconds, without rounding.
-//! 5. CAKE's other parts (1024 queues with hosts, shaper, overhead, ACK filter, ingress mode with its rule for many flows) are not here:
-//!    this is one queue with one COBALT.
+//! 5. CAKE's other parts (1024 queues with hosts, shaper, overhead, ACK filter, ingress mode with its rule for many
+//!    flows) are not here: this is one queue with one COBALT.
 //! 6. Where marking is off, CAKE still marks. Here as everywhere the port decides.
 //! 7. The dialect is linux by default, as there is no RFC.
 //!

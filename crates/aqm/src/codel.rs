@@ -34,12 +34,13 @@
 //!    | empty queue | forgets when packets began to be late | remembers | remembers |
 //!
 //!    RFC 8289 prints 512 B for `max_packet` and says that it should be the MTU: here it is.
-//! 2. One Newton step is far off for small counts: from 1 the factors are 0.5000, 0.5625, 0.4878 where the roots are 0.7071,
-//!    0.5774, 0.5. Linux and ns-3 signal after 100, 200, 250, 306 ms where the law says 100, 200, 270.7, 328.4. Here
-//!    `invsqrt = "auto"` follows the dialect, and so the default (rfc) is exact.
-//! 3. RFC 8289 defines no marking. Here, as in Linux: a mark counts as a drop, and the marked packet is delivered at once.
-//! 4. `ce_threshold` marks only if the port's ECN is on; in Linux it does not depend on that. A packet that is marked by
-//!    both is counted once, as in ns-3; Linux counts it twice.
+//! 2. One Newton step is far off for small counts: from 1 the factors are 0.5000, 0.5625, 0.4878 where the roots are
+//!    0.7071, 0.5774, 0.5. Linux and ns-3 signal after 100, 200, 250, 306 ms where the law says 100, 200, 270.7, 328.4.
+//!    Here `invsqrt = "auto"` follows the dialect, and so the default (rfc) is exact.
+//! 3. RFC 8289 defines no marking. Here, as in Linux: a mark counts as a drop, and the marked packet is delivered at
+//!    once.
+//! 4. `ce_threshold` marks only if the port's ECN is on; in Linux it does not depend on that. A packet that is marked
+//!    by both is counted once, as in ns-3; Linux counts it twice.
 //! 5. Linux and ns-3 keep 32-bit clocks, which wrap after 73 minutes. Here they do not wrap.
 //! 6. RFC 8289 reads the value 0 of `first_above_time` as unset, which is wrong at time 0. Here unset is a state.
 //!

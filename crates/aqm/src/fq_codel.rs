@@ -1,8 +1,8 @@
 //! # FQ-CoDel
 //!
 //! ## What it does
-//! Spreads the flows over 1024 queues by a hash, serves the queues in turn, and runs CoDel in each. A flow that just begins,
-//! or sends less than its share, finds its queue empty and is served before those that have a backlog:
+//! Spreads the flows over 1024 queues by a hash, serves the queues in turn, and runs CoDel in each. A flow that just
+//! begins, or sends less than its share, finds its queue empty and is served before those that have a backlog:
 //!
 //! | | |
 //! |---|---|
@@ -10,17 +10,17 @@
 //! | whose turn | the first of the new queues, else the first of the old |
 //! | quantum used up | it gets another and goes to the end of the old ones |
 //! | empty | a new one goes to the end of the old ones, an old one becomes idle |
-//! | departure | what CoDel leaves of the queue's head, see [CoDel](codel) |
+//! | departure | what CoDel leaves of the queue's head |
 //! | more than the limit waits | the queue with the most bytes loses half of itself from its head, 64 packets at most |
 //!
 //! Not a random number is drawn but one at the start, the salt of the hash.
 //!
 //! ## Source
-//! T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet, "The Flow Queue CoDel Packet Scheduler and Active Queue
-//! Management Algorithm", RFC 8290, 2018; Linux `net/sched/sch_fq_codel.c`; ns-3 `fq-codel-queue-disc.cc`.
+//! T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet, "The Flow Queue CoDel Packet Scheduler and
+//! Active Queue Management Algorithm", RFC 8290, 2018; Linux `net/sched/sch_fq_codel.c`; ns-3 `fq-codel-queue-disc.cc`.
 //!
 //! ## Differences
-//! 1. `dialect` chooses among rules on which the sources differ, those of [CoDel](codel) among them:
+//! 1. `dialect` chooses among rules on which the sources differ, those of CoDel among them:
 //!
 //!    | | rfc | linux | ns3 |
 //!    |---|---|---|---|
@@ -32,18 +32,19 @@
 //!    | one queue holds the whole limit | as any overflow | as any overflow | the arrival is dropped |
 //!    | `memory_limit`, auto | none | 32 MiB | none |
 //!
-//! 2. RFC 8290 speaks of a negative deficit; Linux and ns-3 also send a queue away whose deficit is exactly 0, and so does
-//!    this [reconstruction].
-//! 3. Half of an odd number of packets or bytes is rounded down, as the sources do with bytes; at least one packet dies. The
-//!    arrival may be among the dead.
-//! 4. RFC 8290 hashes the five-tuple. Here the flow key is hashed (`classify = "hash"`). `set_associative` is ns-3's option,
-//!    with sets of 8; ns-3 takes the first queue of the set that is the flow's own or idle, and so may send a flow past its own
-//!    backlog; here, as in CAKE, a flow keeps its own queue. With `perfect`, each flow has a queue of its own [reconstruction of "one queue per flow"]: a new flow
-//!    gets the queue that has been idle longest, without its CoDel history; only when no queue is idle do flows share.
+//! 2. RFC 8290 speaks of a negative deficit; Linux and ns-3 also send a queue away whose deficit is exactly 0, and so
+//!    does this (a reconstruction).
+//! 3. Half of an odd number of packets or bytes is rounded down, as the sources do with bytes; at least one packet
+//!    dies. The arrival may be among the dead.
+//! 4. RFC 8290 hashes the five-tuple. Here the flow key is hashed (`classify = "hash"`). `set_associative` is ns-3's
+//!    option, with sets of 8; ns-3 takes the first queue of the set that is the flow's own or idle, and so may send a
+//!    flow past its own backlog; here, as in CAKE, a flow keeps its own queue. With `perfect`, each flow has a queue of
+//!    its own (our reading of "one queue per flow"): a new flow gets the queue that has been idle longest, without its
+//!    CoDel history; only when no queue is idle do flows share, and then one may overtake itself.
 //! 5. Linux counts the memory of its buffers against `memory_limit`; here the bytes on the wire count.
 //! 6. Linux, ns-3 and RFC 8290 count the limit in packets, 10240 by default. Here it is the port's, packets or bytes.
-//! 7. ns-3 numbers its queues in the order of first use, which decides between queues of equal size. Here, as in Linux, the
-//!    lowest number loses.
+//! 7. ns-3 numbers its queues in the order of first use, which decides between queues of equal size. Here, as in Linux,
+//!    the lowest number loses.
 //!
 //! ## Example
 //! ```

@@ -1,7 +1,8 @@
 //! # PIE
 //!
 //! ## What it does
-//! Drops arrivals with a probability that a timer moves, so that the queueing delay comes to `qdelay_ref`. Every `tupdate`:
+//! Drops arrivals with a probability that a timer moves, so that the queueing delay comes to `qdelay_ref`. Every
+//! `tupdate`:
 //!
 //! | | |
 //! |---|---|
@@ -9,10 +10,10 @@
 //! | no more than | 0.02 at once, from `p = 0.1` on |
 //! | no delay twice | `p` is multiplied by 0.98 |
 //!
-//! `qdelay` is how long the packet waited that left last. An arrival is dropped if a random number is below `p`, unless a
-//! burst allowance of 150 ms has not run out, the delay is below half of `qdelay_ref` while `p < 0.2`, or only two packets
-//! wait. While `p < 0.1` packets are marked instead where they can be. With `derandomise`, drops are spaced: none before the
-//! probabilities since the last add up to 0.85, one for certain when they reach 8.5.
+//! `qdelay` is how long the packet waited that left last. An arrival is dropped if a random number is below `p`, unless
+//! a burst allowance of 150 ms has not run out, the delay is below half of `qdelay_ref` while `p < 0.2`, or only two
+//! packets wait. While `p < 0.1` packets are marked instead where they can be. With `derandomise`, drops are spaced:
+//! none before the probabilities since the last add up to 0.85, one for certain when they reach 8.5.
 //!
 //! ## Source
 //! R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced (PIE)", RFC 8033, 2017; Linux
@@ -35,22 +36,24 @@
 //!    | sum of `derandomise` begins anew at | drops, random marks | drops, random marks | drops |
 //!    | `byte_scaling` by | `size/mean_packet` | the same, to `mean_packet` bytes | `size/mean_packet`, auto with a limit in bytes |
 //!    | random number | `U < p` | `U < p` | `U <= p` |
-//!    | first update | after `tupdate` [reconstruction] | 0.5 s | 0 |
+//!    | first update | after `tupdate` (a reconstruction) | 0.5 s | 0 |
 //!    | rate of departures | time of 16 KiB, weight 1/4 | rate, weight 1/8 | rate, weight 1/2 |
 //!
-//! 2. RFC 8033 measures the rate of departures in section 5.2 and allows timestamps. Here timestamps are the default, as in
-//!    Linux and ns-3, with their rule that a departure from an emptied queue counts as no delay (`zero_when_empty`): without
-//!    it the last delay would stand on an idle link and `p` would never fall.
-//! 3. The cap on an update is optional in RFC 8033 (5.5). Here it is on, as in Linux and ns-3. Derandomisation is in appendix
-//!    B only; here it is off unless `linux`. Appendix B decays below half of `qdelay_ref`: `decay_when = "below_half"`.
+//! 2. RFC 8033 measures the rate of departures in section 5.2 and allows timestamps. Here timestamps are the default,
+//!    as in Linux and ns-3, with their rule that a departure from an emptied queue counts as no delay
+//!    (`zero_when_empty`): without it the last delay would stand on an idle link and `p` would never fall.
+//! 3. The cap on an update is optional in RFC 8033 (5.5). Here it is on, as in Linux and ns-3. Derandomisation is in
+//!    appendix B only; here it is off unless `linux`. Appendix B decays below half of `qdelay_ref`: `decay_when =
+//!    "below_half"`.
 //! 4. Without room the arrival is dropped before anything is drawn or counted, as in all sources.
-//! 5. The sums of `derandomise` are compared with 0.85 and 8.5 less 1e-9, because sums of binary fractions fall short: with
-//!    `p = 0.02` the 425th packet is certain, as arithmetic says, and not the 426th.
+//! 5. The sums of `derandomise` are compared with 0.85 and 8.5 less 1e-9, because sums of binary fractions fall short:
+//!    with `p = 0.02` the 425th packet is certain, as arithmetic says, and not the 426th.
 //! 6. Linux computes with integers (56 bits of probability, ticks of 64 ns). Here doubles: equal to about 1e-9.
-//! 7. The packet that begins a measurement of the rate is counted in it, as in Linux and ns-3 [reconstruction for rfc]; the
-//!    first result is taken whole.
-//! 8. `activity`: RFC 8033's appendix B wakes PIE when a third of the buffer is in use, ns-3 at a delay; both let it rest when
-//!    there is neither probability nor delay. The arrival is counted in the third [reconstruction]. Off here.
+//! 7. The packet that begins a measurement of the rate is counted in it, as in Linux and ns-3 (for rfc a
+//!    reconstruction); the first result is taken whole.
+//! 8. `activity`: RFC 8033's appendix B wakes PIE when a third of the buffer is in use, ns-3 at a delay; both let it
+//!    rest when there is neither probability nor delay. The arrival is counted in the third (a reconstruction). Off
+//!    here.
 //!
 //! ## Example
 //! ```
@@ -357,7 +360,8 @@ mod tests {
             let verdict = bench.arrive_at(QueueView { packets, bytes: 50_000, ..QUEUE }, Ecn::NotEct);
             assert_eq!(verdict == Verdict::Pass, passes, "ns3 at {packets} packets");
         }
-        // Below half of qdelay_ref, only a p of 0.2 or more drops: by the last update's delay, in linux the last packet's.
+        // Below half of qdelay_ref, only a p of 0.2 or more drops: by the last update's delay, in linux the last
+        // packet's.
         for (p, drops) in [(0.19, [false, true]), (0.21, [true, true])] {
             for (word, low_first) in [("rfc", false), ("linux", true)] {
                 let mut bench = Bench::at(&[dialect(word), ("derandomise", Value::Flag(false))], p, 15.5);

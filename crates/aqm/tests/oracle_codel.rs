@@ -1,5 +1,6 @@
-//! CoDel against a slow, direct transcription of RFC 8289's pseudo-code and of what Linux and ns-3 do differently: random
-//! arrivals and requests, verdict for verdict. Each rule of the transcription is then changed, and the change must show.
+//! CoDel against a slow, direct transcription of RFC 8289's pseudo-code and of what Linux and ns-3 do differently:
+//! random arrivals and requests, verdict for verdict. Each rule of the transcription is then changed, and the change
+//! must show.
 
 mod common;
 #[path = "common/script.rs"]

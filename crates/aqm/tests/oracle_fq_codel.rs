@@ -1,6 +1,6 @@
-//! FQ-CoDel against a slow, direct transcription of RFC 8290 and of what Linux and ns-3 do differently: two lists, plain
-//! queues, a scan for the fattest. Random arrivals and requests, verdict for verdict; each rule of the transcription is then
-//! changed, and the change must show.
+//! FQ-CoDel against a slow, direct transcription of RFC 8290 and of what Linux and ns-3 do differently: two lists,
+//! plain queues, a scan for the fattest. Random arrivals and requests, verdict for verdict; each rule of the
+//! transcription is then changed, and the change must show.
 
 mod common;
 #[path = "common/script.rs"]

@@ -1,6 +1,6 @@
-//! PIE against a slow, direct transcription of RFC 8033 and of what Linux and ns-3 do differently: random arrivals, requests and
-//! updates with the same random numbers, verdict for verdict, and the probability to the last bit. Each rule of the
-//! transcription is then changed, and the change must show.
+//! PIE against a slow, direct transcription of RFC 8033 and of what Linux and ns-3 do differently: random arrivals,
+//! requests and updates with the same random numbers, verdict for verdict, and the probability to the last bit. Each
+//! rule of the transcription is then changed, and the change must show.
 
 mod common;
 #[path = "common/script.rs"]

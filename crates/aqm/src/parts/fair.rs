@@ -1,9 +1,9 @@
-//! Queues by flow, served in turn (DRR++ of RFC 8290, 4): a hash, a list of new queues, a list of old ones, and a deficit in
-//! bytes for each. FQ-CoDel and FQ-PIE stand on it.
+//! Queues by flow, served in turn (DRR++ of RFC 8290, 4): a hash, a list of new queues, a list of old ones, and a
+//! deficit in bytes for each. FQ-CoDel and FQ-PIE stand on it.
 //!
-//! A queue is in exactly one of three lists: new, old, or idle (the RFCs' inactive). All packets lie in one pool, so that
-//! memory follows the packets that wait, and not the fullest that each queue has been. Every step costs the same whatever
-//! the number of queues; only [`FairQueues::fattest`] looks at a few times sqrt(queues) numbers.
+//! A queue is in exactly one of three lists: new, old, or idle (the RFCs' inactive). All packets lie in one pool, so
+//! that memory follows the packets that wait, and not the fullest that each queue has been. Every step costs the same
+//! whatever the number of queues; only [`FairQueues::fattest`] looks at a few times sqrt(queues) numbers.
 
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::hash;

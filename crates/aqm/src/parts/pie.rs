@@ -1,5 +1,5 @@
-//! PIE's three functions (RFC 8033): what the timer does, what an arrival does, what a departure does. The single queue and
-//! every queue of FQ-PIE have such a state.
+//! PIE's three functions (RFC 8033): what the timer does, what an arrival does, what a departure does. The single queue
+//! and every queue of FQ-PIE have such a state.
 
 use crate::params::{Kind, Param, Unit, Value, Values};
 use crate::policy::{Context, Limit, Reason, Verdict};
@@ -318,7 +318,8 @@ pub struct PieState {
     last_departure: Option<Time>,
     /// Start and bytes of the present measurement of the departures.
     measuring: Option<(Time, f64)>,
-    /// What came of it: for rfc the time that dq_threshold bytes take, s, for the others the rate, bytes/s; 0 if unknown.
+    /// What came of it: for rfc the time that dq_threshold bytes take, s, for the others the rate, bytes/s; 0 if
+    /// unknown.
     measured: f64,
 }
 
@@ -421,7 +422,8 @@ impl PieState {
         }
     }
 
-    /// An arrival that finds `packets` and `bytes` in this queue. [`Verdict::Signal`] only on a packet that can be marked.
+    /// An arrival that finds `packets` and `bytes` in this queue. [`Verdict::Signal`] only on a packet that can be
+    /// marked.
     pub fn arrive(
         &mut self,
         set: &Settings,
