@@ -843,6 +843,7 @@ mod tests {
         );
         let short = dual(&[RFC, ("rtt_max", Value::Real(0.03))], Limit::Packets(9)).set;
         assert!((short.tupdate - 0.01).abs() < 1e-15);
+        assert_eq!(dual(&[RFC, ("target", Value::Real(0.0))], Limit::Packets(9)).set.tupdate, LEAST_TUPDATE);
         let linux = dual(&[], Limit::Packets(9)).set;
         assert!((linux.alpha - 0.160071).abs() < 5e-7 && (linux.beta - 3.197783).abs() < 5e-7, "{linux:?}");
         let mut queue = dual(&[], Limit::Packets(9));
@@ -1046,9 +1047,9 @@ mod tests {
 
     #[test]
     fn room() {
-        // rfc keeps an MTU of 1514 B free: the last of ten finds 1350 B of 3000 B.
-        for (pairs, held) in [(&[][..], 20), (&[RFC][..], 10), (&[RFC, ("mtu", Value::Whole(100))][..], 20)] {
-            let mut queue = dual(pairs, Limit::Bytes(3000));
+        // rfc keeps an MTU of 1514 B free: the last of eleven finds 1500 B of 3120 B. A larger packet must fit all the same.
+        for (pairs, held) in [(&[][..], 20), (&[RFC][..], 11), (&[RFC, ("mtu", Value::Whole(100))][..], 20)] {
+            let mut queue = dual(pairs, Limit::Bytes(3120));
             let mut lost = 0;
             for i in 0..40 {
                 let ecn = if i % 2 == 0 { Ecn::Ect1 } else { Ecn::NotEct };

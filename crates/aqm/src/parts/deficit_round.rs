@@ -114,7 +114,7 @@ impl DeficitRound {
                 turn.deficit -= price;
                 let packet = self.fifos.take(class, End::Head);
                 if self.fifos.packets_of(class) == 0 {
-                    (turn.deficit, turn.credited) = (0, false);
+                    turn.credited = false;
                     self.round.leave(class);
                 }
                 self.weigh(class);
