@@ -47,14 +47,6 @@ impl Setting {
         queue(self.aqm, &self.values, &LINK, self.limit, self.ecn, Generator::stream(self.seed, "queue"))
     }
 
-    /// The discipline's mean packet size, bytes: settings leave it at its default.
-    fn mean_packet(&self) -> u32 {
-        match catalogue::find(self.aqm).and_then(|spec| spec.param("mean_packet")).map(|param| param.default) {
-            Some(Value::Real(mean)) => mean as u32,
-            _ => 500,
-        }
-    }
-
     fn is(&self, name: &str, word: &str) -> bool {
         matches!(self.values.given(name), Some(Value::Choice(given)) if given == word)
     }
@@ -413,7 +405,7 @@ proptest! {
             scaled.values.set("quantum", Value::Real(8.0 * 1500.0));
         }
         // Eight times the bytes and eight times the mean packet: powers of two leave the mantissas alone.
-        let mean = f64::from(setting.mean_packet());
+        let mean = setting.mean_packet();
         scaled.values.set("mean_packet", Value::Real(8.0 * mean)).set("max_packet", Value::Real(8.0 * 1500.0));
         let larger: Vec<Step> = steps
             .iter()

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use earlydrop_aqm::catalogue::{self, AqmSpec, Built, Link};
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
-use earlydrop_aqm::params::{Kind, Value, Values};
+use earlydrop_aqm::params::{Kind, Param, Value, Values};
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
@@ -70,8 +70,10 @@ fn cases(spec: &'static AqmSpec) -> Vec<Case> {
         case("without ecn", &lively, packets, false, FEWER_ARRIVALS),
         case("limit in bytes", &lively, Limit::Bytes(40_000), true, FEWER_ARRIVALS),
     ];
-    let shared = |name: &str| spec.name != "red" && catalogue::find("red").is_some_and(|red| red.param(name).is_some());
-    for param in spec.all_params().filter(|param| !shared(param.name)) {
+    // The same parameter has the same sentence.
+    let of_red = |param: &Param| catalogue::find("red").and_then(|red| red.param(param.name));
+    let shared = |param: &Param| spec.name != "red" && of_red(param).is_some_and(|other| other.doc == param.doc);
+    for param in spec.all_params().filter(|param| !shared(param)) {
         let others: Vec<Value> = match param.kind {
             Kind::Choice(words) => words.iter().map(|&word| Value::Choice(word)).collect(),
             Kind::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
