@@ -357,8 +357,59 @@ fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut [Mo
         changed |= demoted != modes[link];
         modes[link] = demoted;
     }
+    changed |= demote_mixed_streams(network, feeders, modes);
     changed |= demote_ambiguous_ports(network, modes);
     changed |= demote_ambiguous_ends(network, modes);
+    changed
+}
+
+/// Streams on their way to where they meet can tie before it: at links that are equally far from there, packets sent at one
+/// time arrive at one time. If one of these links is a fold and another is stepped, the fold's arrival has its number
+/// ahead of time and the other's has not (it may have waited behind a longer packet), so the fold is stepped too.
+fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
+    // By meeting point and hops before it: how long ahead stepped links push, and what folds do.
+    let mut pushed: BTreeMap<(usize, usize), (Vec<f64>, Vec<(usize, f64)>)> = BTreeMap::new();
+    for flow in 0..network.flows() {
+        let (forward, reverse) = network.route(flow);
+        let way: Vec<usize> = forward.iter().chain(reverse).map(|&link| link as usize).collect();
+        let size = |hop: usize| if hop < forward.len() { network.flow_specs[flow].wire } else { super::ACK_BYTES };
+        for (meeting, &link) in way.iter().enumerate() {
+            if feeders[link] != Feeder::Several {
+                continue;
+            }
+            // Backwards, through the sender from its ACKs to its segments, to where streams met before.
+            for before in 1..way.len() {
+                let hop = (meeting + way.len() - before) % way.len();
+                let source = way[hop];
+                if feeders[source] == Feeder::Several {
+                    break;
+                }
+                if !matches!(modes[source], Mode::Stepped | Mode::Fold) {
+                    continue;
+                }
+                let (stepped, folds) = pushed.entry((link, before)).or_default();
+                for size in [size(hop), super::SYN_BYTES] {
+                    let ahead = ahead(network, source, size);
+                    if modes[source] == Mode::Fold {
+                        folds.push((source, ahead));
+                    } else {
+                        stepped.push(ahead);
+                    }
+                }
+            }
+        }
+    }
+    let mut changed = false;
+    for (stepped, folds) in pushed.values_mut() {
+        stepped.sort_unstable_by(f64::total_cmp);
+        for &(fold, ahead) in folds.iter() {
+            let next = stepped.partition_point(|&other| other < ahead - TOLERANCE);
+            if modes[fold] == Mode::Fold && stepped.get(next).is_some_and(|&other| other <= ahead + TOLERANCE) {
+                modes[fold] = Mode::Stepped;
+                changed = true;
+            }
+        }
+    }
     changed
 }
 
