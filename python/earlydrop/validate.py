@@ -1,8 +1,8 @@
-"""Agreement with ns-2 on scenario S1: means over seeds, each held against a bound.
+"""Agreement with ns-2 on scenarios S1 and S2: means over seeds, each held against a bound.
 
-S1 is the network of the TRED paper: TCP Reno flows over one 5 Mbit/s queue, DropTail, RED and gentle RED. What
-ns-2 measured is stored in `validation/reference/s1`; this module runs the same cells here and compares. The
-agreement packet by packet is tested with the engine, not here.
+S1 is the network of the TRED paper: TCP Reno flows over one 5 Mbit/s queue, DropTail, RED and gentle RED. S2 is that of
+the NLRED paper, 10 Mbit/s, with REM and PI. What ns-2 measured is stored in `validation/reference/s1` and `s2`; this
+module runs the same cells here and compares. The agreement packet by packet is tested with the engine, not here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import csv
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -40,7 +40,7 @@ class Quantity:
     unit: str
     bound: float
     relative: bool = True
-    only: tuple[str, ...] = ("droptail", "red", "red_gentle")
+    only: tuple[str, ...] = ("droptail", "red", "red_gentle", "rem", "pi")
 
     def allowance(self, reference: float) -> float:
         """The bound in the figure's own unit."""
@@ -53,53 +53,75 @@ QUANTITIES = (
     Quantity("queue_mean_packets", "mean queue", "packets", 0.015),
     Quantity("average_mean_packets", "mean of avg", "packets", 0.015, only=_RED),
     # ns-2 counts a forced drop (avg >= max_th) as an early one.
-    Quantity("early_and_forced_drops", "early + forced drops", "packets", 0.04, only=_RED),
-    Quantity("overflow_drops", "overflow drops", "packets", 0.04, only=("droptail",)),
+    Quantity("early_and_forced_drops", "early + forced drops", "packets", 0.04, only=(*_RED, "rem", "pi")),
+    # RED and REM keep the queue far enough from the limit for these to be a handful.
+    Quantity("overflow_drops", "overflow drops", "packets", 0.04, only=("droptail", "pi")),
     Quantity("delay_p99_ms", "p99 delay", "ms", 0.04),
     Quantity("jain", "Jain index", "", 0.01, relative=False),
 )
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One queue, load and buffer of S1."""
+class Network:
+    """What the cells of a scenario have in common."""
 
+    warmup: str
+    access: dict[str, str]
+    bottleneck: dict[str, str]
+
+
+NETWORKS = {
+    "S1": Network("50 s", {"rate": "5 Mbit/s", "delay": "20 ms"}, {"rate": "5 Mbit/s", "delay": "10 ms"}),
+    "S2": Network("100 s", {"rate": "100 Mbit/s", "delay": "5 ms"}, {"rate": "10 Mbit/s", "delay": "20 ms"}),
+}
+
+_S1_RED = {
+    "aqm": "red",
+    "dialect": "ns2",
+    "min_th": 24,
+    "max_th": 72,
+    "max_p": 0.1,
+    "w_q": 0.002,
+    "mean_packet": "1000 B",
+}
+DISCIPLINES: dict[str, dict[str, Any]] = {
+    "droptail": {"aqm": "droptail", "capacity_rule": "n_minus_1"},
+    "red": _S1_RED | {"gentle": False},
+    "red_gentle": _S1_RED | {"gentle": True},
+    "rem": {"aqm": "rem", "dialect": "ns2", "mean_packet": "1000 B"},
+    "pi": {"aqm": "pi", "dialect": "ns2", "mean_packet": "1000 B", "q_ref": 60},
+}
+"""The queues as ns-2 runs them."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One queue, load and buffer of a scenario."""
+
+    scenario: str
     queue: str
     flows: int
     buffer: int
 
     @property
     def name(self) -> str:
-        return f"S1-{self.queue.replace('_', '-')}-n{self.flows}-b{self.buffer}"
+        return f"{self.scenario}-{self.queue.replace('_', '-')}-n{self.flows}-b{self.buffer}"
 
     def document(self) -> dict[str, Any]:
         """The scenario that corresponds to what ns-2 ran."""
-        queue: dict[str, Any] = {"limit": f"{self.buffer} packets"}
-        if self.queue == "droptail":
-            queue |= {"aqm": "droptail", "capacity_rule": "n_minus_1"}
-        else:
-            queue |= {
-                "aqm": "red",
-                "dialect": "ns2",
-                "min_th": 24,
-                "max_th": 72,
-                "max_p": 0.1,
-                "w_q": 0.002,
-                "mean_packet": "1000 B",
-                "gentle": self.queue == "red_gentle",
-            }
+        network = NETWORKS[self.scenario]
         return {
             "name": self.name,
             "duration": "200 s",
-            "warmup": "50 s",
+            "warmup": network.warmup,
             "seed": 1,
             "topology": {
                 "kind": "dumbbell",
                 "pairs": self.flows,
-                "access": {"rate": "5 Mbit/s", "delay": "20 ms"},
-                "bottleneck": {"rate": "5 Mbit/s", "delay": "10 ms"},
+                "access": network.access,
+                "bottleneck": network.bottleneck,
             },
-            "queue": {"bottleneck": queue},
+            "queue": {"bottleneck": {"limit": f"{self.buffer} packets"} | DISCIPLINES[self.queue]},
             "traffic": [
                 {
                     "kind": "ftp",
@@ -114,11 +136,14 @@ class Cell:
         }
 
 
-CELLS = tuple(
-    Cell(queue, flows, buffer)
-    for buffer in (120, 200)
-    for flows in (6, 40, 80)
-    for queue in ("droptail", "red", "red_gentle")
+CELLS = (
+    *(
+        Cell("S1", queue, flows, buffer)
+        for buffer in (120, 200)
+        for flows in (6, 40, 80)
+        for queue in ("droptail", "red", "red_gentle")
+    ),
+    *(Cell("S2", queue, flows, 120) for flows in (5, 10, 20, 40, 80, 120) for queue in ("rem", "pi")),
 )
 
 
@@ -128,11 +153,11 @@ def select(cases: Sequence[str] | None) -> list[Cell]:
         return list(CELLS)
     chosen = set()
     for case in cases:
-        pattern = "S1-*" if case.upper() == "S1" else case
+        pattern = f"{case}-*" if case.upper() in NETWORKS else case
         matches = [cell for cell in CELLS if fnmatchcase(cell.name.lower(), pattern.lower())]
         if not matches:
             names = ", ".join(cell.name for cell in CELLS)
-            raise ValidationError(f"no case named {case!r}; there are S1 (all of them) and {names}")
+            raise ValidationError(f"no case named {case!r}; there are S1 and S2 (all of each) and {names}")
         chosen.update(matches)
     return [cell for cell in CELLS if cell in chosen]
 
@@ -158,19 +183,20 @@ Figures = dict[str, list[float]]
 """Values by quantity, one for each seed."""
 
 
-def load_reference(folder: Path) -> dict[Cell, Figures]:
-    """ns-2's figures of every cell."""
-    path = folder / "s1" / "ns2_seeds.csv"
+def load_reference(folder: Path, scenarios: Iterable[str]) -> dict[Cell, Figures]:
+    """ns-2's figures of every cell of `scenarios`."""
     cells: dict[Cell, Figures] = {}
-    try:
-        with path.open(newline="", encoding="utf-8") as rows:
-            for row in csv.DictReader(rows):
-                cell = Cell(row["queue"], int(row["n"]), int(row["buffer"]))
-                figures = cells.setdefault(cell, {q.key: [] for q in QUANTITIES if cell.queue in q.only})
-                for key, values in figures.items():
-                    values.append(float(row["early_drops" if key == "early_and_forced_drops" else key]))
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        raise ValidationError(f"{path}: not a table of reference figures ({error})") from error
+    for scenario in scenarios:
+        path = folder / scenario.lower() / "ns2_seeds.csv"
+        try:
+            with path.open(newline="", encoding="utf-8") as rows:
+                for row in csv.DictReader(rows):
+                    cell = Cell(scenario, row["queue"], int(row["n"]), int(row["buffer"]))
+                    figures = cells.setdefault(cell, {q.key: [] for q in QUANTITIES if cell.queue in q.only})
+                    for key, values in figures.items():
+                        values.append(float(row["early_drops" if key == "early_and_forced_drops" else key]))
+        except (OSError, KeyError, ValueError, TypeError) as error:
+            raise ValidationError(f"{path}: not a table of reference figures ({error})") from error
     return cells
 
 
@@ -206,6 +232,7 @@ def compare(cell: Cell, quantity: Quantity, ours: Sequence[float], reference: Se
     allowed = max(bound, STANDARD_ERRORS * error)
     return {
         "case": cell.name,
+        "scenario": cell.scenario,
         "queue": cell.queue,
         "flows": cell.flows,
         "buffer": cell.buffer,
@@ -228,6 +255,7 @@ def compare(cell: Cell, quantity: Quantity, ours: Sequence[float], reference: Se
 def _missing(cell: Cell, quantity: Quantity) -> dict[str, Any]:
     return {
         "case": cell.name,
+        "scenario": cell.scenario,
         "queue": cell.queue,
         "flows": cell.flows,
         "buffer": cell.buffer,
@@ -247,7 +275,8 @@ def run(cases: list[str] | None = None, seeds: int = 10, progress: Progress = no
         raise ValidationError(f"seeds must be at least 1, not {seeds}")
     cells = select(cases)
     folder = find_reference()
-    reference = load_reference(folder)
+    scenarios = [name for name in NETWORKS if any(cell.scenario == name for cell in cells)]
+    reference = load_reference(folder, scenarios)
     for cell in cells:
         if cell not in reference:
             raise ValidationError(f"{folder}: no reference figures for {cell.name}")
@@ -264,7 +293,7 @@ def run(cases: list[str] | None = None, seeds: int = 10, progress: Progress = no
     ]
     return {
         "ok": all(check["ok"] for check in checks),
-        "scenario": "S1",
+        "scenarios": scenarios,
         "against": "ns-2 2.35",
         "version": _core.version(),
         "seeds": seeds,
@@ -291,7 +320,8 @@ def render(report: dict[str, Any]) -> str:
     """The checks as a table, the verdict last."""
     titles = {q.key: q.title for q in QUANTITIES}
     heading = (
-        f"S1 against {report['against']}: means over {report['seeds']} seeds here, {report['reference_seeds']} there"
+        f"{' and '.join(report['scenarios'])} against {report['against']}: "
+        f"means over {report['seeds']} seeds here, {report['reference_seeds']} there"
     )
     lines = [
         heading,

@@ -20,16 +20,34 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
     return code, json.loads(capsys.readouterr().out)
 
 
-def test_s1_agrees_with_ns2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_s1_and_s2_agree_with_ns2(capsys: pytest.CaptureFixture[str]) -> None:
     code, found = run(capsys)
     assert [c for c in found["checks"] if not c["ok"]] == []
     assert (code, found["ok"], found["failed"]) == (0, True, 0)
-    assert found["seeds"] == 10
-    assert {(c["queue"], c["flows"], c["buffer"]) for c in found["checks"]} == {
-        (q, n, b) for q in ("droptail", "red", "red_gentle") for n in (6, 40, 80) for b in (120, 200)
+    assert (found["seeds"], found["scenarios"]) == (10, ["S1", "S2"])
+    assert {(c["scenario"], c["queue"], c["flows"], c["buffer"]) for c in found["checks"]} == {
+        *(("S1", q, n, b) for q in ("droptail", "red", "red_gentle") for n in (6, 40, 80) for b in (120, 200)),
+        *(("S2", q, n, 120) for q in ("rem", "pi") for n in (5, 10, 20, 40, 80, 120)),
     }
-    # Six figures of a RED queue and five of DropTail's, at six loads and buffers.
-    assert len(found["checks"]) == 6 * (6 + 6 + 5)
+    # Six figures of a RED queue and five of DropTail's at six loads and buffers; five of REM, six of PI at six loads.
+    assert len(found["checks"]) == 6 * (6 + 6 + 5) + 6 * (5 + 6)
+
+
+def test_one_scenario_needs_the_figures_of_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(REFERENCE / "s1", tmp_path / "reference" / "s1")
+    monkeypatch.setenv(validate.LOCATION, str(tmp_path))
+    code, found = run(capsys, "--case", "s1-red-n6-b120", "--seeds", "2")
+    assert (code, found["scenarios"], {c["case"] for c in found["checks"]}) == (0, ["S1"], {"S1-red-n6-b120"})
+    assert cli.main(["validate", "--case", "S2", "--seeds", "1"]) == 2
+    assert "s2" in capsys.readouterr().err
+
+
+def test_another_queue_is_not_rem(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(validate.DISCIPLINES, "rem", validate.DISCIPLINES["rem"] | {"q_ref": 22})
+    code, found = run(capsys, "--case", "S2-rem-n10-*", "--seeds", "5")
+    assert (code, {c["quantity"] for c in found["checks"] if not c["ok"]}) == (1, {"queue_mean_packets"})
 
 
 def test_the_bounds_are_those_promised() -> None:

@@ -20,49 +20,111 @@ impl Draw {
     fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
         words[self.index(words.len())]
     }
+
+    fn more_of_the_first<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.index(words.len() + 4).saturating_sub(4)]
+    }
 }
 
-/// A dumbbell drawn at random: rates in simple ratios, delays in whole milliseconds or as long as transmissions take,
-/// so that events coincide often; packets of several sizes, which overtake each other's acknowledgements.
+/// What a network is drawn from.
+struct Choices {
+    rates: &'static [&'static str],
+    bottlenecks: &'static [&'static str],
+    reverse_rates: &'static [&'static str],
+    /// Of access links; the first is drawn more often than the others.
+    delays: &'static [&'static str],
+    bottleneck_delays: &'static [&'static str],
+    reverse_delays: &'static [&'static str],
+    starts: &'static [&'static str],
+    /// Payload and header, bytes.
+    sizes: &'static [(&'static str, &'static str)],
+    tupdates: &'static [&'static str],
+}
+
+/// Rates in simple ratios, delays in whole milliseconds or as long as transmissions take, so that events coincide often.
+const DECIMAL: Choices = Choices {
+    rates: &["1 Mbit/s", "5 Mbit/s", "10 Mbit/s", "100 Mbit/s"],
+    bottlenecks: &["1 Mbit/s", "5 Mbit/s", "10 Mbit/s"],
+    reverse_rates: &["1 Mbit/s", "10 Mbit/s", "1 Gbit/s"],
+    delays: &[
+        "\"5 ms\"",
+        "[\"1 ms\", \"2 ms\", \"5 ms\"]",
+        "{ uniform = [\"1 ms\", \"20 ms\"] }",
+        "\"0 s\"",
+        "\"210 ms\"",
+        "\"32 us\"",
+        "\"1.6 ms\"",
+    ],
+    bottleneck_delays: &["10 ms", "1 ms", "0 s", "0.8 ms", "32 us", "7.2 ms"],
+    reverse_delays: &["0 s", "1 ms", "32 us"],
+    starts: &["\"0 s\"", "{ uniform = [\"0 s\", \"1 s\"] }", "[\"0 s\", \"100 ms\"]"],
+    sizes: &[("1000", "40"), ("960", "40"), ("40", "40"), ("1460", "40"), ("40", "0"), ("20", "0")],
+    tupdates: &["2 ms", "0.8 ms", "1.6 ms", "8 ms", "9.6 ms", "5 ms", "5.882352941176471 ms"],
+};
+
+/// Every time a small multiple of a power of two: no sum is ever rounded, and what can coincide does, to the last bit, also
+/// with the updates of a discipline. 1024 B take 2^-7 s at the slowest rate, an acknowledgement 5 * 2^-14 s.
+const BINARY: Choices = Choices {
+    rates: &["1048576 bit/s", "4194304 bit/s", "8388608 bit/s", "134217728 bit/s"],
+    bottlenecks: &["1048576 bit/s", "4194304 bit/s", "8388608 bit/s"],
+    reverse_rates: &["1048576 bit/s", "8388608 bit/s", "134217728 bit/s"],
+    delays: &[
+        "\"0.00390625 s\"",
+        "[\"0.0009765625 s\", \"0.001953125 s\"]",
+        "\"0 s\"",
+        "\"0.00030517578125 s\"",
+        "\"0.25 s\"",
+    ],
+    bottleneck_delays: &["0.0078125 s", "0 s", "0.0009765625 s", "0.0003662109375 s"],
+    reverse_delays: &["0 s", "0.0009765625 s", "0.00164794921875 s"],
+    starts: &["\"0 s\"", "[\"0 s\", \"0.125 s\"]"],
+    sizes: &[("984", "40"), ("472", "40"), ("88", "40"), ("40", "0"), ("20", "0")],
+    tupdates: &[
+        "0.001953125 s",
+        "0.0009765625 s",
+        "0.0078125 s",
+        "0.00030517578125 s",
+        "0.00390625 s",
+        "0.0048828125 s",
+    ],
+};
+
+/// A dumbbell drawn at random, with packets of several sizes, which overtake each other's acknowledgements.
 fn scenario(number: u64) -> (String, Scenario) {
     let mut draw = Draw(Generator::stream(number, "test.same_results"));
+    let of = if draw.index(3) == 0 { &BINARY } else { &DECIMAL };
     let flows = [1, 2, 3, 7, 20, 45][draw.index(6)];
-    let (aqm, limit) = (draw.of(&["droptail", "red", "nlred", "tred"]), [5, 20, 60][draw.index(3)]);
-    let bottleneck = draw.of(&["1 Mbit/s", "5 Mbit/s", "10 Mbit/s"]);
-    let access = ["1 Mbit/s", "5 Mbit/s", "10 Mbit/s", "100 Mbit/s"];
+    let (aqm, limit) = (draw.of(&AQMS), [5, 20, 60][draw.index(3)]);
     let mut text = format!(
         "name = \"drawn {number}\"\nduration = \"3 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\n\
          series = \"100 ms\"\n\n[topology]\nkind = \"dumbbell\"\npairs = {}\n\
          senders = {{ rate = \"{}\", delay = {} }}\nreceivers = {{ rate = \"{}\", delay = {} }}\n\
-         bottleneck = {{ rate = \"{bottleneck}\", delay = \"{}\" }}\n",
+         bottleneck = {{ rate = \"{}\", delay = \"{}\" }}\n",
         draw.of(&["0 s", "1 s"]),
         if draw.index(4) == 0 { 1.max(flows / 2) } else { flows },
-        draw.of(&access),
-        delay(&mut draw),
-        draw.of(&access),
-        delay(&mut draw),
-        draw.of(&["10 ms", "1 ms", "0 s", "0.8 ms", "32 us", "7.2 ms"]),
+        draw.of(of.rates),
+        draw.more_of_the_first(of.delays),
+        draw.of(of.rates),
+        draw.more_of_the_first(of.delays),
+        draw.of(of.bottlenecks),
+        draw.of(of.bottleneck_delays),
     );
     if draw.index(4) == 0 {
-        let rate = draw.of(&["1 Mbit/s", "10 Mbit/s", "1 Gbit/s"]);
-        text += &format!("reverse = {{ rate = \"{rate}\", delay = \"{}\" }}\n", draw.of(&["0 s", "1 ms", "32 us"]));
+        let (rate, delay) = (draw.of(of.reverse_rates), draw.of(of.reverse_delays));
+        text += &format!("reverse = {{ rate = \"{rate}\", delay = \"{delay}\" }}\n");
     }
     text += &format!("\n[queue.bottleneck]\naqm = \"{aqm}\"\nlimit = \"{limit} packets\"\n");
-    if aqm != "droptail" {
-        let (low, high) = [(2, 6), (5, 15), (20, 50)][draw.index(3)];
-        let dialect = draw.of(&["paper", "ns2", "ns3", "linux"]);
-        text += &format!(
-            "min_th = {low}\nmax_th = {high}\ndialect = \"{dialect}\"\nw_q = {}\n",
-            draw.of(&["0.002", "0.05"])
-        );
-    }
+    text += &parameters(&mut draw, of, aqm);
     if draw.index(4) == 0 {
-        text += &format!("\n[queue.reverse]\naqm = \"{}\"\nlimit = \"20 packets\"\n", draw.of(&["droptail", "red"]));
+        let aqm = draw.of(&["droptail", "red", "rem", "pi"]);
+        text += &format!("\n[queue.reverse]\naqm = \"{aqm}\"\nlimit = \"20 packets\"\n");
+        if aqm != "red" {
+            text += &parameters(&mut draw, of, aqm);
+        }
     }
-    let start = draw.of(&["\"0 s\"", "{ uniform = [\"0 s\", \"1 s\"] }", "[\"0 s\", \"100 ms\"]"]);
-    let sizes = [("1000", "40"), ("960", "40"), ("40", "40"), ("1460", "40"), ("40", "0"), ("20", "0")];
+    let start = draw.of(of.starts);
     let mut transfer = |count: usize, start: &str| {
-        let (segment, header) = sizes[draw.index(sizes.len())];
+        let (segment, header) = of.sizes[draw.index(of.sizes.len())];
         text += &format!(
             "\n[[traffic]]\nkind = \"ftp\"\ncount = {count}\nsegment = {segment}\nheader = {header}\nstart = {start}\n"
         );
@@ -86,18 +148,34 @@ fn scenario(number: u64) -> (String, Scenario) {
     checked(number, text)
 }
 
-/// A delay of access links: the same for all in most networks.
-fn delay(draw: &mut Draw) -> &'static str {
-    let delays = [
-        "\"5 ms\"",
-        "[\"1 ms\", \"2 ms\", \"5 ms\"]",
-        "{ uniform = [\"1 ms\", \"20 ms\"] }",
-        "\"0 s\"",
-        "\"210 ms\"",
-        "\"32 us\"",
-        "\"1.6 ms\"",
-    ];
-    delays[draw.index(11).saturating_sub(4)]
+const AQMS: [&str; 9] = ["droptail", "red", "nlred", "tred", "rem", "pi", "pid", "avq", "yellow"];
+
+/// Parameters of a queue, such that its discipline has something to do within seconds.
+fn parameters(draw: &mut Draw, of: &Choices, aqm: &str) -> String {
+    // Updates as often as packets take to be sent or a link to be passed, so that they coincide with arrivals.
+    let tupdate = draw.of(of.tupdates);
+    let dialect = draw.of(&["paper", "ns2"]);
+    let q_ref = draw.of(&["2", "8", "25"]);
+    match aqm {
+        "droptail" => String::new(),
+        "rem" => {
+            let (mode, unit) = (draw.of(&["drop", "drop", "mark"]), draw.of(&["packet", "byte"]));
+            format!(
+                "gamma = 0.02\nphi = 1.01\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\nmode = \"{mode}\"\n\
+                 unit = \"{unit}\"\ndialect = \"{dialect}\"\n"
+            )
+        }
+        "pi" => format!("a = 0.002\nb = 0.0018\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\ndialect = \"{dialect}\"\n"),
+        "pid" => format!("k_p = 0.001\nt_i = \"50 ms\"\nt_d = \"10 ms\"\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\n"),
+        "avq" => format!("victim = \"{}\"\ndialect = \"{dialect}\"\n", draw.of(&["arrival", "arrival", "front"])),
+        "yellow" => format!("step = 0.01\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\n"),
+        _ => {
+            let (low, high) = [(2, 6), (5, 15), (20, 50)][draw.index(3)];
+            let dialect = draw.of(&["paper", "ns2", "ns3", "linux"]);
+            let w_q = draw.of(&["0.002", "0.05"]);
+            format!("min_th = {low}\nmax_th = {high}\ndialect = \"{dialect}\"\nw_q = {w_q}\n")
+        }
+    }
 }
 
 fn checked(number: u64, text: String) -> (String, Scenario) {
@@ -126,6 +204,31 @@ fn conserved(outcome: &Outcome, text: &str) {
     }
 }
 
+/// Runs `scenario` in four ways, which must tell the same; arrivals at the bottleneck, all ways together.
+fn compare_all_ways(scenario: &Scenario, text: &str) -> u64 {
+    let mut packets = 0;
+    let mut answers = Vec::new();
+    for (links, events) in [
+        (Links::Stepped, Events::Lanes),
+        (Links::Auto, Events::Lanes),
+        (Links::Auto, Events::Heap),
+        (Links::Stepped, Events::Heap),
+    ] {
+        let outcome = run(scenario, scenario.seed, links, events).expect("runs");
+        conserved(&outcome, text);
+        packets += outcome.ports[0].counters.arrivals;
+        answers.push((links, events, everything(scenario, &outcome)));
+    }
+    for (links, events, answer) in &answers[1..] {
+        let oracle = &answers[0].2;
+        let first = oracle.1.iter().zip(&answer.1).find(|(a, b)| a != b);
+        assert!(first.is_none(), "{links:?} {events:?} differs from all-stepped, first in {first:?}\n{text}");
+        assert_eq!(oracle.1.len(), answer.1.len(), "{links:?} {events:?}\n{text}");
+        assert_eq!(oracle.0, answer.0, "{links:?} {events:?}\n{text}");
+    }
+    packets
+}
+
 #[test]
 fn every_way_to_run_a_network_gives_the_same_result() {
     let (mut arithmetic_ports, mut folds, mut early, mut fallen_back, mut mixed) = (0, 0, 0, 0, 0);
@@ -142,25 +245,7 @@ fn every_way_to_run_a_network_gives_the_same_result() {
         early += usize::from(!plan.early.is_empty());
         fallen_back += usize::from(count(Mode::SteppedPort) > 0);
         mixed += usize::from(plan.count().0 > 0 && plan.count().1 > 0);
-        let mut answers = Vec::new();
-        for (links, events) in [
-            (Links::Stepped, Events::Lanes),
-            (Links::Auto, Events::Lanes),
-            (Links::Auto, Events::Heap),
-            (Links::Stepped, Events::Heap),
-        ] {
-            let outcome = run(&scenario, scenario.seed, links, events).expect("runs");
-            conserved(&outcome, &text);
-            packets += outcome.ports[0].counters.arrivals;
-            answers.push((links, events, everything(&scenario, &outcome)));
-        }
-        for (links, events, answer) in &answers[1..] {
-            let oracle = &answers[0].2;
-            let first = oracle.1.iter().zip(&answer.1).find(|(a, b)| a != b);
-            assert!(first.is_none(), "{links:?} {events:?} differs from all-stepped, first in {first:?}\n{text}");
-            assert_eq!(oracle.1.len(), answer.1.len(), "{links:?} {events:?}\n{text}");
-            assert_eq!(oracle.0, answer.0, "{links:?} {events:?}\n{text}");
-        }
+        packets += compare_all_ways(&scenario, &text);
     }
     assert!(packets > 100_000, "the networks are alive: {packets}");
     let seen = (arithmetic_ports, folds, early, fallen_back, mixed);
@@ -168,4 +253,55 @@ fn every_way_to_run_a_network_gives_the_same_result() {
         arithmetic_ports > 20 && folds > 20 && early > 10 && fallen_back >= 2 && mixed > 50,
         "all kinds of plans occur: {seen:?}"
     );
+}
+
+/// How the ports and links of `scenario` are run where the graph decides.
+fn modes(scenario: &Scenario) -> Vec<Mode> {
+    let network = build(scenario, scenario.seed).expect("a network");
+    let decides: Vec<bool> = network.ports.iter().map(|port| port.kind.decides_at_enqueue()).collect();
+    Plan::from_graph(&network, &decides).modes
+}
+
+/// Acknowledgements that reach a queue through folds at the very instants of its updates, sent when the updates were
+/// scheduled. Every time is a multiple of 2^-14 s times 5, so that all of them coincide to the last bit.
+#[test]
+fn updates_at_the_instant_of_an_arrival_come_first_in_every_way() {
+    let mut folds = 0;
+    for (receivers, bottleneck, aqm) in
+        [(1, "0 s", "pi"), (1, "0.0003051757812500 s", "rem"), (2, "0 s", "rem"), (3, "0.00030517578125 s", "pi")]
+    {
+        let gains = if aqm == "pi" { "a = 0.9\nb = 0.5" } else { "gamma = 1\nphi = 3" };
+        let (delay, tupdate) = (f64::from(receivers) * 5.0 / 16384.0, f64::from(1 + receivers) * 5.0 / 16384.0);
+        let text = format!(
+            "name = \"updates\"\nduration = \"3 s\"\nwarmup = \"0 s\"\n[record]\ntrace = 1000000\n\
+             [topology]\nkind = \"dumbbell\"\npairs = 5\n\
+             senders = {{ rate = \"1048576 bit/s\", delay = \"0.00244140625 s\" }}\n\
+             receivers = {{ rate = \"1048576 bit/s\", delay = \"{delay} s\" }}\n\
+             bottleneck = {{ rate = \"1048576 bit/s\", delay = \"{bottleneck}\" }}\n\
+             reverse = {{ rate = \"262144 bit/s\", delay = \"0 s\" }}\n\
+             [queue.bottleneck]\naqm = \"droptail\"\nlimit = 20\n\
+             [queue.reverse]\naqm = \"{aqm}\"\nlimit = 20\ntupdate = \"{tupdate} s\"\nq_ref = 0.5\n{gains}\n\
+             [[traffic]]\nkind = \"ftp\"\ncount = 5\nsegment = 40\nheader = 0\nstart = \"0 s\"\n"
+        );
+        let (text, scenario) = checked(0, text);
+        folds += usize::from(modes(&scenario).contains(&Mode::Fold));
+        compare_all_ways(&scenario, &text);
+    }
+    assert_eq!(folds, 4);
+}
+
+/// A short packet that waited behind a long one on its way to the receiver, and one of another flow that did not wait, can
+/// reach their receivers together. Their acknowledgements then meet in the order in which those packets were sent.
+#[test]
+fn a_short_packet_behind_a_long_one_keeps_its_place() {
+    let text = "name = \"behind\"\nduration = \"3 s\"\nwarmup = \"1 s\"\nseed = 208\n[record]\ntrace = 1000000\n\
+                [topology]\nkind = \"dumbbell\"\npairs = 45\n\
+                access = { rate = \"4194304 bit/s\", delay = \"0.00390625 s\" }\n\
+                bottleneck = { rate = \"1048576 bit/s\", delay = \"0.0003662109375 s\" }\n\
+                reverse = { rate = \"134217728 bit/s\", delay = \"0.00164794921875 s\" }\n\
+                [queue.bottleneck]\naqm = \"red\"\nlimit = \"60 packets\"\n\
+                [[traffic]]\nkind = \"ftp\"\ncount = 45\nsegment = 88\nheader = 40\nstart = [\"0 s\", \"0.125 s\"]\n\
+                [[traffic]]\nkind = \"ftp\"\ncount = 1\nsegment = 984\nheader = 40\nstart = \"2 s\"\n";
+    let (text, scenario) = checked(0, text.to_string());
+    compare_all_ways(&scenario, &text);
 }

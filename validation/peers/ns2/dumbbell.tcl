@@ -13,7 +13,7 @@ array set opt {
     access_rate 5Mb    access_delay 20ms  sender_delay ""
     rate 5Mb           delay 10ms
     queue DropTail     limit 120         min_th 24  max_th 72  max_p 0.1  w_q 0.002
-    gentle false       mean_packet 1000
+    gentle false       mean_packet 1000  q_ref 50
     seed 1             start_jitter 1    start_stagger 0
     duration 200       warmup 50         plain_limit 10000
     lean_headers 1     statistics 1       count 0
@@ -39,7 +39,7 @@ set ns [new Simulator]
 $ns rtproto Manual
 
 # ---- random numbers -------------------------------------------------------
-# The default stream feeds RED and the phase of each TCP clock; start times
+# The default stream feeds the queue and the phase of each TCP clock; start times
 # come from a stream of their own. The first draws of a seeded stream are
 # nearly equal for neighbouring seeds and are thrown away.
 set default_seed [expr {7919 * $opt(seed) + 17}]
@@ -89,6 +89,9 @@ Queue/RED set thresh_ $opt(min_th)
 Queue/RED set maxthresh_ $opt(max_th)
 Queue/RED set linterm_ [expr {1.0 / $opt(max_p)}]
 Queue/RED set q_weight_ $opt(w_q)
+Queue/REM set mean_pktsize_ $opt(mean_packet)
+Queue/PI set mean_pktsize_ $opt(mean_packet)
+Queue/PI set qref_ $opt(q_ref)
 $ns simplex-link $left $right $opt(rate) $opt(delay) $opt(queue)
 $ns queue-limit $left $right $opt(limit)
 set bottleneck [[$ns link $left $right] queue]

@@ -263,6 +263,7 @@ impl<Q: EventQueue> Engine<Q> {
         }));
         let link_counts = plan.count();
         let flow_count = network.flows();
+        let timers = network.ports.len() as u64;
         let ports: Vec<Port> = (network.ports.into_iter().zip(port_links))
             .map(|(spec, link)| Port::new(spec, link, plan.modes[link as usize] == Mode::ArithmeticPort))
             .collect();
@@ -284,7 +285,8 @@ impl<Q: EventQueue> Engine<Q> {
         }));
         let mut engine = Engine {
             queue: Q::new(),
-            counter: 0,
+            // The numbers up to here are those of the policies' timers.
+            counter: timers,
             events: 0,
             links,
             steps,
@@ -342,10 +344,38 @@ impl<Q: EventQueue> Engine<Q> {
         self.queue.push(Event::new(time, now, self.counter, kind, segment), 3);
     }
 
+    /// A policy's timer does not take its number from the counter: among events of one time that were scheduled at one
+    /// time it comes first. A fold gives an arrival its number ahead of time, so that the counter could not tell in all
+    /// plans alike which of the two was scheduled first.
     fn schedule_policy_timer(&mut self, port: u32, now: f64) {
         if let Runner::Stepped { discipline, .. } = &self.ports[port as usize].runner {
             if let Some(time) = discipline.next_timer() {
-                self.schedule(time.seconds(), now, Kind::PolicyTimer, port);
+                let segment = Segment::new(port, 0, 0, 0);
+                let event = Event::new(time.seconds(), now, u64::from(port), Kind::PolicyTimer, segment);
+                self.queue.push(event, 3);
+            }
+        }
+    }
+
+    /// The policy of a port has set its timer to this event.
+    fn on_policy_timer(&mut self, port: u32, key: Key) {
+        self.notice_idle(port as usize, key);
+        if let Runner::Stepped { discipline, .. } = &mut self.ports[port as usize].runner {
+            discipline.on_timer(Time::from_seconds(key.now));
+        }
+        self.schedule_policy_timer(port, key.now);
+    }
+
+    /// Before the event `key` at a stepped port: tells its discipline if the link has been free since the end of its last
+    /// transmission, found nothing then, and no event said so.
+    #[inline(always)]
+    fn notice_idle(&mut self, port: usize, key: Key) {
+        let port = &mut self.ports[port];
+        let at = &self.links[port.link as usize];
+        if let Runner::Stepped { discipline, end_pending: false, idle } = &mut port.runner {
+            if !*idle && (at.wire.free, at.wire.started, at.reserved) < (key.now, key.scheduled, key.number) {
+                *idle = true;
+                discipline.dequeue(Time::from_seconds(at.wire.free), &mut |_, _| {});
             }
         }
     }
@@ -369,12 +399,7 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::TransmissionEnd => self.on_transmission_end(segment.flow() as usize, now),
                 Kind::Timer => self.on_timer(segment.flow() as usize, key),
                 Kind::Start => self.on_start(segment, key),
-                Kind::PolicyTimer => {
-                    if let Runner::Stepped { discipline, .. } = &mut self.ports[segment.flow() as usize].runner {
-                        discipline.on_timer(Time::from_seconds(now));
-                    }
-                    self.schedule_policy_timer(segment.flow(), now);
-                }
+                Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
                 Kind::WindowStart => self.begin_window(now),
                 Kind::Sample => self.sample(now, segment.seq()),
             }
@@ -681,18 +706,10 @@ impl<Q: EventQueue> Engine<Q> {
 
     fn arrive_at_port(&mut self, link: u32, segment: Segment, key: Key) {
         let slot = self.store(segment);
-        let at = &self.links[link as usize];
-        let port_index = at.port as usize;
+        let port_index = self.links[link as usize].port as usize;
+        self.notice_idle(port_index, key);
         let port = &mut self.ports[port_index];
         let Runner::Stepped { discipline, end_pending, idle } = &mut port.runner else { return };
-        if !*end_pending
-            && !*idle
-            && (at.wire.free, at.wire.started, at.reserved) < (key.now, key.scheduled, key.number)
-        {
-            // The link has been free since the end of its last transmission, and found nothing then.
-            *idle = true;
-            discipline.dequeue(Time::from_seconds(at.wire.free), &mut |_, _| {});
-        }
         let length = discipline.packets();
         port.stats.advance(key.now, length);
         if let Some(average) = discipline.average() {

@@ -293,48 +293,6 @@ impl Common {
     }
 }
 
-/// Calls `visit(link, level, end, origin, depth)` for every stream that meets others in `link`: how its events came
-/// about, event by event backwards. `end` is the link that pushed the event of this level, with the origin and depth of
-/// its fold; the next level is the event at which that origin started the packet. It ends at an origin without events,
-/// and once round the loop of data and ACKs.
-fn each_history(
-    network: &Network,
-    feeders: &[Feeder],
-    apart: &[bool],
-    modes: &[Mode],
-    mut visit: impl FnMut(usize, usize, usize, usize, u8),
-) {
-    let mut way: Vec<usize> = Vec::new();
-    for flow in 0..network.flows() {
-        let (forward, reverse) = network.route(flow);
-        way.clear();
-        way.extend(forward.iter().chain(reverse).map(|&link| link as usize));
-        for (place, &link) in way.iter().enumerate() {
-            if feeders[link] != Feeder::Several {
-                continue;
-            }
-            let (mut at, mut wrapped) = (place, false);
-            for level in 0..2 * way.len() {
-                if at == 0 && !wrapped && !reverse.is_empty() {
-                    // What the sender sends now, it sends on an ACK.
-                    (at, wrapped) = (way.len(), true);
-                }
-                if at == 0 || (wrapped && at <= place) {
-                    break;
-                }
-                let end = way[at - 1];
-                let (from, depth) = descent(feeders, apart, modes, end);
-                visit(link, level, end, from, depth);
-                let begin = at - 1 - usize::from(depth).min(at - 1);
-                if !by_events(modes[way[begin]]) {
-                    break;
-                }
-                at = begin;
-            }
-        }
-    }
-}
-
 /// Merges that packets may pass ahead of time.
 fn early(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &[Mode]) -> Vec<(u32, Early)> {
     let common = common_origins(network, feeders, apart, modes);
@@ -410,25 +368,59 @@ fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut [Mo
         changed |= demoted != modes[link];
         modes[link] = demoted;
     }
-    // The events that started these packets must not be mixed either: if one stream's was pushed by a fold, with a
-    // number taken early, and another's by a stepped link, they can tie in the wrong order.
-    let mut histories: BTreeMap<(usize, usize), Common> = BTreeMap::new();
-    each_history(network, feeders, apart, modes, |link, level, _, from, depth| {
-        let known = histories.entry((link, level)).or_insert(Common::Nothing);
-        *known = known.and(from, depth);
-    });
-    let mut demoted = Vec::new();
-    each_history(network, feeders, apart, modes, |link, level, end, _, depth| {
-        if depth > 0 && histories.get(&(link, level)) == Some(&Common::Mixed) {
-            demoted.push(end);
-        }
-    });
-    for link in demoted {
-        changed |= modes[link] != Mode::Stepped;
-        modes[link] = Mode::Stepped;
-    }
+    changed |= demote_mixed_streams(network, feeders, modes);
     changed |= demote_ambiguous_ports(network, modes);
     changed |= demote_ambiguous_ends(network, modes);
+    changed
+}
+
+/// Streams on their way to where they meet can tie before it: at links that are equally far from there, packets sent at one
+/// time arrive at one time. If one of these links is a fold and another is stepped, the fold's arrival has its number
+/// ahead of time and the other's has not (it may have waited behind a longer packet), so the fold is stepped too.
+fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
+    // By meeting point and hops before it: how long ahead stepped links push, and what folds do.
+    let mut pushed: BTreeMap<(usize, usize), (Vec<f64>, Vec<(usize, f64)>)> = BTreeMap::new();
+    for flow in 0..network.flows() {
+        let (forward, reverse) = network.route(flow);
+        let way: Vec<usize> = forward.iter().chain(reverse).map(|&link| link as usize).collect();
+        let size = |hop: usize| if hop < forward.len() { network.flow_specs[flow].wire } else { super::ACK_BYTES };
+        for (meeting, &link) in way.iter().enumerate() {
+            if feeders[link] != Feeder::Several {
+                continue;
+            }
+            // Backwards, through the sender from its ACKs to its segments, to where streams met before.
+            for before in 1..way.len() {
+                let hop = (meeting + way.len() - before) % way.len();
+                let source = way[hop];
+                if feeders[source] == Feeder::Several {
+                    break;
+                }
+                if !matches!(modes[source], Mode::Stepped | Mode::Fold) {
+                    continue;
+                }
+                let (stepped, folds) = pushed.entry((link, before)).or_default();
+                for size in [size(hop), super::SYN_BYTES] {
+                    let ahead = ahead(network, source, size);
+                    if modes[source] == Mode::Fold {
+                        folds.push((source, ahead));
+                    } else {
+                        stepped.push(ahead);
+                    }
+                }
+            }
+        }
+    }
+    let mut changed = false;
+    for (stepped, folds) in pushed.values_mut() {
+        stepped.sort_unstable_by(f64::total_cmp);
+        for &(fold, ahead) in folds.iter() {
+            let next = stepped.partition_point(|&other| other < ahead - TOLERANCE);
+            if modes[fold] == Mode::Fold && stepped.get(next).is_some_and(|&other| other <= ahead + TOLERANCE) {
+                modes[fold] = Mode::Stepped;
+                changed = true;
+            }
+        }
+    }
     changed
 }
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Run scenario S1 in ns-2 and write its per-seed figures and their summary.
+"""Run the scenarios in ns-2 and write their per-seed figures and summaries.
 
-    python3 run_s1.py [--seeds 1-10] [--out DIR]
+    python3 run_scenarios.py [s1|s2]... [--seeds 1-10] [--out DIR]
 
 S1 is the TRED paper's network: n Reno flows through one 5 Mbit/s queue; DropTail,
 RED and gentle RED; 6, 40 and 80 flows; buffers of 120 and 200 packets; 200 s, of
-which the first 50 s are not measured. Needs `ns` (ns-2 2.35) and `g++`. The files
-are described in validation/reference/README.md.
+which the first 50 s are not measured. S2 is the NLRED paper's: 10 Mbit/s, a buffer of
+120 packets; REM and PI; 5 to 120 flows; 200 s, the first 100 s not measured. Needs
+`ns` (ns-2 2.35) and `g++`. The files are described in
+validation/reference/README.md.
 """
 
 from __future__ import annotations
@@ -20,16 +22,44 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 DURATION_S = 200
-WARMUP_S = 50
 PAYLOAD_BYTES = 960
-BUFFERS = (120, 200)
-FLOWS = (6, 40, 80)
-QUEUES = ("droptail", "red", "red_gentle")
+QUEUES = {
+    "droptail": {"queue": "DropTail"},
+    "red": {"queue": "RED", "gentle": "false"},
+    "red_gentle": {"queue": "RED", "gentle": "true"},
+    "rem": {"queue": "REM"},
+    "pi": {"queue": "PI", "q_ref": 60},
+}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A grid of runs."""
+
+    queues: tuple[str, ...]
+    flows: tuple[int, ...]
+    buffers: tuple[int, ...]
+    warmup: int
+    network: dict[str, str]
+    """Options of dumbbell.tcl that differ from its defaults."""
+
+
+SCENARIOS = {
+    "s1": Scenario(("droptail", "red", "red_gentle"), (6, 40, 80), (120, 200), 50, {}),
+    "s2": Scenario(
+        ("rem", "pi"),
+        (5, 10, 20, 40, 80, 120),
+        (120,),
+        100,
+        {"rate": "10Mb", "delay": "20ms", "access_rate": "100Mb", "access_delay": "5ms"},
+    ),
+}
 SUMMARISED = (
     "throughput_mbps",
     "queue_mean_packets",
@@ -51,22 +81,28 @@ def build_reader(scratch: Path) -> Path:
     return reader
 
 
-def run_cell(reader: Path, scratch: Path, buffer: int, n: int, queue: str, seed: int) -> dict[str, Any]:
+def early_below(queue: str, buffer: int) -> int:
+    """A drop that found fewer packets than this was the discipline's own; none was if 0."""
+    return {"droptail": 0, "rem": buffer - 1}.get(queue, buffer)
+
+
+def run_cell(
+    scenario: Scenario, reader: Path, scratch: Path, buffer: int, n: int, queue: str, seed: int
+) -> dict[str, Any]:
     """One ns-2 run, its trace read through a pipe; one row of the table."""
     pipe, summary = scratch / "events", scratch / "summary"
     if not pipe.exists():
         os.mkfifo(pipe)
-    capacity = 0 if queue == "droptail" else buffer
-    with pipe_reader(reader, pipe, capacity) as statistics_process:
+    with pipe_reader(reader, pipe, early_below(queue, buffer), scenario.warmup) as statistics_process:
         command = ["ns", str(HERE / "dumbbell.tcl"), "-events", str(pipe), "-summary", str(summary)]
         options = {
+            **scenario.network,
+            **QUEUES[queue],
             "flows": n,
-            "queue": "DropTail" if queue == "droptail" else "RED",
-            "gentle": "true" if queue == "red_gentle" else "false",
             "limit": buffer,
             "seed": seed,
             "duration": DURATION_S,
-            "warmup": WARMUP_S,
+            "warmup": scenario.warmup,
         }
         for key, value in options.items():
             command += [f"-{key}", str(value)]
@@ -77,10 +113,10 @@ def run_cell(reader: Path, scratch: Path, buffer: int, n: int, queue: str, seed:
 
     report = [line.split() for line in summary.read_text().splitlines()]
     windows = {row[1]: row[2:] for row in report if row[0] == "window"}
-    start, end = windows[str(WARMUP_S)], windows["end"]
+    start, end = windows[str(scenario.warmup)], windows["end"]
     # Goodput: segments acknowledged within the window.
     goodputs = [
-        (float(b) - max(float(a), 0)) * PAYLOAD_BYTES * 8 / (DURATION_S - WARMUP_S) / 1e6
+        (float(b) - max(float(a), 0)) * PAYLOAD_BYTES * 8 / (DURATION_S - scenario.warmup) / 1e6
         for a, b in zip(start[2:], end[2:], strict=True)
     ]
     squares = sum(g * g for g in goodputs)
@@ -101,8 +137,8 @@ def run_cell(reader: Path, scratch: Path, buffer: int, n: int, queue: str, seed:
     }
 
 
-def pipe_reader(reader: Path, pipe: Path, capacity: int) -> subprocess.Popen[str]:
-    command = f'exec "{reader}" {DURATION_S} {capacity} {WARMUP_S} < "{pipe}"'
+def pipe_reader(reader: Path, pipe: Path, capacity: int, warmup: int) -> subprocess.Popen[str]:
+    command = f'exec "{reader}" {DURATION_S} {capacity} {warmup} < "{pipe}"'
     return subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE, text=True)
 
 
@@ -129,22 +165,28 @@ def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="s1, s2 (default both)")
     parser.add_argument("--seeds", default="1-10", help="first and last seed (default %(default)s)")
-    parser.add_argument("--out", type=Path, default=HERE.parents[1] / "reference" / "s1")
+    parser.add_argument("--out", type=Path, default=HERE.parents[1] / "reference")
     options = parser.parse_args()
+    unknown = set(options.scenarios) - set(SCENARIOS)
+    if unknown:
+        parser.error(f"no scenario {', '.join(sorted(unknown))}")
     first, _, last = options.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
-    options.out.mkdir(parents=True, exist_ok=True)
-    rows = []
-    with tempfile.TemporaryDirectory() as name:
-        scratch = Path(name)
+    with tempfile.TemporaryDirectory() as directory:
+        scratch = Path(directory)
         reader = build_reader(scratch)
-        for buffer, n, queue in itertools.product(BUFFERS, FLOWS, QUEUES):
-            for seed in seeds:
-                rows.append(run_cell(reader, scratch, buffer, n, queue, seed))
-            print(f"buffer {buffer}, {n} flows, {queue}", file=sys.stderr, flush=True)
-    write_csv(options.out / "ns2_seeds.csv", rows)
-    write_csv(options.out / "ns2_summary.csv", summarise(rows))
+        for name in options.scenarios or SCENARIOS:
+            scenario, rows = SCENARIOS[name], []
+            for buffer, n, queue in itertools.product(scenario.buffers, scenario.flows, scenario.queues):
+                for seed in seeds:
+                    rows.append(run_cell(scenario, reader, scratch, buffer, n, queue, seed))
+                print(f"{name}: buffer {buffer}, {n} flows, {queue}", file=sys.stderr, flush=True)
+            folder = options.out / name
+            folder.mkdir(parents=True, exist_ok=True)
+            write_csv(folder / "ns2_seeds.csv", rows)
+            write_csv(folder / "ns2_summary.csv", summarise(rows))
 
 
 if __name__ == "__main__":
