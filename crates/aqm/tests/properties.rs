@@ -250,7 +250,7 @@ fn check_limit(setting: &Setting, queue: &dyn Discipline) {
     match setting.limit {
         Limit::Packets(n) if tested_before_adding && setting.is("unit", "byte") => {
             let mean = setting.mean_packet();
-            let allowed = n * u64::from(mean) + 1500;
+            let allowed = n * mean as u64 + 1500;
             assert!(queue.bytes() < allowed, "{} B under a limit of {n} packets of {mean} B", queue.bytes());
         }
         Limit::Packets(n) => assert!(queue.packets() <= n, "{} packets under a limit of {n}", queue.packets()),

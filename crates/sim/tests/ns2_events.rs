@@ -46,16 +46,23 @@ fn network(case: &Json) -> (Network, Settings) {
     let limit = Limit::Packets(number(case, "buffer") as u64);
     let link = catalogue::Link { rate_bps: bottleneck.0, delay_s: bottleneck.1 };
     let mut values = Values::new();
-    let (aqm, random) = if case["red"].is_null() {
-        values.set("capacity_rule", Value::Choice("n_minus_1"));
-        ("droptail", Generator::stream(1, "none"))
-    } else {
+    let draws = || Generator::ns2(number(case, "red_seed") as u32, number(case, "red_draws_to_skip") as u64);
+    let (aqm, random) = if !case["red"].is_null() {
         let red = &case["red"];
         values.set("dialect", Value::Choice("ns2"));
         values.set("min_th", Value::Real(number(red, "min_th"))).set("max_th", Value::Real(number(red, "max_th")));
         values.set("max_p", Value::Real(number(red, "max_p"))).set("w_q", Value::Real(number(red, "w_q")));
         values.set("mean_packet", Value::Real(number(red, "mean_packet_bytes")));
-        ("red", Generator::ns2(number(case, "red_seed") as u32, number(case, "red_draws_to_skip") as u64))
+        ("red", draws())
+    } else if !case["controlled"].is_null() {
+        let controlled = &case["controlled"];
+        values.set("dialect", Value::Choice("ns2"));
+        values.set("q_ref", Value::Real(number(controlled, "q_ref")));
+        values.set("mean_packet", Value::Real(number(controlled, "mean_packet_bytes")));
+        (if controlled["aqm"] == "rem" { "rem" } else { "pi" }, draws())
+    } else {
+        values.set("capacity_rule", Value::Choice("n_minus_1"));
+        ("droptail", Generator::stream(1, "none"))
     };
     let built = (catalogue::find(aqm).unwrap().build)(&values, &link, limit).unwrap();
     let kind = PortKind::new(built, limit, false, random);
@@ -145,7 +152,7 @@ fn check(case: &Json, outcome: &Outcome) {
 #[test]
 fn arithmetic_links_equal_ns2_event_by_event() {
     let cases = cases();
-    assert_eq!(cases.len(), 7);
+    assert_eq!(cases.len(), 11);
     for case in &cases {
         let outcome = run::<LaneQueue<8>>(case, false);
         assert!(outcome.links.0 > 0, "some links are arithmetic");

@@ -47,7 +47,7 @@ fn ticks(window: i32) -> Vec<Tick> {
     let ahead = network.link(80e3, 0.5, Some(port));
     let [up, down, back, back_down] = [(); 4].map(|()| network.link(80e6, 0.0, None));
     let flavour = Flavour::Reno;
-    let flow = FlowSpec { flavour, start: 0.25, clock_phase: 0.0, window, payload: 960, wire: 1000 };
+    let flow = FlowSpec { flavour, interval: None, start: 0.25, clock_phase: 0.0, window, payload: 960, wire: 1000 };
     network.flow(flow, &[up, ahead, down], &[back, back_down]);
     let plan = Plan::from_graph(&network, &[false]);
     let settings = Settings { duration: 5.0, ..Settings::default() };

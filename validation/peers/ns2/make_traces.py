@@ -40,6 +40,15 @@ class Red:
 
 
 @dataclass(frozen=True)
+class Controlled:
+    """REM or PI as ns-2 runs them by default, but for PI's `qref_`."""
+
+    aqm: str
+    q_ref: int
+    mean_packet_bytes: int = 1000
+
+
+@dataclass(frozen=True)
 class Case:
     """One run: everything that decides what happens in it."""
 
@@ -49,6 +58,7 @@ class Case:
     duration_s: float
     access_rate_bps: int
     red: Red | None = None
+    controlled: Controlled | None = None
     tcp: str = "reno"
     access_delay_ms: int = 20
     bottleneck_rate_bps: int = 5_000_000
@@ -68,6 +78,10 @@ CASES = [
     Case("reno_n60_b4", 60, 4, 60, FAST),
     Case("red_n6_b120", 6, 120, 200, SLOW, S1_RED),
     Case("red_n40_b120", 40, 120, 200, SLOW, S1_RED),
+    Case("rem_n6_b120", 6, 120, 200, SLOW, controlled=Controlled("rem", 20)),
+    Case("rem_n40_b120", 40, 120, 100, FAST, controlled=Controlled("rem", 20)),
+    Case("pi_n6_b120", 6, 120, 200, SLOW, controlled=Controlled("pi", 60)),
+    Case("pi_n80_b120", 80, 120, 100, FAST, controlled=Controlled("pi", 60)),
 ]
 
 
@@ -154,11 +168,23 @@ def simulate(case: Case, scratch: Path) -> tuple[Path, Path, list[list[str]]]:
             "w_q": case.red.w_q,
             "mean_packet": case.red.mean_packet_bytes,
         }
+    if case.controlled is not None:
+        options |= {
+            "queue": case.controlled.aqm.upper(),
+            "q_ref": case.controlled.q_ref,
+            "mean_packet": case.controlled.mean_packet_bytes,
+        }
     command = ["ns", str(HERE / "dumbbell.tcl")]
     for key, value in options.items():
         command += [f"-{key}", str(value)]
     subprocess.run(command, check=True)
     return events, variables, [line.split() for line in summary.read_text().splitlines()]
+
+
+def most_waiting(case: Case) -> int:
+    """Packets that the queue holds: DropTail and REM hold one less than their limit."""
+    one_less = case.red is None and (case.controlled is None or case.controlled.aqm == "rem")
+    return case.buffer - one_less
 
 
 def record(case: Case, out: Path, scratch: Path) -> dict[str, Any]:
@@ -190,7 +216,7 @@ def record(case: Case, out: Path, scratch: Path) -> dict[str, Any]:
                 if waiting[-1] != packet:
                     raise SystemExit(f"{case.name}: dropped a packet that was waiting at {time}")
                 waiting.pop()
-                found_full += len(waiting) - head >= case.buffer - (case.red is None)
+                found_full += len(waiting) - head >= most_waiting(case)
             time_us = f"{float(time) * 1e6:.0f}"
             length = len(waiting) - head
             digest.add(f"{time_us},{kind},{flow},{seq},{length}")

@@ -374,12 +374,19 @@ fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut [Mo
     changed
 }
 
+/// How long ahead links push arrivals, s: stepped ones, and folds with their index.
+#[derive(Default)]
+struct Pushed {
+    stepped: Vec<f64>,
+    folds: Vec<(usize, f64)>,
+}
+
 /// Streams on their way to where they meet can tie before it: at links that are equally far from there, packets sent at one
 /// time arrive at one time. If one of these links is a fold and another is stepped, the fold's arrival has its number
 /// ahead of time and the other's has not (it may have waited behind a longer packet), so the fold is stepped too.
 fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
-    // By meeting point and hops before it: how long ahead stepped links push, and what folds do.
-    let mut pushed: BTreeMap<(usize, usize), (Vec<f64>, Vec<(usize, f64)>)> = BTreeMap::new();
+    // By meeting point and hops before it.
+    let mut pushed: BTreeMap<(usize, usize), Pushed> = BTreeMap::new();
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
         let way: Vec<usize> = forward.iter().chain(reverse).map(|&link| link as usize).collect();
@@ -398,7 +405,7 @@ fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode
                 if !matches!(modes[source], Mode::Stepped | Mode::Fold) {
                     continue;
                 }
-                let (stepped, folds) = pushed.entry((link, before)).or_default();
+                let Pushed { stepped, folds } = pushed.entry((link, before)).or_default();
                 for size in [size(hop), super::SYN_BYTES] {
                     let ahead = ahead(network, source, size);
                     if modes[source] == Mode::Fold {
@@ -411,7 +418,7 @@ fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode
         }
     }
     let mut changed = false;
-    for (stepped, folds) in pushed.values_mut() {
+    for Pushed { stepped, folds } in pushed.values_mut() {
         stepped.sort_unstable_by(f64::total_cmp);
         for &(fold, ahead) in folds.iter() {
             let next = stepped.partition_point(|&other| other < ahead - TOLERANCE);
