@@ -484,7 +484,7 @@ def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, l
     from . import _core
 
     shared = {"min_th", "max_th", "max_p"}
-    given = {p["name"]: float(p["default"]) for p in entry["parameters"] if p["name"] in shared}
+    given = _numbers(entry, shared)
     top = 1.2 * given.get("max_th", 100.0)
     averages = [top * k / 300 for k in range(301)]
     found = []
@@ -499,6 +499,12 @@ def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, l
     return found
 
 
+def _numbers(entry: dict[str, Any], names: set[str]) -> dict[str, float]:
+    """Defaults of these parameters, as far as they are numbers (not "auto")."""
+    found = {p["name"]: str(p["default"]) for p in entry["parameters"] if p["name"] in names}
+    return {name: float(text) for name, text in found.items() if text != "auto"}
+
+
 def _draw(path: Path, entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> None:
     from . import plot
 
@@ -506,7 +512,7 @@ def _draw(path: Path, entry: dict[str, Any], curves: list[tuple[str, list[float]
         raise InputError(f"--plot {path}: given {path.suffix or 'no suffix'}; allowed .png, .pdf, .svg")
     if not curves:
         raise InputError(f"--plot: {entry['title']} has no drop curve")
-    marks = {p["name"]: float(p["default"]) for p in entry["parameters"] if p["name"] in {"min_th", "max_th"}}
+    marks = _numbers(entry, {"min_th", "max_th"})
     drawn = [plot.DropCurve(title, averages, values) for title, averages, values in curves]
     # The certain drops past max_th would press the curve itself flat: a close view stands beside the whole.
     detail = (0.8 * marks["min_th"], 1.05 * marks["max_th"]) if len(marks) == 2 else None

@@ -17,8 +17,9 @@ pub const FORMAT: &str = "earlydrop-vectors-1";
 /// The link: 1000 B take 8 ms.
 const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
 /// Thresholds for the RED family, so that a few thousand packets cross the whole curve, and early, forced and overflow
-/// drops all occur.
-const LIVELY: [(&str, f64); 2] = [("min_th", 10.0), ("max_th", 30.0)];
+/// drops all occur; fifty times the gains of PI and PID, which are made for a link of 15 Mbit/s.
+const LIVELY: [(&str, f64); 6] =
+    [("min_th", 10.0), ("max_th", 30.0), ("q_ref", 20.0), ("a", 9.11e-4), ("b", 9.08e-4), ("k_p", 9.08e-4)];
 /// Arrivals of the first case, and of each of the others.
 const ARRIVALS: usize = 2500;
 const FEWER_ARRIVALS: usize = 300;
