@@ -405,7 +405,7 @@ class AutoREDwithRED(Queue):
         w_hi: float | None = None,
         w_0: float | None = None,
         w_q: float | None = None,
-        raise: Literal["one", "band"] | None = None,
+        raising: Literal["one", "band"] | None = None,
     ) -> None: ...
 
 class Fred(Queue):
@@ -489,7 +489,7 @@ class LruRed(Queue):
         cache_size: int | None = None,
         insert_p: float | None = None,
         threshold: float | None = None,
-        raise: Literal["factor", "count"] | None = None,
+        raising: Literal["factor", "count"] | None = None,
         factor: float | None = None,
         ageing: Literal["never", "halve"] | None = None,
         ageing_interval: float | str | None = None,
@@ -685,7 +685,7 @@ class FAutoREDwithRED(Queue):
         w_hi: float | None = None,
         w_0: float | None = None,
         w_q: float | None = None,
-        raise: Literal["one", "band"] | None = None,
+        raising: Literal["one", "band"] | None = None,
     ) -> None: ...
 
 class FLoadAutoRED(Queue):
@@ -728,7 +728,7 @@ class FLoadAutoRED(Queue):
         rate_weight: float | None = None,
         rate_window: float | str | None = None,
         measured: Literal["auto", "offered", "accepted"] | None = None,
-        raise: Literal["one", "band"] | None = None,
+        raising: Literal["one", "band"] | None = None,
     ) -> None: ...
 
 class Blue(Queue):

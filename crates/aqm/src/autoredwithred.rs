@@ -20,7 +20,7 @@
 //!
 //! ## Differences
 //! 1. The chapter says "increment" without saying by how much, and its guard allows one only: hence two levels.
-//!    `raise = "one"` is one packet. `raise = "band"` goes to 0.88 of the buffer, the upper end of the same test; the
+//!    `raising = "one"` is one packet. `raising = "band"` goes to 0.88 of the buffer, the upper end of the same test; the
 //!    average then stands far above the 190.4 of the chapter's Table 6.3.
 //! 2. Nothing happens at p_t = 0.55 exactly, or from 0.88 on, as printed.
 //! 3. The average is AutoRED's in our reconstruction, with its options: see `autored`.
@@ -99,7 +99,7 @@ mod tests {
         let mut values = Values::new();
         values.set("min_th", Value::Real(2.0)).set("max_th", Value::Real(6.0)).set("max_p", Value::Real(1e-9));
         values.set("weight", Value::Choice("constant")).set("w_q", Value::Real(1.0));
-        values.set("raise", Value::Choice(raise));
+        values.set("raising", Value::Choice(raise));
         let policy = AutoRedWithRed::new(&values, &LINK, Limit::Packets(10)).unwrap();
         Fifo::new(Gate::new(Box::new(policy), Limit::Packets(10), false, Generator::stream(1, "queue")))
     }

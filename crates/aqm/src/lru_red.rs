@@ -12,7 +12,7 @@
 //!
 //! ## Differences
 //! 1. The factor by which the probability of high-bandwidth flows is raised could not be read: here `factor` = 2, our
-//!    reconstruction, or count/threshold (`raise = "count"`).
+//!    reconstruction, or count/threshold (`raising = "count"`).
 //! 2. Cache of 20 flows, threshold 125, insertion with 1/50: our choices, of the order that the authors' LRU-FQ uses.
 //! 3. Counts never fall by the rule as it stands: with no more long flows than places each of them ends above the
 //!    threshold, and what is left is RED with k p_b for all. `ageing = "halve"` halves the counts every
@@ -87,7 +87,7 @@ const OWN: [Param; 7] = [
         doc: "Packets in the cache from which a flow is a high-bandwidth flow.",
     },
     Param {
-        name: "raise",
+        name: "raising",
         symbol: "",
         unit: Unit::None,
         kind: Kind::Choice(&["factor", "count"]),
@@ -183,7 +183,7 @@ impl LruRed {
             cache: RecentFlows::new(values.whole(&OWN, "cache_size") as usize),
             insert_p: real("insert_p"),
             threshold: real("threshold"),
-            factor: (values.word(&OWN, "raise") == "factor").then(|| real("factor")),
+            factor: (values.word(&OWN, "raising") == "factor").then(|| real("factor")),
             halving: (values.word(&OWN, "ageing") == "halve").then(|| Halving::every(real("ageing_interval"))),
         })
     }
@@ -298,7 +298,7 @@ mod tests {
         // w_q = 1 and 10 waiting: RED's p_b is 0.05, twice that 0.1.
         for (raise, at_threshold, at_double) in [("factor", 0.1, 0.1), ("count", 0.05, 0.1)] {
             let mut queue =
-                lru(&[("w_q", Value::Real(1.0)), ("insert_p", Value::Real(1.0)), ("raise", Value::Choice(raise))]);
+                lru(&[("w_q", Value::Real(1.0)), ("insert_p", Value::Real(1.0)), ("raising", Value::Choice(raise))]);
             let mut p_b = |times| {
                 arrive(&mut queue, 0.0, 1, times, 10, 1.0);
                 let mut found = f64::NAN;

@@ -12,7 +12,7 @@ const NEARLY_FULL: f64 = 0.880;
 
 /// The parameter of the threshold.
 pub const PARAMS: [Param; 1] = [Param {
-    name: "raise",
+    name: "raising",
     symbol: "",
     unit: Unit::None,
     kind: Kind::Choice(&["one", "band"]),
@@ -32,7 +32,7 @@ pub struct TwoLevels {
 impl TwoLevels {
     /// At `max_th` of `set`, with the raised level that [`PARAMS`] ask for. Lengths are in the unit of `set`.
     pub fn new(values: &Values, set: &Settings, occupancy: &Occupancy, mean_packet: f64) -> Self {
-        let raised = match values.word(&PARAMS, "raise") {
+        let raised = match values.word(&PARAMS, "raising") {
             "one" => set.max_th + set.in_unit(1.0),
             _ => set.in_unit((NEARLY_FULL * occupancy.limit_in_packets(mean_packet)).floor()).max(set.max_th),
         };
@@ -71,7 +71,7 @@ mod tests {
     fn levels(raise: &'static str, unit: &'static str, limit: Limit) -> TwoLevels {
         let all = params(Defaults { min_th: 100.0, max_th: 200.0, max_p: 0.02, source: "" });
         let mut values = Values::new();
-        values.set("raise", Value::Choice(raise)).set("unit", Value::Choice(unit));
+        values.set("raising", Value::Choice(raise)).set("unit", Value::Choice(unit));
         let set = Settings::read(&values, &all, &Link { rate_bps: 1e6, delay_s: 0.0 }).unwrap();
         TwoLevels::new(&values, &set, &Occupancy::new(limit), 500.0)
     }
