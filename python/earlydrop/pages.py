@@ -29,9 +29,9 @@ Every discipline of the catalogue, by family. `earlydrop show NAME` prints the s
 declarations in `crates/aqm/src` (`make pages`).
 
 The pictures show the drop probability over the averaged queue, where a discipline has such a curve, and a step
-response: 10 TCP Reno flows share a link of 10 Mbit/s (round trip 40 ms without queue, packets of 1000 B and 40 B of headers,
-buffer 120 packets, defaults of the discipline), and after 20 s 40 more join at once. Settings are not tuned to that
-link: a discipline made for other rates shows so.
+response: 10 TCP Reno flows share a link of 10 Mbit/s (round trip 40 ms without queue, packets of 1000 B and 40 B of
+headers, buffer 120 packets, defaults of the discipline), and after 20 s 40 more join at once. Settings are not tuned to
+that link: a discipline made for other rates shows so.
 """
 
 

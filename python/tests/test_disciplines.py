@@ -57,7 +57,8 @@ def test_it_runs_conserves_and_repeats(aqm: str, mixed: bool) -> None:
 
 
 def test_there_are_at_least_forty() -> None:
-    assert len(NAMES) == len(set(NAMES)) >= 40
+    assert len(NAMES) == len(set(NAMES))
+    assert len(NAMES) >= 40
 
 
 def test_flow_aware_disciplines_hold_an_unresponsive_flow_back() -> None:
