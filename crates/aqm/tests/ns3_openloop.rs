@@ -196,7 +196,6 @@ fn counts_by_chance_agree_with_ns3() {
             let binomial = 2.0 * n * p * (1.0 - p);
             let bound = 3.0 * (binomial.max(own_variance + variance) / seeds).sqrt();
             let line = format!("{case}: {what} {ours:.1}, ns-3 {theirs:.1}, bound {bound:.1}");
-            println!("{line}");
             if (ours - theirs).abs() > bound {
                 told.push(line);
             }
