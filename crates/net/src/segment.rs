@@ -1,5 +1,18 @@
 //! What travels between hosts.
 
+/// Among a segment's bits: ECT(0), sent by an ECN-capable sender.
+pub const ECT0: u8 = 2;
+/// Both bits of the ECN field: the segment has been marked (CE).
+pub const CE: u8 = 3;
+/// The segment is a SYN.
+pub const SYN: u8 = 4;
+/// The sender has cut its window (CWR).
+pub const CWR: u8 = 8;
+/// In an ACK: a marked segment has arrived. In a SYN: the sender asks for ECN.
+pub const ECE: u8 = 16;
+/// The ACK has SACK blocks, kept where [`Segment::note`] says.
+pub const SACK: u8 = 32;
+
 /// A TCP segment or its ACK on the way: a small plain value, copied from hop to hop.
 ///
 /// Two machine words instead of six fields: a copy is then two register moves, where narrow stores followed by a
@@ -60,7 +73,7 @@ impl Segment {
         (self.what >> 8) as usize & 0xff
     }
 
-    /// ECN field in the low two bits; the run loop uses the upper four.
+    /// ECN field in the low two bits, flags above ([`SYN`] and those after it).
     #[inline(always)]
     pub fn bits(&self) -> u8 {
         self.what as u8
@@ -88,6 +101,19 @@ impl Segment {
         }
     }
 
+    /// The segment with `note` in place of its time stamp. An ACK's own time stamp is of no use, so that there is room to
+    /// say where its SACK blocks are.
+    #[inline(always)]
+    pub fn with_note(self, note: u32) -> Self {
+        Segment { what: self.what & 0xffff_ffff | u64::from(note) << 32, ..self }
+    }
+
+    /// What stands in place of the time stamp.
+    #[inline(always)]
+    pub fn note(&self) -> u32 {
+        (self.what >> 32) as u32
+    }
+
     /// `seconds` as a time stamp of so many ticks a second.
     #[inline(always)]
     pub fn stamp(seconds: f64, ticks_per_second: f64) -> u32 {
@@ -112,6 +138,8 @@ mod tests {
         assert_eq!((segment.hop(), segment.bits()), (1, 0xf3));
         let ack = segment.answered(12, 40);
         assert_eq!((ack.flow(), ack.seq(), ack.size(), ack.hop(), ack.bits()), (u32::MAX, 12, 40, 2, 0));
+        let noted = ack.with_bits(ECE | SACK).with_note(u32::MAX - 1);
+        assert_eq!((noted.note(), noted.bits(), noted.size(), noted.hop()), (u32::MAX - 1, ECE | SACK, 40, 2));
     }
 
     #[test]
