@@ -28,6 +28,13 @@ const FLOWS_IN_CACHE: usize = 2000;
 /// Which of the next events of its kind is looked at for where it leads, and which for what is there.
 const FAR: usize = 8;
 const NEAR: usize = 3;
+/// In the order of packets of senders' own links: it has waited. The bits below count transmissions, then nanoseconds.
+const WAITED: u64 = 1 << 63;
+/// As far as transmissions without a pause are counted; those that began with a SYN come after all others.
+const LONGEST_CHAIN: u32 = AFTER_SYN - 1;
+const AFTER_SYN: u32 = 1 << 14;
+/// As far as nanoseconds are counted.
+const LATEST: f64 = 281_474_976_710_655.0;
 /// Among a segment's bits: it is a SYN.
 const SYN: u8 = 4;
 
@@ -63,6 +70,8 @@ enum Action {
     Receiver,
     /// The sender takes the ACK at an event.
     Sender,
+    /// The sender takes it in the same call if nothing can come before, else at an event.
+    SenderAhead,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,9 +83,13 @@ struct Step {
 
 struct Link {
     wire: Wire,
+    /// When the event that began the present transmission was scheduled; for a sender's own link that needs no events,
+    /// the first transmission since it was idle.
+    cause: f64,
     /// Number of the end of the present transmission, taken when it began.
     reserved: u64,
-    /// Packets that wait at a plain stepped link: a list in the pool.
+    /// Packets that wait at a plain stepped link: a list in the pool. At a sender's own link that needs no events, `head`
+    /// counts the transmissions before this one since it was idle.
     head: u32,
     tail: u32,
     mode: Mode,
@@ -91,22 +104,24 @@ struct AheadMerge {
     pending: VecDeque<Pending>,
 }
 
-/// A packet on its way to a merge: when it arrives, when it started, the number of its event.
+/// A packet on its way to a merge, by the event of its arrival.
 struct Pending {
-    arrival: f64,
-    start: f64,
+    hop: Hop,
     number: u64,
     segment: Segment,
 }
 
 struct Flow {
     sender: Sender,
-    /// When the timer really expires, and when and as what number that was scheduled.
+    /// When the timer really expires, and by what event that was scheduled.
     deadline: f64,
     armed_at: f64,
+    armed_cause: f64,
     armed_number: u64,
     /// Time of the flow's entry in the event queue.
     entry: f64,
+    /// ACKs that come by events, where the sender takes others ahead of them.
+    acks_coming: u32,
     wire: u16,
 }
 
@@ -230,6 +245,8 @@ pub struct Engine<Q> {
     link_counts: (usize, usize),
     /// Whether there are so many flows that their state is not in the cache.
     prefetches: bool,
+    /// Before what time senders take ACKs ahead of it.
+    answers_until: f64,
 }
 
 /// Position of an event in the total order.
@@ -240,10 +257,28 @@ struct Key {
     number: u64,
 }
 
+/// The beginning of the run.
+const START: Key = Key { now: 0.0, scheduled: 0.0, number: 0 };
+
+/// A packet's last hop: when it is over, when it started, when the event that started it was scheduled.
+#[derive(Clone, Copy)]
+struct Hop {
+    arrival: f64,
+    start: f64,
+    cause: f64,
+}
+
+impl Hop {
+    /// Position of the arrival in the total order, up to its number.
+    fn order(&self) -> (u64, u64, u64) {
+        (self.arrival.to_bits(), self.start.to_bits(), self.cause.to_bits())
+    }
+}
+
 impl<Q: EventQueue> Engine<Q> {
     /// Sets `network` up to run as `plan` says.
     pub fn new(network: Network, plan: &Plan, settings: Settings) -> Self {
-        let (steps, stride) = steps(&network, plan);
+        let (steps, stride) = steps(&network, plan, &settings);
         let mut port_links = vec![0; network.ports.len()];
         let mut merges = Vec::new();
         let mut links = Vec::with_capacity(network.links.len());
@@ -257,7 +292,7 @@ impl<Q: EventQueue> Engine<Q> {
                 merges.push(AheadMerge { early, pending: VecDeque::new() });
             }
             let wire = Wire::new(link.rate_bps, link.delay_s);
-            Link { wire, reserved: 0, head: NONE, tail: NONE, mode, port: place }
+            Link { wire, cause: 0.0, reserved: 0, head: NONE, tail: NONE, mode, port: place }
         }));
         let link_counts = plan.count();
         let flow_count = network.flows();
@@ -269,8 +304,10 @@ impl<Q: EventQueue> Engine<Q> {
             sender: Sender::new(spec.flavour, spec.window, spec.clock_phase),
             deadline: f64::INFINITY,
             armed_at: 0.0,
+            armed_cause: 0.0,
             armed_number: 0,
             entry: f64::INFINITY,
+            acks_coming: 0,
             wire: spec.wire,
         }));
         let mut arrivals = Vec::with_capacity(flow_count);
@@ -303,6 +340,11 @@ impl<Q: EventQueue> Engine<Q> {
             link_counts,
             ticks_per_second: Segment::ticks_per_second(settings.duration),
             prefetches: flow_count > FLOWS_IN_CACHE,
+            answers_until: if settings.warmup > 0.0 {
+                settings.warmup.min(settings.duration)
+            } else {
+                settings.duration
+            },
             settings,
         };
         engine.schedule_beginnings();
@@ -311,14 +353,14 @@ impl<Q: EventQueue> Engine<Q> {
 
     fn schedule_beginnings(&mut self) {
         if self.settings.warmup > 0.0 {
-            self.schedule(self.settings.warmup, 0.0, Kind::WindowStart, 0);
+            self.schedule(self.settings.warmup, START, Kind::WindowStart, 0);
         }
         if let Some(series) = &mut self.series {
             let ports = self.ports.len();
             (series.packets, series.average, series.dropped) =
                 (vec![vec![]; ports], vec![vec![]; ports], vec![vec![]; ports]);
             series.cwnd = vec![vec![]; self.settings.cwnd_flows.len()];
-            self.schedule(0.0, 0.0, Kind::Sample, 0);
+            self.schedule(0.0, START, Kind::Sample, 0);
         }
         if let (Some(keep), Some(port)) = (self.settings.trace, self.ports.first_mut()) {
             port.trace = Some(Box::new(QueueTrace::new(keep)));
@@ -327,23 +369,24 @@ impl<Q: EventQueue> Engine<Q> {
             self.flows[flow as usize].sender.core.traced = true;
         }
         for flow in 0..self.flows.len() as u32 {
-            self.schedule(self.specs[flow as usize].start, 0.0, Kind::Start, flow);
+            self.schedule(self.specs[flow as usize].start, START, Kind::Start, flow);
         }
         for port in 0..self.ports.len() as u32 {
-            self.schedule_policy_timer(port, 0.0);
+            self.schedule_policy_timer(port, START);
         }
     }
 
-    fn schedule(&mut self, time: f64, now: f64, kind: Kind, index: u32) {
+    /// Schedules an event, while the one at `key` runs.
+    fn schedule(&mut self, time: f64, key: Key, kind: Kind, index: u32) {
         self.counter += 1;
         let segment = Segment::new(index, 0, 0, 0);
-        self.queue.push(Event::new(time, now, self.counter, kind, segment), 3);
+        self.queue.push(Event::new(time, key.now, key.scheduled.to_bits(), self.counter, kind, segment), 3);
     }
 
-    fn schedule_policy_timer(&mut self, port: u32, now: f64) {
+    fn schedule_policy_timer(&mut self, port: u32, key: Key) {
         if let Runner::Stepped { discipline, .. } = &self.ports[port as usize].runner {
             if let Some(time) = discipline.next_timer() {
-                self.schedule(time.seconds(), now, Kind::PolicyTimer, port);
+                self.schedule(time.seconds(), key, Kind::PolicyTimer, port);
             }
         }
     }
@@ -364,7 +407,7 @@ impl<Q: EventQueue> Engine<Q> {
             let segment = event.segment;
             match event.kind() {
                 Kind::Arrival => self.on_arrival(segment, key),
-                Kind::TransmissionEnd => self.on_transmission_end(segment.flow() as usize, now),
+                Kind::TransmissionEnd => self.on_transmission_end(segment.flow() as usize, key),
                 Kind::Timer => self.on_timer(segment.flow() as usize, key),
                 Kind::Start => {
                     self.flows[segment.flow() as usize].sender.start(now, &mut self.out);
@@ -374,7 +417,7 @@ impl<Q: EventQueue> Engine<Q> {
                     if let Runner::Stepped { discipline, .. } = &mut self.ports[segment.flow() as usize].runner {
                         discipline.on_timer(Time::from_seconds(now));
                     }
-                    self.schedule_policy_timer(segment.flow(), now);
+                    self.schedule_policy_timer(segment.flow(), key);
                 }
                 Kind::WindowStart => self.begin_window(now),
                 Kind::Sample => self.sample(now, segment.seq()),
@@ -397,7 +440,7 @@ impl<Q: EventQueue> Engine<Q> {
             Kind::TransmissionEnd => prefetch(&self.links, index),
             Kind::Arrival => {
                 let step = self.step(&near.segment);
-                if step.action == Action::Sender {
+                if matches!(step.action, Action::Sender | Action::SenderAhead) {
                     prefetch(&self.flows, index);
                     prefetch(&self.links, self.steps[index * self.stride].link as usize);
                 } else {
@@ -427,12 +470,10 @@ impl<Q: EventQueue> Engine<Q> {
                     self.arrive(step.link, segment, key);
                 }
             }
-            Action::Sender => {
-                let sender = &mut self.flows[segment.flow() as usize].sender;
-                let opening = sender.core.ack < 0;
-                sender.on_ack(key.now, segment.seq(), &mut self.out);
-                self.opening -= u32::from(opening && sender.core.ack >= 0);
-                self.flush(segment.flow(), key);
+            Action::Sender => self.answer(segment, key),
+            Action::SenderAhead => {
+                self.flows[segment.flow() as usize].acks_coming -= 1;
+                self.answer(segment, key);
             }
             Action::ReceiverAtEvent | Action::Receiver => {
                 segment = self.receive(segment, key.now);
@@ -440,6 +481,25 @@ impl<Q: EventQueue> Engine<Q> {
                 self.arrive(link, segment, key);
             }
         }
+    }
+
+    /// The sender takes an ACK, at an event or ahead of its time.
+    #[inline(never)]
+    fn answer(&mut self, segment: Segment, key: Key) {
+        let sender = &mut self.flows[segment.flow() as usize].sender;
+        let opening = sender.core.ack < 0;
+        sender.on_ack(key.now, segment.seq(), &mut self.out);
+        self.opening -= u32::from(opening && sender.core.ack >= 0);
+        self.flush(segment.flow(), key);
+    }
+
+    /// Whether the sender may take an ACK ahead of its time, `arrival`: no other comes before it, and the timer
+    /// does not expire before it. While a connection opens, the others must
+    /// not know of it before the time.
+    #[inline(always)]
+    fn may_answer(&self, segment: &Segment, arrival: f64) -> bool {
+        let flow = &self.flows[segment.flow() as usize];
+        flow.acks_coming == 0 && arrival < flow.deadline && arrival < self.answers_until && flow.sender.core.ack >= 0
     }
 
     /// Turns a segment that reaches its receiver at `now` into the ACK that leaves it.
@@ -465,15 +525,15 @@ impl<Q: EventQueue> Engine<Q> {
         let at = &mut self.links[link as usize];
         match at.mode {
             Mode::Merge | Mode::Fold => {
-                let (start, arrival) = at.wire.relay(key.now, segment.size());
+                let (start, arrival, cause) = at.wire.relay(key.now, key.scheduled, segment.size());
                 segment = segment.at_next_hop();
-                self.forward(segment, arrival, start, None);
+                self.forward(segment, Hop { arrival, start, cause }, None);
             }
             Mode::Stepped => {
                 let idle = at.head == NONE
                     && (at.wire.free, at.wire.started, at.reserved) < (key.now, key.scheduled, key.number);
                 if idle {
-                    self.transmit(link, segment, key.now);
+                    self.transmit(link, segment, key.now, key.scheduled);
                 } else {
                     self.wait(link, segment);
                 }
@@ -488,14 +548,45 @@ impl<Q: EventQueue> Engine<Q> {
                             self.tallies[segment.flow() as usize].marks += 1;
                             segment = segment.with_bits(packet.ecn as u8);
                         }
+                        let cause = if start > key.now { at.wire.started } else { key.scheduled };
                         let arrival = at.wire.send(start, segment.size());
                         segment = segment.at_next_hop();
-                        self.forward(segment, arrival, start, None);
+                        self.forward(segment, Hop { arrival, start, cause }, None);
                     }
                 }
             }
             Mode::SteppedPort => self.arrive_at_port(link, segment, key),
+            Mode::Own => self.send_over_own(link, segment, key),
         }
+    }
+
+    /// A sender sends over its own link, which needs no events.
+    ///
+    /// Two packets that start at one time on two such links arrive in the order of the events that started them. Where
+    /// a packet has waited, that is the end of the transmission before it, scheduled one transmission ahead; else an ACK,
+    /// a timer or a beginning, scheduled longer ahead than that. So the one with fewer transmissions before it without
+    /// a pause comes first; of equally many, the one that began first. A SYN takes less time: what follows it without a
+    /// pause comes last.
+    #[inline(always)]
+    fn send_over_own(&mut self, link: u32, segment: Segment, key: Key) {
+        let at = &mut self.links[link as usize];
+        let bytes = segment.size();
+        let (start, cause) = if at.wire.waits(key.now, key.scheduled) {
+            at.head = at.head & AFTER_SYN | ((at.head & LONGEST_CHAIN) + 1).min(LONGEST_CHAIN);
+            (at.wire.free, WAITED | u64::from(at.head) << 48 | at.cause as u64)
+        } else {
+            at.head = 0;
+            at.cause = (key.scheduled * 1e9).min(LATEST);
+            (key.now, key.scheduled.to_bits())
+        };
+        if segment.bits() & SYN != 0 {
+            at.head |= AFTER_SYN;
+        }
+        let arrival = at.wire.send(start, bytes);
+        let segment = segment.at_next_hop();
+        self.counter += 1;
+        let lane = self.step(&segment).lane;
+        self.queue.push(Event::new(arrival, start, cause, self.counter, Kind::Arrival, segment), lane);
     }
 
     /// A port dropped `segment`.
@@ -505,66 +596,80 @@ impl<Q: EventQueue> Engine<Q> {
         self.opening -= u32::from(segment.bits() & SYN != 0);
     }
 
-    /// A segment that reaches its next hop at `arrival`, having been sent at `start`: on through every hop that needs
-    /// no event.
+    /// A segment that reaches its next hop: on through every hop that needs no event.
     #[inline(always)]
-    fn forward(&mut self, mut segment: Segment, mut arrival: f64, mut start: f64, mut number: Option<u64>) {
+    fn forward(&mut self, mut segment: Segment, mut hop: Hop, mut number: Option<u64>) {
         loop {
             let step = self.step(&segment);
             match step.action {
                 Action::Fold => {
-                    (start, arrival) = self.links[step.link as usize].wire.relay(arrival, segment.size());
+                    hop = self.relay(step.link, hop, segment.size());
                     segment = segment.at_next_hop();
                     number = None;
                 }
                 Action::Receiver => {
-                    segment = self.receive(segment, arrival);
+                    segment = self.receive(segment, hop.arrival);
                     number = None;
                 }
-                Action::Ahead if self.may_pass(step.link, arrival, start) => {
-                    (start, arrival) = self.links[step.link as usize].wire.relay(arrival, segment.size());
+                Action::Ahead if self.may_pass(step.link, hop) => {
+                    hop = self.relay(step.link, hop, segment.size());
                     segment = segment.at_next_hop();
                     number = None;
+                }
+                Action::SenderAhead if self.may_answer(&segment, hop.arrival) => {
+                    self.counter += 1;
+                    let key = Key { now: hop.arrival, scheduled: hop.start, number: self.counter };
+                    return self.answer(segment, key);
                 }
                 _ => {
                     let number = number.unwrap_or_else(|| {
                         self.counter += 1;
                         self.counter
                     });
-                    if step.action == Action::Ahead {
-                        self.note_pending(step.link, Pending { arrival, start, number, segment });
+                    match step.action {
+                        Action::Ahead => self.note_pending(step.link, Pending { hop, number, segment }),
+                        Action::SenderAhead => self.flows[segment.flow() as usize].acks_coming += 1,
+                        _ => {}
                     }
-                    self.queue.push(Event::new(arrival, start, number, Kind::Arrival, segment), step.lane);
+                    let Hop { arrival, start, cause } = hop;
+                    self.queue
+                        .push(Event::new(arrival, start, cause.to_bits(), number, Kind::Arrival, segment), step.lane);
                     return;
                 }
             }
         }
     }
 
-    /// Whether a packet that arrives at a merge at `arrival`, having been sent at `start`, may pass ahead of time:
-    /// nothing that is still to leave the origin can come before it, and what is on its way has passed.
+    /// A packet that comes by `hop` passes `link` by arithmetic.
     #[inline(always)]
-    fn may_pass(&mut self, link: u32, arrival: f64, start: f64) -> bool {
-        let merge = &self.merges[self.links[link as usize].port as usize];
-        let latency = if self.opening == 0 { merge.early.latency } else { merge.early.latency_of_syn };
-        if arrival >= self.links[merge.early.origin as usize].wire.free + latency {
-            return false;
-        }
-        merge.pending.is_empty() || self.pass_pending(link, arrival, start)
+    fn relay(&mut self, link: u32, hop: Hop, bytes: u16) -> Hop {
+        let (start, arrival, cause) = self.links[link as usize].wire.relay(hop.arrival, hop.start, bytes);
+        Hop { arrival, start, cause }
     }
 
-    /// Lets the packets pass a merge that are on their way by events and come before (`arrival`, `start`), for which
+    /// Whether a packet that arrives at a merge by `hop` may pass ahead of time: nothing that is still to leave the origin can come before it, and what is on its way has passed.
+    #[inline(always)]
+    fn may_pass(&mut self, link: u32, hop: Hop) -> bool {
+        let merge = &self.merges[self.links[link as usize].port as usize];
+        let latency = if self.opening == 0 { merge.early.latency } else { merge.early.latency_of_syn };
+        if hop.arrival >= self.links[merge.early.origin as usize].wire.free + latency {
+            return false;
+        }
+        merge.pending.is_empty() || self.pass_pending(link, hop)
+    }
+
+    /// Lets the packets pass a merge that are on their way by events and come before `hop`, for which
     /// [`Engine::may_pass`] holds; whether these were all.
     #[inline(never)]
-    fn pass_pending(&mut self, link: u32, arrival: f64, start: f64) -> bool {
+    fn pass_pending(&mut self, link: u32, hop: Hop) -> bool {
         let merge = self.links[link as usize].port as usize;
         while let Some(first) = self.merges[merge].pending.front() {
-            if (first.arrival, first.start) > (arrival, start) {
+            if first.hop.order() > hop.order() {
                 return false;
             }
             let Some(first) = self.merges[merge].pending.pop_front() else { break };
-            let (start, arrival) = self.links[link as usize].wire.relay(first.arrival, first.segment.size());
-            self.forward(first.segment.at_next_hop(), arrival, start, None);
+            let hop = self.relay(link, first.hop, first.segment.size());
+            self.forward(first.segment.at_next_hop(), hop, None);
         }
         true
     }
@@ -573,21 +678,22 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(never)]
     fn note_pending(&mut self, link: u32, packet: Pending) {
         let pending = &mut self.merges[self.links[link as usize].port as usize].pending;
-        let key = |p: &Pending| (p.arrival.to_bits(), p.start.to_bits(), p.number);
+        let key = |p: &Pending| (p.hop.order(), p.number);
         let at = pending.partition_point(|other| key(other) < key(&packet));
         pending.insert(at, packet);
     }
 
-    /// A stepped link begins to send `segment`. It takes two numbers: the arrival's and the end of transmission's.
+    /// A stepped link begins to send `segment`, at an event that was scheduled at `cause`. It takes two numbers: the arrival's and the end of transmission's.
     #[inline(always)]
-    fn transmit(&mut self, link: u32, mut segment: Segment, now: f64) {
+    fn transmit(&mut self, link: u32, mut segment: Segment, now: f64, cause: f64) {
         self.counter += 2;
         let number = self.counter;
         let at = &mut self.links[link as usize];
         at.reserved = number;
+        at.cause = cause;
         let arrival = at.wire.send(now, segment.size());
         segment = segment.at_next_hop();
-        self.forward(segment, arrival, now, Some(number - 1));
+        self.forward(segment, Hop { arrival, start: now, cause }, Some(number - 1));
     }
 
     /// `segment` waits at a plain stepped link. The first to wait puts the end of transmission into the event queue.
@@ -607,7 +713,9 @@ impl<Q: EventQueue> Engine<Q> {
     fn push_transmission_end(&mut self, link: u32) {
         let at = &self.links[link as usize];
         let segment = Segment::new(link, 0, 0, 0);
-        self.queue.push(Event::new(at.wire.free, at.wire.started, at.reserved, Kind::TransmissionEnd, segment), 0);
+        let event =
+            Event::new(at.wire.free, at.wire.started, at.cause.to_bits(), at.reserved, Kind::TransmissionEnd, segment);
+        self.queue.push(event, 0);
     }
 
     fn store(&mut self, segment: Segment) -> u32 {
@@ -628,21 +736,21 @@ impl<Q: EventQueue> Engine<Q> {
         segment
     }
 
-    fn on_transmission_end(&mut self, link: usize, now: f64) {
+    fn on_transmission_end(&mut self, link: usize, key: Key) {
         if self.links[link].mode == Mode::SteppedPort {
             let port = self.links[link].port as usize;
             let port = &mut self.ports[port];
             if let Runner::Stepped { discipline, end_pending, .. } = &mut port.runner {
                 *end_pending = false;
-                port.stats.advance(now, discipline.packets());
+                port.stats.advance(key.now, discipline.packets());
             }
-            self.pull(link as u32, now);
+            self.pull(link as u32, key);
             return;
         }
         let slot = self.links[link].head;
         self.links[link].head = self.pool[slot as usize].1;
         let segment = self.release(slot);
-        self.transmit(link as u32, segment, now);
+        self.transmit(link as u32, segment, key.now, key.scheduled);
         if self.links[link].head != NONE {
             self.push_transmission_end(link as u32);
         }
@@ -701,14 +809,15 @@ impl<Q: EventQueue> Engine<Q> {
         dropped.clear();
         self.dropped_slots = dropped;
         if pull_now {
-            self.pull(link, key.now);
+            self.pull(link, key);
         } else if needs_end {
             self.push_transmission_end(link);
         }
     }
 
     /// The link of a stepped port is free: it takes the next packet or becomes idle. The length up to `now` is counted.
-    fn pull(&mut self, link: u32, now: f64) {
+    fn pull(&mut self, link: u32, key: Key) {
+        let now = key.now;
         let port = &mut self.ports[self.links[link as usize].port as usize];
         let Runner::Stepped { discipline, .. } = &mut port.runner else { return };
         let mut dropped = std::mem::take(&mut self.dropped_slots);
@@ -746,7 +855,7 @@ impl<Q: EventQueue> Engine<Q> {
             segment = segment.with_bits(packet.ecn as u8);
         }
         self.release(slot);
-        self.transmit(link, segment, now);
+        self.transmit(link, segment, now, key.scheduled);
         if wants_end {
             self.push_transmission_end(link);
         }
@@ -772,7 +881,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.out.segments.clear();
         }
         if let Some(delay) = self.out.timer.take() {
-            self.arm_timer(flow, key.now, delay);
+            self.arm_timer(flow, key, delay);
         }
         if !self.out.changes.is_empty() {
             self.variables.extend(self.out.changes.drain(..).map(|(variable, value)| VariableChange {
@@ -785,11 +894,12 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// One entry a flow in the event queue: a timer that moves to a later time is put off when its entry comes up.
     #[inline(always)]
-    fn arm_timer(&mut self, flow: u32, now: f64, delay: f64) {
+    fn arm_timer(&mut self, flow: u32, key: Key, delay: f64) {
         self.counter += 1;
         let state = &mut self.flows[flow as usize];
-        state.deadline = now + delay;
-        state.armed_at = now;
+        state.deadline = key.now + delay;
+        state.armed_at = key.now;
+        state.armed_cause = key.scheduled;
         state.armed_number = self.counter;
         if state.entry > state.deadline {
             self.push_timer(flow);
@@ -800,7 +910,8 @@ impl<Q: EventQueue> Engine<Q> {
         let state = &mut self.flows[flow as usize];
         state.entry = state.deadline;
         let segment = Segment::new(flow, 0, 0, 0);
-        self.queue.push(Event::new(state.deadline, state.armed_at, state.armed_number, Kind::Timer, segment), 3);
+        let (armed_at, cause, number) = (state.armed_at, state.armed_cause.to_bits(), state.armed_number);
+        self.queue.push(Event::new(state.deadline, armed_at, cause, number, Kind::Timer, segment), 3);
     }
 
     fn on_timer(&mut self, flow: usize, key: Key) {
@@ -821,6 +932,7 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     fn begin_window(&mut self, now: f64) {
+        self.answers_until = self.settings.duration;
         for port in &mut self.ports {
             port.restart(now);
         }
@@ -846,7 +958,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.counter += 1;
         let segment = Segment::new(0, index + 1, 0, 0);
         let next = f64::from(index + 1) * interval;
-        self.queue.push(Event::new(next, 0.0, self.counter, Kind::Sample, segment), 3);
+        self.queue.push(Event::new(next, 0.0, 0, self.counter, Kind::Sample, segment), 3);
     }
 
     fn finish(mut self) -> Outcome {
@@ -918,7 +1030,7 @@ fn packet(segment: &Segment) -> Packet {
 }
 
 /// The hops of every flow: links out, receiver, links back, sender. As many for each as the longest has.
-fn steps(network: &Network, plan: &Plan) -> (Vec<Step>, usize) {
+fn steps(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Step>, usize) {
     let length = |flow: usize| {
         let (forward, reverse) = network.route(flow);
         forward.len() + reverse.len() + 2
@@ -945,7 +1057,10 @@ fn steps(network: &Network, plan: &Plan) -> (Vec<Step>, usize) {
             lane: 0,
         });
         steps.extend(reverse.iter().map(hop));
-        steps.push(Step { link: NONE, action: Action::Sender, lane: 0 });
+        // A window that is sampled must not be ahead of the time.
+        let sampled = settings.series.is_some() && settings.cwnd_flows.contains(&(flow as u32));
+        let ahead = plan.answers_ahead && !sampled;
+        steps.push(Step { link: NONE, action: if ahead { Action::SenderAhead } else { Action::Sender }, lane: 0 });
         // Segments enter their first link without an event; the others share the lanes out in the order of the hops.
         let events = steps[begin + 1..].iter().filter(|s| !matches!(s.action, Action::Fold | Action::Receiver)).count();
         let mut seen = 0;

@@ -17,6 +17,8 @@ pub enum Mode {
     Merge,
     /// No event at all: one serial source feeds it, in the order of its packets.
     Fold,
+    /// A sender's own link that needs no events.
+    Own,
     /// A plain FIFO with events.
     Stepped,
     /// A port whose discipline decides at enqueue: departures are arithmetic.
@@ -46,6 +48,8 @@ pub struct Plan {
     pub modes: Vec<Mode>,
     /// The merges that packets may pass ahead of their time, by rising number of the link.
     pub early: Vec<(u32, Early)>,
+    /// Whether senders take ACKs ahead of their time; their own links need no events then.
+    pub answers_ahead: bool,
 }
 
 /// A merge whose packets all come, by folds, from one link that sends them one at a time. Then the first packet that
@@ -66,7 +70,7 @@ impl Plan {
     pub fn all_stepped(network: &Network) -> Plan {
         let mode =
             |link: &super::network::LinkSpec| if link.port.is_some() { Mode::SteppedPort } else { Mode::Stepped };
-        Plan { modes: network.links.iter().map(mode).collect(), early: Vec::new() }
+        Plan { modes: network.links.iter().map(mode).collect(), early: Vec::new(), answers_ahead: false }
     }
 
     /// Arithmetic where the graph allows it. `decides_at_enqueue[p]`: port p's discipline needs no events of its own.
@@ -86,7 +90,11 @@ impl Plan {
             .collect();
         while demote(network, &feeders, &apart, &mut modes) {}
         let early = early(network, &feeders, &apart, &modes);
-        Plan { modes, early }
+        let answers_ahead = answers_ahead(network, &feeders, &neighbours, &modes);
+        if answers_ahead {
+            (0..network.flows()).for_each(|flow| modes[network.route(flow).0[0] as usize] = Mode::Own);
+        }
+        Plan { modes, early, answers_ahead }
     }
 
     /// Whether and when packets may pass `link` ahead of their time.
@@ -97,8 +105,11 @@ impl Plan {
 
     /// How many links are run by arithmetic, and how many by events.
     pub fn count(&self) -> (usize, usize) {
-        let arithmetic =
-            self.modes.iter().filter(|m| matches!(m, Mode::Merge | Mode::Fold | Mode::ArithmeticPort)).count();
+        let arithmetic = self
+            .modes
+            .iter()
+            .filter(|m| matches!(m, Mode::Merge | Mode::Fold | Mode::Own | Mode::ArithmeticPort))
+            .count();
         (arithmetic, self.modes.len() - arithmetic)
     }
 }
@@ -311,6 +322,32 @@ fn early(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &[Mode]) 
         }
     }
     early.into_iter().collect()
+}
+
+/// Whether senders may take ACKs ahead of their time: all their ACKs come, by folds, from one serial link, and what they
+/// send in answer goes over a link of their own and then by an event to an arithmetic port. These links have one rate
+/// and send data of one size, in less time than an ACK or a timer is scheduled ahead.
+fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour], modes: &[Mode]) -> bool {
+    let mut serial = None;
+    let mut uniform = None;
+    (0..network.flows()).all(|flow| {
+        let (forward, reverse) = network.route(flow);
+        let (first, last) = (forward[0] as usize, reverse[reverse.len() - 1] as usize);
+        let Feeder::Link(from) = feeders[last] else { return false };
+        neighbours[first].flows == 1
+            && modes[first] == Mode::Stepped
+            && forward.get(1).is_some_and(|&next| modes[next as usize] == Mode::ArithmeticPort)
+            && modes[last] == Mode::Fold
+            && modes[from as usize] != Mode::Fold
+            && *serial.get_or_insert(from) == from
+            && {
+                let here = (network.links[first].rate_bps, network.flow_specs[flow].wire);
+                *uniform.get_or_insert(here) == here
+            }
+            && [network.flow_specs[flow].wire, super::SYN_BYTES].iter().all(|&size| {
+                transmission(network, first, size) + TOLERANCE < ahead(network, last, super::ACK_BYTES).min(MIN_RTO)
+            })
+    })
 }
 
 /// Sizes on the way back.

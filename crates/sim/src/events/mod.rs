@@ -1,8 +1,9 @@
 //! The event queue: a total order, and two ways to keep it.
 //!
-//! Events run in the order of (time, when they were scheduled, number). Equal times are common, because
-//! window-clocked arrivals meet departures exactly; ns-2 runs first what was scheduled first, and so do we. The
-//! number comes from one counter and settles the rest.
+//! Events run in the order of (time, when they were scheduled, when the event that scheduled them was scheduled,
+//! number). Equal times are common, because window-clocked arrivals meet departures exactly; ns-2 runs first what was
+//! scheduled first, and so do we. The number comes from one counter and settles the rest. If every event were scheduled
+//! at its time, the number would say what the third part says; it is there for those that are scheduled ahead of it.
 
 mod heap;
 mod lanes;
@@ -33,13 +34,15 @@ pub enum Kind {
     Sample,
 }
 
-/// One event: 40 bytes.
+/// One event: 48 bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     /// Bits of the time in seconds; for non-negative doubles they compare like the times.
     pub time: u64,
     /// Bits of the time at which the event was (or, on an arithmetic link, would have been) scheduled.
     pub scheduled: u64,
+    /// Bits of the time at which the event that scheduled this one was scheduled, or what stands for them.
+    pub cause: u64,
     /// From the global counter.
     pub number: u64,
     /// What arrives, or in its fields what else is meant.
@@ -49,9 +52,9 @@ pub struct Event {
 impl Event {
     /// An event.
     #[inline(always)]
-    pub fn new(time: f64, scheduled: f64, number: u64, kind: Kind, segment: Segment) -> Self {
+    pub fn new(time: f64, scheduled: f64, cause: u64, number: u64, kind: Kind, segment: Segment) -> Self {
         let segment = segment.with_bits(segment.bits() & 0x0f | (kind as u8) << 4);
-        Event { time: time.to_bits(), scheduled: scheduled.to_bits(), number, segment }
+        Event { time: time.to_bits(), scheduled: scheduled.to_bits(), cause, number, segment }
     }
 
     /// What it does.
@@ -70,17 +73,25 @@ impl Event {
 
     /// Position in the total order.
     #[inline(always)]
-    pub fn key(&self) -> (u64, u64, u64) {
-        (self.time, self.scheduled, self.number)
+    pub fn key(&self) -> (u64, Tie) {
+        (self.time, self.tie())
+    }
+
+    /// Position among the events of one time.
+    #[inline(always)]
+    pub fn tie(&self) -> Tie {
+        (self.scheduled, self.cause, self.number)
     }
 
     /// Whether this event runs before `other`.
     #[inline(always)]
     pub fn before(&self, other: &Event) -> bool {
-        self.time < other.time
-            || (self.time == other.time && (self.scheduled, self.number) < (other.scheduled, other.number))
+        self.time < other.time || (self.time == other.time && self.tie() < other.tie())
     }
 }
+
+/// What settles the order of events of one time.
+pub type Tie = (u64, u64, u64);
 
 /// A priority queue of events. All implementations pop the same sequence; a test holds them to it.
 pub trait EventQueue {
@@ -122,7 +133,14 @@ mod tests {
                     number += 1;
                     let step =
                         (random.uniform() * 20.0).floor() * scale * if random.uniform() < 0.1 { 1e3 } else { 1.0 };
-                    let event = Event::new(now + step, now, number, Kind::Arrival, Segment::default());
+                    let event = Event::new(
+                        now + step,
+                        now,
+                        (random.uniform() * 3.0) as u64,
+                        number,
+                        Kind::Arrival,
+                        Segment::default(),
+                    );
                     let lane = (random.uniform() * 5.0) as u8;
                     heap.push(event, lane);
                     lanes.push(event, lane);
