@@ -15,7 +15,8 @@ use earlydrop_net::{Segment, Wire};
 use network::{FlowSpec, Network};
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
-use std::collections::VecDeque;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 use trace::{QueueTrace, VariableChange};
 
 /// Size of an acknowledgement on the wire, bytes (`tcpip_base_hdr_size_`).
@@ -28,13 +29,15 @@ const FLOWS_IN_CACHE: usize = 2000;
 /// Which of the next events of its kind is looked at for where it leads, and which for what is there.
 const FAR: usize = 8;
 const NEAR: usize = 3;
-/// In the order of packets of senders' own links: it has waited. The bits below count transmissions, then nanoseconds.
+/// In the order of packets of senders' own links: it has waited. Then come 24 bits of its chain and 39 of the time.
 const WAITED: u64 = 1 << 63;
-/// As far as transmissions without a pause are counted; those that began with a SYN come after all others.
-const LONGEST_CHAIN: u32 = AFTER_SYN - 1;
-const AFTER_SYN: u32 = 1 << 14;
-/// As far as nanoseconds are counted.
-const LATEST: f64 = 281_474_976_710_655.0;
+const CHAIN_SHIFT: u32 = 39;
+/// Resolution of that time, ticks a second (2^26), and its last tick.
+const TICKS: f64 = 67_108_864.0;
+const LATEST: f64 = ((1_u64 << CHAIN_SHIFT) - 1) as f64;
+/// The number of an event behind a slow fold: this bit, 32 bits of its chain, and the counter.
+const BEHIND_SLOW_FOLD: u64 = 1 << 63;
+const COUNTER_BITS: u32 = 31;
 /// Among a segment's bits: it is a SYN.
 const SYN: u8 = 4;
 
@@ -62,7 +65,9 @@ enum Action {
     AtEvent,
     /// Through the link in the same call.
     Fold,
-    /// Through the link in the same call if nothing can come before, else by an arrival event.
+    /// The same, where packets may wait.
+    SlowFold,
+    /// Through the link in the same call if nothing can come before, else as soon as nothing can.
     Ahead,
     /// The receiver takes the segment at an event.
     ReceiverAtEvent,
@@ -88,8 +93,8 @@ struct Link {
     cause: f64,
     /// Number of the end of the present transmission, taken when it began.
     reserved: u64,
-    /// Packets that wait at a plain stepped link: a list in the pool. At a sender's own link that needs no events, `head`
-    /// counts the transmissions before this one since it was idle.
+    /// Packets that wait at a plain stepped link: a list in the pool. At a slow fold or a sender's own link `head` counts
+    /// the transmissions since it was idle.
     head: u32,
     tail: u32,
     mode: Mode,
@@ -97,18 +102,96 @@ struct Link {
     port: u32,
 }
 
+/// Where a packet stands among those that started at the same time on links that are alike (`plan::alike`, `plan::answers_ahead`): 0 if
+/// it has not waited, else the number of transmissions before it without a pause (24 bits), whether these began with a
+/// SYN (a bit), and what rounding has made equal (8 bits). Less comes first.
+type Chain = u32;
+const AFTER_SYN: Chain = 1 << 23;
+const COUNT: Chain = AFTER_SYN - 1;
+const ROUNDING_SHIFT: u32 = 24;
+
+/// A chain in 24 bits.
+#[inline(always)]
+fn short(chain: Chain) -> u64 {
+    const SHORT_COUNT: Chain = (1 << 15) - 1;
+    let after_syn = (chain & AFTER_SYN) >> 8;
+    u64::from(chain >> ROUNDING_SHIFT << 16 | after_syn | (chain & COUNT).min(SHORT_COUNT))
+}
+
+impl Link {
+    /// A packet is ready for a slow fold or a sender's own link at `ready`, by an event that was scheduled at
+    /// `scheduled`: its start, arrival and chain.
+    #[inline(always)]
+    fn pass(&mut self, segment: &Segment, ready: f64, scheduled: f64) -> (f64, f64, Chain) {
+        let (start, chain) = if self.wire.waits(ready, scheduled) { (self.wire.free, self.head) } else { (ready, 0) };
+        let arrival = self.wire.send(start, segment.size());
+        let next = chain + u32::from(chain & COUNT != COUNT);
+        self.head = if segment.bits() & SYN != 0 { next | AFTER_SYN } else { next };
+        if (self.wire.free.to_bits() ^ start.to_bits()) >> 52 != 0 {
+            self.note_rounding(segment.size());
+        }
+        (start, arrival, chain)
+    }
+
+    /// Doubles become coarser at every power of two, so that two packets that started one step apart can have
+    /// followers that start at one time. The error of the sum tells which was the first.
+    #[inline(never)]
+    fn note_rounding(&mut self, bytes: u16) {
+        let error = self.wire.transmission(bytes) - (self.wire.free - self.wire.started);
+        let side = if error < 0.0 {
+            0
+        } else if error == 0.0 {
+            1
+        } else {
+            2
+        };
+        let before = self.head >> ROUNDING_SHIFT;
+        let rest = self.head & ((1 << ROUNDING_SHIFT) - 1);
+        self.head = (side << 6 | before >> 2) << ROUNDING_SHIFT | rest;
+    }
+}
+
 /// A merge that packets may pass ahead of time.
 struct AheadMerge {
     early: Early,
-    /// Packets on their way here by events, in the order of arrival.
-    pending: VecDeque<Pending>,
+    /// Packets that something may still come before; the first is on top.
+    pending: BinaryHeap<Pending>,
+    /// When an event will look after them, if no other packet has until then.
+    wake: f64,
 }
 
-/// A packet on its way to a merge, by the event of its arrival.
+/// A packet on its way to a merge; the number settles ties.
 struct Pending {
     hop: Hop,
     number: u64,
     segment: Segment,
+}
+
+impl Pending {
+    fn key(&self) -> (u64, u64, u64, u64, u64) {
+        let Hop { arrival, start, cause, order } = self.hop;
+        (arrival.to_bits(), start.to_bits(), cause.to_bits(), order, self.number)
+    }
+}
+
+impl PartialEq for Pending {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Pending {}
+
+impl PartialOrd for Pending {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Pending {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
 }
 
 struct Flow {
@@ -266,13 +349,8 @@ struct Hop {
     arrival: f64,
     start: f64,
     cause: f64,
-}
-
-impl Hop {
-    /// Position of the arrival in the total order, up to its number.
-    fn order(&self) -> (u64, u64, u64) {
-        (self.arrival.to_bits(), self.start.to_bits(), self.cause.to_bits())
-    }
+    /// Behind a slow fold, its place among the packets that started there at the same time.
+    order: u64,
 }
 
 impl<Q: EventQueue> Engine<Q> {
@@ -289,7 +367,7 @@ impl<Q: EventQueue> Engine<Q> {
                 place = port;
             } else if let Some(early) = plan.early(index as u32) {
                 place = merges.len() as u32;
-                merges.push(AheadMerge { early, pending: VecDeque::new() });
+                merges.push(AheadMerge { early, pending: BinaryHeap::new(), wake: f64::INFINITY });
             }
             let wire = Wire::new(link.rate_bps, link.delay_s);
             Link { wire, cause: 0.0, reserved: 0, head: NONE, tail: NONE, mode, port: place }
@@ -419,6 +497,7 @@ impl<Q: EventQueue> Engine<Q> {
                     }
                     self.schedule_policy_timer(segment.flow(), key);
                 }
+                Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
                 Kind::WindowStart => self.begin_window(now),
                 Kind::Sample => self.sample(now, segment.seq()),
             }
@@ -461,15 +540,7 @@ impl<Q: EventQueue> Engine<Q> {
     fn on_arrival(&mut self, mut segment: Segment, key: Key) {
         let step = self.step(&segment);
         match step.action {
-            Action::AtEvent | Action::Fold => self.arrive(step.link, segment, key),
-            Action::Ahead => {
-                // Unless the packet has passed since its event was pushed.
-                let pending = &mut self.merges[self.links[step.link as usize].port as usize].pending;
-                if pending.front().is_some_and(|first| first.number == key.number) {
-                    pending.pop_front();
-                    self.arrive(step.link, segment, key);
-                }
-            }
+            Action::AtEvent | Action::Fold | Action::SlowFold | Action::Ahead => self.arrive(step.link, segment, key),
             Action::Sender => self.answer(segment, key),
             Action::SenderAhead => {
                 self.flows[segment.flow() as usize].acks_coming -= 1;
@@ -497,9 +568,13 @@ impl<Q: EventQueue> Engine<Q> {
     /// does not expire before it. While a connection opens, the others must
     /// not know of it before the time.
     #[inline(always)]
-    fn may_answer(&self, segment: &Segment, arrival: f64) -> bool {
+    fn may_answer(&self, segment: &Segment, hop: Hop) -> bool {
         let flow = &self.flows[segment.flow() as usize];
-        flow.acks_coming == 0 && arrival < flow.deadline && arrival < self.answers_until && flow.sender.core.ack >= 0
+        hop.order & !BEHIND_SLOW_FOLD == 0
+            && flow.acks_coming == 0
+            && hop.arrival < flow.deadline
+            && hop.arrival < self.answers_until
+            && flow.sender.core.ack >= 0
     }
 
     /// Turns a segment that reaches its receiver at `now` into the ACK that leaves it.
@@ -524,10 +599,10 @@ impl<Q: EventQueue> Engine<Q> {
     fn arrive(&mut self, link: u32, mut segment: Segment, key: Key) {
         let at = &mut self.links[link as usize];
         match at.mode {
-            Mode::Merge | Mode::Fold => {
+            Mode::Merge | Mode::Fold | Mode::SlowFold => {
                 let (start, arrival, cause) = at.wire.relay(key.now, key.scheduled, segment.size());
                 segment = segment.at_next_hop();
-                self.forward(segment, Hop { arrival, start, cause }, None);
+                self.forward(segment, Hop { arrival, start, cause, order: 0 }, None);
             }
             Mode::Stepped => {
                 let idle = at.head == NONE
@@ -551,7 +626,7 @@ impl<Q: EventQueue> Engine<Q> {
                         let cause = if start > key.now { at.wire.started } else { key.scheduled };
                         let arrival = at.wire.send(start, segment.size());
                         segment = segment.at_next_hop();
-                        self.forward(segment, Hop { arrival, start, cause }, None);
+                        self.forward(segment, Hop { arrival, start, cause, order: 0 }, None);
                     }
                 }
             }
@@ -570,19 +645,13 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     fn send_over_own(&mut self, link: u32, segment: Segment, key: Key) {
         let at = &mut self.links[link as usize];
-        let bytes = segment.size();
-        let (start, cause) = if at.wire.waits(key.now, key.scheduled) {
-            at.head = at.head & AFTER_SYN | ((at.head & LONGEST_CHAIN) + 1).min(LONGEST_CHAIN);
-            (at.wire.free, WAITED | u64::from(at.head) << 48 | at.cause as u64)
+        let (start, arrival, chain) = at.pass(&segment, key.now, key.scheduled);
+        let cause = if chain > 0 {
+            WAITED | short(chain) << CHAIN_SHIFT | at.cause as u64
         } else {
-            at.head = 0;
-            at.cause = (key.scheduled * 1e9).min(LATEST);
-            (key.now, key.scheduled.to_bits())
+            at.cause = (key.scheduled * TICKS).min(LATEST);
+            key.scheduled.to_bits()
         };
-        if segment.bits() & SYN != 0 {
-            at.head |= AFTER_SYN;
-        }
-        let arrival = at.wire.send(start, bytes);
         let segment = segment.at_next_hop();
         self.counter += 1;
         let lane = self.step(&segment).lane;
@@ -607,16 +676,29 @@ impl<Q: EventQueue> Engine<Q> {
                     segment = segment.at_next_hop();
                     number = None;
                 }
+                Action::SlowFold => {
+                    let at = &mut self.links[step.link as usize];
+                    let before = at.wire.started;
+                    let (start, arrival, chain) = at.pass(&segment, hop.arrival, hop.start);
+                    let cause = if chain > 0 { before } else { hop.start };
+                    hop = Hop { arrival, start, cause, order: BEHIND_SLOW_FOLD | u64::from(chain) << COUNTER_BITS };
+                    segment = segment.at_next_hop();
+                    number = None;
+                }
                 Action::Receiver => {
                     segment = self.receive(segment, hop.arrival);
                     number = None;
                 }
-                Action::Ahead if self.may_pass(step.link, hop) => {
+                Action::Ahead => {
+                    if !self.may_pass(step.link, hop) {
+                        return self.hold(step.link, hop, segment);
+                    }
                     hop = self.relay(step.link, hop, segment.size());
+                    hop.order = 0;
                     segment = segment.at_next_hop();
                     number = None;
                 }
-                Action::SenderAhead if self.may_answer(&segment, hop.arrival) => {
+                Action::SenderAhead if self.may_answer(&segment, hop) => {
                     self.counter += 1;
                     let key = Key { now: hop.arrival, scheduled: hop.start, number: self.counter };
                     return self.answer(segment, key);
@@ -624,14 +706,16 @@ impl<Q: EventQueue> Engine<Q> {
                 _ => {
                     let number = number.unwrap_or_else(|| {
                         self.counter += 1;
-                        self.counter
+                        if hop.order == 0 {
+                            self.counter
+                        } else {
+                            hop.order | self.counter & ((1 << COUNTER_BITS) - 1)
+                        }
                     });
-                    match step.action {
-                        Action::Ahead => self.note_pending(step.link, Pending { hop, number, segment }),
-                        Action::SenderAhead => self.flows[segment.flow() as usize].acks_coming += 1,
-                        _ => {}
+                    if step.action == Action::SenderAhead {
+                        self.flows[segment.flow() as usize].acks_coming += 1;
                     }
-                    let Hop { arrival, start, cause } = hop;
+                    let Hop { arrival, start, cause, .. } = hop;
                     self.queue
                         .push(Event::new(arrival, start, cause.to_bits(), number, Kind::Arrival, segment), step.lane);
                     return;
@@ -644,43 +728,62 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     fn relay(&mut self, link: u32, hop: Hop, bytes: u16) -> Hop {
         let (start, arrival, cause) = self.links[link as usize].wire.relay(hop.arrival, hop.start, bytes);
-        Hop { arrival, start, cause }
+        Hop { arrival, start, cause, order: hop.order }
     }
 
-    /// Whether a packet that arrives at a merge by `hop` may pass ahead of time: nothing that is still to leave the origin can come before it, and what is on its way has passed.
+    /// Before what time packets may pass a merge ahead of time: nothing that is still to leave the origin can arrive
+    /// before.
     #[inline(always)]
-    fn may_pass(&mut self, link: u32, hop: Hop) -> bool {
-        let merge = &self.merges[self.links[link as usize].port as usize];
+    fn passes_until(&self, merge: &AheadMerge) -> f64 {
         let latency = if self.opening == 0 { merge.early.latency } else { merge.early.latency_of_syn };
-        if hop.arrival >= self.links[merge.early.origin as usize].wire.free + latency {
-            return false;
-        }
-        merge.pending.is_empty() || self.pass_pending(link, hop)
+        self.links[merge.early.origin as usize].wire.free + latency
     }
 
-    /// Lets the packets pass a merge that are on their way by events and come before `hop`, for which
-    /// [`Engine::may_pass`] holds; whether these were all.
+    /// Whether a packet that arrives at a merge by `hop` may pass at once.
+    #[inline(always)]
+    fn may_pass(&self, link: u32, hop: Hop) -> bool {
+        let merge = &self.merges[self.links[link as usize].port as usize];
+        hop.arrival < self.passes_until(merge) && merge.pending.is_empty()
+    }
+
+    /// A packet waits until nothing can come before it at a merge. Others may not have to wait any longer.
     #[inline(never)]
-    fn pass_pending(&mut self, link: u32, hop: Hop) -> bool {
+    fn hold(&mut self, link: u32, hop: Hop, segment: Segment) {
+        self.counter += 1;
         let merge = self.links[link as usize].port as usize;
-        while let Some(first) = self.merges[merge].pending.front() {
-            if first.hop.order() > hop.order() {
-                return false;
+        self.merges[merge].pending.push(Pending { hop, number: self.counter, segment });
+        self.pass_pending(link, hop.start, f64::NEG_INFINITY);
+    }
+
+    /// Lets all packets pass a merge that may, and all that arrive up to `now`: what is not known by then comes later.
+    /// For the others sets an event, if there is none.
+    #[inline(never)]
+    fn pass_pending(&mut self, link: u32, scheduled: f64, now: f64) {
+        let merge = self.links[link as usize].port as usize;
+        let until = self.passes_until(&self.merges[merge]);
+        while let Some(first) = self.merges[merge].pending.peek() {
+            if first.hop.arrival > now && first.hop.arrival >= until {
+                let wake = first.hop.arrival;
+                if wake < self.merges[merge].wake {
+                    self.merges[merge].wake = wake;
+                    let key = Key { now: scheduled, scheduled, number: 0 };
+                    self.schedule(wake, key, Kind::MergeTurn, link);
+                }
+                return;
             }
-            let Some(first) = self.merges[merge].pending.pop_front() else { break };
-            let hop = self.relay(link, first.hop, first.segment.size());
+            let Some(first) = self.merges[merge].pending.pop() else { return };
+            let hop = Hop { order: 0, ..self.relay(link, first.hop, first.segment.size()) };
             self.forward(first.segment.at_next_hop(), hop, None);
         }
-        true
     }
 
-    /// A packet goes to a merge by an event, and may pass before it.
-    #[inline(never)]
-    fn note_pending(&mut self, link: u32, packet: Pending) {
-        let pending = &mut self.merges[self.links[link as usize].port as usize].pending;
-        let key = |p: &Pending| (p.hop.order(), p.number);
-        let at = pending.partition_point(|other| key(other) < key(&packet));
-        pending.insert(at, packet);
+    /// An event that [`Engine::pass_pending`] has set. If an earlier one has been set since, it is one too many.
+    fn on_merge_turn(&mut self, link: u32, now: f64) {
+        let merge = &mut self.merges[self.links[link as usize].port as usize];
+        if merge.wake == now {
+            merge.wake = f64::INFINITY;
+            self.pass_pending(link, now, now);
+        }
     }
 
     /// A stepped link begins to send `segment`, at an event that was scheduled at `cause`. It takes two numbers: the arrival's and the end of transmission's.
@@ -693,7 +796,7 @@ impl<Q: EventQueue> Engine<Q> {
         at.cause = cause;
         let arrival = at.wire.send(now, segment.size());
         segment = segment.at_next_hop();
-        self.forward(segment, Hop { arrival, start: now, cause }, Some(number - 1));
+        self.forward(segment, Hop { arrival, start: now, cause, order: 0 }, Some(number - 1));
     }
 
     /// `segment` waits at a plain stepped link. The first to wait puts the end of transmission into the event queue.
@@ -1044,13 +1147,14 @@ fn steps(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Step>, usi
             link,
             action: match plan.modes[link as usize] {
                 Mode::Fold => Action::Fold,
+                Mode::SlowFold => Action::SlowFold,
                 Mode::Merge if plan.early(link).is_some() => Action::Ahead,
                 _ => Action::AtEvent,
             },
             lane: 0,
         };
         steps.extend(forward.iter().map(hop));
-        let folded = plan.modes[reverse[0] as usize] == Mode::Fold;
+        let folded = matches!(plan.modes[reverse[0] as usize], Mode::Fold);
         steps.push(Step {
             link: NONE,
             action: if folded { Action::Receiver } else { Action::ReceiverAtEvent },
@@ -1062,10 +1166,13 @@ fn steps(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Step>, usi
         let ahead = plan.answers_ahead && !sampled;
         steps.push(Step { link: NONE, action: if ahead { Action::SenderAhead } else { Action::Sender }, lane: 0 });
         // Segments enter their first link without an event; the others share the lanes out in the order of the hops.
-        let events = steps[begin + 1..].iter().filter(|s| !matches!(s.action, Action::Fold | Action::Receiver)).count();
+        let events = steps[begin + 1..]
+            .iter()
+            .filter(|s| !matches!(s.action, Action::Fold | Action::SlowFold | Action::Receiver))
+            .count();
         let mut seen = 0;
         for step in &mut steps[begin + 1..] {
-            if !matches!(step.action, Action::Fold | Action::Receiver) {
+            if !matches!(step.action, Action::Fold | Action::SlowFold | Action::Receiver) {
                 step.lane = (seen * 3 / events) as u8;
                 seen += 1;
             }

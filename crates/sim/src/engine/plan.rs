@@ -17,6 +17,8 @@ pub enum Mode {
     Merge,
     /// No event at all: one serial source feeds it, in the order of its packets.
     Fold,
+    /// No event either, though packets may wait: all links from its source are alike, with one flow each.
+    SlowFold,
     /// A sender's own link that needs no events.
     Own,
     /// A plain FIFO with events.
@@ -77,8 +79,9 @@ impl Plan {
     pub fn from_graph(network: &Network, decides_at_enqueue: &[bool]) -> Plan {
         let feeders = feeders(network);
         let neighbours = neighbours(network);
+        let alike = alike(network, &feeders, &neighbours);
         let mut modes: Vec<Mode> = (0..network.links.len())
-            .map(|link| first_guess(network, &feeders, &neighbours[link], decides_at_enqueue, link))
+            .map(|link| first_guess(network, &feeders, &neighbours[link], decides_at_enqueue, &alike, link))
             .collect();
         let apart: Vec<bool> = (0..network.links.len())
             .map(|link| match feeders[link] {
@@ -105,11 +108,7 @@ impl Plan {
 
     /// How many links are run by arithmetic, and how many by events.
     pub fn count(&self) -> (usize, usize) {
-        let arithmetic = self
-            .modes
-            .iter()
-            .filter(|m| matches!(m, Mode::Merge | Mode::Fold | Mode::Own | Mode::ArithmeticPort))
-            .count();
+        let arithmetic = self.modes.iter().filter(|m| !matches!(m, Mode::Stepped | Mode::SteppedPort)).count();
         (arithmetic, self.modes.len() - arithmetic)
     }
 }
@@ -220,11 +219,35 @@ fn never_waits(network: &Network, at: &Neighbour, source: usize, link: usize, ma
     over_before(at.largest_here, at.smallest_at_source)
 }
 
+/// Whether the links that `source` feeds are all alike, for each source: one flow each, one rate, data of one size; and
+/// an arrival there is scheduled longer ahead than a transmission there takes.
+///
+/// Two packets that start on two such links at one time do so in the order of the events that started them. Where a
+/// packet has waited, that is the end of the transmission before it, else its arrival, which was scheduled before that.
+/// So the one with fewer transmissions before it since the link was idle comes first, and these cannot be equally many,
+/// as the source is serial. A SYN takes less time: what follows it without a pause comes last.
+fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec<bool> {
+    let mut common = vec![None; network.links.len()];
+    let mut alike = vec![true; network.links.len()];
+    for (link, feeder) in feeders.iter().enumerate() {
+        let Feeder::Link(source) = *feeder else { continue };
+        let (at, source) = (&neighbours[link], source as usize);
+        let here = (network.links[link].rate_bps, at.data.1);
+        alike[source] &= at.flows == 1
+            && *common[source].get_or_insert(here) == here
+            && [at.data, at.syn]
+                .iter()
+                .all(|size| transmission(network, link, at.largest_here) + TOLERANCE < ahead(network, source, size.0));
+    }
+    alike
+}
+
 fn first_guess(
     network: &Network,
     feeders: &[Feeder],
     neighbour: &Neighbour,
     decides_at_enqueue: &[bool],
+    alike: &[bool],
     link: usize,
 ) -> Mode {
     if let Some(port) = network.links[link].port {
@@ -237,6 +260,7 @@ fn first_guess(
             Mode::Fold
         }
         Feeder::Several => Mode::Merge,
+        Feeder::Link(source) if alike[source as usize] => Mode::SlowFold,
         _ => Mode::Stepped,
     }
 }
@@ -244,7 +268,7 @@ fn first_guess(
 /// Where a fold begins, and how many links it has up to and including `link`; depth 0 is not folded.
 fn origin(feeders: &[Feeder], modes: &[Mode], link: usize) -> (usize, u8) {
     let (mut at, mut depth) = (link, 0);
-    while modes[at] == Mode::Fold && depth <= DEEPEST_FOLD {
+    while is_fold(modes[at]) && depth <= DEEPEST_FOLD {
         depth += 1;
         match feeders[at] {
             Feeder::Link(source) | Feeder::ReceiverBehind(source) => at = source as usize,
@@ -337,8 +361,8 @@ fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]
         neighbours[first].flows == 1
             && modes[first] == Mode::Stepped
             && forward.get(1).is_some_and(|&next| modes[next as usize] == Mode::ArithmeticPort)
-            && modes[last] == Mode::Fold
-            && modes[from as usize] != Mode::Fold
+            && is_fold(modes[last])
+            && !is_fold(modes[from as usize])
             && *serial.get_or_insert(from) == from
             && {
                 let here = (network.links[first].rate_bps, network.flow_specs[flow].wire);
@@ -369,7 +393,13 @@ fn ahead(network: &Network, link: usize, size: u16) -> f64 {
 fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut [Mode]) -> bool {
     let mut changed = false;
     for link in 0..modes.len() {
-        if modes[link] == Mode::Fold && origin(feeders, modes, link).1 > DEEPEST_FOLD {
+        let unfounded = match (modes[link], feeders[link]) {
+            (Mode::SlowFold, Feeder::Link(source)) => {
+                !matches!(modes[source as usize], Mode::Merge | Mode::ArithmeticPort)
+            }
+            _ => false,
+        };
+        if is_fold(modes[link]) && (unfounded || origin(feeders, modes, link).1 > DEEPEST_FOLD) {
             modes[link] = Mode::Stepped;
             changed = true;
         }
@@ -446,8 +476,8 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
             let link = link as usize;
             let next = hops.peek().map(|&(next, _)| modes[next as usize]);
             // At a merge, ends of transmission play no part.
-            let early = matches!(modes[link], Mode::Fold | Mode::Merge | Mode::ArithmeticPort);
-            if !early || matches!(next, Some(Mode::Fold | Mode::Merge)) {
+            let early = !matches!(modes[link], Mode::Stepped | Mode::SteppedPort);
+            if !early || next.is_some_and(|next| is_fold(next) || next == Mode::Merge) {
                 continue;
             }
             let ambiguous = sizes.iter().any(|&size| {
@@ -463,10 +493,15 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
     changed
 }
 
+/// Whether a link needs no event to pass a packet on.
+fn is_fold(mode: Mode) -> bool {
+    matches!(mode, Mode::Fold | Mode::SlowFold)
+}
+
 /// The same link, run by events.
 fn stepped(mode: Mode) -> Mode {
     match mode {
-        Mode::Fold | Mode::Merge => Mode::Stepped,
+        Mode::Fold | Mode::SlowFold | Mode::Merge => Mode::Stepped,
         Mode::ArithmeticPort => Mode::SteppedPort,
         other => other,
     }

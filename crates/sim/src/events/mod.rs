@@ -30,6 +30,8 @@ pub enum Kind {
     PolicyTimer,
     /// The measured window begins.
     WindowStart,
+    /// Packets that wait at the merge in `flow` may pass.
+    MergeTurn,
     /// Sample the series.
     Sample,
 }
@@ -67,6 +69,7 @@ impl Event {
             3 => Kind::Start,
             4 => Kind::PolicyTimer,
             5 => Kind::WindowStart,
+            6 => Kind::MergeTurn,
             _ => Kind::Sample,
         }
     }
