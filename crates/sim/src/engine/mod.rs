@@ -5,7 +5,7 @@ pub mod plan;
 mod port;
 pub mod trace;
 
-use crate::events::{Event, EventQueue, Kind};
+use crate::events::{Event, EventQueue, Kind, Watch};
 use crate::measure::QueueStats;
 use crate::prefetch::prefetch;
 use earlydrop_aqm::gate::Counters;
@@ -16,7 +16,7 @@ use network::{FlowSpec, Network};
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use trace::{QueueTrace, VariableChange};
 
 /// Size of an acknowledgement on the wire, bytes (`tcpip_base_hdr_size_`).
@@ -38,6 +38,8 @@ const LATEST: f64 = ((1_u64 << CHAIN_SHIFT) - 1) as f64;
 /// The number of an event behind a slow fold: this bit, 32 bits of its chain, and the counter.
 const BEHIND_SLOW_FOLD: u64 = 1 << 63;
 const COUNTER_BITS: u32 = 31;
+/// A flow's own links are looked for among so many from its first on.
+const OWN_LINKS: usize = 4;
 /// Among a segment's bits: it is a SYN.
 const SYN: u8 = 4;
 
@@ -59,7 +61,7 @@ pub struct Settings {
 }
 
 /// Where a hop leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Action {
     /// An arrival event at the link.
     AtEvent,
@@ -79,13 +81,27 @@ enum Action {
     SenderAhead,
 }
 
+/// Where a flow's hops are: flows whose hops differ in their own links alone share them.
 #[derive(Clone, Copy, Debug)]
+struct Route {
+    /// The first hop.
+    steps: u32,
+    /// The flow's first link.
+    first: u32,
+}
+
+/// One hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Step {
+    /// The link; one of the flow's own counted from its first.
     link: u32,
+    /// All bits if it is one of its own, else none.
+    own: u32,
     action: Action,
     lane: u8,
 }
 
+#[repr(align(64))]
 struct Link {
     wire: Wire,
     /// When the event that began the present transmission was scheduled; for a sender's own link that needs no events,
@@ -208,6 +224,15 @@ struct Flow {
     wire: u16,
 }
 
+impl Flow {
+    /// The event of the timer as it stands, as the flow's entry in the event queue.
+    fn timer_event(&mut self, flow: u32) -> Event {
+        self.entry = self.deadline;
+        let (at, cause, number) = (self.armed_at, self.armed_cause.to_bits(), self.armed_number);
+        Event::new(self.deadline, at, cause, number, Kind::Timer, Segment::new(flow, 0, 0, 0))
+    }
+}
+
 struct Arrivals {
     receiver: Receiver,
     in_order: u32,
@@ -298,18 +323,85 @@ pub struct Outcome {
     pub links: (usize, usize),
 }
 
+/// Links, and what a flow has of its own.
+struct Net {
+    links: Vec<Link>,
+    routes: Vec<Route>,
+    steps: Vec<Step>,
+    flows: Vec<Flow>,
+    arrivals: Vec<Arrivals>,
+    /// Whether there are so many flows that their state is not in the cache.
+    prefetches: bool,
+}
+
+impl Net {
+    #[inline(always)]
+    fn step(&self, flow: u32, hop: usize) -> Step {
+        self.step_of(self.routes[flow as usize], hop)
+    }
+
+    #[inline(always)]
+    fn step_of(&self, route: Route, hop: usize) -> Step {
+        let step = self.steps[route.steps as usize + hop];
+        Step { link: step.link.wrapping_add(route.first & step.own), ..step }
+    }
+
+    /// Asks for all that is a flow's own. Its links lie beside one another if the network has been built so.
+    #[inline(always)]
+    fn prefetch(&self, flow: u32) {
+        prefetch(&self.flows, flow as usize);
+        prefetch(&self.arrivals, flow as usize);
+        let first = self.routes[flow as usize].first as usize;
+        for link in first..first + OWN_LINKS {
+            prefetch(&self.links, link);
+        }
+    }
+}
+
+impl Watch for Net {
+    /// A timer that has moved since is put off. It is void if it has been stopped or has another entry.
+    #[inline(always)]
+    fn review(&mut self, event: &mut Event) -> bool {
+        if event.kind() != Kind::Timer {
+            return true;
+        }
+        let flow = event.segment.flow();
+        let state = &mut self.flows[flow as usize];
+        if state.entry.to_bits() != event.time {
+            return false;
+        }
+        if state.armed_number != event.number {
+            if state.deadline == f64::INFINITY {
+                state.entry = f64::INFINITY;
+                return false;
+            }
+            *event = state.timer_event(flow);
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn wants_to_know(&self) -> bool {
+        self.prefetches
+    }
+
+    #[inline(always)]
+    fn soon(&self, event: &Event) {
+        match event.kind() {
+            Kind::Arrival => self.prefetch(event.segment.flow()),
+            Kind::Timer => prefetch(&self.flows, event.segment.flow() as usize),
+            _ => {}
+        }
+    }
+}
+
 /// A network in motion.
 pub struct Engine<Q> {
     queue: Q,
     counter: u64,
     events: u64,
     settings: Settings,
-    links: Vec<Link>,
-    steps: Vec<Step>,
-    /// Steps of a flow.
-    stride: usize,
-    flows: Vec<Flow>,
-    arrivals: Vec<Arrivals>,
+    net: Net,
     tallies: Vec<Tally>,
     specs: Vec<FlowSpec>,
     ports: Vec<Port>,
@@ -326,8 +418,6 @@ pub struct Engine<Q> {
     series: Option<Series>,
     variables: Vec<VariableChange>,
     link_counts: (usize, usize),
-    /// Whether there are so many flows that their state is not in the cache.
-    prefetches: bool,
     /// Before what time senders take ACKs ahead of it.
     answers_until: f64,
 }
@@ -356,7 +446,7 @@ struct Hop {
 impl<Q: EventQueue> Engine<Q> {
     /// Sets `network` up to run as `plan` says.
     pub fn new(network: Network, plan: &Plan, settings: Settings) -> Self {
-        let (steps, stride) = steps(&network, plan, &settings);
+        let (routes, steps) = routes(&network, plan, &settings);
         let mut port_links = vec![0; network.ports.len()];
         let mut merges = Vec::new();
         let mut links = Vec::with_capacity(network.links.len());
@@ -374,6 +464,9 @@ impl<Q: EventQueue> Engine<Q> {
         }));
         let link_counts = plan.count();
         let flow_count = network.flows();
+        let fastest = port_links.iter().map(|&link: &u32| network.links[link as usize].rate_bps).fold(0.0, f64::max);
+        let largest = network.sizes.iter().copied().max().unwrap_or(SYN_BYTES);
+        let spacing = if fastest > 0.0 { 8.0 * f64::from(largest) / fastest } else { 1e-3 };
         let ports: Vec<Port> = (network.ports.into_iter().zip(port_links))
             .map(|(spec, link)| Port::new(spec, link, plan.modes[link as usize] == Mode::ArithmeticPort))
             .collect();
@@ -396,14 +489,10 @@ impl<Q: EventQueue> Engine<Q> {
             delay_ticks: 0,
         }));
         let mut engine = Engine {
-            queue: Q::new(),
+            queue: Q::new(spacing),
             counter: 0,
             events: 0,
-            links,
-            steps,
-            stride,
-            flows,
-            arrivals,
+            net: Net { links, steps, routes, flows, arrivals, prefetches: flow_count > FLOWS_IN_CACHE },
             tallies: vec![Tally::default(); network.flow_specs.len()],
             opening: network.flow_specs.len() as u32,
             specs: network.flow_specs,
@@ -417,7 +506,6 @@ impl<Q: EventQueue> Engine<Q> {
             variables: Vec::new(),
             link_counts,
             ticks_per_second: Segment::ticks_per_second(settings.duration),
-            prefetches: flow_count > FLOWS_IN_CACHE,
             answers_until: if settings.warmup > 0.0 {
                 settings.warmup.min(settings.duration)
             } else {
@@ -444,9 +532,9 @@ impl<Q: EventQueue> Engine<Q> {
             port.trace = Some(Box::new(QueueTrace::new(keep)));
         }
         if let Some(flow) = self.settings.trace_flow {
-            self.flows[flow as usize].sender.core.traced = true;
+            self.net.flows[flow as usize].sender.core.traced = true;
         }
-        for flow in 0..self.flows.len() as u32 {
+        for flow in 0..self.net.flows.len() as u32 {
             self.schedule(self.specs[flow as usize].start, START, Kind::Start, flow);
         }
         for port in 0..self.ports.len() as u32 {
@@ -472,13 +560,13 @@ impl<Q: EventQueue> Engine<Q> {
     /// Runs to the end.
     pub fn run(mut self) -> Outcome {
         let end = self.settings.duration;
-        while let Some(event) = self.queue.pop() {
+        while let Some(event) = self.queue.pop(&mut self.net) {
             let now = f64::from_bits(event.time);
             if now >= end {
                 break;
             }
             self.events += 1;
-            if self.prefetches {
+            if self.net.prefetches {
                 self.prefetch();
             }
             let key = Key { now, scheduled: f64::from_bits(event.scheduled), number: event.number };
@@ -488,7 +576,7 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::TransmissionEnd => self.on_transmission_end(segment.flow() as usize, key),
                 Kind::Timer => self.on_timer(segment.flow() as usize, key),
                 Kind::Start => {
-                    self.flows[segment.flow() as usize].sender.start(now, &mut self.out);
+                    self.net.flows[segment.flow() as usize].sender.start(now, &mut self.out);
                     self.flush(segment.flow(), key);
                 }
                 Kind::PolicyTimer => {
@@ -505,35 +593,25 @@ impl<Q: EventQueue> Engine<Q> {
         self.finish()
     }
 
-    /// Asks for the memory that the next events of this kind will need: first for where they lead, then, when that
-    /// has come, for what is there.
+    /// Asks for the memory that the next events of this kind will need: first for where to find it, then for what is
+    /// there.
     #[inline(always)]
     fn prefetch(&self) {
         self.queue.prefetch();
         if let Some(far) = self.queue.upcoming(FAR) {
-            prefetch(&self.steps, far.segment.flow() as usize * self.stride + far.segment.hop());
+            prefetch(&self.net.routes, far.segment.flow() as usize);
         }
         let Some(near) = self.queue.upcoming(NEAR) else { return };
-        let index = near.segment.flow() as usize;
         match near.kind() {
-            Kind::TransmissionEnd => prefetch(&self.links, index),
-            Kind::Arrival => {
-                let step = self.step(&near.segment);
-                if matches!(step.action, Action::Sender | Action::SenderAhead) {
-                    prefetch(&self.flows, index);
-                    prefetch(&self.links, self.steps[index * self.stride].link as usize);
-                } else {
-                    prefetch(&self.links, step.link as usize);
-                    prefetch(&self.arrivals, index);
-                }
-            }
+            Kind::TransmissionEnd => prefetch(&self.net.links, near.segment.flow() as usize),
+            Kind::Arrival => self.net.prefetch(near.segment.flow()),
             _ => {}
         }
     }
 
     #[inline(always)]
     fn step(&self, segment: &Segment) -> Step {
-        self.steps[segment.flow() as usize * self.stride + segment.hop()]
+        self.net.step(segment.flow(), segment.hop())
     }
 
     #[inline(always)]
@@ -543,7 +621,7 @@ impl<Q: EventQueue> Engine<Q> {
             Action::AtEvent | Action::Fold | Action::SlowFold | Action::Ahead => self.arrive(step.link, segment, key),
             Action::Sender => self.answer(segment, key),
             Action::SenderAhead => {
-                self.flows[segment.flow() as usize].acks_coming -= 1;
+                self.net.flows[segment.flow() as usize].acks_coming -= 1;
                 self.answer(segment, key);
             }
             Action::ReceiverAtEvent | Action::Receiver => {
@@ -557,7 +635,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// The sender takes an ACK, at an event or ahead of its time.
     #[inline(never)]
     fn answer(&mut self, segment: Segment, key: Key) {
-        let sender = &mut self.flows[segment.flow() as usize].sender;
+        let sender = &mut self.net.flows[segment.flow() as usize].sender;
         let opening = sender.core.ack < 0;
         sender.on_ack(key.now, segment.seq(), &mut self.out);
         self.opening -= u32::from(opening && sender.core.ack >= 0);
@@ -569,7 +647,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// not know of it before the time.
     #[inline(always)]
     fn may_answer(&self, segment: &Segment, hop: Hop) -> bool {
-        let flow = &self.flows[segment.flow() as usize];
+        let flow = &self.net.flows[segment.flow() as usize];
         hop.order & !BEHIND_SLOW_FOLD == 0
             && flow.acks_coming == 0
             && hop.arrival < flow.deadline
@@ -580,7 +658,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// Turns a segment that reaches its receiver at `now` into the ACK that leaves it.
     #[inline(always)]
     fn receive(&mut self, segment: Segment, now: f64) -> Segment {
-        let arrivals = &mut self.arrivals[segment.flow() as usize];
+        let arrivals = &mut self.net.arrivals[segment.flow() as usize];
         let before = arrivals.receiver.next();
         let ack = arrivals.receiver.receive(segment.seq());
         if segment.seq() == 0 {
@@ -597,7 +675,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// A segment stands at the near end of `link`, at the event `key`.
     #[inline(never)]
     fn arrive(&mut self, link: u32, mut segment: Segment, key: Key) {
-        let at = &mut self.links[link as usize];
+        let at = &mut self.net.links[link as usize];
         match at.mode {
             Mode::Merge | Mode::Fold | Mode::SlowFold => {
                 let (start, arrival, cause) = at.wire.relay(key.now, key.scheduled, segment.size());
@@ -631,7 +709,7 @@ impl<Q: EventQueue> Engine<Q> {
                 }
             }
             Mode::SteppedPort => self.arrive_at_port(link, segment, key),
-            Mode::Own => self.send_over_own(link, segment, key),
+            Mode::Own => debug_assert!(false, "senders alone send over their own links"),
         }
     }
 
@@ -643,8 +721,8 @@ impl<Q: EventQueue> Engine<Q> {
     /// a pause comes first; of equally many, the one that began first. A SYN takes less time: what follows it without a
     /// pause comes last.
     #[inline(always)]
-    fn send_over_own(&mut self, link: u32, segment: Segment, key: Key) {
-        let at = &mut self.links[link as usize];
+    fn send_over_own(&mut self, link: u32, lane: u8, segment: Segment, key: Key) {
+        let at = &mut self.net.links[link as usize];
         let (start, arrival, chain) = at.pass(&segment, key.now, key.scheduled);
         let cause = if chain > 0 {
             WAITED | short(chain) << CHAIN_SHIFT | at.cause as u64
@@ -654,7 +732,6 @@ impl<Q: EventQueue> Engine<Q> {
         };
         let segment = segment.at_next_hop();
         self.counter += 1;
-        let lane = self.step(&segment).lane;
         self.queue.push(Event::new(arrival, start, cause, self.counter, Kind::Arrival, segment), lane);
     }
 
@@ -668,8 +745,9 @@ impl<Q: EventQueue> Engine<Q> {
     /// A segment that reaches its next hop: on through every hop that needs no event.
     #[inline(always)]
     fn forward(&mut self, mut segment: Segment, mut hop: Hop, mut number: Option<u64>) {
+        let route = self.net.routes[segment.flow() as usize];
         loop {
-            let step = self.step(&segment);
+            let step = self.net.step_of(route, segment.hop());
             match step.action {
                 Action::Fold => {
                     hop = self.relay(step.link, hop, segment.size());
@@ -677,7 +755,7 @@ impl<Q: EventQueue> Engine<Q> {
                     number = None;
                 }
                 Action::SlowFold => {
-                    let at = &mut self.links[step.link as usize];
+                    let at = &mut self.net.links[step.link as usize];
                     let before = at.wire.started;
                     let (start, arrival, chain) = at.pass(&segment, hop.arrival, hop.start);
                     let cause = if chain > 0 { before } else { hop.start };
@@ -713,7 +791,7 @@ impl<Q: EventQueue> Engine<Q> {
                         }
                     });
                     if step.action == Action::SenderAhead {
-                        self.flows[segment.flow() as usize].acks_coming += 1;
+                        self.net.flows[segment.flow() as usize].acks_coming += 1;
                     }
                     let Hop { arrival, start, cause, .. } = hop;
                     self.queue
@@ -727,7 +805,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// A packet that comes by `hop` passes `link` by arithmetic.
     #[inline(always)]
     fn relay(&mut self, link: u32, hop: Hop, bytes: u16) -> Hop {
-        let (start, arrival, cause) = self.links[link as usize].wire.relay(hop.arrival, hop.start, bytes);
+        let (start, arrival, cause) = self.net.links[link as usize].wire.relay(hop.arrival, hop.start, bytes);
         Hop { arrival, start, cause, order: hop.order }
     }
 
@@ -736,13 +814,13 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     fn passes_until(&self, merge: &AheadMerge) -> f64 {
         let latency = if self.opening == 0 { merge.early.latency } else { merge.early.latency_of_syn };
-        self.links[merge.early.origin as usize].wire.free + latency
+        self.net.links[merge.early.origin as usize].wire.free + latency
     }
 
     /// Whether a packet that arrives at a merge by `hop` may pass at once.
     #[inline(always)]
     fn may_pass(&self, link: u32, hop: Hop) -> bool {
-        let merge = &self.merges[self.links[link as usize].port as usize];
+        let merge = &self.merges[self.net.links[link as usize].port as usize];
         hop.arrival < self.passes_until(merge) && merge.pending.is_empty()
     }
 
@@ -750,7 +828,7 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(never)]
     fn hold(&mut self, link: u32, hop: Hop, segment: Segment) {
         self.counter += 1;
-        let merge = self.links[link as usize].port as usize;
+        let merge = self.net.links[link as usize].port as usize;
         self.merges[merge].pending.push(Pending { hop, number: self.counter, segment });
         self.pass_pending(link, hop.start, f64::NEG_INFINITY);
     }
@@ -759,7 +837,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// For the others sets an event, if there is none.
     #[inline(never)]
     fn pass_pending(&mut self, link: u32, scheduled: f64, now: f64) {
-        let merge = self.links[link as usize].port as usize;
+        let merge = self.net.links[link as usize].port as usize;
         let until = self.passes_until(&self.merges[merge]);
         while let Some(first) = self.merges[merge].pending.peek() {
             if first.hop.arrival > now && first.hop.arrival >= until {
@@ -779,7 +857,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// An event that [`Engine::pass_pending`] has set. If an earlier one has been set since, it is one too many.
     fn on_merge_turn(&mut self, link: u32, now: f64) {
-        let merge = &mut self.merges[self.links[link as usize].port as usize];
+        let merge = &mut self.merges[self.net.links[link as usize].port as usize];
         if merge.wake == now {
             merge.wake = f64::INFINITY;
             self.pass_pending(link, now, now);
@@ -791,7 +869,7 @@ impl<Q: EventQueue> Engine<Q> {
     fn transmit(&mut self, link: u32, mut segment: Segment, now: f64, cause: f64) {
         self.counter += 2;
         let number = self.counter;
-        let at = &mut self.links[link as usize];
+        let at = &mut self.net.links[link as usize];
         at.reserved = number;
         at.cause = cause;
         let arrival = at.wire.send(now, segment.size());
@@ -802,7 +880,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// `segment` waits at a plain stepped link. The first to wait puts the end of transmission into the event queue.
     fn wait(&mut self, link: u32, segment: Segment) {
         let slot = self.store(segment);
-        let at = &mut self.links[link as usize];
+        let at = &mut self.net.links[link as usize];
         if at.head == NONE {
             at.head = slot;
             at.tail = slot;
@@ -814,7 +892,7 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     fn push_transmission_end(&mut self, link: u32) {
-        let at = &self.links[link as usize];
+        let at = &self.net.links[link as usize];
         let segment = Segment::new(link, 0, 0, 0);
         let event =
             Event::new(at.wire.free, at.wire.started, at.cause.to_bits(), at.reserved, Kind::TransmissionEnd, segment);
@@ -840,8 +918,8 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     fn on_transmission_end(&mut self, link: usize, key: Key) {
-        if self.links[link].mode == Mode::SteppedPort {
-            let port = self.links[link].port as usize;
+        if self.net.links[link].mode == Mode::SteppedPort {
+            let port = self.net.links[link].port as usize;
             let port = &mut self.ports[port];
             if let Runner::Stepped { discipline, end_pending, .. } = &mut port.runner {
                 *end_pending = false;
@@ -850,18 +928,18 @@ impl<Q: EventQueue> Engine<Q> {
             self.pull(link as u32, key);
             return;
         }
-        let slot = self.links[link].head;
-        self.links[link].head = self.pool[slot as usize].1;
+        let slot = self.net.links[link].head;
+        self.net.links[link].head = self.pool[slot as usize].1;
         let segment = self.release(slot);
         self.transmit(link as u32, segment, key.now, key.scheduled);
-        if self.links[link].head != NONE {
+        if self.net.links[link].head != NONE {
             self.push_transmission_end(link as u32);
         }
     }
 
     fn arrive_at_port(&mut self, link: u32, segment: Segment, key: Key) {
         let slot = self.store(segment);
-        let at = &self.links[link as usize];
+        let at = &self.net.links[link as usize];
         let port_index = at.port as usize;
         let port = &mut self.ports[port_index];
         let Runner::Stepped { discipline, end_pending, idle } = &mut port.runner else { return };
@@ -921,7 +999,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// The link of a stepped port is free: it takes the next packet or becomes idle. The length up to `now` is counted.
     fn pull(&mut self, link: u32, key: Key) {
         let now = key.now;
-        let port = &mut self.ports[self.links[link as usize].port as usize];
+        let port = &mut self.ports[self.net.links[link as usize].port as usize];
         let Runner::Stepped { discipline, .. } = &mut port.runner else { return };
         let mut dropped = std::mem::take(&mut self.dropped_slots);
         let taken = discipline.dequeue(Time::from_seconds(now), &mut |victim, _| dropped.push(victim.tag));
@@ -929,14 +1007,14 @@ impl<Q: EventQueue> Engine<Q> {
         for &slot in &dropped {
             let victim = self.release(slot);
             self.dropped(victim);
-            let port = &mut self.ports[self.links[link as usize].port as usize];
+            let port = &mut self.ports[self.net.links[link as usize].port as usize];
             if let Some(trace) = &mut port.trace {
                 trace.record(now, 'd', victim.flow(), victim.seq(), u32::from(victim.size()), length);
             }
         }
         dropped.clear();
         self.dropped_slots = dropped;
-        let port = &mut self.ports[self.links[link as usize].port as usize];
+        let port = &mut self.ports[self.net.links[link as usize].port as usize];
         let Runner::Stepped { discipline, end_pending, idle } = &mut port.runner else { return };
         let Some(packet) = taken else {
             *idle = true;
@@ -969,8 +1047,10 @@ impl<Q: EventQueue> Engine<Q> {
     fn flush(&mut self, flow: u32, key: Key) {
         if !self.out.segments.is_empty() {
             let born = Segment::stamp(key.now, self.ticks_per_second);
-            let link = self.steps[flow as usize * self.stride].link;
-            let wire = self.flows[flow as usize].wire;
+            let link = self.net.step(flow, 0).link;
+            let own = self.net.links[link as usize].mode == Mode::Own;
+            let lane = self.net.step(flow, 1).lane;
+            let wire = self.net.flows[flow as usize].wire;
             for i in 0..self.out.segments.len() {
                 let seq = self.out.segments[i];
                 let segment = if seq == 0 {
@@ -979,7 +1059,11 @@ impl<Q: EventQueue> Engine<Q> {
                 } else {
                     Segment::new(flow, seq, born, wire)
                 };
-                self.arrive(link, segment, key);
+                if own {
+                    self.send_over_own(link, lane, segment, key);
+                } else {
+                    self.arrive(link, segment, key);
+                }
             }
             self.out.segments.clear();
         }
@@ -999,7 +1083,7 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     fn arm_timer(&mut self, flow: u32, key: Key, delay: f64) {
         self.counter += 1;
-        let state = &mut self.flows[flow as usize];
+        let state = &mut self.net.flows[flow as usize];
         state.deadline = key.now + delay;
         state.armed_at = key.now;
         state.armed_cause = key.scheduled;
@@ -1010,20 +1094,17 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     fn push_timer(&mut self, flow: u32) {
-        let state = &mut self.flows[flow as usize];
-        state.entry = state.deadline;
-        let segment = Segment::new(flow, 0, 0, 0);
-        let (armed_at, cause, number) = (state.armed_at, state.armed_cause.to_bits(), state.armed_number);
-        self.queue.push(Event::new(state.deadline, armed_at, cause, number, Kind::Timer, segment), 3);
+        let event = self.net.flows[flow as usize].timer_event(flow);
+        self.queue.push(event, 3);
     }
 
     fn on_timer(&mut self, flow: usize, key: Key) {
-        let state = &mut self.flows[flow];
+        let state = &mut self.net.flows[flow];
         if state.entry != key.now {
             return;
         }
         state.entry = f64::INFINITY;
-        if state.deadline > key.now {
+        if state.armed_number != key.number {
             if state.deadline < f64::INFINITY {
                 self.push_timer(flow as u32);
             }
@@ -1039,7 +1120,7 @@ impl<Q: EventQueue> Engine<Q> {
         for port in &mut self.ports {
             port.restart(now);
         }
-        for (tally, flow) in self.tallies.iter_mut().zip(&self.flows) {
+        for (tally, flow) in self.tallies.iter_mut().zip(&self.net.flows) {
             let core = &flow.sender.core;
             *tally = Tally { retransmits_before: core.retransmits, timeouts_before: core.timeouts, ..Tally::default() };
         }
@@ -1055,7 +1136,7 @@ impl<Q: EventQueue> Engine<Q> {
             series.dropped[i].push(port.counters().drops());
         }
         for (values, &flow) in series.cwnd.iter_mut().zip(&self.settings.cwnd_flows) {
-            values.push(self.flows[flow as usize].sender.core.cwnd);
+            values.push(self.net.flows[flow as usize].sender.core.cwnd);
         }
         let interval = self.settings.series.unwrap_or(f64::INFINITY);
         self.counter += 1;
@@ -1069,7 +1150,7 @@ impl<Q: EventQueue> Engine<Q> {
         let ports = std::mem::take(&mut self.ports).into_iter().map(|mut port| {
             port.finish(end);
             PortOutcome {
-                rate_bps: self.links[port.link as usize].wire.rate_bps,
+                rate_bps: self.net.links[port.link as usize].wire.rate_bps,
                 counters: *port.counters(),
                 has_average: port.average().is_some(),
                 queued_at_start: port.queued_at_start,
@@ -1081,7 +1162,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
         });
         let ports = ports.collect();
-        let flows = (self.flows.iter().zip(&self.arrivals).zip(&self.tallies).zip(&self.specs)).map(
+        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).zip(&self.specs)).map(
             |(((flow, arrivals), tally), &spec)| {
                 let core = &flow.sender.core;
                 FlowOutcome {
@@ -1132,53 +1213,44 @@ fn packet(segment: &Segment) -> Packet {
     }
 }
 
-/// The hops of every flow: links out, receiver, links back, sender. As many for each as the longest has.
-fn steps(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Step>, usize) {
-    let length = |flow: usize| {
-        let (forward, reverse) = network.route(flow);
-        forward.len() + reverse.len() + 2
-    };
-    let stride = (0..network.flows()).map(length).max().unwrap_or(0);
-    let mut steps = Vec::with_capacity(stride * network.flows());
+/// The hops of every flow: links out, receiver, links back, sender.
+fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, Vec<Step>) {
+    let (mut routes, mut all) = (Vec::with_capacity(network.flows()), Vec::new());
+    let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
     for flow in 0..network.flows() {
-        let begin = steps.len();
         let (forward, reverse) = network.route(flow);
-        let hop = |&link: &u32| Step {
-            link,
-            action: match plan.modes[link as usize] {
+        let first = forward[0];
+        let hop = |&link: &u32| {
+            let own = (first..first.saturating_add(OWN_LINKS as u32)).contains(&link);
+            let action = match plan.modes[link as usize] {
                 Mode::Fold => Action::Fold,
                 Mode::SlowFold => Action::SlowFold,
                 Mode::Merge if plan.early(link).is_some() => Action::Ahead,
                 _ => Action::AtEvent,
-            },
-            lane: 0,
+            };
+            Step { link: link - if own { first } else { 0 }, own: if own { u32::MAX } else { 0 }, action, lane: 0 }
         };
-        steps.extend(forward.iter().map(hop));
-        let folded = matches!(plan.modes[reverse[0] as usize], Mode::Fold);
-        steps.push(Step {
-            link: NONE,
-            action: if folded { Action::Receiver } else { Action::ReceiverAtEvent },
-            lane: 0,
-        });
-        steps.extend(reverse.iter().map(hop));
+        let host = |action| Step { link: NONE, own: 0, action, lane: 0 };
+        let folded = plan.modes[reverse[0] as usize] == Mode::Fold;
         // A window that is sampled must not be ahead of the time.
         let sampled = settings.series.is_some() && settings.cwnd_flows.contains(&(flow as u32));
-        let ahead = plan.answers_ahead && !sampled;
-        steps.push(Step { link: NONE, action: if ahead { Action::SenderAhead } else { Action::Sender }, lane: 0 });
+        let mut steps: Vec<Step> = forward.iter().map(hop).collect();
+        steps.push(host(if folded { Action::Receiver } else { Action::ReceiverAtEvent }));
+        steps.extend(reverse.iter().map(hop));
+        steps.push(host(if plan.answers_ahead && !sampled { Action::SenderAhead } else { Action::Sender }));
         // Segments enter their first link without an event; the others share the lanes out in the order of the hops.
-        let events = steps[begin + 1..]
-            .iter()
-            .filter(|s| !matches!(s.action, Action::Fold | Action::SlowFold | Action::Receiver))
-            .count();
-        let mut seen = 0;
-        for step in &mut steps[begin + 1..] {
-            if !matches!(step.action, Action::Fold | Action::SlowFold | Action::Receiver) {
-                step.lane = (seen * 3 / events) as u8;
-                seen += 1;
-            }
+        let at_event = |step: &&mut Step| {
+            !matches!(step.action, Action::Fold | Action::SlowFold | Action::Ahead | Action::Receiver)
+        };
+        let events = steps[1..].iter_mut().filter(at_event).count();
+        for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {
+            step.lane = (seen * 3 / events) as u8;
         }
-        let last = steps[steps.len() - 1];
-        steps.resize(begin + stride, last);
+        let at = *known.entry(steps).or_insert_with_key(|steps| {
+            all.extend_from_slice(steps);
+            (all.len() - steps.len()) as u32
+        });
+        routes.push(Route { steps: at, first });
     }
-    (steps, stride)
+    (routes, all)
 }

@@ -6,10 +6,12 @@
 //! a few comparisons instead of a walk through a heap.
 
 use super::wheel::Wheel;
-use super::{Event, EventQueue, Kind, Tie};
+use super::{Event, EventQueue, Kind, Tie, Watch};
 use crate::prefetch::prefetch;
 use earlydrop_net::Segment;
 
+/// As many events as a lane may hold; more are as well off in the wheel, where memory is shared.
+const LONGEST: usize = 1 << 14;
 const NEVER: u64 = u64::MAX;
 /// A key before every other.
 const FIRST: (u64, Tie) = (0, (0, 0, 0));
@@ -89,7 +91,7 @@ impl<const LANES: usize> LaneQueue<LANES> {
     fn push_into(&mut self, lanes: std::ops::Range<usize>, event: &Event) -> bool {
         let key = event.key();
         for i in lanes {
-            if key >= self.last[i] {
+            if key >= self.last[i] && self.lanes[i].len < LONGEST {
                 self.last[i] = key;
                 if self.head_time[i] == NEVER {
                     self.head_time[i] = event.time;
@@ -145,13 +147,13 @@ impl<const LANES: usize> LaneQueue<LANES> {
 }
 
 impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
-    fn new() -> Self {
+    fn new(spacing: f64) -> Self {
         LaneQueue {
             head_time: [NEVER; LANES],
             last: [FIRST; LANES],
             lanes: std::array::from_fn(|_| Fifo::new()),
             second_half: 0,
-            wheel: Wheel::new(),
+            wheel: Wheel::new(spacing),
             popped_from: LANES,
         }
     }
@@ -165,16 +167,16 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
             _ => false,
         };
         if !taken {
-            self.wheel.push(event);
+            self.wheel.push(&event);
         }
     }
 
     #[inline(always)]
-    fn pop(&mut self) -> Option<Event> {
+    fn pop(&mut self, watch: &mut impl Watch) -> Option<Event> {
         let (first, mut choice, equals) =
             if self.second_half == 0 { self.first_head(LANES / 2) } else { self.first_head(LANES) };
         if first >= self.wheel.quiet_until() {
-            if let Some(event) = self.wheel.first_until(first) {
+            if let Some(event) = self.wheel.first_until(first, watch) {
                 let before = event.time < first
                     || (event.time == first && event.tie() < self.lanes[self.first_of_equals(first)].front().tie());
                 if before {
@@ -201,6 +203,9 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
 
     #[inline(always)]
     fn upcoming(&self, ahead: usize) -> Option<&Event> {
-        self.lanes.get(self.popped_from)?.get(ahead)
+        match self.lanes.get(self.popped_from) {
+            Some(lane) => lane.get(ahead),
+            None => self.wheel.upcoming(ahead),
+        }
     }
 }

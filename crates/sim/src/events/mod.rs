@@ -96,16 +96,37 @@ impl Event {
 /// What settles the order of events of one time.
 pub type Tie = (u64, u64, u64);
 
+/// What a queue may ask about events that it comes across before their time.
+pub trait Watch {
+    /// Puts an event off, if it has moved; false if it is void. An event that is not shown does nothing then.
+    fn review(&mut self, _event: &mut Event) -> bool {
+        true
+    }
+
+    /// Whether to call [`Watch::soon`].
+    fn wants_to_know(&self) -> bool {
+        false
+    }
+
+    /// An event comes soon: time to fetch what it needs.
+    fn soon(&self, _event: &Event) {}
+}
+
+/// Events as they were pushed.
+pub struct NoWatch;
+
+impl Watch for NoWatch {}
+
 /// A priority queue of events. All implementations pop the same sequence; a test holds them to it.
 pub trait EventQueue {
-    /// An empty queue.
-    fn new() -> Self;
+    /// An empty queue for events that come about every `spacing` seconds (a hint).
+    fn new(spacing: f64) -> Self;
 
     /// Adds an event. `lane` groups events whose times tend to rise (a hint, no promise); see [`LaneQueue`].
     fn push(&mut self, event: Event, lane: u8);
 
     /// Takes the first event of the total order.
-    fn pop(&mut self) -> Option<Event>;
+    fn pop(&mut self, watch: &mut impl Watch) -> Option<Event>;
 
     /// Asks for the memory of events to come.
     #[inline(always)]
@@ -128,7 +149,7 @@ mod tests {
         for round in 0..40 {
             // Times rise on the whole, as in a run: an event is never scheduled before one already popped.
             let scale = [1e-9, 1e-6, 1e-3, 1.0, 1e4][round % 5];
-            let (mut heap, mut lanes) = (HeapQueue::new(), LaneQueue::<8>::new());
+            let (mut heap, mut lanes) = (HeapQueue::new(scale), LaneQueue::<8>::new(scale));
             let mut now = 0.0;
             let mut number = 0;
             for _ in 0..3000 {
@@ -148,7 +169,7 @@ mod tests {
                     heap.push(event, lane);
                     lanes.push(event, lane);
                 }
-                let (a, b) = (heap.pop(), lanes.pop());
+                let (a, b) = (heap.pop(&mut NoWatch), lanes.pop(&mut NoWatch));
                 assert_eq!(a.map(|e| e.key()), b.map(|e| e.key()));
                 if let Some(event) = a {
                     now = f64::from_bits(event.time);
