@@ -28,6 +28,12 @@ impl Wire {
         8.0 * f64::from(bytes) / self.rate_bps
     }
 
+    /// When `bytes` sent at `start` arrive at the other end.
+    #[inline(always)]
+    pub fn arrival(&self, start: f64, bytes: u16) -> f64 {
+        start + (self.transmission(bytes) + self.delay_s)
+    }
+
     /// Begins to send `bytes` at `start`; when they arrive at the other end.
     #[inline(always)]
     pub fn send(&mut self, start: f64, bytes: u16) -> f64 {

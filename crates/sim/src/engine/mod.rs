@@ -65,6 +65,8 @@ pub struct Settings {
 enum Action {
     /// An arrival event at the link.
     AtEvent,
+    /// Through the link in the same call; no packet can meet another there.
+    Through,
     /// Through the link in the same call.
     Fold,
     /// The same, where packets may wait.
@@ -618,7 +620,9 @@ impl<Q: EventQueue> Engine<Q> {
     fn on_arrival(&mut self, mut segment: Segment, key: Key) {
         let step = self.step(&segment);
         match step.action {
-            Action::AtEvent | Action::Fold | Action::SlowFold | Action::Ahead => self.arrive(step.link, segment, key),
+            Action::AtEvent | Action::Through | Action::Fold | Action::SlowFold | Action::Ahead => {
+                self.arrive(step.link, segment, key)
+            }
             Action::Sender => self.answer(segment, key),
             Action::SenderAhead => {
                 self.net.flows[segment.flow() as usize].acks_coming -= 1;
@@ -749,6 +753,13 @@ impl<Q: EventQueue> Engine<Q> {
         loop {
             let step = self.net.step_of(route, segment.hop());
             match step.action {
+                Action::Through => {
+                    let (start, cause) = (hop.arrival, hop.start);
+                    let arrival = self.net.links[step.link as usize].wire.arrival(start, segment.size());
+                    hop = Hop { arrival, start, cause, order: hop.order };
+                    segment = segment.at_next_hop();
+                    number = None;
+                }
                 Action::Fold => {
                     hop = self.relay(step.link, hop, segment.size());
                     segment = segment.at_next_hop();
@@ -1223,6 +1234,7 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
         let hop = |&link: &u32| {
             let own = (first..first.saturating_add(OWN_LINKS as u32)).contains(&link);
             let action = match plan.modes[link as usize] {
+                Mode::Fold if plan.apart[link as usize] => Action::Through,
                 Mode::Fold => Action::Fold,
                 Mode::SlowFold => Action::SlowFold,
                 Mode::Merge if plan.early(link).is_some() => Action::Ahead,
@@ -1240,7 +1252,7 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
         steps.push(host(if plan.answers_ahead && !sampled { Action::SenderAhead } else { Action::Sender }));
         // Segments enter their first link without an event; the others share the lanes out in the order of the hops.
         let at_event = |step: &&mut Step| {
-            !matches!(step.action, Action::Fold | Action::SlowFold | Action::Ahead | Action::Receiver)
+            !matches!(step.action, Action::Through | Action::Fold | Action::SlowFold | Action::Ahead | Action::Receiver)
         };
         let events = steps[1..].iter_mut().filter(at_event).count();
         for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {

@@ -50,6 +50,8 @@ pub struct Plan {
     pub modes: Vec<Mode>,
     /// The merges that packets may pass ahead of their time, by rising number of the link.
     pub early: Vec<(u32, Early)>,
+    /// By link: whether every packet finds the one before gone for some time.
+    pub apart: Vec<bool>,
     /// Whether senders take ACKs ahead of their time; their own links need no events then.
     pub answers_ahead: bool,
 }
@@ -72,7 +74,8 @@ impl Plan {
     pub fn all_stepped(network: &Network) -> Plan {
         let mode =
             |link: &super::network::LinkSpec| if link.port.is_some() { Mode::SteppedPort } else { Mode::Stepped };
-        Plan { modes: network.links.iter().map(mode).collect(), early: Vec::new(), answers_ahead: false }
+        let modes: Vec<Mode> = network.links.iter().map(mode).collect();
+        Plan { apart: vec![false; modes.len()], modes, early: Vec::new(), answers_ahead: false }
     }
 
     /// Arithmetic where the graph allows it. `decides_at_enqueue[p]`: port p's discipline needs no events of its own.
@@ -97,7 +100,7 @@ impl Plan {
         if answers_ahead {
             (0..network.flows()).for_each(|flow| modes[network.route(flow).0[0] as usize] = Mode::Own);
         }
-        Plan { modes, early, answers_ahead }
+        Plan { modes, early, apart, answers_ahead }
     }
 
     /// Whether and when packets may pass `link` ahead of their time.

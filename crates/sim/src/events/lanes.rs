@@ -6,9 +6,9 @@
 //! a few comparisons instead of a walk through a heap.
 
 use super::wheel::Wheel;
-use super::{Event, EventQueue, Kind, Tie, Watch};
+use super::{Event, EventQueue, Tie, Watch};
+use crate::fifo::Fifo;
 use crate::prefetch::prefetch;
-use earlydrop_net::Segment;
 
 /// As many events as a lane may hold; more are as well off in the wheel, where memory is shared.
 const LONGEST: usize = 1 << 14;
@@ -18,68 +18,13 @@ const FIRST: (u64, Tie) = (0, (0, 0, 0));
 /// How far ahead of its first event the memory of a lane is fetched.
 const AHEAD: usize = 32;
 
-/// A ring whose length is a power of two.
-struct Fifo {
-    slots: Vec<Event>,
-    head: usize,
-    len: usize,
-}
-
-impl Fifo {
-    fn new() -> Self {
-        Fifo { slots: vec![Event::new(0.0, 0.0, 0, 0, Kind::Arrival, Segment::default()); 16], head: 0, len: 0 }
-    }
-
-    #[inline(always)]
-    fn get(&self, index: usize) -> Option<&Event> {
-        if index >= self.len {
-            return None;
-        }
-        self.slots.get((self.head + index) & (self.slots.len() - 1))
-    }
-
-    #[inline(always)]
-    fn push_back(&mut self, event: Event) {
-        if self.len == self.slots.len() {
-            self.grow();
-        }
-        let at = (self.head + self.len) & (self.slots.len() - 1);
-        self.slots[at] = event;
-        self.len += 1;
-    }
-
-    /// The first event, of a lane that has one.
-    #[inline(always)]
-    fn front(&self) -> &Event {
-        &self.slots[self.head & (self.slots.len() - 1)]
-    }
-
-    /// Takes the first event, of a lane that has one.
-    #[inline(always)]
-    fn pop_front(&mut self) -> Event {
-        let event = *self.front();
-        self.head += 1;
-        self.len -= 1;
-        event
-    }
-
-    #[inline(never)]
-    fn grow(&mut self) {
-        let mask = self.slots.len() - 1;
-        let mut slots: Vec<Event> = (0..self.len).map(|i| self.slots[(self.head + i) & mask]).collect();
-        let filler = slots[0];
-        slots.resize(2 * self.slots.len(), filler);
-        (self.slots, self.head) = (slots, 0);
-    }
-}
-
 /// `LANES` lanes and a wheel. Of either half of the lanes, group 0 has a half, groups 1 and 2 a quarter each; a higher
 /// group goes to the wheel at once. A group fills its lanes of the first half before those of the second, which is
 /// looked at only while something is there.
 pub struct LaneQueue<const LANES: usize> {
     head_time: [u64; LANES],
     last: [(u64, Tie); LANES],
-    lanes: [Fifo; LANES],
+    lanes: [Fifo<Event>; LANES],
     /// Lanes of the second half that are not empty.
     second_half: usize,
     wheel: Wheel,
@@ -91,7 +36,7 @@ impl<const LANES: usize> LaneQueue<LANES> {
     fn push_into(&mut self, lanes: std::ops::Range<usize>, event: &Event) -> bool {
         let key = event.key();
         for i in lanes {
-            if key >= self.last[i] && self.lanes[i].len < LONGEST {
+            if key >= self.last[i] && self.lanes[i].len() < LONGEST {
                 self.last[i] = key;
                 if self.head_time[i] == NEVER {
                     self.head_time[i] = event.time;
@@ -137,7 +82,7 @@ impl<const LANES: usize> LaneQueue<LANES> {
         let fifo = &mut self.lanes[lane];
         let event = fifo.pop_front();
         self.head_time[lane] = fifo.front().time;
-        if fifo.len == 0 {
+        if fifo.len() == 0 {
             self.head_time[lane] = NEVER;
             self.last[lane] = FIRST;
             self.second_half -= usize::from(lane >= LANES / 2);
@@ -197,7 +142,8 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
     #[inline(always)]
     fn prefetch(&self) {
         if let Some(lane) = self.lanes.get(self.popped_from) {
-            prefetch(&lane.slots, (lane.head + AHEAD) & (lane.slots.len() - 1));
+            let (ring, place) = lane.place(AHEAD);
+            prefetch(ring, place);
         }
     }
 

@@ -37,7 +37,7 @@ pub enum Kind {
 }
 
 /// One event: 48 bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Event {
     /// Bits of the time in seconds; for non-negative doubles they compare like the times.
     pub time: u64,
