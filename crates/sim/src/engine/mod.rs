@@ -684,7 +684,7 @@ impl<Q: EventQueue> Engine<Q> {
             Mode::Merge | Mode::Fold | Mode::SlowFold => {
                 let (start, arrival, cause) = at.wire.relay(key.now, key.scheduled, segment.size());
                 segment = segment.at_next_hop();
-                self.forward(segment, Hop { arrival, start, cause, order: 0 }, None);
+                self.forward(segment, Hop { arrival, start, cause, order: 0 });
             }
             Mode::Stepped => {
                 let idle = at.head == NONE
@@ -708,7 +708,7 @@ impl<Q: EventQueue> Engine<Q> {
                         let cause = if start > key.now { at.wire.started } else { key.scheduled };
                         let arrival = at.wire.send(start, segment.size());
                         segment = segment.at_next_hop();
-                        self.forward(segment, Hop { arrival, start, cause, order: 0 }, None);
+                        self.forward(segment, Hop { arrival, start, cause, order: 0 });
                     }
                 }
             }
@@ -748,7 +748,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A segment that reaches its next hop: on through every hop that needs no event.
     #[inline(always)]
-    fn forward(&mut self, mut segment: Segment, mut hop: Hop, mut number: Option<u64>) {
+    fn forward(&mut self, mut segment: Segment, mut hop: Hop) {
         let route = self.net.routes[segment.flow() as usize];
         loop {
             let step = self.net.step_of(route, segment.hop());
@@ -758,12 +758,10 @@ impl<Q: EventQueue> Engine<Q> {
                     let arrival = self.net.links[step.link as usize].wire.arrival(start, segment.size());
                     hop = Hop { arrival, start, cause, order: hop.order };
                     segment = segment.at_next_hop();
-                    number = None;
                 }
                 Action::Fold => {
                     hop = self.relay(step.link, hop, segment.size());
                     segment = segment.at_next_hop();
-                    number = None;
                 }
                 Action::SlowFold => {
                     let at = &mut self.net.links[step.link as usize];
@@ -772,11 +770,9 @@ impl<Q: EventQueue> Engine<Q> {
                     let cause = if chain > 0 { before } else { hop.start };
                     hop = Hop { arrival, start, cause, order: BEHIND_SLOW_FOLD | u64::from(chain) << COUNTER_BITS };
                     segment = segment.at_next_hop();
-                    number = None;
                 }
                 Action::Receiver => {
                     segment = self.receive(segment, hop.arrival);
-                    number = None;
                 }
                 Action::Ahead => {
                     if !self.may_pass(step.link, hop) {
@@ -785,7 +781,6 @@ impl<Q: EventQueue> Engine<Q> {
                     hop = self.relay(step.link, hop, segment.size());
                     hop.order = 0;
                     segment = segment.at_next_hop();
-                    number = None;
                 }
                 Action::SenderAhead if self.may_answer(&segment, hop) => {
                     self.counter += 1;
@@ -793,24 +788,24 @@ impl<Q: EventQueue> Engine<Q> {
                     return self.answer(segment, key);
                 }
                 _ => {
-                    let number = number.unwrap_or_else(|| {
-                        self.counter += 1;
-                        if hop.order == 0 {
-                            self.counter
-                        } else {
-                            hop.order | self.counter & ((1 << COUNTER_BITS) - 1)
-                        }
-                    });
+                    self.counter += 1;
+                    let number = match hop.order {
+                        0 => self.counter,
+                        order => order | self.counter & ((1 << COUNTER_BITS) - 1),
+                    };
                     if step.action == Action::SenderAhead {
                         self.net.flows[segment.flow() as usize].acks_coming += 1;
                     }
-                    let Hop { arrival, start, cause, .. } = hop;
-                    self.queue
-                        .push(Event::new(arrival, start, cause.to_bits(), number, Kind::Arrival, segment), step.lane);
-                    return;
+                    return self.push_arrival(segment, hop, number, step.lane);
                 }
             }
         }
+    }
+
+    #[inline(always)]
+    fn push_arrival(&mut self, segment: Segment, hop: Hop, number: u64, lane: u8) {
+        let Hop { arrival, start, cause, .. } = hop;
+        self.queue.push(Event::new(arrival, start, cause.to_bits(), number, Kind::Arrival, segment), lane);
     }
 
     /// A packet that comes by `hop` passes `link` by arithmetic.
@@ -862,7 +857,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
             let Some(first) = self.merges[merge].pending.pop() else { return };
             let hop = Hop { order: 0, ..self.relay(link, first.hop, first.segment.size()) };
-            self.forward(first.segment.at_next_hop(), hop, None);
+            self.forward(first.segment.at_next_hop(), hop);
         }
     }
 
@@ -875,7 +870,8 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// A stepped link begins to send `segment`, at an event that was scheduled at `cause`. It takes two numbers: the arrival's and the end of transmission's.
+    /// A stepped link begins to send `segment`, at an event that was scheduled at `cause`. It takes two numbers: the
+    /// arrival's and the end of transmission's.
     #[inline(always)]
     fn transmit(&mut self, link: u32, mut segment: Segment, now: f64, cause: f64) {
         self.counter += 2;
@@ -885,7 +881,14 @@ impl<Q: EventQueue> Engine<Q> {
         at.cause = cause;
         let arrival = at.wire.send(now, segment.size());
         segment = segment.at_next_hop();
-        self.forward(segment, Hop { arrival, start: now, cause, order: 0 }, Some(number - 1));
+        let hop = Hop { arrival, start: now, cause, order: 0 };
+        let step = self.step(&segment);
+        match step.action {
+            Action::AtEvent | Action::ReceiverAtEvent | Action::Sender => {
+                self.push_arrival(segment, hop, number - 1, step.lane);
+            }
+            _ => self.forward(segment, hop),
+        }
     }
 
     /// `segment` waits at a plain stepped link. The first to wait puts the end of transmission into the event queue.

@@ -8,7 +8,7 @@
 
 use super::network::{Network, PortKind};
 use earlydrop_net::tcp::core::{INITIAL_RTO, MIN_RTO};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How a link is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Mode {
 }
 
 /// Who feeds a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Feeder {
     Nobody,
     Link(u32),
@@ -86,6 +86,14 @@ impl Plan {
         let mut modes: Vec<Mode> = (0..network.links.len())
             .map(|link| first_guess(network, &feeders, &neighbours[link], decides_at_enqueue, &alike, link))
             .collect();
+        // All links from one source in the same way, so that their packets can be told apart.
+        let slow: BTreeSet<Feeder> =
+            modes.iter().zip(&feeders).filter(|(&mode, _)| mode == Mode::SlowFold).map(|(_, &feeder)| feeder).collect();
+        for (mode, feeder) in modes.iter_mut().zip(&feeders) {
+            if *mode == Mode::Fold && slow.contains(feeder) {
+                *mode = Mode::SlowFold;
+            }
+        }
         let apart: Vec<bool> = (0..network.links.len())
             .map(|link| match feeders[link] {
                 Feeder::Link(source) | Feeder::ReceiverBehind(source) => {
@@ -222,6 +230,19 @@ fn never_waits(network: &Network, at: &Neighbour, source: usize, link: usize, ma
     over_before(at.largest_here, at.smallest_at_source)
 }
 
+/// Whether two sums of different times and `transmission`, from `earliest` on, are different or lie about a power of two.
+///
+/// Below and above a power of two all times are multiples of one step, and the sum is off by the same, unless it is off
+/// by exactly half a step: then the even one of two neighbours is taken. That is so for one range of times, which
+/// follows from the last bit of `transmission`.
+fn keeps_step(transmission: f64, earliest: f64) -> bool {
+    let bits = transmission.to_bits();
+    let power = f64::from_bits(bits & (0x7ff << 52));
+    let zeros = (bits | 1 << 52).trailing_zeros();
+    let begin = power * (1_u64 << (zeros + 1)) as f64;
+    2.0 * begin <= earliest || begin > LONGEST_RUN
+}
+
 /// Whether the links that `source` feeds are all alike, for each source: one flow each, one rate, data of one size; and
 /// an arrival there is scheduled longer ahead than a transmission there takes.
 ///
@@ -229,6 +250,8 @@ fn never_waits(network: &Network, at: &Neighbour, source: usize, link: usize, ma
 /// packet has waited, that is the end of the transmission before it, else its arrival, which was scheduled before that.
 /// So the one with fewer transmissions before it since the link was idle comes first, and these cannot be equally many,
 /// as the source is serial. A SYN takes less time: what follows it without a pause comes last.
+///
+/// Where doubles become coarser, transmissions in step with one another may round to one time; the engine notes that.
 fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec<bool> {
     let mut common = vec![None; network.links.len()];
     let mut alike = vec![true; network.links.len()];
@@ -238,6 +261,7 @@ fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec
         let here = (network.links[link].rate_bps, at.data.1);
         alike[source] &= at.flows == 1
             && *common[source].get_or_insert(here) == here
+            && keeps_step(transmission(network, link, at.data.1), ahead(network, source, super::SYN_BYTES))
             && [at.data, at.syn]
                 .iter()
                 .all(|size| transmission(network, link, at.largest_here) + TOLERANCE < ahead(network, source, size.0));
@@ -371,6 +395,10 @@ fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]
                 let here = (network.links[first].rate_bps, network.flow_specs[flow].wire);
                 *uniform.get_or_insert(here) == here
             }
+            && keeps_step(
+                transmission(network, first, network.flow_specs[flow].wire),
+                ahead(network, last, super::ACK_BYTES),
+            )
             && [network.flow_specs[flow].wire, super::SYN_BYTES].iter().all(|&size| {
                 transmission(network, first, size) + TOLERANCE < ahead(network, last, super::ACK_BYTES).min(MIN_RTO)
             })
@@ -379,6 +407,8 @@ fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]
 
 /// Sizes on the way back.
 const ACKS: [u16; 1] = [super::ACK_BYTES];
+/// No run is as long as this, s.
+const LONGEST_RUN: f64 = 1e9;
 /// Differences of times below this may vanish in rounding, s.
 const TOLERANCE: f64 = 1e-9;
 
@@ -507,5 +537,30 @@ fn stepped(mode: Mode) -> Mode {
         Mode::Fold | Mode::SlowFold | Mode::Merge => Mode::Stepped,
         Mode::ArithmeticPort => Mode::SteppedPort,
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_stay_apart_where_steps_are_kept() {
+        for transmission in [8e-5, 3.2e-6, 8e-3, 1.2e-5, 0.25, 8.0 * 1000.0 / 3e6] {
+            for time in [0.0011_f64, 0.013, 0.4, 0.77, 1.5, 3.1, 100.7] {
+                let about_a_power = (time.to_bits() ^ (time + transmission).to_bits()) >> 52 != 0;
+                if about_a_power || !keeps_step(transmission, time) {
+                    continue;
+                }
+                let mut time = time;
+                for _ in 0..100 {
+                    let next = time.next_up();
+                    assert!(time + transmission < next + transmission, "{transmission} {time}");
+                    time = next;
+                }
+            }
+        }
+        assert!(!keeps_step(8e-3, 0.07), "half a step, from 0.0625 to 0.125");
+        assert!(keeps_step(8e-3, 0.2));
     }
 }

@@ -112,7 +112,7 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
             _ => false,
         };
         if !taken {
-            self.wheel.push(&event);
+            self.wheel.push(event);
         }
     }
 

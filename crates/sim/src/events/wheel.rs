@@ -102,14 +102,14 @@ impl Wheel {
     }
 
     #[inline(never)]
-    pub fn push(&mut self, event: &Event) {
+    pub fn push(&mut self, event: Event) {
         self.len += 1;
         let tick = self.tick_of(event.time);
         if tick <= self.tick {
-            self.insert(event);
+            self.insert(&event);
         } else {
             self.quiet_until = self.quiet_until.min(self.begin(tick));
-            self.put(event, tick);
+            self.put(&event, tick);
         }
     }
 
