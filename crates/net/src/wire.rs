@@ -43,15 +43,15 @@ impl Wire {
         start + (transmission + self.delay_s)
     }
 
-    /// Whether a packet that is ready at `ready`, by an event that was scheduled at `scheduled`, waits for the one before
-    /// it: that is still being sent, or the event of its end comes later among those of the same time.
+    /// Whether a packet that is ready at `ready`, by an event that was scheduled at `scheduled`, waits for the one
+    /// before it: that is still being sent, or the event of its end comes later among those of the same time.
     #[inline(always)]
     pub fn waits(&self, ready: f64, scheduled: f64) -> bool {
         self.free > ready || (self.free == ready && self.started > scheduled)
     }
 
-    /// Passes a packet that is ready at `ready`, by an event that was scheduled at `scheduled`: at once, or when the one
-    /// before it has left. Start, arrival, and when the event that starts it was scheduled: its own, or the end of the
+    /// Passes a packet that is ready at `ready`, by an event that was scheduled at `scheduled`: at once, or when the
+    /// one before it has left. Start, arrival, and when the event that starts it was scheduled: its own, or the end of the
     /// transmission before.
     #[inline(always)]
     pub fn relay(&mut self, ready: f64, scheduled: f64, bytes: u16) -> (f64, f64, f64) {

@@ -61,11 +61,10 @@ impl<T: Copy + Default> Fifo<T> {
 
     #[inline(never)]
     fn grow(&mut self) {
-        let mask = self.slots.len() - 1;
-        let mut slots = Vec::with_capacity(2 * self.slots.len());
-        slots.extend((0..self.len).map(|i| self.slots[(self.head + i) & mask]));
-        slots.resize(2 * self.slots.len(), T::default());
-        (self.slots, self.head) = (slots, 0);
+        let n = self.slots.len();
+        self.head &= n - 1;
+        self.slots.resize(2 * n, T::default());
+        self.slots.copy_within(..self.head, n);
     }
 }
 

@@ -111,8 +111,8 @@ struct Link {
     cause: f64,
     /// Number of the end of the present transmission, taken when it began.
     reserved: u64,
-    /// Packets that wait at a plain stepped link: a list in the pool. At a slow fold or a sender's own link `head` counts
-    /// the transmissions since it was idle.
+    /// Packets that wait at a plain stepped link: a list in the pool. At a slow fold or a sender's own link `head` is
+    /// the chain of the next packet, if it waits.
     head: u32,
     tail: u32,
     mode: Mode,
@@ -120,9 +120,9 @@ struct Link {
     port: u32,
 }
 
-/// Where a packet stands among those that started at the same time on links that are alike (`plan::alike`, `plan::answers_ahead`): 0 if
-/// it has not waited, else the number of transmissions before it without a pause (24 bits), whether these began with a
-/// SYN (a bit), and what rounding has made equal (8 bits). Less comes first.
+/// Where a packet stands among those that started at the same time on links that are alike (`docs/engine.md`, rules 6
+/// and 7): 0 if it has not waited, else the number of transmissions before it without a pause (23 bits), above them
+/// whether these began with a SYN (a bit), and what rounding has made equal (8 bits). Less comes first.
 type Chain = u32;
 const AFTER_SYN: Chain = 1 << 23;
 const COUNT: Chain = AFTER_SYN - 1;
@@ -719,11 +719,8 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A sender sends over its own link, which needs no events.
     ///
-    /// Two packets that start at one time on two such links arrive in the order of the events that started them. Where
-    /// a packet has waited, that is the end of the transmission before it, scheduled one transmission ahead; else an ACK,
-    /// a timer or a beginning, scheduled longer ahead than that. So the one with fewer transmissions before it without
-    /// a pause comes first; of equally many, the one that began first. A SYN takes less time: what follows it without a
-    /// pause comes last.
+    /// Two packets that start at one time on two such links come in the order of their chains, then of the events that
+    /// began them (`docs/engine.md`, rule 6).
     #[inline(always)]
     fn send_over_own(&mut self, link: u32, lane: u8, segment: Segment, key: Key) {
         let at = &mut self.net.links[link as usize];

@@ -230,7 +230,7 @@ fn never_waits(network: &Network, at: &Neighbour, source: usize, link: usize, ma
     over_before(at.largest_here, at.smallest_at_source)
 }
 
-/// Whether two sums of different times and `transmission`, from `earliest` on, are different or lie about a power of two.
+/// Whether sums of two different times and `transmission`, from `earliest` on, are different or lie about a power of two.
 ///
 /// Below and above a power of two all times are multiples of one step, and the sum is off by the same, unless it is off
 /// by exactly half a step: then the even one of two neighbours is taken. That is so for one range of times, which
@@ -375,8 +375,8 @@ fn early(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &[Mode]) 
     early.into_iter().collect()
 }
 
-/// Whether senders may take ACKs ahead of their time: all their ACKs come, by folds, from one serial link, and what they
-/// send in answer goes over a link of their own and then by an event to an arithmetic port. These links have one rate
+/// Whether senders may take ACKs ahead of their time: all their ACKs come, by folds, from one serial link, and what
+/// they send in answer goes over a link of their own and then by an event to an arithmetic port. These links have one rate
 /// and send data of one size, in less time than an ACK or a timer is scheduled ahead.
 fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour], modes: &[Mode]) -> bool {
     let mut serial = None;
