@@ -332,8 +332,7 @@ mod tests {
     fn slow_start_doubles_in_every_other_round_after_a_late_initial_window() {
         let mut sender = Sender::new(Flavour::Vegas, 1000, 0.0);
         let windows = rounds(&mut sender, &mut Output::default(), 9, 0.1);
-        assert_eq!(windows[..2], [1.0, 2.0], "the answer to the first segment changes nothing");
-        assert_eq!(windows[2..], [4.0, 4.0, 8.0, 8.0, 16.0, 16.0, 32.0]);
+        assert_eq!(windows, [1.0, 3.0, 3.0, 6.0, 6.0, 12.0, 12.0, 24.0, 24.0]);
     }
 
     #[test]
@@ -342,15 +341,15 @@ mod tests {
         let mut out = Output::default();
         rounds(&mut sender, &mut out, 7, 0.1);
         sender.core.set_ssthresh(2, &mut out);
-        // 16 segments in 0.15 s instead of 0.1 s: a third of them are believed to wait.
+        // Four times as long: three quarters of the segments are believed to wait.
+        for sent in std::mem::take(&mut out.segments) {
+            sender.on_ack(1.1, &Ack::plain(sent.seq), &mut out);
+        }
         let before = sender.core.cwnd;
         for sent in std::mem::take(&mut out.segments) {
-            sender.on_ack(0.85, &Ack::plain(sent.seq), &mut out);
+            sender.on_ack(1.5, &Ack::plain(sent.seq), &mut out);
         }
-        for sent in std::mem::take(&mut out.segments) {
-            sender.on_ack(1.0, &Ack::plain(sent.seq), &mut out);
-        }
-        assert!(sender.core.cwnd < before, "{} after {before}", sender.core.cwnd);
+        assert_eq!(sender.core.cwnd, before - 1.0);
     }
 
     #[test]
