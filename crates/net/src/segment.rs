@@ -73,7 +73,7 @@ impl Segment {
         (self.what >> 8) as usize & 0xff
     }
 
-    /// ECN field in the low two bits, flags above ([`SYN`] and those after it).
+    /// ECN field in the low two bits, flags above ([`SYN`] and those after it). The highest is the event queue's.
     #[inline(always)]
     pub fn bits(&self) -> u8 {
         self.what as u8
@@ -89,6 +89,18 @@ impl Segment {
     #[inline(always)]
     pub fn with_bits(self, bits: u8) -> Self {
         Segment { what: self.what & !0xff | u64::from(bits), ..self }
+    }
+
+    /// Something else than a segment in its place: `kind` stands where the hop was, and the highest bit is set.
+    #[inline(always)]
+    pub fn as_kind(self, kind: u8) -> Self {
+        Segment { what: self.what & !0xffff | u64::from(kind) << 8 | 0x80, ..self }
+    }
+
+    /// The `kind` of [`as_kind`](Self::as_kind); none if it is a segment.
+    #[inline(always)]
+    pub fn kind(&self) -> Option<u8> {
+        (self.what & 0x80 != 0).then_some((self.what >> 8) as u8)
     }
 
     /// The acknowledgement that the receiver sends in answer, one hop on.
@@ -138,6 +150,7 @@ mod tests {
         assert_eq!((segment.hop(), segment.bits()), (1, 0xf3));
         let ack = segment.answered(12, 40);
         assert_eq!((ack.flow(), ack.seq(), ack.size(), ack.hop(), ack.bits()), (u32::MAX, 12, 40, 2, 0));
+        assert_eq!((ack.kind(), ack.as_kind(7).kind(), ack.as_kind(7).flow()), (None, Some(7), u32::MAX));
         let noted = ack.with_bits(ECE | SACK).with_note(u32::MAX - 1);
         assert_eq!((noted.note(), noted.bits(), noted.size(), noted.hop()), (u32::MAX - 1, ECE | SACK, 40, 2));
     }

@@ -1,6 +1,6 @@
 //! From a checked scenario to a result: builds the network, runs it, reports.
 
-use crate::engine::network::{FlowSpec, Network, PortKind, PortSpec};
+use crate::engine::network::{FlowSpec, Network, PortKind, PortSpec, TcpOptions};
 use crate::engine::plan::Plan;
 use crate::engine::{Engine, Outcome, Settings};
 use crate::events::{HeapQueue, LaneQueue};
@@ -120,6 +120,7 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
                 window: ftp.window as i32,
                 payload: ftp.segment as u16,
                 wire: (ftp.segment + ftp.header) as u16,
+                options: TcpOptions::default(),
             };
             network.flow(flow, &[up, bottleneck, down], &[back_up, reverse, back_down]);
         }
@@ -136,6 +137,7 @@ fn constant_rate(cbr: &Cbr, start: f64) -> FlowSpec {
         window: 1,
         payload: cbr.segment as u16,
         wire: (cbr.segment + cbr.header) as u16,
+        options: TcpOptions::default(),
     }
 }
 

@@ -273,7 +273,9 @@ impl Core {
     #[inline(always)]
     pub fn send(&mut self, now: f64, seq: i32, out: &mut Output) {
         let nothing_outstanding = self.ack == self.max_sent;
-        self.put(now, seq, out);
+        let bits = if seq == 0 { self.syn_bits() } else { self.bits };
+        self.bits &= !CWR;
+        self.put(now, Sent { seq, bits }, out);
         if !self.timer_pending || nothing_outstanding {
             self.arm_timer(out);
         }
@@ -281,10 +283,9 @@ impl Core {
 
     /// Sends one segment; the timer is the caller's.
     #[inline(always)]
-    pub(super) fn put(&mut self, now: f64, seq: i32, out: &mut Output) {
-        let bits = if seq == 0 { self.syn_bits() } else { self.bits };
-        self.bits &= !CWR;
-        out.segments.push(Sent { seq, bits });
+    pub(super) fn put(&mut self, now: f64, sent: Sent, out: &mut Output) {
+        out.segments.push(sent);
+        let seq = sent.seq;
         if seq > self.max_sent {
             self.max_sent = seq;
             if !self.timing {

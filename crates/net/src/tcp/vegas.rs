@@ -9,7 +9,7 @@
 //! off also where nothing is outstanding; its segments carry no ECN, and all have `packetSize_` bytes on the wire, the
 //! first one as well.
 
-use super::core::{Action, Core, Output};
+use super::core::{Action, Core, Output, Sent};
 use super::Ack;
 
 /// Fewer segments than this in the queue: grow (`v_alpha_`).
@@ -95,7 +95,7 @@ impl Vegas {
         let time = now - self.began;
         let record = self.record(seq);
         *record = Record { time, times: record.times + 1 };
-        core.put(now, seq, out);
+        core.put(now, Sent { seq, bits: 0 }, out);
         if !core.timer_pending {
             core.arm_timer(out);
         }
