@@ -49,6 +49,13 @@ impl Segment {
         }
     }
 
+    /// The same with its bits.
+    #[inline(always)]
+    pub fn with(flow: u32, seq: i32, born: u32, size: u16, bits: u8) -> Self {
+        let plain = Segment::new(flow, seq, born, size);
+        Segment { what: plain.what | u64::from(bits), ..plain }
+    }
+
     /// Index of the flow.
     #[inline(always)]
     pub fn flow(&self) -> u32 {

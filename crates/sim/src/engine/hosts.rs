@@ -3,8 +3,8 @@
 use super::network::FlowSpec;
 use super::{Engine, Key, ACK_BYTES};
 use crate::events::{Event, EventQueue, Kind};
-use earlydrop_net::segment::{ECE, SACK};
-use earlydrop_net::tcp::{Answer, Block, Blocks, Reply, Sender};
+use earlydrop_net::segment::{ECE, SACK, SYN};
+use earlydrop_net::tcp::{Answer, Blocks, Reply, Sender};
 use earlydrop_net::Segment;
 
 /// The sender of a flow.
@@ -35,9 +35,9 @@ impl BlockPool {
     }
 
     /// The ACK has arrived: its blocks, until others are kept.
-    pub(super) fn take(&mut self, place: u32) -> &[Block] {
+    pub(super) fn take(&mut self, place: u32) -> &Blocks {
         self.free.push(place);
-        self.blocks[place as usize].as_slice()
+        &self.blocks[place as usize]
     }
 
     /// The ACK has been dropped.
@@ -72,13 +72,17 @@ pub(super) fn ack_timers(specs: &[FlowSpec]) -> Vec<AckTimer> {
 }
 
 impl<Q: EventQueue> Engine<Q> {
-    /// As [`Engine::receive`], where the receiver reports blocks or delays ACKs.
+    /// As [`Engine::receive`], where the receiver reports blocks or delays ACKs, or the segment is a SYN or has ECN bits.
     #[inline(never)]
     pub(super) fn receive_specially(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let receiver = &mut self.net.arrivals[segment.flow() as usize].receiver;
         let before = receiver.next();
         let reply = receiver.take(segment.seq(), segment.bits());
-        self.count_arrival(&segment, before, key.now);
+        if segment.bits() & SYN != 0 {
+            self.opening -= 1;
+        } else {
+            self.count_arrival(&segment, before, key.now);
+        }
         match reply {
             Reply::Now(answer) => {
                 if let Some(timer) = self.ack_timers.get_mut(segment.flow() as usize) {

@@ -708,9 +708,14 @@ impl<Q: EventQueue> Engine<Q> {
     fn answer(&mut self, segment: Segment, key: Key) {
         let sender = &mut self.net.flows[segment.flow() as usize].sender;
         let opening = sender.core.ack < 0;
-        let blocks = if segment.bits() & SACK != 0 { self.blocks.take(segment.note()) } else { &[] };
-        let ack = Ack { number: segment.seq(), echo: segment.bits() & ECE != 0, blocks };
-        sender.on_ack(key.now, &ack, &mut self.out);
+        let mut ack = Ack::plain(segment.seq());
+        if segment.bits() != 0 {
+            ack.echo = segment.bits() & ECE != 0;
+            if segment.bits() & SACK != 0 {
+                ack.blocks = self.blocks.take(segment.note());
+            }
+        }
+        sender.on_ack(key.now, ack, &mut self.out);
         self.opening -= u32::from(opening && sender.core.ack >= 0);
         self.flush(segment.flow(), key);
     }
@@ -732,22 +737,19 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     fn receive(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let arrivals = &mut self.net.arrivals[segment.flow() as usize];
-        let before = arrivals.receiver.next();
-        if !arrivals.receiver.is_plain() {
+        if segment.bits() != 0 || !arrivals.receiver.is_plain() {
             return self.receive_specially(segment, key);
         }
+        let before = arrivals.receiver.next();
         let ack = segment.answered(arrivals.receiver.receive(segment.seq()), ACK_BYTES);
-        let echo = arrivals.receiver.echo(segment.bits());
         self.count_arrival(&segment, before, key.now);
-        Some(if echo { ack.with_bits(ECE) } else { ack })
+        Some(ack)
     }
 
-    /// Counts a segment that has reached its receiver, who had expected `before`.
+    /// Counts a segment with payload that has reached its receiver, who had expected `before`.
     #[inline(always)]
     fn count_arrival(&mut self, segment: &Segment, before: i32, now: f64) {
-        if segment.bits() & SYN != 0 {
-            self.opening -= 1;
-        } else if now >= self.settings.warmup && now < self.settings.duration {
+        if now >= self.settings.warmup && now < self.settings.duration {
             let arrivals = &mut self.net.arrivals[segment.flow() as usize];
             arrivals.received += 1;
             arrivals.in_order += (arrivals.receiver.next() - before) as u32;
@@ -1145,10 +1147,12 @@ impl<Q: EventQueue> Engine<Q> {
             let wire = self.net.flows[flow as usize].wire;
             for i in 0..self.out.segments.len() {
                 let sent = self.out.segments[i];
-                let syn = sent.bits & SYN != 0;
-                self.opening += u32::from(syn);
-                let size = if syn { self.net.flows[flow as usize].syn } else { wire };
-                let segment = Segment::new(flow, sent.seq, born, size).with_bits(sent.bits);
+                let mut size = wire;
+                if sent.bits & SYN != 0 {
+                    self.opening += 1;
+                    size = self.net.flows[flow as usize].syn;
+                }
+                let segment = Segment::with(flow, sent.seq, born, size, sent.bits);
                 if own {
                     self.send_over_own(link, lane, segment, key);
                 } else {
