@@ -313,6 +313,30 @@ fn a_short_packet_behind_a_long_one_keeps_its_place() {
     agree(&text, &scenario);
 }
 
+/// ACKs that are as long as data or longer wait at the links to their senders, so that two senders can answer in step
+/// from a common instant on; and a SYN may be the longest packet.
+#[test]
+fn long_acknowledgements_keep_their_order() {
+    let mut ahead = 0;
+    for segment in [20, 40, 41, 60, 80] {
+        let text = format!(
+            "name = \"long ACKs\"\nduration = \"3 s\"\nwarmup = \"0 s\"\nseed = 1278\n[record]\ntrace = 1000000\n\
+             [topology]\nkind = \"dumbbell\"\npairs = 20\n\
+             senders = {{ rate = \"8388608 bit/s\", delay = \"0.00390625 s\" }}\n\
+             receivers = {{ rate = \"134217728 bit/s\", delay = \"0.00390625 s\" }}\n\
+             bottleneck = {{ rate = \"8388608 bit/s\", delay = \"0 s\" }}\n\
+             reverse = {{ rate = \"134217728 bit/s\", delay = \"0.0009765625 s\" }}\n\
+             [queue.bottleneck]\naqm = \"nlred\"\nlimit = \"60 packets\"\nmin_th = 5\nmax_th = 15\n\
+             dialect = \"linux\"\nw_q = 0.05\n\
+             [[traffic]]\nkind = \"ftp\"\ncount = 20\nsegment = {segment}\nheader = 0\nstart = \"0 s\"\n"
+        );
+        let (text, scenario) = checked(0, text);
+        let (plan, _) = agree(&text, &scenario);
+        ahead += usize::from(plan.answers_ahead);
+    }
+    assert!(ahead >= 2, "some senders answer ahead of the time: {ahead}");
+}
+
 /// A dumbbell of hosts that are alike, slower than the bottleneck in a simple ratio: their transmissions are often in
 /// step, and stay so across powers of two, where doubles become coarser.
 fn in_step(number: u64) -> (String, Scenario) {

@@ -33,12 +33,14 @@ const FLOWS_IN_CACHE: usize = 2000;
 /// Which of the next events of its kind is looked at for where it leads, and which for what is there.
 const FAR: usize = 8;
 const NEAR: usize = 3;
-/// In the order of packets of senders' own links: it has waited. Then come 24 bits of its chain and 39 of the time.
+/// In the order of packets of senders' own links: it has waited. Then come its chain, 39 bits of the time, of which the
+/// lower go into the number, and the number of the packet that began the chain.
 const WAITED: u64 = 1 << 63;
-const CHAIN_SHIFT: u32 = 39;
+const CHAIN_SHIFT: u32 = 31;
+const LOW_BITS: u32 = 8;
 /// Resolution of that time, ticks a second (2^26), and its last tick.
 const TICKS: f64 = 67_108_864.0;
-const LATEST: f64 = ((1_u64 << CHAIN_SHIFT) - 1) as f64;
+const LATEST: f64 = ((1_u64 << (CHAIN_SHIFT + LOW_BITS)) - 1) as f64;
 /// The number of an event behind a slow fold: this bit, 32 bits of its chain, and the counter.
 const BEHIND_SLOW_FOLD: u64 = 1 << 63;
 const COUNTER_BITS: u32 = 31;
@@ -135,14 +137,6 @@ type Chain = u32;
 const AFTER_SYN: Chain = 1 << 23;
 const COUNT: Chain = AFTER_SYN - 1;
 const ROUNDING_SHIFT: u32 = 24;
-
-/// A chain in 24 bits.
-#[inline(always)]
-fn short(chain: Chain) -> u64 {
-    const SHORT_COUNT: Chain = (1 << 15) - 1;
-    let after_syn = (chain & AFTER_SYN) >> 8;
-    u64::from(chain >> ROUNDING_SHIFT << 16 | after_syn | (chain & COUNT).min(SHORT_COUNT))
-}
 
 impl Link {
     /// A packet is ready for a slow fold or a sender's own link at `ready`, by an event that was scheduled at
@@ -813,15 +807,17 @@ impl<Q: EventQueue> Engine<Q> {
     fn send_over_own(&mut self, link: u32, lane: u8, segment: Segment, key: Key) {
         let at = &mut self.net.links[link as usize];
         let (start, arrival, chain) = at.pass(&segment, key.now, key.scheduled);
-        let cause = if chain > 0 {
-            WAITED | short(chain) << CHAIN_SHIFT | at.cause as u64
+        let (cause, number) = if chain > 0 {
+            let begin = at.cause as u64;
+            (WAITED | u64::from(chain) << CHAIN_SHIFT | begin >> LOW_BITS, begin << (64 - LOW_BITS) | at.reserved)
         } else {
+            self.counter += 1;
             at.cause = (key.scheduled * TICKS).min(LATEST);
-            key.scheduled.to_bits()
+            at.reserved = self.counter;
+            (key.scheduled.to_bits(), self.counter)
         };
         let segment = segment.at_next_hop();
-        self.counter += 1;
-        self.queue.push(Event::new(arrival, start, cause, self.counter, Kind::Arrival, segment), lane);
+        self.queue.push(Event::new(arrival, start, cause, number, Kind::Arrival, segment), lane);
     }
 
     /// A port dropped `segment`.
