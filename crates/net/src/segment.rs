@@ -120,8 +120,8 @@ impl Segment {
         }
     }
 
-    /// The segment with `note` in place of its time stamp. An ACK's own time stamp is of no use, so that there is room to
-    /// say where its SACK blocks are.
+    /// The segment with `note` in place of its time stamp: room to say where an ACK's SACK blocks are, or to put the time
+    /// stamp back.
     #[inline(always)]
     pub fn with_note(self, note: u32) -> Self {
         Segment { what: self.what & 0xffff_ffff | u64::from(note) << 32, ..self }

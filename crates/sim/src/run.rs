@@ -56,7 +56,14 @@ fn settings(scenario: &Scenario) -> Settings {
         cwnd_flows: record.cwnd_flows.iter().map(|&flow| (flow - 1) as u32).collect(),
         trace: (record.trace > 0).then_some(record.trace as usize),
         trace_flow: record.trace_flow.map(|flow| (flow - 1) as u32),
+        entry_of: record.by_flow.then(|| entries(scenario)),
     }
+}
+
+/// Index of its traffic entry, by flow.
+fn entries(scenario: &Scenario) -> Vec<u16> {
+    let entries = scenario.traffic.iter().zip(0..);
+    entries.flat_map(|(traffic, entry)| std::iter::repeat_n(entry, traffic.flows() as usize)).collect()
 }
 
 /// The network of `scenario`, its random streams derived from `seed`.

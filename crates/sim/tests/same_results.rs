@@ -8,6 +8,7 @@ use earlydrop_sim::engine::Outcome;
 use earlydrop_sim::result;
 use earlydrop_sim::run::{build, run, Events, Links};
 use earlydrop_sim::scenario::{check, Doc, Scenario};
+use earlydrop_sim::shares::Share;
 
 /// Draws from lists.
 struct Draw(Generator);
@@ -96,7 +97,7 @@ fn scenario(number: u64) -> (String, Scenario) {
     let flows = [1, 2, 3, 7, 20, 45][draw.index(6)];
     let (aqm, limit) = (draw.of(&AQMS), [5, 20, 60][draw.index(3)]);
     let mut text = format!(
-        "name = \"drawn {number}\"\nduration = \"3 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\n\
+        "name = \"drawn {number}\"\nduration = \"3 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\nby_flow = true\n\
          series = \"100 ms\"\n\n[topology]\nkind = \"dumbbell\"\npairs = {}\n\
          senders = {{ rate = \"{}\", delay = {} }}\nreceivers = {{ rate = \"{}\", delay = {} }}\n\
          bottleneck = {{ rate = \"{}\", delay = \"{}\" }}\n",
@@ -201,6 +202,14 @@ fn conserved(outcome: &Outcome, text: &str) {
             "packets at {} of\n{text}",
             port.name
         );
+        let Some(shares) = &port.shares else { continue };
+        let all = shares.flows.iter().fold(Share::default(), Share::and);
+        let counted = (counts.arrivals, counts.arrived_bytes, counts.departures, counts.departed_bytes, counts.drops());
+        let shared = (all.arrivals, all.arrived_bytes, all.departures, all.departed_bytes, all.drops);
+        assert_eq!(counted, shared, "shares of the flows at {} of\n{text}", port.name);
+        assert!(all.marks <= counts.marks, "marks at {} of\n{text}", port.name);
+        let waited = all.sojourn_sum / all.departures.max(1) as f64;
+        assert!((waited - port.stats.mean_sojourn()).abs() < 1e-9, "sojourn times at {} of\n{text}", port.name);
     }
 }
 

@@ -17,32 +17,35 @@ pub(super) fn sender(spec: &FlowSpec) -> Sender {
     sender
 }
 
-/// SACK blocks of ACKs on their way, so that a segment stays small.
+/// SACK blocks of ACKs on their way, so that a segment stays small. The place of an ACK's blocks stands where its time
+/// stamp was, which is kept with them.
 #[derive(Default)]
 pub(super) struct BlockPool {
-    blocks: Vec<Blocks>,
+    kept: Vec<(Blocks, u32)>,
     free: Vec<u32>,
 }
 
 impl BlockPool {
-    fn keep(&mut self, blocks: Blocks) -> u32 {
+    fn keep(&mut self, ack: Segment, blocks: Blocks) -> Segment {
+        let kept = (blocks, ack.note());
         if let Some(place) = self.free.pop() {
-            self.blocks[place as usize] = blocks;
-            return place;
+            self.kept[place as usize] = kept;
+            return ack.with_note(place);
         }
-        self.blocks.push(blocks);
-        self.blocks.len() as u32 - 1
+        self.kept.push(kept);
+        ack.with_note(self.kept.len() as u32 - 1)
     }
 
-    /// The ACK has arrived: its blocks, until others are kept.
-    pub(super) fn take(&mut self, place: u32) -> &Blocks {
-        self.free.push(place);
-        &self.blocks[place as usize]
+    /// The ACK has arrived: its blocks, until others are kept, and the ACK with its time stamp.
+    pub(super) fn take(&mut self, ack: Segment) -> (&Blocks, Segment) {
+        self.free.push(ack.note());
+        let (blocks, stamp) = &self.kept[ack.note() as usize];
+        (blocks, ack.with_note(*stamp))
     }
 
     /// The ACK has been dropped.
-    pub(super) fn free(&mut self, place: u32) {
-        self.free.push(place);
+    pub(super) fn free(&mut self, ack: Segment) {
+        self.free.push(ack.note());
     }
 }
 
@@ -104,7 +107,7 @@ impl<Q: EventQueue> Engine<Q> {
         if blocks == 0 {
             return ack.with_bits(echo);
         }
-        ack.with_bits(echo | SACK).with_note(self.blocks.keep(answer.blocks))
+        self.blocks.keep(ack.with_bits(echo | SACK), answer.blocks)
     }
 
     fn delay_ack(&mut self, segment: Segment, delay: f64, key: Key) {

@@ -2,6 +2,7 @@
 
 mod hosts;
 pub mod network;
+mod observer;
 pub mod plan;
 mod port;
 pub mod trace;
@@ -9,13 +10,16 @@ pub mod trace;
 use crate::events::{Event, EventQueue, Kind, Watch};
 use crate::measure::QueueStats;
 use crate::prefetch::prefetch;
+use crate::shares::{self, Shares};
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Ecn, Packet, Time};
 use earlydrop_net::segment::{CE, ECE, SACK, SYN};
 use earlydrop_net::tcp::{Ack, Output, Receiver, Sender};
 use earlydrop_net::{Segment, Wire};
+use hdrhistogram::Histogram;
 use hosts::{AckTimer, BlockPool};
 use network::{FlowSpec, Network};
+use observer::{Observer, Who};
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
 use std::cmp::Ordering;
@@ -63,6 +67,8 @@ pub struct Settings {
     pub trace: Option<usize>,
     /// Flow (from 0) whose variables are traced.
     pub trace_flow: Option<u32>,
+    /// Index of its traffic entry, by flow, to count every queue by flow and measure round-trip times by entry.
+    pub entry_of: Option<Vec<u16>>,
 }
 
 /// Where a hop leads.
@@ -286,7 +292,9 @@ pub struct PortOutcome {
     /// Packets waiting at the end.
     pub queued_at_end: u64,
     /// Event trace, if asked for.
-    pub trace: Option<Box<QueueTrace>>,
+    pub trace: Option<QueueTrace>,
+    /// Shares of the flows, if asked for.
+    pub shares: Option<Shares>,
 }
 
 /// What a run found of one flow, over the window.
@@ -320,6 +328,8 @@ pub struct Outcome {
     pub series: Option<Series>,
     /// Changes of the traced flow's variables.
     pub variables: Vec<VariableChange>,
+    /// Round-trip times by traffic entry, microseconds; empty if not asked for.
+    pub round_trips: Vec<Histogram<u32>>,
     /// Events run.
     pub events: u64,
     /// Links run by arithmetic, and by events.
@@ -424,6 +434,8 @@ pub struct Engine<Q> {
     ack_timers: Vec<AckTimer>,
     series: Option<Series>,
     variables: Vec<VariableChange>,
+    /// Round-trip times by traffic entry, microseconds; empty if not asked for.
+    round_trips: Vec<Histogram<u32>>,
     link_counts: (usize, usize),
     /// Before what time senders take ACKs ahead of it.
     answers_until: f64,
@@ -517,6 +529,7 @@ impl<Q: EventQueue> Engine<Q> {
             blocks: BlockPool::default(),
             series: settings.series.map(|_| Series::default()),
             variables: Vec::new(),
+            round_trips: Vec::new(),
             link_counts,
             ticks_per_second: Segment::ticks_per_second(settings.duration),
             answers_until: if settings.warmup > 0.0 {
@@ -541,8 +554,16 @@ impl<Q: EventQueue> Engine<Q> {
             series.cwnd = vec![vec![]; self.settings.cwnd_flows.len()];
             self.schedule(0.0, START, Kind::Sample, 0);
         }
-        if let (Some(keep), Some(port)) = (self.settings.trace, self.ports.first_mut()) {
-            port.trace = Some(Box::new(QueueTrace::new(keep)));
+        for (index, port) in self.ports.iter_mut().enumerate() {
+            let trace = self.settings.trace.filter(|_| index == 0).map(QueueTrace::new);
+            let shares = self.settings.entry_of.as_deref().map(Shares::new);
+            if trace.is_some() || shares.is_some() {
+                port.observer = Some(Box::new(Observer { trace, shares }));
+            }
+        }
+        if let Some(entry_of) = &self.settings.entry_of {
+            let entries = entry_of.iter().map(|&entry| usize::from(entry) + 1).max().unwrap_or(0);
+            self.round_trips = vec![shares::histogram(); entries];
         }
         if let Some(flow) = self.settings.trace_flow {
             self.net.flows[flow as usize].sender.core.traced = true;
@@ -699,19 +720,33 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// The sender takes an ACK, at an event or ahead of its time.
     #[inline(never)]
-    fn answer(&mut self, segment: Segment, key: Key) {
+    fn answer(&mut self, mut segment: Segment, key: Key) {
         let sender = &mut self.net.flows[segment.flow() as usize].sender;
         let opening = sender.core.ack < 0;
         let mut ack = Ack::plain(segment.seq());
         if segment.bits() != 0 {
             ack.echo = segment.bits() & ECE != 0;
             if segment.bits() & SACK != 0 {
-                ack.blocks = self.blocks.take(segment.note());
+                (ack.blocks, segment) = self.blocks.take(segment);
             }
         }
         sender.on_ack(key.now, ack, &mut self.out);
         self.opening -= u32::from(opening && sender.core.ack >= 0);
+        if !self.round_trips.is_empty() {
+            self.note_round_trip(segment, key.now);
+        }
         self.flush(segment.flow(), key);
+    }
+
+    /// An ACK arrives at `now`: the time since the segment that it answers was sent.
+    #[inline(never)]
+    fn note_round_trip(&mut self, ack: Segment, now: f64) {
+        let Some(entry_of) = &self.settings.entry_of else { return };
+        if now >= self.settings.warmup {
+            let ticks = ack.age_ticks(Segment::stamp(now, self.ticks_per_second));
+            let entry = entry_of[ack.flow() as usize];
+            shares::record(&mut self.round_trips[usize::from(entry)], f64::from(ticks) / self.ticks_per_second);
+        }
     }
 
     /// Whether the sender may take an ACK ahead of its time, `arrival`: no other comes before it, and the timer
@@ -820,7 +855,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.tallies[segment.flow() as usize].drops += 1;
         self.opening -= u32::from(segment.bits() & SYN != 0);
         if segment.bits() & SACK != 0 {
-            self.blocks.free(segment.note());
+            self.blocks.free(segment);
         }
     }
 
@@ -1045,8 +1080,8 @@ impl<Q: EventQueue> Engine<Q> {
         }
         let mut packet = packet(&segment);
         packet.tag = slot;
-        if let Some(trace) = &mut port.trace {
-            trace.record(key.now, '+', segment.flow(), segment.seq(), packet.size, length + 1);
+        if let Some(observer) = &mut port.observer {
+            observer.arrived(key.now, Who::from(&segment), length + 1);
         }
         let mut dropped = std::mem::take(&mut self.dropped_slots);
         let admitted =
@@ -1055,16 +1090,19 @@ impl<Q: EventQueue> Engine<Q> {
         if admitted.is_some_and(|marked| marked.0) {
             self.tallies[segment.flow() as usize].marks += 1;
             self.pool[slot as usize].0 = segment.with_bits(segment.bits() | CE);
+            if let Some(observer) = &mut port.observer {
+                observer.marked(segment.flow());
+            }
         }
         for &slot in &dropped {
             let victim = self.pool[slot as usize].0;
             self.tallies[victim.flow() as usize].drops += 1;
             self.opening -= u32::from(victim.bits() & SYN != 0);
             if victim.bits() & SACK != 0 {
-                self.blocks.free(victim.note());
+                self.blocks.free(victim);
             }
-            if let Some(trace) = &mut port.trace {
-                trace.record(key.now, 'd', victim.flow(), victim.seq(), u32::from(victim.size()), length);
+            if let Some(observer) = &mut port.observer {
+                observer.dropped(key.now, Who::from(&victim), length);
             }
         }
         let pull_now = *idle;
@@ -1098,8 +1136,8 @@ impl<Q: EventQueue> Engine<Q> {
             let victim = self.release(slot);
             self.dropped(victim);
             let port = &mut self.ports[self.net.links[link as usize].port as usize];
-            if let Some(trace) = &mut port.trace {
-                trace.record(now, 'd', victim.flow(), victim.seq(), u32::from(victim.size()), length);
+            if let Some(observer) = &mut port.observer {
+                observer.dropped(now, Who::from(&victim), length);
             }
         }
         dropped.clear();
@@ -1112,16 +1150,20 @@ impl<Q: EventQueue> Engine<Q> {
         };
         *idle = false;
         let waiting = discipline.packets();
-        port.stats.departed(now - packet.enqueued.seconds());
+        let waited = now - packet.enqueued.seconds();
+        port.stats.departed(waited);
         *end_pending = waiting > 0 || discipline.watches_departures();
         let wants_end = *end_pending;
         let slot = packet.tag;
         let mut segment = self.pool[slot as usize].0;
-        if let Some(trace) = &mut port.trace {
-            trace.record(now, '-', segment.flow(), segment.seq(), packet.size, waiting);
+        if let Some(observer) = &mut port.observer {
+            observer.departed(now, Who::from(&segment), waited, waiting);
         }
         if packet.ecn as u8 != segment.bits() & 3 {
             // Marked since it was admitted.
+            if let Some(observer) = &mut port.observer {
+                observer.marked(segment.flow());
+            }
             self.tallies[segment.flow() as usize].marks += 1;
             segment = segment.with_bits(segment.bits() & !CE | packet.ecn as u8);
         }
@@ -1239,13 +1281,15 @@ impl<Q: EventQueue> Engine<Q> {
         let end = self.settings.duration;
         let ports = std::mem::take(&mut self.ports).into_iter().map(|mut port| {
             port.finish(end);
+            let (trace, shares) = port.observer.take().map_or((None, None), |found| (found.trace, found.shares));
             PortOutcome {
                 rate_bps: self.net.links[port.link as usize].wire.rate_bps,
                 counters: *port.counters(),
                 has_average: port.average().is_some(),
                 queued_at_start: port.queued_at_start,
                 queued_at_end: port.packets(),
-                trace: port.trace.take(),
+                trace,
+                shares,
                 name: port.name,
                 aqm: port.aqm,
                 stats: port.stats,
@@ -1274,6 +1318,7 @@ impl<Q: EventQueue> Engine<Q> {
             flows: flows.collect(),
             series: self.series,
             variables: self.variables,
+            round_trips: self.round_trips,
             events: self.events,
             links: self.link_counts,
         }

@@ -19,7 +19,7 @@ pub(super) const LINK: &[&str] = &["rate", "delay"];
 /// The queues that a dumbbell lets one choose.
 pub(super) const QUEUES: &[&str] = &["bottleneck", "reverse"];
 /// Keys of `[record]`.
-pub(super) const RECORD: &[&str] = &["series", "cwnd_flows", "trace", "trace_flow"];
+pub(super) const RECORD: &[&str] = &["series", "cwnd_flows", "trace", "trace_flow", "by_flow"];
 
 const DELAYS_FORM: &str = "a time such as \"20 ms\", a list of times, or { uniform = [\"1 ms\", \"10 ms\"] }";
 
@@ -179,7 +179,20 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         cwnd_flows,
         trace: fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?,
         trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,
+        by_flow: by_flow(&fields, scenario)?,
     })
+}
+
+fn by_flow(fields: &Fields<'_>, scenario: &Scenario) -> Checked<bool> {
+    let Some(field) = fields.optional("by_flow") else { return Ok(false) };
+    let wanted = field.flag()?;
+    if wanted && scenario.traffic.len() > bounds::ENTRIES_BY_FLOW {
+        return Err(field
+            .error("makes too large a result")
+            .given(format!("{} traffic entries", scenario.traffic.len()))
+            .allowed(format!("{} traffic entries", bounds::ENTRIES_BY_FLOW)));
+    }
+    Ok(wanted)
 }
 
 fn series(fields: &Fields<'_>, duration: f64, windows: usize) -> Checked<Option<f64>> {

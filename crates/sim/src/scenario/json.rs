@@ -146,5 +146,6 @@ fn record(record: &Record) -> Json {
     map.insert("cwnd_flows".into(), json!(record.cwnd_flows));
     map.insert("trace".into(), record.trace.into());
     insert(&mut map, "trace_flow", record.trace_flow.map(Json::from));
+    map.insert("by_flow".into(), record.by_flow.into());
     map.into()
 }

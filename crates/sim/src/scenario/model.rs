@@ -278,4 +278,6 @@ pub struct Record {
     pub trace: u64,
     /// Flow whose variables are traced.
     pub trace_flow: Option<u64>,
+    /// Counts every queue by flow and by traffic entry, and measures round-trip times.
+    pub by_flow: bool,
 }

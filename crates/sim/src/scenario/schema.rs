@@ -192,6 +192,7 @@ fn record() -> Json {
             "cwnd_flows": about(json!({ "type": "array", "items": flow.clone(), "uniqueItems": true }), "Flows whose windows are in the series."),
             "trace": about(with_default(whole(0, bounds::TRACE), 0), "Number of bottleneck events to keep."),
             "trace_flow": about(flow, "Flow whose variables are traced."),
+            "by_flow": about(json!({ "type": "boolean", "default": false }), "Counts every queue by flow and by traffic entry."),
         }),
     )
 }
