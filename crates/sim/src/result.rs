@@ -86,11 +86,19 @@ fn queue(port: &PortOutcome, width: f64) -> Value {
 }
 
 fn goodput(flow: &FlowOutcome, width: f64) -> f64 {
-    f64::from(flow.in_order) * f64::from(flow.spec.payload) * 8.0 / width / 1e6
+    payload(flow, flow.in_order) * 8.0 / width / 1e6
 }
 
 fn throughput(flow: &FlowOutcome, width: f64) -> f64 {
-    f64::from(flow.received) * f64::from(flow.spec.payload) * 8.0 / width / 1e6
+    payload(flow, flow.received) * 8.0 / width / 1e6
+}
+
+/// Bytes in so many packets; those without feedback differ in size and have been added up.
+fn payload(flow: &FlowOutcome, packets: u32) -> f64 {
+    match flow.unasked {
+        Some((_, bytes)) => bytes as f64,
+        None => f64::from(packets) * f64::from(flow.spec.payload),
+    }
 }
 
 fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {

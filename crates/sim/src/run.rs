@@ -1,13 +1,15 @@
 //! From a checked scenario to a result: builds the network, runs it, reports.
 
-use crate::engine::network::{FlowSpec, Network, PortKind, PortSpec};
+use crate::engine::network::{Network, PortKind, PortSpec};
 use crate::engine::plan::Plan;
 use crate::engine::{Engine, Outcome, Settings};
 use crate::events::{HeapQueue, LaneQueue};
-use crate::scenario::{Cbr, Delays, InjectedRandom, QueueSpec, Scenario, ScenarioError, Tcp, Traffic};
+use crate::scenario::{Delays, Direction, Ends, InjectedRandom, QueueSpec, Scenario, ScenarioError};
 use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::random::Generator;
-use earlydrop_net::tcp::Flavour;
+
+mod agents;
+mod starts;
 
 /// How links are run. Changes no result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,53 +92,29 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
         })
         .collect();
 
-    let mut flow_index = 0;
+    let mut dealt = 0;
     for (index, traffic) in scenario.traffic.iter().enumerate() {
-        let ftp = match traffic {
-            Traffic::Ftp(ftp) => ftp,
-            Traffic::Cbr(cbr) => {
-                let mut starts = Times::new(&cbr.start, seed, &format!("traffic.{index}.start"));
-                for i in 0..cbr.count as usize {
-                    let [up, down, ..] = pairs[flow_index % pairs.len()];
-                    flow_index += 1;
-                    network.flow(constant_rate(cbr, starts.get(i)), &[up, bottleneck, down], &[]);
+        let mut starts = starts::Starts::new(&traffic.start, seed, &format!("traffic.{index}.start"));
+        let mut agents = agents::Agents::new(&mut network, traffic, index, seed);
+        for i in 0..traffic.count as usize {
+            let (pair, direction) = match &traffic.ends {
+                Ends::Pairs { direction, pairs: Some(chosen) } => (chosen[i % chosen.len()] as usize, *direction),
+                Ends::Pairs { direction, pairs: None } => {
+                    dealt += 1;
+                    ((dealt - 1) % pairs.len(), *direction)
                 }
-                continue;
-            }
-        };
-        let mut starts = Times::new(&ftp.start, seed, &format!("traffic.{index}.start"));
-        let phases = ftp.clock_phase.as_ref().map_or(Delays::Uniform(0.0, 0.01), |list| Delays::List(list.clone()));
-        let mut phases = Times::new(&phases, seed, &format!("traffic.{index}.clock_phase"));
-        for i in 0..ftp.count as usize {
-            let [up, down, back_up, back_down] = pairs[flow_index % pairs.len()];
-            flow_index += 1;
-            let flow = FlowSpec {
-                flavour: match ftp.tcp {
-                    Tcp::Reno => Flavour::Reno,
-                },
-                interval: None,
-                start: starts.get(i),
-                clock_phase: phases.get(i),
-                window: ftp.window as i32,
-                payload: ftp.segment as u16,
-                wire: (ftp.segment + ftp.header) as u16,
+                // A dumbbell has no nodes by name; the checker says so.
+                Ends::Nodes { .. } => (i % pairs.len(), Direction::Forward),
             };
-            network.flow(flow, &[up, bottleneck, down], &[back_up, reverse, back_down]);
+            let [up, down, back_up, back_down] = pairs[pair];
+            let (there, back) = match direction {
+                Direction::Forward => ([up, bottleneck, down], [back_up, reverse, back_down]),
+                Direction::Reverse => ([back_up, reverse, back_down], [up, bottleneck, down]),
+            };
+            agents.add_flow(&mut network, i, starts.next(i), &there, &back);
         }
     }
     Ok(network)
-}
-
-fn constant_rate(cbr: &Cbr, start: f64) -> FlowSpec {
-    FlowSpec {
-        flavour: Flavour::Reno,
-        interval: Some(cbr.interval()),
-        start,
-        clock_phase: 0.0,
-        window: 1,
-        payload: cbr.segment as u16,
-        wire: (cbr.segment + cbr.header) as u16,
-    }
 }
 
 fn add_port(
@@ -158,21 +136,26 @@ fn add_port(
 }
 
 /// Values of a distribution, one after the other, from a stream of its own.
-struct Times<'a> {
+pub(crate) struct Times<'a> {
     of: &'a Delays,
     random: Generator,
 }
 
 impl<'a> Times<'a> {
-    fn new(of: &'a Delays, seed: u64, name: &str) -> Self {
+    pub(crate) fn new(of: &'a Delays, seed: u64, name: &str) -> Self {
         Times { of, random: Generator::stream(seed, name) }
     }
 
-    fn get(&mut self, index: usize) -> f64 {
-        match self.of {
+    pub(crate) fn get(&mut self, index: usize) -> f64 {
+        Times::draw(self.of, index, &mut self.random)
+    }
+
+    /// The value at `index`.
+    pub(crate) fn draw(of: &Delays, index: usize, random: &mut Generator) -> f64 {
+        match of {
             Delays::Same(value) => *value,
             Delays::List(values) => values[index % values.len()],
-            Delays::Uniform(low, high) => low + (high - low) * self.random.uniform(),
+            Delays::Uniform(low, high) => low + (high - low) * random.uniform(),
         }
     }
 }

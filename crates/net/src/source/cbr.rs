@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn packets_of_several_sizes_keep_the_rate() {
         let mut random = Generator::stream(1, "test.cbr");
-        let sizes = Distribution::mix(&[(40.0, 5.0), (576.0, 3.0), (1472.0, 2.0)]);
+        let sizes = Distribution::Mix(vec![(40.0, 5.0), (576.0, 3.0), (1472.0, 2.0)]);
         let mut source = Cbr::new(1e6, sizes, 28, false);
         let (mut time, mut bits) = (0.0, 0.0);
         for _ in 0..1000 {

@@ -47,7 +47,7 @@ pub enum Distribution {
     },
     /// One of these, each as likely as the others. Never empty.
     Sample(Vec<f64>),
-    /// One of these values; the second number is the chance that it or one before it is drawn, the last one 1.
+    /// One of these values, with these weights, which need not sum to 1. Never empty.
     Mix(Vec<(f64, f64)>),
     /// A distribution function through these points (value, probability), straight between them. The first value has
     /// its whole probability to itself; the last probability is 1.
@@ -55,22 +55,6 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// A mix of values with weights, which need not sum to 1.
-    pub fn mix(weighted: &[(f64, f64)]) -> Self {
-        let total: f64 = weighted.iter().map(|&(_, weight)| weight).sum();
-        let mut sum = 0.0;
-        let mut parts: Vec<_> = (weighted.iter())
-            .map(|&(value, weight)| {
-                sum += weight;
-                (value, sum / total)
-            })
-            .collect();
-        if let Some(last) = parts.last_mut() {
-            last.1 = 1.0;
-        }
-        Distribution::Mix(parts)
-    }
-
     /// The next value.
     pub fn draw(&self, random: &mut Generator) -> f64 {
         match self {
@@ -88,9 +72,13 @@ impl Distribution {
             Distribution::Geometric { .. } => 1.0,
             Distribution::Sample(values) => values[(random.uniform() * values.len() as f64) as usize % values.len()],
             Distribution::Mix(parts) => {
-                let u = random.uniform();
-                let at = parts.partition_point(|&(_, up_to)| up_to <= u);
-                parts[at.min(parts.len() - 1)].0
+                let total: f64 = parts.iter().map(|part| part.1).sum();
+                let mut left = random.uniform() * total;
+                let found = parts.iter().find(|&&(_, weight)| {
+                    left -= weight;
+                    left < 0.0
+                });
+                found.unwrap_or(&parts[parts.len() - 1]).0
             }
             Distribution::Cdf(points) => inverse(points, random.uniform()),
         }
@@ -106,7 +94,11 @@ impl Distribution {
             | Distribution::Geometric { mean } => *mean,
             Distribution::Lognormal { median, sigma, .. } => median * libm::exp(sigma * sigma / 2.0),
             Distribution::Sample(values) => values.iter().sum::<f64>() / values.len() as f64,
-            Distribution::Mix(parts) => steps(parts).map(|(_, value, chance)| value * chance).sum(),
+            Distribution::Mix(parts) => {
+                let (sum, total) =
+                    parts.iter().fold((0.0, 0.0), |(s, t), (value, weight)| (s + value * weight, t + weight));
+                sum / total
+            }
             Distribution::Cdf(points) => steps(points).map(|(below, value, p)| (below + value) / 2.0 * p).sum(),
         }
     }
@@ -236,7 +228,7 @@ mod tests {
             Distribution::Geometric { mean: 4.0 },
             Distribution::Geometric { mean: 1.0 },
             Distribution::Sample(vec![1.0, 2.0, 9.0]),
-            Distribution::mix(&[(40.0, 5.0), (576.0, 3.0), (1500.0, 2.0)]),
+            Distribution::Mix(vec![(40.0, 5.0), (576.0, 3.0), (1500.0, 2.0)]),
             Distribution::Cdf(vec![(1.0, 0.3), (10.0, 0.6), (100.0, 1.0)]),
         ] {
             has_its_mean(&of);
@@ -256,7 +248,7 @@ mod tests {
             }
         };
         counted(
-            &Distribution::mix(&[(40.0, 5.0), (576.0, 3.0), (1500.0, 2.0)]),
+            &Distribution::Mix(vec![(40.0, 5.0), (576.0, 3.0), (1500.0, 2.0)]),
             &[(40.0, 0.5), (576.0, 0.3), (1500.0, 0.2)],
         );
         counted(&Distribution::Sample(vec![1.0, 2.0, 9.0, 9.0]), &[(1.0, 0.25), (2.0, 0.25), (9.0, 0.5)]);
@@ -284,7 +276,7 @@ mod tests {
                 Distribution::Lognormal { median: 1.0, sigma: 2.0, max: f64::INFINITY },
                 Distribution::Geometric { mean: 1e6 },
                 Distribution::Sample(vec![1.0, 2.0]),
-                Distribution::mix(&[(1.0, 1.0), (2.0, 0.0)]),
+                Distribution::Mix(vec![(1.0, 1.0), (2.0, 0.0)]),
                 Distribution::Cdf(vec![(1.0, 0.5), (1.0, 0.5), (2.0, 1.0)]),
             ] {
                 let x = of.draw(&mut Generator::custom(move || u));
@@ -300,7 +292,7 @@ mod tests {
         for of in [
             Distribution::Pareto { mean: 12.0, shape: 1.2, max: 500.0 },
             Distribution::Cdf(vec![(1.0, 0.3), (10.0, 1.0)]),
-            Distribution::mix(&[(40.0, 5.0), (576.0, 3.0)]),
+            Distribution::Mix(vec![(40.0, 5.0), (576.0, 3.0)]),
         ] {
             let (low, high) = of.range();
             assert!(draws(&of, "test.range").iter().all(|x| (low..=high).contains(x)), "{of:?}");

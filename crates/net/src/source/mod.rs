@@ -65,11 +65,13 @@ impl Source {
         }
     }
 
-    /// The only time between two packets that occurs, in seconds, if there is just one.
+    /// The time between two packets that recurs, in seconds, if one does.
     pub fn interval(&self) -> Option<f64> {
         match self {
             Source::Cbr(source) => source.interval(),
-            _ => None,
+            Source::OnOff(source) => Some(source.interval),
+            Source::Poisson(_) => None,
+            Source::Frames(source) => Some(source.interval),
         }
     }
 }

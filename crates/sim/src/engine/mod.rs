@@ -3,6 +3,7 @@
 pub mod network;
 pub mod plan;
 mod port;
+mod sources;
 pub mod trace;
 
 use crate::events::{Event, EventQueue, Kind, Watch};
@@ -15,6 +16,7 @@ use earlydrop_net::{Segment, Wire};
 use network::{FlowSpec, Network};
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
+use sources::Sources;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 use trace::{QueueTrace, VariableChange};
@@ -81,7 +83,7 @@ enum Action {
     Sender,
     /// The sender takes it in the same call if nothing can come before, else at an event.
     SenderAhead,
-    /// The receiver of a constant bit rate counts the packet in the same call; nothing follows.
+    /// The receiver of packets without feedback counts the packet in the same call; nothing follows.
     Sink,
 }
 
@@ -309,6 +311,8 @@ pub struct FlowOutcome {
     pub drops: u32,
     /// Marks at ports.
     pub marks: u32,
+    /// Without feedback: packets sent, and payload received, bytes.
+    pub unasked: Option<(u64, u64)>,
 }
 
 /// Everything a run found.
@@ -408,6 +412,9 @@ pub struct Engine<Q> {
     net: Net,
     tallies: Vec<Tally>,
     specs: Vec<FlowSpec>,
+    sources: Sources,
+    /// Classes of the flows' packets, if any differs from 0.
+    classes: Vec<u8>,
     ports: Vec<Port>,
     merges: Vec<AheadMerge>,
     /// Of the time stamps.
@@ -501,6 +508,8 @@ impl<Q: EventQueue> Engine<Q> {
             net: Net { links, steps, routes, flows, arrivals, prefetches: flow_count > FLOWS_IN_CACHE },
             tallies: vec![Tally::default(); network.flow_specs.len()],
             opening: network.flow_specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
+            sources: Sources::new(network.sources, flow_count),
+            classes: network.classes,
             specs: network.flow_specs,
             ports,
             merges,
@@ -619,21 +628,14 @@ impl<Q: EventQueue> Engine<Q> {
         self.finish()
     }
 
-    /// An application starts; at a constant bit rate, it sends its next packet.
+    /// An application starts.
     fn on_start(&mut self, event: Segment, key: Key) {
         let flow = event.flow();
-        let Some(interval) = self.specs[flow as usize].interval else {
-            self.net.flows[flow as usize].sender.start(key.now, &mut self.out);
-            self.flush(flow, key);
-            return;
-        };
-        let born = Segment::stamp(key.now, self.ticks_per_second);
-        let link = self.net.step(flow, 0).link;
-        self.arrive(link, Segment::new(flow, event.seq(), born, self.net.flows[flow as usize].wire), key);
-        self.counter += 1;
-        let cause = key.scheduled.to_bits();
-        let next = Segment::new(flow, event.seq().wrapping_add(1) & i32::MAX, 0, 0);
-        self.queue.push(Event::new(key.now + interval, key.now, cause, self.counter, Kind::Start, next), 3);
+        if self.specs[flow as usize].interval.is_some() {
+            return self.on_source(event, key);
+        }
+        self.net.flows[flow as usize].sender.start(key.now, &mut self.out);
+        self.flush(flow, key);
     }
 
     /// Asks for the memory that the next events of this kind will need: first for where to find it, then for what is
@@ -675,17 +677,6 @@ impl<Q: EventQueue> Engine<Q> {
                 self.arrive(link, segment, key);
             }
             Action::Sink => self.sink(segment, key.now),
-        }
-    }
-
-    /// A packet of a constant bit rate reaches its receiver at `now`.
-    fn sink(&mut self, segment: Segment, now: f64) {
-        if now >= self.settings.warmup && now < self.settings.duration {
-            let arrivals = &mut self.net.arrivals[segment.flow() as usize];
-            arrivals.received += 1;
-            arrivals.in_order += 1;
-            let now = Segment::stamp(now, self.ticks_per_second);
-            arrivals.delay_ticks += u64::from(segment.age_ticks(now));
         }
     }
 
@@ -750,7 +741,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
             Mode::ArithmeticPort => {
                 let port = &mut self.ports[at.port as usize];
-                let mut packet = packet(&segment);
+                let mut packet = packet(&segment, &self.classes);
                 match port.arithmetic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
                     Answer::Dropped => self.dropped(segment),
                     Answer::Leaves { start, marked } => {
@@ -1013,7 +1004,7 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(average) = discipline.average() {
             port.stats.advance_average(key.now, average);
         }
-        let mut packet = packet(&segment);
+        let mut packet = packet(&segment, &self.classes);
         packet.tag = slot;
         if let Some(trace) = &mut port.trace {
             trace.record(key.now, '+', segment.flow(), segment.seq(), packet.size, length + 1);
@@ -1219,8 +1210,9 @@ impl<Q: EventQueue> Engine<Q> {
             }
         });
         let ports = ports.collect();
-        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).zip(&self.specs)).map(
-            |(((flow, arrivals), tally), &spec)| {
+        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).zip(&self.specs))
+            .enumerate()
+            .map(|(index, (((flow, arrivals), tally), &spec))| {
                 let core = &flow.sender.core;
                 FlowOutcome {
                     spec,
@@ -1233,9 +1225,9 @@ impl<Q: EventQueue> Engine<Q> {
                     timeouts: core.timeouts - tally.timeouts_before,
                     drops: tally.drops,
                     marks: tally.marks,
+                    unasked: self.sources.counted(index),
                 }
-            },
-        );
+            });
         Outcome {
             ports,
             flows: flows.collect(),
@@ -1249,7 +1241,7 @@ impl<Q: EventQueue> Engine<Q> {
 
 /// What the queue sees of a segment.
 #[inline(always)]
-fn packet(segment: &Segment) -> Packet {
+fn packet(segment: &Segment, classes: &[u8]) -> Packet {
     let ecn = match segment.bits() & 3 {
         0 => Ecn::NotEct,
         1 => Ecn::Ect1,
@@ -1259,7 +1251,7 @@ fn packet(segment: &Segment) -> Packet {
     Packet {
         size: u32::from(segment.size()),
         ecn,
-        class: 0,
+        class: classes.get(segment.flow() as usize).copied().unwrap_or(0),
         ttl: 32 - segment.hop().min(31) as u8,
         initial_ttl: 32,
         final_ttl: 0,

@@ -5,6 +5,7 @@ use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
+use earlydrop_net::source::Source;
 use earlydrop_net::tcp::Flavour;
 
 /// A link in one direction.
@@ -54,12 +55,26 @@ impl PortKind {
     }
 }
 
-/// A flow: a bulk transfer, or packets at a constant rate.
+/// Packets without feedback: their source, and when it is at work.
+pub struct SourceSpec {
+    /// What is sent.
+    pub source: Source,
+    /// Headers of a packet, bytes.
+    pub header: u32,
+    /// When it starts, s.
+    pub start: f64,
+    /// When it falls silent, s.
+    pub stop: f64,
+    /// Its random numbers.
+    pub random: Generator,
+}
+
+/// A flow: a bulk transfer, or packets without feedback.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSpec {
     /// Congestion control.
     pub flavour: Flavour,
-    /// A constant bit rate: a packet every so many seconds, without feedback. `None`: a bulk transfer over TCP.
+    /// Packets without feedback: the time between two of them that recurs, s; infinite if none does. `None`: TCP.
     pub interval: Option<f64>,
     /// When it starts, s.
     pub start: f64,
@@ -84,6 +99,12 @@ pub struct Network {
     pub flow_specs: Vec<FlowSpec>,
     /// Packet sizes that occur, bytes.
     pub sizes: Vec<u16>,
+    /// Sources of packets without feedback, with their flows.
+    pub sources: Vec<(u32, SourceSpec)>,
+    /// Classes of the flows' packets; none at all if all are 0.
+    pub classes: Vec<u8>,
+    /// What happens here is beyond what is proven of links without events: every hop is stepped.
+    pub needs_events: bool,
     hops: Vec<u32>,
     routes: Vec<(u32, u8, u8)>,
 }
@@ -106,12 +127,44 @@ impl Network {
         self.ports.len() as u32 - 1
     }
 
-    /// Adds a flow that goes out over `forward` and whose ACKs come back over `reverse`, which is empty for a constant
-    /// bit rate.
+    /// Adds a flow of packets without feedback over these links; its index.
+    ///
+    /// # Panics
+    /// If there is no link, or more than 250.
+    pub fn source(&mut self, spec: SourceSpec, forward: &[u32]) -> u32 {
+        let wire = |payload: u32| (payload + spec.header).min(u32::from(u16::MAX)) as u16;
+        let payloads = spec.source.payloads();
+        let largest = payloads.as_ref().and_then(|sizes| sizes.iter().copied().max());
+        let flow = FlowSpec {
+            flavour: Flavour::Reno,
+            interval: Some(spec.source.interval().unwrap_or(f64::INFINITY)),
+            start: spec.start,
+            clock_phase: 0.0,
+            window: 1,
+            payload: largest.map_or(0, |size| size.min(u32::from(u16::MAX)) as u16),
+            wire: largest.map_or(u16::MAX, wire),
+        };
+        // The plan knows one size a flow.
+        self.needs_events |= payloads.is_none_or(|sizes| sizes.len() > 1);
+        let index = self.flow(flow, forward, &[]);
+        self.sources.push((index, spec));
+        index
+    }
+
+    /// Gives a flow's packets a class.
+    pub fn classify(&mut self, flow: u32, class: u8) {
+        if class != 0 || !self.classes.is_empty() {
+            self.classes.resize(self.flows().max(self.classes.len()), 0);
+            self.classes[flow as usize] = class;
+        }
+    }
+
+    /// Adds a flow that goes out over `forward` and whose ACKs come back over `reverse`, which is empty without
+    /// feedback; its index.
     ///
     /// # Panics
     /// If a direction that is used has no link, or the whole way more than 250.
-    pub fn flow(&mut self, flow: FlowSpec, forward: &[u32], reverse: &[u32]) {
+    pub fn flow(&mut self, flow: FlowSpec, forward: &[u32], reverse: &[u32]) -> u32 {
         assert!(
             !forward.is_empty()
                 && reverse.is_empty() == flow.interval.is_some()
@@ -129,6 +182,7 @@ impl Network {
                 self.sizes.push(size);
             }
         }
+        self.routes.len() as u32 - 1
     }
 
     /// Number of flows.

@@ -80,6 +80,9 @@ impl Plan {
 
     /// Arithmetic where the graph allows it. `decides_at_enqueue[p]`: port p's discipline needs no events of its own.
     pub fn from_graph(network: &Network, decides_at_enqueue: &[bool]) -> Plan {
+        if network.needs_events {
+            return Plan::all_stepped(network);
+        }
         let feeders = feeders(network);
         let neighbours = neighbours(network);
         let alike = alike(network, &feeders, &neighbours);

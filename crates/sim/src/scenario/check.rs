@@ -7,6 +7,7 @@ use super::document::Doc;
 use super::error::ScenarioError;
 use super::fields::{whole_form, Checked, Field, Fields, Interval, Measure};
 use super::model::{Access, Delays, Dumbbell, LinkSpec, Record, Scenario};
+use super::traffic::Direction;
 use super::{queue, traffic, units};
 use crate::engine::ACK_BYTES;
 
@@ -19,7 +20,7 @@ pub(super) const LINK: &[&str] = &["rate", "delay"];
 /// The queues that a dumbbell lets one choose.
 pub(super) const QUEUES: &[&str] = &["bottleneck", "reverse"];
 /// Keys of `[record]`.
-pub(super) const RECORD: &[&str] = &["series", "cwnd_flows", "trace", "trace_flow"];
+pub(super) const RECORD: &[&str] = &["series", "cwnd_flows", "trace", "trace_flow", "transfers"];
 
 const DELAYS_FORM: &str = "a time such as \"20 ms\", a list of times, or { uniform = [\"1 ms\", \"10 ms\"] }";
 
@@ -42,7 +43,8 @@ fn scenario(doc: &Doc) -> Checked<Scenario> {
     let bottleneck_queue =
         queue::read(&queues.required("bottleneck", "a table [queue.bottleneck]")?, &topology.bottleneck)?;
     let reverse_queue = queues.optional("reverse").map(|field| queue::read(&field, &topology.reverse)).transpose()?;
-    let traffic = traffic::read(&fields.required("traffic", "one or more tables [[traffic]]")?, topology.pairs)?;
+    let place = traffic::Place { pairs: topology.pairs, nodes: None };
+    let traffic = traffic::read(&fields.required("traffic", "one or more tables [[traffic]]")?, &place)?;
     let mut scenario = Scenario {
         name,
         duration,
@@ -157,10 +159,12 @@ fn uniform(field: &Field<'_>, measure: &Measure, within: Interval) -> Checked<De
 /// A buffer below one packet would let nothing through.
 fn room_for_a_packet(scenario: &Scenario) -> Checked<()> {
     let ports = [
-        ("bottleneck", Some(&scenario.bottleneck_queue), scenario.largest_packet(), "segment and header"),
-        ("reverse", scenario.reverse_queue.as_ref(), u32::from(ACK_BYTES), "an ACK"),
+        ("bottleneck", Some(&scenario.bottleneck_queue), scenario.largest_packet(Direction::Forward)),
+        ("reverse", scenario.reverse_queue.as_ref(), scenario.largest_packet(Direction::Reverse)),
     ];
-    for (name, queue, packet, what) in ports {
+    for (name, queue, data) in ports {
+        let (packet, what) =
+            if data > u32::from(ACK_BYTES) { (data, "segment and header") } else { (u32::from(ACK_BYTES), "an ACK") };
         let Some(Limit::Bytes(bytes)) = queue.map(|queue| queue.limit) else { continue };
         if bytes < u64::from(packet) {
             return Err(ScenarioError::new(format!("queue.{name}.limit"), "holds no packet of this scenario")
@@ -179,6 +183,7 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         cwnd_flows,
         trace: fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?,
         trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,
+        transfers: fields.optional("transfers").map_or(Ok(false), |field| field.flag())?,
     })
 }
 

@@ -4,9 +4,8 @@ use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use serde_json::{json, Map, Value as Json};
 
-use super::model::{
-    Access, Cbr, Delays, Dumbbell, Ftp, InjectedRandom, LinkSpec, QueueSpec, Record, Scenario, Traffic,
-};
+use super::model::{Access, Delays, Dumbbell, InjectedRandom, LinkSpec, QueueSpec, Record, Scenario};
+use super::traffic;
 
 impl Scenario {
     /// The scenario in full. It is itself a scenario: reading and checking it gives an equal one.
@@ -21,7 +20,7 @@ impl Scenario {
             "seed": self.seed,
             "topology": dumbbell(&self.topology),
             "queue": queues,
-            "traffic": self.traffic.iter().map(traffic).collect::<Vec<_>>(),
+            "traffic": self.traffic.iter().map(traffic::write).collect::<Vec<_>>(),
             "record": record(&self.record),
         })
     }
@@ -41,7 +40,7 @@ fn rate(x: f64) -> String {
     format!("{x} bit/s")
 }
 
-fn delays(delays: &Delays) -> Json {
+pub(super) fn delays(delays: &Delays) -> Json {
     match delays {
         Delays::Same(x) => seconds(*x).into(),
         Delays::List(list) => list.iter().copied().map(seconds).collect(),
@@ -106,45 +105,12 @@ fn parameter(value: Value) -> Option<Json> {
     })
 }
 
-fn traffic(traffic: &Traffic) -> Json {
-    match traffic {
-        Traffic::Ftp(one) => ftp(one),
-        Traffic::Cbr(one) => cbr(one),
-    }
-}
-
-fn cbr(cbr: &Cbr) -> Json {
-    let mut map = Map::new();
-    map.insert("kind".into(), "cbr".into());
-    insert(&mut map, "name", cbr.name.as_deref().map(Json::from));
-    map.insert("count".into(), cbr.count.into());
-    map.insert("rate".into(), rate(cbr.rate).into());
-    map.insert("segment".into(), format!("{} B", cbr.segment).into());
-    map.insert("header".into(), format!("{} B", cbr.header).into());
-    map.insert("start".into(), delays(&cbr.start));
-    map.into()
-}
-
-fn ftp(ftp: &Ftp) -> Json {
-    let mut map = Map::new();
-    map.insert("kind".into(), "ftp".into());
-    insert(&mut map, "name", ftp.name.as_deref().map(Json::from));
-    map.insert("count".into(), ftp.count.into());
-    map.insert("tcp".into(), ftp.tcp.name().into());
-    map.insert("profile".into(), ftp.profile.name().into());
-    map.insert("segment".into(), format!("{} B", ftp.segment).into());
-    map.insert("header".into(), format!("{} B", ftp.header).into());
-    map.insert("window".into(), ftp.window.into());
-    map.insert("start".into(), delays(&ftp.start));
-    insert(&mut map, "clock_phase", ftp.clock_phase.as_ref().map(|phases| json!(phases)));
-    map.into()
-}
-
 fn record(record: &Record) -> Json {
     let mut map = Map::new();
     insert(&mut map, "series", record.series.map(|x| seconds(x).into()));
     map.insert("cwnd_flows".into(), json!(record.cwnd_flows));
     map.insert("trace".into(), record.trace.into());
     insert(&mut map, "trace_flow", record.trace_flow.map(Json::from));
+    insert(&mut map, "transfers", record.transfers.then_some(true.into()));
     map.into()
 }

@@ -36,11 +36,13 @@ pub use earlydrop_aqm::policy::Limit;
 pub use check::check;
 pub use document::{load, Doc, MAX_FILE_BYTES};
 pub use error::ScenarioError;
-pub use model::{
-    Access, Cbr, Delays, Dumbbell, Ftp, InjectedRandom, LinkSpec, Profile, QueueSpec, Record, Scenario, Tcp, Traffic,
-};
+pub use model::{Access, Delays, Dumbbell, InjectedRandom, LinkSpec, Profile, QueueSpec, Record, Scenario, Tcp};
 pub use nesting::MAX_DEPTH;
 pub use queue::retain_known;
 pub use schema::schema;
 pub use sets::apply_sets;
 pub use template::template;
+pub use traffic::{
+    Cbr, Completion, Connection, Direction, Ends, Law, Load, OnOff, Packets, Poisson, Requests, Starts, TcpSpec,
+    Traffic, Transfers, Video, Voip, Web,
+};

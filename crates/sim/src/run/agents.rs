@@ -1,0 +1,94 @@
+//! What stands at the ends of the flows of a traffic entry.
+
+use super::Times;
+use crate::engine::network::{FlowSpec, Network, SourceSpec};
+use crate::scenario::{Delays, Law, Load, Packets, Tcp, TcpSpec, Traffic};
+use earlydrop_aqm::random::Generator;
+use earlydrop_net::source::{Cbr, Distribution, Frames, OnOff, Poisson, Source};
+use earlydrop_net::tcp::Flavour;
+
+/// Adds the flows of one traffic entry to a network.
+pub(super) struct Agents<'a> {
+    traffic: &'a Traffic,
+    index: usize,
+    seed: u64,
+    phases: Option<Delays>,
+    phase_stream: Generator,
+}
+
+impl<'a> Agents<'a> {
+    pub fn new(_network: &mut Network, traffic: &'a Traffic, index: usize, seed: u64) -> Self {
+        let phases = traffic.tcp_spec().map(|spec| {
+            spec.clock_phase.as_ref().map_or(Delays::Uniform(0.0, 0.01), |list| Delays::List(list.clone()))
+        });
+        let phase_stream = Generator::stream(seed, &format!("traffic.{index}.clock_phase"));
+        Agents { traffic, index, seed, phases, phase_stream }
+    }
+
+    /// Adds flow `i` of the entry, which starts at `start` and goes `there` and its ACKs `back`.
+    pub fn add_flow(&mut self, network: &mut Network, i: usize, start: f64, there: &[u32], back: &[u32]) {
+        let stream = || Generator::stream(self.seed, &format!("traffic.{}.flow.{i}", self.index));
+        let flow = match self.traffic.tcp_spec() {
+            Some(spec) => {
+                let phase = self.phases.as_ref().map_or(0.0, |phases| Times::draw(phases, i, &mut self.phase_stream));
+                network.flow(connection(spec, start, phase), there, back)
+            }
+            None => {
+                let Some((source, header, stop)) = source(&self.traffic.load) else { return };
+                let stop = stop.unwrap_or(f64::INFINITY);
+                let random = stream();
+                network.source(SourceSpec { source, header, start, stop, random }, there)
+            }
+        };
+        network.classify(flow, self.traffic.class);
+    }
+}
+
+fn connection(spec: &TcpSpec, start: f64, clock_phase: f64) -> FlowSpec {
+    FlowSpec {
+        flavour: match spec.tcp {
+            Tcp::Reno => Flavour::Reno,
+        },
+        interval: None,
+        start,
+        clock_phase,
+        window: spec.window as i32,
+        payload: spec.segment as u16,
+        wire: (spec.segment + spec.header) as u16,
+    }
+}
+
+/// A source of packets without feedback, its headers in bytes, and when it falls silent.
+fn source(load: &Load) -> Option<(Source, u32, Option<f64>)> {
+    let sizes = |packets: &Packets| packets.segment.clone();
+    let interval = |bytes: u32, rate: f64| 8.0 * f64::from(bytes) / rate;
+    Some(match load {
+        Load::Cbr(cbr) => {
+            let header = cbr.packets.header;
+            (Source::Cbr(Cbr::new(cbr.rate, sizes(&cbr.packets), header, cbr.jitter)), header, cbr.packets.stop)
+        }
+        Load::OnOff(load) => {
+            let interval = interval(load.segment + load.header, load.rate);
+            let source = match load.law {
+                Law::Exponential => OnOff::exponential(interval, load.segment, load.on, load.off),
+                Law::Pareto(shape) => OnOff::pareto(interval, load.segment, load.on, load.off, shape),
+            };
+            (Source::OnOff(source), load.header, load.stop)
+        }
+        Load::Poisson(load) => {
+            let mean = load.packets.segment.mean() + f64::from(load.packets.header);
+            let source = Poisson::new(load.rate / (8.0 * mean), sizes(&load.packets));
+            (Source::Poisson(source), load.packets.header, load.packets.stop)
+        }
+        Load::Voip(load) => {
+            let source = OnOff::exponential(load.interval, load.segment, load.on, load.off);
+            (Source::OnOff(source), load.header, load.stop)
+        }
+        Load::Video(load) => {
+            let frame: Distribution = load.frame.clone();
+            let source = Frames::new(load.interval, frame, load.group.clone(), load.segment);
+            (Source::Frames(source), load.header, load.stop)
+        }
+        _ => return None,
+    })
+}
