@@ -1,5 +1,18 @@
 //! What travels between hosts.
 
+/// Among a segment's bits: ECT(0), sent by an ECN-capable sender.
+pub const ECT0: u8 = 2;
+/// Both bits of the ECN field: the segment has been marked (CE).
+pub const CE: u8 = 3;
+/// The segment is a SYN.
+pub const SYN: u8 = 4;
+/// The sender has cut its window (CWR).
+pub const CWR: u8 = 8;
+/// In an ACK: a marked segment has arrived. In a SYN: the sender asks for ECN.
+pub const ECE: u8 = 16;
+/// The ACK has SACK blocks, kept where [`Segment::note`] says.
+pub const SACK: u8 = 32;
+
 /// A TCP segment or its ACK on the way: a small plain value, copied from hop to hop.
 ///
 /// Two machine words instead of six fields: a copy is then two register moves, where narrow stores followed by a
@@ -60,7 +73,7 @@ impl Segment {
         (self.what >> 8) as usize & 0xff
     }
 
-    /// ECN field in the low two bits; the run loop uses the upper four.
+    /// ECN field in the low two bits, flags above ([`SYN`] and those after it). The highest is the event queue's.
     #[inline(always)]
     pub fn bits(&self) -> u8 {
         self.what as u8
@@ -78,6 +91,18 @@ impl Segment {
         Segment { what: self.what & !0xff | u64::from(bits), ..self }
     }
 
+    /// Something else than a segment in its place: `kind` stands where the hop was, and the highest bit is set.
+    #[inline(always)]
+    pub fn as_kind(self, kind: u8) -> Self {
+        Segment { what: self.what & !0xffff | u64::from(kind) << 8 | 0x80, ..self }
+    }
+
+    /// The `kind` of [`as_kind`](Self::as_kind); none if it is a segment.
+    #[inline(always)]
+    pub fn kind(&self) -> Option<u8> {
+        (self.what & 0x80 != 0).then_some((self.what >> 8) as u8)
+    }
+
     /// The acknowledgement that the receiver sends in answer, one hop on.
     #[inline(always)]
     pub fn answered(self, ack: i32, size: u16) -> Self {
@@ -86,6 +111,19 @@ impl Segment {
             who: u64::from(ack as u32) << 32 | u64::from(self.flow()),
             what: (kept + (1 << 8)) | (u64::from(size) << 16),
         }
+    }
+
+    /// The segment with `note` in place of its time stamp. An ACK's own time stamp is of no use, so that there is room to
+    /// say where its SACK blocks are.
+    #[inline(always)]
+    pub fn with_note(self, note: u32) -> Self {
+        Segment { what: self.what & 0xffff_ffff | u64::from(note) << 32, ..self }
+    }
+
+    /// What stands in place of the time stamp.
+    #[inline(always)]
+    pub fn note(&self) -> u32 {
+        (self.what >> 32) as u32
     }
 
     /// `seconds` as a time stamp of so many ticks a second.
@@ -112,6 +150,9 @@ mod tests {
         assert_eq!((segment.hop(), segment.bits()), (1, 0xf3));
         let ack = segment.answered(12, 40);
         assert_eq!((ack.flow(), ack.seq(), ack.size(), ack.hop(), ack.bits()), (u32::MAX, 12, 40, 2, 0));
+        assert_eq!((ack.kind(), ack.as_kind(7).kind(), ack.as_kind(7).flow()), (None, Some(7), u32::MAX));
+        let noted = ack.with_bits(ECE | SACK).with_note(u32::MAX - 1);
+        assert_eq!((noted.note(), noted.bits(), noted.size(), noted.hop()), (u32::MAX - 1, ECE | SACK, 40, 2));
     }
 
     #[test]

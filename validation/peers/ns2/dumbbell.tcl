@@ -5,11 +5,13 @@
 #
 # Keys and defaults are the array `opt` below. Rates and delays are in ns-2's
 # notation (5Mb, 20ms). `sender_delay`, a list that is gone through in turn,
-# replaces `access_delay` on the senders' side. Only the queue from the left to the right router can
-# drop; every other queue holds `plain_limit` packets, more than ever arrive.
+# replaces `access_delay` on the senders' side; `tcp` is such a list too. Only
+# the queue from the left to the right router can drop; every other queue holds
+# `plain_limit` packets, more than ever arrive.
 
 array set opt {
     flows 6            tcp Reno          wire_bytes 1000      window 1000
+    ecn 0              delayed_ack 0     limited_transmit 1
     access_rate 5Mb    access_delay 20ms  sender_delay ""
     rate 5Mb           delay 10ms
     queue DropTail     limit 120         min_th 24  max_th 72  max_p 0.1  w_q 0.002
@@ -84,7 +86,7 @@ Queue/RED set bytes_ false
 Queue/RED set queue_in_bytes_ false
 Queue/RED set mean_pktsize_ $opt(mean_packet)
 Queue/RED set gentle_ $opt(gentle)
-Queue/RED set setbit_ false
+Queue/RED set setbit_ [expr {$opt(ecn) ? {true} : {false}}]
 Queue/RED set thresh_ $opt(min_th)
 Queue/RED set maxthresh_ $opt(max_th)
 Queue/RED set linterm_ [expr {1.0 / $opt(max_p)}]
@@ -120,11 +122,17 @@ if {$opt(events) ne ""} {
 set tcps {}
 set starts {}
 for {set i 0} {$i < $opt(flows)} {incr i} {
-    if {$opt(tcp) eq "Tahoe"} { set tcp [new Agent/TCP] } else { set tcp [new Agent/TCP/$opt(tcp)] }
-    set sink [new Agent/TCPSink]
-    # ns-2 adds 40 bytes of header to packetSize_.
-    $tcp set packetSize_ [expr {$opt(wire_bytes) - 40}]
+    set kind [lindex $opt(tcp) [expr {$i % [llength $opt(tcp)]}]]
+    set tcp [expr {$kind eq "Tahoe" ? [new Agent/TCP] : [new Agent/TCP/$kind]}]
+    set sink_kind Agent/TCPSink
+    if {$kind eq "Sack1"} { append sink_kind /Sack1 }
+    if {$opt(delayed_ack)} { append sink_kind /DelAck }
+    set sink [new $sink_kind]
+    # ns-2 adds 40 bytes of header to packetSize_, but not for Vegas.
+    $tcp set packetSize_ [expr {$opt(wire_bytes) - ($kind eq "Vegas" ? 0 : 40)}]
     $tcp set window_ $opt(window)
+    $tcp set ecn_ $opt(ecn)
+    $tcp set singledup_ $opt(limited_transmit)
     $tcp set fid_ [expr {$i + 1}]
     $sink set fid_ [expr {$i + 1}]
     $ns attach-agent [lindex $senders $i] $tcp

@@ -1,5 +1,6 @@
 //! The run loop.
 
+mod hosts;
 pub mod network;
 pub mod plan;
 mod port;
@@ -11,8 +12,10 @@ use crate::measure::QueueStats;
 use crate::prefetch::prefetch;
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Ecn, Packet, Time};
-use earlydrop_net::tcp::{Output, Receiver, Sender};
+use earlydrop_net::segment::{CE, ECE, SACK, SYN};
+use earlydrop_net::tcp::{Ack, Output, Receiver, Sender};
 use earlydrop_net::{Segment, Wire};
+use hosts::{AckTimer, BlockPool};
 use network::{FlowSpec, Network};
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
@@ -23,6 +26,8 @@ use trace::{QueueTrace, VariableChange};
 
 /// Size of an acknowledgement on the wire, bytes (`tcpip_base_hdr_size_`).
 pub const ACK_BYTES: u16 = 40;
+/// Sizes of acknowledgements with 0 to 3 SACK blocks, bytes.
+pub const ACK_SIZES: [u16; 4] = [ACK_BYTES, 48, 56, 64];
 /// Size of the SYN on the wire, bytes.
 pub const SYN_BYTES: u16 = 40;
 const NONE: u32 = u32::MAX;
@@ -42,8 +47,6 @@ const BEHIND_SLOW_FOLD: u64 = 1 << 63;
 const COUNTER_BITS: u32 = 31;
 /// A flow's own links are looked for among so many from its first on.
 const OWN_LINKS: usize = 4;
-/// Among a segment's bits: it is a SYN.
-const SYN: u8 = 4;
 
 /// What to measure and record.
 #[derive(Clone, Debug, Default)]
@@ -227,7 +230,9 @@ struct Flow {
     entry: f64,
     /// ACKs that come by events, where the sender takes others ahead of them.
     acks_coming: u32,
+    /// Sizes on the wire.
     wire: u16,
+    syn: u16,
 }
 
 impl Flow {
@@ -426,6 +431,10 @@ pub struct Engine<Q> {
     out: Output,
     /// Room for the slots of the packets that one call drops.
     dropped_slots: Vec<u32>,
+    /// SACK blocks of the ACKs that are on their way.
+    blocks: BlockPool,
+    /// By flow: the timer of a delayed ACK; none at all if no flow delays ACKs.
+    ack_timers: Vec<AckTimer>,
     series: Option<Series>,
     variables: Vec<VariableChange>,
     link_counts: (usize, usize),
@@ -484,7 +493,7 @@ impl<Q: EventQueue> Engine<Q> {
             .collect();
         let mut flows = Vec::with_capacity(flow_count);
         flows.extend(network.flow_specs.iter().map(|spec| Flow {
-            sender: Sender::new(spec.flavour, spec.window, spec.clock_phase),
+            sender: hosts::sender(spec),
             deadline: f64::INFINITY,
             armed_at: 0.0,
             armed_cause: 0.0,
@@ -492,31 +501,35 @@ impl<Q: EventQueue> Engine<Q> {
             entry: f64::INFINITY,
             acks_coming: 0,
             wire: spec.wire,
+            syn: spec.syn(),
         }));
         let mut arrivals = Vec::with_capacity(flow_count);
-        arrivals.extend(network.flow_specs.iter().map(|_| Arrivals {
-            receiver: Receiver::new(),
+        arrivals.extend(network.flow_specs.iter().map(|spec| Arrivals {
+            receiver: Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack),
             in_order: 0,
             received: 0,
             delay_ticks: 0,
         }));
+        let specs = network.flow_specs;
         let mut engine = Engine {
             queue: Q::new(spacing),
             // The numbers up to here are those of the policies' timers.
             counter: timers,
             events: 0,
             net: Net { links, steps, routes, flows, arrivals, prefetches: flow_count > FLOWS_IN_CACHE },
-            tallies: vec![Tally::default(); network.flow_specs.len()],
-            opening: network.flow_specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
             sources: Sources::new(network.sources, flow_count),
             classes: network.classes,
-            specs: network.flow_specs,
+            tallies: vec![Tally::default(); specs.len()],
+            opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
+            ack_timers: hosts::ack_timers(&specs),
+            specs,
             ports,
             merges,
             pool: Vec::new(),
             free_slot: NONE,
             out: Output::default(),
             dropped_slots: Vec::new(),
+            blocks: BlockPool::default(),
             series: settings.series.map(|_| Series::default()),
             variables: Vec::new(),
             link_counts,
@@ -618,6 +631,7 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::Arrival => self.on_arrival(segment, key),
                 Kind::TransmissionEnd => self.on_transmission_end(segment.flow() as usize, key),
                 Kind::Timer => self.on_timer(segment.flow() as usize, key),
+                Kind::AckTimer => self.on_ack_timer(segment.flow(), key),
                 Kind::Start => self.on_start(segment, key),
                 Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
                 Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
@@ -660,7 +674,7 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     #[inline(always)]
-    fn on_arrival(&mut self, mut segment: Segment, key: Key) {
+    fn on_arrival(&mut self, segment: Segment, key: Key) {
         let step = self.step(&segment);
         match step.action {
             Action::AtEvent | Action::Through | Action::Fold | Action::SlowFold | Action::Ahead => {
@@ -672,9 +686,9 @@ impl<Q: EventQueue> Engine<Q> {
                 self.answer(segment, key);
             }
             Action::ReceiverAtEvent | Action::Receiver => {
-                segment = self.receive(segment, key.now);
-                let link = self.step(&segment).link;
-                self.arrive(link, segment, key);
+                let Some(ack) = self.receive(segment, key) else { return };
+                let link = self.step(&ack).link;
+                self.arrive(link, ack, key);
             }
             Action::Sink => self.sink(segment, key.now),
         }
@@ -685,7 +699,9 @@ impl<Q: EventQueue> Engine<Q> {
     fn answer(&mut self, segment: Segment, key: Key) {
         let sender = &mut self.net.flows[segment.flow() as usize].sender;
         let opening = sender.core.ack < 0;
-        sender.on_ack(key.now, segment.seq(), &mut self.out);
+        let blocks = if segment.bits() & SACK != 0 { self.blocks.take(segment.note()) } else { &[] };
+        let ack = Ack { number: segment.seq(), echo: segment.bits() & ECE != 0, blocks };
+        sender.on_ack(key.now, &ack, &mut self.out);
         self.opening -= u32::from(opening && sender.core.ack >= 0);
         self.flush(segment.flow(), key);
     }
@@ -703,21 +719,32 @@ impl<Q: EventQueue> Engine<Q> {
             && flow.sender.core.ack >= 0
     }
 
-    /// Turns a segment that reaches its receiver at `now` into the ACK that leaves it.
+    /// Turns a segment that reaches its receiver into the ACK that leaves it, unless that waits.
     #[inline(always)]
-    fn receive(&mut self, segment: Segment, now: f64) -> Segment {
+    fn receive(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let arrivals = &mut self.net.arrivals[segment.flow() as usize];
         let before = arrivals.receiver.next();
-        let ack = arrivals.receiver.receive(segment.seq());
-        if segment.seq() == 0 {
+        if !arrivals.receiver.is_plain() {
+            return self.receive_specially(segment, key);
+        }
+        let ack = segment.answered(arrivals.receiver.receive(segment.seq()), ACK_BYTES);
+        let echo = arrivals.receiver.echo(segment.bits());
+        self.count_arrival(&segment, before, key.now);
+        Some(if echo { ack.with_bits(ECE) } else { ack })
+    }
+
+    /// Counts a segment that has reached its receiver, who had expected `before`.
+    #[inline(always)]
+    fn count_arrival(&mut self, segment: &Segment, before: i32, now: f64) {
+        if segment.bits() & SYN != 0 {
             self.opening -= 1;
         } else if now >= self.settings.warmup && now < self.settings.duration {
+            let arrivals = &mut self.net.arrivals[segment.flow() as usize];
             arrivals.received += 1;
             arrivals.in_order += (arrivals.receiver.next() - before) as u32;
             let now = Segment::stamp(now, self.ticks_per_second);
             arrivals.delay_ticks += u64::from(segment.age_ticks(now));
         }
-        segment.answered(ack, ACK_BYTES)
     }
 
     /// A segment stands at the near end of `link`, at the event `key`.
@@ -747,7 +774,7 @@ impl<Q: EventQueue> Engine<Q> {
                     Answer::Leaves { start, marked } => {
                         if marked {
                             self.tallies[segment.flow() as usize].marks += 1;
-                            segment = segment.with_bits(packet.ecn as u8);
+                            segment = segment.with_bits(segment.bits() | CE);
                         }
                         let cause = if start > key.now { at.wire.started } else { key.scheduled };
                         let arrival = at.wire.send(start, segment.size());
@@ -785,6 +812,9 @@ impl<Q: EventQueue> Engine<Q> {
     fn dropped(&mut self, segment: Segment) {
         self.tallies[segment.flow() as usize].drops += 1;
         self.opening -= u32::from(segment.bits() & SYN != 0);
+        if segment.bits() & SACK != 0 {
+            self.blocks.free(segment.note());
+        }
     }
 
     /// A segment that reaches its next hop: on through every hop that needs no event.
@@ -813,7 +843,9 @@ impl<Q: EventQueue> Engine<Q> {
                     segment = segment.at_next_hop();
                 }
                 Action::Receiver => {
-                    segment = self.receive(segment, hop.arrival);
+                    let key = Key { now: hop.arrival, scheduled: hop.start, number: 0 };
+                    let Some(ack) = self.receive(segment, key) else { return };
+                    segment = ack;
                 }
                 Action::Sink => return self.sink(segment, hop.arrival),
                 Action::Ahead => {
@@ -1015,12 +1047,15 @@ impl<Q: EventQueue> Engine<Q> {
         let length = discipline.packets();
         if admitted.is_some_and(|marked| marked.0) {
             self.tallies[segment.flow() as usize].marks += 1;
-            self.pool[slot as usize].0 = segment.with_bits(Ecn::Ce as u8);
+            self.pool[slot as usize].0 = segment.with_bits(segment.bits() | CE);
         }
         for &slot in &dropped {
             let victim = self.pool[slot as usize].0;
             self.tallies[victim.flow() as usize].drops += 1;
             self.opening -= u32::from(victim.bits() & SYN != 0);
+            if victim.bits() & SACK != 0 {
+                self.blocks.free(victim.note());
+            }
             if let Some(trace) = &mut port.trace {
                 trace.record(key.now, 'd', victim.flow(), victim.seq(), u32::from(victim.size()), length);
             }
@@ -1081,7 +1116,7 @@ impl<Q: EventQueue> Engine<Q> {
         if packet.ecn as u8 != segment.bits() & 3 {
             // Marked since it was admitted.
             self.tallies[segment.flow() as usize].marks += 1;
-            segment = segment.with_bits(packet.ecn as u8);
+            segment = segment.with_bits(segment.bits() & !CE | packet.ecn as u8);
         }
         self.release(slot);
         self.transmit(link, segment, now, key.scheduled);
@@ -1100,13 +1135,11 @@ impl<Q: EventQueue> Engine<Q> {
             let lane = self.net.step(flow, 1).lane;
             let wire = self.net.flows[flow as usize].wire;
             for i in 0..self.out.segments.len() {
-                let seq = self.out.segments[i];
-                let segment = if seq == 0 {
-                    self.opening += 1;
-                    Segment::new(flow, seq, born, SYN_BYTES).with_bits(SYN)
-                } else {
-                    Segment::new(flow, seq, born, wire)
-                };
+                let sent = self.out.segments[i];
+                let syn = sent.bits & SYN != 0;
+                self.opening += u32::from(syn);
+                let size = if syn { self.net.flows[flow as usize].syn } else { wire };
+                let segment = Segment::new(flow, sent.seq, born, size).with_bits(sent.bits);
                 if own {
                     self.send_over_own(link, lane, segment, key);
                 } else {

@@ -86,6 +86,45 @@ pub struct FlowSpec {
     pub payload: u16,
     /// A segment on the wire, bytes.
     pub wire: u16,
+    /// What the ends of a TCP connection can do.
+    pub options: TcpOptions,
+}
+
+/// Options of a TCP connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TcpOptions {
+    /// Data are sent as ECT(0) and marks are answered, if the congestion control knows ECN.
+    pub ecn: bool,
+    /// How long an ACK may wait for a second segment, s. `None`: every segment is acknowledged at once.
+    pub delayed_ack: Option<f64>,
+    /// A new segment on each of the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+}
+
+impl Default for TcpOptions {
+    fn default() -> Self {
+        TcpOptions { ecn: false, delayed_ack: None, limited_transmit: true }
+    }
+}
+
+impl FlowSpec {
+    /// Size of its first packet on the wire, bytes.
+    pub fn syn(&self) -> u16 {
+        if self.interval.is_none() && self.flavour.has_bare_syn() {
+            super::SYN_BYTES
+        } else {
+            self.wire
+        }
+    }
+
+    /// Sizes of its ACKs on the wire, bytes, the smallest first.
+    pub fn acks(&self) -> &'static [u16] {
+        if self.flavour.uses_sack() {
+            &super::ACK_SIZES
+        } else {
+            &super::ACK_SIZES[..1]
+        }
+    }
 }
 
 /// Links, ports, flows and their routes.
@@ -143,6 +182,7 @@ impl Network {
             window: 1,
             payload: largest.map_or(0, |size| size.min(u32::from(u16::MAX)) as u16),
             wire: largest.map_or(u16::MAX, wire),
+            options: TcpOptions::default(),
         };
         // The plan knows one size a flow.
         self.needs_events |= payloads.is_none_or(|sizes| sizes.len() > 1);
@@ -175,9 +215,8 @@ impl Network {
         self.hops.extend_from_slice(forward);
         self.hops.extend_from_slice(reverse);
         self.flow_specs.push(flow);
-        let sizes =
-            if flow.interval.is_some() { [flow.wire; 3] } else { [flow.wire, super::ACK_BYTES, super::SYN_BYTES] };
-        for size in sizes {
+        let acks = if flow.interval.is_some() { &[] } else { flow.acks() };
+        for &size in [flow.wire, flow.syn()].iter().chain(acks) {
             if !self.sizes.contains(&size) {
                 self.sizes.push(size);
             }

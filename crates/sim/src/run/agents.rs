@@ -1,7 +1,7 @@
 //! What stands at the ends of the flows of a traffic entry.
 
 use super::Times;
-use crate::engine::network::{FlowSpec, Network, SourceSpec};
+use crate::engine::network::{FlowSpec, Network, SourceSpec, TcpOptions};
 use crate::scenario::{Delays, Law, Load, Packets, Tcp, TcpSpec, Traffic};
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::source::{Cbr, Distribution, Frames, OnOff, Poisson, Source};
@@ -55,6 +55,7 @@ fn connection(spec: &TcpSpec, start: f64, clock_phase: f64) -> FlowSpec {
         window: spec.window as i32,
         payload: spec.segment as u16,
         wire: (spec.segment + spec.header) as u16,
+        options: TcpOptions::default(),
     }
 }
 
