@@ -1,8 +1,8 @@
 //! The result document of one run.
 
-use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series};
+use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series, TransferOutcome};
 use crate::measure::jain;
-use crate::scenario::{Scenario, Tcp, Traffic};
+use crate::scenario::{Load, Scenario, Tcp, Traffic};
 use earlydrop_net::tcp::Variable;
 use serde_json::{json, Map, Value};
 
@@ -35,6 +35,14 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
         "throughput_total_mbps": total(throughput),
         "delay_mean_ms": if received > 0 { json!(delay / received as f64 * 1e3) } else { Value::Null },
     });
+    let finite =
+        scenario.traffic.iter().zip(&outcome.transfers).enumerate().filter(|(_, (traffic, _))| traffic.is_finite());
+    let finite: Vec<Value> = finite
+        .map(|(entry, (traffic, outcome))| transfers(entry, traffic, outcome, scenario.record.transfers))
+        .collect();
+    if !finite.is_empty() {
+        document["transfers"] = finite.into();
+    }
     if let Some(series) = &outcome.series {
         document["series"] = series_table(scenario, outcome, series);
     }
@@ -102,7 +110,7 @@ fn payload(flow: &FlowOutcome, packets: u32) -> f64 {
 }
 
 fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
-    json!({
+    let mut value = json!({
         "id": id,
         "kind": traffic.kind(),
         "tcp": traffic.tcp().map(Tcp::name),
@@ -114,8 +122,53 @@ fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
         "timeouts": flow.timeouts,
         "drops": flow.drops,
         "marks": flow.marks,
-        "completion_s": Value::Null,
-    })
+        "completion_s": flow.transfers.and_then(|transfers| transfers.time),
+    });
+    if let Some((sent, _)) = flow.unasked {
+        value["packets_sent"] = json!(sent);
+        value["packets_received"] = json!(flow.received);
+    }
+    if let Some(transfers) = flow.transfers {
+        value["transfers_completed"] = json!(transfers.completed);
+    }
+    value
+}
+
+/// The finite transfers of a traffic entry.
+fn transfers(entry: usize, traffic: &Traffic, outcome: &TransferOutcome, lists_times: bool) -> Value {
+    let mut times = outcome.times.clone();
+    times.sort_unstable_by(f64::total_cmp);
+    let n = times.len() as f64;
+    let sum: f64 = times.iter().sum();
+    let mean = sum / n;
+    let variance = times.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+    // The smallest time that a fraction of the transfers does not exceed.
+    let quantile = |q: f64| times.get(((q * n).ceil() as usize).max(1) - 1);
+    let known = |x: f64| if x.is_finite() { json!(x) } else { Value::Null };
+    let mut value = json!({
+        "entry": entry + 1,
+        "name": traffic.name,
+        "kind": traffic.kind(),
+        "begun": outcome.begun,
+        "completed": times.len(),
+        "completed_bytes": outcome.bytes,
+        "time_sum_s": sum,
+        "time_mean_s": known(mean),
+        "time_std_s": known(variance.sqrt()),
+        "time_min_s": times.first(),
+        "time_p50_s": quantile(0.5),
+        "time_p95_s": quantile(0.95),
+        "time_p99_s": quantile(0.99),
+        "time_max_s": times.last(),
+        "start_up_mean_s": known(outcome.start_up.0 / outcome.start_up.1 as f64),
+    });
+    if matches!(traffic.load, Load::Web(_)) {
+        value["waited"] = json!(outcome.waited);
+    }
+    if lists_times {
+        value["times_s"] = json!(times);
+    }
+    value
 }
 
 fn series_table(scenario: &Scenario, outcome: &Outcome, series: &Series) -> Value {

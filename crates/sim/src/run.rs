@@ -95,7 +95,7 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     let mut dealt = 0;
     for (index, traffic) in scenario.traffic.iter().enumerate() {
         let mut starts = starts::Starts::new(&traffic.start, seed, &format!("traffic.{index}.start"));
-        let mut agents = agents::Agents::new(&mut network, traffic, index, seed);
+        let mut agents = agents::Agents::new(traffic, index, seed);
         for i in 0..traffic.count as usize {
             let (pair, direction) = match &traffic.ends {
                 Ends::Pairs { direction, pairs: Some(chosen) } => (chosen[i % chosen.len()] as usize, *direction),
@@ -111,8 +111,11 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
                 Direction::Forward => ([up, bottleneck, down], [back_up, reverse, back_down]),
                 Direction::Reverse => ([back_up, reverse, back_down], [up, bottleneck, down]),
             };
+            // Data and ACKs in one port are more than links without events have been proven for.
+            network.needs_events |= direction == Direction::Reverse;
             agents.add_flow(&mut network, i, starts.next(i), &there, &back);
         }
+        agents.finish(&mut network);
     }
     Ok(network)
 }

@@ -30,6 +30,11 @@ impl Transfers {
         Transfers { size, think, left: number, first: true }
     }
 
+    /// Transfers still to come; `None` never ends.
+    pub fn left(&self) -> Option<u64> {
+        self.left
+    }
+
     /// The next transfer, if there is one. Size is drawn before the time to think; the first begins at once.
     pub fn next(&mut self, random: &mut Generator) -> Option<Transfer> {
         if let Some(left) = &mut self.left {

@@ -116,6 +116,13 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
+    /// A flow's receiver has been replaced: nothing waits any more.
+    pub(super) fn forget_ack(&mut self, flow: u32) {
+        if let Some(timer) = self.ack_timers.get_mut(flow as usize) {
+            timer.deadline = f64::INFINITY;
+        }
+    }
+
     fn push_ack_timer(&mut self, flow: u32) {
         let timer = &mut self.ack_timers[flow as usize];
         timer.entry = timer.deadline;
@@ -139,6 +146,7 @@ impl<Q: EventQueue> Engine<Q> {
         let segment = timer.segment;
         if let Some(answer) = self.net.arrivals[flow as usize].receiver.on_timer() {
             let ack = self.acknowledgement(segment, &answer);
+            let ack = ack.with_seq(ack.seq() + self.applications.base(flow));
             let link = self.step(&ack).link;
             self.arrive(link, ack, key);
         }

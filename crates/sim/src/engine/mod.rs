@@ -6,6 +6,7 @@ pub mod plan;
 mod port;
 mod sources;
 pub mod trace;
+mod transfers;
 
 use crate::events::{Event, EventQueue, Kind, Watch};
 use crate::measure::QueueStats;
@@ -23,6 +24,8 @@ use sources::Sources;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 use trace::{QueueTrace, VariableChange};
+use transfers::Applications;
+pub use transfers::{FlowTransfers, TransferOutcome};
 
 /// Size of an acknowledgement on the wire, bytes (`tcpip_base_hdr_size_`).
 pub const ACK_BYTES: u16 = 40;
@@ -86,6 +89,10 @@ enum Action {
     Sender,
     /// The sender takes it in the same call if nothing can come before, else at an event.
     SenderAhead,
+    /// The sender of finite transfers takes the ACK at an event.
+    Server,
+    /// The receiver of transfers over more than one connection takes the segment at an event.
+    Client,
     /// The receiver of packets without feedback counts the packet in the same call; nothing follows.
     Sink,
 }
@@ -318,6 +325,8 @@ pub struct FlowOutcome {
     pub marks: u32,
     /// Without feedback: packets sent, and payload received, bytes.
     pub unasked: Option<(u64, u64)>,
+    /// Its finite transfers, if it has such.
+    pub transfers: Option<FlowTransfers>,
 }
 
 /// Everything a run found.
@@ -326,6 +335,8 @@ pub struct Outcome {
     pub ports: Vec<PortOutcome>,
     /// By flow.
     pub flows: Vec<FlowOutcome>,
+    /// By group of transfers.
+    pub transfers: Vec<TransferOutcome>,
     /// Sampled series.
     pub series: Option<Series>,
     /// Changes of the traced flow's variables.
@@ -418,6 +429,7 @@ pub struct Engine<Q> {
     tallies: Vec<Tally>,
     specs: Vec<FlowSpec>,
     sources: Sources,
+    applications: Applications,
     /// Classes of the flows' packets, if any differs from 0.
     classes: Vec<u8>,
     ports: Vec<Port>,
@@ -518,6 +530,7 @@ impl<Q: EventQueue> Engine<Q> {
             events: 0,
             net: Net { links, steps, routes, flows, arrivals, prefetches: flow_count > FLOWS_IN_CACHE },
             sources: Sources::new(network.sources, flow_count),
+            applications: Applications::new(network.transfers, network.crowds, network.groups, flow_count),
             classes: network.classes,
             tallies: vec![Tally::default(); specs.len()],
             opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
@@ -563,8 +576,13 @@ impl<Q: EventQueue> Engine<Q> {
             self.net.flows[flow as usize].sender.core.traced = true;
         }
         for flow in 0..self.net.flows.len() as u32 {
-            self.schedule(self.specs[flow as usize].start, START, Kind::Start, flow);
+            let start = self.specs[flow as usize].start;
+            // A flow of a crowd's pool waits until somebody needs it.
+            if start < f64::INFINITY {
+                self.schedule(start, START, Kind::Start, flow);
+            }
         }
+        self.schedule_crowds();
         for port in 0..self.ports.len() as u32 {
             self.schedule_policy_timer(port, START.now);
         }
@@ -633,6 +651,8 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::Timer => self.on_timer(segment.flow() as usize, key),
                 Kind::AckTimer => self.on_ack_timer(segment.flow(), key),
                 Kind::Start => self.on_start(segment, key),
+                Kind::Retry => self.on_retry(segment, key),
+                Kind::Crowd => self.on_crowd(segment.flow() as usize, key),
                 Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
                 Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
                 Kind::WindowStart => self.begin_window(now),
@@ -647,6 +667,9 @@ impl<Q: EventQueue> Engine<Q> {
         let flow = event.flow();
         if self.specs[flow as usize].interval.is_some() {
             return self.on_source(event, key);
+        }
+        if self.applications.has(flow) {
+            return self.begin_transfer(flow, key);
         }
         self.net.flows[flow as usize].sender.start(key.now, &mut self.out);
         self.flush(flow, key);
@@ -691,6 +714,12 @@ impl<Q: EventQueue> Engine<Q> {
                 self.arrive(link, ack, key);
             }
             Action::Sink => self.sink(segment, key.now),
+            Action::Server => self.answer_server(segment, key),
+            Action::Client => {
+                let Some(ack) = self.receive_client(segment, key) else { return };
+                let link = self.step(&ack).link;
+                self.arrive(link, ack, key);
+            }
         }
     }
 
@@ -1039,7 +1068,7 @@ impl<Q: EventQueue> Engine<Q> {
         let mut packet = packet(&segment, &self.classes);
         packet.tag = slot;
         if let Some(trace) = &mut port.trace {
-            trace.record(key.now, '+', segment.flow(), segment.seq(), packet.size, length + 1);
+            trace.record(key.now, '+', segment.flow(), self.applications.shown(&segment), packet.size, length + 1);
         }
         let mut dropped = std::mem::take(&mut self.dropped_slots);
         let admitted =
@@ -1057,7 +1086,14 @@ impl<Q: EventQueue> Engine<Q> {
                 self.blocks.free(victim.note());
             }
             if let Some(trace) = &mut port.trace {
-                trace.record(key.now, 'd', victim.flow(), victim.seq(), u32::from(victim.size()), length);
+                trace.record(
+                    key.now,
+                    'd',
+                    victim.flow(),
+                    self.applications.shown(&victim),
+                    u32::from(victim.size()),
+                    length,
+                );
             }
         }
         let pull_now = *idle;
@@ -1092,7 +1128,14 @@ impl<Q: EventQueue> Engine<Q> {
             self.dropped(victim);
             let port = &mut self.ports[self.net.links[link as usize].port as usize];
             if let Some(trace) = &mut port.trace {
-                trace.record(now, 'd', victim.flow(), victim.seq(), u32::from(victim.size()), length);
+                trace.record(
+                    now,
+                    'd',
+                    victim.flow(),
+                    self.applications.shown(&victim),
+                    u32::from(victim.size()),
+                    length,
+                );
             }
         }
         dropped.clear();
@@ -1111,7 +1154,7 @@ impl<Q: EventQueue> Engine<Q> {
         let slot = packet.tag;
         let mut segment = self.pool[slot as usize].0;
         if let Some(trace) = &mut port.trace {
-            trace.record(now, '-', segment.flow(), segment.seq(), packet.size, waiting);
+            trace.record(now, '-', segment.flow(), self.applications.shown(&segment), packet.size, waiting);
         }
         if packet.ecn as u8 != segment.bits() & 3 {
             // Marked since it was admitted.
@@ -1193,6 +1236,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         state.deadline = f64::INFINITY;
         state.sender.on_timeout(key.now, &mut self.out);
+        self.number_anew(flow as u32);
         self.flush(flow as u32, key);
     }
 
@@ -1205,6 +1249,7 @@ impl<Q: EventQueue> Engine<Q> {
             let core = &flow.sender.core;
             *tally = Tally { retransmits_before: core.retransmits, timeouts_before: core.timeouts, ..Tally::default() };
         }
+        self.applications.restart();
     }
 
     fn sample(&mut self, now: f64, index: i32) {
@@ -1247,6 +1292,7 @@ impl<Q: EventQueue> Engine<Q> {
             .enumerate()
             .map(|(index, (((flow, arrivals), tally), &spec))| {
                 let core = &flow.sender.core;
+                let past = self.applications.past_connections(index as u32);
                 FlowOutcome {
                     spec,
                     in_order: arrivals.in_order,
@@ -1254,16 +1300,18 @@ impl<Q: EventQueue> Engine<Q> {
                     delay_mean: arrivals.delay_ticks as f64
                         / self.ticks_per_second
                         / f64::from(arrivals.received.max(1)),
-                    retransmits: core.retransmits - tally.retransmits_before,
-                    timeouts: core.timeouts - tally.timeouts_before,
+                    retransmits: core.retransmits - tally.retransmits_before + past.0,
+                    timeouts: core.timeouts - tally.timeouts_before + past.1,
                     drops: tally.drops,
                     marks: tally.marks,
                     unasked: self.sources.counted(index),
+                    transfers: self.applications.of_flow(index as u32),
                 }
             });
         Outcome {
             ports,
             flows: flows.collect(),
+            transfers: self.applications.finish(),
             series: self.series,
             variables: self.variables,
             events: self.events,
@@ -1299,6 +1347,11 @@ fn packet(segment: &Segment, classes: &[u8]) -> Packet {
 fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, Vec<Step>) {
     let (mut routes, mut all) = (Vec::with_capacity(network.flows()), Vec::new());
     let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
+    // Whether a flow has finite transfers, and whether over more than one connection.
+    let mut applications = vec![(false, false); network.flows()];
+    for (flow, spec) in &network.transfers {
+        applications[*flow as usize] = (true, !spec.is_plain());
+    }
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
         let first = forward[0];
@@ -1319,9 +1372,19 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
             let folded = plan.modes[back as usize] == Mode::Fold;
             // A window that is sampled must not be ahead of the time.
             let sampled = settings.series.is_some() && settings.cwnd_flows.contains(&(flow as u32));
-            steps.push(host(if folded { Action::Receiver } else { Action::ReceiverAtEvent }));
+            let (transfers, reconnects) = applications[flow];
+            steps.push(host(match (reconnects, folded) {
+                (true, _) => Action::Client,
+                (false, true) => Action::Receiver,
+                (false, false) => Action::ReceiverAtEvent,
+            }));
             steps.extend(reverse.iter().map(hop));
-            steps.push(host(if plan.answers_ahead && !sampled { Action::SenderAhead } else { Action::Sender }));
+            let ahead = plan.answers_ahead && !sampled;
+            steps.push(host(match (transfers, ahead) {
+                (true, _) => Action::Server,
+                (false, true) => Action::SenderAhead,
+                (false, false) => Action::Sender,
+            }));
         } else {
             steps.push(host(Action::Sink));
         }

@@ -5,7 +5,7 @@ use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
-use earlydrop_net::source::Source;
+use earlydrop_net::source::{Habits, Source, Transfers};
 use earlydrop_net::tcp::Flavour;
 
 /// A link in one direction.
@@ -67,6 +67,42 @@ pub struct SourceSpec {
     pub stop: f64,
     /// Its random numbers.
     pub random: Generator,
+}
+
+/// What a TCP flow transfers, one thing after the other.
+pub struct TransferSpec {
+    /// What and when; `None` leaves it to a crowd.
+    pub transfers: Option<Transfers>,
+    /// Its random numbers.
+    pub random: Generator,
+    /// Each transfer has a sender and a receiver of its own.
+    pub fresh: bool,
+    /// A transfer is complete when the receiver has all of it, not when the sender knows.
+    pub received: bool,
+    /// The receiver asks for each transfer: bytes of the request on the wire, and when it asks again, s.
+    pub request: Option<(u16, f64)>,
+    /// Where its transfers are counted.
+    pub group: u32,
+}
+
+impl TransferSpec {
+    /// Whether there is one transfer, which begins at the flow's start and ends at its sender.
+    pub(super) fn is_plain(&self) -> bool {
+        let once = self.transfers.as_ref().is_some_and(|transfers| transfers.left() == Some(1));
+        once && !self.received && self.request.is_none()
+    }
+}
+
+/// People who ask for objects over a pool of flows.
+pub struct CrowdSpec {
+    /// What they are like.
+    pub habits: Habits,
+    /// Their random numbers.
+    pub random: Generator,
+    /// When they begin, s.
+    pub start: f64,
+    /// The pool.
+    pub flows: Vec<u32>,
 }
 
 /// A flow: a bulk transfer, or packets without feedback.
@@ -140,6 +176,12 @@ pub struct Network {
     pub sizes: Vec<u16>,
     /// Sources of packets without feedback, with their flows.
     pub sources: Vec<(u32, SourceSpec)>,
+    /// Finite transfers, with their flows.
+    pub transfers: Vec<(u32, TransferSpec)>,
+    /// Crowds on the web.
+    pub crowds: Vec<CrowdSpec>,
+    /// Groups in which transfers are counted.
+    pub groups: u32,
     /// Classes of the flows' packets; none at all if all are 0.
     pub classes: Vec<u8>,
     /// What happens here is beyond what is proven of links without events: every hop is stepped.
@@ -189,6 +231,13 @@ impl Network {
         let index = self.flow(flow, forward, &[]);
         self.sources.push((index, spec));
         index
+    }
+
+    /// Gives a TCP flow finite transfers in place of endless data.
+    pub fn transfer(&mut self, flow: u32, spec: TransferSpec) {
+        self.needs_events |= !spec.is_plain();
+        self.groups = self.groups.max(spec.group + 1);
+        self.transfers.push((flow, spec));
     }
 
     /// Gives a flow's packets a class.

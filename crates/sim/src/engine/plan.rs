@@ -107,7 +107,8 @@ impl Plan {
             .collect();
         while demote(network, &feeders, &apart, &mut modes) {}
         let early = early(network, &feeders, &apart, &modes);
-        let answers_ahead = answers_ahead(network, &feeders, &neighbours, &modes);
+        // The end of a transfer is an event.
+        let answers_ahead = network.transfers.is_empty() && answers_ahead(network, &feeders, &neighbours, &modes);
         if answers_ahead {
             (0..network.flows()).for_each(|flow| modes[network.route(flow).0[0] as usize] = Mode::Own);
         }

@@ -1,10 +1,10 @@
 //! What stands at the ends of the flows of a traffic entry.
 
 use super::Times;
-use crate::engine::network::{FlowSpec, Network, SourceSpec, TcpOptions};
-use crate::scenario::{Delays, Law, Load, Packets, Tcp, TcpSpec, Traffic};
+use crate::engine::network::{CrowdSpec, FlowSpec, Network, SourceSpec, TcpOptions, TransferSpec};
+use crate::scenario::{Completion, Connection, Delays, Law, Load, Packets, Tcp, TcpSpec, Traffic, Web};
 use earlydrop_aqm::random::Generator;
-use earlydrop_net::source::{Cbr, Distribution, Frames, OnOff, Poisson, Source};
+use earlydrop_net::source::{Cbr, Distribution, Frames, Habits, OnOff, Poisson, Source, Transfers};
 use earlydrop_net::tcp::Flavour;
 
 /// Adds the flows of one traffic entry to a network.
@@ -14,33 +14,94 @@ pub(super) struct Agents<'a> {
     seed: u64,
     phases: Option<Delays>,
     phase_stream: Generator,
+    /// The crowd that the flows are for.
+    crowd: Option<CrowdSpec>,
 }
 
 impl<'a> Agents<'a> {
-    pub fn new(_network: &mut Network, traffic: &'a Traffic, index: usize, seed: u64) -> Self {
+    pub fn new(traffic: &'a Traffic, index: usize, seed: u64) -> Self {
         let phases = traffic.tcp_spec().map(|spec| {
             spec.clock_phase.as_ref().map_or(Delays::Uniform(0.0, 0.01), |list| Delays::List(list.clone()))
         });
         let phase_stream = Generator::stream(seed, &format!("traffic.{index}.clock_phase"));
-        Agents { traffic, index, seed, phases, phase_stream }
+        Agents { traffic, index, seed, phases, phase_stream, crowd: None }
     }
 
     /// Adds flow `i` of the entry, which starts at `start` and goes `there` and its ACKs `back`.
     pub fn add_flow(&mut self, network: &mut Network, i: usize, start: f64, there: &[u32], back: &[u32]) {
-        let stream = || Generator::stream(self.seed, &format!("traffic.{}.flow.{i}", self.index));
+        let random = Generator::stream(self.seed, &format!("traffic.{}.flow.{i}", self.index));
         let flow = match self.traffic.tcp_spec() {
             Some(spec) => {
                 let phase = self.phases.as_ref().map_or(0.0, |phases| Times::draw(phases, i, &mut self.phase_stream));
-                network.flow(connection(spec, start, phase), there, back)
+                let start = self.start(start);
+                let flow = network.flow(connection(spec, start, phase), there, back);
+                if let Some(transfers) = self.transfers(random) {
+                    network.transfer(flow, transfers);
+                    if let Some(crowd) = &mut self.crowd {
+                        crowd.flows.push(flow);
+                    }
+                }
+                flow
             }
             None => {
                 let Some((source, header, stop)) = source(&self.traffic.load) else { return };
                 let stop = stop.unwrap_or(f64::INFINITY);
-                let random = stream();
                 network.source(SourceSpec { source, header, start, stop, random }, there)
             }
         };
         network.classify(flow, self.traffic.class);
+    }
+
+    /// When a TCP flow starts. Those of a crowd wait until they are needed; the crowd begins with the first of them.
+    fn start(&mut self, start: f64) -> f64 {
+        let Load::Web(web) = &self.traffic.load else { return start };
+        if self.crowd.is_none() {
+            let random = Generator::stream(self.seed, &format!("traffic.{}.crowd", self.index));
+            self.crowd = Some(CrowdSpec { habits: habits(web), random, start, flows: Vec::new() });
+        }
+        f64::INFINITY
+    }
+
+    /// What a TCP flow transfers; nothing if its data are endless.
+    fn transfers(&self, random: Generator) -> Option<TransferSpec> {
+        // Flows of one entry are counted together.
+        let group = self.index as u32;
+        let spec = TransferSpec { transfers: None, random, fresh: true, received: false, request: None, group };
+        match &self.traffic.load {
+            Load::Transfers(load) => Some(TransferSpec {
+                transfers: Some(Transfers::new(load.size.clone(), load.think.clone(), load.number)),
+                fresh: load.connection == Connection::New,
+                received: load.completion == Completion::Received,
+                ..spec
+            }),
+            Load::Requests(load) => Some(TransferSpec {
+                transfers: Some(Transfers::new(load.size.clone(), load.think.clone(), load.number)),
+                fresh: load.connection == Connection::New,
+                received: true,
+                request: Some((load.request as u16, load.retry)),
+                ..spec
+            }),
+            Load::Web(load) => Some(TransferSpec { received: load.completion == Completion::Received, ..spec }),
+            _ => None,
+        }
+    }
+
+    /// The entry has all its flows.
+    pub fn finish(self, network: &mut Network) {
+        if let Some(crowd) = self.crowd {
+            network.crowds.push(crowd);
+        }
+    }
+}
+
+fn habits(web: &Web) -> Habits {
+    Habits {
+        session_gap: Distribution::Exponential { mean: web.session_gap },
+        pages: web.pages.clone(),
+        page_gap: web.page_gap.clone(),
+        objects: web.objects.clone(),
+        object_gap: web.object_gap.clone(),
+        size: web.size.clone(),
     }
 }
 

@@ -23,8 +23,8 @@ pub(super) const PACKET: u32 = 65_535;
 pub(super) const WINDOW: u64 = 1_000_000;
 /// Most transfers of a flow.
 pub(super) const TRANSFERS: u64 = 1_000_000_000;
-/// Largest class of packets.
-pub(super) const CLASS: u64 = 255;
+/// Largest class of packets: disciplines tell eight apart.
+pub(super) const CLASS: u64 = 7;
 /// Most points of a distribution.
 pub(super) const POINTS: usize = 10_000;
 /// Largest buffer, in packets.

@@ -37,13 +37,13 @@ impl Scenario {
         self.traffic.iter().map(Traffic::flows).sum()
     }
 
-    /// Largest packet with data that surely occurs in this direction of a dumbbell, in bytes on the wire.
+    /// Largest packet, ACKs apart, that surely occurs in this direction of a dumbbell, in bytes on the wire.
     pub fn largest_packet(&self, direction: Direction) -> u32 {
-        let goes = |traffic: &&Traffic| match traffic.ends {
-            Ends::Pairs { direction: its, .. } => its == direction,
-            Ends::Nodes { .. } => true,
+        let packet = |traffic: &Traffic| match traffic.ends {
+            Ends::Pairs { direction: its, .. } if its != direction => traffic.request(),
+            _ => traffic.packet(),
         };
-        self.traffic.iter().filter(goes).map(Traffic::packet).max().unwrap_or(0)
+        self.traffic.iter().map(packet).max().unwrap_or(0)
     }
 }
 

@@ -81,6 +81,19 @@ impl Traffic {
         self.tcp_spec().map(|spec| spec.tcp)
     }
 
+    /// Whether it has transfers that can be complete.
+    pub fn is_finite(&self) -> bool {
+        matches!(self.load, Load::Transfers(_) | Load::Requests(_) | Load::Web(_))
+    }
+
+    /// What its clients ask with, in bytes on the wire; goes against its data.
+    pub fn request(&self) -> u32 {
+        match &self.load {
+            Load::Requests(load) => load.request,
+            _ => 0,
+        }
+    }
+
     /// The largest packet that surely occurs, in bytes on the wire: of sizes without a bound, the smallest.
     pub fn packet(&self) -> u32 {
         let surely = |packets: &Packets| {
