@@ -28,6 +28,12 @@ impl Wire {
         8.0 * f64::from(bytes) / self.rate_bps
     }
 
+    /// When `bytes` sent at `start` arrive at the other end.
+    #[inline(always)]
+    pub fn arrival(&self, start: f64, bytes: u16) -> f64 {
+        start + (self.transmission(bytes) + self.delay_s)
+    }
+
     /// Begins to send `bytes` at `start`; when they arrive at the other end.
     #[inline(always)]
     pub fn send(&mut self, start: f64, bytes: u16) -> f64 {
@@ -37,12 +43,21 @@ impl Wire {
         start + (transmission + self.delay_s)
     }
 
-    /// Passes a packet that is ready at `ready`: at once, or when the one before it has left. Start and arrival.
+    /// Whether a packet that is ready at `ready`, by an event that was scheduled at `scheduled`, waits for the one
+    /// before it: that is still being sent, or the event of its end comes later among those of the same time.
     #[inline(always)]
-    pub fn relay(&mut self, ready: f64, bytes: u16) -> (f64, f64) {
-        let start = if self.free > ready { self.free } else { ready };
+    pub fn waits(&self, ready: f64, scheduled: f64) -> bool {
+        self.free > ready || (self.free == ready && self.started > scheduled)
+    }
+
+    /// Passes a packet that is ready at `ready`, by an event that was scheduled at `scheduled`: at once, or when the
+    /// one before it has left. Start, arrival, and when the event that starts it was scheduled: its own, or the end of the
+    /// transmission before.
+    #[inline(always)]
+    pub fn relay(&mut self, ready: f64, scheduled: f64, bytes: u16) -> (f64, f64, f64) {
+        let (start, cause) = if self.waits(ready, scheduled) { (self.free, self.started) } else { (ready, scheduled) };
         let arrival = self.send(start, bytes);
-        (start, arrival)
+        (start, arrival, cause)
     }
 }
 
@@ -53,8 +68,8 @@ mod tests {
     #[test]
     fn packets_follow_one_another() {
         let mut wire = Wire::new(8e6, 0.01);
-        assert_eq!(wire.relay(1.0, 1000), (1.0, 1.0 + (0.001 + 0.01)));
-        assert_eq!(wire.relay(1.0, 1000), (1.001, 1.001 + (0.001 + 0.01)), "waits for the first");
-        assert_eq!(wire.relay(2.0, 500).0, 2.0, "idle again");
+        assert_eq!(wire.relay(1.0, 0.5, 1000), (1.0, 1.0 + (0.001 + 0.01), 0.5));
+        assert_eq!(wire.relay(1.0, 0.5, 1000), (1.001, 1.001 + (0.001 + 0.01), 1.0), "waits for the first");
+        assert_eq!(wire.relay(2.0, 0.5, 500).0, 2.0, "idle again");
     }
 }

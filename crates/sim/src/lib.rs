@@ -14,6 +14,7 @@
 
 pub mod engine;
 pub mod events;
+mod fifo;
 pub mod measure;
 mod prefetch;
 pub mod result;

@@ -204,8 +204,11 @@ fn conserved(outcome: &Outcome, text: &str) {
     }
 }
 
-/// Runs `scenario` in four ways, which must tell the same; arrivals at the bottleneck, all ways together.
-fn compare_all_ways(scenario: &Scenario, text: &str) -> u64 {
+/// Runs a network in every way and holds the results to one another. How it was planned, and how many packets came.
+fn agree(text: &str, scenario: &Scenario) -> (Plan, u64) {
+    let network = build(scenario, scenario.seed).expect("a network");
+    let decides: Vec<bool> = network.ports.iter().map(|port| port.kind.decides_at_enqueue()).collect();
+    let plan = Plan::from_graph(&network, &decides);
     let mut packets = 0;
     let mut answers = Vec::new();
     for (links, events) in [
@@ -226,40 +229,35 @@ fn compare_all_ways(scenario: &Scenario, text: &str) -> u64 {
         assert_eq!(oracle.1.len(), answer.1.len(), "{links:?} {events:?}\n{text}");
         assert_eq!(oracle.0, answer.0, "{links:?} {events:?}\n{text}");
     }
-    packets
+    (plan, packets)
+}
+
+fn rounds(usual: u64) -> u64 {
+    std::env::var("EARLYDROP_NETWORKS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
 #[test]
 fn every_way_to_run_a_network_gives_the_same_result() {
     let (mut arithmetic_ports, mut folds, mut early, mut fallen_back, mut mixed) = (0, 0, 0, 0, 0);
-    let mut packets = 0;
-    let rounds = std::env::var("EARLYDROP_NETWORKS").ok().and_then(|n| n.parse().ok()).unwrap_or(80);
-    for number in 1..=rounds {
+    let (mut ahead, mut packets) = (0, 0);
+    for number in 1..=rounds(80) {
         let (text, scenario) = scenario(number);
-        let network = build(&scenario, scenario.seed).expect("a network");
-        let decides: Vec<bool> = network.ports.iter().map(|port| port.kind.decides_at_enqueue()).collect();
-        let plan = Plan::from_graph(&network, &decides);
+        let (plan, arrived) = agree(&text, &scenario);
         let count = |mode: Mode| plan.modes.iter().filter(|&&m| m == mode).count();
         arithmetic_ports += count(Mode::ArithmeticPort);
         folds += usize::from(count(Mode::Fold) > 0);
         early += usize::from(!plan.early.is_empty());
         fallen_back += usize::from(count(Mode::SteppedPort) > 0);
         mixed += usize::from(plan.count().0 > 0 && plan.count().1 > 0);
-        packets += compare_all_ways(&scenario, &text);
+        ahead += usize::from(plan.answers_ahead);
+        packets += arrived;
     }
     assert!(packets > 100_000, "the networks are alive: {packets}");
-    let seen = (arithmetic_ports, folds, early, fallen_back, mixed);
+    let seen = (arithmetic_ports, folds, early, fallen_back, mixed, ahead);
     assert!(
-        arithmetic_ports > 20 && folds > 20 && early > 10 && fallen_back >= 2 && mixed > 50,
+        arithmetic_ports > 20 && folds > 20 && early > 10 && fallen_back >= 2 && mixed > 50 && ahead > 10,
         "all kinds of plans occur: {seen:?}"
     );
-}
-
-/// How the ports and links of `scenario` are run where the graph decides.
-fn modes(scenario: &Scenario) -> Vec<Mode> {
-    let network = build(scenario, scenario.seed).expect("a network");
-    let decides: Vec<bool> = network.ports.iter().map(|port| port.kind.decides_at_enqueue()).collect();
-    Plan::from_graph(&network, &decides).modes
 }
 
 /// Acknowledgements that reach a queue through folds at the very instants of its updates, sent when the updates were
@@ -284,8 +282,8 @@ fn updates_at_the_instant_of_an_arrival_come_first_in_every_way() {
              [[traffic]]\nkind = \"ftp\"\ncount = 5\nsegment = 40\nheader = 0\nstart = \"0 s\"\n"
         );
         let (text, scenario) = checked(0, text);
-        folds += usize::from(modes(&scenario).contains(&Mode::Fold));
-        compare_all_ways(&scenario, &text);
+        let (plan, _) = agree(&text, &scenario);
+        folds += usize::from(plan.modes.contains(&Mode::Fold));
     }
     assert_eq!(folds, 4);
 }
@@ -303,5 +301,89 @@ fn a_short_packet_behind_a_long_one_keeps_its_place() {
                 [[traffic]]\nkind = \"ftp\"\ncount = 45\nsegment = 88\nheader = 40\nstart = [\"0 s\", \"0.125 s\"]\n\
                 [[traffic]]\nkind = \"ftp\"\ncount = 1\nsegment = 984\nheader = 40\nstart = \"2 s\"\n";
     let (text, scenario) = checked(0, text.to_string());
-    compare_all_ways(&scenario, &text);
+    agree(&text, &scenario);
+}
+
+/// A dumbbell of hosts that are alike, slower than the bottleneck in a simple ratio: their transmissions are often in
+/// step, and stay so across powers of two, where doubles become coarser.
+fn in_step(number: u64) -> (String, Scenario) {
+    let mut draw = Draw(Generator::stream(number, "test.in_step"));
+    let hosts = ["1 Mbit/s", "2 Mbit/s", "5 Mbit/s"];
+    let delays = ["\"5 ms\"", "\"10 ms\"", "\"8 ms\"", "[\"5 ms\", \"10 ms\"]", "{ uniform = [\"5 ms\", \"20 ms\"] }"];
+    let (senders, receivers) = (draw.of(&hosts), draw.of(&hosts));
+    let (near, far) = (delays[draw.index(9).saturating_sub(4)], delays[draw.index(9).saturating_sub(4)]);
+    let aqm = draw.of(&["droptail", "red", "nlred"]);
+    let mut text = format!(
+        "name = \"in step {number}\"\nduration = \"4.2 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\n\
+         series = \"100 ms\"\n{}\n[topology]\nkind = \"dumbbell\"\npairs = {flows}\n\
+         senders = {{ rate = \"{senders}\", delay = {near} }}\nreceivers = {{ rate = \"{receivers}\", delay = {far} }}\n\
+         bottleneck = {{ rate = \"{}\", delay = \"{}\" }}\n\n[queue.bottleneck]\naqm = \"{aqm}\"\nlimit = \"{} packets\"\n",
+        draw.of(&["0 s", "1 s"]),
+        draw.of(&["", "cwnd_flows = [1, 2]\n"]),
+        draw.of(&["10 Mbit/s", "20 Mbit/s", "40 Mbit/s"]),
+        draw.of(&["10 ms", "20 ms", "8 ms"]),
+        draw.of(&["60", "400"]),
+        flows = [10, 30, 100][draw.index(3)],
+    );
+    if aqm != "droptail" {
+        text += "min_th = 20\nmax_th = 50\ndialect = \"ns2\"\n";
+    }
+    if draw.index(4) == 0 {
+        text += "\n[queue.reverse]\naqm = \"droptail\"\nlimit = \"20 packets\"\n";
+    }
+    let start = draw.of(&["\"0 s\"", "{ uniform = [\"0 s\", \"1 s\"] }", "[\"0 s\", \"100 ms\"]"]);
+    text += &format!("\n[[traffic]]\nkind = \"ftp\"\nsegment = 960\nheader = 40\nstart = {start}\n");
+    checked(number, text)
+}
+
+/// A thousand flows, ten times slower than the bottleneck, over half a second and one.
+const MANY_IN_STEP: &str = r#"
+name = "many in step"
+duration = "1.1 s"
+seed = 1
+
+[record]
+trace = 1000000
+
+[topology]
+kind = "dumbbell"
+pairs = 1000
+senders = { rate = "100 Mbit/s", delay = "5 ms" }
+receivers = { rate = "100 Mbit/s", delay = "5 ms" }
+bottleneck = { rate = "1 Gbit/s", delay = "20 ms" }
+
+[queue.bottleneck]
+aqm = "red"
+limit = "12000 packets"
+min_th = 3000
+max_th = 9000
+dialect = "ns2"
+
+[[traffic]]
+kind = "ftp"
+count = 1000
+segment = 960
+header = 40
+window = 1000
+start = { uniform = ["0 s", "1 s"] }
+"#;
+
+#[test]
+fn many_transmissions_in_step_keep_their_order() {
+    let (text, scenario) = checked(0, MANY_IN_STEP.to_string());
+    let (plan, packets) = agree(&text, &scenario);
+    assert!(plan.answers_ahead && plan.count().1 == 0, "no event but arrivals at the port: {:?}", plan.count());
+    assert!(packets > 100_000, "the network is alive: {packets}");
+}
+
+#[test]
+fn transmissions_in_step_keep_their_order() {
+    let (mut slow, mut ahead) = (0, 0);
+    for number in 1..=rounds(40) {
+        let (text, scenario) = in_step(number);
+        let (plan, _) = agree(&text, &scenario);
+        slow += usize::from(plan.modes.contains(&Mode::SlowFold));
+        ahead += usize::from(plan.answers_ahead);
+    }
+    assert!(slow > 20 && ahead > 10, "links with no events and packets that wait: {slow}, {ahead}");
 }

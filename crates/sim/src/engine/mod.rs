@@ -5,7 +5,7 @@ pub mod plan;
 mod port;
 pub mod trace;
 
-use crate::events::{Event, EventQueue, Kind};
+use crate::events::{Event, EventQueue, Kind, Watch};
 use crate::measure::QueueStats;
 use crate::prefetch::prefetch;
 use earlydrop_aqm::gate::Counters;
@@ -15,7 +15,8 @@ use earlydrop_net::{Segment, Wire};
 use network::{FlowSpec, Network};
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
-use std::collections::VecDeque;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BinaryHeap};
 use trace::{QueueTrace, VariableChange};
 
 /// Size of an acknowledgement on the wire, bytes (`tcpip_base_hdr_size_`).
@@ -28,6 +29,17 @@ const FLOWS_IN_CACHE: usize = 2000;
 /// Which of the next events of its kind is looked at for where it leads, and which for what is there.
 const FAR: usize = 8;
 const NEAR: usize = 3;
+/// In the order of packets of senders' own links: it has waited. Then come 24 bits of its chain and 39 of the time.
+const WAITED: u64 = 1 << 63;
+const CHAIN_SHIFT: u32 = 39;
+/// Resolution of that time, ticks a second (2^26), and its last tick.
+const TICKS: f64 = 67_108_864.0;
+const LATEST: f64 = ((1_u64 << CHAIN_SHIFT) - 1) as f64;
+/// The number of an event behind a slow fold: this bit, 32 bits of its chain, and the counter.
+const BEHIND_SLOW_FOLD: u64 = 1 << 63;
+const COUNTER_BITS: u32 = 31;
+/// A flow's own links are looked for among so many from its first on.
+const OWN_LINKS: usize = 4;
 /// Among a segment's bits: it is a SYN.
 const SYN: u8 = 4;
 
@@ -49,13 +61,17 @@ pub struct Settings {
 }
 
 /// Where a hop leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Action {
     /// An arrival event at the link.
     AtEvent,
+    /// Through the link in the same call; no packet can meet another there.
+    Through,
     /// Through the link in the same call.
     Fold,
-    /// Through the link in the same call if nothing can come before, else by an arrival event.
+    /// The same, where packets may wait.
+    SlowFold,
+    /// Through the link in the same call if nothing can come before, else as soon as nothing can.
     Ahead,
     /// The receiver takes the segment at an event.
     ReceiverAtEvent,
@@ -63,22 +79,42 @@ enum Action {
     Receiver,
     /// The sender takes the ACK at an event.
     Sender,
+    /// The sender takes it in the same call if nothing can come before, else at an event.
+    SenderAhead,
     /// The receiver of a constant bit rate counts the packet in the same call; nothing follows.
     Sink,
 }
 
+/// Where a flow's hops are: flows whose hops differ in their own links alone share them.
 #[derive(Clone, Copy, Debug)]
+struct Route {
+    /// The first hop.
+    steps: u32,
+    /// The flow's first link.
+    first: u32,
+}
+
+/// One hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Step {
+    /// The link; one of the flow's own counted from its first.
     link: u32,
+    /// All bits if it is one of its own, else none.
+    own: u32,
     action: Action,
     lane: u8,
 }
 
+#[repr(align(64))]
 struct Link {
     wire: Wire,
+    /// When the event that began the present transmission was scheduled; for a sender's own link that needs no events,
+    /// the first transmission since it was idle.
+    cause: f64,
     /// Number of the end of the present transmission, taken when it began.
     reserved: u64,
-    /// Packets that wait at a plain stepped link: a list in the pool.
+    /// Packets that wait at a plain stepped link: a list in the pool. At a slow fold or a sender's own link `head` is
+    /// the chain of the next packet, if it waits.
     head: u32,
     tail: u32,
     mode: Mode,
@@ -86,30 +122,119 @@ struct Link {
     port: u32,
 }
 
+/// Where a packet stands among those that started at the same time on links that are alike (`docs/engine.md`, rules 7
+/// and 8): 0 if it has not waited, else the number of transmissions before it without a pause (23 bits), above them
+/// whether these began with a SYN (a bit), and what rounding has made equal (8 bits). Less comes first.
+type Chain = u32;
+const AFTER_SYN: Chain = 1 << 23;
+const COUNT: Chain = AFTER_SYN - 1;
+const ROUNDING_SHIFT: u32 = 24;
+
+/// A chain in 24 bits.
+#[inline(always)]
+fn short(chain: Chain) -> u64 {
+    const SHORT_COUNT: Chain = (1 << 15) - 1;
+    let after_syn = (chain & AFTER_SYN) >> 8;
+    u64::from(chain >> ROUNDING_SHIFT << 16 | after_syn | (chain & COUNT).min(SHORT_COUNT))
+}
+
+impl Link {
+    /// A packet is ready for a slow fold or a sender's own link at `ready`, by an event that was scheduled at
+    /// `scheduled`: its start, arrival and chain.
+    #[inline(always)]
+    fn pass(&mut self, segment: &Segment, ready: f64, scheduled: f64) -> (f64, f64, Chain) {
+        let (start, chain) = if self.wire.waits(ready, scheduled) { (self.wire.free, self.head) } else { (ready, 0) };
+        let arrival = self.wire.send(start, segment.size());
+        let next = chain + u32::from(chain & COUNT != COUNT);
+        self.head = if segment.bits() & SYN != 0 { next | AFTER_SYN } else { next };
+        if (self.wire.free.to_bits() ^ start.to_bits()) >> 52 != 0 {
+            self.note_rounding(segment.size());
+        }
+        (start, arrival, chain)
+    }
+
+    /// Doubles become coarser at every power of two, so that two packets that started one step apart can have
+    /// followers that start at one time. The error of the sum tells which was the first.
+    #[inline(never)]
+    fn note_rounding(&mut self, bytes: u16) {
+        let error = self.wire.transmission(bytes) - (self.wire.free - self.wire.started);
+        let side = if error < 0.0 {
+            0
+        } else if error == 0.0 {
+            1
+        } else {
+            2
+        };
+        let before = self.head >> ROUNDING_SHIFT;
+        let rest = self.head & ((1 << ROUNDING_SHIFT) - 1);
+        self.head = (side << 6 | before >> 2) << ROUNDING_SHIFT | rest;
+    }
+}
+
 /// A merge that packets may pass ahead of time.
 struct AheadMerge {
     early: Early,
-    /// Packets on their way here by events, in the order of arrival.
-    pending: VecDeque<Pending>,
+    /// Packets that something may still come before; the first is on top.
+    pending: BinaryHeap<Pending>,
+    /// When an event will look after them, if no other packet has until then.
+    wake: f64,
 }
 
-/// A packet on its way to a merge: when it arrives, when it started, the number of its event.
+/// A packet on its way to a merge; the number settles ties.
 struct Pending {
-    arrival: f64,
-    start: f64,
+    hop: Hop,
     number: u64,
     segment: Segment,
 }
 
+impl Pending {
+    fn key(&self) -> (u64, u64, u64, u64, u64) {
+        let Hop { arrival, start, cause, order } = self.hop;
+        (arrival.to_bits(), start.to_bits(), cause.to_bits(), order, self.number)
+    }
+}
+
+impl PartialEq for Pending {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Pending {}
+
+impl PartialOrd for Pending {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Pending {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
 struct Flow {
     sender: Sender,
-    /// When the timer really expires, and when and as what number that was scheduled.
+    /// When the timer really expires, and by what event that was scheduled.
     deadline: f64,
     armed_at: f64,
+    armed_cause: f64,
     armed_number: u64,
     /// Time of the flow's entry in the event queue.
     entry: f64,
+    /// ACKs that come by events, where the sender takes others ahead of them.
+    acks_coming: u32,
     wire: u16,
+}
+
+impl Flow {
+    /// The event of the timer as it stands, as the flow's entry in the event queue.
+    fn timer_event(&mut self, flow: u32) -> Event {
+        self.entry = self.deadline;
+        let (at, cause, number) = (self.armed_at, self.armed_cause.to_bits(), self.armed_number);
+        Event::new(self.deadline, at, cause, number, Kind::Timer, Segment::new(flow, 0, 0, 0))
+    }
 }
 
 struct Arrivals {
@@ -202,18 +327,85 @@ pub struct Outcome {
     pub links: (usize, usize),
 }
 
+/// Links, and what a flow has of its own.
+struct Net {
+    links: Vec<Link>,
+    routes: Vec<Route>,
+    steps: Vec<Step>,
+    flows: Vec<Flow>,
+    arrivals: Vec<Arrivals>,
+    /// Whether there are so many flows that their state is not in the cache.
+    prefetches: bool,
+}
+
+impl Net {
+    #[inline(always)]
+    fn step(&self, flow: u32, hop: usize) -> Step {
+        self.step_of(self.routes[flow as usize], hop)
+    }
+
+    #[inline(always)]
+    fn step_of(&self, route: Route, hop: usize) -> Step {
+        let step = self.steps[route.steps as usize + hop];
+        Step { link: step.link.wrapping_add(route.first & step.own), ..step }
+    }
+
+    /// Asks for all that is a flow's own. Its links lie beside one another if the network has been built so.
+    #[inline(always)]
+    fn prefetch(&self, flow: u32) {
+        prefetch(&self.flows, flow as usize);
+        prefetch(&self.arrivals, flow as usize);
+        let first = self.routes[flow as usize].first as usize;
+        for link in first..first + OWN_LINKS {
+            prefetch(&self.links, link);
+        }
+    }
+}
+
+impl Watch for Net {
+    /// A timer that has moved since is put off. It is void if it has been stopped or has another entry.
+    #[inline(always)]
+    fn review(&mut self, event: &mut Event) -> bool {
+        if event.kind() != Kind::Timer {
+            return true;
+        }
+        let flow = event.segment.flow();
+        let state = &mut self.flows[flow as usize];
+        if state.entry.to_bits() != event.time {
+            return false;
+        }
+        if state.armed_number != event.number {
+            if state.deadline == f64::INFINITY {
+                state.entry = f64::INFINITY;
+                return false;
+            }
+            *event = state.timer_event(flow);
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn wants_to_know(&self) -> bool {
+        self.prefetches
+    }
+
+    #[inline(always)]
+    fn soon(&self, event: &Event) {
+        match event.kind() {
+            Kind::Arrival => self.prefetch(event.segment.flow()),
+            Kind::Timer => prefetch(&self.flows, event.segment.flow() as usize),
+            _ => {}
+        }
+    }
+}
+
 /// A network in motion.
 pub struct Engine<Q> {
     queue: Q,
     counter: u64,
     events: u64,
     settings: Settings,
-    links: Vec<Link>,
-    steps: Vec<Step>,
-    /// Steps of a flow.
-    stride: usize,
-    flows: Vec<Flow>,
-    arrivals: Vec<Arrivals>,
+    net: Net,
     tallies: Vec<Tally>,
     specs: Vec<FlowSpec>,
     ports: Vec<Port>,
@@ -230,8 +422,8 @@ pub struct Engine<Q> {
     series: Option<Series>,
     variables: Vec<VariableChange>,
     link_counts: (usize, usize),
-    /// Whether there are so many flows that their state is not in the cache.
-    prefetches: bool,
+    /// Before what time senders take ACKs ahead of it.
+    answers_until: f64,
 }
 
 /// Position of an event in the total order.
@@ -242,10 +434,23 @@ struct Key {
     number: u64,
 }
 
+/// The beginning of the run.
+const START: Key = Key { now: 0.0, scheduled: 0.0, number: 0 };
+
+/// A packet's last hop: when it is over, when it started, when the event that started it was scheduled.
+#[derive(Clone, Copy)]
+struct Hop {
+    arrival: f64,
+    start: f64,
+    cause: f64,
+    /// Behind a slow fold, its place among the packets that started there at the same time.
+    order: u64,
+}
+
 impl<Q: EventQueue> Engine<Q> {
     /// Sets `network` up to run as `plan` says.
     pub fn new(network: Network, plan: &Plan, settings: Settings) -> Self {
-        let (steps, stride) = steps(&network, plan);
+        let (routes, steps) = routes(&network, plan, &settings);
         let mut port_links = vec![0; network.ports.len()];
         let mut merges = Vec::new();
         let mut links = Vec::with_capacity(network.links.len());
@@ -256,14 +461,17 @@ impl<Q: EventQueue> Engine<Q> {
                 place = port;
             } else if let Some(early) = plan.early(index as u32) {
                 place = merges.len() as u32;
-                merges.push(AheadMerge { early, pending: VecDeque::new() });
+                merges.push(AheadMerge { early, pending: BinaryHeap::new(), wake: f64::INFINITY });
             }
             let wire = Wire::new(link.rate_bps, link.delay_s);
-            Link { wire, reserved: 0, head: NONE, tail: NONE, mode, port: place }
+            Link { wire, cause: 0.0, reserved: 0, head: NONE, tail: NONE, mode, port: place }
         }));
         let link_counts = plan.count();
         let flow_count = network.flows();
         let timers = network.ports.len() as u64;
+        let fastest = port_links.iter().map(|&link: &u32| network.links[link as usize].rate_bps).fold(0.0, f64::max);
+        let largest = network.sizes.iter().copied().max().unwrap_or(SYN_BYTES);
+        let spacing = if fastest > 0.0 { 8.0 * f64::from(largest) / fastest } else { 1e-3 };
         let ports: Vec<Port> = (network.ports.into_iter().zip(port_links))
             .map(|(spec, link)| Port::new(spec, link, plan.modes[link as usize] == Mode::ArithmeticPort))
             .collect();
@@ -272,8 +480,10 @@ impl<Q: EventQueue> Engine<Q> {
             sender: Sender::new(spec.flavour, spec.window, spec.clock_phase),
             deadline: f64::INFINITY,
             armed_at: 0.0,
+            armed_cause: 0.0,
             armed_number: 0,
             entry: f64::INFINITY,
+            acks_coming: 0,
             wire: spec.wire,
         }));
         let mut arrivals = Vec::with_capacity(flow_count);
@@ -284,15 +494,11 @@ impl<Q: EventQueue> Engine<Q> {
             delay_ticks: 0,
         }));
         let mut engine = Engine {
-            queue: Q::new(),
+            queue: Q::new(spacing),
             // The numbers up to here are those of the policies' timers.
             counter: timers,
             events: 0,
-            links,
-            steps,
-            stride,
-            flows,
-            arrivals,
+            net: Net { links, steps, routes, flows, arrivals, prefetches: flow_count > FLOWS_IN_CACHE },
             tallies: vec![Tally::default(); network.flow_specs.len()],
             opening: network.flow_specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
             specs: network.flow_specs,
@@ -306,7 +512,11 @@ impl<Q: EventQueue> Engine<Q> {
             variables: Vec::new(),
             link_counts,
             ticks_per_second: Segment::ticks_per_second(settings.duration),
-            prefetches: flow_count > FLOWS_IN_CACHE,
+            answers_until: if settings.warmup > 0.0 {
+                settings.warmup.min(settings.duration)
+            } else {
+                settings.duration
+            },
             settings,
         };
         engine.schedule_beginnings();
@@ -315,33 +525,34 @@ impl<Q: EventQueue> Engine<Q> {
 
     fn schedule_beginnings(&mut self) {
         if self.settings.warmup > 0.0 {
-            self.schedule(self.settings.warmup, 0.0, Kind::WindowStart, 0);
+            self.schedule(self.settings.warmup, START, Kind::WindowStart, 0);
         }
         if let Some(series) = &mut self.series {
             let ports = self.ports.len();
             (series.packets, series.average, series.dropped) =
                 (vec![vec![]; ports], vec![vec![]; ports], vec![vec![]; ports]);
             series.cwnd = vec![vec![]; self.settings.cwnd_flows.len()];
-            self.schedule(0.0, 0.0, Kind::Sample, 0);
+            self.schedule(0.0, START, Kind::Sample, 0);
         }
         if let (Some(keep), Some(port)) = (self.settings.trace, self.ports.first_mut()) {
             port.trace = Some(Box::new(QueueTrace::new(keep)));
         }
         if let Some(flow) = self.settings.trace_flow {
-            self.flows[flow as usize].sender.core.traced = true;
+            self.net.flows[flow as usize].sender.core.traced = true;
         }
-        for flow in 0..self.flows.len() as u32 {
-            self.schedule(self.specs[flow as usize].start, 0.0, Kind::Start, flow);
+        for flow in 0..self.net.flows.len() as u32 {
+            self.schedule(self.specs[flow as usize].start, START, Kind::Start, flow);
         }
         for port in 0..self.ports.len() as u32 {
-            self.schedule_policy_timer(port, 0.0);
+            self.schedule_policy_timer(port, START.now);
         }
     }
 
-    fn schedule(&mut self, time: f64, now: f64, kind: Kind, index: u32) {
+    /// Schedules an event, while the one at `key` runs.
+    fn schedule(&mut self, time: f64, key: Key, kind: Kind, index: u32) {
         self.counter += 1;
         let segment = Segment::new(index, 0, 0, 0);
-        self.queue.push(Event::new(time, now, self.counter, kind, segment), 3);
+        self.queue.push(Event::new(time, key.now, key.scheduled.to_bits(), self.counter, kind, segment), 3);
     }
 
     /// A policy's timer does not take its number from the counter: among events of one time that were scheduled at one
@@ -351,7 +562,7 @@ impl<Q: EventQueue> Engine<Q> {
         if let Runner::Stepped { discipline, .. } = &self.ports[port as usize].runner {
             if let Some(time) = discipline.next_timer() {
                 let segment = Segment::new(port, 0, 0, 0);
-                let event = Event::new(time.seconds(), now, u64::from(port), Kind::PolicyTimer, segment);
+                let event = Event::new(time.seconds(), now, 0, u64::from(port), Kind::PolicyTimer, segment);
                 self.queue.push(event, 3);
             }
         }
@@ -371,7 +582,7 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     fn notice_idle(&mut self, port: usize, key: Key) {
         let port = &mut self.ports[port];
-        let at = &self.links[port.link as usize];
+        let at = &self.net.links[port.link as usize];
         if let Runner::Stepped { discipline, end_pending: false, idle } = &mut port.runner {
             if !*idle && (at.wire.free, at.wire.started, at.reserved) < (key.now, key.scheduled, key.number) {
                 *idle = true;
@@ -383,23 +594,24 @@ impl<Q: EventQueue> Engine<Q> {
     /// Runs to the end.
     pub fn run(mut self) -> Outcome {
         let end = self.settings.duration;
-        while let Some(event) = self.queue.pop() {
+        while let Some(event) = self.queue.pop(&mut self.net) {
             let now = f64::from_bits(event.time);
             if now >= end {
                 break;
             }
             self.events += 1;
-            if self.prefetches {
+            if self.net.prefetches {
                 self.prefetch();
             }
             let key = Key { now, scheduled: f64::from_bits(event.scheduled), number: event.number };
             let segment = event.segment;
             match event.kind() {
                 Kind::Arrival => self.on_arrival(segment, key),
-                Kind::TransmissionEnd => self.on_transmission_end(segment.flow() as usize, now),
+                Kind::TransmissionEnd => self.on_transmission_end(segment.flow() as usize, key),
                 Kind::Timer => self.on_timer(segment.flow() as usize, key),
                 Kind::Start => self.on_start(segment, key),
                 Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
+                Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
                 Kind::WindowStart => self.begin_window(now),
                 Kind::Sample => self.sample(now, segment.seq()),
             }
@@ -411,68 +623,51 @@ impl<Q: EventQueue> Engine<Q> {
     fn on_start(&mut self, event: Segment, key: Key) {
         let flow = event.flow();
         let Some(interval) = self.specs[flow as usize].interval else {
-            self.flows[flow as usize].sender.start(key.now, &mut self.out);
+            self.net.flows[flow as usize].sender.start(key.now, &mut self.out);
             self.flush(flow, key);
             return;
         };
         let born = Segment::stamp(key.now, self.ticks_per_second);
-        let link = self.steps[flow as usize * self.stride].link;
-        self.arrive(link, Segment::new(flow, event.seq(), born, self.flows[flow as usize].wire), key);
+        let link = self.net.step(flow, 0).link;
+        self.arrive(link, Segment::new(flow, event.seq(), born, self.net.flows[flow as usize].wire), key);
         self.counter += 1;
+        let cause = key.scheduled.to_bits();
         let next = Segment::new(flow, event.seq().wrapping_add(1) & i32::MAX, 0, 0);
-        self.queue.push(Event::new(key.now + interval, key.now, self.counter, Kind::Start, next), 3);
+        self.queue.push(Event::new(key.now + interval, key.now, cause, self.counter, Kind::Start, next), 3);
     }
 
-    /// Asks for the memory that the next events of this kind will need: first for where they lead, then, when that
-    /// has come, for what is there.
+    /// Asks for the memory that the next events of this kind will need: first for where to find it, then for what is
+    /// there.
     #[inline(always)]
     fn prefetch(&self) {
         self.queue.prefetch();
         if let Some(far) = self.queue.upcoming(FAR) {
-            prefetch(&self.steps, far.segment.flow() as usize * self.stride + far.segment.hop());
+            prefetch(&self.net.routes, far.segment.flow() as usize);
         }
         let Some(near) = self.queue.upcoming(NEAR) else { return };
-        let index = near.segment.flow() as usize;
         match near.kind() {
-            Kind::TransmissionEnd => prefetch(&self.links, index),
-            Kind::Arrival => {
-                let step = self.step(&near.segment);
-                if step.action == Action::Sender {
-                    prefetch(&self.flows, index);
-                    prefetch(&self.links, self.steps[index * self.stride].link as usize);
-                } else {
-                    prefetch(&self.links, step.link as usize);
-                    prefetch(&self.arrivals, index);
-                }
-            }
+            Kind::TransmissionEnd => prefetch(&self.net.links, near.segment.flow() as usize),
+            Kind::Arrival => self.net.prefetch(near.segment.flow()),
             _ => {}
         }
     }
 
     #[inline(always)]
     fn step(&self, segment: &Segment) -> Step {
-        self.steps[segment.flow() as usize * self.stride + segment.hop()]
+        self.net.step(segment.flow(), segment.hop())
     }
 
     #[inline(always)]
     fn on_arrival(&mut self, mut segment: Segment, key: Key) {
         let step = self.step(&segment);
         match step.action {
-            Action::AtEvent | Action::Fold => self.arrive(step.link, segment, key),
-            Action::Ahead => {
-                // Unless the packet has passed since its event was pushed.
-                let pending = &mut self.merges[self.links[step.link as usize].port as usize].pending;
-                if pending.front().is_some_and(|first| first.number == key.number) {
-                    pending.pop_front();
-                    self.arrive(step.link, segment, key);
-                }
+            Action::AtEvent | Action::Through | Action::Fold | Action::SlowFold | Action::Ahead => {
+                self.arrive(step.link, segment, key)
             }
-            Action::Sender => {
-                let sender = &mut self.flows[segment.flow() as usize].sender;
-                let opening = sender.core.ack < 0;
-                sender.on_ack(key.now, segment.seq(), &mut self.out);
-                self.opening -= u32::from(opening && sender.core.ack >= 0);
-                self.flush(segment.flow(), key);
+            Action::Sender => self.answer(segment, key),
+            Action::SenderAhead => {
+                self.net.flows[segment.flow() as usize].acks_coming -= 1;
+                self.answer(segment, key);
             }
             Action::ReceiverAtEvent | Action::Receiver => {
                 segment = self.receive(segment, key.now);
@@ -486,7 +681,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// A packet of a constant bit rate reaches its receiver at `now`.
     fn sink(&mut self, segment: Segment, now: f64) {
         if now >= self.settings.warmup && now < self.settings.duration {
-            let arrivals = &mut self.arrivals[segment.flow() as usize];
+            let arrivals = &mut self.net.arrivals[segment.flow() as usize];
             arrivals.received += 1;
             arrivals.in_order += 1;
             let now = Segment::stamp(now, self.ticks_per_second);
@@ -494,10 +689,33 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
+    /// The sender takes an ACK, at an event or ahead of its time.
+    #[inline(never)]
+    fn answer(&mut self, segment: Segment, key: Key) {
+        let sender = &mut self.net.flows[segment.flow() as usize].sender;
+        let opening = sender.core.ack < 0;
+        sender.on_ack(key.now, segment.seq(), &mut self.out);
+        self.opening -= u32::from(opening && sender.core.ack >= 0);
+        self.flush(segment.flow(), key);
+    }
+
+    /// Whether the sender may take an ACK ahead of its time, `arrival`: no other comes before it, and the timer
+    /// does not expire before it. While a connection opens, the others must
+    /// not know of it before the time.
+    #[inline(always)]
+    fn may_answer(&self, segment: &Segment, hop: Hop) -> bool {
+        let flow = &self.net.flows[segment.flow() as usize];
+        hop.order & !BEHIND_SLOW_FOLD == 0
+            && flow.acks_coming == 0
+            && hop.arrival < flow.deadline
+            && hop.arrival < self.answers_until
+            && flow.sender.core.ack >= 0
+    }
+
     /// Turns a segment that reaches its receiver at `now` into the ACK that leaves it.
     #[inline(always)]
     fn receive(&mut self, segment: Segment, now: f64) -> Segment {
-        let arrivals = &mut self.arrivals[segment.flow() as usize];
+        let arrivals = &mut self.net.arrivals[segment.flow() as usize];
         let before = arrivals.receiver.next();
         let ack = arrivals.receiver.receive(segment.seq());
         if segment.seq() == 0 {
@@ -514,18 +732,18 @@ impl<Q: EventQueue> Engine<Q> {
     /// A segment stands at the near end of `link`, at the event `key`.
     #[inline(never)]
     fn arrive(&mut self, link: u32, mut segment: Segment, key: Key) {
-        let at = &mut self.links[link as usize];
+        let at = &mut self.net.links[link as usize];
         match at.mode {
-            Mode::Merge | Mode::Fold => {
-                let (start, arrival) = at.wire.relay(key.now, segment.size());
+            Mode::Merge | Mode::Fold | Mode::SlowFold => {
+                let (start, arrival, cause) = at.wire.relay(key.now, key.scheduled, segment.size());
                 segment = segment.at_next_hop();
-                self.forward(segment, arrival, start, None);
+                self.forward(segment, Hop { arrival, start, cause, order: 0 });
             }
             Mode::Stepped => {
                 let idle = at.head == NONE
                     && (at.wire.free, at.wire.started, at.reserved) < (key.now, key.scheduled, key.number);
                 if idle {
-                    self.transmit(link, segment, key.now);
+                    self.transmit(link, segment, key.now, key.scheduled);
                 } else {
                     self.wait(link, segment);
                 }
@@ -540,14 +758,35 @@ impl<Q: EventQueue> Engine<Q> {
                             self.tallies[segment.flow() as usize].marks += 1;
                             segment = segment.with_bits(packet.ecn as u8);
                         }
+                        let cause = if start > key.now { at.wire.started } else { key.scheduled };
                         let arrival = at.wire.send(start, segment.size());
                         segment = segment.at_next_hop();
-                        self.forward(segment, arrival, start, None);
+                        self.forward(segment, Hop { arrival, start, cause, order: 0 });
                     }
                 }
             }
             Mode::SteppedPort => self.arrive_at_port(link, segment, key),
+            Mode::Own => debug_assert!(false, "senders alone send over their own links"),
         }
+    }
+
+    /// A sender sends over its own link, which needs no events.
+    ///
+    /// Two packets that start at one time on two such links come in the order of their chains, then of the events that
+    /// began them (`docs/engine.md`, rule 7).
+    #[inline(always)]
+    fn send_over_own(&mut self, link: u32, lane: u8, segment: Segment, key: Key) {
+        let at = &mut self.net.links[link as usize];
+        let (start, arrival, chain) = at.pass(&segment, key.now, key.scheduled);
+        let cause = if chain > 0 {
+            WAITED | short(chain) << CHAIN_SHIFT | at.cause as u64
+        } else {
+            at.cause = (key.scheduled * TICKS).min(LATEST);
+            key.scheduled.to_bits()
+        };
+        let segment = segment.at_next_hop();
+        self.counter += 1;
+        self.queue.push(Event::new(arrival, start, cause, self.counter, Kind::Arrival, segment), lane);
     }
 
     /// A port dropped `segment`.
@@ -557,99 +796,156 @@ impl<Q: EventQueue> Engine<Q> {
         self.opening -= u32::from(segment.bits() & SYN != 0);
     }
 
-    /// A segment that reaches its next hop at `arrival`, having been sent at `start`: on through every hop that needs
-    /// no event.
+    /// A segment that reaches its next hop: on through every hop that needs no event.
     #[inline(always)]
-    fn forward(&mut self, mut segment: Segment, mut arrival: f64, mut start: f64, mut number: Option<u64>) {
+    fn forward(&mut self, mut segment: Segment, mut hop: Hop) {
+        let route = self.net.routes[segment.flow() as usize];
         loop {
-            let step = self.step(&segment);
+            let step = self.net.step_of(route, segment.hop());
             match step.action {
-                Action::Fold => {
-                    (start, arrival) = self.links[step.link as usize].wire.relay(arrival, segment.size());
+                Action::Through => {
+                    let (start, cause) = (hop.arrival, hop.start);
+                    let arrival = self.net.links[step.link as usize].wire.arrival(start, segment.size());
+                    hop = Hop { arrival, start, cause, order: hop.order };
                     segment = segment.at_next_hop();
-                    number = None;
+                }
+                Action::Fold => {
+                    hop = self.relay(step.link, hop, segment.size());
+                    segment = segment.at_next_hop();
+                }
+                Action::SlowFold => {
+                    let at = &mut self.net.links[step.link as usize];
+                    let before = at.wire.started;
+                    let (start, arrival, chain) = at.pass(&segment, hop.arrival, hop.start);
+                    let cause = if chain > 0 { before } else { hop.start };
+                    hop = Hop { arrival, start, cause, order: BEHIND_SLOW_FOLD | u64::from(chain) << COUNTER_BITS };
+                    segment = segment.at_next_hop();
                 }
                 Action::Receiver => {
-                    segment = self.receive(segment, arrival);
-                    number = None;
+                    segment = self.receive(segment, hop.arrival);
                 }
-                Action::Sink => {
-                    self.sink(segment, arrival);
-                    return;
-                }
-                Action::Ahead if self.may_pass(step.link, arrival, start) => {
-                    (start, arrival) = self.links[step.link as usize].wire.relay(arrival, segment.size());
+                Action::Sink => return self.sink(segment, hop.arrival),
+                Action::Ahead => {
+                    if !self.may_pass(step.link, hop) {
+                        return self.hold(step.link, hop, segment);
+                    }
+                    hop = self.relay(step.link, hop, segment.size());
+                    hop.order = 0;
                     segment = segment.at_next_hop();
-                    number = None;
+                }
+                Action::SenderAhead if self.may_answer(&segment, hop) => {
+                    self.counter += 1;
+                    let key = Key { now: hop.arrival, scheduled: hop.start, number: self.counter };
+                    return self.answer(segment, key);
                 }
                 _ => {
-                    let number = number.unwrap_or_else(|| {
-                        self.counter += 1;
-                        self.counter
-                    });
-                    if step.action == Action::Ahead {
-                        self.note_pending(step.link, Pending { arrival, start, number, segment });
+                    self.counter += 1;
+                    let number = match hop.order {
+                        0 => self.counter,
+                        order => order | self.counter & ((1 << COUNTER_BITS) - 1),
+                    };
+                    if step.action == Action::SenderAhead {
+                        self.net.flows[segment.flow() as usize].acks_coming += 1;
                     }
-                    self.queue.push(Event::new(arrival, start, number, Kind::Arrival, segment), step.lane);
-                    return;
+                    return self.push_arrival(segment, hop, number, step.lane);
                 }
             }
         }
     }
 
-    /// Whether a packet that arrives at a merge at `arrival`, having been sent at `start`, may pass ahead of time:
-    /// nothing that is still to leave the origin can come before it, and what is on its way has passed.
     #[inline(always)]
-    fn may_pass(&mut self, link: u32, arrival: f64, start: f64) -> bool {
-        let merge = &self.merges[self.links[link as usize].port as usize];
+    fn push_arrival(&mut self, segment: Segment, hop: Hop, number: u64, lane: u8) {
+        let Hop { arrival, start, cause, .. } = hop;
+        self.queue.push(Event::new(arrival, start, cause.to_bits(), number, Kind::Arrival, segment), lane);
+    }
+
+    /// A packet that comes by `hop` passes `link` by arithmetic.
+    #[inline(always)]
+    fn relay(&mut self, link: u32, hop: Hop, bytes: u16) -> Hop {
+        let (start, arrival, cause) = self.net.links[link as usize].wire.relay(hop.arrival, hop.start, bytes);
+        Hop { arrival, start, cause, order: hop.order }
+    }
+
+    /// Before what time packets may pass a merge ahead of time: nothing that is still to leave the origin can arrive
+    /// before.
+    #[inline(always)]
+    fn passes_until(&self, merge: &AheadMerge) -> f64 {
         let latency = if self.opening == 0 { merge.early.latency } else { merge.early.latency_of_syn };
-        if arrival >= self.links[merge.early.origin as usize].wire.free + latency {
-            return false;
-        }
-        merge.pending.is_empty() || self.pass_pending(link, arrival, start)
+        self.net.links[merge.early.origin as usize].wire.free + latency
     }
 
-    /// Lets the packets pass a merge that are on their way by events and come before (`arrival`, `start`), for which
-    /// [`Engine::may_pass`] holds; whether these were all.
-    #[inline(never)]
-    fn pass_pending(&mut self, link: u32, arrival: f64, start: f64) -> bool {
-        let merge = self.links[link as usize].port as usize;
-        while let Some(first) = self.merges[merge].pending.front() {
-            if (first.arrival, first.start) > (arrival, start) {
-                return false;
-            }
-            let Some(first) = self.merges[merge].pending.pop_front() else { break };
-            let (start, arrival) = self.links[link as usize].wire.relay(first.arrival, first.segment.size());
-            self.forward(first.segment.at_next_hop(), arrival, start, None);
-        }
-        true
-    }
-
-    /// A packet goes to a merge by an event, and may pass before it.
-    #[inline(never)]
-    fn note_pending(&mut self, link: u32, packet: Pending) {
-        let pending = &mut self.merges[self.links[link as usize].port as usize].pending;
-        let key = |p: &Pending| (p.arrival.to_bits(), p.start.to_bits(), p.number);
-        let at = pending.partition_point(|other| key(other) < key(&packet));
-        pending.insert(at, packet);
-    }
-
-    /// A stepped link begins to send `segment`. It takes two numbers: the arrival's and the end of transmission's.
+    /// Whether a packet that arrives at a merge by `hop` may pass at once.
     #[inline(always)]
-    fn transmit(&mut self, link: u32, mut segment: Segment, now: f64) {
+    fn may_pass(&self, link: u32, hop: Hop) -> bool {
+        let merge = &self.merges[self.net.links[link as usize].port as usize];
+        hop.arrival < self.passes_until(merge) && merge.pending.is_empty()
+    }
+
+    /// A packet waits until nothing can come before it at a merge. Others may not have to wait any longer.
+    #[inline(never)]
+    fn hold(&mut self, link: u32, hop: Hop, segment: Segment) {
+        self.counter += 1;
+        let merge = self.net.links[link as usize].port as usize;
+        self.merges[merge].pending.push(Pending { hop, number: self.counter, segment });
+        self.pass_pending(link, hop.start, f64::NEG_INFINITY);
+    }
+
+    /// Lets all packets pass a merge that may, and all that arrive up to `now`: what is not known by then comes later.
+    /// For the others sets an event, if there is none.
+    #[inline(never)]
+    fn pass_pending(&mut self, link: u32, scheduled: f64, now: f64) {
+        let merge = self.net.links[link as usize].port as usize;
+        let until = self.passes_until(&self.merges[merge]);
+        while let Some(first) = self.merges[merge].pending.peek() {
+            if first.hop.arrival > now && first.hop.arrival >= until {
+                let wake = first.hop.arrival;
+                if wake < self.merges[merge].wake {
+                    self.merges[merge].wake = wake;
+                    let key = Key { now: scheduled, scheduled, number: 0 };
+                    self.schedule(wake, key, Kind::MergeTurn, link);
+                }
+                return;
+            }
+            let Some(first) = self.merges[merge].pending.pop() else { return };
+            let hop = Hop { order: 0, ..self.relay(link, first.hop, first.segment.size()) };
+            self.forward(first.segment.at_next_hop(), hop);
+        }
+    }
+
+    /// An event that [`Engine::pass_pending`] has set. If an earlier one has been set since, it is one too many.
+    fn on_merge_turn(&mut self, link: u32, now: f64) {
+        let merge = &mut self.merges[self.net.links[link as usize].port as usize];
+        if merge.wake == now {
+            merge.wake = f64::INFINITY;
+            self.pass_pending(link, now, now);
+        }
+    }
+
+    /// A stepped link begins to send `segment`, at an event that was scheduled at `cause`. It takes two numbers: the
+    /// arrival's and the end of transmission's.
+    #[inline(always)]
+    fn transmit(&mut self, link: u32, mut segment: Segment, now: f64, cause: f64) {
         self.counter += 2;
         let number = self.counter;
-        let at = &mut self.links[link as usize];
+        let at = &mut self.net.links[link as usize];
         at.reserved = number;
+        at.cause = cause;
         let arrival = at.wire.send(now, segment.size());
         segment = segment.at_next_hop();
-        self.forward(segment, arrival, now, Some(number - 1));
+        let hop = Hop { arrival, start: now, cause, order: 0 };
+        let step = self.step(&segment);
+        match step.action {
+            Action::AtEvent | Action::ReceiverAtEvent | Action::Sender => {
+                self.push_arrival(segment, hop, number - 1, step.lane);
+            }
+            _ => self.forward(segment, hop),
+        }
     }
 
     /// `segment` waits at a plain stepped link. The first to wait puts the end of transmission into the event queue.
     fn wait(&mut self, link: u32, segment: Segment) {
         let slot = self.store(segment);
-        let at = &mut self.links[link as usize];
+        let at = &mut self.net.links[link as usize];
         if at.head == NONE {
             at.head = slot;
             at.tail = slot;
@@ -661,9 +957,11 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     fn push_transmission_end(&mut self, link: u32) {
-        let at = &self.links[link as usize];
+        let at = &self.net.links[link as usize];
         let segment = Segment::new(link, 0, 0, 0);
-        self.queue.push(Event::new(at.wire.free, at.wire.started, at.reserved, Kind::TransmissionEnd, segment), 0);
+        let event =
+            Event::new(at.wire.free, at.wire.started, at.cause.to_bits(), at.reserved, Kind::TransmissionEnd, segment);
+        self.queue.push(event, 0);
     }
 
     fn store(&mut self, segment: Segment) -> u32 {
@@ -684,29 +982,29 @@ impl<Q: EventQueue> Engine<Q> {
         segment
     }
 
-    fn on_transmission_end(&mut self, link: usize, now: f64) {
-        if self.links[link].mode == Mode::SteppedPort {
-            let port = self.links[link].port as usize;
+    fn on_transmission_end(&mut self, link: usize, key: Key) {
+        if self.net.links[link].mode == Mode::SteppedPort {
+            let port = self.net.links[link].port as usize;
             let port = &mut self.ports[port];
             if let Runner::Stepped { discipline, end_pending, .. } = &mut port.runner {
                 *end_pending = false;
-                port.stats.advance(now, discipline.packets());
+                port.stats.advance(key.now, discipline.packets());
             }
-            self.pull(link as u32, now);
+            self.pull(link as u32, key);
             return;
         }
-        let slot = self.links[link].head;
-        self.links[link].head = self.pool[slot as usize].1;
+        let slot = self.net.links[link].head;
+        self.net.links[link].head = self.pool[slot as usize].1;
         let segment = self.release(slot);
-        self.transmit(link as u32, segment, now);
-        if self.links[link].head != NONE {
+        self.transmit(link as u32, segment, key.now, key.scheduled);
+        if self.net.links[link].head != NONE {
             self.push_transmission_end(link as u32);
         }
     }
 
     fn arrive_at_port(&mut self, link: u32, segment: Segment, key: Key) {
         let slot = self.store(segment);
-        let port_index = self.links[link as usize].port as usize;
+        let port_index = self.net.links[link as usize].port as usize;
         self.notice_idle(port_index, key);
         let port = &mut self.ports[port_index];
         let Runner::Stepped { discipline, end_pending, idle } = &mut port.runner else { return };
@@ -749,15 +1047,16 @@ impl<Q: EventQueue> Engine<Q> {
         dropped.clear();
         self.dropped_slots = dropped;
         if pull_now {
-            self.pull(link, key.now);
+            self.pull(link, key);
         } else if needs_end {
             self.push_transmission_end(link);
         }
     }
 
     /// The link of a stepped port is free: it takes the next packet or becomes idle. The length up to `now` is counted.
-    fn pull(&mut self, link: u32, now: f64) {
-        let port = &mut self.ports[self.links[link as usize].port as usize];
+    fn pull(&mut self, link: u32, key: Key) {
+        let now = key.now;
+        let port = &mut self.ports[self.net.links[link as usize].port as usize];
         let Runner::Stepped { discipline, .. } = &mut port.runner else { return };
         let mut dropped = std::mem::take(&mut self.dropped_slots);
         let taken = discipline.dequeue(Time::from_seconds(now), &mut |victim, _| dropped.push(victim.tag));
@@ -765,14 +1064,14 @@ impl<Q: EventQueue> Engine<Q> {
         for &slot in &dropped {
             let victim = self.release(slot);
             self.dropped(victim);
-            let port = &mut self.ports[self.links[link as usize].port as usize];
+            let port = &mut self.ports[self.net.links[link as usize].port as usize];
             if let Some(trace) = &mut port.trace {
                 trace.record(now, 'd', victim.flow(), victim.seq(), u32::from(victim.size()), length);
             }
         }
         dropped.clear();
         self.dropped_slots = dropped;
-        let port = &mut self.ports[self.links[link as usize].port as usize];
+        let port = &mut self.ports[self.net.links[link as usize].port as usize];
         let Runner::Stepped { discipline, end_pending, idle } = &mut port.runner else { return };
         let Some(packet) = taken else {
             *idle = true;
@@ -794,7 +1093,7 @@ impl<Q: EventQueue> Engine<Q> {
             segment = segment.with_bits(packet.ecn as u8);
         }
         self.release(slot);
-        self.transmit(link, segment, now);
+        self.transmit(link, segment, now, key.scheduled);
         if wants_end {
             self.push_transmission_end(link);
         }
@@ -805,8 +1104,10 @@ impl<Q: EventQueue> Engine<Q> {
     fn flush(&mut self, flow: u32, key: Key) {
         if !self.out.segments.is_empty() {
             let born = Segment::stamp(key.now, self.ticks_per_second);
-            let link = self.steps[flow as usize * self.stride].link;
-            let wire = self.flows[flow as usize].wire;
+            let link = self.net.step(flow, 0).link;
+            let own = self.net.links[link as usize].mode == Mode::Own;
+            let lane = self.net.step(flow, 1).lane;
+            let wire = self.net.flows[flow as usize].wire;
             for i in 0..self.out.segments.len() {
                 let seq = self.out.segments[i];
                 let segment = if seq == 0 {
@@ -815,12 +1116,16 @@ impl<Q: EventQueue> Engine<Q> {
                 } else {
                     Segment::new(flow, seq, born, wire)
                 };
-                self.arrive(link, segment, key);
+                if own {
+                    self.send_over_own(link, lane, segment, key);
+                } else {
+                    self.arrive(link, segment, key);
+                }
             }
             self.out.segments.clear();
         }
         if let Some(delay) = self.out.timer.take() {
-            self.arm_timer(flow, key.now, delay);
+            self.arm_timer(flow, key, delay);
         }
         if !self.out.changes.is_empty() {
             self.variables.extend(self.out.changes.drain(..).map(|(variable, value)| VariableChange {
@@ -833,11 +1138,12 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// One entry a flow in the event queue: a timer that moves to a later time is put off when its entry comes up.
     #[inline(always)]
-    fn arm_timer(&mut self, flow: u32, now: f64, delay: f64) {
+    fn arm_timer(&mut self, flow: u32, key: Key, delay: f64) {
         self.counter += 1;
-        let state = &mut self.flows[flow as usize];
-        state.deadline = now + delay;
-        state.armed_at = now;
+        let state = &mut self.net.flows[flow as usize];
+        state.deadline = key.now + delay;
+        state.armed_at = key.now;
+        state.armed_cause = key.scheduled;
         state.armed_number = self.counter;
         if state.entry > state.deadline {
             self.push_timer(flow);
@@ -845,19 +1151,17 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     fn push_timer(&mut self, flow: u32) {
-        let state = &mut self.flows[flow as usize];
-        state.entry = state.deadline;
-        let segment = Segment::new(flow, 0, 0, 0);
-        self.queue.push(Event::new(state.deadline, state.armed_at, state.armed_number, Kind::Timer, segment), 3);
+        let event = self.net.flows[flow as usize].timer_event(flow);
+        self.queue.push(event, 3);
     }
 
     fn on_timer(&mut self, flow: usize, key: Key) {
-        let state = &mut self.flows[flow];
+        let state = &mut self.net.flows[flow];
         if state.entry != key.now {
             return;
         }
         state.entry = f64::INFINITY;
-        if state.deadline > key.now {
+        if state.armed_number != key.number {
             if state.deadline < f64::INFINITY {
                 self.push_timer(flow as u32);
             }
@@ -869,10 +1173,11 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     fn begin_window(&mut self, now: f64) {
+        self.answers_until = self.settings.duration;
         for port in &mut self.ports {
             port.restart(now);
         }
-        for (tally, flow) in self.tallies.iter_mut().zip(&self.flows) {
+        for (tally, flow) in self.tallies.iter_mut().zip(&self.net.flows) {
             let core = &flow.sender.core;
             *tally = Tally { retransmits_before: core.retransmits, timeouts_before: core.timeouts, ..Tally::default() };
         }
@@ -888,13 +1193,13 @@ impl<Q: EventQueue> Engine<Q> {
             series.dropped[i].push(port.counters().drops());
         }
         for (values, &flow) in series.cwnd.iter_mut().zip(&self.settings.cwnd_flows) {
-            values.push(self.flows[flow as usize].sender.core.cwnd);
+            values.push(self.net.flows[flow as usize].sender.core.cwnd);
         }
         let interval = self.settings.series.unwrap_or(f64::INFINITY);
         self.counter += 1;
         let segment = Segment::new(0, index + 1, 0, 0);
         let next = f64::from(index + 1) * interval;
-        self.queue.push(Event::new(next, 0.0, self.counter, Kind::Sample, segment), 3);
+        self.queue.push(Event::new(next, 0.0, 0, self.counter, Kind::Sample, segment), 3);
     }
 
     fn finish(mut self) -> Outcome {
@@ -902,7 +1207,7 @@ impl<Q: EventQueue> Engine<Q> {
         let ports = std::mem::take(&mut self.ports).into_iter().map(|mut port| {
             port.finish(end);
             PortOutcome {
-                rate_bps: self.links[port.link as usize].wire.rate_bps,
+                rate_bps: self.net.links[port.link as usize].wire.rate_bps,
                 counters: *port.counters(),
                 has_average: port.average().is_some(),
                 queued_at_start: port.queued_at_start,
@@ -914,7 +1219,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
         });
         let ports = ports.collect();
-        let flows = (self.flows.iter().zip(&self.arrivals).zip(&self.tallies).zip(&self.specs)).map(
+        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).zip(&self.specs)).map(
             |(((flow, arrivals), tally), &spec)| {
                 let core = &flow.sender.core;
                 FlowOutcome {
@@ -965,48 +1270,50 @@ fn packet(segment: &Segment) -> Packet {
     }
 }
 
-/// The hops of every flow: links out, receiver, links back, sender. As many for each as the longest has.
-fn steps(network: &Network, plan: &Plan) -> (Vec<Step>, usize) {
-    let length = |flow: usize| {
-        let (forward, reverse) = network.route(flow);
-        forward.len() + reverse.len() + 2
-    };
-    let stride = (0..network.flows()).map(length).max().unwrap_or(0);
-    let mut steps = Vec::with_capacity(stride * network.flows());
+/// The hops of every flow: links out, receiver, links back, sender.
+fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, Vec<Step>) {
+    let (mut routes, mut all) = (Vec::with_capacity(network.flows()), Vec::new());
+    let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
     for flow in 0..network.flows() {
-        let begin = steps.len();
         let (forward, reverse) = network.route(flow);
-        let hop = |&link: &u32| Step {
-            link,
-            action: match plan.modes[link as usize] {
+        let first = forward[0];
+        let hop = |&link: &u32| {
+            let own = (first..first.saturating_add(OWN_LINKS as u32)).contains(&link);
+            let action = match plan.modes[link as usize] {
+                Mode::Fold if plan.apart[link as usize] => Action::Through,
                 Mode::Fold => Action::Fold,
+                Mode::SlowFold => Action::SlowFold,
                 Mode::Merge if plan.early(link).is_some() => Action::Ahead,
                 _ => Action::AtEvent,
-            },
-            lane: 0,
+            };
+            Step { link: link - if own { first } else { 0 }, own: if own { u32::MAX } else { 0 }, action, lane: 0 }
         };
-        steps.extend(forward.iter().map(hop));
-        if let Some(&first) = reverse.first() {
-            let folded = plan.modes[first as usize] == Mode::Fold;
-            let action = if folded { Action::Receiver } else { Action::ReceiverAtEvent };
-            steps.push(Step { link: NONE, action, lane: 0 });
+        let host = |action| Step { link: NONE, own: 0, action, lane: 0 };
+        let mut steps: Vec<Step> = forward.iter().map(hop).collect();
+        if let Some(&back) = reverse.first() {
+            let folded = plan.modes[back as usize] == Mode::Fold;
+            // A window that is sampled must not be ahead of the time.
+            let sampled = settings.series.is_some() && settings.cwnd_flows.contains(&(flow as u32));
+            steps.push(host(if folded { Action::Receiver } else { Action::ReceiverAtEvent }));
             steps.extend(reverse.iter().map(hop));
-            steps.push(Step { link: NONE, action: Action::Sender, lane: 0 });
+            steps.push(host(if plan.answers_ahead && !sampled { Action::SenderAhead } else { Action::Sender }));
         } else {
-            steps.push(Step { link: NONE, action: Action::Sink, lane: 0 });
+            steps.push(host(Action::Sink));
         }
         // Segments enter their first link without an event; the others share the lanes out in the order of the hops.
-        let by_event = |step: &Step| !matches!(step.action, Action::Fold | Action::Receiver | Action::Sink);
-        let events = steps[begin + 1..].iter().filter(|step| by_event(step)).count();
-        let mut seen = 0;
-        for step in &mut steps[begin + 1..] {
-            if by_event(step) {
-                step.lane = (seen * 3 / events) as u8;
-                seen += 1;
-            }
+        let at_event = |step: &&mut Step| {
+            use Action::{Ahead, Fold, Receiver, Sink, SlowFold, Through};
+            !matches!(step.action, Through | Fold | SlowFold | Ahead | Receiver | Sink)
+        };
+        let events = steps[1..].iter_mut().filter(at_event).count();
+        for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {
+            step.lane = (seen * 3 / events) as u8;
         }
-        let last = steps[steps.len() - 1];
-        steps.resize(begin + stride, last);
+        let at = *known.entry(steps).or_insert_with_key(|steps| {
+            all.extend_from_slice(steps);
+            (all.len() - steps.len()) as u32
+        });
+        routes.push(Route { steps: at, first });
     }
-    (steps, stride)
+    (routes, all)
 }

@@ -8,7 +8,7 @@
 
 use super::network::{Network, PortKind};
 use earlydrop_net::tcp::core::{INITIAL_RTO, MIN_RTO};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How a link is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,10 @@ pub enum Mode {
     Merge,
     /// No event at all: one serial source feeds it, in the order of its packets.
     Fold,
+    /// No event either, though packets may wait: all links from its source are alike, with one flow each.
+    SlowFold,
+    /// A sender's own link that needs no events.
+    Own,
     /// A plain FIFO with events.
     Stepped,
     /// A port whose discipline decides at enqueue: departures are arithmetic.
@@ -26,7 +30,7 @@ pub enum Mode {
 }
 
 /// Who feeds a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Feeder {
     Nobody,
     Link(u32),
@@ -46,6 +50,10 @@ pub struct Plan {
     pub modes: Vec<Mode>,
     /// The merges that packets may pass ahead of their time, by rising number of the link.
     pub early: Vec<(u32, Early)>,
+    /// By link: whether every packet finds the one before gone for some time.
+    pub apart: Vec<bool>,
+    /// Whether senders take ACKs ahead of their time; their own links need no events then.
+    pub answers_ahead: bool,
 }
 
 /// A merge whose packets all come, by folds, from one link that sends them one at a time. Then the first packet that
@@ -66,16 +74,26 @@ impl Plan {
     pub fn all_stepped(network: &Network) -> Plan {
         let mode =
             |link: &super::network::LinkSpec| if link.port.is_some() { Mode::SteppedPort } else { Mode::Stepped };
-        Plan { modes: network.links.iter().map(mode).collect(), early: Vec::new() }
+        let modes: Vec<Mode> = network.links.iter().map(mode).collect();
+        Plan { apart: vec![false; modes.len()], modes, early: Vec::new(), answers_ahead: false }
     }
 
     /// Arithmetic where the graph allows it. `decides_at_enqueue[p]`: port p's discipline needs no events of its own.
     pub fn from_graph(network: &Network, decides_at_enqueue: &[bool]) -> Plan {
         let feeders = feeders(network);
         let neighbours = neighbours(network);
+        let alike = alike(network, &feeders, &neighbours);
         let mut modes: Vec<Mode> = (0..network.links.len())
-            .map(|link| first_guess(network, &feeders, &neighbours[link], decides_at_enqueue, link))
+            .map(|link| first_guess(network, &feeders, &neighbours[link], decides_at_enqueue, &alike, link))
             .collect();
+        // All links from one source in the same way, so that their packets can be told apart.
+        let slow: BTreeSet<Feeder> =
+            modes.iter().zip(&feeders).filter(|(&mode, _)| mode == Mode::SlowFold).map(|(_, &feeder)| feeder).collect();
+        for (mode, feeder) in modes.iter_mut().zip(&feeders) {
+            if *mode == Mode::Fold && slow.contains(feeder) {
+                *mode = Mode::SlowFold;
+            }
+        }
         let apart: Vec<bool> = (0..network.links.len())
             .map(|link| match feeders[link] {
                 Feeder::Link(source) | Feeder::ReceiverBehind(source) => {
@@ -86,7 +104,11 @@ impl Plan {
             .collect();
         while demote(network, &feeders, &apart, &mut modes) {}
         let early = early(network, &feeders, &apart, &modes);
-        Plan { modes, early }
+        let answers_ahead = answers_ahead(network, &feeders, &neighbours, &modes);
+        if answers_ahead {
+            (0..network.flows()).for_each(|flow| modes[network.route(flow).0[0] as usize] = Mode::Own);
+        }
+        Plan { modes, early, apart, answers_ahead }
     }
 
     /// Whether and when packets may pass `link` ahead of their time.
@@ -97,8 +119,7 @@ impl Plan {
 
     /// How many links are run by arithmetic, and how many by events.
     pub fn count(&self) -> (usize, usize) {
-        let arithmetic =
-            self.modes.iter().filter(|m| matches!(m, Mode::Merge | Mode::Fold | Mode::ArithmeticPort)).count();
+        let arithmetic = self.modes.iter().filter(|m| !matches!(m, Mode::Stepped | Mode::SteppedPort)).count();
         (arithmetic, self.modes.len() - arithmetic)
     }
 }
@@ -210,11 +231,51 @@ fn never_waits(network: &Network, at: &Neighbour, source: usize, link: usize, ma
     over_before(at.largest_here, at.smallest_at_source)
 }
 
+/// Whether sums of two different times and `transmission`, from `earliest` on, are different or lie about a power of two.
+///
+/// Below and above a power of two all times are multiples of one step, and the sum is off by the same, unless it is off
+/// by exactly half a step: then the even one of two neighbours is taken. That is so for one range of times, which
+/// follows from the last bit of `transmission`.
+fn keeps_step(transmission: f64, earliest: f64) -> bool {
+    let bits = transmission.to_bits();
+    let power = f64::from_bits(bits & (0x7ff << 52));
+    let zeros = (bits | 1 << 52).trailing_zeros();
+    let begin = power * (1_u64 << (zeros + 1)) as f64;
+    2.0 * begin <= earliest || begin > LONGEST_RUN
+}
+
+/// Whether the links that `source` feeds are all alike, for each source: one flow each, one rate, data of one size; and
+/// an arrival there is scheduled longer ahead than a transmission there takes.
+///
+/// Two packets that start on two such links at one time do so in the order of the events that started them. Where a
+/// packet has waited, that is the end of the transmission before it, else its arrival, which was scheduled before that.
+/// So the one with fewer transmissions before it since the link was idle comes first, and these cannot be equally many,
+/// as the source is serial. A SYN takes less time: what follows it without a pause comes last.
+///
+/// Where doubles become coarser, transmissions in step with one another may round to one time; the engine notes that.
+fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec<bool> {
+    let mut common = vec![None; network.links.len()];
+    let mut alike = vec![true; network.links.len()];
+    for (link, feeder) in feeders.iter().enumerate() {
+        let Feeder::Link(source) = *feeder else { continue };
+        let (at, source) = (&neighbours[link], source as usize);
+        let here = (network.links[link].rate_bps, at.data.1);
+        alike[source] &= at.flows == 1
+            && *common[source].get_or_insert(here) == here
+            && keeps_step(transmission(network, link, at.data.1), ahead(network, source, super::SYN_BYTES))
+            && [at.data, at.syn]
+                .iter()
+                .all(|size| transmission(network, link, at.largest_here) + TOLERANCE < ahead(network, source, size.0));
+    }
+    alike
+}
+
 fn first_guess(
     network: &Network,
     feeders: &[Feeder],
     neighbour: &Neighbour,
     decides_at_enqueue: &[bool],
+    alike: &[bool],
     link: usize,
 ) -> Mode {
     if let Some(port) = network.links[link].port {
@@ -227,6 +288,7 @@ fn first_guess(
             Mode::Fold
         }
         Feeder::Several => Mode::Merge,
+        Feeder::Link(source) if alike[source as usize] => Mode::SlowFold,
         _ => Mode::Stepped,
     }
 }
@@ -234,7 +296,7 @@ fn first_guess(
 /// Where a fold begins, and how many links it has up to and including `link`; depth 0 is not folded.
 fn origin(feeders: &[Feeder], modes: &[Mode], link: usize) -> (usize, u8) {
     let (mut at, mut depth) = (link, 0);
-    while modes[at] == Mode::Fold && depth <= DEEPEST_FOLD {
+    while is_fold(modes[at]) && depth <= DEEPEST_FOLD {
         depth += 1;
         match feeders[at] {
             Feeder::Link(source) | Feeder::ReceiverBehind(source) => at = source as usize,
@@ -324,8 +386,42 @@ fn early(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &[Mode]) 
     early.into_iter().collect()
 }
 
+/// Whether senders may take ACKs ahead of their time: all their ACKs come, by folds, from one serial link, and what
+/// they send in answer goes over a link of their own and then by an event to an arithmetic port. These links have one rate
+/// and send data of one size, in less time than an ACK or a timer is scheduled ahead.
+fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour], modes: &[Mode]) -> bool {
+    let mut serial = None;
+    let mut uniform = None;
+    (0..network.flows()).all(|flow| {
+        let (forward, reverse) = network.route(flow);
+        // Packets without feedback come at events of their own.
+        let Some(&last) = reverse.last() else { return false };
+        let (first, last) = (forward[0] as usize, last as usize);
+        let Feeder::Link(from) = feeders[last] else { return false };
+        neighbours[first].flows == 1
+            && modes[first] == Mode::Stepped
+            && forward.get(1).is_some_and(|&next| modes[next as usize] == Mode::ArithmeticPort)
+            && is_fold(modes[last])
+            && !is_fold(modes[from as usize])
+            && *serial.get_or_insert(from) == from
+            && {
+                let here = (network.links[first].rate_bps, network.flow_specs[flow].wire);
+                *uniform.get_or_insert(here) == here
+            }
+            && keeps_step(
+                transmission(network, first, network.flow_specs[flow].wire),
+                ahead(network, last, super::ACK_BYTES),
+            )
+            && [network.flow_specs[flow].wire, super::SYN_BYTES].iter().all(|&size| {
+                transmission(network, first, size) + TOLERANCE < ahead(network, last, super::ACK_BYTES).min(MIN_RTO)
+            })
+    })
+}
+
 /// Sizes on the way back.
 const ACKS: [u16; 1] = [super::ACK_BYTES];
+/// No run is as long as this, s.
+const LONGEST_RUN: f64 = 1e9;
 /// Differences of times below this may vanish in rounding, s.
 const TOLERANCE: f64 = 1e-9;
 
@@ -343,7 +439,13 @@ fn ahead(network: &Network, link: usize, size: u16) -> f64 {
 fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut [Mode]) -> bool {
     let mut changed = false;
     for link in 0..modes.len() {
-        if modes[link] == Mode::Fold && origin(feeders, modes, link).1 > DEEPEST_FOLD {
+        let unfounded = match (modes[link], feeders[link]) {
+            (Mode::SlowFold, Feeder::Link(source)) => {
+                !matches!(modes[source as usize], Mode::Merge | Mode::ArithmeticPort)
+            }
+            _ => false,
+        };
+        if is_fold(modes[link]) && (unfounded || origin(feeders, modes, link).1 > DEEPEST_FOLD) {
             modes[link] = Mode::Stepped;
             changed = true;
         }
@@ -402,13 +504,13 @@ fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode
                 if feeders[source] == Feeder::Several {
                     break;
                 }
-                if !matches!(modes[source], Mode::Stepped | Mode::Fold) {
+                if modes[source] != Mode::Stepped && !is_fold(modes[source]) {
                     continue;
                 }
                 let Pushed { stepped, folds } = pushed.entry((link, before)).or_default();
                 for size in [size(hop), super::SYN_BYTES] {
                     let ahead = ahead(network, source, size);
-                    if modes[source] == Mode::Fold {
+                    if is_fold(modes[source]) {
                         folds.push((source, ahead));
                     } else {
                         stepped.push(ahead);
@@ -422,7 +524,7 @@ fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode
         stepped.sort_unstable_by(f64::total_cmp);
         for &(fold, ahead) in folds.iter() {
             let next = stepped.partition_point(|&other| other < ahead - TOLERANCE);
-            if modes[fold] == Mode::Fold && stepped.get(next).is_some_and(|&other| other <= ahead + TOLERANCE) {
+            if is_fold(modes[fold]) && stepped.get(next).is_some_and(|&other| other <= ahead + TOLERANCE) {
                 modes[fold] = Mode::Stepped;
                 changed = true;
             }
@@ -480,8 +582,8 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
             let link = link as usize;
             let next = hops.peek().map(|&(next, _)| modes[next as usize]);
             // At a merge, ends of transmission play no part.
-            let early = matches!(modes[link], Mode::Fold | Mode::Merge | Mode::ArithmeticPort);
-            if !early || matches!(next, Some(Mode::Fold | Mode::Merge)) {
+            let early = !matches!(modes[link], Mode::Stepped | Mode::SteppedPort);
+            if !early || next.is_some_and(|next| is_fold(next) || next == Mode::Merge) {
                 continue;
             }
             let sink = next.is_none() && network.flow_specs[flow].interval.is_some();
@@ -499,11 +601,41 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
     changed
 }
 
+/// Whether a link needs no event to pass a packet on.
+fn is_fold(mode: Mode) -> bool {
+    matches!(mode, Mode::Fold | Mode::SlowFold)
+}
+
 /// The same link, run by events.
 fn stepped(mode: Mode) -> Mode {
     match mode {
-        Mode::Fold | Mode::Merge => Mode::Stepped,
+        Mode::Fold | Mode::SlowFold | Mode::Merge => Mode::Stepped,
         Mode::ArithmeticPort => Mode::SteppedPort,
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_stay_apart_where_steps_are_kept() {
+        for transmission in [8e-5, 3.2e-6, 8e-3, 1.2e-5, 0.25, 8.0 * 1000.0 / 3e6] {
+            for time in [0.0011_f64, 0.013, 0.4, 0.77, 1.5, 3.1, 100.7] {
+                let about_a_power = (time.to_bits() ^ (time + transmission).to_bits()) >> 52 != 0;
+                if about_a_power || !keeps_step(transmission, time) {
+                    continue;
+                }
+                let mut time = time;
+                for _ in 0..100 {
+                    let next = time.next_up();
+                    assert!(time + transmission < next + transmission, "{transmission} {time}");
+                    time = next;
+                }
+            }
+        }
+        assert!(!keeps_step(8e-3, 0.07), "half a step, from 0.0625 to 0.125");
+        assert!(keeps_step(8e-3, 0.2));
     }
 }

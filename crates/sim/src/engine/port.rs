@@ -2,16 +2,16 @@
 
 use super::network::{PortKind, PortSpec};
 use super::trace::QueueTrace;
+use crate::fifo::Fifo;
 use crate::measure::QueueStats;
-use earlydrop_aqm::discipline::Fifo;
+use earlydrop_aqm::discipline;
 use earlydrop_aqm::gate::{Counters, Fate, Gate};
 use earlydrop_aqm::policy::QueueView;
 use earlydrop_aqm::{Discipline, Packet, Time};
 use earlydrop_net::{Segment, Wire};
-use std::collections::VecDeque;
 
 /// A packet that waits at an arithmetic port: when it will start is known already.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Waiting {
     start: f64,
     /// When the end of transmission that starts it was scheduled.
@@ -39,7 +39,7 @@ pub enum Runner {
 /// Packets with their starting times.
 #[derive(Default)]
 pub struct WaitingRoom {
-    queue: VecDeque<Waiting>,
+    queue: Fifo<Waiting>,
     bytes: u64,
 }
 
@@ -65,7 +65,7 @@ impl Port {
         let runner = match (spec.kind, arithmetic) {
             (PortKind::Gate(gate), true) => Runner::Arithmetic { gate, waiting: Box::default() },
             (PortKind::Gate(gate), false) => {
-                Runner::Stepped { discipline: Box::new(Fifo::new(*gate)), end_pending: false, idle: true }
+                Runner::Stepped { discipline: Box::new(discipline::Fifo::new(*gate)), end_pending: false, idle: true }
             }
             (PortKind::Discipline(discipline), _) => Runner::Stepped { discipline, end_pending: false, idle: true },
         };
@@ -193,7 +193,8 @@ fn catch_up(
     now: f64,
     scheduled: f64,
 ) {
-    while let Some(&first) = waiting.queue.front() {
+    while waiting.queue.len() > 0 {
+        let first = *waiting.queue.front();
         if !(first.start < now || (first.start == now && first.scheduled < scheduled)) {
             break;
         }

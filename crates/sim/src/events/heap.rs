@@ -1,6 +1,6 @@
 //! The standard library's heap: slower, and the oracle for the fast queue.
 
-use super::{Event, EventQueue};
+use super::{Event, EventQueue, Watch};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -30,7 +30,7 @@ impl Ord for Ordered {
 pub struct HeapQueue(BinaryHeap<Reverse<Ordered>>);
 
 impl EventQueue for HeapQueue {
-    fn new() -> Self {
+    fn new(_spacing: f64) -> Self {
         HeapQueue(BinaryHeap::new())
     }
 
@@ -38,7 +38,7 @@ impl EventQueue for HeapQueue {
         self.0.push(Reverse(Ordered(event)));
     }
 
-    fn pop(&mut self) -> Option<Event> {
+    fn pop(&mut self, _watch: &mut impl Watch) -> Option<Event> {
         self.0.pop().map(|Reverse(Ordered(event))| event)
     }
 }

@@ -1,8 +1,9 @@
 //! The event queue: a total order, and two ways to keep it.
 //!
-//! Events run in the order of (time, when they were scheduled, number). Equal times are common, because
-//! window-clocked arrivals meet departures exactly; ns-2 runs first what was scheduled first, and so do we. The
-//! number comes from one counter and settles the rest.
+//! Events run in the order of (time, when they were scheduled, when the event that scheduled them was scheduled,
+//! number). Equal times are common, because window-clocked arrivals meet departures exactly; ns-2 runs first what was
+//! scheduled first, and so do we. The number comes from one counter and settles the rest. If every event were scheduled
+//! at its time, the number would say what the third part says; it is there for those that are scheduled ahead of it.
 
 mod heap;
 mod lanes;
@@ -29,17 +30,21 @@ pub enum Kind {
     PolicyTimer,
     /// The measured window begins.
     WindowStart,
+    /// Packets that wait at the merge in `flow` may pass.
+    MergeTurn,
     /// Sample the series.
     Sample,
 }
 
-/// One event: 40 bytes.
-#[derive(Clone, Copy, Debug)]
+/// One event: 48 bytes.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Event {
     /// Bits of the time in seconds; for non-negative doubles they compare like the times.
     pub time: u64,
     /// Bits of the time at which the event was (or, on an arithmetic link, would have been) scheduled.
     pub scheduled: u64,
+    /// Bits of the time at which the event that scheduled this one was scheduled, or what stands for them.
+    pub cause: u64,
     /// From the global counter.
     pub number: u64,
     /// What arrives, or in its fields what else is meant.
@@ -49,9 +54,9 @@ pub struct Event {
 impl Event {
     /// An event.
     #[inline(always)]
-    pub fn new(time: f64, scheduled: f64, number: u64, kind: Kind, segment: Segment) -> Self {
+    pub fn new(time: f64, scheduled: f64, cause: u64, number: u64, kind: Kind, segment: Segment) -> Self {
         let segment = segment.with_bits(segment.bits() & 0x0f | (kind as u8) << 4);
-        Event { time: time.to_bits(), scheduled: scheduled.to_bits(), number, segment }
+        Event { time: time.to_bits(), scheduled: scheduled.to_bits(), cause, number, segment }
     }
 
     /// What it does.
@@ -64,34 +69,64 @@ impl Event {
             3 => Kind::Start,
             4 => Kind::PolicyTimer,
             5 => Kind::WindowStart,
+            6 => Kind::MergeTurn,
             _ => Kind::Sample,
         }
     }
 
     /// Position in the total order.
     #[inline(always)]
-    pub fn key(&self) -> (u64, u64, u64) {
-        (self.time, self.scheduled, self.number)
+    pub fn key(&self) -> (u64, Tie) {
+        (self.time, self.tie())
+    }
+
+    /// Position among the events of one time.
+    #[inline(always)]
+    pub fn tie(&self) -> Tie {
+        (self.scheduled, self.cause, self.number)
     }
 
     /// Whether this event runs before `other`.
     #[inline(always)]
     pub fn before(&self, other: &Event) -> bool {
-        self.time < other.time
-            || (self.time == other.time && (self.scheduled, self.number) < (other.scheduled, other.number))
+        self.time < other.time || (self.time == other.time && self.tie() < other.tie())
     }
 }
 
+/// What settles the order of events of one time.
+pub type Tie = (u64, u64, u64);
+
+/// What a queue may ask about events that it comes across before their time.
+pub trait Watch {
+    /// Puts an event off, if it has moved; false if it is void. An event that is not shown does nothing then.
+    fn review(&mut self, _event: &mut Event) -> bool {
+        true
+    }
+
+    /// Whether to call [`Watch::soon`].
+    fn wants_to_know(&self) -> bool {
+        false
+    }
+
+    /// An event comes soon: time to fetch what it needs.
+    fn soon(&self, _event: &Event) {}
+}
+
+/// Events as they were pushed.
+pub struct NoWatch;
+
+impl Watch for NoWatch {}
+
 /// A priority queue of events. All implementations pop the same sequence; a test holds them to it.
 pub trait EventQueue {
-    /// An empty queue.
-    fn new() -> Self;
+    /// An empty queue for events that come about every `spacing` seconds (a hint).
+    fn new(spacing: f64) -> Self;
 
     /// Adds an event. `lane` groups events whose times tend to rise (a hint, no promise); see [`LaneQueue`].
     fn push(&mut self, event: Event, lane: u8);
 
     /// Takes the first event of the total order.
-    fn pop(&mut self) -> Option<Event>;
+    fn pop(&mut self, watch: &mut impl Watch) -> Option<Event>;
 
     /// Asks for the memory of events to come.
     #[inline(always)]
@@ -114,7 +149,7 @@ mod tests {
         for round in 0..40 {
             // Times rise on the whole, as in a run: an event is never scheduled before one already popped.
             let scale = [1e-9, 1e-6, 1e-3, 1.0, 1e4][round % 5];
-            let (mut heap, mut lanes) = (HeapQueue::new(), LaneQueue::<8>::new());
+            let (mut heap, mut lanes) = (HeapQueue::new(scale), LaneQueue::<8>::new(scale));
             let mut now = 0.0;
             let mut number = 0;
             for _ in 0..3000 {
@@ -122,12 +157,19 @@ mod tests {
                     number += 1;
                     let step =
                         (random.uniform() * 20.0).floor() * scale * if random.uniform() < 0.1 { 1e3 } else { 1.0 };
-                    let event = Event::new(now + step, now, number, Kind::Arrival, Segment::default());
+                    let event = Event::new(
+                        now + step,
+                        now,
+                        (random.uniform() * 3.0) as u64,
+                        number,
+                        Kind::Arrival,
+                        Segment::default(),
+                    );
                     let lane = (random.uniform() * 5.0) as u8;
                     heap.push(event, lane);
                     lanes.push(event, lane);
                 }
-                let (a, b) = (heap.pop(), lanes.pop());
+                let (a, b) = (heap.pop(&mut NoWatch), lanes.pop(&mut NoWatch));
                 assert_eq!(a.map(|e| e.key()), b.map(|e| e.key()));
                 if let Some(event) = a {
                     now = f64::from_bits(event.time);

@@ -1,23 +1,47 @@
 //! A hierarchical timing wheel that keeps the total order exactly: a slot is sorted when its turn comes.
 
-use super::Event;
+use super::{Event, Watch};
+use crate::prefetch::prefetch;
 
-const SLOTS: usize = 1024;
-const BITS: u32 = 10;
-const LEVELS: usize = 6;
-/// Slots a second: a tick of 0.5 ms.
-const TICKS_PER_SECOND: f64 = 2e3;
+/// Slots of the lowest level: 2^14, so that most events need no second look.
+const LOW_BITS: u32 = 14;
+const LOW: usize = 1 << LOW_BITS;
+/// Slots of each level above: 2^10.
+const HIGH_BITS: u32 = 10;
+const HIGH: usize = 1 << HIGH_BITS;
+const HIGH_LEVELS: usize = 5;
+/// Events that share a slot on average, if those that are in no lane come as often as all of them.
+const EVENTS_A_SLOT: f64 = 16.0;
+/// Ticks a second.
+const SLOWEST: f64 = 64.0;
+const FASTEST: f64 = 16_777_216.0;
 
 /// End of a list.
 const NONE: u32 = u32::MAX;
+const EVENTS_A_CHUNK: usize = 5;
 
-/// Events by tick: levels of 1024 slots, each slot of a level as long as the level below; six reach 10^13 s. A slot is
-/// a list in one pool, so that memory goes with the events that wait and not with the slots they have passed.
+/// Some events of a slot.
+#[derive(Clone, Copy)]
+struct Chunk {
+    events: [Event; EVENTS_A_CHUNK],
+    len: u32,
+    /// The next of the slot's chunks; all before the first are full.
+    next: u32,
+}
+
+/// Events by tick: levels of slots, each slot of a level as long as the level below. A slot is a list of chunks in one
+/// pool, so that memory goes with the events that wait and not with the slots they have passed, and events of like
+/// times are beside one another.
 pub struct Wheel {
+    /// A power of two, so that its products are exact.
+    ticks_per_second: f64,
     slots: Vec<u32>,
-    pool: Vec<(Event, u32)>,
+    pool: Vec<Chunk>,
     free: u32,
-    occupied: [[u64; SLOTS / 64]; LEVELS],
+    low_occupied: [u64; LOW / 64],
+    /// Which words of `low_occupied` are not zero.
+    low_words: [u64; LOW / 64 / 64],
+    high_occupied: [[u64; HIGH / 64]; HIGH_LEVELS],
     /// Tick of `current`; every event in the slots is later.
     tick: u64,
     /// Events up to `tick`, latest first.
@@ -27,13 +51,33 @@ pub struct Wheel {
     len: usize,
 }
 
+/// The first bit that is set, from `from` on.
+#[inline(always)]
+fn next_bit(map: &[u64], from: usize) -> Option<usize> {
+    let mut word = from / 64;
+    let mut bits = map.get(word)? & (!0 << (from % 64));
+    while bits == 0 {
+        word += 1;
+        bits = *map.get(word)?;
+    }
+    Some(word * 64 + bits.trailing_zeros() as usize)
+}
+
 impl Wheel {
-    pub fn new() -> Self {
+    /// An empty wheel for events that come about every `spacing` seconds.
+    pub fn new(spacing: f64) -> Self {
+        let mut ticks_per_second = SLOWEST;
+        while ticks_per_second * EVENTS_A_SLOT * spacing < 1.0 && ticks_per_second < FASTEST {
+            ticks_per_second *= 2.0;
+        }
         Wheel {
-            slots: vec![NONE; LEVELS * SLOTS],
+            ticks_per_second,
+            slots: vec![NONE; LOW + HIGH_LEVELS * HIGH],
             pool: Vec::new(),
             free: NONE,
-            occupied: [[0; SLOTS / 64]; LEVELS],
+            low_occupied: [0; LOW / 64],
+            low_words: [0; LOW / 64 / 64],
+            high_occupied: [[0; HIGH / 64]; HIGH_LEVELS],
             tick: 0,
             current: Vec::new(),
             quiet_until: u64::MAX,
@@ -41,9 +85,9 @@ impl Wheel {
         }
     }
 
-    /// Bits of a time that is surely before `tick`, and not by much.
-    fn just_before(tick: u64) -> u64 {
-        (tick as f64 / TICKS_PER_SECOND * (1.0 - 1e-14)).to_bits()
+    /// Bits of the time at which `tick` begins.
+    fn begin(&self, tick: u64) -> u64 {
+        (tick as f64 / self.ticks_per_second).to_bits()
     }
 
     /// The first event, if there is one, has a time of at least so many bits.
@@ -52,134 +96,190 @@ impl Wheel {
         self.quiet_until
     }
 
-    fn tick_of(time: u64) -> u64 {
-        (f64::from_bits(time) * TICKS_PER_SECOND) as i64 as u64
+    #[inline(always)]
+    fn tick_of(&self, time: u64) -> u64 {
+        (f64::from_bits(time) * self.ticks_per_second) as i64 as u64
     }
 
+    #[inline(never)]
     pub fn push(&mut self, event: Event) {
         self.len += 1;
-        let tick = Self::tick_of(event.time);
+        let tick = self.tick_of(event.time);
         if tick <= self.tick {
-            self.insert(event);
-            return;
-        }
-        self.quiet_until = self.quiet_until.min(Self::just_before(tick));
-        let entry = self.free;
-        if entry == NONE {
-            self.pool.push((event, NONE));
-            self.link(self.pool.len() as u32 - 1, tick);
+            self.insert(&event);
         } else {
-            self.free = self.pool[entry as usize].1;
-            self.pool[entry as usize].0 = event;
-            self.link(entry, tick);
+            self.quiet_until = self.quiet_until.min(self.begin(tick));
+            self.put(&event, tick);
         }
     }
 
     /// Puts an event of a tick that has come into `current`.
-    fn insert(&mut self, event: Event) {
+    fn insert(&mut self, event: &Event) {
         let at = self.current.iter().rposition(|other| event.before(other)).map_or(0, |i| i + 1);
-        self.current.insert(at, event);
+        self.current.insert(at, *event);
         self.quiet_until = 0;
     }
 
-    /// Puts an entry of the pool into the list of its slot; `tick` is to come.
-    fn link(&mut self, entry: u32, tick: u64) {
-        let highest_difference = 63 - (tick ^ self.tick).leading_zeros();
-        let level = ((highest_difference / BITS) as usize).min(LEVELS - 1);
-        let slot = (tick >> (BITS * level as u32)) as usize & (SLOTS - 1);
-        let head = &mut self.slots[level * SLOTS + slot];
-        self.pool[entry as usize].1 = *head;
-        *head = entry;
-        self.occupied[level][slot / 64] |= 1 << (slot % 64);
-    }
-
-    /// Frees an entry of the pool; its event and the next in its list.
-    fn unlink(&mut self, entry: u32) -> (Event, u32) {
-        let (event, next) = self.pool[entry as usize];
-        self.pool[entry as usize].1 = self.free;
-        self.free = entry;
-        (event, next)
-    }
-
-    /// First occupied slot from `from` on.
-    fn next_occupied(map: &[u64; SLOTS / 64], from: usize) -> Option<usize> {
-        let first = from / 64;
-        if first >= map.len() {
-            return None;
-        }
-        let mut bits = map[first] & (!0 << (from % 64));
-        let mut word = first;
-        loop {
-            if bits != 0 {
-                return Some(word * 64 + bits.trailing_zeros() as usize);
-            }
-            word += 1;
-            bits = *map.get(word)?;
-        }
-    }
-
-    /// The first event, if it is not later than the tick of `limit`; later ones need not be looked at yet.
+    /// Puts an event into the slot of `tick`, which is to come.
     #[inline(always)]
-    pub fn first_until(&mut self, limit: u64) -> Option<&Event> {
+    fn put(&mut self, event: &Event, tick: u64) {
+        let highest_difference = 63 - (tick ^ self.tick).leading_zeros();
+        let slot = if highest_difference < LOW_BITS {
+            let slot = tick as usize & (LOW - 1);
+            self.low_occupied[slot / 64] |= 1 << (slot % 64);
+            self.low_words[slot / 64 / 64] |= 1 << (slot / 64 % 64);
+            slot
+        } else {
+            let level = ((highest_difference - LOW_BITS) / HIGH_BITS) as usize;
+            let slot = (tick >> (LOW_BITS + HIGH_BITS * level as u32)) as usize & (HIGH - 1);
+            self.high_occupied[level][slot / 64] |= 1 << (slot % 64);
+            LOW + level * HIGH + slot
+        };
+        let head = self.slots[slot];
+        if head != NONE {
+            let chunk = &mut self.pool[head as usize];
+            let len = chunk.len as usize;
+            if len < EVENTS_A_CHUNK {
+                chunk.events[len] = *event;
+                chunk.len += 1;
+                return;
+            }
+        }
+        self.slots[slot] = self.new_chunk(event, head);
+    }
+
+    /// A chunk with its first event.
+    #[inline(always)]
+    fn new_chunk(&mut self, event: &Event, next: u32) -> u32 {
+        let at = self.free;
+        if at == NONE {
+            return self.grow(event, next);
+        }
+        let chunk = &mut self.pool[at as usize];
+        self.free = chunk.next;
+        chunk.events[0] = *event;
+        (chunk.len, chunk.next) = (1, next);
+        at
+    }
+
+    #[inline(never)]
+    fn grow(&mut self, event: &Event, next: u32) -> u32 {
+        if self.pool.len() == self.pool.capacity() {
+            self.pool.reserve_exact(self.pool.len() / 8 + 64);
+        }
+        self.pool.push(Chunk { events: [*event; EVENTS_A_CHUNK], len: 1, next });
+        self.pool.len() as u32 - 1
+    }
+
+    /// The first event, if it is not later than the tick of `limit`; later ones need not be looked at yet. An event
+    /// whose slot has come is first shown to `watch`.
+    #[inline(always)]
+    pub fn first_until(&mut self, limit: u64, watch: &mut impl Watch) -> Option<&Event> {
         if self.current.is_empty() {
             // The bits of u64::MAX are a NaN: no limit.
-            let limit = if limit == u64::MAX { f64::INFINITY } else { f64::from_bits(limit) * TICKS_PER_SECOND };
-            self.advance(limit);
+            let limit = if limit == u64::MAX { f64::INFINITY } else { f64::from_bits(limit) * self.ticks_per_second };
+            self.advance(limit, watch);
         }
         self.current.last()
     }
 
     /// Brings the next slot up to the tick `limit` into `current`, sorted.
     #[inline(never)]
-    fn advance(&mut self, limit: f64) {
+    fn advance(&mut self, limit: f64, watch: &mut impl Watch) {
         while self.current.is_empty() {
-            let low = self.tick as usize & (SLOTS - 1);
-            if let Some(slot) = Self::next_occupied(&self.occupied[0], low + 1) {
-                let tick = self.tick & !(SLOTS as u64 - 1) | slot as u64;
+            if let Some(slot) = self.next_low(self.tick as usize & (LOW - 1)) {
+                let tick = self.tick & !(LOW as u64 - 1) | slot as u64;
                 if tick as f64 > limit {
-                    self.quiet_until = Self::just_before(tick);
+                    self.quiet_until = self.begin(tick);
                     return;
                 }
                 self.tick = tick;
-                self.quiet_until = 0;
-                self.occupied[0][slot / 64] &= !(1 << (slot % 64));
-                let mut entry = std::mem::replace(&mut self.slots[slot], NONE);
-                while entry != NONE {
-                    let (event, next) = self.unlink(entry);
-                    self.current.push(event);
-                    entry = next;
+                self.low_occupied[slot / 64] &= !(1 << (slot % 64));
+                if self.low_occupied[slot / 64] == 0 {
+                    self.low_words[slot / 64 / 64] &= !(1 << (slot / 64 % 64));
                 }
+                self.empty(slot, watch);
                 self.current.sort_unstable_by_key(|event| std::cmp::Reverse(event.key()));
-                return;
+                if watch.wants_to_know() {
+                    self.announce(slot + 1, watch);
+                }
+                continue;
             }
-            let Some((level, slot)) = (1..LEVELS).find_map(|level| {
-                let here = (self.tick >> (BITS * level as u32)) as usize & (SLOTS - 1);
-                Self::next_occupied(&self.occupied[level], here + 1).map(|slot| (level, slot))
+            let Some((level, slot)) = (0..HIGH_LEVELS).find_map(|level| {
+                let here = (self.tick >> (LOW_BITS + HIGH_BITS * level as u32)) as usize & (HIGH - 1);
+                next_bit(&self.high_occupied[level], here + 1).map(|slot| (level, slot))
             }) else {
                 self.quiet_until = u64::MAX;
                 return;
             };
-            let shift = BITS * level as u32;
-            let tick = ((self.tick >> shift) & !(SLOTS as u64 - 1) | slot as u64) << shift;
+            let shift = LOW_BITS + HIGH_BITS * level as u32;
+            let tick = ((self.tick >> shift) & !(HIGH as u64 - 1) | slot as u64) << shift;
             if tick as f64 > limit {
-                self.quiet_until = Self::just_before(tick);
+                self.quiet_until = self.begin(tick);
                 return;
             }
             self.tick = tick;
-            self.occupied[level][slot / 64] &= !(1 << (slot % 64));
-            let mut entry = std::mem::replace(&mut self.slots[level * SLOTS + slot], NONE);
-            while entry != NONE {
-                let next = self.pool[entry as usize].1;
-                let due = Self::tick_of(self.pool[entry as usize].0.time);
-                if due <= self.tick {
-                    let (event, _) = self.unlink(entry);
-                    self.insert(event);
-                } else {
-                    self.link(entry, due);
-                }
-                entry = next;
-            }
+            self.high_occupied[level][slot / 64] &= !(1 << (slot % 64));
+            self.empty(LOW + level * HIGH + slot, watch);
+            self.current.sort_unstable_by_key(|event| std::cmp::Reverse(event.key()));
         }
+        self.quiet_until = 0;
+    }
+
+    /// Tells of the events in a slot, and fetches the one after it.
+    fn announce(&self, slot: usize, watch: &impl Watch) {
+        let mut at = self.slots[slot % LOW];
+        prefetch(&self.pool, self.slots[(slot + 1) % LOW] as usize);
+        while let Some(chunk) = self.pool.get(at as usize) {
+            for event in &chunk.events[..chunk.len as usize] {
+                watch.soon(event);
+            }
+            at = chunk.next;
+        }
+    }
+
+    /// The first slot of the lowest level that is occupied, after `slot`.
+    #[inline(always)]
+    fn next_low(&self, slot: usize) -> Option<usize> {
+        let from = slot + 1;
+        let here = self.low_occupied.get(from / 64)? & (!0 << (from % 64));
+        if here != 0 {
+            return Some(from / 64 * 64 + here.trailing_zeros() as usize);
+        }
+        let word = next_bit(&self.low_words, from / 64 + 1)?;
+        Some(word * 64 + self.low_occupied[word].trailing_zeros() as usize)
+    }
+
+    /// Takes the events out of a slot: those up to `tick` into `current`, the others into slots to come.
+    #[inline(always)]
+    fn empty(&mut self, slot: usize, watch: &mut impl Watch) {
+        let mut at = std::mem::replace(&mut self.slots[slot], NONE);
+        while at != NONE {
+            let Chunk { len, next, .. } = self.pool[at as usize];
+            prefetch(&self.pool, next as usize);
+            for i in 0..len as usize {
+                let mut event = self.pool[at as usize].events[i];
+                if !watch.review(&mut event) {
+                    self.len -= 1;
+                    continue;
+                }
+                let due = self.tick_of(event.time);
+                if due <= self.tick {
+                    self.current.push(event);
+                } else {
+                    self.put(&event, due);
+                }
+            }
+            self.pool[at as usize].next = self.free;
+            self.free = at;
+            at = next;
+        }
+    }
+
+    /// An event that comes `ahead` events after the first.
+    #[inline(always)]
+    pub fn upcoming(&self, ahead: usize) -> Option<&Event> {
+        self.current.get(self.current.len().checked_sub(ahead + 1)?)
     }
 
     /// Takes the event that [`Wheel::first_until`] has just shown.
@@ -188,7 +288,7 @@ impl Wheel {
         let event = self.current.pop();
         self.len -= usize::from(event.is_some());
         if self.current.is_empty() {
-            self.quiet_until = if self.len == 0 { u64::MAX } else { Self::just_before(self.tick + 1) };
+            self.quiet_until = if self.len == 0 { u64::MAX } else { self.begin(self.tick + 1) };
         }
         event
     }

@@ -1,0 +1,93 @@
+//! A queue in a ring whose length is a power of two.
+
+/// First in, first out.
+pub struct Fifo<T> {
+    slots: Vec<T>,
+    head: usize,
+    len: usize,
+}
+
+impl<T: Copy + Default> Fifo<T> {
+    /// An empty queue.
+    pub fn new() -> Self {
+        Fifo { slots: vec![T::default(); 16], head: 0, len: 0 }
+    }
+
+    /// How many there are.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The one that is `index` places behind the first.
+    #[inline(always)]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        if index >= self.len {
+            return None;
+        }
+        self.slots.get((self.head + index) & (self.slots.len() - 1))
+    }
+
+    /// The first, of a queue that is not empty; else one that has been there.
+    #[inline(always)]
+    pub fn front(&self) -> &T {
+        &self.slots[self.head & (self.slots.len() - 1)]
+    }
+
+    /// The ring, and the place in it of what is or will be `ahead` places behind the first.
+    pub fn place(&self, ahead: usize) -> (&[T], usize) {
+        (&self.slots, (self.head + ahead) & (self.slots.len() - 1))
+    }
+
+    /// Puts one at the end.
+    #[inline(always)]
+    pub fn push_back(&mut self, item: T) {
+        if self.len == self.slots.len() {
+            self.grow();
+        }
+        let at = (self.head + self.len) & (self.slots.len() - 1);
+        self.slots[at] = item;
+        self.len += 1;
+    }
+
+    /// Takes the first, of a queue that is not empty.
+    #[inline(always)]
+    pub fn pop_front(&mut self) -> T {
+        let item = *self.front();
+        self.head += 1;
+        self.len -= 1;
+        item
+    }
+
+    #[inline(never)]
+    fn grow(&mut self) {
+        let n = self.slots.len();
+        self.head &= n - 1;
+        self.slots.resize(2 * n, T::default());
+        self.slots.copy_within(..self.head, n);
+    }
+}
+
+impl<T: Copy + Default> Default for Fifo<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_order_while_it_grows_and_goes_round() {
+        let (mut fifo, mut next) = (Fifo::new(), 0);
+        for i in 0..1000 {
+            fifo.push_back(i);
+            if i % 3 == 0 {
+                assert_eq!((*fifo.front(), fifo.pop_front()), (next, next));
+                next += 1;
+            }
+        }
+        assert_eq!((fifo.len(), fifo.get(1).copied(), fifo.get(fifo.len())), (1000 - next, Some(next + 1), None));
+    }
+}
