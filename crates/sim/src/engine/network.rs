@@ -1,5 +1,6 @@
 //! A network as the engine takes it: links, ports, routes, flows.
 
+use super::medium::Medium;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::policy::Limit;
@@ -84,9 +85,39 @@ pub struct Network {
     pub flow_specs: Vec<FlowSpec>,
     /// Packet sizes that occur, bytes.
     pub sizes: Vec<u16>,
+    /// Links that are more than a rate and a delay, by rising number.
+    pub media: Vec<(u32, Medium)>,
     hops: Vec<u32>,
     routes: Vec<(u32, u8, u8)>,
+    times_to_live: Vec<TimeToLive>,
 }
+
+/// What hosts write into the packets of a flow and into their ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeToLive {
+    /// Time to live.
+    pub initial: u8,
+    /// Whether packets carry it, and the time to live at the destination once it is known, for routers to read.
+    pub option: bool,
+    /// Whether it is used up on the way out, or back.
+    pub expires: Option<Way>,
+    /// What is left of it at the receiver.
+    pub last: u8,
+}
+
+/// A direction of a flow's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the sender to the receiver.
+    Out,
+    /// From the receiver to the sender.
+    Back,
+}
+
+/// Longest way of a flow, out and back, links.
+pub const MOST_HOPS: usize = 250;
+/// Time to live of ns-2's packets (`ttl_`).
+pub const NS2_TTL: u8 = 32;
 
 impl Network {
     /// An empty network.
@@ -115,9 +146,25 @@ impl Network {
         assert!(
             !forward.is_empty()
                 && reverse.is_empty() == flow.interval.is_some()
-                && forward.len() + reverse.len() <= 250,
-            "a route has 1 to 250 links"
+                && forward.len() + reverse.len() <= MOST_HOPS,
+            "a route has 1 to {MOST_HOPS} links"
         );
+        self.flow_with_ttl(flow, forward, reverse, NS2_TTL, true);
+    }
+
+    /// The same with a time to live of the packets when they are sent. As in ns-2, each link takes one off, and a packet with
+    /// none left is dropped at its other end, be it the destination.
+    pub fn flow_with_ttl(&mut self, flow: FlowSpec, forward: &[u32], reverse: &[u32], initial: u8, option: bool) {
+        let initial_hops = usize::from(initial);
+        let expires = match (forward.len() >= initial_hops, reverse.len() >= initial_hops) {
+            (true, _) => Some(Way::Out),
+            (false, true) => Some(Way::Back),
+            (false, false) => None,
+        };
+        let forward = &forward[..forward.len().min(initial_hops)];
+        let reverse = if expires == Some(Way::Out) { &[] } else { &reverse[..reverse.len().min(initial_hops)] };
+        let last = initial.saturating_sub(forward.len() as u8);
+        self.times_to_live.push(TimeToLive { initial, option, expires, last });
         self.routes.push((self.hops.len() as u32, forward.len() as u8, reverse.len() as u8));
         self.hops.extend_from_slice(forward);
         self.hops.extend_from_slice(reverse);
@@ -129,6 +176,17 @@ impl Network {
                 self.sizes.push(size);
             }
         }
+    }
+
+    /// Says what `link` does beside sending at its rate.
+    pub fn medium(&mut self, link: u32, medium: Medium) {
+        self.media.push((link, medium));
+        self.media.sort_by_key(|&(link, _)| link);
+    }
+
+    /// A flow's time to live.
+    pub fn time_to_live(&self, flow: usize) -> TimeToLive {
+        self.times_to_live[flow]
     }
 
     /// Number of flows.

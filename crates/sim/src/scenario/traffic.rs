@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::bounds::{self, SECONDS, SIZES, TIMES};
 use super::check::{delays, list, name};
 use super::document::Doc;
+use super::ends::with_ends;
 use super::error::ScenarioError;
 use super::fields::{Checked, Field, Fields, Interval};
 use super::model::{Cbr, Delays, Ftp, Profile, Tcp, Traffic};
@@ -54,7 +55,7 @@ pub(super) fn read(field: &Field<'_>, pairs: u32) -> Checked<Vec<Traffic>> {
 
 fn entry(field: &Field<'_>, pairs: u32) -> Checked<Traffic> {
     let is_cbr = field.doc.get("kind").is_some_and(|kind| matches!(kind, Doc::String(word) if word == "cbr"));
-    let fields = field.table(if is_cbr { CBR } else { FTP })?;
+    let fields = field.table(&with_ends(if is_cbr { CBR } else { FTP }))?;
     fields.required("kind", "\"ftp\" or \"cbr\"")?.word(KINDS.iter().copied())?;
     if is_cbr {
         cbr(&fields).map(Traffic::Cbr)

@@ -14,9 +14,7 @@ pub const REVERSE: &str = "reverse";
 /// `link` for host number `index`: its own delay where they are listed.
 pub(super) fn nth(link: &LinkSpec, index: u32) -> LinkSpec {
     match &link.delay {
-        Delays::List(delays) => {
-            LinkSpec { delay: Delays::Same(delays[index as usize % delays.len()]), ..link.clone() }
-        }
+        Delays::List(delays) => LinkSpec { delay: Delays::Same(delays[index as usize % delays.len()]), ..link.clone() },
         _ => link.clone(),
     }
 }
@@ -261,8 +259,7 @@ mod tests {
     #[test]
     fn a_parking_lot_has_long_and_cross_traffic() {
         let access = LinkSpec { delay: Delays::List(vec![1.0, 2.0, 3.0]), ..link() };
-        let parts =
-            ParkingLot { bottlenecks: 2, pairs: 2, cross: 1, access, bottleneck: link(), reverse: link() };
+        let parts = ParkingLot { bottlenecks: 2, pairs: 2, cross: 1, access, bottleneck: link(), reverse: link() };
         let graph = parking_lot(&parts);
         let Pairs::Listed(pairs) = &graph.pairs else { panic!("pairs are listed") };
         let names = |&(a, b): &(u32, u32)| [a, b].map(|node| graph.nodes[node as usize].name.clone()).join("-");

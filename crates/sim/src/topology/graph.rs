@@ -125,7 +125,7 @@ impl Graph {
     }
 
     /// All links with their numbers: both directions of the first edge, then of the second, and so on.
-    pub fn links(&self) -> impl Iterator<Item = (u32, &Direction, u32, u32)> {
+    pub fn links(&self) -> impl Iterator<Item = (u32, &Direction, u32, u32)> + Clone {
         (0..2 * self.edges.len() as u32).filter_map(|number| {
             let (direction, from, to) = self.link(number)?;
             Some((number, direction, from, to))

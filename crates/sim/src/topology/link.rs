@@ -41,6 +41,15 @@ impl LinkSpec {
         }
     }
 
+    /// The least that the delay can be, s.
+    pub fn least_delay(&self) -> f64 {
+        match &self.delay {
+            Delays::Same(delay) => *delay,
+            Delays::List(delays) => delays.iter().copied().fold(f64::INFINITY, f64::min),
+            Delays::Uniform(low, _) => *low,
+        }
+    }
+
     /// Whether packets take no other way through it than first come, first served at one rate.
     pub fn is_plain(&self) -> bool {
         matches!(self.rate, Rate::Constant(_)) && self.loss.is_none() && self.jitter.is_none() && self.reorder.is_none()

@@ -20,7 +20,9 @@ mod link;
 pub mod random;
 mod routes;
 
+pub(crate) use dumbbell::Times;
 pub use dumbbell::{Access, Dumbbell};
+pub(crate) use graph::default_name;
 pub use graph::{Direction, Edge, Graph, Node, Pairs};
 pub use link::{Delays, Jitter, LinkSpec, Loss, LossPattern, Rate, Reorder, OPPORTUNITY_BYTES};
 pub use routes::{Routes, Unreachable};

@@ -56,7 +56,8 @@ pub fn random(parts: &Random) -> Graph {
     }
     for i in 0..parts.routers * parts.hosts {
         let router = i % parts.routers;
-        let host = graph.host(format!("h{}", i + 1), circle(router, parts.routers, 1.2 + 0.1 * f64::from(i / parts.routers)));
+        let host =
+            graph.host(format!("h{}", i + 1), circle(router, parts.routers, 1.2 + 0.1 * f64::from(i / parts.routers)));
         graph.join(host, router, &nth(&parts.access, i));
     }
     queues_at_routers(&mut graph, ROUTERS);

@@ -53,9 +53,11 @@ impl<'a> Routes<'a> {
             let ends = || out.of(node).iter().chain(into.of(node)).map(|&(_, other)| other);
             let neighbour = ends().next()?;
             let only = |list: &[(u32, u32)]| list.first().map_or(NONE, |&(link, _)| link);
-            ends()
-                .all(|other| other == neighbour)
-                .then(|| Leaf { neighbour, out: only(out.of(node)), into: only(into.of(node)) })
+            ends().all(|other| other == neighbour).then(|| Leaf {
+                neighbour,
+                out: only(out.of(node)),
+                into: only(into.of(node)),
+            })
         };
         let mut leaves: Vec<Option<Leaf>> = (0..nodes).map(leaf).collect();
         // Two nodes that have only each other: one of them must be where the other is a leaf of.
