@@ -20,4 +20,5 @@ mod prefetch;
 pub mod result;
 pub mod run;
 pub mod scenario;
+pub mod topology;
 pub mod vectors;

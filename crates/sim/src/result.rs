@@ -1,5 +1,6 @@
 //! The result document of one run.
 
+use crate::engine::trace::QueueTrace;
 use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series, TransferOutcome};
 use crate::measure::jain;
 use crate::scenario::{Load, Scenario, Tcp, Traffic};
@@ -30,6 +31,7 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
         "cost": { "wall_s": wall_s, "events": outcome.events, "arithmetic_links": outcome.links.0, "stepped_links": outcome.links.1 },
         "queues": queues,
         "flows": flows,
+        "losses": losses(outcome),
         "jain": jain(outcome.flows.iter().map(|f| goodput(f, width))),
         "goodput_total_mbps": total(goodput),
         "throughput_total_mbps": total(throughput),
@@ -46,15 +48,12 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
     if let Some(series) = &outcome.series {
         document["series"] = series_table(scenario, outcome, series);
     }
-    if let Some(trace) = outcome.ports.first().and_then(|port| port.trace.as_ref()) {
-        let rows: Vec<Value> =
-            trace.events.iter().map(|e| json!([e.time, e.kind.to_string(), e.flow, e.seq, e.size, e.length])).collect();
-        document["trace"] = json!({
-            "columns": ["time_s", "event", "flow", "seq", "size", "queue_packets"],
-            "events": rows,
-            "total": trace.total,
-            "digest": format!("{:016x}", trace.digest()),
-        });
+    let mut traces = outcome.ports.iter().filter_map(|port| Some((&port.name, port.trace.as_ref()?)));
+    if !scenario.record.trace_queues.is_empty() {
+        document["traces"] = traces.clone().map(|(name, trace)| (name.clone(), trace_table(trace))).collect();
+    }
+    if let Some((_, trace)) = traces.next() {
+        document["trace"] = trace_table(trace);
     }
     if scenario.record.trace_flow.is_some() {
         let rows: Vec<Value> =
@@ -62,6 +61,30 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
         document["variables"] = json!({ "columns": ["time_s", "variable", "value"], "changes": rows });
     }
     document
+}
+
+fn trace_table(trace: &QueueTrace) -> Value {
+    let rows: Vec<Value> =
+        trace.events.iter().map(|e| json!([e.time, e.kind.to_string(), e.flow, e.seq, e.size, e.length])).collect();
+    json!({
+        "columns": ["time_s", "event", "flow", "seq", "size", "queue_packets"],
+        "events": rows,
+        "total": trace.total,
+        "digest": format!("{:016x}", trace.digest()),
+    })
+}
+
+/// Packets that never arrived: at queues by the links they had passed (L_d, and S = sum of d L_d), on links, by their time
+/// to live.
+fn losses(outcome: &Outcome) -> Value {
+    let weighted: u64 = outcome.losses_by_distance.iter().zip(0..).map(|(&losses, distance)| losses * distance).sum();
+    let of = |count: fn(&FlowOutcome) -> u32| outcome.flows.iter().map(|flow| u64::from(count(flow))).sum::<u64>();
+    json!({
+        "by_distance": outcome.losses_by_distance,
+        "weighted": weighted,
+        "on_links": of(|flow| flow.lost),
+        "expired": of(|flow| flow.expired),
+    })
 }
 
 fn queue(port: &PortOutcome, width: f64) -> Value {
@@ -122,6 +145,8 @@ fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
         "timeouts": flow.timeouts,
         "drops": flow.drops,
         "marks": flow.marks,
+        "lost": flow.lost,
+        "expired": flow.expired,
         "completion_s": flow.transfers.and_then(|transfers| transfers.time),
     });
     if let Some((sent, _)) = flow.unasked {

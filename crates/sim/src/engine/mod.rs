@@ -1,6 +1,7 @@
 //! The run loop.
 
 mod hosts;
+pub mod medium;
 pub mod network;
 pub mod plan;
 mod port;
@@ -17,6 +18,7 @@ use earlydrop_net::segment::{CE, ECE, SACK, SYN};
 use earlydrop_net::tcp::{Ack, Output, Receiver, Sender};
 use earlydrop_net::{Segment, Wire};
 use hosts::{AckTimer, BlockPool};
+use medium::Medium;
 use network::{FlowSpec, Network};
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
@@ -62,8 +64,10 @@ pub struct Settings {
     pub series: Option<f64>,
     /// Flows (from 0) whose windows are sampled.
     pub cwnd_flows: Vec<u32>,
-    /// Queue events to keep, at port 0.
+    /// Queue events to keep of each traced port.
     pub trace: Option<usize>,
+    /// Ports that are traced; none means port 0.
+    pub trace_ports: Vec<u32>,
     /// Flow (from 0) whose variables are traced.
     pub trace_flow: Option<u32>,
 }
@@ -95,6 +99,8 @@ enum Action {
     Client,
     /// The receiver of packets without feedback counts the packet in the same call; nothing follows.
     Sink,
+    /// The packet's time to live is used up; it is counted in the same call.
+    Expired,
 }
 
 /// Where a flow's hops are: flows whose hops differ in their own links alone share them.
@@ -115,6 +121,14 @@ struct Step {
     own: u32,
     action: Action,
     lane: u8,
+    ttl: u8,
+    /// Links behind it.
+    made: u8,
+    /// What packets say of their time to live: at the sender, and at the receiver.
+    initial: u8,
+    last: u8,
+    /// Class of the flow's packets.
+    class: u8,
 }
 
 #[repr(align(64))]
@@ -130,6 +144,8 @@ struct Link {
     head: u32,
     tail: u32,
     mode: Mode,
+    /// Whether it has a place in `Engine::media`.
+    varies: bool,
     /// The port, or for a merge that packets may pass ahead of time its place in `Engine::merges`.
     port: u32,
 }
@@ -263,6 +279,8 @@ struct Arrivals {
 struct Tally {
     drops: u32,
     marks: u32,
+    lost: u32,
+    expired: u32,
     retransmits_before: u32,
     timeouts_before: u32,
 }
@@ -327,6 +345,10 @@ pub struct FlowOutcome {
     pub unasked: Option<(u64, u64)>,
     /// Its finite transfers, if it has such.
     pub transfers: Option<FlowTransfers>,
+    /// Packets lost on links.
+    pub lost: u32,
+    /// Packets whose time to live was used up.
+    pub expired: u32,
 }
 
 /// Everything a run found.
@@ -337,6 +359,10 @@ pub struct Outcome {
     pub flows: Vec<FlowOutcome>,
     /// By group of transfers.
     pub transfers: Vec<TransferOutcome>,
+    /// Packets dropped at ports, by the links they had passed.
+    pub losses_by_distance: Vec<u64>,
+    /// Links that lose packets, by number, with how many they lost.
+    pub lost: Vec<(u32, u64)>,
     /// Sampled series.
     pub series: Option<Series>,
     /// Changes of the traced flow's variables.
@@ -430,10 +456,11 @@ pub struct Engine<Q> {
     specs: Vec<FlowSpec>,
     sources: Sources,
     applications: Applications,
-    /// Classes of the flows' packets, if any differs from 0.
-    classes: Vec<u8>,
     ports: Vec<Port>,
     merges: Vec<AheadMerge>,
+    /// Links that are more than a rate and a delay, by rising number.
+    media: Vec<(u32, Medium)>,
+    losses_by_distance: Vec<u64>,
     /// Of the time stamps.
     ticks_per_second: f64,
     /// Connections without an answer to their SYN, and SYNs on their way.
@@ -492,7 +519,8 @@ impl<Q: EventQueue> Engine<Q> {
                 merges.push(AheadMerge { early, pending: BinaryHeap::new(), wake: f64::INFINITY });
             }
             let wire = Wire::new(link.rate_bps, link.delay_s);
-            Link { wire, cause: 0.0, reserved: 0, head: NONE, tail: NONE, mode, port: place }
+            let varies = network.media.binary_search_by_key(&(index as u32), |&(link, _)| link).is_ok();
+            Link { wire, cause: 0.0, reserved: 0, head: NONE, tail: NONE, mode, varies, port: place }
         }));
         let link_counts = plan.count();
         let flow_count = network.flows();
@@ -531,13 +559,14 @@ impl<Q: EventQueue> Engine<Q> {
             net: Net { links, steps, routes, flows, arrivals, prefetches: flow_count > FLOWS_IN_CACHE },
             sources: Sources::new(network.sources, flow_count),
             applications: Applications::new(network.transfers, network.crowds, network.groups, flow_count),
-            classes: network.classes,
             tallies: vec![Tally::default(); specs.len()],
             opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
             ack_timers: hosts::ack_timers(&specs),
             specs,
             ports,
             merges,
+            media: network.media,
+            losses_by_distance: Vec::new(),
             pool: Vec::new(),
             free_slot: NONE,
             out: Output::default(),
@@ -569,8 +598,13 @@ impl<Q: EventQueue> Engine<Q> {
             series.cwnd = vec![vec![]; self.settings.cwnd_flows.len()];
             self.schedule(0.0, START, Kind::Sample, 0);
         }
-        if let (Some(keep), Some(port)) = (self.settings.trace, self.ports.first_mut()) {
-            port.trace = Some(Box::new(QueueTrace::new(keep)));
+        if let Some(keep) = self.settings.trace {
+            let traced = if self.settings.trace_ports.is_empty() { &[0][..] } else { &self.settings.trace_ports };
+            for &port in traced {
+                if let Some(port) = self.ports.get_mut(port as usize) {
+                    port.trace = Some(Box::new(QueueTrace::new(keep)));
+                }
+            }
         }
         if let Some(flow) = self.settings.trace_flow {
             self.net.flows[flow as usize].sender.core.traced = true;
@@ -720,6 +754,19 @@ impl<Q: EventQueue> Engine<Q> {
                 let link = self.step(&ack).link;
                 self.arrive(link, ack, key);
             }
+            Action::Expired => self.expired(segment, key.now),
+        }
+    }
+
+    /// A packet's time to live is used up at `now`.
+    #[inline(never)]
+    fn expired(&mut self, segment: Segment, now: f64) {
+        self.opening -= u32::from(segment.bits() & SYN != 0);
+        if segment.bits() & SACK != 0 {
+            self.blocks.free(segment.note());
+        }
+        if now >= self.settings.warmup && now < self.settings.duration {
+            self.tallies[segment.flow() as usize].expired += 1;
         }
     }
 
@@ -797,7 +844,8 @@ impl<Q: EventQueue> Engine<Q> {
             }
             Mode::ArithmeticPort => {
                 let port = &mut self.ports[at.port as usize];
-                let mut packet = packet(&segment, &self.classes);
+                let mut packet = packet(&segment, &self.net.step(segment.flow(), segment.hop()));
+                let at = &mut self.net.links[link as usize];
                 match port.arithmetic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
                     Answer::Dropped => self.dropped(segment),
                     Answer::Leaves { start, marked } => {
@@ -844,6 +892,8 @@ impl<Q: EventQueue> Engine<Q> {
         if segment.bits() & SACK != 0 {
             self.blocks.free(segment.note());
         }
+        let made = self.step(&segment).made;
+        count_at(&mut self.losses_by_distance, made);
     }
 
     /// A segment that reaches its next hop: on through every hop that needs no event.
@@ -877,6 +927,7 @@ impl<Q: EventQueue> Engine<Q> {
                     segment = ack;
                 }
                 Action::Sink => return self.sink(segment, hop.arrival),
+                Action::Expired => return self.expired(segment, hop.arrival),
                 Action::Ahead => {
                     if !self.may_pass(step.link, hop) {
                         return self.hold(step.link, hop, segment);
@@ -982,7 +1033,12 @@ impl<Q: EventQueue> Engine<Q> {
         let at = &mut self.net.links[link as usize];
         at.reserved = number;
         at.cause = cause;
-        let arrival = at.wire.send(now, segment.size());
+        let arrival = if at.varies {
+            let Some(arrival) = self.send_over_medium(link, &segment, now) else { return };
+            arrival
+        } else {
+            at.wire.send(now, segment.size())
+        };
         segment = segment.at_next_hop();
         let hop = Hop { arrival, start: now, cause, order: 0 };
         let step = self.step(&segment);
@@ -992,6 +1048,22 @@ impl<Q: EventQueue> Engine<Q> {
             }
             _ => self.forward(segment, hop),
         }
+    }
+
+    /// A link that is more than a rate and a delay begins to send `segment`: when it arrives, unless it is lost.
+    #[inline(never)]
+    fn send_over_medium(&mut self, link: u32, segment: &Segment, now: f64) -> Option<f64> {
+        let at = self.media.binary_search_by_key(&link, |&(link, _)| link).ok()?;
+        let wire = &mut self.net.links[link as usize].wire;
+        let sent = self.media[at].1.send(wire, now, segment.size());
+        wire.started = now;
+        wire.free = sent.end;
+        if sent.arrival.is_none() {
+            // In transit for ever, if the link has no rate left.
+            self.tallies[segment.flow() as usize].lost += u32::from(sent.end.is_finite());
+            self.opening -= u32::from(segment.bits() & SYN != 0);
+        }
+        sent.arrival
     }
 
     /// `segment` waits at a plain stepped link. The first to wait puts the end of transmission into the event queue.
@@ -1010,6 +1082,10 @@ impl<Q: EventQueue> Engine<Q> {
 
     fn push_transmission_end(&mut self, link: u32) {
         let at = &self.net.links[link as usize];
+        if at.wire.free == f64::INFINITY {
+            // A link that is down for good.
+            return;
+        }
         let segment = Segment::new(link, 0, 0, 0);
         let event =
             Event::new(at.wire.free, at.wire.started, at.cause.to_bits(), at.reserved, Kind::TransmissionEnd, segment);
@@ -1065,7 +1141,7 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(average) = discipline.average() {
             port.stats.advance_average(key.now, average);
         }
-        let mut packet = packet(&segment, &self.classes);
+        let mut packet = packet(&segment, &self.net.step(segment.flow(), segment.hop()));
         packet.tag = slot;
         if let Some(trace) = &mut port.trace {
             trace.record(key.now, '+', segment.flow(), self.applications.shown(&segment), packet.size, length + 1);
@@ -1085,6 +1161,7 @@ impl<Q: EventQueue> Engine<Q> {
             if victim.bits() & SACK != 0 {
                 self.blocks.free(victim.note());
             }
+            count_at(&mut self.losses_by_distance, self.net.step(victim.flow(), victim.hop()).made);
             if let Some(trace) = &mut port.trace {
                 trace.record(
                     key.now,
@@ -1245,6 +1322,8 @@ impl<Q: EventQueue> Engine<Q> {
         for port in &mut self.ports {
             port.restart(now);
         }
+        self.losses_by_distance.clear();
+        self.media.iter_mut().for_each(|(_, medium)| medium.lost = 0);
         for (tally, flow) in self.tallies.iter_mut().zip(&self.net.flows) {
             let core = &flow.sender.core;
             *tally = Tally { retransmits_before: core.retransmits, timeouts_before: core.timeouts, ..Tally::default() };
@@ -1273,10 +1352,15 @@ impl<Q: EventQueue> Engine<Q> {
 
     fn finish(mut self) -> Outcome {
         let end = self.settings.duration;
+        let rate = |link: u32| {
+            let medium = self.media.iter().find(|&&(at, _)| at == link);
+            let mean = medium.and_then(|(_, medium)| medium.mean_rate(self.settings.warmup, end));
+            mean.unwrap_or(self.net.links[link as usize].wire.rate_bps)
+        };
         let ports = std::mem::take(&mut self.ports).into_iter().map(|mut port| {
             port.finish(end);
             PortOutcome {
-                rate_bps: self.net.links[port.link as usize].wire.rate_bps,
+                rate_bps: rate(port.link),
                 counters: *port.counters(),
                 has_average: port.average().is_some(),
                 queued_at_start: port.queued_at_start,
@@ -1306,12 +1390,16 @@ impl<Q: EventQueue> Engine<Q> {
                     marks: tally.marks,
                     unasked: self.sources.counted(index),
                     transfers: self.applications.of_flow(index as u32),
+                    lost: tally.lost,
+                    expired: tally.expired,
                 }
             });
         Outcome {
             ports,
             flows: flows.collect(),
             transfers: self.applications.finish(),
+            losses_by_distance: self.losses_by_distance,
+            lost: self.media.iter().map(|(link, medium)| (*link, medium.lost)).collect(),
             series: self.series,
             variables: self.variables,
             events: self.events,
@@ -1320,9 +1408,19 @@ impl<Q: EventQueue> Engine<Q> {
     }
 }
 
+/// One more in the class of a distance.
+#[inline(never)]
+fn count_at(counts: &mut Vec<u64>, distance: u8) {
+    let at = usize::from(distance);
+    if counts.len() <= at {
+        counts.resize(at + 1, 0);
+    }
+    counts[at] += 1;
+}
+
 /// What the queue sees of a segment.
 #[inline(always)]
-fn packet(segment: &Segment, classes: &[u8]) -> Packet {
+fn packet(segment: &Segment, step: &Step) -> Packet {
     let ecn = match segment.bits() & 3 {
         0 => Ecn::NotEct,
         1 => Ecn::Ect1,
@@ -1332,10 +1430,11 @@ fn packet(segment: &Segment, classes: &[u8]) -> Packet {
     Packet {
         size: u32::from(segment.size()),
         ecn,
-        class: classes.get(segment.flow() as usize).copied().unwrap_or(0),
-        ttl: 32 - segment.hop().min(31) as u8,
-        initial_ttl: 32,
-        final_ttl: 0,
+        class: step.class,
+        ttl: step.ttl,
+        initial_ttl: step.initial,
+        // Whoever sends a SYN does not know it yet.
+        final_ttl: if segment.bits() & SYN != 0 { 0 } else { step.last },
         rtt_hint_ms: 0,
         tag: 0,
         flow: u64::from(segment.flow()),
@@ -1355,7 +1454,11 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
         let first = forward[0];
-        let hop = |&link: &u32| {
+        let class = network.classes.get(flow).copied().unwrap_or(0);
+        let time = network.time_to_live(flow);
+        // The receiver never learns what is left of an ACK's time to live at the sender; nor does a constant bit rate.
+        let last = if reverse.is_empty() { 0 } else { time.last };
+        let hop = |made: usize, link: u32, last: u8| {
             let own = (first..first.saturating_add(OWN_LINKS as u32)).contains(&link);
             let action = match plan.modes[link as usize] {
                 Mode::Fold if plan.apart[link as usize] => Action::Through,
@@ -1364,10 +1467,20 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
                 Mode::Merge if plan.early(link).is_some() => Action::Ahead,
                 _ => Action::AtEvent,
             };
-            Step { link: link - if own { first } else { 0 }, own: if own { u32::MAX } else { 0 }, action, lane: 0 }
+            Step {
+                link: link - if own { first } else { 0 },
+                own: if own { u32::MAX } else { 0 },
+                action,
+                lane: 0,
+                ttl: time.initial - made as u8,
+                made: made as u8,
+                initial: if time.option { time.initial } else { 0 },
+                last: if time.option { last } else { 0 },
+                class,
+            }
         };
-        let host = |action| Step { link: NONE, own: 0, action, lane: 0 };
-        let mut steps: Vec<Step> = forward.iter().map(hop).collect();
+        let host = |action| Step { link: NONE, own: 0, action, lane: 0, ttl: 0, made: 0, initial: 0, last: 0, class };
+        let mut steps: Vec<Step> = forward.iter().enumerate().map(|(made, &link)| hop(made, link, last)).collect();
         if let Some(&back) = reverse.first() {
             let folded = plan.modes[back as usize] == Mode::Fold;
             // A window that is sampled must not be ahead of the time.
@@ -1378,20 +1491,21 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
                 (false, true) => Action::Receiver,
                 (false, false) => Action::ReceiverAtEvent,
             }));
-            steps.extend(reverse.iter().map(hop));
+            steps.extend(reverse.iter().enumerate().map(|(made, &link)| hop(made, link, 0)));
             let ahead = plan.answers_ahead && !sampled;
-            steps.push(host(match (transfers, ahead) {
-                (true, _) => Action::Server,
-                (false, true) => Action::SenderAhead,
-                (false, false) => Action::Sender,
+            steps.push(host(match (time.expires, transfers, ahead) {
+                (Some(_), ..) => Action::Expired,
+                (None, true, _) => Action::Server,
+                (None, false, true) => Action::SenderAhead,
+                (None, false, false) => Action::Sender,
             }));
         } else {
-            steps.push(host(Action::Sink));
+            steps.push(host(if time.expires.is_some() { Action::Expired } else { Action::Sink }));
         }
         // Segments enter their first link without an event; the others share the lanes out in the order of the hops.
         let at_event = |step: &&mut Step| {
-            use Action::{Ahead, Fold, Receiver, Sink, SlowFold, Through};
-            !matches!(step.action, Through | Fold | SlowFold | Ahead | Receiver | Sink)
+            use Action::{Ahead, Expired, Fold, Receiver, Sink, SlowFold, Through};
+            !matches!(step.action, Through | Fold | SlowFold | Ahead | Receiver | Sink | Expired)
         };
         let events = steps[1..].iter_mut().filter(at_event).count();
         for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {

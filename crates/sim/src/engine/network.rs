@@ -1,5 +1,6 @@
 //! A network as the engine takes it: links, ports, routes, flows.
 
+use super::medium::Medium;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::policy::Limit;
@@ -186,9 +187,39 @@ pub struct Network {
     pub classes: Vec<u8>,
     /// What happens here is beyond what is proven of links without events: every hop is stepped.
     pub needs_events: bool,
+    /// Links that are more than a rate and a delay, by rising number.
+    pub media: Vec<(u32, Medium)>,
     hops: Vec<u32>,
     routes: Vec<(u32, u8, u8)>,
+    times_to_live: Vec<TimeToLive>,
 }
+
+/// What hosts write into the packets of a flow and into their ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeToLive {
+    /// Time to live.
+    pub initial: u8,
+    /// Whether packets carry it, and the time to live at the destination once it is known, for routers to read.
+    pub option: bool,
+    /// Whether it is used up on the way out, or back.
+    pub expires: Option<Way>,
+    /// What is left of it at the receiver.
+    pub last: u8,
+}
+
+/// A direction of a flow's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the sender to the receiver.
+    Out,
+    /// From the receiver to the sender.
+    Back,
+}
+
+/// Longest way of a flow, out and back, links.
+pub const MOST_HOPS: usize = 250;
+/// Time to live of ns-2's packets (`ttl_`).
+pub const NS2_TTL: u8 = 32;
 
 impl Network {
     /// An empty network.
@@ -208,11 +239,9 @@ impl Network {
         self.ports.len() as u32 - 1
     }
 
-    /// Adds a flow of packets without feedback over these links; its index.
-    ///
-    /// # Panics
-    /// If there is no link, or more than 250.
-    pub fn source(&mut self, spec: SourceSpec, forward: &[u32]) -> u32 {
+    /// Adds a flow of packets without feedback over these links, with a time to live as in
+    /// [`flow_with_ttl`](Self::flow_with_ttl); its index.
+    pub fn source(&mut self, spec: SourceSpec, forward: &[u32], initial: u8, option: bool) -> u32 {
         let wire = |payload: u32| (payload + spec.header).min(u32::from(u16::MAX)) as u16;
         let payloads = spec.source.payloads();
         let largest = payloads.as_ref().and_then(|sizes| sizes.iter().copied().max());
@@ -228,7 +257,7 @@ impl Network {
         };
         // The plan knows one size a flow.
         self.needs_events |= payloads.is_none_or(|sizes| sizes.len() > 1);
-        let index = self.flow(flow, forward, &[]);
+        let index = self.flow_with_ttl(flow, forward, &[], initial, option);
         self.sources.push((index, spec));
         index
     }
@@ -257,9 +286,32 @@ impl Network {
         assert!(
             !forward.is_empty()
                 && reverse.is_empty() == flow.interval.is_some()
-                && forward.len() + reverse.len() <= 250,
-            "a route has 1 to 250 links"
+                && forward.len() + reverse.len() <= MOST_HOPS,
+            "a route has 1 to {MOST_HOPS} links"
         );
+        self.flow_with_ttl(flow, forward, reverse, NS2_TTL, true)
+    }
+
+    /// The same with a time to live of the packets when they are sent. As in ns-2, each link takes one off, and a packet with
+    /// none left is dropped at its other end, be it the destination.
+    pub fn flow_with_ttl(
+        &mut self,
+        flow: FlowSpec,
+        forward: &[u32],
+        reverse: &[u32],
+        initial: u8,
+        option: bool,
+    ) -> u32 {
+        let initial_hops = usize::from(initial);
+        let expires = match (forward.len() >= initial_hops, reverse.len() >= initial_hops) {
+            (true, _) => Some(Way::Out),
+            (false, true) => Some(Way::Back),
+            (false, false) => None,
+        };
+        let forward = &forward[..forward.len().min(initial_hops)];
+        let reverse = if expires == Some(Way::Out) { &[] } else { &reverse[..reverse.len().min(initial_hops)] };
+        let last = initial.saturating_sub(forward.len() as u8);
+        self.times_to_live.push(TimeToLive { initial, option, expires, last });
         self.routes.push((self.hops.len() as u32, forward.len() as u8, reverse.len() as u8));
         self.hops.extend_from_slice(forward);
         self.hops.extend_from_slice(reverse);
@@ -271,6 +323,17 @@ impl Network {
             }
         }
         self.routes.len() as u32 - 1
+    }
+
+    /// Says what `link` does beside sending at its rate.
+    pub fn medium(&mut self, link: u32, medium: Medium) {
+        self.media.push((link, medium));
+        self.media.sort_by_key(|&(link, _)| link);
+    }
+
+    /// A flow's time to live.
+    pub fn time_to_live(&self, flow: usize) -> TimeToLive {
+        self.times_to_live[flow]
     }
 
     /// Number of flows.

@@ -307,7 +307,7 @@ impl<Q: EventQueue> Engine<Q> {
         let (number, retry) = (application.requests, application.retry);
         application.retry = 2.0 * retry;
         let born = Segment::stamp(key.now, self.ticks_per_second);
-        let receiver = self.hop_of_receiver(flow);
+        let Some(receiver) = self.hop_of_receiver(flow) else { return };
         let request = Segment::new(flow, number, born, bytes).with_bits(REQUEST).at_hop(receiver + 1);
         let link = self.step(&request).link;
         self.arrive(link, request, key);
@@ -317,13 +317,14 @@ impl<Q: EventQueue> Engine<Q> {
         self.queue.push(Event::new(time, key.now, cause, self.counter, Kind::Retry, event), 3);
     }
 
-    /// Where on its route a flow has its receiver.
-    fn hop_of_receiver(&self, flow: u32) -> u8 {
-        let mut hop = 0;
-        while !matches!(self.net.step(flow, usize::from(hop)).action, super::Action::Client) {
-            hop += 1;
-        }
-        hop
+    /// Where on its route a flow has its receiver; nowhere if packets do not live to see it.
+    fn hop_of_receiver(&self, flow: u32) -> Option<u8> {
+        use super::Action::{Client, Expired};
+        (0..=u8::MAX).find_map(|hop| match self.net.step(flow, usize::from(hop)).action {
+            Client => Some(Some(hop)),
+            Expired => Some(None),
+            _ => None,
+        })?
     }
 
     /// A request has been without an answer for so long.

@@ -1,30 +1,33 @@
 //! What stands at the ends of the flows of a traffic entry.
 
-use super::Times;
 use crate::engine::network::{CrowdSpec, FlowSpec, Network, SourceSpec, TcpOptions, TransferSpec};
-use crate::scenario::{Completion, Connection, Delays, Law, Load, Packets, Tcp, TcpSpec, Traffic, Web};
+use crate::scenario::{Completion, Connection, Delays, Ends, Law, Load, Packets, Tcp, TcpSpec, Traffic, Web};
+use crate::topology::Times;
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::source::{Cbr, Distribution, Frames, Habits, OnOff, Poisson, Source, Transfers};
 use earlydrop_net::tcp::Flavour;
 
+/// Phases of the clocks of an entry's senders: drawn from a tick of 10 ms, if it does not say.
+pub(super) fn phases(traffic: &Traffic) -> Delays {
+    let given = traffic.tcp_spec().and_then(|spec| spec.clock_phase.clone());
+    given.map_or(Delays::Uniform(0.0, 0.01), Delays::List)
+}
+
 /// Adds the flows of one traffic entry to a network.
 pub(super) struct Agents<'a> {
     traffic: &'a Traffic,
+    ends: &'a Ends,
     index: usize,
     seed: u64,
-    phases: Option<Delays>,
-    phase_stream: Generator,
+    phases: Times<'a>,
     /// The crowd that the flows are for.
     crowd: Option<CrowdSpec>,
 }
 
 impl<'a> Agents<'a> {
-    pub fn new(traffic: &'a Traffic, index: usize, seed: u64) -> Self {
-        let phases = traffic.tcp_spec().map(|spec| {
-            spec.clock_phase.as_ref().map_or(Delays::Uniform(0.0, 0.01), |list| Delays::List(list.clone()))
-        });
-        let phase_stream = Generator::stream(seed, &format!("traffic.{index}.clock_phase"));
-        Agents { traffic, index, seed, phases, phase_stream, crowd: None }
+    pub fn new(traffic: &'a Traffic, ends: &'a Ends, phases: &'a Delays, index: usize, seed: u64) -> Self {
+        let phases = Times::new(phases, seed, &format!("traffic.{index}.clock_phase"));
+        Agents { traffic, ends, index, seed, phases, crowd: None }
     }
 
     /// Adds flow `i` of the entry, which starts at `start` and goes `there` and its ACKs `back`.
@@ -32,9 +35,15 @@ impl<'a> Agents<'a> {
         let random = Generator::stream(self.seed, &format!("traffic.{}.flow.{i}", self.index));
         let flow = match self.traffic.tcp_spec() {
             Some(spec) => {
-                let phase = self.phases.as_ref().map_or(0.0, |phases| Times::draw(phases, i, &mut self.phase_stream));
+                let phase = self.phases.get(i);
                 let start = self.start(start);
-                let flow = network.flow(connection(spec, start, phase), there, back);
+                let flow = network.flow_with_ttl(
+                    connection(spec, start, phase),
+                    there,
+                    back,
+                    self.ends.ttl,
+                    self.ends.ttl_option,
+                );
                 if let Some(transfers) = self.transfers(random) {
                     network.transfer(flow, transfers);
                     if let Some(crowd) = &mut self.crowd {
@@ -46,7 +55,8 @@ impl<'a> Agents<'a> {
             None => {
                 let Some((source, header, stop)) = source(&self.traffic.load) else { return };
                 let stop = stop.unwrap_or(f64::INFINITY);
-                network.source(SourceSpec { source, header, start, stop, random }, there)
+                let spec = SourceSpec { source, header, start, stop, random };
+                network.source(spec, there, self.ends.ttl, self.ends.ttl_option)
             }
         };
         network.classify(flow, self.traffic.class);

@@ -1,7 +1,7 @@
 //! Start times of the flows of a traffic entry.
 
-use super::Times;
 use crate::scenario::Starts as Spec;
+use crate::topology::Times;
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::source::Distribution;
 

@@ -15,6 +15,16 @@ pub(super) const COUNT: u64 = 200_000;
 pub(super) const FLOWS: u64 = 1_000_000;
 /// Most values of a list.
 pub(super) const LIST: usize = 1_000_000;
+/// Most links of a flow's way out and back.
+pub(super) const HOPS: usize = 250;
+/// Largest time to live.
+pub(super) const TTL: u64 = 255;
+/// Largest file of a link's trace, in bytes.
+pub(super) const TRACE_BYTES: u64 = 1 << 24;
+/// Latest delivery opportunity of a trace, in milliseconds.
+pub(super) const TRACE_MS: u64 = 1_000_000_000;
+/// Of which at most one packet is lost.
+pub(super) const LOSS_EVERY: u64 = 1_000_000_000;
 /// Largest segment, in bytes.
 pub(super) const SEGMENT: u32 = 65_000;
 /// Largest packet on the wire, in bytes: IPv4's total length has 16 bits.
@@ -63,6 +73,21 @@ pub(super) const PHASE: Interval = Interval { open_high: true, ..seconds(0.0, 0.
 /// Rates.
 pub(super) const RATE: Interval = Interval { low: 0.0, high: 1e15, open_low: true, open_high: false, unit: "bit/s" };
 
+/// Rates of a link that may be down.
+pub(super) const RATE_OR_DOWN: Interval = Interval { open_low: false, ..RATE };
+/// After how long a schedule begins anew.
+pub(super) const REPEAT: Interval = seconds(0.0, 1e6, true);
+/// Probabilities.
+pub(super) const PROBABILITY: Interval = Interval { low: 0.0, high: 1.0, open_low: false, open_high: false, unit: "" };
+/// Links at a router, on average.
+pub(super) const DEGREE: Interval = Interval { low: 0.0, high: 1e6, open_low: false, open_high: false, unit: "links" };
+/// Coordinates in a picture.
+pub(super) const PLACE: Interval = Interval { low: -1e6, high: 1e6, open_low: false, open_high: false, unit: "" };
+
+/// A number without a unit from 0 to 1.
+pub(super) const PROBABILITIES: Measure = Measure { read: units::number, form: "a number from 0 to 1", bare: true };
+/// A number without a unit.
+pub(super) const NUMBERS: Measure = Measure { read: units::number, form: "a number", bare: true };
 /// A text such as `"10 Mbit/s"`.
 pub(super) const RATES: Measure = Measure { read: units::rate, form: units::RATE_FORM, bare: false };
 /// A text such as `"20 ms"`.

@@ -1,12 +1,17 @@
 //! A checked scenario: plain typed data in SI units (seconds, bits per second, bytes).
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
+use super::ends::Ends;
+pub use crate::topology::Delays;
+use crate::topology::{Direction, Dumbbell, Graph, Pairs};
 use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::params::Values;
 use earlydrop_aqm::policy::Limit;
 
-use super::traffic::{Direction, Ends, Traffic};
+use super::traffic::Traffic;
 
 /// A scenario that passed every check.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,13 +25,13 @@ pub struct Scenario {
     /// Seed of all random streams.
     pub seed: u64,
     /// The network.
-    pub topology: Dumbbell,
-    /// Queue at the bottleneck, towards the receivers.
-    pub bottleneck_queue: QueueSpec,
-    /// Queue at the bottleneck's other direction, where the acknowledgements go; `None` leaves it ample.
-    pub reverse_queue: Option<QueueSpec>,
+    pub topology: Topology,
+    /// Queues, in the order of the document; a link without one has room for everything.
+    pub queues: Vec<Queue>,
     /// What is sent, in the order of the document.
     pub traffic: Vec<Traffic>,
+    /// Between which hosts, one for each of [`Scenario::traffic`].
+    pub ends: Vec<Ends>,
     /// What is recorded besides the statistics.
     pub record: Record,
 }
@@ -37,58 +42,96 @@ impl Scenario {
         self.traffic.iter().map(Traffic::flows).sum()
     }
 
-    /// Largest packet, ACKs apart, that surely occurs in this direction of a dumbbell, in bytes on the wire.
-    pub fn largest_packet(&self, direction: Direction) -> u32 {
-        let packet = |traffic: &Traffic| match traffic.ends {
-            Ends::Pairs { direction: its, .. } if its != direction => traffic.request(),
-            _ => traffic.packet(),
+    /// The queue of that key.
+    pub fn queue(&self, key: &str) -> Option<&QueueSpec> {
+        self.queues.iter().find(|queue| queue.key == key).map(|queue| &queue.spec)
+    }
+
+    /// The queues at the links of `graph`, in the order of the links.
+    pub fn ports(&self, graph: &Graph) -> Vec<PortAt> {
+        let places: BTreeMap<&str, usize> =
+            self.queues.iter().zip(0..).map(|(queue, at)| (&queue.key[..], at)).collect();
+        let place = |direction: &Direction| places.get(direction.queue.as_deref()?).copied();
+        let mut links = vec![0_u32; self.queues.len()];
+        graph.links().filter_map(|(_, direction, ..)| place(direction)).for_each(|at| links[at] += 1);
+        let port = |(link, direction, ..): (u32, &Direction, u32, u32)| {
+            let queue = place(direction)?;
+            let name = if links[queue] == 1 { &self.queues[queue].key } else { &direction.name };
+            Some(PortAt { name: name.clone(), link, queue })
         };
+        graph.links().filter_map(port).collect()
+    }
+
+    /// Largest packet, ACKs apart, that surely goes this way between pairs, in bytes on the wire.
+    pub fn largest_packet(&self, direction: super::traffic::Direction) -> u32 {
+        let packet =
+            |traffic: &Traffic| if traffic.direction == direction { traffic.packet() } else { traffic.request() };
         self.traffic.iter().map(packet).max().unwrap_or(0)
     }
 }
 
-/// Pairs of senders and receivers round one bottleneck.
+/// The network of a scenario.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Dumbbell {
-    /// Number of sender-receiver pairs.
-    pub pairs: u32,
-    /// Links between senders and bottleneck.
-    pub senders: Access,
-    /// Links between bottleneck and receivers.
-    pub receivers: Access,
-    /// The bottleneck, towards the receivers.
-    pub bottleneck: LinkSpec,
-    /// The bottleneck's other direction.
-    pub reverse: LinkSpec,
+pub enum Topology {
+    /// Pairs of hosts round one bottleneck.
+    Dumbbell(Dumbbell),
+    /// Any other, in full.
+    Graph(Graph),
 }
 
-/// The access links of one side, the same in both directions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Access {
-    /// Rate of each, in bit/s.
-    pub rate: f64,
-    /// Propagation delays, in seconds.
-    pub delay: Delays,
+impl Topology {
+    /// The network in full. Delays of a dumbbell that are drawn are drawn from `seed`.
+    pub fn graph(&self, seed: u64) -> Cow<'_, Graph> {
+        match self {
+            Topology::Dumbbell(dumbbell) => Cow::Owned(dumbbell.graph(seed)),
+            Topology::Graph(graph) => Cow::Borrowed(graph),
+        }
+    }
+
+    /// The dumbbell, if it is one.
+    pub fn dumbbell(&self) -> Option<&Dumbbell> {
+        match self {
+            Topology::Dumbbell(dumbbell) => Some(dumbbell),
+            Topology::Graph(_) => None,
+        }
+    }
+
+    /// How many flows make one for each pair of hosts.
+    pub fn pairs(&self) -> u32 {
+        match self {
+            Topology::Dumbbell(dumbbell) => dumbbell.pairs,
+            Topology::Graph(graph) => match &graph.pairs {
+                Pairs::Listed(pairs) => pairs.len() as u32,
+                Pairs::Drawn => graph.hosts().len() as u32,
+                Pairs::None => 1,
+            },
+        }
+    }
+
+    /// Whether the ways of flows must be looked for to know that there are such.
+    pub(super) fn needs_routes(&self, ends: &[Ends]) -> bool {
+        self.dumbbell().is_none() || ends.iter().any(|ends| ends.between.is_some())
+    }
 }
 
-/// One link.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LinkSpec {
-    /// Rate, in bit/s.
-    pub rate: f64,
-    /// Propagation delay, in seconds.
-    pub delay: f64,
+/// A `[queue.KEY]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queue {
+    /// Its key.
+    pub key: String,
+    /// What it is; each of its links has one of its own.
+    pub spec: QueueSpec,
 }
 
-/// Times, one for each pair or flow, in seconds.
+/// A queue at a link.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Delays {
-    /// All the same.
-    Same(f64),
-    /// One after the other, from the start again when the list is used up. Never empty.
-    List(Vec<f64>),
-    /// Drawn between the two.
-    Uniform(f64, f64),
+pub struct PortAt {
+    /// Name in results and of its random stream: the key where one link has it, else the link's name.
+    pub name: String,
+    /// Number of the link.
+    pub link: u32,
+    /// Place among [`Scenario::queues`].
+    pub queue: usize,
 }
 
 /// A queue at a link: its discipline with parameters, and its buffer.
@@ -182,8 +225,10 @@ pub struct Record {
     pub series: Option<f64>,
     /// Flows whose windows are in the series, numbered from 1.
     pub cwnd_flows: Vec<u64>,
-    /// Number of bottleneck events to keep.
+    /// Number of events to keep of each traced queue.
     pub trace: u64,
+    /// Queues whose events are kept, by name; none keeps those of the first.
+    pub trace_queues: Vec<String>,
     /// Flow whose variables are traced.
     pub trace_flow: Option<u64>,
     /// Whether the time of every transfer is kept.

@@ -79,6 +79,27 @@ const CHANCE: Interval = Interval { low: 0.0, high: 1.0, open_low: false, open_h
 const WEIGHT: Interval = Interval { low: 0.0, high: 1e9, open_low: false, open_high: false, unit: "" };
 const NUMBER: Measure = Measure { read: |_| Err("is not a number".to_string()), form: "a number", bare: true };
 
+/// A document whose distributions name their files from this folder.
+pub(super) fn with_files_in(doc: &Doc, folder: Option<&Path>) -> Doc {
+    match (doc, folder) {
+        (Doc::Table(entries), Some(_)) => {
+            let one = |(key, value): &(String, Doc)| {
+                (
+                    key.clone(),
+                    match (key.as_str(), value, folder) {
+                        ("cdf_file", Doc::String(name), Some(folder)) => {
+                            Doc::String(folder.join(name).display().to_string())
+                        }
+                        _ => with_files_in(value, folder),
+                    },
+                )
+            };
+            Doc::Table(entries.iter().map(one).collect())
+        }
+        _ => doc.clone(),
+    }
+}
+
 /// Reads a distribution of values within an interval.
 pub(super) fn read(field: &Field<'_>, of: &Of, within: Interval) -> Checked<Distribution> {
     if !matches!(field.doc, Doc::Table(_)) {
@@ -197,12 +218,13 @@ fn rising(points: Vec<(f64, f64)>) -> Option<Distribution> {
 }
 
 /// A file of lines with a value in base units and the probability up to it; what follows a `#` is for people. Its path is
-/// taken from the current folder.
+/// taken from the scenario's folder.
 fn cdf_file(field: &Field<'_>, within: Interval) -> Checked<Distribution> {
     const WANTED: &str = "a text file, each line a value and the probability up to it, both rising, the last 1";
     let name = field.text(WANTED)?;
-    let fail = |message: &str| field.error(message).allowed(WANTED);
     let path = Path::new(name);
+    let shown = path.file_name().map_or(name.into(), |last| last.to_string_lossy());
+    let fail = |message: &str| field.error(message).given(quoted(&shown)).allowed(WANTED);
     let about = std::fs::metadata(path).map_err(|_| fail("is no file that can be read"))?;
     if !about.is_file() || about.len() > super::super::document::MAX_FILE_BYTES {
         return Err(fail("is no text file of at most 1 MiB"));

@@ -1,18 +1,21 @@
 //! `[[traffic]]`: who sends what. One file a kind; what kinds have in common stands here.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::{Map, Value as Json};
 
 use super::bounds;
 use super::check::name;
 use super::document::Doc;
+use super::ends::{with_ends, Ends};
 use super::error::ScenarioError;
 use super::fields::{whole_form, Checked, Field, Fields};
+use super::model::Topology;
+use crate::topology::Pairs;
 
 mod cbr;
 mod distribution;
-mod ends;
 mod ftp;
 mod model;
 mod onoff;
@@ -27,8 +30,8 @@ mod voip;
 mod web;
 
 pub use model::{
-    Cbr, Completion, Connection, Direction, Ends, Law, Load, OnOff, Packets, Poisson, Requests, Starts, TcpSpec,
-    Traffic, Transfers, Video, Voip, Web,
+    Cbr, Completion, Connection, Direction, Law, Load, OnOff, Packets, Poisson, Requests, Starts, TcpSpec, Traffic,
+    Transfers, Video, Voip, Web,
 };
 
 /// A kind of traffic: its name, its keys beside the common ones, how it is read, written and described.
@@ -58,7 +61,7 @@ pub(super) const KINDS: &[&Kind] = &[
     &video::KIND,
 ];
 /// Keys of every kind.
-pub(super) const COMMON: &[&str] = &["kind", "name", "count", "start", "class", "direction", "pairs", "from", "to"];
+pub(super) const COMMON: &[&str] = &["kind", "name", "count", "start", "class", "direction", "pairs"];
 
 impl Kind {
     /// All keys of an entry of this kind.
@@ -67,16 +70,8 @@ impl Kind {
     }
 }
 
-/// Where flows can go.
-pub(super) struct Place<'a> {
-    /// Pairs of a dumbbell; flows of an entry that has no count.
-    pub pairs: u32,
-    /// Names of the nodes of a network that is no dumbbell.
-    pub nodes: Option<&'a BTreeSet<String>>,
-}
-
 /// Reads all traffic.
-pub(super) fn read(field: &Field<'_>, place: &Place<'_>) -> Checked<Vec<Traffic>> {
+pub(super) fn read(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Checked<Vec<Traffic>> {
     if let Doc::Table(_) = field.doc {
         return Err(field.error("is a single table").allowed("a list of tables; write [[traffic]]"));
     }
@@ -84,7 +79,7 @@ pub(super) fn read(field: &Field<'_>, place: &Place<'_>) -> Checked<Vec<Traffic>
     let mut flows = 0;
     let mut traffic = Vec::new();
     for entry in field.items("one or more tables [[traffic]]")? {
-        let one = self::entry(&entry, place)?;
+        let one = self::entry(&entry, topology, folder)?;
         flows += one.flows();
         if flows > bounds::FLOWS {
             return Err(ScenarioError::new(entry.path, "makes too many flows")
@@ -101,34 +96,37 @@ pub(super) fn read(field: &Field<'_>, place: &Place<'_>) -> Checked<Vec<Traffic>
     Ok(traffic)
 }
 
-fn entry(field: &Field<'_>, place: &Place<'_>) -> Checked<Traffic> {
+fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Checked<Traffic> {
+    let doc = distribution::with_files_in(field.doc, folder);
+    let field = &Field { doc: &doc, path: field.path.clone() };
     let named = |kind: &&&Kind| matches!(field.doc.get("kind"), Some(Doc::String(word)) if word == kind.name);
     // Keys are checked by the kind; one that is missing or wrong is told before any other fault.
     let kind: &Kind = match KINDS.iter().find(named) {
         Some(kind) => kind,
         None => {
             let all: BTreeSet<&str> = KINDS.iter().flat_map(|kind| kind.all_keys()).collect();
-            let fields = field.table(&all.into_iter().collect::<Vec<_>>())?;
+            let fields = field.table(&with_ends(&all.into_iter().collect::<Vec<_>>()))?;
             let wanted = super::error::quoted_list(KINDS.iter().map(|kind| kind.name));
             let found = fields.required("kind", wanted)?.word(KINDS.iter().map(|kind| kind.name))?;
             KINDS.iter().find(|kind| kind.name == found).unwrap_or(&KINDS[0])
         }
     };
-    let fields = field.table(&kind.all_keys())?;
+    let fields = field.table(&with_ends(&kind.all_keys()))?;
     let load = (kind.read)(&fields)?;
-    let default = if kind.flow_a_pair { place.pairs } else { 1 };
+    let default = if kind.flow_a_pair { topology.pairs() } else { 1 };
     Ok(Traffic {
         name: fields.optional("name").map(|field| name(&field)).transpose()?,
         count: whole_or(&fields, "count", 1, bounds::COUNT, default)?,
         start: starts::read(&fields)?,
         class: whole_or(&fields, "class", 0, bounds::CLASS, 0)? as u8,
-        ends: ends::read(&fields, place)?,
+        direction: direction(&fields, topology)?,
+        pairs: pairs(&fields, topology)?,
         load,
     })
 }
 
 /// The entry in full, as it would be written.
-pub(super) fn write(traffic: &Traffic) -> Json {
+pub(super) fn write(traffic: &Traffic, ends: &Ends) -> Json {
     let mut map = Map::new();
     map.insert("kind".into(), traffic.kind().into());
     if let Some(name) = &traffic.name {
@@ -150,7 +148,18 @@ pub(super) fn write(traffic: &Traffic) -> Json {
     if traffic.class != 0 {
         map.insert("class".into(), traffic.class.into());
     }
-    ends::write(&traffic.ends, &mut map);
+    if traffic.direction != Direction::Forward {
+        map.insert("direction".into(), traffic.direction.name().into());
+    }
+    if let Some(pairs) = &traffic.pairs {
+        map.insert("pairs".into(), pairs.iter().map(|pair| pair + 1).collect());
+    }
+    if let Some((from, to)) = &ends.between {
+        map.insert("from".into(), from.as_slice().into());
+        map.insert("to".into(), to.as_slice().into());
+    }
+    map.insert("ttl".into(), ends.ttl.into());
+    map.insert("ttl_option".into(), ends.ttl_option.into());
     map.into()
 }
 
@@ -158,10 +167,6 @@ pub(super) fn write(traffic: &Traffic) -> Json {
 pub(super) fn common_schema(kind: &Kind) -> Map<String, Json> {
     use super::schema::{about, name, reference, whole, with_default};
     use serde_json::json;
-    let words = |what: &str| {
-        let one = json!({ "type": "string" });
-        about(json!({ "anyOf": [one.clone(), { "type": "array", "items": one, "minItems": 1 }] }), what)
-    };
     let pair = json!({ "type": "integer", "minimum": 1 });
     let mut map = Map::new();
     map.insert("kind".into(), json!({ "const": kind.name }));
@@ -187,19 +192,51 @@ pub(super) fn common_schema(kind: &Kind) -> Map<String, Json> {
         "direction".into(),
         about(
             with_default(json!({ "enum": Direction::ALL.map(Direction::name) }), Direction::Forward.name()),
-            "Which way data go over a dumbbell.",
+            "Which way data go between the pairs of a topology.",
         ),
     );
     map.insert(
         "pairs".into(),
         about(
             json!({ "anyOf": [pair.clone(), { "type": "array", "items": pair, "minItems": 1 }] }),
-            "Pairs of a dumbbell, by number from 1, that the flows are dealt to.",
+            "Pairs of a topology, by number from 1, that the flows are dealt to.",
         ),
     );
-    map.insert("from".into(), words("Nodes that send, in turn."));
-    map.insert("to".into(), words("Nodes that receive, in turn."));
     map
+}
+
+/// Which way data go between pairs.
+fn direction(fields: &Fields<'_>, topology: &Topology) -> Checked<Direction> {
+    let Some(field) = between_pairs(fields, "direction", topology)? else { return Ok(Direction::Forward) };
+    let word = field.word(Direction::ALL.iter().map(|direction| direction.name()))?;
+    Ok(if word == Direction::Reverse.name() { Direction::Reverse } else { Direction::Forward })
+}
+
+/// The pairs that flows are dealt to.
+fn pairs(fields: &Fields<'_>, topology: &Topology) -> Checked<Option<Vec<u32>>> {
+    let Some(field) = between_pairs(fields, "pairs", topology)? else { return Ok(None) };
+    let one = |field: &Field<'_>| field.whole(1, topology.pairs().into()).map(|pair| pair as u32 - 1);
+    match field.doc {
+        Doc::Array(_) => field.items("a list of pairs")?.iter().map(one).collect::<Checked<_>>().map(Some),
+        _ => one(&field).map(|pair| Some(vec![pair])),
+    }
+}
+
+/// A key that only goes with the listed pairs of a topology.
+fn between_pairs<'a>(fields: &Fields<'a>, key: &str, topology: &Topology) -> Checked<Option<Field<'a>>> {
+    let Some(field) = fields.optional(key) else { return Ok(None) };
+    if fields.optional("from").is_some() || fields.optional("to").is_some() {
+        return Err(field.error("stands beside from and to, which name both ends").allowed("the one or the other"));
+    }
+    let listed = match topology {
+        Topology::Dumbbell(_) => true,
+        Topology::Graph(graph) => matches!(graph.pairs, Pairs::Listed(_)),
+    };
+    if listed {
+        Ok(Some(field))
+    } else {
+        Err(field.error("is for a topology with pairs").allowed("from and to, which name nodes"))
+    }
 }
 
 /// A whole number that fits 32 bits.

@@ -15,8 +15,10 @@ pub struct Traffic {
     pub start: Starts,
     /// Class of the packets, for disciplines that tell classes apart.
     pub class: u8,
-    /// Where it comes from and goes to.
-    pub ends: Ends,
+    /// Which way data go between pairs.
+    pub direction: Direction,
+    /// Pairs, by index from 0, that the flows are dealt to in turn; `None` goes on where the entry before has stopped.
+    pub pairs: Option<Vec<u32>>,
     /// What is sent.
     pub load: Load,
 }
@@ -135,31 +137,12 @@ pub enum Starts {
     Drawn(Distribution),
 }
 
-/// Where flows come from and go to.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ends {
-    /// Pairs of a dumbbell.
-    Pairs {
-        /// Which way the data go.
-        direction: Direction,
-        /// Indices from 0 that the flows are dealt to in turn; `None` goes on where the entry before has stopped.
-        pairs: Option<Vec<u32>>,
-    },
-    /// Nodes by name, each list in turn. Neither is empty.
-    Nodes {
-        /// Who sends.
-        from: Vec<String>,
-        /// Who receives.
-        to: Vec<String>,
-    },
-}
-
-/// Which way data go over a dumbbell.
+/// Which way data go between the pairs of a topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From left to right, through `bottleneck`.
+    /// From the first to the second of a pair; over a dumbbell through `bottleneck`.
     Forward,
-    /// From right to left, through `reverse`.
+    /// From the second to the first; over a dumbbell through `reverse`.
     Reverse,
 }
 
