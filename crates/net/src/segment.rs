@@ -51,6 +51,13 @@ impl Segment {
         }
     }
 
+    /// The same with its bits.
+    #[inline(always)]
+    pub fn with(flow: u32, seq: i32, born: u32, size: u16, bits: u8) -> Self {
+        let plain = Segment::new(flow, seq, born, size);
+        Segment { what: plain.what | u64::from(bits), ..plain }
+    }
+
     /// Index of the flow.
     #[inline(always)]
     pub fn flow(&self) -> u32 {
@@ -127,8 +134,8 @@ impl Segment {
         }
     }
 
-    /// The segment with `note` in place of its time stamp. An ACK's own time stamp is of no use, so that there is room to
-    /// say where its SACK blocks are.
+    /// The segment with `note` in place of its time stamp: room to say where an ACK's SACK blocks are, or to put the time
+    /// stamp back.
     #[inline(always)]
     pub fn with_note(self, note: u32) -> Self {
         Segment { what: self.what & 0xffff_ffff | u64::from(note) << 32, ..self }

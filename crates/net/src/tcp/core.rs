@@ -319,7 +319,7 @@ impl Core {
 
     /// An ACK of new data: bookkeeping, RTT sample, timer (`newack`).
     #[inline(always)]
-    pub fn acknowledge(&mut self, now: f64, ack: &Ack, out: &mut Output) {
+    pub fn acknowledge(&mut self, now: f64, ack: Ack, out: &mut Output) {
         self.set_dupacks(0, out);
         self.last_ack = ack.number;
         self.set_ack(ack.number, out);
@@ -353,7 +353,7 @@ impl Core {
 
     /// An ACK of new data that grows the window (`recv_newack_helper`). The SYN's ACK sets the initial window instead.
     #[inline(always)]
-    pub fn advance(&mut self, now: f64, ack: &Ack, out: &mut Output) {
+    pub fn advance(&mut self, now: f64, ack: Ack, out: &mut Output) {
         self.acknowledge(now, ack, out);
         if !(ack.echo && self.ecn_agreed) {
             self.grow(out);
@@ -384,7 +384,7 @@ impl Core {
 
     /// What an ACK says of congestion, before all else it says: an echo halves the window once in a window (`ecn`).
     #[inline(always)]
-    pub fn heed_echo(&mut self, ack: &Ack, out: &mut Output) {
+    pub fn heed_echo(&mut self, ack: Ack, out: &mut Output) {
         if ack.echo && self.uses_ecn() {
             self.on_echo(ack.number, out);
         }
@@ -470,7 +470,7 @@ impl Core {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{acks, established, established_from};
-    use super::super::{Flavour, Sender};
+    use super::super::{Blocks, Flavour, Sender};
     use super::*;
 
     const WITH_ECN: [Flavour; 4] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack];
@@ -483,7 +483,7 @@ mod tests {
     }
 
     fn echo(sender: &mut Sender, out: &mut Output, number: i32) -> Vec<Sent> {
-        sender.on_ack(0.6, &Ack { number, echo: true, blocks: &[] }, out);
+        sender.on_ack(0.6, Ack { number, echo: true, blocks: &Blocks::NONE }, out);
         std::mem::take(&mut out.segments)
     }
 
@@ -579,7 +579,7 @@ mod tests {
                 for sent in std::mem::take(&mut out.segments) {
                     acked += 1;
                     assert_eq!(sent.seq, acked);
-                    sender.on_ack(0.1 * f64::from(acked + 1), &Ack::plain(acked), &mut out);
+                    sender.on_ack(0.1 * f64::from(acked + 1), Ack::plain(acked), &mut out);
                 }
             }
             assert_eq!(acked, last, "{flavour:?}");
@@ -597,7 +597,7 @@ mod tests {
         let mut out = Output::default();
         sender.offer(0.0, 3, &mut out);
         for number in 0..=3 {
-            sender.on_ack(0.1, &Ack::plain(number), &mut out);
+            sender.on_ack(0.1, Ack::plain(number), &mut out);
         }
         out = Output::default();
         sender.on_timeout(1.0, &mut out);

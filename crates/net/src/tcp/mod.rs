@@ -52,14 +52,14 @@ pub struct Ack<'a> {
     pub number: i32,
     /// Whether it echoes a mark (ECE).
     pub echo: bool,
-    /// Its SACK blocks.
-    pub blocks: &'a [Block],
+    /// Its SACK blocks. A reference to them keeps the value in two registers.
+    pub blocks: &'a Blocks,
 }
 
-impl Ack<'_> {
+impl Ack<'static> {
     /// A cumulative ACK without more.
     pub fn plain(number: i32) -> Self {
-        Ack { number, echo: false, blocks: &[] }
+        Ack { number, echo: false, blocks: &Blocks::NONE }
     }
 }
 
@@ -122,6 +122,18 @@ enum Control {
     NewReno { first_partial: bool },
     Sack(Box<Sack>),
     Vegas(Box<Vegas>),
+}
+
+impl Control {
+    fn on_ack(&mut self, core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
+        match self {
+            Control::Tahoe => tahoe::on_ack(core, now, ack, out),
+            Control::Reno => reno::on_ack(core, now, ack, out),
+            Control::NewReno { first_partial } => newreno::on_ack(core, first_partial, now, ack, out),
+            Control::Sack(sack) => sack.on_ack(core, now, ack, out),
+            Control::Vegas(vegas) => vegas.on_ack(core, now, ack, out),
+        }
+    }
 }
 
 /// A sender. Each call answers with segments to send and perhaps a new timer deadline, in an [`Output`].
@@ -193,14 +205,11 @@ impl Sender {
 
     /// An ACK arrives.
     #[inline]
-    pub fn on_ack(&mut self, now: f64, ack: &Ack, out: &mut Output) {
+    pub fn on_ack(&mut self, now: f64, ack: Ack, out: &mut Output) {
         let core = &mut self.core;
         match &mut self.control {
             Control::Reno => reno::on_ack(core, now, ack, out),
-            Control::Tahoe => tahoe::on_ack(core, now, ack, out),
-            Control::NewReno { first_partial } => newreno::on_ack(core, first_partial, now, ack, out),
-            Control::Sack(sack) => sack.on_ack(core, now, ack, out),
-            Control::Vegas(vegas) => vegas.on_ack(core, now, ack, out),
+            other => other.on_ack(core, now, ack, out),
         }
     }
 

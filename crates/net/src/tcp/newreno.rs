@@ -7,7 +7,7 @@
 use super::core::{Action, Core, Output};
 use super::{reno, Ack};
 
-pub(super) fn on_ack(core: &mut Core, first_partial: &mut bool, now: f64, ack: &Ack, out: &mut Output) {
+pub(super) fn on_ack(core: &mut Core, first_partial: &mut bool, now: f64, ack: Ack, out: &mut Output) {
     core.heed_echo(ack, out);
     if ack.number > core.last_ack {
         if ack.number >= core.recover || core.action != Action::Dupack {

@@ -17,6 +17,9 @@ pub struct Blocks {
 }
 
 impl Blocks {
+    /// None.
+    pub const NONE: Blocks = Blocks { blocks: [Block { start: 0, end: 0 }; MOST_BLOCKS], count: 0 };
+
     /// As a slice.
     pub fn as_slice(&self) -> &[Block] {
         &self.blocks[..usize::from(self.count)]

@@ -6,7 +6,7 @@
 use super::core::{Action, Core, Output};
 use super::Ack;
 
-pub(super) fn on_ack(core: &mut Core, now: f64, ack: &Ack, out: &mut Output) {
+pub(super) fn on_ack(core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
     core.heed_echo(ack, out);
     if ack.number > core.last_ack {
         if core.action == Action::Dupack {

@@ -27,7 +27,7 @@ impl Sack {
         Sack { board: Scoreboard::new(), pipe: -1, recovering: false, after_timeout: false }
     }
 
-    pub(super) fn on_ack(&mut self, core: &mut Core, now: f64, ack: &Ack, out: &mut Output) {
+    pub(super) fn on_ack(&mut self, core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
         core.heed_echo(ack, out);
         if self.recovering {
             self.on_ack_in_recovery(core, now, ack, out);
@@ -38,7 +38,10 @@ impl Sack {
             core.advance(now, ack, out);
             self.after_timeout = false;
             self.board.clear();
-        } else if ack.number == core.last_ack && !self.after_timeout && self.board.update(core.ack, ack.blocks) {
+        } else if ack.number == core.last_ack
+            && !self.after_timeout
+            && self.board.update(core.ack, ack.blocks.as_slice())
+        {
             self.on_duplicate(core, now, out);
         }
         if core.dupacks == 0 {
@@ -71,7 +74,7 @@ impl Sack {
         core.send(now, core.last_ack + 1, out);
     }
 
-    fn on_ack_in_recovery(&mut self, core: &mut Core, now: f64, ack: &Ack, out: &mut Output) {
+    fn on_ack_in_recovery(&mut self, core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
         self.pipe -= 1;
         if ack.number >= core.recover {
             core.recover = 0;
@@ -82,11 +85,11 @@ impl Sack {
         } else if ack.number > core.ack {
             // `last_ack` stays until recovery is over.
             core.set_ack(ack.number, out);
-            self.board.update(core.ack, ack.blocks);
+            self.board.update(core.ack, ack.blocks.as_slice());
             self.pipe -= 1;
             core.arm_timer(out);
             core.set_backoff(1, out);
-        } else if !self.after_timeout && self.board.update(core.ack, ack.blocks) && core.dupacks > 0 {
+        } else if !self.after_timeout && self.board.update(core.ack, ack.blocks.as_slice()) && core.dupacks > 0 {
             core.set_dupacks(core.dupacks + 1, out);
         }
     }
@@ -140,12 +143,13 @@ impl Sack {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{acks, established};
-    use super::super::{Block, Flavour, Sender};
+    use super::super::{Block, Blocks, Flavour, Sender};
     use super::*;
 
     fn sacks(sender: &mut Sender, out: &mut Output, number: i32, blocks: &[(i32, i32)]) -> Vec<i32> {
-        let blocks: Vec<Block> = blocks.iter().map(|&(start, end)| Block { start, end }).collect();
-        sender.on_ack(0.6, &Ack { number, echo: false, blocks: &blocks }, out);
+        let mut report = Blocks::NONE;
+        blocks.iter().for_each(|&(start, end)| report.push(Block { start, end }));
+        sender.on_ack(0.6, Ack { number, echo: false, blocks: &report }, out);
         out.segments.drain(..).map(|sent| sent.seq).collect()
     }
 

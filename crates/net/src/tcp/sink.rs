@@ -129,7 +129,7 @@ impl Receiver {
 }
 
 impl Blocks {
-    fn push(&mut self, block: Block) {
+    pub(super) fn push(&mut self, block: Block) {
         self.blocks[usize::from(self.count)] = block;
         self.count += 1;
     }

@@ -1,6 +1,6 @@
 //! Senders in a known state, for the tests of congestion controls.
 
-use super::{Ack, Flavour, Output, Sender};
+use super::{Ack, Blocks, Flavour, Output, Sender};
 
 /// Sends the SYN and lets `rounds` windows through, 0.1 s each; the last is out.
 pub(super) fn established(flavour: Flavour, rounds: i32) -> (Sender, Output) {
@@ -16,8 +16,8 @@ pub(super) fn established_from(mut sender: Sender, rounds: i32) -> (Sender, Outp
             acked += 1;
             assert_eq!(sent.seq, acked);
             // The answer to the SYN agrees on ECN.
-            let ack = Ack { number: acked, echo: acked == 0 && sender.core.uses_ecn(), blocks: &[] };
-            sender.on_ack(f64::from(round + 1) * 0.1, &ack, &mut out);
+            let ack = Ack { number: acked, echo: acked == 0 && sender.core.uses_ecn(), blocks: &Blocks::NONE };
+            sender.on_ack(f64::from(round + 1) * 0.1, ack, &mut out);
         }
     }
     out.segments.clear();
@@ -28,7 +28,7 @@ pub(super) fn established_from(mut sender: Sender, rounds: i32) -> (Sender, Outp
 pub(super) fn acks(sender: &mut Sender, out: &mut Output, now: f64, numbers: &[i32]) -> Vec<i32> {
     out.segments.clear();
     for &number in numbers {
-        sender.on_ack(now, &Ack::plain(number), out);
+        sender.on_ack(now, Ack::plain(number), out);
     }
     out.segments.drain(..).map(|sent| sent.seq).collect()
 }

@@ -112,7 +112,7 @@ impl Vegas {
         }
     }
 
-    pub(super) fn on_ack(&mut self, core: &mut Core, now: f64, ack: &Ack, out: &mut Output) {
+    pub(super) fn on_ack(&mut self, core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
         let time = now - self.began;
         if !self.answered {
             self.answered = true;
@@ -131,7 +131,7 @@ impl Vegas {
         }
     }
 
-    fn on_new_ack(&mut self, core: &mut Core, now: f64, ack: &Ack, out: &mut Output) {
+    fn on_new_ack(&mut self, core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
         let time = now - self.began;
         if core.last_ack == 0 {
             core.set_initial_window(out);
@@ -321,7 +321,7 @@ mod tests {
             .map(|_| {
                 now += rtt;
                 for sent in std::mem::take(&mut out.segments) {
-                    sender.on_ack(now, &Ack::plain(sent.seq), out);
+                    sender.on_ack(now, Ack::plain(sent.seq), out);
                 }
                 sender.core.cwnd
             })
@@ -343,11 +343,11 @@ mod tests {
         sender.core.set_ssthresh(2, &mut out);
         // Four times as long: three quarters of the segments are believed to wait.
         for sent in std::mem::take(&mut out.segments) {
-            sender.on_ack(1.1, &Ack::plain(sent.seq), &mut out);
+            sender.on_ack(1.1, Ack::plain(sent.seq), &mut out);
         }
         let before = sender.core.cwnd;
         for sent in std::mem::take(&mut out.segments) {
-            sender.on_ack(1.5, &Ack::plain(sent.seq), &mut out);
+            sender.on_ack(1.5, Ack::plain(sent.seq), &mut out);
         }
         assert_eq!(sender.core.cwnd, before - 1.0);
     }

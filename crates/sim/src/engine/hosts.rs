@@ -3,8 +3,8 @@
 use super::network::FlowSpec;
 use super::{Engine, Key, ACK_BYTES};
 use crate::events::{Event, EventQueue, Kind};
-use earlydrop_net::segment::{ECE, SACK};
-use earlydrop_net::tcp::{Answer, Block, Blocks, Reply, Sender};
+use earlydrop_net::segment::{ECE, SACK, SYN};
+use earlydrop_net::tcp::{Answer, Blocks, Reply, Sender};
 use earlydrop_net::Segment;
 
 /// The sender of a flow.
@@ -17,32 +17,35 @@ pub(super) fn sender(spec: &FlowSpec) -> Sender {
     sender
 }
 
-/// SACK blocks of ACKs on their way, so that a segment stays small.
+/// SACK blocks of ACKs on their way, so that a segment stays small. The place of an ACK's blocks stands where its time
+/// stamp was, which is kept with them.
 #[derive(Default)]
 pub(super) struct BlockPool {
-    blocks: Vec<Blocks>,
+    kept: Vec<(Blocks, u32)>,
     free: Vec<u32>,
 }
 
 impl BlockPool {
-    fn keep(&mut self, blocks: Blocks) -> u32 {
+    fn keep(&mut self, ack: Segment, blocks: Blocks) -> Segment {
+        let kept = (blocks, ack.note());
         if let Some(place) = self.free.pop() {
-            self.blocks[place as usize] = blocks;
-            return place;
+            self.kept[place as usize] = kept;
+            return ack.with_note(place);
         }
-        self.blocks.push(blocks);
-        self.blocks.len() as u32 - 1
+        self.kept.push(kept);
+        ack.with_note(self.kept.len() as u32 - 1)
     }
 
-    /// The ACK has arrived: its blocks, until others are kept.
-    pub(super) fn take(&mut self, place: u32) -> &[Block] {
-        self.free.push(place);
-        self.blocks[place as usize].as_slice()
+    /// The ACK has arrived: its blocks, until others are kept, and the ACK with its time stamp.
+    pub(super) fn take(&mut self, ack: Segment) -> (&Blocks, Segment) {
+        self.free.push(ack.note());
+        let (blocks, stamp) = &self.kept[ack.note() as usize];
+        (blocks, ack.with_note(*stamp))
     }
 
     /// The ACK has been dropped.
-    pub(super) fn free(&mut self, place: u32) {
-        self.free.push(place);
+    pub(super) fn free(&mut self, ack: Segment) {
+        self.free.push(ack.note());
     }
 }
 
@@ -72,13 +75,17 @@ pub(super) fn ack_timers(specs: &[FlowSpec]) -> Vec<AckTimer> {
 }
 
 impl<Q: EventQueue> Engine<Q> {
-    /// As [`Engine::receive`], where the receiver reports blocks or delays ACKs.
+    /// As [`Engine::receive`], where the receiver reports blocks or delays ACKs, or the segment is a SYN or has ECN bits.
     #[inline(never)]
     pub(super) fn receive_specially(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let receiver = &mut self.net.arrivals[segment.flow() as usize].receiver;
         let before = receiver.next();
         let reply = receiver.take(segment.seq(), segment.bits());
-        self.count_arrival(&segment, before, key.now);
+        if segment.bits() & SYN != 0 {
+            self.opening -= 1;
+        } else {
+            self.count_arrival(&segment, before, key.now);
+        }
         match reply {
             Reply::Now(answer) => {
                 if let Some(timer) = self.ack_timers.get_mut(segment.flow() as usize) {
@@ -100,7 +107,7 @@ impl<Q: EventQueue> Engine<Q> {
         if blocks == 0 {
             return ack.with_bits(echo);
         }
-        ack.with_bits(echo | SACK).with_note(self.blocks.keep(answer.blocks))
+        self.blocks.keep(ack.with_bits(echo | SACK), answer.blocks)
     }
 
     fn delay_ack(&mut self, segment: Segment, delay: f64, key: Key) {

@@ -197,6 +197,8 @@ struct Neighbour {
     largest_here: u16,
     /// All but SYNs are of one size here, as far as they are of one flow.
     one_size: bool,
+    /// SYNs come by here, not their ACKs alone.
+    carries_syns: bool,
     /// A SYN is sent again after a time-out. Whether the first is gone from here by then, surely.
     syns_apart: bool,
 }
@@ -209,6 +211,7 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
         smallest_at_source: u16::MAX,
         largest_here: 0,
         one_size: true,
+        carries_syns: false,
         syns_apart: true,
     };
     let mut neighbours = vec![nobody; network.links.len()];
@@ -225,6 +228,7 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
             at.data = sizes(spec.wire, largest_ack(spec));
             at.syn = sizes(spec.syn(), spec.acks()[0]);
             at.one_size &= hop < forward.len() || spec.acks().len() == 1;
+            at.carries_syns |= spec.interval.is_none() && spec.flavour.has_bare_syn() && hop < forward.len();
             for (source, here) in [at.data, at.syn] {
                 at.smallest_at_source = at.smallest_at_source.min(source);
                 at.largest_here = at.largest_here.max(here);
@@ -294,7 +298,7 @@ fn keeps_step(transmission: f64, earliest: f64) -> bool {
 /// Two packets that start on two such links at one time do so in the order of the events that started them. Where a
 /// packet has waited, that is the end of the transmission before it, else its arrival, which was scheduled before that.
 /// So the one with fewer transmissions before it since the link was idle comes first, and these cannot be equally many,
-/// as the source is serial. A SYN takes less time: what follows it without a pause comes last.
+/// as the source is serial. A SYN must take less time than data: what follows it without a pause comes last.
 ///
 /// Where doubles become coarser, transmissions in step with one another may round to one time; the engine notes that.
 fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec<bool> {
@@ -306,6 +310,7 @@ fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec
         let here = (network.links[link].rate_bps, at.data.1);
         alike[source] &= at.flows == 1
             && at.one_size
+            && (!at.carries_syns || at.data.1 > super::SYN_BYTES)
             && *common[source].get_or_insert(here) == here
             && keeps_step(transmission(network, link, at.data.1), ahead(network, source, super::SYN_BYTES))
             && [at.data, at.syn]
@@ -446,6 +451,7 @@ fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]
         let (first, last) = (forward[0] as usize, last as usize);
         let Feeder::Link(from) = feeders[last] else { return false };
         neighbours[first].flows == 1
+            && network.flow_specs[flow].wire > super::SYN_BYTES
             && modes[first] == Mode::Stepped
             && forward.get(1).is_some_and(|&next| modes[next as usize] == Mode::ArithmeticPort)
             && is_fold(modes[last])

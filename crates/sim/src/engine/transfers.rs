@@ -6,6 +6,7 @@
 //! own.
 
 use super::network::{CrowdSpec, TransferSpec};
+use super::observer::Who;
 use super::{hosts, Engine, Key, NONE, START};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_aqm::random::Generator;
@@ -159,13 +160,18 @@ impl Applications {
     }
 
     /// A segment's number within its connection.
-    pub fn shown(&self, segment: &Segment) -> i32 {
+    fn shown(&self, segment: &Segment) -> i32 {
         let Some(application) = self.find(segment.flow()) else { return segment.seq() };
         if segment.bits() & REQUEST != 0 {
             return segment.seq();
         }
         let before = application.bases.partition_point(|&base| base <= segment.seq());
         segment.seq() - before.checked_sub(1).map_or(0, |last| application.bases[last])
+    }
+
+    /// A packet as observers see it.
+    pub fn who(&self, segment: &Segment) -> Who {
+        Who { seq: self.shown(segment), ..Who::from(segment) }
     }
 
     /// The window begins: what was counted before does not count.
@@ -411,7 +417,7 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     /// The sender of finite transfers takes an ACK, or a request.
-    pub(super) fn answer_server(&mut self, segment: Segment, key: Key) {
+    pub(super) fn answer_server(&mut self, mut segment: Segment, key: Key) {
         let flow = segment.flow();
         let application = self.applications.of(flow);
         if segment.bits() & REQUEST != 0 {
@@ -424,17 +430,23 @@ impl<Q: EventQueue> Engine<Q> {
         let number = segment.seq() - application.base;
         if number < 0 && application.base != 0 {
             if segment.bits() & SACK != 0 {
-                self.blocks.free(segment.note());
+                self.blocks.free(segment);
             }
             return;
         }
         let sender = &mut self.net.flows[flow as usize].sender;
         let opening = sender.core.ack < 0;
-        let blocks = if segment.bits() & SACK != 0 { self.blocks.take(segment.note()) } else { &[] };
-        let ack = Ack { number, echo: segment.bits() & ECE != 0, blocks };
-        sender.on_ack(key.now, &ack, &mut self.out);
+        let mut ack = Ack::plain(number);
+        ack.echo = segment.bits() & ECE != 0;
+        if segment.bits() & SACK != 0 {
+            (ack.blocks, segment) = self.blocks.take(segment);
+        }
+        sender.on_ack(key.now, ack, &mut self.out);
         self.opening -= u32::from(opening && sender.core.ack >= 0);
         let finished = sender.finished();
+        if !self.round_trips.is_empty() {
+            self.note_round_trip(segment, key.now);
+        }
         if self.applications.of(flow).first.is_some() {
             self.note_start_up(flow, key.now);
         }

@@ -20,7 +20,8 @@ use crate::topology::{Delays, Direction, Dumbbell, LinkSpec, Rate};
 pub(super) const SCENARIO: &[&str] =
     &["name", "duration", "warmup", "seed", "topology", "node", "link", "queue", "traffic", "record"];
 /// Keys of `[record]`.
-pub(super) const RECORD: &[&str] = &["series", "cwnd_flows", "trace", "trace_queues", "trace_flow", "transfers"];
+pub(super) const RECORD: &[&str] =
+    &["series", "cwnd_flows", "trace", "trace_queues", "trace_flow", "by_flow", "transfers"];
 
 pub(super) const DELAYS_FORM: &str =
     "a time such as \"20 ms\", a list of times, or { uniform = [\"1 ms\", \"10 ms\"] }";
@@ -201,6 +202,7 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         trace_queues: fields.optional("trace_queues").map_or(Ok(Vec::new()), |field| queue_list(&field, scenario))?,
         trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,
         transfers: fields.optional("transfers").map_or(Ok(false), |field| field.flag())?,
+        by_flow: by_flow(&fields, scenario)?,
     })
 }
 
@@ -222,6 +224,18 @@ fn queue_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<String>> {
         Err(item.error(format!("names no queue{}", suggestion(name, names()))).allowed(ends::some_of(names())))
     };
     field.items(WANTED)?.iter().map(one).collect()
+}
+
+fn by_flow(fields: &Fields<'_>, scenario: &Scenario) -> Checked<bool> {
+    let Some(field) = fields.optional("by_flow") else { return Ok(false) };
+    let wanted = field.flag()?;
+    if wanted && scenario.traffic.len() > bounds::ENTRIES_BY_FLOW {
+        return Err(field
+            .error("makes too large a result")
+            .given(format!("{} traffic entries", scenario.traffic.len()))
+            .allowed(format!("{} traffic entries", bounds::ENTRIES_BY_FLOW)));
+    }
+    Ok(wanted)
 }
 
 fn series(fields: &Fields<'_>, duration: f64, windows: usize) -> Checked<Option<f64>> {

@@ -233,4 +233,6 @@ pub struct Record {
     pub trace_flow: Option<u64>,
     /// Whether the time of every transfer is kept.
     pub transfers: bool,
+    /// Counts every queue by flow and by traffic entry, and measures round-trip times.
+    pub by_flow: bool,
 }

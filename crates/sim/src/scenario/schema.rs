@@ -308,6 +308,7 @@ fn record() -> Json {
             ),
             "trace_flow": about(flow, "Flow whose variables are traced."),
             "transfers": about(with_default(json!({ "type": "boolean" }), false), "Keep the time of every transfer."),
+            "by_flow": about(json!({ "type": "boolean", "default": false }), "Counts every queue by flow and by traffic entry."),
         }),
     )
 }
