@@ -34,22 +34,14 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
         "cost": { "wall_s": wall_s, "events": outcome.events, "arithmetic_links": outcome.links.0, "stepped_links": outcome.links.1 },
         "queues": queues,
         "flows": flows,
-        "traffic": traffic(scenario, outcome, width),
         "losses": losses(outcome),
+        "traffic": traffic(scenario, outcome, width),
         "jain": jain(outcome.flows.iter().map(|f| goodput(f, width))),
         "goodput_total_mbps": total(goodput),
         "throughput_total_mbps": total(throughput),
         "delay_mean_ms": if received > 0 { json!(delay / received as f64 * 1e3) } else { Value::Null },
         "power": if received > 0 { json!(total(throughput) / (delay / received as f64)) } else { Value::Null },
     });
-    let finite =
-        scenario.traffic.iter().zip(&outcome.transfers).enumerate().filter(|(_, (traffic, _))| traffic.is_finite());
-    let finite: Vec<Value> = finite
-        .map(|(entry, (traffic, outcome))| transfers(entry, traffic, outcome, scenario.record.transfers))
-        .collect();
-    if !finite.is_empty() {
-        document["transfers"] = finite.into();
-    }
     if let Some(series) = &outcome.series {
         document["series"] = series_table(scenario, outcome, series);
     }
@@ -221,6 +213,9 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
             "drops": sum(|flow| flow.drops),
             "marks": sum(|flow| flow.marks),
         });
+        if let Some(outcome) = outcome.transfers.get(entry).filter(|_| traffic.is_finite()) {
+            one["transfers"] = transfers(traffic, outcome, scenario.record.transfers);
+        }
         if let Some(histogram) = outcome.round_trips.get(entry).filter(|_| traffic.tcp().is_some()) {
             one["rtt_min_ms"] = (!histogram.is_empty()).then(|| histogram.min() as f64 / 1e3).into();
             one["rtt_mean_ms"] = (!histogram.is_empty()).then(|| histogram.mean() / 1e3).into();
@@ -277,7 +272,7 @@ fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
 }
 
 /// The finite transfers of a traffic entry.
-fn transfers(entry: usize, traffic: &Traffic, outcome: &TransferOutcome, lists_times: bool) -> Value {
+fn transfers(traffic: &Traffic, outcome: &TransferOutcome, lists_times: bool) -> Value {
     let mut times = outcome.times.clone();
     times.sort_unstable_by(f64::total_cmp);
     let n = times.len() as f64;
@@ -288,9 +283,6 @@ fn transfers(entry: usize, traffic: &Traffic, outcome: &TransferOutcome, lists_t
     let quantile = |q: f64| times.get(((q * n).ceil() as usize).max(1) - 1);
     let known = |x: f64| if x.is_finite() { json!(x) } else { Value::Null };
     let mut value = json!({
-        "entry": entry + 1,
-        "name": traffic.name,
-        "kind": traffic.kind(),
         "begun": outcome.begun,
         "completed": times.len(),
         "completed_bytes": outcome.bytes,

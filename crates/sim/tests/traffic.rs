@@ -42,7 +42,7 @@ fn a_transfer_ends_with_its_last_ack() {
     // The SYN (40 B) takes 2 * 0.032 + 0.064 ms, its ACK the same way back: 20.256 ms with 20 ms of delay. Then two segments
     // of 1000 B: the second waits 0.8 ms at the sender, both 1.6 ms at the bottleneck and 0.8 ms at the receiver.
     let document = ample("kind = 'transfers'\ncount = 1\nsegment = 960\nsize = '2 packets'\n");
-    let entry = &document["transfers"][0];
+    let entry = &document["traffic"][0]["transfers"];
     assert_eq!((&entry["begun"], &entry["completed"], &entry["completed_bytes"]), (&1.into(), &1.into(), &1920.into()));
     let ack = 3.0 * 0.032e-3 + 0.032e-3;
     let data = 0.8e-3 + 2.0 * 1.6e-3 + 0.8e-3 + 0.010 + ack + 0.010;
@@ -58,7 +58,7 @@ fn a_transfer_ends_with_its_last_ack() {
 fn a_transfer_is_received_before_it_is_acknowledged() {
     let of = |completion: &str| {
         let document = ample(&format!("kind = 'transfers'\ncount = 1\nsize = '20 kB'\ncompletion = '{completion}'\n"));
-        number(&document["transfers"][0]["time_mean_s"])
+        number(&document["traffic"][0]["transfers"]["time_mean_s"])
     };
     let ack = 0.010 + 3.0 * 0.032e-3 + 0.032e-3;
     assert!((of("acknowledged") - of("received") - ack).abs() < 1e-9);
@@ -68,9 +68,9 @@ fn a_transfer_is_received_before_it_is_acknowledged() {
 fn a_transfer_of_nothing_opens_the_connection() {
     let document = ample("kind = 'transfers'\ncount = 1\nsize = 0\n");
     let ack = 4.0 * 0.032e-3;
-    assert!((number(&document["transfers"][0]["time_mean_s"]) - (2.0 * ack + 0.020)).abs() < 1e-9);
+    assert!((number(&document["traffic"][0]["transfers"]["time_mean_s"]) - (2.0 * ack + 0.020)).abs() < 1e-9);
     assert_eq!(document["queues"]["bottleneck"]["arrivals"], 1);
-    assert_eq!(document["transfers"][0]["start_up_mean_s"], Value::Null, "no data were ever sent");
+    assert_eq!(document["traffic"][0]["transfers"]["start_up_mean_s"], Value::Null, "no data were ever sent");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn each_new_connection_starts_slowly_and_counts_from_zero() {
     let numbers: Vec<i64> = arrivals.iter().map(|row| row.1).collect();
     let one: Vec<i64> = (0..=10).collect();
     assert_eq!(numbers, [one.clone(), one.clone(), one].concat());
-    let times = document["transfers"][0]["times_s"].as_array().expect("times");
+    let times = document["traffic"][0]["transfers"]["times_s"].as_array().expect("times");
     assert_eq!(times.len(), 3);
     for time in times {
         assert!((number(time) - number(&times[0])).abs() < 1e-9, "alike: {times:?}");
@@ -95,14 +95,14 @@ fn the_same_connection_keeps_its_window_and_its_numbers() {
     let document = ample("kind = 'transfers'\ncount = 1\nsize = '10 packets'\nnumber = 3\nconnection = 'same'\n");
     let numbers: Vec<i64> = arrivals(&document, 1).iter().map(|row| row.1).collect();
     assert_eq!(numbers, (0..=30).collect::<Vec<_>>());
-    let times = document["transfers"][0]["times_s"].as_array().expect("times");
+    let times = document["traffic"][0]["transfers"]["times_s"].as_array().expect("times");
     assert!(number(&times[0]) < 0.6 * number(&times[2]), "the first had to open the window: {times:?}");
 }
 
 #[test]
 fn a_server_sends_when_the_request_has_arrived() {
     let document = ample("kind = 'requests'\ncount = 1\nsize = '5 kB'\nrequest = '400 B'\nnumber = 2\nthink = '1 s'\n");
-    let entry = &document["transfers"][0];
+    let entry = &document["traffic"][0]["transfers"];
     assert_eq!((&entry["begun"], &entry["completed"]), (&2.into(), &2.into()));
     // 400 B on the way back: 0.32 ms at either host, 0.64 ms between; then the SYN goes the other way.
     let request = 0.010 + 2.0 * 0.32e-3 + 0.64e-3;
@@ -123,7 +123,7 @@ fn a_lost_request_is_sent_again() {
     let scenario = scenario(&text);
     let document = result::document(&scenario, 1, &outcome(&scenario), 0.0);
     assert!(number(&document["queues"]["reverse"]["overflow_drops"]) > 5.0);
-    let entry = &document["transfers"][0];
+    let entry = &document["traffic"][0]["transfers"];
     assert_eq!((&entry["begun"], &entry["completed"]), (&12.into(), &12.into()));
     assert!(number(&entry["time_max_s"]) > 3.0 && number(&entry["time_min_s"]) < 1.0, "asked three times: {entry}");
 }
@@ -152,7 +152,7 @@ fn a_crowd_waits_for_its_connections() {
     let web = "kind = 'web'\nsession_gap = '1 s'\nsize = { pareto = '12 kB', shape = 1.2, max = '200 kB' }\n";
     let few = ample(&format!("{web}count = 4\n"));
     let many = ample(&format!("{web}count = 400\n"));
-    let (few, many) = (&few["transfers"][0], &many["transfers"][0]);
+    let (few, many) = (&few["traffic"][0]["transfers"], &many["traffic"][0]["transfers"]);
     assert!(number(&few["waited"]) > 10.0, "{few}");
     assert_eq!(many["waited"], 0);
     assert!(number(&few["time_mean_s"]) > number(&many["time_mean_s"]), "{few}\n{many}");

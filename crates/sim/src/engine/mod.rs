@@ -23,7 +23,7 @@ use hdrhistogram::Histogram;
 use hosts::{AckTimer, BlockPool};
 use medium::Medium;
 use network::{FlowSpec, Network};
-use observer::{Observer, Who};
+use observer::Observer;
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
 use sources::Sources;
@@ -1167,11 +1167,7 @@ impl<Q: EventQueue> Engine<Q> {
         let mut packet = packet(&segment, &self.net.step(segment.flow(), segment.hop()));
         packet.tag = slot;
         if let Some(observer) = &mut port.observer {
-            observer.arrived(
-                key.now,
-                Who { seq: self.applications.shown(&segment), ..Who::from(&segment) },
-                length + 1,
-            );
+            observer.arrived(key.now, self.applications.who(&segment), length + 1);
         }
         let mut dropped = std::mem::take(&mut self.dropped_slots);
         let admitted =
@@ -1193,7 +1189,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
             count_at(&mut self.losses_by_distance, self.net.step(victim.flow(), victim.hop()).made);
             if let Some(observer) = &mut port.observer {
-                observer.dropped(key.now, Who { seq: self.applications.shown(&victim), ..Who::from(&victim) }, length);
+                observer.dropped(key.now, self.applications.who(&victim), length);
             }
         }
         let pull_now = *idle;
@@ -1228,7 +1224,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.dropped(victim);
             let port = &mut self.ports[self.net.links[link as usize].port as usize];
             if let Some(observer) = &mut port.observer {
-                observer.dropped(now, Who { seq: self.applications.shown(&victim), ..Who::from(&victim) }, length);
+                observer.dropped(now, self.applications.who(&victim), length);
             }
         }
         dropped.clear();
@@ -1248,12 +1244,7 @@ impl<Q: EventQueue> Engine<Q> {
         let slot = packet.tag;
         let mut segment = self.pool[slot as usize].0;
         if let Some(observer) = &mut port.observer {
-            observer.departed(
-                now,
-                Who { seq: self.applications.shown(&segment), ..Who::from(&segment) },
-                waited,
-                waiting,
-            );
+            observer.departed(now, self.applications.who(&segment), waited, waiting);
         }
         if packet.ecn as u8 != segment.bits() & 3 {
             // Marked since it was admitted.

@@ -6,6 +6,7 @@
 //! own.
 
 use super::network::{CrowdSpec, TransferSpec};
+use super::observer::Who;
 use super::{hosts, Engine, Key, NONE, START};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_aqm::random::Generator;
@@ -159,13 +160,18 @@ impl Applications {
     }
 
     /// A segment's number within its connection.
-    pub fn shown(&self, segment: &Segment) -> i32 {
+    fn shown(&self, segment: &Segment) -> i32 {
         let Some(application) = self.find(segment.flow()) else { return segment.seq() };
         if segment.bits() & REQUEST != 0 {
             return segment.seq();
         }
         let before = application.bases.partition_point(|&base| base <= segment.seq());
         segment.seq() - before.checked_sub(1).map_or(0, |last| application.bases[last])
+    }
+
+    /// A packet as observers see it.
+    pub fn who(&self, segment: &Segment) -> Who {
+        Who { seq: self.shown(segment), ..Who::from(segment) }
     }
 
     /// The window begins: what was counted before does not count.

@@ -201,21 +201,9 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         trace: fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?,
         trace_queues: fields.optional("trace_queues").map_or(Ok(Vec::new()), |field| queue_list(&field, scenario))?,
         trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,
-        by_flow: by_flow(&fields, scenario)?,
         transfers: fields.optional("transfers").map_or(Ok(false), |field| field.flag())?,
+        by_flow: by_flow(&fields, scenario)?,
     })
-}
-
-fn by_flow(fields: &Fields<'_>, scenario: &Scenario) -> Checked<bool> {
-    let Some(field) = fields.optional("by_flow") else { return Ok(false) };
-    let wanted = field.flag()?;
-    if wanted && scenario.traffic.len() > bounds::ENTRIES_BY_FLOW {
-        return Err(field
-            .error("makes too large a result")
-            .given(format!("{} traffic entries", scenario.traffic.len()))
-            .allowed(format!("{} traffic entries", bounds::ENTRIES_BY_FLOW)));
-    }
-    Ok(wanted)
 }
 
 /// Queues by their names in results; all of them where it says "all".
@@ -236,6 +224,18 @@ fn queue_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<String>> {
         Err(item.error(format!("names no queue{}", suggestion(name, names()))).allowed(ends::some_of(names())))
     };
     field.items(WANTED)?.iter().map(one).collect()
+}
+
+fn by_flow(fields: &Fields<'_>, scenario: &Scenario) -> Checked<bool> {
+    let Some(field) = fields.optional("by_flow") else { return Ok(false) };
+    let wanted = field.flag()?;
+    if wanted && scenario.traffic.len() > bounds::ENTRIES_BY_FLOW {
+        return Err(field
+            .error("makes too large a result")
+            .given(format!("{} traffic entries", scenario.traffic.len()))
+            .allowed(format!("{} traffic entries", bounds::ENTRIES_BY_FLOW)));
+    }
+    Ok(wanted)
 }
 
 fn series(fields: &Fields<'_>, duration: f64, windows: usize) -> Checked<Option<f64>> {

@@ -307,8 +307,8 @@ fn record() -> Json {
                 "Queues whose events are kept; by default the first.",
             ),
             "trace_flow": about(flow, "Flow whose variables are traced."),
-            "by_flow": about(json!({ "type": "boolean", "default": false }), "Counts every queue by flow and by traffic entry."),
             "transfers": about(with_default(json!({ "type": "boolean" }), false), "Keep the time of every transfer."),
+            "by_flow": about(json!({ "type": "boolean", "default": false }), "Counts every queue by flow and by traffic entry."),
         }),
     )
 }
