@@ -12,7 +12,11 @@ _WHERE = {
 }
 
 _ABOUT = {
+    ("tcps", "tahoe"): ("Tahoe", "Fast retransmit, then slow start"),
     ("tcps", "reno"): ("Reno", "Fast retransmit and fast recovery"),
+    ("tcps", "newreno"): ("NewReno", "Recovers from several losses in a window, one in a round trip"),
+    ("tcps", "sack"): ("SACK", "Knows from selective acknowledgements what is missing"),
+    ("tcps", "vegas"): ("Vegas", "Holds a few segments in the queue, by its round-trip times"),
     ("topologies", "dumbbell"): ("Dumbbell", "Pairs of senders and receivers on either side of one bottleneck"),
     ("traffic", "ftp"): ("FTP", "Endless files over TCP, one a flow"),
     ("traffic", "cbr"): ("CBR", "Packets at a constant bit rate over UDP, which never slow down"),
