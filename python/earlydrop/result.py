@@ -44,6 +44,35 @@ class Result:
         return polars.DataFrame(self.document["flows"], infer_schema_length=None)
 
     @property
+    def traffic(self) -> polars.DataFrame:
+        """One row for each traffic entry: what its flows got together."""
+        import polars
+
+        return polars.DataFrame(self.document["traffic"], infer_schema_length=None)
+
+    def shares(self, by: str = "flows") -> polars.DataFrame | None:
+        """What each flow (`by="flows"`), traffic entry (`"traffic"`) or class (`"classes"`: TCP, UDP) had of each queue.
+
+        One row for each queue and member. None unless the scenario has `record.by_flow`.
+
+        Raises:
+            ValueError: `by` is none of the three.
+        """
+        import polars
+
+        if by not in ("flows", "traffic", "classes"):
+            raise ValueError(f'shares by {by!r}: use "flows", "traffic" or "classes"')
+        rows = []
+        for name, queue in self.document["queues"].items():
+            if by not in queue:
+                return None
+            members = queue[by]
+            if isinstance(members, dict):
+                members = [{"class": member, **share} for member, share in members.items()]
+            rows += [{"queue": name, **member} for member in members]
+        return polars.DataFrame(rows, infer_schema_length=None)
+
+    @property
     def series(self) -> polars.DataFrame | None:
         """What was sampled over time, one row for each sample; None unless the scenario asked for it.
 

@@ -38,6 +38,27 @@ def test_a_series_is_a_table_over_time() -> None:
     assert len(result.series) >= 49
 
 
+def test_shares_of_a_queue_add_up() -> None:
+    net = network()
+    net.cbr(2, rate="200 kbit/s", segment="500 B")
+    assert net.run(duration="5 s", seed=2).shares() is None
+    result = net.run(duration="5 s", seed=2, record={"by_flow": True})
+    flows, entries, classes = (result.shares(by) for by in ("flows", "traffic", "classes"))
+    assert flows is not None and entries is not None and classes is not None
+    queue = result.document["queues"]["bottleneck"]
+    for column in ("arrivals", "departures", "departed_bytes"):
+        for table in (flows, entries, classes):
+            assert table[column].sum() == queue[column], column
+    assert flows["drops"].sum() == queue["early_drops"] + queue["forced_drops"] + queue["overflow_drops"]
+    assert classes["class"].to_list() == ["tcp", "udp"]
+    assert classes["utilisation"].sum() == pytest.approx(queue["utilisation"])
+    tcp = result.traffic.row(0, named=True)
+    # Twice the access links and the bottleneck's delay, and a packet's transmission at the bottleneck.
+    assert 40 < tcp["rtt_min_ms"] < tcp["rtt_mean_ms"] < tcp["rtt_p99_ms"] < 400
+    with pytest.raises(ValueError, match="by 'flow'"):
+        result.shares("flow")
+
+
 @pytest.mark.parametrize("record", [None, {"series": "100 ms"}])
 def test_a_result_can_be_drawn(record: dict[str, str] | None, tmp_path: Path) -> None:
     drawing = network().run(duration="5 s", record=record).plot()

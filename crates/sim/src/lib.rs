@@ -20,5 +20,6 @@ mod prefetch;
 pub mod result;
 pub mod run;
 pub mod scenario;
+pub mod shares;
 pub mod topology;
 pub mod vectors;

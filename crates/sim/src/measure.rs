@@ -142,6 +142,13 @@ pub fn jain(shares: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
+/// Population variance of `values`; 0 of none.
+pub fn variance(values: &[f64]) -> f64 {
+    let n = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +162,14 @@ mod tests {
         stats.advance(4.0, 0);
         assert_eq!((stats.mean(), stats.longest()), (2.0, 4));
         assert_eq!(stats.standard_deviation(), 2.0);
+    }
+
+    /// The FLoadAutoRED paper's "variation" of the utilisation of CBR and TCP: 0.22 with AutoREDwithRED as printed.
+    #[test]
+    fn variance_of_two_classes() {
+        assert!((variance(&[0.9729, 0.0170]) - 0.2284).abs() < 5e-5);
+        assert!((variance(&[0.1825, 0.8152]) - 0.1001).abs() < 5e-5);
+        assert_eq!(variance(&[]), 0.0);
     }
 
     #[test]

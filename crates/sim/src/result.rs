@@ -2,9 +2,11 @@
 
 use crate::engine::trace::QueueTrace;
 use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series};
-use crate::measure::jain;
+use crate::measure::{jain, variance};
 use crate::scenario::{Scenario, Tcp, Traffic};
+use crate::shares::{Share, Shares};
 use earlydrop_net::tcp::Variable;
+use hdrhistogram::Histogram;
 use serde_json::{json, Map, Value};
 
 /// The version in every result.
@@ -14,7 +16,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// never part of a comparison of results.
 pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) -> Value {
     let width = scenario.duration - scenario.warmup;
-    let queues: Map<String, Value> = outcome.ports.iter().map(|port| (port.name.clone(), queue(port, width))).collect();
+    let queues: Map<String, Value> =
+        outcome.ports.iter().map(|port| (port.name.clone(), queue(scenario, port, width))).collect();
     let kinds: Vec<&Traffic> =
         (scenario.traffic.iter()).flat_map(|traffic| std::iter::repeat_n(traffic, traffic.flows() as usize)).collect();
     let flows: Vec<Value> =
@@ -32,10 +35,12 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
         "queues": queues,
         "flows": flows,
         "losses": losses(outcome),
+        "traffic": traffic(scenario, outcome, width),
         "jain": jain(outcome.flows.iter().map(|f| goodput(f, width))),
         "goodput_total_mbps": total(goodput),
         "throughput_total_mbps": total(throughput),
         "delay_mean_ms": if received > 0 { json!(delay / received as f64 * 1e3) } else { Value::Null },
+        "power": if received > 0 { json!(total(throughput) / (delay / received as f64)) } else { Value::Null },
     });
     if let Some(series) = &outcome.series {
         document["series"] = series_table(scenario, outcome, series);
@@ -79,10 +84,10 @@ fn losses(outcome: &Outcome) -> Value {
     })
 }
 
-fn queue(port: &PortOutcome, width: f64) -> Value {
+fn queue(scenario: &Scenario, port: &PortOutcome, width: f64) -> Value {
     let (counters, stats) = (&port.counters, &port.stats);
     let throughput = counters.departed_bytes as f64 * 8.0 / width;
-    json!({
+    let mut queue = json!({
         "aqm": port.aqm,
         "throughput_mbps": throughput / 1e6,
         "utilisation": throughput / port.rate_bps,
@@ -103,9 +108,119 @@ fn queue(port: &PortOutcome, width: f64) -> Value {
         "overflow_drops": counters.overflow_drops,
         "marks": counters.marks,
         "drop_rate": counters.drops() as f64 / counters.arrivals.max(1) as f64,
+        "mark_rate": counters.marks as f64 / counters.arrivals.max(1) as f64,
         "queued_at_start": port.queued_at_start,
         "queued_at_end": port.queued_at_end,
-    })
+    });
+    if let Some(shares) = &port.shares {
+        by_flow(&mut queue, scenario, shares, port.rate_bps, width);
+    }
+    queue
+}
+
+/// Adds what each flow, each traffic entry and each class (TCP, UDP) had of a queue.
+fn by_flow(queue: &mut Value, scenario: &Scenario, shares: &Shares, rate_bps: f64, width: f64) {
+    let numbered = |id: usize, share: &Share| {
+        let mut one = json!({ "id": id });
+        add_share(&mut one, share, rate_bps, width);
+        one
+    };
+    queue["flows"] = shares.flows.iter().zip(1..).map(|(share, id)| numbered(id, share)).collect();
+    let mut classes = [("tcp", Vec::new()), ("udp", Vec::new())];
+    let entries = scenario.traffic.iter().enumerate().map(|(entry, traffic)| {
+        let share = shares.of_entry(entry);
+        classes[usize::from(traffic.tcp().is_none())].1.push(share);
+        let mut one = json!({ "entry": entry + 1, "name": traffic.name(), "kind": traffic.kind() });
+        add_share(&mut one, &share, rate_bps, width);
+        add_quantiles(&mut one, "delay", &shares.sojourn[entry]);
+        one
+    });
+    queue["traffic"] = entries.collect();
+    let mut utilisations = Vec::new();
+    let mut by_class = Map::new();
+    for (name, members) in classes {
+        if members.is_empty() {
+            continue;
+        }
+        let share = members.iter().fold(Share::default(), Share::and);
+        let mut one = json!({});
+        add_share(&mut one, &share, rate_bps, width);
+        utilisations.push(utilisation(&share, rate_bps, width));
+        by_class.insert(name.into(), one);
+    }
+    queue["classes"] = by_class.into();
+    queue["class_jain"] = jain(utilisations.iter().copied()).into();
+    queue["class_variance"] = variance(&utilisations).into();
+    queue["dropped_bytes"] = shares.flows.iter().map(|share| share.dropped_bytes).sum::<u64>().into();
+}
+
+fn utilisation(share: &Share, rate_bps: f64, width: f64) -> f64 {
+    share.departed_bytes as f64 * 8.0 / width / rate_bps
+}
+
+fn add_share(to: &mut Value, share: &Share, rate_bps: f64, width: f64) {
+    let all = json!({
+        "throughput_mbps": share.departed_bytes as f64 * 8.0 / width / 1e6,
+        "utilisation": utilisation(share, rate_bps, width),
+        "arrivals": share.arrivals,
+        "arrived_bytes": share.arrived_bytes,
+        "departures": share.departures,
+        "departed_bytes": share.departed_bytes,
+        "drops": share.drops,
+        "dropped_bytes": share.dropped_bytes,
+        "marks": share.marks,
+        "drop_rate": share.drops as f64 / share.arrivals.max(1) as f64,
+        "mark_rate": share.marks as f64 / share.arrivals.max(1) as f64,
+        "delay_mean_ms": share.mean_sojourn().map(|seconds| seconds * 1e3),
+        "delay_max_ms": (share.departures > 0).then_some(share.sojourn_max * 1e3),
+    });
+    if let (Value::Object(to), Value::Object(all)) = (to, all) {
+        to.extend(all);
+    }
+}
+
+/// Adds quantiles of a histogram of microseconds, in ms; null if it is empty.
+fn add_quantiles(to: &mut Value, of: &str, histogram: &Histogram<u32>) {
+    for (name, q) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)] {
+        let value = (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 / 1e3);
+        to[format!("{of}_{name}_ms")] = value.into();
+    }
+}
+
+/// What the flows of each traffic entry got together.
+fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
+    let mut flows = outcome.flows.as_slice();
+    let entries = scenario.traffic.iter().enumerate().map(|(entry, traffic)| {
+        let (own, rest) = flows.split_at(traffic.flows() as usize);
+        flows = rest;
+        let sum = |of: fn(&FlowOutcome) -> u32| own.iter().map(|flow| u64::from(of(flow))).sum::<u64>();
+        let received = sum(|flow| flow.received);
+        let delay: f64 = own.iter().map(|flow| flow.delay_mean * f64::from(flow.received)).sum();
+        let mut one = json!({
+            "entry": entry + 1,
+            "name": traffic.name(),
+            "kind": traffic.kind(),
+            "tcp": traffic.tcp().map(Tcp::name),
+            "flows": own.len(),
+            "goodput_mbps": own.iter().map(|flow| goodput(flow, width)).sum::<f64>(),
+            "throughput_mbps": own.iter().map(|flow| throughput(flow, width)).sum::<f64>(),
+            "jain": jain(own.iter().map(|flow| goodput(flow, width))),
+            "delivered_packets": sum(|flow| flow.in_order),
+            "received_packets": received,
+            "delay_mean_ms": (received > 0).then(|| delay / received as f64 * 1e3),
+            "retransmits": sum(|flow| flow.retransmits),
+            "timeouts": sum(|flow| flow.timeouts),
+            "drops": sum(|flow| flow.drops),
+            "marks": sum(|flow| flow.marks),
+        });
+        if let Some(histogram) = outcome.round_trips.get(entry).filter(|_| traffic.tcp().is_some()) {
+            one["rtt_min_ms"] = (!histogram.is_empty()).then(|| histogram.min() as f64 / 1e3).into();
+            one["rtt_mean_ms"] = (!histogram.is_empty()).then(|| histogram.mean() / 1e3).into();
+            add_quantiles(&mut one, "rtt", histogram);
+        }
+        one
+    });
+    entries.collect()
 }
 
 fn goodput(flow: &FlowOutcome, width: f64) -> f64 {
@@ -124,6 +239,8 @@ fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
         "start_s": flow.spec.start,
         "goodput_mbps": goodput(flow, width),
         "throughput_mbps": throughput(flow, width),
+        "delivered_packets": flow.in_order,
+        "received_packets": flow.received,
         "delay_mean_ms": if flow.received > 0 { json!(flow.delay_mean * 1e3) } else { Value::Null },
         "retransmits": flow.retransmits,
         "timeouts": flow.timeouts,

@@ -60,7 +60,14 @@ fn settings(scenario: &Scenario, network: &Network) -> Settings {
         trace: (record.trace > 0).then_some(record.trace as usize),
         trace_ports: (network.ports.iter().zip(0..)).filter(|(port, _)| traced(port)).map(|(_, at)| at).collect(),
         trace_flow: record.trace_flow.map(|flow| (flow - 1) as u32),
+        entry_of: record.by_flow.then(|| entries(scenario)),
     }
+}
+
+/// Index of its traffic entry, by flow.
+fn entries(scenario: &Scenario) -> Vec<u16> {
+    let entries = scenario.traffic.iter().zip(0..);
+    entries.flat_map(|(traffic, entry)| std::iter::repeat_n(entry, traffic.flows() as usize)).collect()
 }
 
 /// The network of `scenario`, its random streams derived from `seed`.

@@ -11,6 +11,7 @@ use earlydrop_sim::engine::Outcome;
 use earlydrop_sim::result;
 use earlydrop_sim::run::{build, run, Events, Links};
 use earlydrop_sim::scenario::{check, Doc, Scenario};
+use earlydrop_sim::shares::Share;
 
 /// Draws from lists.
 struct Draw(Generator);
@@ -99,7 +100,7 @@ fn scenario(number: u64) -> (String, Scenario) {
     let flows = [1, 2, 3, 7, 20, 45][draw.index(6)];
     let (aqm, limit) = (draw.of(&AQMS), [5, 20, 60][draw.index(3)]);
     let mut text = format!(
-        "name = \"drawn {number}\"\nduration = \"3 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\n\
+        "name = \"drawn {number}\"\nduration = \"3 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\nby_flow = true\n\
          series = \"100 ms\"\n\n[topology]\nkind = \"dumbbell\"\npairs = {}\n\
          senders = {{ rate = \"{}\", delay = {} }}\nreceivers = {{ rate = \"{}\", delay = {} }}\n\
          bottleneck = {{ rate = \"{}\", delay = \"{}\" }}\n",
@@ -204,6 +205,14 @@ fn conserved(outcome: &Outcome, text: &str) {
             "packets at {} of\n{text}",
             port.name
         );
+        let Some(shares) = &port.shares else { continue };
+        let all = shares.flows.iter().fold(Share::default(), Share::and);
+        let counted = (counts.arrivals, counts.arrived_bytes, counts.departures, counts.departed_bytes, counts.drops());
+        let shared = (all.arrivals, all.arrived_bytes, all.departures, all.departed_bytes, all.drops);
+        assert_eq!(counted, shared, "shares of the flows at {} of\n{text}", port.name);
+        assert!(all.marks <= counts.marks, "marks at {} of\n{text}", port.name);
+        let waited = all.sojourn_sum / all.departures.max(1) as f64;
+        assert!((waited - port.stats.mean_sojourn()).abs() < 1e-9, "sojourn times at {} of\n{text}", port.name);
     }
 }
 
@@ -305,6 +314,30 @@ fn a_short_packet_behind_a_long_one_keeps_its_place() {
                 [[traffic]]\nkind = \"ftp\"\ncount = 1\nsegment = 984\nheader = 40\nstart = \"2 s\"\n";
     let (text, scenario) = checked(0, text.to_string());
     agree(&text, &scenario);
+}
+
+/// ACKs that are as long as data or longer wait at the links to their senders, so that two senders can answer in step
+/// from a common instant on; and a SYN may be the longest packet.
+#[test]
+fn long_acknowledgements_keep_their_order() {
+    let mut ahead = 0;
+    for segment in [20, 40, 41, 60, 80] {
+        let text = format!(
+            "name = \"long ACKs\"\nduration = \"3 s\"\nwarmup = \"0 s\"\nseed = 1278\n[record]\ntrace = 1000000\n\
+             [topology]\nkind = \"dumbbell\"\npairs = 20\n\
+             senders = {{ rate = \"8388608 bit/s\", delay = \"0.00390625 s\" }}\n\
+             receivers = {{ rate = \"134217728 bit/s\", delay = \"0.00390625 s\" }}\n\
+             bottleneck = {{ rate = \"8388608 bit/s\", delay = \"0 s\" }}\n\
+             reverse = {{ rate = \"134217728 bit/s\", delay = \"0.0009765625 s\" }}\n\
+             [queue.bottleneck]\naqm = \"nlred\"\nlimit = \"60 packets\"\nmin_th = 5\nmax_th = 15\n\
+             dialect = \"linux\"\nw_q = 0.05\n\
+             [[traffic]]\nkind = \"ftp\"\ncount = 20\nsegment = {segment}\nheader = 0\nstart = \"0 s\"\n"
+        );
+        let (text, scenario) = checked(0, text);
+        let (plan, _) = agree(&text, &scenario);
+        ahead += usize::from(plan.answers_ahead);
+    }
+    assert!(ahead >= 2, "some senders answer ahead of the time: {ahead}");
 }
 
 /// A dumbbell of hosts that are alike, slower than the bottleneck in a simple ratio: their transmissions are often in

@@ -2,6 +2,7 @@
 
 pub mod medium;
 pub mod network;
+mod observer;
 pub mod plan;
 mod port;
 pub mod trace;
@@ -9,12 +10,15 @@ pub mod trace;
 use crate::events::{Event, EventQueue, Kind, Watch};
 use crate::measure::QueueStats;
 use crate::prefetch::prefetch;
+use crate::shares::{self, Shares};
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Ecn, Packet, Time};
 use earlydrop_net::tcp::{Output, Receiver, Sender};
 use earlydrop_net::{Segment, Wire};
+use hdrhistogram::Histogram;
 use medium::Medium;
 use network::{FlowSpec, Network};
+use observer::{Observer, Who};
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
 use std::cmp::Ordering;
@@ -31,12 +35,14 @@ const FLOWS_IN_CACHE: usize = 2000;
 /// Which of the next events of its kind is looked at for where it leads, and which for what is there.
 const FAR: usize = 8;
 const NEAR: usize = 3;
-/// In the order of packets of senders' own links: it has waited. Then come 24 bits of its chain and 39 of the time.
+/// In the order of packets of senders' own links: it has waited. Then come its chain, 39 bits of the time, of which the
+/// lower go into the number, and the number of the packet that began the chain.
 const WAITED: u64 = 1 << 63;
-const CHAIN_SHIFT: u32 = 39;
+const CHAIN_SHIFT: u32 = 31;
+const LOW_BITS: u32 = 8;
 /// Resolution of that time, ticks a second (2^26), and its last tick.
 const TICKS: f64 = 67_108_864.0;
-const LATEST: f64 = ((1_u64 << CHAIN_SHIFT) - 1) as f64;
+const LATEST: f64 = ((1_u64 << (CHAIN_SHIFT + LOW_BITS)) - 1) as f64;
 /// The number of an event behind a slow fold: this bit, 32 bits of its chain, and the counter.
 const BEHIND_SLOW_FOLD: u64 = 1 << 63;
 const COUNTER_BITS: u32 = 31;
@@ -62,6 +68,8 @@ pub struct Settings {
     pub trace_ports: Vec<u32>,
     /// Flow (from 0) whose variables are traced.
     pub trace_flow: Option<u32>,
+    /// Index of its traffic entry, by flow, to count every queue by flow and measure round-trip times by entry.
+    pub entry_of: Option<Vec<u16>>,
 }
 
 /// Where a hop leads.
@@ -143,14 +151,6 @@ type Chain = u32;
 const AFTER_SYN: Chain = 1 << 23;
 const COUNT: Chain = AFTER_SYN - 1;
 const ROUNDING_SHIFT: u32 = 24;
-
-/// A chain in 24 bits.
-#[inline(always)]
-fn short(chain: Chain) -> u64 {
-    const SHORT_COUNT: Chain = (1 << 15) - 1;
-    let after_syn = (chain & AFTER_SYN) >> 8;
-    u64::from(chain >> ROUNDING_SHIFT << 16 | after_syn | (chain & COUNT).min(SHORT_COUNT))
-}
 
 impl Link {
     /// A packet is ready for a slow fold or a sender's own link at `ready`, by an event that was scheduled at
@@ -303,7 +303,9 @@ pub struct PortOutcome {
     /// Packets waiting at the end.
     pub queued_at_end: u64,
     /// Event trace, if asked for.
-    pub trace: Option<Box<QueueTrace>>,
+    pub trace: Option<QueueTrace>,
+    /// Shares of the flows, if asked for.
+    pub shares: Option<Shares>,
 }
 
 /// What a run found of one flow, over the window.
@@ -345,6 +347,8 @@ pub struct Outcome {
     pub series: Option<Series>,
     /// Changes of the traced flow's variables.
     pub variables: Vec<VariableChange>,
+    /// Round-trip times by traffic entry, microseconds; empty if not asked for.
+    pub round_trips: Vec<Histogram<u32>>,
     /// Events run.
     pub events: u64,
     /// Links run by arithmetic, and by events.
@@ -448,6 +452,8 @@ pub struct Engine<Q> {
     dropped_slots: Vec<u32>,
     series: Option<Series>,
     variables: Vec<VariableChange>,
+    /// Round-trip times by traffic entry, microseconds; empty if not asked for.
+    round_trips: Vec<Histogram<u32>>,
     link_counts: (usize, usize),
     /// Before what time senders take ACKs ahead of it.
     answers_until: f64,
@@ -540,6 +546,7 @@ impl<Q: EventQueue> Engine<Q> {
             dropped_slots: Vec::new(),
             series: settings.series.map(|_| Series::default()),
             variables: Vec::new(),
+            round_trips: Vec::new(),
             link_counts,
             ticks_per_second: Segment::ticks_per_second(settings.duration),
             answers_until: if settings.warmup > 0.0 {
@@ -564,13 +571,21 @@ impl<Q: EventQueue> Engine<Q> {
             series.cwnd = vec![vec![]; self.settings.cwnd_flows.len()];
             self.schedule(0.0, START, Kind::Sample, 0);
         }
-        if let Some(keep) = self.settings.trace {
-            let traced = if self.settings.trace_ports.is_empty() { &[0][..] } else { &self.settings.trace_ports };
-            for &port in traced {
-                if let Some(port) = self.ports.get_mut(port as usize) {
-                    port.trace = Some(Box::new(QueueTrace::new(keep)));
-                }
+        let traced = match &self.settings.trace_ports[..] {
+            [] => &[0][..],
+            ports => ports,
+        };
+        for (index, port) in self.ports.iter_mut().enumerate() {
+            let keep = self.settings.trace.filter(|_| traced.contains(&(index as u32)));
+            let trace = keep.map(QueueTrace::new);
+            let shares = self.settings.entry_of.as_deref().map(Shares::new);
+            if trace.is_some() || shares.is_some() {
+                port.observer = Some(Box::new(Observer { trace, shares }));
             }
+        }
+        if let Some(entry_of) = &self.settings.entry_of {
+            let entries = entry_of.iter().map(|&entry| usize::from(entry) + 1).max().unwrap_or(0);
+            self.round_trips = vec![shares::histogram(); entries];
         }
         if let Some(flow) = self.settings.trace_flow {
             self.net.flows[flow as usize].sender.core.traced = true;
@@ -741,7 +756,21 @@ impl<Q: EventQueue> Engine<Q> {
         let opening = sender.core.ack < 0;
         sender.on_ack(key.now, segment.seq(), &mut self.out);
         self.opening -= u32::from(opening && sender.core.ack >= 0);
+        if !self.round_trips.is_empty() {
+            self.note_round_trip(segment, key.now);
+        }
         self.flush(segment.flow(), key);
+    }
+
+    /// An ACK arrives at `now`: the time since the segment that it answers was sent.
+    #[inline(never)]
+    fn note_round_trip(&mut self, ack: Segment, now: f64) {
+        let Some(entry_of) = &self.settings.entry_of else { return };
+        if now >= self.settings.warmup {
+            let ticks = ack.age_ticks(Segment::stamp(now, self.ticks_per_second));
+            let entry = entry_of[ack.flow() as usize];
+            shares::record(&mut self.round_trips[usize::from(entry)], f64::from(ticks) / self.ticks_per_second);
+        }
     }
 
     /// Whether the sender may take an ACK ahead of its time, `arrival`: no other comes before it, and the timer
@@ -824,15 +853,17 @@ impl<Q: EventQueue> Engine<Q> {
     fn send_over_own(&mut self, link: u32, lane: u8, segment: Segment, key: Key) {
         let at = &mut self.net.links[link as usize];
         let (start, arrival, chain) = at.pass(&segment, key.now, key.scheduled);
-        let cause = if chain > 0 {
-            WAITED | short(chain) << CHAIN_SHIFT | at.cause as u64
+        let (cause, number) = if chain > 0 {
+            let begin = at.cause as u64;
+            (WAITED | u64::from(chain) << CHAIN_SHIFT | begin >> LOW_BITS, begin << (64 - LOW_BITS) | at.reserved)
         } else {
+            self.counter += 1;
             at.cause = (key.scheduled * TICKS).min(LATEST);
-            key.scheduled.to_bits()
+            at.reserved = self.counter;
+            (key.scheduled.to_bits(), self.counter)
         };
         let segment = segment.at_next_hop();
-        self.counter += 1;
-        self.queue.push(Event::new(arrival, start, cause, self.counter, Kind::Arrival, segment), lane);
+        self.queue.push(Event::new(arrival, start, cause, number, Kind::Arrival, segment), lane);
     }
 
     /// A port dropped `segment`.
@@ -1089,8 +1120,8 @@ impl<Q: EventQueue> Engine<Q> {
         }
         let mut packet = packet(&segment, &self.net.step(segment.flow(), segment.hop()));
         packet.tag = slot;
-        if let Some(trace) = &mut port.trace {
-            trace.record(key.now, '+', segment.flow(), segment.seq(), packet.size, length + 1);
+        if let Some(observer) = &mut port.observer {
+            observer.arrived(key.now, Who::from(&segment), length + 1);
         }
         let mut dropped = std::mem::take(&mut self.dropped_slots);
         let admitted =
@@ -1099,14 +1130,17 @@ impl<Q: EventQueue> Engine<Q> {
         if admitted.is_some_and(|marked| marked.0) {
             self.tallies[segment.flow() as usize].marks += 1;
             self.pool[slot as usize].0 = segment.with_bits(Ecn::Ce as u8);
+            if let Some(observer) = &mut port.observer {
+                observer.marked(segment.flow());
+            }
         }
         for &slot in &dropped {
             let victim = self.pool[slot as usize].0;
             self.tallies[victim.flow() as usize].drops += 1;
             self.opening -= u32::from(victim.bits() & SYN != 0);
             count_at(&mut self.losses_by_distance, self.net.step(victim.flow(), victim.hop()).made);
-            if let Some(trace) = &mut port.trace {
-                trace.record(key.now, 'd', victim.flow(), victim.seq(), u32::from(victim.size()), length);
+            if let Some(observer) = &mut port.observer {
+                observer.dropped(key.now, Who::from(&victim), length);
             }
         }
         let pull_now = *idle;
@@ -1140,8 +1174,8 @@ impl<Q: EventQueue> Engine<Q> {
             let victim = self.release(slot);
             self.dropped(victim);
             let port = &mut self.ports[self.net.links[link as usize].port as usize];
-            if let Some(trace) = &mut port.trace {
-                trace.record(now, 'd', victim.flow(), victim.seq(), u32::from(victim.size()), length);
+            if let Some(observer) = &mut port.observer {
+                observer.dropped(now, Who::from(&victim), length);
             }
         }
         dropped.clear();
@@ -1154,16 +1188,20 @@ impl<Q: EventQueue> Engine<Q> {
         };
         *idle = false;
         let waiting = discipline.packets();
-        port.stats.departed(now - packet.enqueued.seconds());
+        let waited = now - packet.enqueued.seconds();
+        port.stats.departed(waited);
         *end_pending = waiting > 0 || discipline.watches_departures();
         let wants_end = *end_pending;
         let slot = packet.tag;
         let mut segment = self.pool[slot as usize].0;
-        if let Some(trace) = &mut port.trace {
-            trace.record(now, '-', segment.flow(), segment.seq(), packet.size, waiting);
+        if let Some(observer) = &mut port.observer {
+            observer.departed(now, Who::from(&segment), waited, waiting);
         }
         if packet.ecn as u8 != segment.bits() & 3 {
             // Marked since it was admitted.
+            if let Some(observer) = &mut port.observer {
+                observer.marked(segment.flow());
+            }
             self.tallies[segment.flow() as usize].marks += 1;
             segment = segment.with_bits(packet.ecn as u8);
         }
@@ -1288,13 +1326,15 @@ impl<Q: EventQueue> Engine<Q> {
         };
         let ports = std::mem::take(&mut self.ports).into_iter().map(|mut port| {
             port.finish(end);
+            let (trace, shares) = port.observer.take().map_or((None, None), |found| (found.trace, found.shares));
             PortOutcome {
                 rate_bps: rate(port.link),
                 counters: *port.counters(),
                 has_average: port.average().is_some(),
                 queued_at_start: port.queued_at_start,
                 queued_at_end: port.packets(),
-                trace: port.trace.take(),
+                trace,
+                shares,
                 name: port.name,
                 aqm: port.aqm,
                 stats: port.stats,
@@ -1327,6 +1367,7 @@ impl<Q: EventQueue> Engine<Q> {
             lost: self.media.iter().map(|(link, medium)| (*link, medium.lost)).collect(),
             series: self.series,
             variables: self.variables,
+            round_trips: self.round_trips,
             events: self.events,
             links: self.link_counts,
         }

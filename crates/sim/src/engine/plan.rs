@@ -194,6 +194,8 @@ struct Neighbour {
     syn: (u16, u16),
     smallest_at_source: u16,
     largest_here: u16,
+    /// SYNs come by here, not their ACKs alone.
+    carries_syns: bool,
     /// A SYN is sent again after a time-out. Whether the first is gone from here by then, surely.
     syns_apart: bool,
 }
@@ -205,6 +207,7 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
         syn: (0, 0),
         smallest_at_source: u16::MAX,
         largest_here: 0,
+        carries_syns: false,
         syns_apart: true,
     };
     let mut neighbours = vec![nobody; network.links.len()];
@@ -216,7 +219,9 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
             let at = &mut neighbours[link as usize];
             at.flows += 1;
             at.data = sizes(network.flow_specs[flow].wire);
-            at.syn = if network.flow_specs[flow].interval.is_some() { at.data } else { sizes(super::SYN_BYTES) };
+            let tcp = network.flow_specs[flow].interval.is_none();
+            at.syn = if tcp { sizes(super::SYN_BYTES) } else { at.data };
+            at.carries_syns |= tcp && hop < forward.len();
             for (source, here) in [at.data, at.syn] {
                 at.smallest_at_source = at.smallest_at_source.min(source);
                 at.largest_here = at.largest_here.max(here);
@@ -282,7 +287,7 @@ fn keeps_step(transmission: f64, earliest: f64) -> bool {
 /// Two packets that start on two such links at one time do so in the order of the events that started them. Where a
 /// packet has waited, that is the end of the transmission before it, else its arrival, which was scheduled before that.
 /// So the one with fewer transmissions before it since the link was idle comes first, and these cannot be equally many,
-/// as the source is serial. A SYN takes less time: what follows it without a pause comes last.
+/// as the source is serial. A SYN must take less time than data: what follows it without a pause comes last.
 ///
 /// Where doubles become coarser, transmissions in step with one another may round to one time; the engine notes that.
 fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec<bool> {
@@ -293,6 +298,7 @@ fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec
         let (at, source) = (&neighbours[link], source as usize);
         let here = (network.links[link].rate_bps, at.data.1);
         alike[source] &= at.flows == 1
+            && (!at.carries_syns || at.data.1 > super::SYN_BYTES)
             && *common[source].get_or_insert(here) == here
             && keeps_step(transmission(network, link, at.data.1), ahead(network, source, super::SYN_BYTES))
             && [at.data, at.syn]
@@ -431,6 +437,7 @@ fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]
         let (first, last) = (forward[0] as usize, last as usize);
         let Feeder::Link(from) = feeders[last] else { return false };
         neighbours[first].flows == 1
+            && network.flow_specs[flow].wire > super::SYN_BYTES
             && modes[first] == Mode::Stepped
             && forward.get(1).is_some_and(|&next| modes[next as usize] == Mode::ArithmeticPort)
             && is_fold(modes[last])

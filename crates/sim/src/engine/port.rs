@@ -1,7 +1,7 @@
 //! Ports: queues that are watched.
 
 use super::network::{PortKind, PortSpec};
-use super::trace::QueueTrace;
+use super::observer::{Observer, Who};
 use crate::fifo::Fifo;
 use crate::measure::QueueStats;
 use earlydrop_aqm::discipline;
@@ -51,7 +51,7 @@ pub struct Port {
     pub runner: Runner,
     pub stats: QueueStats,
     pub queued_at_start: u64,
-    pub trace: Option<Box<QueueTrace>>,
+    pub observer: Option<Box<Observer>>,
 }
 
 /// What an arithmetic port says to an arrival.
@@ -69,7 +69,15 @@ impl Port {
             }
             (PortKind::Discipline(discipline), _) => Runner::Stepped { discipline, end_pending: false, idle: true },
         };
-        Port { name: spec.name, aqm: spec.aqm, link, runner, stats: QueueStats::new(), queued_at_start: 0, trace: None }
+        Port {
+            name: spec.name,
+            aqm: spec.aqm,
+            link,
+            runner,
+            stats: QueueStats::new(),
+            queued_at_start: 0,
+            observer: None,
+        }
     }
 
     /// Packets waiting.
@@ -99,7 +107,7 @@ impl Port {
     /// Lets every packet go that has started before (`now`, scheduled at `scheduled`).
     pub fn catch_up(&mut self, now: f64, scheduled: f64) {
         if let Runner::Arithmetic { gate, waiting } = &mut self.runner {
-            catch_up(gate, waiting, &mut self.stats, &mut self.trace, now, scheduled);
+            catch_up(gate, waiting, &mut self.stats, &mut self.observer, now, scheduled);
         }
     }
 
@@ -111,6 +119,9 @@ impl Port {
             self.stats.advance_average(now, average);
         }
         self.stats.restart(now, self.queued_at_start);
+        if let Some(shares) = self.observer.as_mut().and_then(|observer| observer.shares.as_mut()) {
+            shares.restart();
+        }
         match &mut self.runner {
             Runner::Arithmetic { gate, .. } => gate.counters = Counters::default(),
             Runner::Stepped { discipline, .. } => discipline.reset_counters(),
@@ -138,7 +149,7 @@ impl Port {
         scheduled: f64,
     ) -> Answer {
         let Runner::Arithmetic { gate, waiting } = &mut self.runner else { return Answer::Dropped };
-        catch_up(gate, waiting, &mut self.stats, &mut self.trace, now, scheduled);
+        catch_up(gate, waiting, &mut self.stats, &mut self.observer, now, scheduled);
         let length = waiting.queue.len() as u64;
         self.stats.advance(now, length);
         if let Some(average) = gate.average() {
@@ -147,25 +158,28 @@ impl Port {
         let idle = length == 0 && (wire.free < now || (wire.free == now && wire.started < scheduled));
         let idle_since = if idle { Some(Time::from_seconds(wire.free)) } else { None };
         let view = QueueView { packets: length, bytes: waiting.bytes, idle_since, contents: None };
-        if let Some(trace) = &mut self.trace {
-            trace.record(now, '+', segment.flow(), segment.seq(), packet.size, length + 1);
+        if let Some(observer) = &mut self.observer {
+            observer.arrived(now, Who::from(segment), length + 1);
         }
         let before = packet.ecn;
         match gate.offer(packet, &view, Time::from_seconds(now)) {
             Fate::Admitted => {}
             Fate::Dropped(_) | Fate::Victims { .. } => {
-                if let Some(trace) = &mut self.trace {
-                    trace.record(now, 'd', segment.flow(), segment.seq(), packet.size, length);
+                if let Some(observer) = &mut self.observer {
+                    observer.dropped(now, Who::from(segment), length);
                 }
                 return Answer::Dropped;
             }
         }
         let marked = packet.ecn != before;
+        if let (true, Some(observer)) = (marked, &mut self.observer) {
+            observer.marked(segment.flow());
+        }
         if idle {
             gate.counters.depart(packet);
             self.stats.departed(0.0);
-            if let Some(trace) = &mut self.trace {
-                trace.record(now, '-', segment.flow(), segment.seq(), packet.size, 0);
+            if let Some(observer) = &mut self.observer {
+                observer.departed(now, Who::from(segment), 0.0, 0);
             }
             return Answer::Leaves { start: now, marked };
         }
@@ -189,7 +203,7 @@ fn catch_up(
     gate: &mut Gate,
     waiting: &mut WaitingRoom,
     stats: &mut QueueStats,
-    trace: &mut Option<Box<QueueTrace>>,
+    observer: &mut Option<Box<Observer>>,
     now: f64,
     scheduled: f64,
 ) {
@@ -203,9 +217,11 @@ fn catch_up(
         waiting.bytes -= u64::from(first.size);
         gate.counters.departures += 1;
         gate.counters.departed_bytes += u64::from(first.size);
-        stats.departed(first.start - first.arrived);
-        if let Some(trace) = trace {
-            trace.record(first.start, '-', first.flow, first.seq, first.size, waiting.queue.len() as u64);
+        let waited = first.start - first.arrived;
+        stats.departed(waited);
+        if let Some(observer) = observer {
+            let who = Who { flow: first.flow, seq: first.seq, size: first.size };
+            observer.departed(first.start, who, waited, waiting.queue.len() as u64);
         }
     }
 }

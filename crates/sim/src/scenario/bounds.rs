@@ -44,6 +44,9 @@ pub(super) const MRG_SEED: u64 = 4_294_944_442;
 /// Most skipped random numbers.
 pub(super) const SKIP: u64 = 1_000_000_000;
 
+/// Traffic entries that are counted apart at every queue: each has a histogram there.
+pub(super) const ENTRIES_BY_FLOW: usize = 200;
+
 /// Simulated time.
 pub(super) const DURATION: Interval = seconds(0.0, 1e6, true);
 /// Start times.

@@ -19,7 +19,7 @@ use crate::topology::{Delays, Direction, Dumbbell, LinkSpec, Rate};
 pub(super) const SCENARIO: &[&str] =
     &["name", "duration", "warmup", "seed", "topology", "node", "link", "queue", "traffic", "record"];
 /// Keys of `[record]`.
-pub(super) const RECORD: &[&str] = &["series", "cwnd_flows", "trace", "trace_queues", "trace_flow"];
+pub(super) const RECORD: &[&str] = &["series", "cwnd_flows", "trace", "trace_queues", "trace_flow", "by_flow"];
 
 pub(super) const DELAYS_FORM: &str =
     "a time such as \"20 ms\", a list of times, or { uniform = [\"1 ms\", \"10 ms\"] }";
@@ -195,7 +195,20 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         trace: fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?,
         trace_queues: fields.optional("trace_queues").map_or(Ok(Vec::new()), |field| queue_list(&field, scenario))?,
         trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,
+        by_flow: by_flow(&fields, scenario)?,
     })
+}
+
+fn by_flow(fields: &Fields<'_>, scenario: &Scenario) -> Checked<bool> {
+    let Some(field) = fields.optional("by_flow") else { return Ok(false) };
+    let wanted = field.flag()?;
+    if wanted && scenario.traffic.len() > bounds::ENTRIES_BY_FLOW {
+        return Err(field
+            .error("makes too large a result")
+            .given(format!("{} traffic entries", scenario.traffic.len()))
+            .allowed(format!("{} traffic entries", bounds::ENTRIES_BY_FLOW)));
+    }
+    Ok(wanted)
 }
 
 /// Queues by their names in results; all of them where it says "all".

@@ -252,5 +252,6 @@ fn record(record: &Record) -> Json {
     map.insert("trace".into(), record.trace.into());
     insert(&mut map, "trace_queues", (!record.trace_queues.is_empty()).then(|| json!(record.trace_queues)));
     insert(&mut map, "trace_flow", record.trace_flow.map(Json::from));
+    map.insert("by_flow".into(), record.by_flow.into());
     map.into()
 }

@@ -325,4 +325,6 @@ pub struct Record {
     pub trace_queues: Vec<String>,
     /// Flow whose variables are traced.
     pub trace_flow: Option<u64>,
+    /// Counts every queue by flow and by traffic entry, and measures round-trip times.
+    pub by_flow: bool,
 }

@@ -339,6 +339,7 @@ fn record() -> Json {
                 "Queues whose events are kept; by default the first.",
             ),
             "trace_flow": about(flow, "Flow whose variables are traced."),
+            "by_flow": about(json!({ "type": "boolean", "default": false }), "Counts every queue by flow and by traffic entry."),
         }),
     )
 }

@@ -112,6 +112,7 @@ start = { uniform = ["0 s", "1 s"] }
 #series = "100 ms"           # sample queue and average this often
 #cwnd_flows = [1, 2]         # and these flows' windows
 #trace = 1000                # keep the first events at the bottleneck
+#by_flow = true              # count the queues by flow and by traffic entry
 "##;
 
 #[cfg(test)]

@@ -1,0 +1,67 @@
+//! What is noted of single packets at a port, if asked for.
+
+use super::trace::QueueTrace;
+use crate::shares::Shares;
+use earlydrop_net::Segment;
+
+/// A packet, as far as observers look at it.
+#[derive(Clone, Copy)]
+pub struct Who {
+    /// Index of its flow.
+    pub flow: u32,
+    /// Sequence number.
+    pub seq: i32,
+    /// Bytes on the wire.
+    pub size: u32,
+}
+
+impl From<&Segment> for Who {
+    fn from(segment: &Segment) -> Self {
+        Who { flow: segment.flow(), seq: segment.seq(), size: u32::from(segment.size()) }
+    }
+}
+
+/// A port's trace, and what each flow had of the queue.
+pub struct Observer {
+    pub trace: Option<QueueTrace>,
+    pub shares: Option<Shares>,
+}
+
+impl Observer {
+    /// A packet arrived at `now`; the queue has `length` packets with it.
+    pub fn arrived(&mut self, now: f64, who: Who, length: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.record(now, '+', who.flow, who.seq, who.size, length);
+        }
+        if let Some(shares) = &mut self.shares {
+            shares.arrived(who.flow, who.size);
+        }
+    }
+
+    /// A packet was dropped; `length` packets are left.
+    pub fn dropped(&mut self, now: f64, who: Who, length: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.record(now, 'd', who.flow, who.seq, who.size, length);
+        }
+        if let Some(shares) = &mut self.shares {
+            shares.dropped(who.flow, who.size);
+        }
+    }
+
+    /// A packet left at `now`, having waited so many seconds; `length` packets are left.
+    pub fn departed(&mut self, now: f64, who: Who, waited: f64, length: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.record(now, '-', who.flow, who.seq, who.size, length);
+        }
+        if let Some(shares) = &mut self.shares {
+            shares.departed(who.flow, who.size, waited);
+        }
+    }
+
+    /// A packet of `flow` was marked.
+    pub fn marked(&mut self, flow: u32) {
+        if let Some(shares) = &mut self.shares {
+            shares.marked(flow);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Who had what of a queue: counts and sojourn times by flow, and their distribution by traffic entry.
+
+use hdrhistogram::Histogram;
+
+/// Longest time that the histograms tell apart, microseconds (one hour).
+const LONGEST_US: u64 = 3_600_000_000;
+
+/// A histogram of times in microseconds, to 0.1 %.
+pub fn histogram() -> Histogram<u32> {
+    Histogram::new_with_bounds(1, LONGEST_US, 3).expect("bounds are valid")
+}
+
+/// Seconds in the cells of [`histogram`].
+#[inline]
+pub fn record(histogram: &mut Histogram<u32>, seconds: f64) {
+    histogram.saturating_record((seconds * 1e6 + 0.5) as i64 as u64);
+}
+
+/// One flow's part of a queue, over the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Share {
+    /// Packets that arrived, dropped ones included.
+    pub arrivals: u64,
+    /// Their bytes.
+    pub arrived_bytes: u64,
+    /// Packets that left for the link.
+    pub departures: u64,
+    /// Their bytes.
+    pub departed_bytes: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Their bytes.
+    pub dropped_bytes: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Sum of the sojourn times of those that left, s.
+    pub sojourn_sum: f64,
+    /// The longest of them, s.
+    pub sojourn_max: f64,
+}
+
+impl Share {
+    /// Mean sojourn time, s; `None` if nothing left.
+    pub fn mean_sojourn(&self) -> Option<f64> {
+        (self.departures > 0).then(|| self.sojourn_sum / self.departures as f64)
+    }
+
+    /// This share and another's together.
+    pub fn and(self, other: &Share) -> Share {
+        Share {
+            arrivals: self.arrivals + other.arrivals,
+            arrived_bytes: self.arrived_bytes + other.arrived_bytes,
+            departures: self.departures + other.departures,
+            departed_bytes: self.departed_bytes + other.departed_bytes,
+            drops: self.drops + other.drops,
+            dropped_bytes: self.dropped_bytes + other.dropped_bytes,
+            marks: self.marks + other.marks,
+            sojourn_sum: self.sojourn_sum + other.sojourn_sum,
+            sojourn_max: self.sojourn_max.max(other.sojourn_max),
+        }
+    }
+}
+
+/// The shares of all flows in one queue.
+#[derive(Clone, Debug)]
+pub struct Shares {
+    /// By flow.
+    pub flows: Vec<Share>,
+    /// Index of its traffic entry, by flow.
+    pub entry_of: Vec<u16>,
+    /// Sojourn times by traffic entry, microseconds.
+    pub sojourn: Vec<Histogram<u32>>,
+}
+
+impl Shares {
+    /// Nothing counted. `entry_of` is the index of the traffic entry of each flow.
+    pub fn new(entry_of: &[u16]) -> Self {
+        let entries = entry_of.iter().map(|&entry| usize::from(entry) + 1).max().unwrap_or(0);
+        Shares {
+            flows: vec![Share::default(); entry_of.len()],
+            entry_of: entry_of.to_vec(),
+            sojourn: vec![histogram(); entries],
+        }
+    }
+
+    /// The measured window begins.
+    pub fn restart(&mut self) {
+        self.flows.fill(Share::default());
+        self.sojourn.iter_mut().for_each(Histogram::reset);
+    }
+
+    /// A packet arrived.
+    #[inline]
+    pub fn arrived(&mut self, flow: u32, bytes: u32) {
+        let share = &mut self.flows[flow as usize];
+        share.arrivals += 1;
+        share.arrived_bytes += u64::from(bytes);
+    }
+
+    /// A packet was dropped.
+    #[inline]
+    pub fn dropped(&mut self, flow: u32, bytes: u32) {
+        let share = &mut self.flows[flow as usize];
+        share.drops += 1;
+        share.dropped_bytes += u64::from(bytes);
+    }
+
+    /// A packet was marked.
+    #[inline]
+    pub fn marked(&mut self, flow: u32) {
+        self.flows[flow as usize].marks += 1;
+    }
+
+    /// A packet left after waiting `seconds`.
+    #[inline]
+    pub fn departed(&mut self, flow: u32, bytes: u32, seconds: f64) {
+        let share = &mut self.flows[flow as usize];
+        share.departures += 1;
+        share.departed_bytes += u64::from(bytes);
+        share.sojourn_sum += seconds;
+        share.sojourn_max = share.sojourn_max.max(seconds);
+        record(&mut self.sojourn[usize::from(self.entry_of[flow as usize])], seconds);
+    }
+
+    /// What the flows of a traffic entry had together.
+    pub fn of_entry(&self, entry: usize) -> Share {
+        self.flows
+            .iter()
+            .zip(&self.entry_of)
+            .filter(|(_, &of)| usize::from(of) == entry)
+            .fold(Share::default(), |sum, (share, _)| sum.and(share))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_add_up() {
+        let mut shares = Shares::new(&[0, 1, 1]);
+        for (flow, bytes) in [(0, 1000), (1, 500), (2, 500), (2, 40)] {
+            shares.arrived(flow, bytes);
+        }
+        shares.dropped(0, 1000);
+        shares.departed(1, 500, 0.002);
+        shares.departed(2, 500, 0.004);
+        shares.departed(2, 40, 0.0);
+        let entry = shares.of_entry(1);
+        assert_eq!((entry.arrivals, entry.arrived_bytes, entry.departures, entry.drops), (3, 1040, 3, 0));
+        assert_eq!((entry.mean_sojourn(), entry.sojourn_max), (Some(0.002), 0.004));
+        assert_eq!((shares.of_entry(0).dropped_bytes, shares.of_entry(0).mean_sojourn()), (1000, None));
+        assert_eq!(shares.sojourn[1].value_at_quantile(0.5), 2000);
+        shares.restart();
+        assert_eq!(shares.of_entry(1), Share::default());
+        assert_eq!(shares.sojourn[1].len(), 0);
+    }
+}
