@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 ROUTER, HOST, QUEUE = "#0072B2", "#444444", "#D55E00"
 LABELLED = 60
-"""Most nodes that still have their names beside them."""
+"""Most nodes that still have their names beside them; of more the routers have, if these are no more."""
+CROWD = 300
+"""From so many links on, lines are thin and queues left out."""
 SHOWN = 12
 """Most hosts of one router on one side that are all drawn."""
 
@@ -29,49 +31,53 @@ def draw(network: Mapping[str, Any], title: str = "") -> Figure:
     places = _places(nodes, links)
     span = places.max(axis=0) - places.min(axis=0)
     with plot.styled():
-        drawing, axes, unit = _canvas(places, span, title)
+        drawing, axes = _canvas(places, span, title)
         at = {node["name"]: tuple(place) for node, place in zip(nodes, places, strict=True)}
         routers = {node["name"] for node in nodes if node["router"]}
         size = _size(len(nodes))
+        crowd = len(links) > CROWD
         for link in links:
-            _line(axes, link, at)
-        _queues(axes, network["queue"], links, at, unit)
+            _line(axes, link, at, crowd)
+        queues = {} if crowd else network["queue"]
+        _queues(axes, queues, links, at)
+        _dots(axes, nodes, left_out)
         for kind, marker, colour in ((False, "o", HOST), (True, "s", ROUTER)):
             chosen = [at[n["name"]] for n in nodes if n["router"] == kind]
             if chosen:
                 xs, ys = zip(*chosen, strict=True)
                 scale = 1.5 if kind else 1.0
                 axes.plot(xs, ys, marker, ms=size * scale, mfc=colour, mec="white", mew=0.5, zorder=3, ls="none")
-        if len(nodes) <= LABELLED:
-            _names(axes, nodes, links, at, size)
+        named = nodes if len(nodes) <= LABELLED else [node for node in nodes if node["router"]]
+        if len(named) <= LABELLED:
+            _names(axes, named, links, at, size)
         if len({_words(link) for link in links if _core(link, routers)}) <= SHOWN:
             _labels(axes, links, at, routers)
-        _key(axes, links, bool(network["queue"]), left_out)
+        _key(axes, links, bool(queues), len(left_out))
     return drawing
 
 
-def _canvas(places: Places, span: Any, title: str) -> tuple[Figure, Axes, float]:
-    """An empty drawing in the shape of the network, and the length of a point in its coordinates."""
+def _canvas(places: Places, span: Any, title: str) -> tuple[Figure, Axes]:
+    """An empty drawing in the shape of the network."""
     width = plot.PAGE
-    shape = (span[1] + 1e-9) / (span[0] + 1e-9) if span[0] > 0 else 1.0
-    height = min(max(width * shape, 0.33 * width), 0.95 * width)
-    drawing = plot.figure(width, height + 0.6)
+    # Columns of hosts may be pressed together, but a circle stays round.
+    columns = len({round(float(x), 6) for x, _ in places}) <= 4 or span[0] == 0
+    shape = 0.45 if columns else min(max(span[1] / span[0], 0.33), 0.95)
+    drawing = plot.figure(width, width * shape + 0.6)
     axes = drawing.add_subplot()
     axes.set_axis_off()
-    # A line of hosts may be drawn taller than it is wide, but a circle stays round.
-    round_ = 0.33 < shape < 3.0
-    axes.set_aspect("equal" if round_ else "auto", adjustable="datalim")
+    if not columns and shape > 0.33:
+        axes.set_aspect("equal", adjustable="box")
     margin = [0.09 * max(span[0], 1e-3), 0.09 * max(span[1], 0.2 * span[0], 1e-3)]
     low, high = places.min(axis=0), places.max(axis=0)
     axes.set_xlim(low[0] - margin[0], high[0] + margin[0])
     axes.set_ylim(low[1] - margin[1], high[1] + margin[1])
     if title:
         axes.set_title(title)
-    return drawing, axes, (span[0] + 2 * margin[0]) / (72 * width)
+    return drawing, axes
 
 
-def _thinned(network: Mapping[str, Any]) -> tuple[list[Any], list[Any], int]:
-    """Nodes and links to draw: of many hosts at one router with one neighbour the first few and the last."""
+def _thinned(network: Mapping[str, Any]) -> tuple[list[Any], list[Any], set[str]]:
+    """Nodes and links to draw, and the nodes left out: of many hosts in a column the first few and the last stay."""
     nodes, links = list(network["node"]), list(network["link"])
     neighbours: dict[str, list[str]] = {node["name"]: [] for node in nodes}
     for link in links:
@@ -96,7 +102,7 @@ def _thinned(network: Mapping[str, Any]) -> tuple[list[Any], list[Any], int]:
             moved[name] = [place[name][0], centre + (SHOWN - 1) / 2 - slot]
     nodes = [{**node, "place": moved.get(node["name"], node.get("place"))} for node in nodes if node["name"] not in gone]
     links = [link for link in links if link["from"] not in gone and link["to"] not in gone]
-    return nodes, links, len(gone)
+    return nodes, links, gone
 
 
 def _places(nodes: Sequence[Any], links: Sequence[Any]) -> Places:
@@ -166,10 +172,26 @@ def _odd(way: Any) -> bool:
     return isinstance(way, Mapping) and (isinstance(way["rate"], Mapping) or bool({"loss", "jitter", "reorder"} & set(way)))
 
 
-def _line(axes: Axes, link: Mapping[str, Any], at: Mapping[str, Any]) -> None:
+def _dots(axes: Axes, nodes: Sequence[Any], left_out: set[str]) -> None:
+    """Dots in the place of hosts that are left out, above the last of their column."""
+    if not left_out:
+        return
+    columns: dict[float, list[float]] = {}
+    for node in nodes:
+        if not node["router"]:
+            columns.setdefault(node["place"][0], []).append(node["place"][1])
+    for x, ys in columns.items():
+        if len(ys) == SHOWN - 1:
+            last, before = sorted(ys)[:2]
+            axes.plot([x] * 3, [last + share * (before - last) for share in (0.4, 0.5, 0.6)], ".", ms=2.5, color=HOST)
+
+
+def _line(axes: Axes, link: Mapping[str, Any], at: Mapping[str, Any], crowd: bool) -> None:
     (x0, y0), (x1, y1) = at[link["from"]], at[link["to"]]
     dashed = _odd(link) or _odd(link["reverse"])
     style = {"color": "#8a8a8a", "lw": 0.9, "ls": (0, (4, 2)) if dashed else "-", "zorder": 1}
+    if crowd:
+        style |= {"lw": 0.2, "alpha": 0.4}
     if link["reverse"] is False:
         arrow = {"arrowstyle": "-|>", "shrinkA": 5, "shrinkB": 6, "mutation_scale": 8, **style}
         axes.annotate("", (x1, y1), (x0, y0), arrowprops=arrow)
@@ -177,7 +199,7 @@ def _line(axes: Axes, link: Mapping[str, Any], at: Mapping[str, Any]) -> None:
         axes.plot([x0, x1], [y0, y1], **style)
 
 
-def _queues(axes: Axes, queues: Mapping[str, str], links: Sequence[Any], at: Mapping[str, Any], unit: float) -> None:
+def _queues(axes: Axes, queues: Mapping[str, str], links: Sequence[Any], at: Mapping[str, Any]) -> None:
     """A bar across the begin of each link that has a queue."""
     starts = []
     for link in links:
@@ -203,13 +225,18 @@ def _names(axes: Axes, nodes: Sequence[Any], links: Sequence[Any], at: Mapping[s
     directions: dict[str, list[float]] = {node["name"]: [] for node in nodes}
     for link in links:
         for a, b in ((link["from"], link["to"]), (link["to"], link["from"])):
-            directions[a].append(math.atan2(at[b][1] - at[a][1], at[b][0] - at[a][0]))
+            if a not in directions:
+                continue
+            (x0, y0), (x1, y1) = axes.transData.transform([at[a], at[b]])
+            directions[a].append(math.atan2(y1 - y0, x1 - x0))
     for node in nodes:
         angle = _free_direction(directions[node["name"]])
         gap = size * (1.0 if node["router"] else 0.75) + 3
         offset = (gap * math.cos(angle), gap * math.sin(angle))
-        ha = "left" if offset[0] > 0.4 * gap else "right" if offset[0] < -0.4 * gap else "center"
-        va = "bottom" if offset[1] > 0.4 * gap else "top" if offset[1] < -0.4 * gap else "center"
+        # The name of a leaf goes on in the direction of its link, even if that is steep.
+        steep = (0.35 if len(directions[node["name"]]) == 1 else 0.8) * gap
+        ha = "left" if offset[0] > steep else "right" if offset[0] < -steep else "center"
+        va = "center" if ha != "center" else "bottom" if offset[1] > 0 else "top"
         axes.annotate(
             node["name"],
             at[node["name"]],
