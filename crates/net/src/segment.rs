@@ -12,6 +12,8 @@ pub const CWR: u8 = 8;
 pub const ECE: u8 = 16;
 /// The ACK has SACK blocks, kept where [`Segment::note`] says.
 pub const SACK: u8 = 32;
+/// On the way of the ACKs: what a client asks its server.
+pub const REQUEST: u8 = 64;
 
 /// A TCP segment or its ACK on the way: a small plain value, copied from hop to hop.
 ///
@@ -98,6 +100,18 @@ impl Segment {
         Segment { what: self.what & !0xff | u64::from(bits), ..self }
     }
 
+    /// The segment with another sequence number.
+    #[inline(always)]
+    pub fn with_seq(self, seq: i32) -> Self {
+        Segment { who: u64::from(seq as u32) << 32 | u64::from(self.flow()), ..self }
+    }
+
+    /// The segment at another position on the flow's route.
+    #[inline(always)]
+    pub fn at_hop(self, hop: u8) -> Self {
+        Segment { what: self.what & !0xff00 | u64::from(hop) << 8, ..self }
+    }
+
     /// Something else than a segment in its place: `kind` stands where the hop was, and the highest bit is set.
     #[inline(always)]
     pub fn as_kind(self, kind: u8) -> Self {
@@ -155,6 +169,8 @@ mod tests {
         let segment = Segment::new(u32::MAX, -1, 7, u16::MAX).with_bits(0xf3).at_next_hop();
         assert_eq!((segment.flow(), segment.seq(), segment.size()), (u32::MAX, -1, u16::MAX));
         assert_eq!((segment.hop(), segment.bits()), (1, 0xf3));
+        let other = segment.with_seq(5).at_hop(200);
+        assert_eq!((other.flow(), other.seq(), other.hop(), other.bits()), (u32::MAX, 5, 200, 0xf3));
         let ack = segment.answered(12, 40);
         assert_eq!((ack.flow(), ack.seq(), ack.size(), ack.hop(), ack.bits()), (u32::MAX, 12, 40, 2, 0));
         assert_eq!((ack.kind(), ack.as_kind(7).kind(), ack.as_kind(7).flow()), (None, Some(7), u32::MAX));

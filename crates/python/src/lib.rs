@@ -256,7 +256,7 @@ fn drop_curve(
     });
     let doc = Doc::from_json(&document).map_err(raise)?;
     let checked = scenario::check(&doc, None).map_err(raise)?;
-    let queue = &checked.bottleneck_queue;
+    let queue = &checked.queues[0].spec;
     let link = Link { rate_bps, delay_s };
     let curve = queue.spec.curve.map(|curve| averages.iter().map(|&a| curve(&queue.values, &link, a)).collect());
     Ok(curve)

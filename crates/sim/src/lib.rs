@@ -21,4 +21,5 @@ pub mod result;
 pub mod run;
 pub mod scenario;
 pub mod shares;
+pub mod topology;
 pub mod vectors;

@@ -1,8 +1,9 @@
 //! The result document of one run.
 
-use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series};
+use crate::engine::trace::QueueTrace;
+use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series, TransferOutcome};
 use crate::measure::{jain, variance};
-use crate::scenario::{Scenario, Tcp, Traffic};
+use crate::scenario::{Load, Scenario, Tcp, Traffic};
 use crate::shares::{Share, Shares};
 use earlydrop_net::tcp::Variable;
 use hdrhistogram::Histogram;
@@ -33,6 +34,7 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
         "cost": { "wall_s": wall_s, "events": outcome.events, "arithmetic_links": outcome.links.0, "stepped_links": outcome.links.1 },
         "queues": queues,
         "flows": flows,
+        "losses": losses(outcome),
         "traffic": traffic(scenario, outcome, width),
         "jain": jain(outcome.flows.iter().map(|f| goodput(f, width))),
         "goodput_total_mbps": total(goodput),
@@ -43,15 +45,12 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
     if let Some(series) = &outcome.series {
         document["series"] = series_table(scenario, outcome, series);
     }
-    if let Some(trace) = outcome.ports.first().and_then(|port| port.trace.as_ref()) {
-        let rows: Vec<Value> =
-            trace.events.iter().map(|e| json!([e.time, e.kind.to_string(), e.flow, e.seq, e.size, e.length])).collect();
-        document["trace"] = json!({
-            "columns": ["time_s", "event", "flow", "seq", "size", "queue_packets"],
-            "events": rows,
-            "total": trace.total,
-            "digest": format!("{:016x}", trace.digest()),
-        });
+    let mut traces = outcome.ports.iter().filter_map(|port| Some((&port.name, port.trace.as_ref()?)));
+    if !scenario.record.trace_queues.is_empty() {
+        document["traces"] = traces.clone().map(|(name, trace)| (name.clone(), trace_table(trace))).collect();
+    }
+    if let Some((_, trace)) = traces.next() {
+        document["trace"] = trace_table(trace);
     }
     if scenario.record.trace_flow.is_some() {
         let rows: Vec<Value> =
@@ -59,6 +58,30 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
         document["variables"] = json!({ "columns": ["time_s", "variable", "value"], "changes": rows });
     }
     document
+}
+
+fn trace_table(trace: &QueueTrace) -> Value {
+    let rows: Vec<Value> =
+        trace.events.iter().map(|e| json!([e.time, e.kind.to_string(), e.flow, e.seq, e.size, e.length])).collect();
+    json!({
+        "columns": ["time_s", "event", "flow", "seq", "size", "queue_packets"],
+        "events": rows,
+        "total": trace.total,
+        "digest": format!("{:016x}", trace.digest()),
+    })
+}
+
+/// Packets that never arrived: at queues by the links they had passed (L_d, and S = sum of d L_d), on links, by their time
+/// to live.
+fn losses(outcome: &Outcome) -> Value {
+    let weighted: u64 = outcome.losses_by_distance.iter().zip(0..).map(|(&losses, distance)| losses * distance).sum();
+    let of = |count: fn(&FlowOutcome) -> u32| outcome.flows.iter().map(|flow| u64::from(count(flow))).sum::<u64>();
+    json!({
+        "by_distance": outcome.losses_by_distance,
+        "weighted": weighted,
+        "on_links": of(|flow| flow.lost),
+        "expired": of(|flow| flow.expired),
+    })
 }
 
 fn queue(scenario: &Scenario, port: &PortOutcome, width: f64) -> Value {
@@ -107,7 +130,7 @@ fn by_flow(queue: &mut Value, scenario: &Scenario, shares: &Shares, rate_bps: f6
     let entries = scenario.traffic.iter().enumerate().map(|(entry, traffic)| {
         let share = shares.of_entry(entry);
         classes[usize::from(traffic.tcp().is_none())].1.push(share);
-        let mut one = json!({ "entry": entry + 1, "name": traffic.name(), "kind": traffic.kind() });
+        let mut one = json!({ "entry": entry + 1, "name": traffic.name, "kind": traffic.kind() });
         add_share(&mut one, &share, rate_bps, width);
         add_quantiles(&mut one, "delay", &shares.sojourn[entry]);
         one
@@ -175,7 +198,7 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
         let delay: f64 = own.iter().map(|flow| flow.delay_mean * f64::from(flow.received)).sum();
         let mut one = json!({
             "entry": entry + 1,
-            "name": traffic.name(),
+            "name": traffic.name,
             "kind": traffic.kind(),
             "tcp": traffic.tcp().map(Tcp::name),
             "flows": own.len(),
@@ -190,6 +213,9 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
             "drops": sum(|flow| flow.drops),
             "marks": sum(|flow| flow.marks),
         });
+        if let Some(outcome) = outcome.transfers.get(entry).filter(|_| traffic.is_finite()) {
+            one["transfers"] = transfers(traffic, outcome, scenario.record.transfers);
+        }
         if let Some(histogram) = outcome.round_trips.get(entry).filter(|_| traffic.tcp().is_some()) {
             one["rtt_min_ms"] = (!histogram.is_empty()).then(|| histogram.min() as f64 / 1e3).into();
             one["rtt_mean_ms"] = (!histogram.is_empty()).then(|| histogram.mean() / 1e3).into();
@@ -201,15 +227,23 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
 }
 
 fn goodput(flow: &FlowOutcome, width: f64) -> f64 {
-    f64::from(flow.in_order) * f64::from(flow.spec.payload) * 8.0 / width / 1e6
+    payload(flow, flow.in_order) * 8.0 / width / 1e6
 }
 
 fn throughput(flow: &FlowOutcome, width: f64) -> f64 {
-    f64::from(flow.received) * f64::from(flow.spec.payload) * 8.0 / width / 1e6
+    payload(flow, flow.received) * 8.0 / width / 1e6
+}
+
+/// Bytes in so many packets; those without feedback differ in size and have been added up.
+fn payload(flow: &FlowOutcome, packets: u32) -> f64 {
+    match flow.unasked {
+        Some((_, bytes)) => bytes as f64,
+        None => f64::from(packets) * f64::from(flow.spec.payload),
+    }
 }
 
 fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
-    json!({
+    let mut value = json!({
         "id": id,
         "kind": traffic.kind(),
         "tcp": traffic.tcp().map(Tcp::name),
@@ -223,8 +257,52 @@ fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
         "timeouts": flow.timeouts,
         "drops": flow.drops,
         "marks": flow.marks,
-        "completion_s": Value::Null,
-    })
+        "lost": flow.lost,
+        "expired": flow.expired,
+        "completion_s": flow.transfers.and_then(|transfers| transfers.time),
+    });
+    if let Some((sent, _)) = flow.unasked {
+        value["packets_sent"] = json!(sent);
+        value["packets_received"] = json!(flow.received);
+    }
+    if let Some(transfers) = flow.transfers {
+        value["transfers_completed"] = json!(transfers.completed);
+    }
+    value
+}
+
+/// The finite transfers of a traffic entry.
+fn transfers(traffic: &Traffic, outcome: &TransferOutcome, lists_times: bool) -> Value {
+    let mut times = outcome.times.clone();
+    times.sort_unstable_by(f64::total_cmp);
+    let n = times.len() as f64;
+    let sum: f64 = times.iter().sum();
+    let mean = sum / n;
+    let variance = times.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+    // The smallest time that a fraction of the transfers does not exceed.
+    let quantile = |q: f64| times.get(((q * n).ceil() as usize).max(1) - 1);
+    let known = |x: f64| if x.is_finite() { json!(x) } else { Value::Null };
+    let mut value = json!({
+        "begun": outcome.begun,
+        "completed": times.len(),
+        "completed_bytes": outcome.bytes,
+        "time_sum_s": sum,
+        "time_mean_s": known(mean),
+        "time_std_s": known(variance.sqrt()),
+        "time_min_s": times.first(),
+        "time_p50_s": quantile(0.5),
+        "time_p95_s": quantile(0.95),
+        "time_p99_s": quantile(0.99),
+        "time_max_s": times.last(),
+        "start_up_mean_s": known(outcome.start_up.0 / outcome.start_up.1 as f64),
+    });
+    if matches!(traffic.load, Load::Web(_)) {
+        value["waited"] = json!(outcome.waited);
+    }
+    if lists_times {
+        value["times_s"] = json!(times);
+    }
+    value
 }
 
 fn series_table(scenario: &Scenario, outcome: &Outcome, series: &Series) -> Value {

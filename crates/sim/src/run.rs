@@ -1,13 +1,17 @@
 //! From a checked scenario to a result: builds the network, runs it, reports.
 
-use crate::engine::network::{FlowSpec, Network, PortKind, PortSpec, TcpOptions};
+use crate::engine::medium::Medium;
+use crate::engine::network::{Network, PortKind, PortSpec, MOST_HOPS};
 use crate::engine::plan::Plan;
 use crate::engine::{Engine, Outcome, Settings};
 use crate::events::{HeapQueue, LaneQueue};
-use crate::scenario::{Cbr, Delays, InjectedRandom, QueueSpec, Scenario, ScenarioError, Tcp, Traffic};
+use crate::scenario::{Direction, InjectedRandom, Queue, Scenario, ScenarioError};
+use crate::topology::{Graph, Pairs, Routes};
 use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::random::Generator;
-use earlydrop_net::tcp::Flavour;
+
+mod agents;
+mod starts;
 
 /// How links are run. Changes no result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,21 +44,23 @@ pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Resu
         Links::Auto => Plan::from_graph(&network, &decides),
         Links::Stepped => Plan::all_stepped(&network),
     };
-    let settings = settings(scenario);
+    let settings = settings(scenario, &network);
     Ok(match events {
         Events::Heap => Engine::<HeapQueue>::new(network, &plan, settings).run(),
         Events::Lanes => Engine::<LaneQueue<8>>::new(network, &plan, settings).run(),
     })
 }
 
-fn settings(scenario: &Scenario) -> Settings {
+fn settings(scenario: &Scenario, network: &Network) -> Settings {
     let record = &scenario.record;
+    let traced = |port: &&PortSpec| record.trace_queues.contains(&port.name);
     Settings {
         duration: scenario.duration,
         warmup: scenario.warmup,
         series: record.series,
         cwnd_flows: record.cwnd_flows.iter().map(|&flow| (flow - 1) as u32).collect(),
         trace: (record.trace > 0).then_some(record.trace as usize),
+        trace_ports: (network.ports.iter().zip(0..)).filter(|(port, _)| traced(port)).map(|(_, at)| at).collect(),
         trace_flow: record.trace_flow.map(|flow| (flow - 1) as u32),
         entry_of: record.by_flow.then(|| entries(scenario)),
     }
@@ -71,92 +77,98 @@ fn entries(scenario: &Scenario) -> Vec<u16> {
 /// # Errors
 /// As [`run`].
 pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
+    let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
     let mut network = Network::new();
-    let topology = &scenario.topology;
-    let ahead = Link { rate_bps: topology.bottleneck.rate, delay_s: topology.bottleneck.delay };
-    let port = add_port(&mut network, "bottleneck", &scenario.bottleneck_queue, &ahead, seed)?;
-    let bottleneck = network.link(ahead.rate_bps, ahead.delay_s, Some(port));
-    let back = Link { rate_bps: topology.reverse.rate, delay_s: topology.reverse.delay };
-    let port = match &scenario.reverse_queue {
-        Some(queue) => Some(add_port(&mut network, "reverse", queue, &back, seed)?),
-        None => None,
+    let links = add_links(&mut network, scenario, &graph, seed)?;
+    let ends = ends(scenario, &graph, seed);
+    let both_ways: Vec<(u32, u32)> = ends.iter().flat_map(|&(from, to)| [(from, to), (to, from)]).collect();
+    let name = |node: u32| &graph.nodes[node as usize].name;
+    let refuse = |message: &str, from: u32, to: u32| {
+        ScenarioError::new("topology", format!("{message} {:?} to {:?}", name(from), name(to)))
     };
-    let reverse = network.link(back.rate_bps, back.delay_s, port);
-
-    let mut sender_delays = Times::new(&topology.senders.delay, seed, "topology.senders.delay");
-    let mut receiver_delays = Times::new(&topology.receivers.delay, seed, "topology.receivers.delay");
-    let pairs: Vec<[u32; 4]> = (0..topology.pairs as usize)
-        .map(|pair| {
-            let (here, there) = (sender_delays.get(pair), receiver_delays.get(pair));
-            [
-                network.link(topology.senders.rate, here, None),
-                network.link(topology.receivers.rate, there, None),
-                network.link(topology.receivers.rate, there, None),
-                network.link(topology.senders.rate, here, None),
-            ]
-        })
-        .collect();
-
-    let mut flow_index = 0;
-    for (index, traffic) in scenario.traffic.iter().enumerate() {
-        let ftp = match traffic {
-            Traffic::Ftp(ftp) => ftp,
-            Traffic::Cbr(cbr) => {
-                let mut starts = Times::new(&cbr.start, seed, &format!("traffic.{index}.start"));
-                for i in 0..cbr.count as usize {
-                    let [up, down, ..] = pairs[flow_index % pairs.len()];
-                    flow_index += 1;
-                    network.flow(constant_rate(cbr, starts.get(i)), &[up, bottleneck, down], &[]);
-                }
-                continue;
+    let routes =
+        Routes::between(&graph, &both_ways).map_err(|apart| refuse("has no way from", apart.from, apart.to))?;
+    let mut ways = routes.chunks(2).zip(&ends);
+    for (index, (traffic, given)) in scenario.traffic.iter().zip(&scenario.ends).enumerate() {
+        let mut starts = starts::Starts::new(&traffic.start, seed, &format!("traffic.{index}.start"));
+        let phases = agents::phases(traffic);
+        let mut agents = agents::Agents::new(traffic, given, &phases, index, seed);
+        for (i, (route, &(from, to))) in ways.by_ref().take(traffic.flows() as usize).enumerate() {
+            let [there, mut back] = [&route[0], &route[1]]
+                .map(|route| route.iter().map(|&link| links[link as usize]).collect::<Vec<u32>>());
+            if traffic.tcp().is_none() {
+                back.clear();
             }
-        };
-        let mut starts = Times::new(&ftp.start, seed, &format!("traffic.{index}.start"));
-        let phases = ftp.clock_phase.as_ref().map_or(Delays::Uniform(0.0, 0.01), |list| Delays::List(list.clone()));
-        let mut phases = Times::new(&phases, seed, &format!("traffic.{index}.clock_phase"));
-        for i in 0..ftp.count as usize {
-            let [up, down, back_up, back_down] = pairs[flow_index % pairs.len()];
-            flow_index += 1;
-            let flow = FlowSpec {
-                flavour: match ftp.tcp {
-                    Tcp::Reno => Flavour::Reno,
-                },
-                interval: None,
-                start: starts.get(i),
-                clock_phase: phases.get(i),
-                window: ftp.window as i32,
-                payload: ftp.segment as u16,
-                wire: (ftp.segment + ftp.header) as u16,
-                options: TcpOptions::default(),
-            };
-            network.flow(flow, &[up, bottleneck, down], &[back_up, reverse, back_down]);
+            let hops = there.len() + back.len();
+            if hops > MOST_HOPS {
+                return Err(refuse("has too long a way there and back, from", from, to)
+                    .given(format!("{hops} links"))
+                    .allowed(format!("{MOST_HOPS} links")));
+            }
+            agents.add_flow(&mut network, i, starts.next(i), &there, &back);
         }
+        agents.finish(&mut network);
     }
     Ok(network)
 }
 
-fn constant_rate(cbr: &Cbr, start: f64) -> FlowSpec {
-    FlowSpec {
-        flavour: Flavour::Reno,
-        interval: Some(cbr.interval()),
-        start,
-        clock_phase: 0.0,
-        window: 1,
-        payload: cbr.segment as u16,
-        wire: (cbr.segment + cbr.header) as u16,
-        options: TcpOptions::default(),
+/// Adds the links of `graph` with their queues; their indices by number in the graph.
+fn add_links(network: &mut Network, scenario: &Scenario, graph: &Graph, seed: u64) -> Result<Vec<u32>, ScenarioError> {
+    let mut indices = vec![u32::MAX; 2 * graph.edges.len()];
+    let mut ports = scenario.ports(graph).into_iter().peekable();
+    for (number, direction, ..) in graph.links() {
+        let spec = &direction.link;
+        let link = Link { rate_bps: spec.rate.nominal(), delay_s: spec.mean_delay() };
+        let port = match ports.next_if(|port| port.link == number) {
+            None => None,
+            Some(port) => Some(add_port(network, &port.name, &scenario.queues[port.queue], &link, seed)?),
+        };
+        let index = network.link(link.rate_bps, link.delay_s, port);
+        indices[number as usize] = index;
+        if let Some(medium) = Medium::new(spec, &direction.name, seed) {
+            network.medium(index, medium);
+        }
     }
+    Ok(indices)
 }
 
-fn add_port(
-    network: &mut Network,
-    name: &str,
-    queue: &QueueSpec,
-    link: &Link,
-    seed: u64,
-) -> Result<u32, ScenarioError> {
+/// Where each flow begins and ends: as its traffic says, else by the topology's pairs, dealt in turn.
+fn ends(scenario: &Scenario, graph: &Graph, seed: u64) -> Vec<(u32, u32)> {
+    let mut ends = Vec::with_capacity(scenario.flows() as usize);
+    let hosts = graph.hosts();
+    let mut random = Generator::stream(seed, "topology.pairs");
+    let mut below = |n: usize| ((random.uniform() * n as f64) as usize).min(n - 1);
+    let mut dealt = 0;
+    for (traffic, given) in scenario.traffic.iter().zip(&scenario.ends) {
+        let count = traffic.flows() as usize;
+        let turned = |(left, right)| match traffic.direction {
+            Direction::Forward => (left, right),
+            Direction::Reverse => (right, left),
+        };
+        match (given.nodes(graph), &graph.pairs, &traffic.pairs) {
+            (Some((from, to)), ..) => ends.extend((0..count).map(|i| (from[i % from.len()], to[i % to.len()]))),
+            (None, Pairs::Listed(pairs), Some(chosen)) => {
+                ends.extend((0..count).map(|i| turned(pairs[chosen[i % chosen.len()] as usize])));
+            }
+            (None, Pairs::Listed(pairs), None) => {
+                ends.extend((dealt..dealt + count).map(|i| turned(pairs[i % pairs.len()])));
+                dealt += count;
+            }
+            // The checker refuses traffic without ends where there are no pairs.
+            (None, Pairs::Drawn | Pairs::None, _) => ends.extend((0..count).map(|_| {
+                let from = below(hosts.len());
+                let to = (from + 1 + below(hosts.len() - 1)) % hosts.len();
+                (hosts[from], hosts[to])
+            })),
+        }
+    }
+    ends
+}
+
+fn add_port(network: &mut Network, name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<u32, ScenarioError> {
+    let (key, queue) = (&queue.key, &queue.spec);
     let built = (queue.spec.build)(&queue.values, link, queue.limit).map_err(|e| {
-        ScenarioError::new(format!("queue.{name}.{}", e.name), "does not fit").given(e.given).allowed(e.allowed)
+        ScenarioError::new(format!("queue.{key}.{}", e.name), "does not fit").given(e.given).allowed(e.allowed)
     })?;
     let random = match queue.random {
         None => Generator::stream(seed, &format!("queue.{name}")),
@@ -164,24 +176,4 @@ fn add_port(
     };
     let kind = PortKind::new(built, queue.limit, queue.ecn, random);
     Ok(network.port(PortSpec { name: name.to_string(), aqm: queue.spec.name.to_string(), kind }))
-}
-
-/// Values of a distribution, one after the other, from a stream of its own.
-struct Times<'a> {
-    of: &'a Delays,
-    random: Generator,
-}
-
-impl<'a> Times<'a> {
-    fn new(of: &'a Delays, seed: u64, name: &str) -> Self {
-        Times { of, random: Generator::stream(seed, name) }
-    }
-
-    fn get(&mut self, index: usize) -> f64 {
-        match self.of {
-            Delays::Same(value) => *value,
-            Delays::List(values) => values[index % values.len()],
-            Delays::Uniform(low, high) => low + (high - low) * self.random.uniform(),
-        }
-    }
 }

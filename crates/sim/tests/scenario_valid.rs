@@ -1,9 +1,10 @@
 //! Sound scenarios: what they become, and what changes to them do.
 
 use earlydrop_sim::scenario::{
-    apply_sets, check, retain_known, template, Access, Delays, Doc, InjectedRandom, Limit, LinkSpec, Scenario,
-    ScenarioError, Traffic,
+    apply_sets, check, retain_known, template, Delays, Direction, Doc, InjectedRandom, Limit, Load, Scenario,
+    ScenarioError, Starts,
 };
+use earlydrop_sim::topology::{Access, LinkSpec, Rate};
 
 const FULL: &str = r#"
 name = "everything said"
@@ -79,21 +80,22 @@ fn set(text: &str, path: &str, value: &str) -> Result<Scenario, ScenarioError> {
 fn all_fields_arrive_in_base_units() {
     let scenario = checked(FULL);
     assert_eq!((scenario.duration, scenario.warmup, scenario.seed), (60.0, 500.0 * 1e-3, i64::MAX as u64));
-    let topology = &scenario.topology;
-    assert_eq!(topology.senders, Access { rate: 10e6, delay: Delays::List(vec![1e-3, 2.0 * 1e-3]) });
-    assert_eq!(topology.receivers, Access { rate: 1.5e9, delay: Delays::Uniform(1e-3, 10.0 * 1e-3) });
-    assert_eq!(topology.bottleneck, LinkSpec { rate: 500e3, delay: 10.0 * 1e-3 });
-    assert_eq!(topology.reverse, LinkSpec { rate: 1e6, delay: 5.0 * 1e-6 });
-    let queue = &scenario.bottleneck_queue;
+    let topology = scenario.topology.dumbbell().expect("a dumbbell");
+    assert_eq!(topology.senders, Access::new(Rate::Constant(10e6), Delays::List(vec![1e-3, 2.0 * 1e-3])));
+    assert_eq!(topology.receivers, Access::new(Rate::Constant(1.5e9), Delays::Uniform(1e-3, 10.0 * 1e-3)));
+    assert_eq!(topology.bottleneck, LinkSpec::constant(500e3, 10.0 * 1e-3));
+    assert_eq!(topology.reverse, LinkSpec::constant(1e6, 5.0 * 1e-6));
+    let queue = scenario.queue("bottleneck").expect("given");
     assert_eq!((queue.spec.name, queue.limit, queue.ecn), ("red", Limit::Bytes(15_000), true));
     assert_eq!(queue.random, Some(InjectedRandom::Mrg32k3a { seed: 12345, skip: 6 }));
-    assert_eq!(scenario.reverse_queue.as_ref().map(|queue| queue.limit), Some(Limit::Packets(1000)));
-    let [Traffic::Ftp(first), Traffic::Ftp(second)] = &scenario.traffic[..] else { panic!("two") };
-    assert_eq!((first.count, first.segment, first.header, first.window), (2, 512, 20, 20));
-    assert_eq!(first.clock_phase, Some(vec![0.001, 2.0 * 1e-3]));
-    assert_eq!((second.count, second.segment, second.header, second.window), (3, 1000, 40, 1000));
-    assert_eq!(second.start, Delays::Uniform(0.0, 1.0));
-    assert_eq!((scenario.flows(), scenario.largest_packet()), (5, 1040));
+    assert_eq!(scenario.queue("reverse").map(|queue| queue.limit), Some(Limit::Packets(1000)));
+    let [first, second] = &scenario.traffic[..] else { panic!("two") };
+    let (Load::Ftp(tcp), Load::Ftp(other)) = (&first.load, &second.load) else { panic!("two files") };
+    assert_eq!((first.count, tcp.segment, tcp.header, tcp.window), (2, 512, 20, 20));
+    assert_eq!(tcp.clock_phase, Some(vec![0.001, 2.0 * 1e-3]));
+    assert_eq!((second.count, other.segment, other.header, other.window), (3, 1000, 40, 1000));
+    assert_eq!(second.start, Starts::Times(Delays::Uniform(0.0, 1.0)));
+    assert_eq!((scenario.flows(), scenario.largest_packet(Direction::Forward)), (5, 1040));
     assert_eq!(scenario.record.cwnd_flows, [1, 5]);
     assert_eq!((scenario.record.series, scenario.record.trace_flow), (Some(10.0 * 1e-3), Some(1)));
 }
@@ -110,9 +112,11 @@ fn little_needs_to_be_said() {
         "#,
     );
     assert_eq!((scenario.warmup, scenario.seed, scenario.flows()), (0.0, 1, 2));
-    assert_eq!(scenario.topology.senders, scenario.topology.receivers);
-    assert_eq!(scenario.topology.bottleneck, scenario.topology.reverse);
-    assert_eq!((scenario.bottleneck_queue.limit, scenario.reverse_queue), (Limit::Packets(50), None));
+    let topology = scenario.topology.dumbbell().expect("a dumbbell");
+    assert_eq!(topology.senders, topology.receivers);
+    assert_eq!(topology.bottleneck, topology.reverse);
+    let limit = |key: &str| scenario.queue(key).map(|queue| queue.limit);
+    assert_eq!((limit("bottleneck"), limit("reverse")), (Some(Limit::Packets(50)), None));
     assert_eq!(scenario.record, Default::default());
 }
 
@@ -141,7 +145,7 @@ fn two_spellings_normalise_to_one() {
 fn sets_change_what_is_run() {
     let text = template("t");
     assert_eq!(set(&text, "traffic.0.count", "7").expect("sound").flows(), 7);
-    assert_eq!(set(&text, "queue.bottleneck.aqm", "tred").expect("sound").bottleneck_queue.spec.name, "tred");
+    assert_eq!(set(&text, "queue.bottleneck.aqm", "tred").expect("sound").queues[0].spec.spec.name, "tred");
     assert_eq!(set(&text, "record.trace", "10").expect("sound").record.trace, 10);
     assert_eq!(set(&text, "duration", "90 s").expect("sound").duration, 90.0);
     let error = set(&text, "queue.bottleneck.max_q", "0.1").expect_err("unknown");
@@ -161,10 +165,7 @@ fn another_discipline_keeps_what_it_knows() {
     assert_eq!(refused.message, "is no parameter of droptail, but of red");
     retain_known(&mut doc, "bottleneck");
     let scenario = check(&doc, None).expect("sound");
-    assert_eq!(
-        (scenario.bottleneck_queue.spec.name, scenario.bottleneck_queue.limit),
-        ("droptail", Limit::Bytes(15_000))
-    );
+    assert_eq!((scenario.queues[0].spec.spec.name, scenario.queues[0].spec.limit), ("droptail", Limit::Bytes(15_000)));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::network::FlowSpec;
 use super::{Engine, Key, ACK_BYTES};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::segment::{ECE, SACK, SYN};
-use earlydrop_net::tcp::{Answer, Blocks, Reply, Sender};
+use earlydrop_net::tcp::{Ack, Answer, Blocks, Reply, Sender};
 use earlydrop_net::Segment;
 
 /// The sender of a flow.
@@ -36,11 +36,21 @@ impl BlockPool {
         ack.with_note(self.kept.len() as u32 - 1)
     }
 
-    /// The ACK has arrived: its blocks, until others are kept, and the ACK with its time stamp.
-    pub(super) fn take(&mut self, ack: Segment) -> (&Blocks, Segment) {
-        self.free.push(ack.note());
-        let (blocks, stamp) = &self.kept[ack.note() as usize];
-        (blocks, ack.with_note(*stamp))
+    /// An ACK of `number` has arrived: what it says, and the segment with its time stamp. Its blocks are there until
+    /// others are kept.
+    #[inline(always)]
+    pub(super) fn open(&mut self, mut segment: Segment, number: i32) -> (Ack<'_>, Segment) {
+        let mut ack = Ack::plain(number);
+        if segment.bits() != 0 {
+            ack.echo = segment.bits() & ECE != 0;
+            if segment.bits() & SACK != 0 {
+                self.free.push(segment.note());
+                let (blocks, stamp) = &self.kept[segment.note() as usize];
+                ack.blocks = blocks;
+                segment = segment.with_note(*stamp);
+            }
+        }
+        (ack, segment)
     }
 
     /// The ACK has been dropped.
@@ -123,6 +133,13 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
+    /// A flow's receiver has been replaced: nothing waits any more.
+    pub(super) fn forget_ack(&mut self, flow: u32) {
+        if let Some(timer) = self.ack_timers.get_mut(flow as usize) {
+            timer.deadline = f64::INFINITY;
+        }
+    }
+
     fn push_ack_timer(&mut self, flow: u32) {
         let timer = &mut self.ack_timers[flow as usize];
         timer.entry = timer.deadline;
@@ -146,6 +163,7 @@ impl<Q: EventQueue> Engine<Q> {
         let segment = timer.segment;
         if let Some(answer) = self.net.arrivals[flow as usize].receiver.on_timer() {
             let ack = self.acknowledgement(segment, &answer);
+            let ack = ack.with_seq(ack.seq() + self.applications.base(flow));
             let link = self.step(&ack).link;
             self.arrive(link, ack, key);
         }

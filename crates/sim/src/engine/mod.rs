@@ -1,11 +1,14 @@
 //! The run loop.
 
 mod hosts;
+pub mod medium;
 pub mod network;
 mod observer;
 pub mod plan;
 mod port;
+mod sources;
 pub mod trace;
+mod transfers;
 
 use crate::events::{Event, EventQueue, Kind, Watch};
 use crate::measure::QueueStats;
@@ -13,18 +16,22 @@ use crate::prefetch::prefetch;
 use crate::shares::{self, Shares};
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Ecn, Packet, Time};
-use earlydrop_net::segment::{CE, ECE, SACK, SYN};
-use earlydrop_net::tcp::{Ack, Output, Receiver, Sender};
+use earlydrop_net::segment::{CE, SACK, SYN};
+use earlydrop_net::tcp::{Output, Receiver, Sender};
 use earlydrop_net::{Segment, Wire};
 use hdrhistogram::Histogram;
 use hosts::{AckTimer, BlockPool};
+use medium::Medium;
 use network::{FlowSpec, Network};
-use observer::{Observer, Who};
+use observer::Observer;
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
+use sources::Sources;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 use trace::{QueueTrace, VariableChange};
+use transfers::Applications;
+pub use transfers::{FlowTransfers, TransferOutcome};
 
 /// Size of an acknowledgement on the wire, bytes (`tcpip_base_hdr_size_`).
 pub const ACK_BYTES: u16 = 40;
@@ -63,8 +70,10 @@ pub struct Settings {
     pub series: Option<f64>,
     /// Flows (from 0) whose windows are sampled.
     pub cwnd_flows: Vec<u32>,
-    /// Queue events to keep, at port 0.
+    /// Queue events to keep of each traced port.
     pub trace: Option<usize>,
+    /// Ports that are traced; none means port 0.
+    pub trace_ports: Vec<u32>,
     /// Flow (from 0) whose variables are traced.
     pub trace_flow: Option<u32>,
     /// Index of its traffic entry, by flow, to count every queue by flow and measure round-trip times by entry.
@@ -92,8 +101,14 @@ enum Action {
     Sender,
     /// The sender takes it in the same call if nothing can come before, else at an event.
     SenderAhead,
-    /// The receiver of a constant bit rate counts the packet in the same call; nothing follows.
+    /// The sender of finite transfers takes the ACK at an event.
+    Server,
+    /// The receiver of transfers over more than one connection takes the segment at an event.
+    Client,
+    /// The receiver of packets without feedback counts the packet in the same call; nothing follows.
     Sink,
+    /// The packet's time to live is used up; it is counted in the same call.
+    Expired,
 }
 
 /// Where a flow's hops are: flows whose hops differ in their own links alone share them.
@@ -114,6 +129,14 @@ struct Step {
     own: u32,
     action: Action,
     lane: u8,
+    ttl: u8,
+    /// Links behind it.
+    made: u8,
+    /// What packets say of their time to live: at the sender, and at the receiver.
+    initial: u8,
+    last: u8,
+    /// Class of the flow's packets.
+    class: u8,
 }
 
 #[repr(align(64))]
@@ -129,6 +152,8 @@ struct Link {
     head: u32,
     tail: u32,
     mode: Mode,
+    /// Whether it has a place in `Engine::media`.
+    varies: bool,
     /// The port, or for a merge that packets may pass ahead of time its place in `Engine::merges`.
     port: u32,
 }
@@ -254,6 +279,8 @@ struct Arrivals {
 struct Tally {
     drops: u32,
     marks: u32,
+    lost: u32,
+    expired: u32,
     retransmits_before: u32,
     timeouts_before: u32,
 }
@@ -316,6 +343,14 @@ pub struct FlowOutcome {
     pub drops: u32,
     /// Marks at ports.
     pub marks: u32,
+    /// Without feedback: packets sent, and payload received, bytes.
+    pub unasked: Option<(u64, u64)>,
+    /// Its finite transfers, if it has such.
+    pub transfers: Option<FlowTransfers>,
+    /// Packets lost on links.
+    pub lost: u32,
+    /// Packets whose time to live was used up.
+    pub expired: u32,
 }
 
 /// Everything a run found.
@@ -324,6 +359,12 @@ pub struct Outcome {
     pub ports: Vec<PortOutcome>,
     /// By flow.
     pub flows: Vec<FlowOutcome>,
+    /// By group of transfers.
+    pub transfers: Vec<TransferOutcome>,
+    /// Packets dropped at ports, by the links they had passed.
+    pub losses_by_distance: Vec<u64>,
+    /// Links that lose packets, by number, with how many they lost.
+    pub lost: Vec<(u32, u64)>,
     /// Sampled series.
     pub series: Option<Series>,
     /// Changes of the traced flow's variables.
@@ -417,8 +458,13 @@ pub struct Engine<Q> {
     net: Net,
     tallies: Vec<Tally>,
     specs: Vec<FlowSpec>,
+    sources: Sources,
+    applications: Applications,
     ports: Vec<Port>,
     merges: Vec<AheadMerge>,
+    /// Links that are more than a rate and a delay, by rising number.
+    media: Vec<(u32, Medium)>,
+    losses_by_distance: Vec<u64>,
     /// Of the time stamps.
     ticks_per_second: f64,
     /// Connections without an answer to their SYN, and SYNs on their way.
@@ -479,7 +525,8 @@ impl<Q: EventQueue> Engine<Q> {
                 merges.push(AheadMerge { early, pending: BinaryHeap::new(), wake: f64::INFINITY });
             }
             let wire = Wire::new(link.rate_bps, link.delay_s);
-            Link { wire, cause: 0.0, reserved: 0, head: NONE, tail: NONE, mode, port: place }
+            let varies = network.media.binary_search_by_key(&(index as u32), |&(link, _)| link).is_ok();
+            Link { wire, cause: 0.0, reserved: 0, head: NONE, tail: NONE, mode, varies, port: place }
         }));
         let link_counts = plan.count();
         let flow_count = network.flows();
@@ -516,12 +563,16 @@ impl<Q: EventQueue> Engine<Q> {
             counter: timers,
             events: 0,
             net: Net { links, steps, routes, flows, arrivals, prefetches: flow_count > FLOWS_IN_CACHE },
+            sources: Sources::new(network.sources, flow_count),
+            applications: Applications::new(network.transfers, network.crowds, network.groups, flow_count),
             tallies: vec![Tally::default(); specs.len()],
             opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
             ack_timers: hosts::ack_timers(&specs),
             specs,
             ports,
             merges,
+            media: network.media,
+            losses_by_distance: Vec::new(),
             pool: Vec::new(),
             free_slot: NONE,
             out: Output::default(),
@@ -554,8 +605,9 @@ impl<Q: EventQueue> Engine<Q> {
             series.cwnd = vec![vec![]; self.settings.cwnd_flows.len()];
             self.schedule(0.0, START, Kind::Sample, 0);
         }
+        let traced = if self.settings.trace_ports.is_empty() { &[0][..] } else { &self.settings.trace_ports };
         for (index, port) in self.ports.iter_mut().enumerate() {
-            let trace = self.settings.trace.filter(|_| index == 0).map(QueueTrace::new);
+            let trace = self.settings.trace.filter(|_| traced.contains(&(index as u32))).map(QueueTrace::new);
             let shares = self.settings.entry_of.as_deref().map(Shares::new);
             if trace.is_some() || shares.is_some() {
                 port.observer = Some(Box::new(Observer { trace, shares }));
@@ -569,8 +621,13 @@ impl<Q: EventQueue> Engine<Q> {
             self.net.flows[flow as usize].sender.core.traced = true;
         }
         for flow in 0..self.net.flows.len() as u32 {
-            self.schedule(self.specs[flow as usize].start, START, Kind::Start, flow);
+            let start = self.specs[flow as usize].start;
+            // A flow of a crowd's pool waits until somebody needs it.
+            if start < f64::INFINITY {
+                self.schedule(start, START, Kind::Start, flow);
+            }
         }
+        self.schedule_crowds();
         for port in 0..self.ports.len() as u32 {
             self.schedule_policy_timer(port, START.now);
         }
@@ -639,6 +696,8 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::Timer => self.on_timer(segment.flow() as usize, key),
                 Kind::AckTimer => self.on_ack_timer(segment.flow(), key),
                 Kind::Start => self.on_start(segment, key),
+                Kind::Retry => self.on_retry(segment, key),
+                Kind::Crowd => self.on_crowd(segment.flow() as usize, key),
                 Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
                 Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
                 Kind::WindowStart => self.begin_window(now),
@@ -648,21 +707,17 @@ impl<Q: EventQueue> Engine<Q> {
         self.finish()
     }
 
-    /// An application starts; at a constant bit rate, it sends its next packet.
+    /// An application starts.
     fn on_start(&mut self, event: Segment, key: Key) {
         let flow = event.flow();
-        let Some(interval) = self.specs[flow as usize].interval else {
-            self.net.flows[flow as usize].sender.start(key.now, &mut self.out);
-            self.flush(flow, key);
-            return;
-        };
-        let born = Segment::stamp(key.now, self.ticks_per_second);
-        let link = self.net.step(flow, 0).link;
-        self.arrive(link, Segment::new(flow, event.seq(), born, self.net.flows[flow as usize].wire), key);
-        self.counter += 1;
-        let cause = key.scheduled.to_bits();
-        let next = Segment::new(flow, event.seq().wrapping_add(1) & i32::MAX, 0, 0);
-        self.queue.push(Event::new(key.now + interval, key.now, cause, self.counter, Kind::Start, next), 3);
+        if self.specs[flow as usize].interval.is_some() {
+            return self.on_source(event, key);
+        }
+        if self.applications.has(flow) {
+            return self.begin_transfer(flow, key);
+        }
+        self.net.flows[flow as usize].sender.start(key.now, &mut self.out);
+        self.flush(flow, key);
     }
 
     /// Asks for the memory that the next events of this kind will need: first for where to find it, then for what is
@@ -704,32 +759,34 @@ impl<Q: EventQueue> Engine<Q> {
                 self.arrive(link, ack, key);
             }
             Action::Sink => self.sink(segment, key.now),
+            Action::Server => self.answer_server(segment, key),
+            Action::Client => {
+                let Some(ack) = self.receive_client(segment, key) else { return };
+                let link = self.step(&ack).link;
+                self.arrive(link, ack, key);
+            }
+            Action::Expired => self.expired(segment, key.now),
         }
     }
 
-    /// A packet of a constant bit rate reaches its receiver at `now`.
-    fn sink(&mut self, segment: Segment, now: f64) {
+    /// A packet's time to live is used up at `now`.
+    #[inline(never)]
+    fn expired(&mut self, segment: Segment, now: f64) {
+        self.opening -= u32::from(segment.bits() & SYN != 0);
+        if segment.bits() & SACK != 0 {
+            self.blocks.free(segment);
+        }
         if now >= self.settings.warmup && now < self.settings.duration {
-            let arrivals = &mut self.net.arrivals[segment.flow() as usize];
-            arrivals.received += 1;
-            arrivals.in_order += 1;
-            let now = Segment::stamp(now, self.ticks_per_second);
-            arrivals.delay_ticks += u64::from(segment.age_ticks(now));
+            self.tallies[segment.flow() as usize].expired += 1;
         }
     }
 
     /// The sender takes an ACK, at an event or ahead of its time.
     #[inline(never)]
-    fn answer(&mut self, mut segment: Segment, key: Key) {
+    fn answer(&mut self, segment: Segment, key: Key) {
         let sender = &mut self.net.flows[segment.flow() as usize].sender;
         let opening = sender.core.ack < 0;
-        let mut ack = Ack::plain(segment.seq());
-        if segment.bits() != 0 {
-            ack.echo = segment.bits() & ECE != 0;
-            if segment.bits() & SACK != 0 {
-                (ack.blocks, segment) = self.blocks.take(segment);
-            }
-        }
+        let (ack, segment) = self.blocks.open(segment, segment.seq());
         sender.on_ack(key.now, ack, &mut self.out);
         self.opening -= u32::from(opening && sender.core.ack >= 0);
         if !self.round_trips.is_empty() {
@@ -808,7 +865,8 @@ impl<Q: EventQueue> Engine<Q> {
             }
             Mode::ArithmeticPort => {
                 let port = &mut self.ports[at.port as usize];
-                let mut packet = packet(&segment);
+                let mut packet = packet(&segment, &self.net.step(segment.flow(), segment.hop()));
+                let at = &mut self.net.links[link as usize];
                 match port.arithmetic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
                     Answer::Dropped => self.dropped(segment),
                     Answer::Leaves { start, marked } => {
@@ -857,6 +915,8 @@ impl<Q: EventQueue> Engine<Q> {
         if segment.bits() & SACK != 0 {
             self.blocks.free(segment);
         }
+        let made = self.step(&segment).made;
+        count_at(&mut self.losses_by_distance, made);
     }
 
     /// A segment that reaches its next hop: on through every hop that needs no event.
@@ -890,6 +950,7 @@ impl<Q: EventQueue> Engine<Q> {
                     segment = ack;
                 }
                 Action::Sink => return self.sink(segment, hop.arrival),
+                Action::Expired => return self.expired(segment, hop.arrival),
                 Action::Ahead => {
                     if !self.may_pass(step.link, hop) {
                         return self.hold(step.link, hop, segment);
@@ -995,7 +1056,12 @@ impl<Q: EventQueue> Engine<Q> {
         let at = &mut self.net.links[link as usize];
         at.reserved = number;
         at.cause = cause;
-        let arrival = at.wire.send(now, segment.size());
+        let arrival = if at.varies {
+            let Some(arrival) = self.send_over_medium(link, &segment, now) else { return };
+            arrival
+        } else {
+            at.wire.send(now, segment.size())
+        };
         segment = segment.at_next_hop();
         let hop = Hop { arrival, start: now, cause, order: 0 };
         let step = self.step(&segment);
@@ -1005,6 +1071,22 @@ impl<Q: EventQueue> Engine<Q> {
             }
             _ => self.forward(segment, hop),
         }
+    }
+
+    /// A link that is more than a rate and a delay begins to send `segment`: when it arrives, unless it is lost.
+    #[inline(never)]
+    fn send_over_medium(&mut self, link: u32, segment: &Segment, now: f64) -> Option<f64> {
+        let at = self.media.binary_search_by_key(&link, |&(link, _)| link).ok()?;
+        let wire = &mut self.net.links[link as usize].wire;
+        let sent = self.media[at].1.send(wire, now, segment.size());
+        wire.started = now;
+        wire.free = sent.end;
+        if sent.arrival.is_none() {
+            // In transit for ever, if the link has no rate left.
+            self.tallies[segment.flow() as usize].lost += u32::from(sent.end.is_finite());
+            self.opening -= u32::from(segment.bits() & SYN != 0);
+        }
+        sent.arrival
     }
 
     /// `segment` waits at a plain stepped link. The first to wait puts the end of transmission into the event queue.
@@ -1023,6 +1105,10 @@ impl<Q: EventQueue> Engine<Q> {
 
     fn push_transmission_end(&mut self, link: u32) {
         let at = &self.net.links[link as usize];
+        if at.wire.free == f64::INFINITY {
+            // A link that is down for good.
+            return;
+        }
         let segment = Segment::new(link, 0, 0, 0);
         let event =
             Event::new(at.wire.free, at.wire.started, at.cause.to_bits(), at.reserved, Kind::TransmissionEnd, segment);
@@ -1078,10 +1164,10 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(average) = discipline.average() {
             port.stats.advance_average(key.now, average);
         }
-        let mut packet = packet(&segment);
+        let mut packet = packet(&segment, &self.net.step(segment.flow(), segment.hop()));
         packet.tag = slot;
         if let Some(observer) = &mut port.observer {
-            observer.arrived(key.now, Who::from(&segment), length + 1);
+            observer.arrived(key.now, self.applications.who(&segment), length + 1);
         }
         let mut dropped = std::mem::take(&mut self.dropped_slots);
         let admitted =
@@ -1101,8 +1187,9 @@ impl<Q: EventQueue> Engine<Q> {
             if victim.bits() & SACK != 0 {
                 self.blocks.free(victim);
             }
+            count_at(&mut self.losses_by_distance, self.net.step(victim.flow(), victim.hop()).made);
             if let Some(observer) = &mut port.observer {
-                observer.dropped(key.now, Who::from(&victim), length);
+                observer.dropped(key.now, self.applications.who(&victim), length);
             }
         }
         let pull_now = *idle;
@@ -1137,7 +1224,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.dropped(victim);
             let port = &mut self.ports[self.net.links[link as usize].port as usize];
             if let Some(observer) = &mut port.observer {
-                observer.dropped(now, Who::from(&victim), length);
+                observer.dropped(now, self.applications.who(&victim), length);
             }
         }
         dropped.clear();
@@ -1157,7 +1244,7 @@ impl<Q: EventQueue> Engine<Q> {
         let slot = packet.tag;
         let mut segment = self.pool[slot as usize].0;
         if let Some(observer) = &mut port.observer {
-            observer.departed(now, Who::from(&segment), waited, waiting);
+            observer.departed(now, self.applications.who(&segment), waited, waiting);
         }
         if packet.ecn as u8 != segment.bits() & 3 {
             // Marked since it was admitted.
@@ -1244,6 +1331,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         state.deadline = f64::INFINITY;
         state.sender.on_timeout(key.now, &mut self.out);
+        self.number_anew(flow as u32);
         self.flush(flow as u32, key);
     }
 
@@ -1252,10 +1340,13 @@ impl<Q: EventQueue> Engine<Q> {
         for port in &mut self.ports {
             port.restart(now);
         }
+        self.losses_by_distance.clear();
+        self.media.iter_mut().for_each(|(_, medium)| medium.lost = 0);
         for (tally, flow) in self.tallies.iter_mut().zip(&self.net.flows) {
             let core = &flow.sender.core;
             *tally = Tally { retransmits_before: core.retransmits, timeouts_before: core.timeouts, ..Tally::default() };
         }
+        self.applications.restart();
     }
 
     fn sample(&mut self, now: f64, index: i32) {
@@ -1279,11 +1370,16 @@ impl<Q: EventQueue> Engine<Q> {
 
     fn finish(mut self) -> Outcome {
         let end = self.settings.duration;
+        let rate = |link: u32| {
+            let medium = self.media.iter().find(|&&(at, _)| at == link);
+            let mean = medium.and_then(|(_, medium)| medium.mean_rate(self.settings.warmup, end));
+            mean.unwrap_or(self.net.links[link as usize].wire.rate_bps)
+        };
         let ports = std::mem::take(&mut self.ports).into_iter().map(|mut port| {
             port.finish(end);
             let (trace, shares) = port.observer.take().map_or((None, None), |found| (found.trace, found.shares));
             PortOutcome {
-                rate_bps: self.net.links[port.link as usize].wire.rate_bps,
+                rate_bps: rate(port.link),
                 counters: *port.counters(),
                 has_average: port.average().is_some(),
                 queued_at_start: port.queued_at_start,
@@ -1296,9 +1392,11 @@ impl<Q: EventQueue> Engine<Q> {
             }
         });
         let ports = ports.collect();
-        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).zip(&self.specs)).map(
-            |(((flow, arrivals), tally), &spec)| {
+        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).zip(&self.specs))
+            .enumerate()
+            .map(|(index, (((flow, arrivals), tally), &spec))| {
                 let core = &flow.sender.core;
+                let past = self.applications.past_connections(index as u32);
                 FlowOutcome {
                     spec,
                     in_order: arrivals.in_order,
@@ -1306,16 +1404,22 @@ impl<Q: EventQueue> Engine<Q> {
                     delay_mean: arrivals.delay_ticks as f64
                         / self.ticks_per_second
                         / f64::from(arrivals.received.max(1)),
-                    retransmits: core.retransmits - tally.retransmits_before,
-                    timeouts: core.timeouts - tally.timeouts_before,
+                    retransmits: core.retransmits - tally.retransmits_before + past.0,
+                    timeouts: core.timeouts - tally.timeouts_before + past.1,
                     drops: tally.drops,
                     marks: tally.marks,
+                    unasked: self.sources.counted(index),
+                    transfers: self.applications.of_flow(index as u32),
+                    lost: tally.lost,
+                    expired: tally.expired,
                 }
-            },
-        );
+            });
         Outcome {
             ports,
             flows: flows.collect(),
+            transfers: self.applications.finish(),
+            losses_by_distance: self.losses_by_distance,
+            lost: self.media.iter().map(|(link, medium)| (*link, medium.lost)).collect(),
             series: self.series,
             variables: self.variables,
             round_trips: self.round_trips,
@@ -1325,9 +1429,19 @@ impl<Q: EventQueue> Engine<Q> {
     }
 }
 
+/// One more in the class of a distance.
+#[inline(never)]
+fn count_at(counts: &mut Vec<u64>, distance: u8) {
+    let at = usize::from(distance);
+    if counts.len() <= at {
+        counts.resize(at + 1, 0);
+    }
+    counts[at] += 1;
+}
+
 /// What the queue sees of a segment.
 #[inline(always)]
-fn packet(segment: &Segment) -> Packet {
+fn packet(segment: &Segment, step: &Step) -> Packet {
     let ecn = match segment.bits() & 3 {
         0 => Ecn::NotEct,
         1 => Ecn::Ect1,
@@ -1337,10 +1451,11 @@ fn packet(segment: &Segment) -> Packet {
     Packet {
         size: u32::from(segment.size()),
         ecn,
-        class: 0,
-        ttl: 32 - segment.hop().min(31) as u8,
-        initial_ttl: 32,
-        final_ttl: 0,
+        class: step.class,
+        ttl: step.ttl,
+        initial_ttl: step.initial,
+        // Whoever sends a SYN does not know it yet.
+        final_ttl: if segment.bits() & SYN != 0 { 0 } else { step.last },
         rtt_hint_ms: 0,
         tag: 0,
         flow: u64::from(segment.flow()),
@@ -1352,10 +1467,19 @@ fn packet(segment: &Segment) -> Packet {
 fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, Vec<Step>) {
     let (mut routes, mut all) = (Vec::with_capacity(network.flows()), Vec::new());
     let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
+    // Whether a flow has finite transfers, and whether over more than one connection.
+    let mut applications = vec![(false, false); network.flows()];
+    for (flow, spec) in &network.transfers {
+        applications[*flow as usize] = (true, !spec.is_plain());
+    }
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
         let first = forward[0];
-        let hop = |&link: &u32| {
+        let class = network.classes.get(flow).copied().unwrap_or(0);
+        let time = network.time_to_live(flow);
+        // The receiver never learns what is left of an ACK's time to live at the sender; nor does a constant bit rate.
+        let last = if reverse.is_empty() { 0 } else { time.last };
+        let hop = |made: usize, link: u32, last: u8| {
             let own = (first..first.saturating_add(OWN_LINKS as u32)).contains(&link);
             let action = match plan.modes[link as usize] {
                 Mode::Fold if plan.apart[link as usize] => Action::Through,
@@ -1364,24 +1488,45 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
                 Mode::Merge if plan.early(link).is_some() => Action::Ahead,
                 _ => Action::AtEvent,
             };
-            Step { link: link - if own { first } else { 0 }, own: if own { u32::MAX } else { 0 }, action, lane: 0 }
+            Step {
+                link: link - if own { first } else { 0 },
+                own: if own { u32::MAX } else { 0 },
+                action,
+                lane: 0,
+                ttl: time.initial - made as u8,
+                made: made as u8,
+                initial: if time.option { time.initial } else { 0 },
+                last: if time.option { last } else { 0 },
+                class,
+            }
         };
-        let host = |action| Step { link: NONE, own: 0, action, lane: 0 };
-        let mut steps: Vec<Step> = forward.iter().map(hop).collect();
+        let host = |action| Step { link: NONE, own: 0, action, lane: 0, ttl: 0, made: 0, initial: 0, last: 0, class };
+        let mut steps: Vec<Step> = forward.iter().enumerate().map(|(made, &link)| hop(made, link, last)).collect();
         if let Some(&back) = reverse.first() {
             let folded = plan.modes[back as usize] == Mode::Fold;
             // A window that is sampled must not be ahead of the time.
             let sampled = settings.series.is_some() && settings.cwnd_flows.contains(&(flow as u32));
-            steps.push(host(if folded { Action::Receiver } else { Action::ReceiverAtEvent }));
-            steps.extend(reverse.iter().map(hop));
-            steps.push(host(if plan.answers_ahead && !sampled { Action::SenderAhead } else { Action::Sender }));
+            let (transfers, reconnects) = applications[flow];
+            steps.push(host(match (reconnects, folded) {
+                (true, _) => Action::Client,
+                (false, true) => Action::Receiver,
+                (false, false) => Action::ReceiverAtEvent,
+            }));
+            steps.extend(reverse.iter().enumerate().map(|(made, &link)| hop(made, link, 0)));
+            let ahead = plan.answers_ahead && !sampled;
+            steps.push(host(match (time.expires, transfers, ahead) {
+                (Some(_), ..) => Action::Expired,
+                (None, true, _) => Action::Server,
+                (None, false, true) => Action::SenderAhead,
+                (None, false, false) => Action::Sender,
+            }));
         } else {
-            steps.push(host(Action::Sink));
+            steps.push(host(if time.expires.is_some() { Action::Expired } else { Action::Sink }));
         }
         // Segments enter their first link without an event; the others share the lanes out in the order of the hops.
         let at_event = |step: &&mut Step| {
-            use Action::{Ahead, Fold, Receiver, Sink, SlowFold, Through};
-            !matches!(step.action, Through | Fold | SlowFold | Ahead | Receiver | Sink)
+            use Action::{Ahead, Expired, Fold, Receiver, Sink, SlowFold, Through};
+            !matches!(step.action, Through | Fold | SlowFold | Ahead | Receiver | Sink | Expired)
         };
         let events = steps[1..].iter_mut().filter(at_event).count();
         for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {

@@ -1,10 +1,12 @@
 //! A network as the engine takes it: links, ports, routes, flows.
 
+use super::medium::Medium;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
+use earlydrop_net::source::{Habits, Source, Transfers};
 use earlydrop_net::tcp::Flavour;
 
 /// A link in one direction.
@@ -54,12 +56,62 @@ impl PortKind {
     }
 }
 
-/// A flow: a bulk transfer, or packets at a constant rate.
+/// Packets without feedback: their source, and when it is at work.
+pub struct SourceSpec {
+    /// What is sent.
+    pub source: Source,
+    /// Headers of a packet, bytes.
+    pub header: u32,
+    /// When it starts, s.
+    pub start: f64,
+    /// When it falls silent, s.
+    pub stop: f64,
+    /// Its random numbers.
+    pub random: Generator,
+}
+
+/// What a TCP flow transfers, one thing after the other.
+pub struct TransferSpec {
+    /// What and when; `None` leaves it to a crowd.
+    pub transfers: Option<Transfers>,
+    /// Its random numbers.
+    pub random: Generator,
+    /// Each transfer has a sender and a receiver of its own.
+    pub fresh: bool,
+    /// A transfer is complete when the receiver has all of it, not when the sender knows.
+    pub received: bool,
+    /// The receiver asks for each transfer: bytes of the request on the wire, and when it asks again, s.
+    pub request: Option<(u16, f64)>,
+    /// Where its transfers are counted.
+    pub group: u32,
+}
+
+impl TransferSpec {
+    /// Whether there is one transfer, which begins at the flow's start and ends at its sender.
+    pub(super) fn is_plain(&self) -> bool {
+        let once = self.transfers.as_ref().is_some_and(|transfers| transfers.left() == Some(1));
+        once && !self.received && self.request.is_none()
+    }
+}
+
+/// People who ask for objects over a pool of flows.
+pub struct CrowdSpec {
+    /// What they are like.
+    pub habits: Habits,
+    /// Their random numbers.
+    pub random: Generator,
+    /// When they begin, s.
+    pub start: f64,
+    /// The pool.
+    pub flows: Vec<u32>,
+}
+
+/// A flow: a bulk transfer, or packets without feedback.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSpec {
     /// Congestion control.
     pub flavour: Flavour,
-    /// A constant bit rate: a packet every so many seconds, without feedback. `None`: a bulk transfer over TCP.
+    /// Packets without feedback: the time between two of them that recurs, s; infinite if none does. `None`: TCP.
     pub interval: Option<f64>,
     /// When it starts, s.
     pub start: f64,
@@ -123,9 +175,51 @@ pub struct Network {
     pub flow_specs: Vec<FlowSpec>,
     /// Packet sizes that occur, bytes.
     pub sizes: Vec<u16>,
+    /// Sources of packets without feedback, with their flows.
+    pub sources: Vec<(u32, SourceSpec)>,
+    /// Finite transfers, with their flows.
+    pub transfers: Vec<(u32, TransferSpec)>,
+    /// Crowds on the web.
+    pub crowds: Vec<CrowdSpec>,
+    /// Groups in which transfers are counted.
+    pub groups: u32,
+    /// Classes of the flows' packets; none at all if all are 0.
+    pub classes: Vec<u8>,
+    /// What happens here is beyond what is proven of links without events: every hop is stepped.
+    pub needs_events: bool,
+    /// Links that are more than a rate and a delay, by rising number.
+    pub media: Vec<(u32, Medium)>,
     hops: Vec<u32>,
     routes: Vec<(u32, u8, u8)>,
+    times_to_live: Vec<TimeToLive>,
 }
+
+/// What hosts write into the packets of a flow and into their ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeToLive {
+    /// Time to live.
+    pub initial: u8,
+    /// Whether packets carry it, and the time to live at the destination once it is known, for routers to read.
+    pub option: bool,
+    /// Whether it is used up on the way out, or back.
+    pub expires: Option<Way>,
+    /// What is left of it at the receiver.
+    pub last: u8,
+}
+
+/// A direction of a flow's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the sender to the receiver.
+    Out,
+    /// From the receiver to the sender.
+    Back,
+}
+
+/// Longest way of a flow, out and back, links.
+pub const MOST_HOPS: usize = 250;
+/// Time to live of ns-2's packets (`ttl_`).
+pub const NS2_TTL: u8 = 32;
 
 impl Network {
     /// An empty network.
@@ -145,18 +239,79 @@ impl Network {
         self.ports.len() as u32 - 1
     }
 
-    /// Adds a flow that goes out over `forward` and whose ACKs come back over `reverse`, which is empty for a constant
-    /// bit rate.
+    /// Adds a flow of packets without feedback over these links, with a time to live as in
+    /// [`flow_with_ttl`](Self::flow_with_ttl); its index.
+    pub fn source(&mut self, spec: SourceSpec, forward: &[u32], initial: u8, option: bool) -> u32 {
+        let wire = |payload: u32| (payload + spec.header).min(u32::from(u16::MAX)) as u16;
+        let payloads = spec.source.payloads();
+        let largest = payloads.as_ref().and_then(|sizes| sizes.iter().copied().max());
+        let flow = FlowSpec {
+            flavour: Flavour::Reno,
+            interval: Some(spec.source.interval().unwrap_or(f64::INFINITY)),
+            start: spec.start,
+            clock_phase: 0.0,
+            window: 1,
+            payload: largest.map_or(0, |size| size.min(u32::from(u16::MAX)) as u16),
+            wire: largest.map_or(u16::MAX, wire),
+            options: TcpOptions::default(),
+        };
+        // The plan knows one size a flow.
+        self.needs_events |= payloads.is_none_or(|sizes| sizes.len() > 1);
+        let index = self.flow_with_ttl(flow, forward, &[], initial, option);
+        self.sources.push((index, spec));
+        index
+    }
+
+    /// Gives a TCP flow finite transfers in place of endless data.
+    pub fn transfer(&mut self, flow: u32, spec: TransferSpec) {
+        self.needs_events |= !spec.is_plain();
+        self.groups = self.groups.max(spec.group + 1);
+        self.transfers.push((flow, spec));
+    }
+
+    /// Gives a flow's packets a class.
+    pub fn classify(&mut self, flow: u32, class: u8) {
+        if class != 0 || !self.classes.is_empty() {
+            self.classes.resize(self.flows().max(self.classes.len()), 0);
+            self.classes[flow as usize] = class;
+        }
+    }
+
+    /// Adds a flow that goes out over `forward` and whose ACKs come back over `reverse`, which is empty without
+    /// feedback; its index.
     ///
     /// # Panics
     /// If a direction that is used has no link, or the whole way more than 250.
-    pub fn flow(&mut self, flow: FlowSpec, forward: &[u32], reverse: &[u32]) {
+    pub fn flow(&mut self, flow: FlowSpec, forward: &[u32], reverse: &[u32]) -> u32 {
         assert!(
             !forward.is_empty()
                 && reverse.is_empty() == flow.interval.is_some()
-                && forward.len() + reverse.len() <= 250,
-            "a route has 1 to 250 links"
+                && forward.len() + reverse.len() <= MOST_HOPS,
+            "a route has 1 to {MOST_HOPS} links"
         );
+        self.flow_with_ttl(flow, forward, reverse, NS2_TTL, true)
+    }
+
+    /// The same with a time to live of the packets when they are sent. As in ns-2, each link takes one off, and a packet with
+    /// none left is dropped at its other end, be it the destination.
+    pub fn flow_with_ttl(
+        &mut self,
+        flow: FlowSpec,
+        forward: &[u32],
+        reverse: &[u32],
+        initial: u8,
+        option: bool,
+    ) -> u32 {
+        let initial_hops = usize::from(initial);
+        let expires = match (forward.len() >= initial_hops, reverse.len() >= initial_hops) {
+            (true, _) => Some(Way::Out),
+            (false, true) => Some(Way::Back),
+            (false, false) => None,
+        };
+        let forward = &forward[..forward.len().min(initial_hops)];
+        let reverse = if expires == Some(Way::Out) { &[] } else { &reverse[..reverse.len().min(initial_hops)] };
+        let last = initial.saturating_sub(forward.len() as u8);
+        self.times_to_live.push(TimeToLive { initial, option, expires, last });
         self.routes.push((self.hops.len() as u32, forward.len() as u8, reverse.len() as u8));
         self.hops.extend_from_slice(forward);
         self.hops.extend_from_slice(reverse);
@@ -167,6 +322,18 @@ impl Network {
                 self.sizes.push(size);
             }
         }
+        self.routes.len() as u32 - 1
+    }
+
+    /// Says what `link` does beside sending at its rate.
+    pub fn medium(&mut self, link: u32, medium: Medium) {
+        self.media.push((link, medium));
+        self.media.sort_by_key(|&(link, _)| link);
+    }
+
+    /// A flow's time to live.
+    pub fn time_to_live(&self, flow: usize) -> TimeToLive {
+        self.times_to_live[flow]
     }
 
     /// Number of flows.

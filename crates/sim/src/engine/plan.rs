@@ -80,6 +80,9 @@ impl Plan {
 
     /// Arithmetic where the graph allows it. `decides_at_enqueue[p]`: port p's discipline needs no events of its own.
     pub fn from_graph(network: &Network, decides_at_enqueue: &[bool]) -> Plan {
+        if network.needs_events || !goes_one_way(network) {
+            return Plan::all_stepped(network);
+        }
         let feeders = feeders(network);
         let neighbours = neighbours(network);
         let alike = alike(network, &feeders, &neighbours);
@@ -104,7 +107,8 @@ impl Plan {
             .collect();
         while demote(network, &feeders, &apart, &mut modes) {}
         let early = early(network, &feeders, &apart, &modes);
-        let answers_ahead = answers_ahead(network, &feeders, &neighbours, &modes);
+        // The end of a transfer is an event.
+        let answers_ahead = network.transfers.is_empty() && answers_ahead(network, &feeders, &neighbours, &modes);
         if answers_ahead {
             (0..network.flows()).for_each(|flow| modes[network.route(flow).0[0] as usize] = Mode::Own);
         }
@@ -122,6 +126,35 @@ impl Plan {
         let arithmetic = self.modes.iter().filter(|m| !matches!(m, Mode::Stepped | Mode::SteppedPort)).count();
         (arithmetic, self.modes.len() - arithmetic)
     }
+}
+
+/// Whether the rules below have been argued for this network, and drawn by the test that compares plans: every flow goes
+/// through one port at most on its way out and one on its way back, the same for all; no link carries both data and ACKs;
+/// nothing is lost or late on a link, and no time to live is used up.
+fn goes_one_way(network: &Network) -> bool {
+    let mut out = vec![false; network.links.len()];
+    let mut back = out.clone();
+    let (mut port_out, mut port_back) = (None, None);
+    let one_port = |links: &[u32], known: &mut Option<u32>| {
+        let mut ports = links.iter().filter_map(|&link| network.links[link as usize].port);
+        match (ports.next(), ports.next()) {
+            (None, _) => true,
+            (Some(port), None) => *known.get_or_insert(port) == port,
+            _ => false,
+        }
+    };
+    for flow in 0..network.flows() {
+        let (forward, reverse) = network.route(flow);
+        forward.iter().for_each(|&link| out[link as usize] = true);
+        reverse.iter().for_each(|&link| back[link as usize] = true);
+        if network.time_to_live(flow).expires.is_some()
+            || !one_port(forward, &mut port_out)
+            || !one_port(reverse, &mut port_back)
+        {
+            return false;
+        }
+    }
+    network.media.is_empty() && !out.iter().zip(&back).any(|(&out, &back)| out && back)
 }
 
 /// Calls `visit(feeder, link)` for every hop of every route.

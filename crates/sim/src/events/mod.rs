@@ -36,6 +36,10 @@ pub enum Kind {
     MergeTurn,
     /// Sample the series.
     Sample,
+    /// The client of the flow asks again, if its request is still without an answer.
+    Retry,
+    /// The crowd in `flow` asks for its next object.
+    Crowd,
 }
 
 /// One event: 48 bytes.
@@ -73,6 +77,8 @@ impl Event {
             5 => Kind::PolicyTimer,
             6 => Kind::WindowStart,
             7 => Kind::MergeTurn,
+            9 => Kind::Retry,
+            10 => Kind::Crowd,
             _ => Kind::Sample,
         }
     }

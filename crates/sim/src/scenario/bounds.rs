@@ -15,12 +15,28 @@ pub(super) const COUNT: u64 = 200_000;
 pub(super) const FLOWS: u64 = 1_000_000;
 /// Most values of a list.
 pub(super) const LIST: usize = 1_000_000;
+/// Most links of a flow's way out and back.
+pub(super) const HOPS: usize = 250;
+/// Largest time to live.
+pub(super) const TTL: u64 = 255;
+/// Largest file of a link's trace, in bytes.
+pub(super) const TRACE_BYTES: u64 = 1 << 24;
+/// Latest delivery opportunity of a trace, in milliseconds.
+pub(super) const TRACE_MS: u64 = 1_000_000_000;
+/// Of which at most one packet is lost.
+pub(super) const LOSS_EVERY: u64 = 1_000_000_000;
 /// Largest segment, in bytes.
 pub(super) const SEGMENT: u32 = 65_000;
 /// Largest packet on the wire, in bytes: IPv4's total length has 16 bits.
 pub(super) const PACKET: u32 = 65_535;
 /// Largest window, in segments.
 pub(super) const WINDOW: u64 = 1_000_000;
+/// Most transfers of a flow.
+pub(super) const TRANSFERS: u64 = 1_000_000_000;
+/// Largest class of packets: disciplines tell eight apart.
+pub(super) const CLASS: u64 = 7;
+/// Most points of a distribution.
+pub(super) const POINTS: usize = 10_000;
 /// Largest buffer, in packets.
 pub(super) const LIMIT_PACKETS: u64 = 1_000_000_000;
 /// Largest buffer, in bytes.
@@ -45,6 +61,14 @@ pub(super) const START: Interval = seconds(0.0, 1e6, false);
 pub(super) const DELAY: Interval = seconds(0.0, 1e4, false);
 /// Shortest time between two packets of a constant bit rate, in seconds.
 pub(super) const CBR_INTERVAL: f64 = 1e-9;
+/// Payloads of packets.
+pub(super) const PAYLOAD: Interval = bytes(1.0, SEGMENT as f64);
+/// Sizes of transfers.
+pub(super) const TRANSFER: Interval = bytes(0.0, 1e12);
+/// Sizes of frames.
+pub(super) const FRAME: Interval = bytes(1.0, 1e9);
+/// Numbers of pages and objects.
+pub(super) const THINGS: Interval = Interval { low: 1.0, high: 1e6, open_low: false, open_high: false, unit: "" };
 /// Sampling interval.
 pub(super) const SERIES: Interval = seconds(1e-6, 1e6, false);
 /// Phases of a clock that ticks every 10 ms.
@@ -52,6 +76,21 @@ pub(super) const PHASE: Interval = Interval { open_high: true, ..seconds(0.0, 0.
 /// Rates.
 pub(super) const RATE: Interval = Interval { low: 0.0, high: 1e15, open_low: true, open_high: false, unit: "bit/s" };
 
+/// Rates of a link that may be down.
+pub(super) const RATE_OR_DOWN: Interval = Interval { open_low: false, ..RATE };
+/// After how long a schedule begins anew.
+pub(super) const REPEAT: Interval = seconds(0.0, 1e6, true);
+/// Probabilities.
+pub(super) const PROBABILITY: Interval = Interval { low: 0.0, high: 1.0, open_low: false, open_high: false, unit: "" };
+/// Links at a router, on average.
+pub(super) const DEGREE: Interval = Interval { low: 0.0, high: 1e6, open_low: false, open_high: false, unit: "links" };
+/// Coordinates in a picture.
+pub(super) const PLACE: Interval = Interval { low: -1e6, high: 1e6, open_low: false, open_high: false, unit: "" };
+
+/// A number without a unit from 0 to 1.
+pub(super) const PROBABILITIES: Measure = Measure { read: units::number, form: "a number from 0 to 1", bare: true };
+/// A number without a unit.
+pub(super) const NUMBERS: Measure = Measure { read: units::number, form: "a number", bare: true };
 /// A text such as `"10 Mbit/s"`.
 pub(super) const RATES: Measure = Measure { read: units::rate, form: units::RATE_FORM, bare: false };
 /// A text such as `"20 ms"`.
@@ -61,6 +100,10 @@ pub(super) const SECONDS: Measure =
     Measure { read: units::time, form: "seconds, or a time such as \"2.5 ms\"", bare: true };
 /// A text such as `"1000 B"`, or a number of bytes.
 pub(super) const SIZES: Measure = Measure { read: units::size, form: units::SIZE_FORM, bare: true };
+
+const fn bytes(low: f64, high: f64) -> Interval {
+    Interval { low, high, open_low: false, open_high: false, unit: "B" }
+}
 
 const fn seconds(low: f64, high: f64, open_low: bool) -> Interval {
     Interval { low, high, open_low, open_high: false, unit: "s" }

@@ -1,59 +1,58 @@
 //! From a document to a checked scenario; the first fault ends it.
 
+use std::path::Path;
+
 use earlydrop_aqm::policy::Limit;
 
 use super::bounds::{self, TIMES};
 use super::document::Doc;
 use super::error::ScenarioError;
-use super::fields::{whole_form, Checked, Field, Fields, Interval, Measure};
-use super::model::{Access, Delays, Dumbbell, LinkSpec, Record, Scenario};
-use super::{queue, traffic, units};
+use super::fields::{join, Checked, Field, Fields, Interval, Measure};
+use super::link::Links;
+use super::model::{Record, Scenario, Topology};
+use super::nearest::suggestion;
+use super::traffic::Direction as Way;
+use super::{ends, topology, traffic, units};
 use crate::engine::ACK_BYTES;
+use crate::topology::{Delays, Direction, Dumbbell, LinkSpec, Rate};
 
 /// Keys of the document itself.
-pub(super) const SCENARIO: &[&str] = &["name", "duration", "warmup", "seed", "topology", "queue", "traffic", "record"];
-/// Keys of a dumbbell.
-pub(super) const DUMBBELL: &[&str] = &["kind", "pairs", "access", "senders", "receivers", "bottleneck", "reverse"];
-/// Keys of a link.
-pub(super) const LINK: &[&str] = &["rate", "delay"];
-/// The queues that a dumbbell lets one choose.
-pub(super) const QUEUES: &[&str] = &["bottleneck", "reverse"];
+pub(super) const SCENARIO: &[&str] =
+    &["name", "duration", "warmup", "seed", "topology", "node", "link", "queue", "traffic", "record"];
 /// Keys of `[record]`.
-pub(super) const RECORD: &[&str] = &["series", "cwnd_flows", "trace", "trace_flow", "by_flow"];
+pub(super) const RECORD: &[&str] =
+    &["series", "cwnd_flows", "trace", "trace_queues", "trace_flow", "by_flow", "transfers"];
 
-const DELAYS_FORM: &str = "a time such as \"20 ms\", a list of times, or { uniform = [\"1 ms\", \"10 ms\"] }";
+pub(super) const DELAYS_FORM: &str =
+    "a time such as \"20 ms\", a list of times, or { uniform = [\"1 ms\", \"10 ms\"] }";
 
 /// Checks a document; `file` is named in errors.
 ///
 /// # Errors
 /// The first fault found, with the path of its field, what was given and what is allowed.
 pub fn check(doc: &Doc, file: Option<&str>) -> Result<Scenario, ScenarioError> {
-    scenario(doc).map_err(|error| error.in_file(file))
+    let folder = file.and_then(|file| Path::new(file).parent());
+    scenario(doc, folder).map_err(|error| error.in_file(file))
 }
 
-fn scenario(doc: &Doc) -> Checked<Scenario> {
+fn scenario(doc: &Doc, folder: Option<&Path>) -> Checked<Scenario> {
     let fields = Field::root(doc).table(SCENARIO)?;
     let name = name(&fields.required("name", "a text")?)?;
     let duration = fields.required("duration", units::TIME_FORM)?.measure(&TIMES, bounds::DURATION)?;
     let warmup = warmup(&fields, duration)?;
     let seed = fields.optional("seed").map_or(Ok(1), |field| field.whole(0, bounds::SEED))?;
-    let topology = dumbbell(&fields.required("topology", "a table [topology]")?)?;
-    let queues = fields.required("queue", "a table [queue.bottleneck]")?.table(QUEUES)?;
-    let bottleneck_queue =
-        queue::read(&queues.required("bottleneck", "a table [queue.bottleneck]")?, &topology.bottleneck)?;
-    let reverse_queue = queues.optional("reverse").map(|field| queue::read(&field, &topology.reverse)).transpose()?;
-    let traffic = traffic::read(&fields.required("traffic", "one or more tables [[traffic]]")?, topology.pairs)?;
-    let mut scenario = Scenario {
-        name,
-        duration,
-        warmup,
-        seed,
-        topology,
-        bottleneck_queue,
-        reverse_queue,
-        traffic,
-        record: Record::default(),
-    };
+    let mut topology = topology::read(&fields, Links { folder })?;
+    let written = fields.optional("link").is_some();
+    let queues = topology::queues(fields.optional("queue"), &mut topology, written)?;
+    let traffic_field = fields.required("traffic", "one or more tables [[traffic]]")?;
+    let traffic = traffic::read(&traffic_field, &topology, folder)?;
+    let ends = ends::read(&traffic_field)?;
+    if topology.needs_routes(&ends) {
+        ends::check(&traffic_field, &topology.graph(seed), &ends, &traffic)?;
+    }
+    let nothing = Record::default();
+    let mut scenario = Scenario { name, duration, warmup, seed, topology, queues, traffic, ends, record: nothing };
+    moves_on(&scenario)?;
     room_for_a_packet(&scenario)?;
     if let Some(field) = fields.optional("record") {
         scenario.record = record(&field, &scenario)?;
@@ -82,46 +81,6 @@ fn warmup(fields: &Fields<'_>, duration: f64) -> Checked<f64> {
     } else {
         Err(field.error("leaves nothing to measure").allowed(format!("below the duration, {duration} s")))
     }
-}
-
-fn dumbbell(field: &Field<'_>) -> Checked<Dumbbell> {
-    let fields = field.table(DUMBBELL)?;
-    fields.required("kind", "\"dumbbell\"")?.word(["dumbbell"].into_iter())?;
-    let pairs = fields.required("pairs", whole_form(1, bounds::PAIRS))?.whole(1, bounds::PAIRS)?;
-    let (senders, receivers) = both_sides(&fields)?;
-    let bottleneck = link(&fields.required("bottleneck", "{ rate = ..., delay = ... }")?)?;
-    let reverse = fields.optional("reverse").map_or(Ok(bottleneck), |field| link(&field))?;
-    Ok(Dumbbell { pairs: pairs as u32, senders, receivers, bottleneck, reverse })
-}
-
-/// `access` for both sides, or `senders` and `receivers` apart.
-fn both_sides(fields: &Fields<'_>) -> Checked<(Access, Access)> {
-    const WANTED: &str = "access for both sides, or senders and receivers apart";
-    let Some(field) = fields.optional("access") else {
-        if fields.optional("senders").is_none() && fields.optional("receivers").is_none() {
-            return Err(fields.missing("access").allowed(WANTED));
-        }
-        return Ok((access(&fields.required("senders", WANTED)?)?, access(&fields.required("receivers", WANTED)?)?));
-    };
-    match fields.optional("senders").or(fields.optional("receivers")) {
-        Some(side) => Err(ScenarioError::new(side.path, "is given twice, here and by access").allowed(WANTED)),
-        None => access(&field).map(|both| (both.clone(), both)),
-    }
-}
-
-fn access(field: &Field<'_>) -> Checked<Access> {
-    let fields = field.table(LINK)?;
-    Ok(Access { rate: rate(&fields)?, delay: delays(&fields.required("delay", DELAYS_FORM)?, &TIMES, bounds::DELAY)? })
-}
-
-fn link(field: &Field<'_>) -> Checked<LinkSpec> {
-    let fields = field.table(LINK)?;
-    let delay = fields.required("delay", units::TIME_FORM)?.measure(&TIMES, bounds::DELAY)?;
-    Ok(LinkSpec { rate: rate(&fields)?, delay })
-}
-
-fn rate(fields: &Fields<'_>) -> Checked<f64> {
-    fields.required("rate", units::RATE_FORM)?.measure(&bounds::RATES, bounds::RATE)
 }
 
 /// A time, a list of times, or the ends of an interval to draw from.
@@ -156,19 +115,81 @@ fn uniform(field: &Field<'_>, measure: &Measure, within: Interval) -> Checked<De
 
 /// A buffer below one packet would let nothing through.
 fn room_for_a_packet(scenario: &Scenario) -> Checked<()> {
-    let ports = [
-        ("bottleneck", Some(&scenario.bottleneck_queue), scenario.largest_packet(), "segment and header"),
-        ("reverse", scenario.reverse_queue.as_ref(), u32::from(ACK_BYTES), "an ACK"),
-    ];
-    for (name, queue, packet, what) in ports {
-        let Some(Limit::Bytes(bytes)) = queue.map(|queue| queue.limit) else { continue };
+    let acks = u32::from(ACK_BYTES);
+    // Where all traffic goes between the pairs of a dumbbell, each queue sees what goes its way.
+    let by_pairs =
+        matches!(scenario.topology, Topology::Dumbbell(_)) && scenario.ends.iter().all(|ends| ends.between.is_none());
+    for queue in &scenario.queues {
+        let Limit::Bytes(bytes) = queue.spec.limit else { continue };
+        let largest = |direction| scenario.largest_packet(direction);
+        let data = match (by_pairs, queue.key.as_str()) {
+            (true, "bottleneck") => largest(Way::Forward),
+            (true, "reverse") => largest(Way::Reverse),
+            _ => largest(Way::Forward).max(largest(Way::Reverse)),
+        };
+        let (packet, what) = if data > acks { (data, "segment and header") } else { (acks, "an ACK") };
         if bytes < u64::from(packet) {
-            return Err(ScenarioError::new(format!("queue.{name}.limit"), "holds no packet of this scenario")
-                .given(format!("{bytes} B"))
-                .allowed(format!("at least {packet} B, {what}")));
+            return Err(ScenarioError::new(
+                format!("{}.limit", join("queue", &queue.key)),
+                "holds no packet of this scenario",
+            )
+            .given(format!("{bytes} B"))
+            .allowed(format!("at least {packet} B, {what}")));
         }
     }
     Ok(())
+}
+
+/// A packet must take a time that can be told apart from none at the end of the run: where the links of a way without
+/// delays are too fast for that, its packets and their ACKs would follow one another for ever in one instant.
+fn moves_on(scenario: &Scenario) -> Checked<()> {
+    let least = 4.0 * f64::EPSILON * scenario.duration;
+    let too_fast = |link: &LinkSpec| match link.rate {
+        Rate::Constant(rate) => link.least_delay() == 0.0 && 8.0 * f64::from(ACK_BYTES) / rate < least,
+        _ => false,
+    };
+    let refuse = |path: &str, link: &LinkSpec| {
+        Err(ScenarioError::new(path, "passes packets in no time")
+            .given(format!("{} bit/s without a delay, for {} s", link.rate.nominal(), scenario.duration))
+            .allowed(format!("a delay, or a packet of {ACK_BYTES} B in {least:e} s or more")))
+    };
+    match &scenario.topology {
+        Topology::Dumbbell(dumbbell) => {
+            let Dumbbell { senders, receivers, bottleneck, reverse, .. } = dumbbell;
+            if [senders, receivers, bottleneck, reverse].into_iter().all(too_fast) {
+                return refuse("topology.bottleneck", bottleneck);
+            }
+        }
+        Topology::Graph(graph) => {
+            let fast = graph.links().filter(|(_, direction, ..)| too_fast(&direction.link));
+            // Any such cycle may be on some flow's way; two directions of one link are the shortest.
+            let ends: Vec<(u32, u32, &Direction)> = fast.map(|(_, link, from, to)| (from, to, link)).collect();
+            if let Some(link) = cycle(graph.nodes.len(), &ends) {
+                return refuse(&join("link", &link.name), &link.link);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A link on a cycle, if there is one: what is left when nodes that nothing leads to are taken away, again and again.
+fn cycle<'a>(nodes: usize, links: &[(u32, u32, &'a Direction)]) -> Option<&'a Direction> {
+    let mut into = vec![0_u32; nodes];
+    let mut out = vec![Vec::new(); nodes];
+    for &(from, to, _) in links {
+        into[to as usize] += 1;
+        out[from as usize].push(to);
+    }
+    let mut free: Vec<u32> = (0..nodes as u32).filter(|&node| into[node as usize] == 0).collect();
+    while let Some(node) = free.pop() {
+        for &to in &out[node as usize] {
+            into[to as usize] -= 1;
+            if into[to as usize] == 0 {
+                free.push(to);
+            }
+        }
+    }
+    links.iter().find(|&&(from, to, _)| into[from as usize] > 0 && into[to as usize] > 0).map(|&(_, _, link)| link)
 }
 
 fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
@@ -178,9 +199,31 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         series: series(&fields, scenario.duration, cwnd_flows.len())?,
         cwnd_flows,
         trace: fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?,
+        trace_queues: fields.optional("trace_queues").map_or(Ok(Vec::new()), |field| queue_list(&field, scenario))?,
         trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,
+        transfers: fields.optional("transfers").map_or(Ok(false), |field| field.flag())?,
         by_flow: by_flow(&fields, scenario)?,
     })
+}
+
+/// Queues by their names in results; all of them where it says "all".
+fn queue_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<String>> {
+    const WANTED: &str = "\"all\", or a list of queues by their names in results";
+    let graph = scenario.topology.graph(scenario.seed);
+    let ports = scenario.ports(&graph);
+    if let Doc::String(_) = field.doc {
+        field.word(["all"].into_iter())?;
+        return Ok(ports.into_iter().map(|port| port.name).collect());
+    }
+    let names = || ports.iter().map(|port| port.name.as_str());
+    let one = |item: &Field<'_>| {
+        let name = item.text(WANTED)?;
+        if names().any(|known| known == name) {
+            return Ok(name.to_string());
+        }
+        Err(item.error(format!("names no queue{}", suggestion(name, names()))).allowed(ends::some_of(names())))
+    };
+    field.items(WANTED)?.iter().map(one).collect()
 }
 
 fn by_flow(fields: &Fields<'_>, scenario: &Scenario) -> Checked<bool> {

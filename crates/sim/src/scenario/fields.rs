@@ -36,7 +36,8 @@ impl fmt::Display for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let left = if self.open_low { "(" } else { "[" };
         let right = if self.open_high { ")" } else { "]" };
-        write!(f, "{left}{}, {}{right} {}", short(self.low), short(self.high), self.unit)
+        let gap = if self.unit.is_empty() { "" } else { " " };
+        write!(f, "{left}{}, {}{right}{gap}{}", short(self.low), short(self.high), self.unit)
     }
 }
 

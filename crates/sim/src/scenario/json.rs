@@ -4,26 +4,34 @@ use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use serde_json::{json, Map, Value as Json};
 
-use super::model::{
-    Access, Cbr, Delays, Dumbbell, Ftp, InjectedRandom, LinkSpec, QueueSpec, Record, Scenario, Traffic,
-};
+use super::model::{InjectedRandom, QueueSpec, Record, Scenario, Topology};
+use super::traffic;
+use crate::topology::{Delays, Direction, Dumbbell, Graph, LinkSpec, LossPattern, Pairs, Rate};
 
 impl Scenario {
     /// The scenario in full. It is itself a scenario: reading and checking it gives an equal one.
     pub fn to_json(&self) -> Json {
-        let mut queues = Map::new();
-        queues.insert("bottleneck".into(), queue(&self.bottleneck_queue));
-        insert(&mut queues, "reverse", self.reverse_queue.as_ref().map(queue));
-        json!({
-            "name": self.name,
-            "duration": seconds(self.duration),
-            "warmup": seconds(self.warmup),
-            "seed": self.seed,
-            "topology": dumbbell(&self.topology),
-            "queue": queues,
-            "traffic": self.traffic.iter().map(traffic).collect::<Vec<_>>(),
-            "record": record(&self.record),
-        })
+        let mut map = Map::new();
+        map.insert("name".into(), self.name.clone().into());
+        map.insert("duration".into(), seconds(self.duration).into());
+        map.insert("warmup".into(), seconds(self.warmup).into());
+        map.insert("seed".into(), self.seed.into());
+        match &self.topology {
+            Topology::Dumbbell(one) => {
+                map.insert("topology".into(), dumbbell(one));
+            }
+            Topology::Graph(graph) => {
+                map.insert("topology".into(), topology(graph));
+                map.insert("node".into(), nodes(graph));
+                map.insert("link".into(), graph.edges.iter().map(|edge| joined(graph, edge)).collect());
+            }
+        }
+        let queues: Map<String, Json> = self.queues.iter().map(|one| (one.key.clone(), queue(&one.spec))).collect();
+        map.insert("queue".into(), queues.into());
+        let entries = self.traffic.iter().zip(&self.ends).map(|(one, ends)| traffic::write(one, ends));
+        map.insert("traffic".into(), entries.collect());
+        map.insert("record".into(), record(&self.record));
+        map.into()
     }
 }
 
@@ -41,7 +49,7 @@ fn rate(x: f64) -> String {
     format!("{x} bit/s")
 }
 
-fn delays(delays: &Delays) -> Json {
+pub(super) fn delays(delays: &Delays) -> Json {
     match delays {
         Delays::Same(x) => seconds(*x).into(),
         Delays::List(list) => list.iter().copied().map(seconds).collect(),
@@ -53,19 +61,92 @@ fn dumbbell(dumbbell: &Dumbbell) -> Json {
     json!({
         "kind": "dumbbell",
         "pairs": dumbbell.pairs,
-        "senders": access(&dumbbell.senders),
-        "receivers": access(&dumbbell.receivers),
+        "senders": link(&dumbbell.senders),
+        "receivers": link(&dumbbell.receivers),
         "bottleneck": link(&dumbbell.bottleneck),
         "reverse": link(&dumbbell.reverse),
     })
 }
 
-fn access(access: &Access) -> Json {
-    json!({ "rate": rate(access.rate), "delay": delays(&access.delay) })
+fn topology(graph: &Graph) -> Json {
+    let name = |&node: &u32| graph.nodes[node as usize].name.clone();
+    let pairs: Json = match &graph.pairs {
+        Pairs::None => return json!({ "kind": "graph" }),
+        Pairs::Drawn => "random".into(),
+        Pairs::Listed(pairs) => pairs.iter().map(|(from, to)| json!([name(from), name(to)])).collect(),
+    };
+    json!({ "kind": "graph", "pairs": pairs })
+}
+
+fn nodes(graph: &Graph) -> Json {
+    let node = |node: &crate::topology::Node| {
+        let mut map = Map::new();
+        map.insert("name".into(), node.name.clone().into());
+        map.insert("router".into(), node.router.into());
+        insert(&mut map, "place", node.place.map(|place| json!(place)));
+        Json::from(map)
+    };
+    graph.nodes.iter().map(node).collect()
+}
+
+/// A link between two nodes, with its other direction.
+fn joined(graph: &Graph, edge: &crate::topology::Edge) -> Json {
+    let mut map = Map::new();
+    map.insert("from".into(), graph.nodes[edge.from as usize].name.clone().into());
+    map.insert("to".into(), graph.nodes[edge.to as usize].name.clone().into());
+    direction(&mut map, &edge.there);
+    let back = edge.back.as_ref().map_or(Json::Bool(false), |back| {
+        let mut map = Map::new();
+        direction(&mut map, back);
+        map.into()
+    });
+    map.insert("reverse".into(), back);
+    map.into()
+}
+
+fn direction(map: &mut Map<String, Json>, direction: &Direction) {
+    map.insert("name".into(), direction.name.clone().into());
+    if let Json::Object(fields) = link(&direction.link) {
+        map.extend(fields);
+    }
+    insert(map, "queue", direction.queue.clone().map(Json::from));
 }
 
 fn link(link: &LinkSpec) -> Json {
-    json!({ "rate": rate(link.rate), "delay": seconds(link.delay) })
+    let mut map = Map::new();
+    map.insert("rate".into(), varying(&link.rate));
+    map.insert("delay".into(), delays(&link.delay));
+    let loss = link.loss.as_ref().map(|loss| {
+        let mut map = Map::new();
+        match loss.pattern {
+            LossPattern::Random(probability) => map.insert("probability".into(), probability.into()),
+            LossPattern::Every(count) => map.insert("every".into(), count.into()),
+        };
+        insert(&mut map, "random", loss.random.map(random));
+        map.into()
+    });
+    insert(&mut map, "loss", loss);
+    let jitter = link.jitter.map(
+        |jitter| json!({ "uniform": [seconds(jitter.low), seconds(jitter.high)], "keep_order": jitter.keeps_order }),
+    );
+    insert(&mut map, "jitter", jitter);
+    let reorder = link.reorder.map(|late| json!({ "probability": late.probability, "delay": seconds(late.delay) }));
+    insert(&mut map, "reorder", reorder);
+    map.into()
+}
+
+fn varying(over_time: &Rate) -> Json {
+    match over_time {
+        Rate::Constant(x) => rate(*x).into(),
+        Rate::Schedule { steps, repeat } => {
+            let steps: Vec<[String; 2]> = steps.iter().map(|&(from, x)| [seconds(from), rate(x)]).collect();
+            let mut map = Map::new();
+            map.insert("schedule".into(), json!(steps));
+            insert(&mut map, "repeat", repeat.map(|x| seconds(x).into()));
+            map.into()
+        }
+        Rate::Opportunities { at_ms } => json!({ "trace": at_ms }),
+    }
 }
 
 fn queue(queue: &QueueSpec) -> Json {
@@ -106,46 +187,14 @@ fn parameter(value: Value) -> Option<Json> {
     })
 }
 
-fn traffic(traffic: &Traffic) -> Json {
-    match traffic {
-        Traffic::Ftp(one) => ftp(one),
-        Traffic::Cbr(one) => cbr(one),
-    }
-}
-
-fn cbr(cbr: &Cbr) -> Json {
-    let mut map = Map::new();
-    map.insert("kind".into(), "cbr".into());
-    insert(&mut map, "name", cbr.name.as_deref().map(Json::from));
-    map.insert("count".into(), cbr.count.into());
-    map.insert("rate".into(), rate(cbr.rate).into());
-    map.insert("segment".into(), format!("{} B", cbr.segment).into());
-    map.insert("header".into(), format!("{} B", cbr.header).into());
-    map.insert("start".into(), delays(&cbr.start));
-    map.into()
-}
-
-fn ftp(ftp: &Ftp) -> Json {
-    let mut map = Map::new();
-    map.insert("kind".into(), "ftp".into());
-    insert(&mut map, "name", ftp.name.as_deref().map(Json::from));
-    map.insert("count".into(), ftp.count.into());
-    map.insert("tcp".into(), ftp.tcp.name().into());
-    map.insert("profile".into(), ftp.profile.name().into());
-    map.insert("segment".into(), format!("{} B", ftp.segment).into());
-    map.insert("header".into(), format!("{} B", ftp.header).into());
-    map.insert("window".into(), ftp.window.into());
-    map.insert("start".into(), delays(&ftp.start));
-    insert(&mut map, "clock_phase", ftp.clock_phase.as_ref().map(|phases| json!(phases)));
-    map.into()
-}
-
 fn record(record: &Record) -> Json {
     let mut map = Map::new();
     insert(&mut map, "series", record.series.map(|x| seconds(x).into()));
     map.insert("cwnd_flows".into(), json!(record.cwnd_flows));
     map.insert("trace".into(), record.trace.into());
+    insert(&mut map, "trace_queues", (!record.trace_queues.is_empty()).then(|| json!(record.trace_queues)));
     insert(&mut map, "trace_flow", record.trace_flow.map(Json::from));
+    insert(&mut map, "transfers", record.transfers.then_some(true.into()));
     map.insert("by_flow".into(), record.by_flow.into());
     map.into()
 }

@@ -10,17 +10,19 @@
 //!
 //! let doc = Doc::from_toml(&template("first"), None)?;
 //! let scenario = check(&doc, None)?;
-//! assert_eq!(scenario.topology.pairs, 40);
-//! assert_eq!(scenario.topology.bottleneck.delay, 0.01);
+//! assert_eq!(scenario.topology.pairs(), 40);
+//! assert_eq!(scenario.topology.graph(scenario.seed).link_name(0), "bottleneck");
 //! # Ok::<(), earlydrop_sim::scenario::ScenarioError>(())
 //! ```
 
 mod bounds;
 mod check;
 mod document;
+mod ends;
 mod error;
 mod fields;
 mod json;
+mod link;
 mod model;
 mod nearest;
 mod nesting;
@@ -28,19 +30,24 @@ mod queue;
 mod schema;
 mod sets;
 mod template;
+mod topology;
 mod traffic;
 pub mod units;
 
 pub use earlydrop_aqm::policy::Limit;
 
+pub use crate::topology::{Access, Dumbbell, LinkSpec};
 pub use check::check;
 pub use document::{load, Doc, MAX_FILE_BYTES};
+pub use ends::Ends;
 pub use error::ScenarioError;
-pub use model::{
-    Access, Cbr, Delays, Dumbbell, Ftp, InjectedRandom, LinkSpec, Profile, QueueSpec, Record, Scenario, Tcp, Traffic,
-};
+pub use model::{Delays, InjectedRandom, PortAt, Profile, Queue, QueueSpec, Record, Scenario, Tcp, Topology};
 pub use nesting::MAX_DEPTH;
 pub use queue::retain_known;
 pub use schema::schema;
 pub use sets::apply_sets;
 pub use template::template;
+pub use traffic::{
+    Cbr, Completion, Connection, Direction, Law, Load, OnOff, Packets, Poisson, Requests, Starts, TcpSpec, Traffic,
+    Transfers, Video, Voip, Web,
+};

@@ -1,10 +1,17 @@
 //! A checked scenario: plain typed data in SI units (seconds, bits per second, bytes).
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
+use super::ends::Ends;
+pub use crate::topology::Delays;
+use crate::topology::{Direction, Dumbbell, Graph, Pairs};
 use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::params::Values;
 use earlydrop_aqm::policy::Limit;
+
+use super::traffic::Traffic;
 
 /// A scenario that passed every check.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,13 +25,13 @@ pub struct Scenario {
     /// Seed of all random streams.
     pub seed: u64,
     /// The network.
-    pub topology: Dumbbell,
-    /// Queue at the bottleneck, towards the receivers.
-    pub bottleneck_queue: QueueSpec,
-    /// Queue at the bottleneck's other direction, where the acknowledgements go; `None` leaves it ample.
-    pub reverse_queue: Option<QueueSpec>,
+    pub topology: Topology,
+    /// Queues, in the order of the document; a link without one has room for everything.
+    pub queues: Vec<Queue>,
     /// What is sent, in the order of the document.
     pub traffic: Vec<Traffic>,
+    /// Between which hosts, one for each of [`Scenario::traffic`].
+    pub ends: Vec<Ends>,
     /// What is recorded besides the statistics.
     pub record: Record,
 }
@@ -35,54 +42,96 @@ impl Scenario {
         self.traffic.iter().map(Traffic::flows).sum()
     }
 
-    /// Largest packet on the wire, in bytes.
-    pub fn largest_packet(&self) -> u32 {
-        self.traffic.iter().map(Traffic::packet).max().unwrap_or(0)
+    /// The queue of that key.
+    pub fn queue(&self, key: &str) -> Option<&QueueSpec> {
+        self.queues.iter().find(|queue| queue.key == key).map(|queue| &queue.spec)
+    }
+
+    /// The queues at the links of `graph`, in the order of the links.
+    pub fn ports(&self, graph: &Graph) -> Vec<PortAt> {
+        let places: BTreeMap<&str, usize> =
+            self.queues.iter().zip(0..).map(|(queue, at)| (&queue.key[..], at)).collect();
+        let place = |direction: &Direction| places.get(direction.queue.as_deref()?).copied();
+        let mut links = vec![0_u32; self.queues.len()];
+        graph.links().filter_map(|(_, direction, ..)| place(direction)).for_each(|at| links[at] += 1);
+        let port = |(link, direction, ..): (u32, &Direction, u32, u32)| {
+            let queue = place(direction)?;
+            let name = if links[queue] == 1 { &self.queues[queue].key } else { &direction.name };
+            Some(PortAt { name: name.clone(), link, queue })
+        };
+        graph.links().filter_map(port).collect()
+    }
+
+    /// Largest packet, ACKs apart, that surely goes this way between pairs, in bytes on the wire.
+    pub fn largest_packet(&self, direction: super::traffic::Direction) -> u32 {
+        let packet =
+            |traffic: &Traffic| if traffic.direction == direction { traffic.packet() } else { traffic.request() };
+        self.traffic.iter().map(packet).max().unwrap_or(0)
     }
 }
 
-/// Pairs of senders and receivers round one bottleneck.
+/// The network of a scenario.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Dumbbell {
-    /// Number of sender-receiver pairs.
-    pub pairs: u32,
-    /// Links between senders and bottleneck.
-    pub senders: Access,
-    /// Links between bottleneck and receivers.
-    pub receivers: Access,
-    /// The bottleneck, towards the receivers.
-    pub bottleneck: LinkSpec,
-    /// The bottleneck's other direction.
-    pub reverse: LinkSpec,
+pub enum Topology {
+    /// Pairs of hosts round one bottleneck.
+    Dumbbell(Dumbbell),
+    /// Any other, in full.
+    Graph(Graph),
 }
 
-/// The access links of one side, the same in both directions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Access {
-    /// Rate of each, in bit/s.
-    pub rate: f64,
-    /// Propagation delays, in seconds.
-    pub delay: Delays,
+impl Topology {
+    /// The network in full. Delays of a dumbbell that are drawn are drawn from `seed`.
+    pub fn graph(&self, seed: u64) -> Cow<'_, Graph> {
+        match self {
+            Topology::Dumbbell(dumbbell) => Cow::Owned(dumbbell.graph(seed)),
+            Topology::Graph(graph) => Cow::Borrowed(graph),
+        }
+    }
+
+    /// The dumbbell, if it is one.
+    pub fn dumbbell(&self) -> Option<&Dumbbell> {
+        match self {
+            Topology::Dumbbell(dumbbell) => Some(dumbbell),
+            Topology::Graph(_) => None,
+        }
+    }
+
+    /// How many flows make one for each pair of hosts.
+    pub fn pairs(&self) -> u32 {
+        match self {
+            Topology::Dumbbell(dumbbell) => dumbbell.pairs,
+            Topology::Graph(graph) => match &graph.pairs {
+                Pairs::Listed(pairs) => pairs.len() as u32,
+                Pairs::Drawn => graph.hosts().len() as u32,
+                Pairs::None => 1,
+            },
+        }
+    }
+
+    /// Whether the ways of flows must be looked for to know that there are such.
+    pub(super) fn needs_routes(&self, ends: &[Ends]) -> bool {
+        self.dumbbell().is_none() || ends.iter().any(|ends| ends.between.is_some())
+    }
 }
 
-/// One link.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LinkSpec {
-    /// Rate, in bit/s.
-    pub rate: f64,
-    /// Propagation delay, in seconds.
-    pub delay: f64,
+/// A `[queue.KEY]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queue {
+    /// Its key.
+    pub key: String,
+    /// What it is; each of its links has one of its own.
+    pub spec: QueueSpec,
 }
 
-/// Times, one for each pair or flow, in seconds.
+/// A queue at a link.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Delays {
-    /// All the same.
-    Same(f64),
-    /// One after the other, from the start again when the list is used up. Never empty.
-    List(Vec<f64>),
-    /// Drawn between the two.
-    Uniform(f64, f64),
+pub struct PortAt {
+    /// Name in results and of its random stream: the key where one link has it, else the link's name.
+    pub name: String,
+    /// Number of the link.
+    pub link: u32,
+    /// Place among [`Scenario::queues`].
+    pub queue: usize,
 }
 
 /// A queue at a link: its discipline with parameters, and its buffer.
@@ -131,104 +180,6 @@ pub enum InjectedRandom {
     },
 }
 
-/// What one `[[traffic]]` entry sends.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Traffic {
-    /// Endless files over TCP.
-    Ftp(Ftp),
-    /// Packets at a constant bit rate, without feedback.
-    Cbr(Cbr),
-}
-
-impl Traffic {
-    /// Number of flows.
-    pub fn flows(&self) -> u64 {
-        match self {
-            Traffic::Ftp(ftp) => u64::from(ftp.count),
-            Traffic::Cbr(cbr) => u64::from(cbr.count),
-        }
-    }
-
-    /// Its kind, as scenarios name it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Traffic::Ftp(_) => "ftp",
-            Traffic::Cbr(_) => "cbr",
-        }
-    }
-
-    /// Its TCP, if it has one.
-    pub fn tcp(&self) -> Option<Tcp> {
-        match self {
-            Traffic::Ftp(ftp) => Some(ftp.tcp),
-            Traffic::Cbr(_) => None,
-        }
-    }
-
-    /// A packet on the wire, in bytes.
-    pub fn packet(&self) -> u32 {
-        match self {
-            Traffic::Ftp(ftp) => ftp.segment + ftp.header,
-            Traffic::Cbr(cbr) => cbr.segment + cbr.header,
-        }
-    }
-
-    /// The name it was given.
-    pub fn name(&self) -> Option<&str> {
-        match self {
-            Traffic::Ftp(ftp) => ftp.name.as_deref(),
-            Traffic::Cbr(cbr) => cbr.name.as_deref(),
-        }
-    }
-}
-
-/// Endless files over TCP, one a flow.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ftp {
-    /// Name, different from all others.
-    pub name: Option<String>,
-    /// Number of flows.
-    pub count: u32,
-    /// Congestion control.
-    pub tcp: Tcp,
-    /// Which world's rules TCP follows.
-    pub profile: Profile,
-    /// Payload of a packet, in bytes.
-    pub segment: u32,
-    /// Headers of a packet, in bytes; on the wire a packet is payload and headers.
-    pub header: u32,
-    /// Largest window, in segments.
-    pub window: u32,
-    /// Start times, in seconds.
-    pub start: Delays,
-    /// Phases of the senders' clock ticks, in seconds, used in turn; `None` lets them be drawn.
-    pub clock_phase: Option<Vec<f64>>,
-}
-
-/// Packets of one size at even intervals, over UDP: nothing answers, nothing slows down (ns-2's `CBR`).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cbr {
-    /// Name, different from all others.
-    pub name: Option<String>,
-    /// Number of flows.
-    pub count: u32,
-    /// Rate of each, headers included, in bit/s.
-    pub rate: f64,
-    /// Payload of a packet, in bytes.
-    pub segment: u32,
-    /// Headers of a packet, in bytes.
-    pub header: u32,
-    /// Start times, in seconds.
-    pub start: Delays,
-}
-
-impl Cbr {
-    /// Time from the start of one packet to that of the next, in seconds.
-    pub fn interval(&self) -> f64 {
-        8.0 * f64::from(self.segment + self.header) / self.rate
-    }
-}
-
 /// Congestion control of a TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tcp {
@@ -274,10 +225,14 @@ pub struct Record {
     pub series: Option<f64>,
     /// Flows whose windows are in the series, numbered from 1.
     pub cwnd_flows: Vec<u64>,
-    /// Number of bottleneck events to keep.
+    /// Number of events to keep of each traced queue.
     pub trace: u64,
+    /// Queues whose events are kept, by name; none keeps those of the first.
+    pub trace_queues: Vec<String>,
     /// Flow whose variables are traced.
     pub trace_flow: Option<u64>,
+    /// Whether the time of every transfer is kept.
+    pub transfers: bool,
     /// Counts every queue by flow and by traffic entry, and measures round-trip times.
     pub by_flow: bool,
 }

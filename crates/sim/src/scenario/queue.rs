@@ -11,7 +11,7 @@ use super::bounds;
 use super::document::Doc;
 use super::error::{quoted_list, ScenarioError};
 use super::fields::{as_whole, join, whole_form, Checked, Field};
-use super::model::{InjectedRandom, LinkSpec, QueueSpec};
+use super::model::{InjectedRandom, QueueSpec};
 use super::nearest::suggestion;
 use super::units::{self, QueueLength};
 
@@ -24,8 +24,8 @@ pub(super) const GENERATORS: &[&str] = &["mrg32k3a"];
 /// Buffer when none is given: ns-2's.
 pub(super) const DEFAULT_LIMIT: u64 = 50;
 
-/// Reads a queue in front of `link`.
-pub(super) fn read(field: &Field<'_>, link: &LinkSpec) -> Checked<QueueSpec> {
+/// Reads a queue that stands in front of each of `links`.
+pub(super) fn read(field: &Field<'_>, links: &[Link]) -> Checked<QueueSpec> {
     let spec = discipline(field)?;
     if let Some(spec) = spec {
         refuse_others_parameters(field, spec)?;
@@ -38,8 +38,9 @@ pub(super) fn read(field: &Field<'_>, link: &LinkSpec) -> Checked<QueueSpec> {
             values.set(param.name, value(param, &field)?);
         }
     }
-    (spec.check)(&values, &Link { rate_bps: link.rate, delay_s: link.delay })
-        .map_err(|error| misfit(&fields.path, error))?;
+    for link in links {
+        (spec.check)(&values, link).map_err(|error| misfit(&fields.path, error))?;
+    }
     Ok(QueueSpec {
         spec,
         values,
@@ -200,7 +201,7 @@ fn limit(field: &Field<'_>) -> Checked<Limit> {
     })
 }
 
-fn random(field: &Field<'_>) -> Checked<InjectedRandom> {
+pub(super) fn random(field: &Field<'_>) -> Checked<InjectedRandom> {
     let fields = field.table(RANDOM)?;
     fields.required("generator", quoted_list(GENERATORS.iter().copied()))?.word(GENERATORS.iter().copied())?;
     let seed = fields.required("seed", whole_form(1, bounds::MRG_SEED))?.whole(1, bounds::MRG_SEED)?;

@@ -128,8 +128,8 @@ mod tests {
     fn is_a_sound_scenario_whatever_its_name() {
         let first = scenario(&template("first"));
         assert_eq!((first.name.as_str(), first.flows()), ("first", 40));
-        assert_eq!(first.bottleneck_queue.limit, Limit::Packets(120));
-        assert_eq!(first.bottleneck_queue.spec.name, AQM);
+        assert_eq!(first.queues[0].spec.limit, Limit::Packets(120));
+        assert_eq!(first.queues[0].spec.spec.name, AQM);
         for name in ["", "a\"b\\c", "\u{7f}\n", "#", "NAME", &"é".repeat(500)] {
             scenario(&template(name));
         }
@@ -148,7 +148,7 @@ mod tests {
             _ => format!("{line}\n"),
         };
         let all = scenario(&text.lines().map(uncomment).collect::<String>());
-        assert!(spec.all_params().all(|param| all.bottleneck_queue.values.given(param.name).is_some()));
+        assert!(spec.all_params().all(|param| all.queues[0].spec.values.given(param.name).is_some()));
         assert_eq!(all.record.cwnd_flows, [1, 2]);
     }
 }

@@ -73,6 +73,11 @@ pub enum QueueLength {
 /// Why a text is no value; the caller adds the field and the allowed form.
 pub type Complaint = String;
 
+/// A number has no text form.
+pub(super) fn number(_: &str) -> Result<f64, Complaint> {
+    Err("cannot be a text".to_string())
+}
+
 /// A rate in bit/s.
 pub fn rate(text: &str) -> Result<f64, Complaint> {
     measure(text, RATE)

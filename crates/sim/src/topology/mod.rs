@@ -1,0 +1,28 @@
+//! Networks as graphs: nodes, links, the routes between hosts, and builders for the usual shapes.
+//!
+//! A [`Graph`] says what there is and nothing of a run: no packet, no discipline, no random number. The scenario
+//! describes one, [`Routes`] finds the way of each flow through it, and `run.rs` makes the engine's network of it.
+//!
+//! ```
+//! use earlydrop_sim::topology::{builders, LinkSpec, Routes};
+//!
+//! let graph = builders::bus(4, &LinkSpec::constant(10e6, 0.005), &LinkSpec::constant(10e6, 0.001));
+//! let (first, last) = (graph.node("h1").unwrap(), graph.node("h4").unwrap());
+//! let routes = Routes::between(&graph, &[(first, last)]).unwrap();
+//! let names: Vec<&str> = routes[0].iter().map(|&link| graph.link_name(link)).collect();
+//! assert_eq!(names, ["h1>r1", "r1>r2", "r2>r3", "r3>r4", "r4>h4"]);
+//! ```
+
+pub mod builders;
+mod dumbbell;
+mod graph;
+mod link;
+pub mod random;
+mod routes;
+
+pub(crate) use dumbbell::Times;
+pub use dumbbell::{Access, Dumbbell};
+pub(crate) use graph::default_name;
+pub use graph::{Direction, Edge, Graph, Node, Pairs};
+pub use link::{Delays, Jitter, LinkSpec, Loss, LossPattern, Rate, Reorder, OPPORTUNITY_BYTES};
+pub use routes::{Routes, Unreachable};
