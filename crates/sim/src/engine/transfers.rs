@@ -16,6 +16,9 @@ use earlydrop_net::tcp::Receiver;
 use earlydrop_net::Segment;
 use std::collections::VecDeque;
 
+/// Length of a tick of the senders' clocks, s (ns-2's `tcpTick_`).
+const TICK: f64 = 0.01;
+
 /// Where a flow stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -371,7 +374,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A fresh sender and a fresh receiver, whose numbers begin behind all that are on their way.
     fn reconnect(&mut self, flow: u32) {
-        let spec = &self.specs[flow as usize];
+        let spec = &mut self.specs[flow as usize];
         let state = &mut self.net.flows[flow as usize];
         let old = &state.sender.core;
         let tally = &mut self.tallies[flow as usize];
@@ -386,6 +389,8 @@ impl<Q: EventQueue> Engine<Q> {
         if self.applications.traced {
             application.bases.push(application.base);
         }
+        // ns-2 draws a phase for every agent that is made.
+        spec.clock_phase = TICK * application.random.uniform();
         state.sender = hosts::sender(spec).finite();
         state.sender.core.traced = traced;
         state.deadline = f64::INFINITY;

@@ -1,7 +1,9 @@
 //! What stands at the ends of the flows of a traffic entry.
 
 use crate::engine::network::{CrowdSpec, FlowSpec, Network, SourceSpec, TcpOptions, TransferSpec};
-use crate::scenario::{Completion, Connection, Delays, Ends, Law, Load, Packets, Tcp, TcpSpec, Traffic, Web};
+use crate::scenario::{
+    Completion, Connection, Delays, Ends, InjectedRandom, Law, Load, Packets, Tcp, TcpSpec, Traffic, Web,
+};
 use crate::topology::Times;
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::source::{Cbr, Distribution, Frames, Habits, OnOff, Poisson, Source, Transfers};
@@ -32,7 +34,10 @@ impl<'a> Agents<'a> {
 
     /// Adds flow `i` of the entry, which starts at `start` and goes `there` and its ACKs `back`.
     pub fn add_flow(&mut self, network: &mut Network, i: usize, start: f64, there: &[u32], back: &[u32]) {
-        let random = Generator::stream(self.seed, &format!("traffic.{}.flow.{i}", self.index));
+        let random = match self.traffic.random {
+            None => Generator::stream(self.seed, &format!("traffic.{}.flow.{i}", self.index)),
+            Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
+        };
         let flow = match self.traffic.tcp_spec() {
             Some(spec) => {
                 let phase = self.phases.get(i);

@@ -168,7 +168,7 @@ fn limit(limit: Limit) -> String {
     }
 }
 
-fn random(random: InjectedRandom) -> Json {
+pub(super) fn random(random: InjectedRandom) -> Json {
     match random {
         InjectedRandom::Mrg32k3a { seed, skip } => {
             json!({ "generator": "mrg32k3a", "seed": seed, "skip": skip })

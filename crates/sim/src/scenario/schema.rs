@@ -225,7 +225,7 @@ fn queue(spec: &AqmSpec) -> Json {
     about(object(&["aqm"], fields.into()), spec.title)
 }
 
-fn random() -> Json {
+pub(super) fn random() -> Json {
     let random = json!({
         "generator": { "enum": GENERATORS },
         "seed": whole(1, bounds::MRG_SEED),

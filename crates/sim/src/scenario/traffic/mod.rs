@@ -11,7 +11,8 @@ use super::document::Doc;
 use super::ends::{with_ends, Ends};
 use super::error::ScenarioError;
 use super::fields::{whole_form, Checked, Field, Fields};
-use super::model::Topology;
+use super::model::{InjectedRandom, Topology};
+use super::queue;
 use crate::topology::Pairs;
 
 mod cbr;
@@ -61,7 +62,7 @@ pub(super) const KINDS: &[&Kind] = &[
     &video::KIND,
 ];
 /// Keys of every kind.
-pub(super) const COMMON: &[&str] = &["kind", "name", "count", "start", "class", "direction", "pairs"];
+pub(super) const COMMON: &[&str] = &["kind", "name", "count", "start", "class", "direction", "pairs", "random"];
 
 impl Kind {
     /// All keys of an entry of this kind.
@@ -113,6 +114,7 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Check
     };
     let fields = field.table(&with_ends(&kind.all_keys()))?;
     let load = (kind.read)(&fields)?;
+    let random = random(&fields, kind)?;
     let default = if kind.flow_a_pair { topology.pairs() } else { 1 };
     Ok(Traffic {
         name: fields.optional("name").map(|field| name(&field)).transpose()?,
@@ -121,6 +123,7 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Check
         class: whole_or(&fields, "class", 0, bounds::CLASS, 0)? as u8,
         direction: direction(&fields, topology)?,
         pairs: pairs(&fields, topology)?,
+        random,
         load,
     })
 }
@@ -147,6 +150,9 @@ pub(super) fn write(traffic: &Traffic, ends: &Ends) -> Json {
     map.insert("start".into(), starts::write(&traffic.start));
     if traffic.class != 0 {
         map.insert("class".into(), traffic.class.into());
+    }
+    if let Some(random) = traffic.random {
+        map.insert("random".into(), super::json::random(random));
     }
     if traffic.direction != Direction::Forward {
         map.insert("direction".into(), traffic.direction.name().into());
@@ -195,6 +201,7 @@ pub(super) fn common_schema(kind: &Kind) -> Map<String, Json> {
             "Which way data go between the pairs of a topology.",
         ),
     );
+    map.insert("random".into(), super::schema::random());
     map.insert(
         "pairs".into(),
         about(
@@ -203,6 +210,19 @@ pub(super) fn common_schema(kind: &Kind) -> Map<String, Json> {
         ),
     );
     map
+}
+
+/// Random numbers from elsewhere, for one flow.
+fn random(fields: &Fields<'_>, kind: &Kind) -> Checked<Option<InjectedRandom>> {
+    let Some(field) = fields.optional("random") else { return Ok(None) };
+    let one_flow = match fields.optional("count") {
+        Some(count) => matches!(count.doc, Doc::Integer(1)),
+        None => !kind.flow_a_pair,
+    };
+    if !one_flow {
+        return Err(field.error("is for one flow").allowed("count = 1"));
+    }
+    queue::random(&field).map(Some)
 }
 
 /// Which way data go between pairs.

@@ -2,7 +2,7 @@
 
 use earlydrop_net::source::Distribution;
 
-use super::super::model::{Delays, Profile, Tcp};
+use super::super::model::{Delays, InjectedRandom, Profile, Tcp};
 
 /// One `[[traffic]]` entry.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,8 @@ pub struct Traffic {
     pub direction: Direction,
     /// Pairs, by index from 0, that the flows are dealt to in turn; `None` goes on where the entry before has stopped.
     pub pairs: Option<Vec<u32>>,
+    /// Random numbers from elsewhere, to follow another simulator's run; then there is one flow.
+    pub random: Option<InjectedRandom>,
     /// What is sent.
     pub load: Load,
 }
