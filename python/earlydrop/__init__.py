@@ -20,8 +20,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import aqm, statistics, study
+    from . import aqm, networks, statistics, study
     from ._core import ScenarioError
+    from .networks import (
+        bus,
+        flower,
+        graph,
+        join,
+        nlred,
+        node,
+        parking_lot,
+        random_network,
+        schedule,
+        sfred,
+        star,
+        trace,
+        two_flow,
+    )
     from .result import Result
     from .scenario import Network, Scenario, dumbbell, link, load, parse, uniform
 
@@ -34,12 +49,26 @@ __all__ = [
     "ScenarioError",
     "__version__",
     "aqm",
+    "bus",
     "dumbbell",
+    "flower",
+    "graph",
+    "join",
     "link",
     "load",
+    "networks",
+    "nlred",
+    "node",
+    "parking_lot",
     "parse",
+    "random_network",
+    "schedule",
+    "sfred",
+    "star",
     "statistics",
     "study",
+    "trace",
+    "two_flow",
     "uniform",
 ]
 
@@ -54,8 +83,21 @@ _HOME = {
     "load": "scenario",
     "parse": "scenario",
     "uniform": "scenario",
+    "bus": "networks",
+    "flower": "networks",
+    "graph": "networks",
+    "join": "networks",
+    "nlred": "networks",
+    "node": "networks",
+    "parking_lot": "networks",
+    "random_network": "networks",
+    "schedule": "networks",
+    "sfred": "networks",
+    "star": "networks",
+    "trace": "networks",
+    "two_flow": "networks",
 }
-_MODULES = {"aqm", "statistics", "study"}
+_MODULES = {"aqm", "networks", "statistics", "study"}
 
 
 def __getattr__(name: str) -> Any:

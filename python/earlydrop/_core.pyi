@@ -49,6 +49,9 @@ class Scenario:
     def to_json(self) -> str:
         """The checked and completed document."""
 
+    def network(self) -> str:
+        """The network in full as JSON: `node`, `link`, and under `queue` the names of queues by those of links."""
+
     def run(
         self,
         seed: int | None = None,

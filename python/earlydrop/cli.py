@@ -165,17 +165,26 @@ def show(
     plot: Annotated[
         Path | None, Parameter(name="--plot", help="Draw the drop curve into this file too (.png, .pdf or .svg).")
     ] = None,
+    picture: Annotated[
+        Path | None, Parameter(name="--picture", help="Draw a scenario's network into this file (.png, .pdf or .svg).")
+    ] = None,
+    set_: Sets = [],  # noqa: B006
     json: Json = False,
 ) -> int:
-    """A discipline: parameters with unit, default, range and source, drop curve, documentation.
+    """A discipline: parameters with unit, default, range and source, drop curve, documentation. Or a scenario's network.
 
     Parameters
     ----------
     aqm
-        Name of the discipline, as `earlydrop list aqms` prints it.
+        Name of the discipline, as `earlydrop list aqms` prints it, or a scenario's file, SCENARIO.toml.
     """
     from . import _core
 
+    if aqm.endswith(".toml"):
+        return _show_network(aqm, plot, picture, _pairs(set_), json)
+    if picture is not None or set_:
+        given = "--set" if picture is None else f"--picture {picture}"
+        raise InputError(f"{given}: belongs to a scenario, SCENARIO.toml; given the discipline {aqm}")
     entries = {e["name"]: e for e in _loads(_core.catalogue())}
     _check_aqm(aqm, list(entries))
     entry = entries[aqm]
@@ -503,6 +512,51 @@ def _numbers(entry: dict[str, Any], names: set[str]) -> dict[str, float]:
     """Defaults of these parameters, as far as they are numbers (not "auto")."""
     found = {p["name"]: str(p["default"]) for p in entry["parameters"] if p["name"] in names}
     return {name: float(text) for name, text in found.items() if text != "auto"}
+
+
+def _show_network(
+    file: str, plot_file: Path | None, picture_file: Path | None, sets: list[tuple[str, str]], as_json: bool
+) -> int:
+    from . import _core, plot
+    from .scenario import Scenario
+
+    if plot_file is not None:
+        raise InputError(f"--plot {plot_file}: draws a discipline's drop curve; a network's picture is --picture")
+    if picture_file is not None and picture_file.suffix not in {".png", ".pdf", ".svg"}:
+        given = picture_file.suffix or "no suffix"
+        raise InputError(f"--picture {picture_file}: given {given}; allowed .png, .pdf, .svg")
+    scenario = Scenario(_core.Scenario.load(file, sets))
+    network = scenario.network()
+    if picture_file is not None:
+        try:
+            plot.write(scenario.picture(), picture_file)
+        except OSError as error:
+            raise InputError(f"--picture {picture_file}: {error.strerror}", file=str(picture_file)) from None
+    if as_json:
+        _print_json(network)
+        return DONE
+    print(_network_text(scenario.name, network))
+    return DONE
+
+
+def _network_text(name: str, network: dict[str, Any]) -> str:
+    """Nodes, links and queues in a table; of many links the first."""
+    shown = 40
+    routers = sum(node["router"] for node in network["node"])
+    rows = []
+    for link in network["link"]:
+        ways = [(link, link["from"], link["to"])]
+        if link["reverse"]:
+            ways.append((link["reverse"], link["to"], link["from"]))
+        for way, begin, end in ways:
+            rate = way["rate"] if isinstance(way["rate"], str) else "varying"
+            more = ", ".join(key for key in ("loss", "jitter", "reorder") if key in way)
+            rows.append([way["name"], begin, end, rate, way["delay"], network["queue"].get(way["name"], "-"), more or "-"])
+    hosts = len(network["node"]) - routers
+    head = f"{name}: {hosts} hosts, {routers} routers, {len(rows)} links in one direction, {len(network['queue'])} queues"
+    table = terminal.wrapped(["link", "from", "to", "rate", "delay", "queue", "packets"], rows[:shown])
+    more = f"\nand {len(rows) - shown} links more (--json has all)" if len(rows) > shown else ""
+    return f"{head}\n\n{table}{more}"
 
 
 def _draw(path: Path, entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> None:

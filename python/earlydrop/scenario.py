@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .aqm import Queue
 from .documents import to_toml
 from .result import Result
 from .runner import Job, run_one
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Document = dict[str, Any]
 
@@ -33,6 +36,17 @@ class Scenario:
         """The checked and completed document."""
         document: Document = json.loads(self._core.to_json())
         return document
+
+    def network(self) -> Document:
+        """The network in full, whatever its kind: `node`, `link`, and under `queue` the queues' names by link."""
+        network: Document = json.loads(self._core.network())
+        return network
+
+    def picture(self) -> Figure:
+        """A drawing of the network: hosts, routers, links, and where queues stand."""
+        from . import picture
+
+        return picture.draw(self.network(), self.name)
 
     def run(self, seed: int | None = None) -> Result:
         """Run once; without a seed, with the scenario's own."""
@@ -56,9 +70,21 @@ def parse(document: Mapping[str, Any], settings: Mapping[str, Any] | None = None
     return Scenario(_core.Scenario.parse(dict(document), _pairs(settings or {})))
 
 
-def link(rate: str, delay: str | list[str] | Mapping[str, Any]) -> Document:
-    """A link: `link("5 Mbit/s", "20 ms")`."""
-    return {"rate": rate, "delay": delay}
+def link(
+    rate: str | Mapping[str, Any],
+    delay: str | list[str] | Mapping[str, Any],
+    *,
+    loss: float | Mapping[str, Any] | None = None,
+    jitter: str | Mapping[str, Any] | None = None,
+    reorder: Mapping[str, Any] | None = None,
+) -> Document:
+    """A link: `link("5 Mbit/s", "20 ms")`.
+
+    `rate` may also be a `schedule` or a `trace`. `loss` is a probability or `{"every": 100}`, `jitter` the longest extra
+    delay or `{"uniform": ["1 ms", "5 ms"], "keep_order": True}`, `reorder` `{"probability": 0.01, "delay": "5 ms"}`.
+    """
+    more = {"loss": loss, "jitter": jitter, "reorder": reorder}
+    return {"rate": rate, "delay": delay, **{k: v for k, v in more.items() if v is not None}}
 
 
 def uniform(low: str, high: str) -> Document:
@@ -69,9 +95,18 @@ def uniform(low: str, high: str) -> Document:
 class Network:
     """A network under construction: topology and queues, then traffic, then `run`."""
 
-    def __init__(self, topology: Document, queues: Mapping[str, Queue], name: str) -> None:
+    def __init__(
+        self,
+        topology: Document,
+        queues: Mapping[str, Queue],
+        name: str,
+        nodes: Sequence[Document] = (),
+        links: Sequence[Document] = (),
+    ) -> None:
         self.name = name
         self.topology = topology
+        self.nodes = list(nodes)
+        self.links = list(links)
         self.queues = dict(queues)
         self.traffic: list[Document] = []
 
@@ -122,8 +157,11 @@ class Network:
             "name": self.name,
             **{k: v for k, v in top.items() if v is not None},
             "topology": self.topology,
+            **({"node": self.nodes} if self.nodes else {}),
+            **({"link": self.links} if self.links else {}),
             "queue": {name: queue.document() for name, queue in self.queues.items()},
-            "traffic": self.traffic,
+            # `from` is a word of Python's own; calls say `from_`.
+            "traffic": [{"from" if k == "from_" else k: v for k, v in one.items()} for one in self.traffic],
         }
 
     def scenario(self, *, duration: str, warmup: str | None = None, **top: Any) -> Scenario:
@@ -148,17 +186,22 @@ def dumbbell(
     access: Mapping[str, Any] | None = None,
     senders: Mapping[str, Any] | None = None,
     receivers: Mapping[str, Any] | None = None,
+    reverse: Mapping[str, Any] | None = None,
+    reverse_queue: Queue | None = None,
     name: str = "dumbbell",
 ) -> Network:
     """`pairs` senders and receivers on either side of one bottleneck, with `queue` in front of it.
 
-    `access` is the link of every host; `senders` and `receivers` give the two sides apart.
+    `access` is the link of every host; `senders` and `receivers` give the two sides apart. `reverse` is the bottleneck's
+    other direction, where it differs, and `reverse_queue` its queue; without one there is room for everything. Other
+    networks: `earlydrop.networks`.
     """
-    sides = {"access": access, "senders": senders, "receivers": receivers}
+    sides = {"access": access, "senders": senders, "receivers": receivers, "reverse": reverse}
     topology = {
         "kind": "dumbbell",
         "pairs": pairs,
         **{k: dict(v) for k, v in sides.items() if v is not None},
         "bottleneck": dict(bottleneck),
     }
-    return Network(topology, {"bottleneck": queue}, name)
+    queues = {"bottleneck": queue} | ({} if reverse_queue is None else {"reverse": reverse_queue})
+    return Network(topology, queues, name)

@@ -14,6 +14,15 @@ _WHERE = {
 _ABOUT = {
     ("tcps", "reno"): ("Reno", "Fast retransmit and fast recovery"),
     ("topologies", "dumbbell"): ("Dumbbell", "Pairs of senders and receivers on either side of one bottleneck"),
+    ("topologies", "parking_lot"): ("Parking lot", "Bottlenecks in a row, with flows over all of them and over each"),
+    ("topologies", "star"): ("Star", "Hosts round one router; all others send to the first"),
+    ("topologies", "sfred"): ("SFRED's network", "Senders, a bottleneck of 1.5 Mbit/s, one receiver"),
+    ("topologies", "nlred"): ("NLRED's network", "Senders, a bottleneck of 10 Mbit/s, one receiver"),
+    ("topologies", "bus"): ("DDRED's bus", "Routers in a line, each with a workstation"),
+    ("topologies", "flower"): ("DDRED's flower", "A ring of routers, each with a loop of more"),
+    ("topologies", "two_flow"): ("DDRED's two flows", "A flow over two routers and one over the second of them"),
+    ("topologies", "random"): ("Random network", "Routers joined at random, each with hosts"),
+    ("topologies", "graph"): ("Any graph", "Nodes and links as [[node]] and [[link]] list them"),
     ("traffic", "ftp"): ("FTP", "Endless files over TCP, one a flow"),
     ("traffic", "cbr"): ("CBR", "Packets at a constant bit rate over UDP, which never slow down"),
 }

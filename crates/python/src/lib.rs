@@ -89,6 +89,11 @@ impl Scenario {
         self.checked.to_json().to_string()
     }
 
+    /// The network in full, as JSON: nodes, links, and the names of the queues at links.
+    fn network(&self) -> String {
+        self.checked.network_json().to_string()
+    }
+
     /// Runs it; the result document as JSON. Other Python threads go on meanwhile.
     #[pyo3(signature = (seed=None, links="auto", events="lanes"))]
     fn run(&self, py: Python<'_>, seed: Option<u64>, links: &str, events: &str) -> PyResult<String> {

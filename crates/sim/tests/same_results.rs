@@ -1,6 +1,9 @@
 //! How links are run and how events are kept changes no result: every run equals the all-stepped one, byte for byte,
 //! packet for packet, on networks drawn at random; and in every run packets are conserved.
 
+#[path = "same_results/graphs.rs"]
+mod graphs;
+
 use earlydrop_aqm::random::Generator;
 use earlydrop_sim::engine::plan::{Mode, Plan};
 use earlydrop_sim::engine::trace::QueueEvent;

@@ -605,9 +605,13 @@ impl<Q: EventQueue> Engine<Q> {
             series.cwnd = vec![vec![]; self.settings.cwnd_flows.len()];
             self.schedule(0.0, START, Kind::Sample, 0);
         }
-        let traced = if self.settings.trace_ports.is_empty() { &[0][..] } else { &self.settings.trace_ports };
+        let traced = match &self.settings.trace_ports[..] {
+            [] => &[0][..],
+            ports => ports,
+        };
         for (index, port) in self.ports.iter_mut().enumerate() {
-            let trace = self.settings.trace.filter(|_| traced.contains(&(index as u32))).map(QueueTrace::new);
+            let keep = self.settings.trace.filter(|_| traced.contains(&(index as u32)));
+            let trace = keep.map(QueueTrace::new);
             let shares = self.settings.entry_of.as_deref().map(Shares::new);
             if trace.is_some() || shares.is_some() {
                 port.observer = Some(Box::new(Observer { trace, shares }));

@@ -206,6 +206,18 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
     })
 }
 
+fn by_flow(fields: &Fields<'_>, scenario: &Scenario) -> Checked<bool> {
+    let Some(field) = fields.optional("by_flow") else { return Ok(false) };
+    let wanted = field.flag()?;
+    if wanted && scenario.traffic.len() > bounds::ENTRIES_BY_FLOW {
+        return Err(field
+            .error("makes too large a result")
+            .given(format!("{} traffic entries", scenario.traffic.len()))
+            .allowed(format!("{} traffic entries", bounds::ENTRIES_BY_FLOW)));
+    }
+    Ok(wanted)
+}
+
 /// Queues by their names in results; all of them where it says "all".
 fn queue_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<String>> {
     const WANTED: &str = "\"all\", or a list of queues by their names in results";
@@ -224,18 +236,6 @@ fn queue_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<String>> {
         Err(item.error(format!("names no queue{}", suggestion(name, names()))).allowed(ends::some_of(names())))
     };
     field.items(WANTED)?.iter().map(one).collect()
-}
-
-fn by_flow(fields: &Fields<'_>, scenario: &Scenario) -> Checked<bool> {
-    let Some(field) = fields.optional("by_flow") else { return Ok(false) };
-    let wanted = field.flag()?;
-    if wanted && scenario.traffic.len() > bounds::ENTRIES_BY_FLOW {
-        return Err(field
-            .error("makes too large a result")
-            .given(format!("{} traffic entries", scenario.traffic.len()))
-            .allowed(format!("{} traffic entries", bounds::ENTRIES_BY_FLOW)));
-    }
-    Ok(wanted)
 }
 
 fn series(fields: &Fields<'_>, duration: f64, windows: usize) -> Checked<Option<f64>> {

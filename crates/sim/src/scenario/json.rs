@@ -35,6 +35,21 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// The network in full, whatever its kind: `node` and `link` as a scenario has them, and under `queue` the names that
+    /// the queues at links have in results, by the links' names. Drawn delays are those of the scenario's seed.
+    pub fn network_json(&self) -> Json {
+        let graph = self.topology.graph(self.seed).into_owned().drawn(self.seed);
+        let ports = self.ports(&graph);
+        let queues = ports.iter().map(|port| (graph.link_name(port.link).to_string(), Json::from(port.name.clone())));
+        json!({
+            "node": nodes(&graph),
+            "link": graph.edges.iter().map(|edge| joined(&graph, edge)).collect::<Vec<_>>(),
+            "queue": queues.collect::<Map<String, Json>>(),
+        })
+    }
+}
+
 fn insert(map: &mut Map<String, Json>, key: &str, value: Option<Json>) {
     if let Some(value) = value {
         map.insert(key.to_string(), value);
