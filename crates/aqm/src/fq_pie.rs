@@ -24,7 +24,8 @@
 //! 2. In ns-3 each queue's timer starts when the queue is first used, in Linux one timer serves all, at most 2048
 //!    queues at a time. Here one timer moves all queues at once in both.
 //! 3. A queue that is empty and whose probability, delay and allowance have come to rest is left out of the timer's
-//!    round; the update would change nothing.
+//!    round; the update would change nothing. Linux updates all its queues. A round costs as much as there are other
+//!    queues, whatever the packet rate: `docs/performance.md` has the figures.
 //! 4. Linux marks by its `ecn_prob` of 10 %; here that is PIE's `mark_ecnth`. Whether packets are marked at all is the
 //!    port's.
 //! 5. Linux counts the memory in use against 32 MB, but admits the packet all the same; that is not here.
