@@ -44,8 +44,8 @@ lint: $(VENV)/.requirements-dev
 	@# The disciplines are named in a macro, where cargo fmt does not find their files.
 	@! $(CARGO) fmt --version >/dev/null 2>&1 || { $(CARGO) fmt --all --check && rustfmt --edition 2021 --check crates/aqm/src/*.rs; }
 	@! $(CARGO) clippy --version >/dev/null 2>&1 || $(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python
-	$(BIN)/ruff format --check python
+	$(BIN)/ruff check python benches
+	$(BIN)/ruff format --check python benches
 
 test-rust:
 	$(CARGO) test --quiet
