@@ -2,7 +2,8 @@
 
 python benches/decisions.py                              print the tables
 python benches/decisions.py --write docs/performance.md  and put them there
-python benches/decisions.py --no-times                   instructions only; times stay as they are in the page
+python benches/decisions.py --no-times                   instructions only; with --write the page keeps its times, and
+                                                         only rows that are new get theirs
 
 `make bench-decisions` and `make bench-decisions WRITE=docs/performance.md` do the same. Cases: `benches/decisions.rs`.
 
@@ -188,7 +189,7 @@ def section(rows: Sequence[Row], family: Mapping[str, str], how: str | None) -> 
 
 
 def stored_times(page: Path, rows: Sequence[Row]) -> None:
-    """Gives the rows the times that the page has."""
+    """Gives the rows the times that the page has; one that is not there keeps its own."""
     text = page.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     header: list[str] = []
     grows = None
@@ -219,11 +220,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bench = program()
     told = subprocess.run([str(bench), "--bench", "--json"], check=True, stdout=subprocess.PIPE, text=True)
     rows: list[Row] = json.loads(told.stdout)
-    if given.no_times:
+    if given.no_times and given.write:
+        stored_times(given.write, rows)
+    elif given.no_times:
         for row in rows:
             del row["least_ns"], row["median_ns"]
-        if given.write:
-            stored_times(given.write, rows)
     how = None
     if not given.no_instructions:
         how = count(bench, rows, lambda case: print(f"\r{case:<60}", end="", file=sys.stderr))

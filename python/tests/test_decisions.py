@@ -88,6 +88,8 @@ def test_times_survive_when_only_counts_are_renewed(decisions: ModuleType, tmp_p
         row["least_ns"] = 20.0 + number
     page = tmp_path / "performance.md"
     page.write_text(f"{decisions.BEGIN}\n{decisions.section(measured, catalogue(), 'hand')}\n{decisions.END}\n")
-    fresh = [{key: value for key, value in row.items() if key != "least_ns"} for row in measured]
-    decisions.stored_times(page, fresh)
-    assert [row.get("least_ns") for row in fresh] == [row["least_ns"] for row in measured]
+    fresh = [{**row, "least_ns": 1.0} for row in measured]
+    new = {"aqm": "new", "grows": None, "size": 0, "least_ns": 2.0}
+    decisions.stored_times(page, [*fresh, new])
+    assert new["least_ns"] == 2.0
+    assert [row["least_ns"] for row in fresh] == [row["least_ns"] for row in measured]
