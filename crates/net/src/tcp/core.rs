@@ -565,7 +565,7 @@ mod tests {
 
     #[test]
     fn a_transfer_ends_where_its_data_end() {
-        for (_, flavour) in Flavour::ALL {
+        for flavour in Flavour::ALL {
             let mut sender = Sender::new(flavour, 1000, 0.0).finite();
             let mut out = Output::default();
             sender.offer(0.0, 0, &mut out);
@@ -610,7 +610,7 @@ mod tests {
 
     #[test]
     fn the_receivers_window_bounds_all() {
-        for (_, flavour) in Flavour::ALL {
+        for flavour in Flavour::ALL {
             let (sender, _) = established_from(Sender::new(flavour, 6, 0.0), 6);
             assert!(sender.core.max_sent - sender.core.ack <= 6, "{flavour:?}");
         }

@@ -79,23 +79,23 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// Every flavour with its name in scenarios.
-    pub const ALL: [(&'static str, Flavour); 5] = [
-        ("tahoe", Flavour::Tahoe),
-        ("reno", Flavour::Reno),
-        ("newreno", Flavour::NewReno),
-        ("sack", Flavour::Sack),
-        ("vegas", Flavour::Vegas),
-    ];
+    /// All there are.
+    pub const ALL: [Flavour; 5] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack, Flavour::Vegas];
 
     /// The flavour called `name`.
     pub fn find(name: &str) -> Option<Flavour> {
-        Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, flavour)| flavour)
+        Self::ALL.into_iter().find(|flavour| flavour.name() == name)
     }
 
     /// Its name in scenarios.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|&&(_, flavour)| flavour == self).map_or("", |&(name, _)| name)
+        match self {
+            Flavour::Tahoe => "tahoe",
+            Flavour::Reno => "reno",
+            Flavour::NewReno => "newreno",
+            Flavour::Sack => "sack",
+            Flavour::Vegas => "vegas",
+        }
     }
 
     /// Whether its receiver reports blocks.

@@ -4,7 +4,7 @@ use super::network::FlowSpec;
 use super::{Engine, Key, ACK_BYTES};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::segment::{ECE, SACK, SYN};
-use earlydrop_net::tcp::{Answer, Blocks, Reply, Sender};
+use earlydrop_net::tcp::{Ack, Answer, Blocks, Reply, Sender};
 use earlydrop_net::Segment;
 
 /// The sender of a flow.
@@ -36,11 +36,21 @@ impl BlockPool {
         ack.with_note(self.kept.len() as u32 - 1)
     }
 
-    /// The ACK has arrived: its blocks, until others are kept, and the ACK with its time stamp.
-    pub(super) fn take(&mut self, ack: Segment) -> (&Blocks, Segment) {
-        self.free.push(ack.note());
-        let (blocks, stamp) = &self.kept[ack.note() as usize];
-        (blocks, ack.with_note(*stamp))
+    /// An ACK of `number` has arrived: what it says, and the segment with its time stamp. Its blocks are there until
+    /// others are kept.
+    #[inline(always)]
+    pub(super) fn open(&mut self, mut segment: Segment, number: i32) -> (Ack<'_>, Segment) {
+        let mut ack = Ack::plain(number);
+        if segment.bits() != 0 {
+            ack.echo = segment.bits() & ECE != 0;
+            if segment.bits() & SACK != 0 {
+                self.free.push(segment.note());
+                let (blocks, stamp) = &self.kept[segment.note() as usize];
+                ack.blocks = blocks;
+                segment = segment.with_note(*stamp);
+            }
+        }
+        (ack, segment)
     }
 
     /// The ACK has been dropped.

@@ -16,8 +16,8 @@ use crate::prefetch::prefetch;
 use crate::shares::{self, Shares};
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Ecn, Packet, Time};
-use earlydrop_net::segment::{CE, ECE, SACK, SYN};
-use earlydrop_net::tcp::{Ack, Output, Receiver, Sender};
+use earlydrop_net::segment::{CE, SACK, SYN};
+use earlydrop_net::tcp::{Output, Receiver, Sender};
 use earlydrop_net::{Segment, Wire};
 use hdrhistogram::Histogram;
 use hosts::{AckTimer, BlockPool};
@@ -787,16 +787,10 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// The sender takes an ACK, at an event or ahead of its time.
     #[inline(never)]
-    fn answer(&mut self, mut segment: Segment, key: Key) {
+    fn answer(&mut self, segment: Segment, key: Key) {
         let sender = &mut self.net.flows[segment.flow() as usize].sender;
         let opening = sender.core.ack < 0;
-        let mut ack = Ack::plain(segment.seq());
-        if segment.bits() != 0 {
-            ack.echo = segment.bits() & ECE != 0;
-            if segment.bits() & SACK != 0 {
-                (ack.blocks, segment) = self.blocks.take(segment);
-            }
-        }
+        let (ack, segment) = self.blocks.open(segment, segment.seq());
         sender.on_ack(key.now, ack, &mut self.out);
         self.opening -= u32::from(opening && sender.core.ack >= 0);
         if !self.round_trips.is_empty() {

@@ -10,9 +10,9 @@ use super::observer::Who;
 use super::{hosts, Engine, Key, NONE, START};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_aqm::random::Generator;
-use earlydrop_net::segment::{ECE, REQUEST, SACK, SYN};
+use earlydrop_net::segment::{REQUEST, SACK, SYN};
 use earlydrop_net::source::{segments, Object, Sessions, Transfers};
-use earlydrop_net::tcp::{Ack, Receiver};
+use earlydrop_net::tcp::Receiver;
 use earlydrop_net::Segment;
 use std::collections::VecDeque;
 
@@ -422,7 +422,7 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     /// The sender of finite transfers takes an ACK, or a request.
-    pub(super) fn answer_server(&mut self, mut segment: Segment, key: Key) {
+    pub(super) fn answer_server(&mut self, segment: Segment, key: Key) {
         let flow = segment.flow();
         let application = self.applications.of(flow);
         if segment.bits() & REQUEST != 0 {
@@ -441,11 +441,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         let sender = &mut self.net.flows[flow as usize].sender;
         let opening = sender.core.ack < 0;
-        let mut ack = Ack::plain(number);
-        ack.echo = segment.bits() & ECE != 0;
-        if segment.bits() & SACK != 0 {
-            (ack.blocks, segment) = self.blocks.take(segment);
-        }
+        let (ack, segment) = self.blocks.open(segment, number);
         sender.on_ack(key.now, ack, &mut self.out);
         self.opening -= u32::from(opening && sender.core.ack >= 0);
         let finished = sender.finished();

@@ -1,13 +1,12 @@
 //! What stands at the ends of the flows of a traffic entry.
 
-use crate::engine::network::{CrowdSpec, FlowSpec, Network, SourceSpec, TcpOptions, TransferSpec};
+use crate::engine::network::{CrowdSpec, FlowSpec, Network, SourceSpec, TransferSpec};
 use crate::scenario::{
-    Completion, Connection, Delays, Ends, InjectedRandom, Law, Load, Packets, Tcp, TcpSpec, Traffic, Web,
+    Completion, Connection, Delays, Ends, InjectedRandom, Law, Load, Packets, TcpSpec, Traffic, Web,
 };
 use crate::topology::Times;
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::source::{Cbr, Distribution, Frames, Habits, OnOff, Poisson, Source, Transfers};
-use earlydrop_net::tcp::Flavour;
 
 /// Phases of the clocks of an entry's senders: drawn from a tick of 10 ms, if it does not say.
 pub(super) fn phases(traffic: &Traffic) -> Delays {
@@ -122,16 +121,14 @@ fn habits(web: &Web) -> Habits {
 
 fn connection(spec: &TcpSpec, start: f64, clock_phase: f64) -> FlowSpec {
     FlowSpec {
-        flavour: match spec.tcp {
-            Tcp::Reno => Flavour::Reno,
-        },
+        flavour: spec.tcp,
         interval: None,
         start,
         clock_phase,
         window: spec.window as i32,
         payload: spec.segment as u16,
         wire: (spec.segment + spec.header) as u16,
-        options: TcpOptions::default(),
+        options: spec.options,
     }
 }
 

@@ -71,6 +71,8 @@ pub(super) const FRAME: Interval = bytes(1.0, 1e9);
 pub(super) const THINGS: Interval = Interval { low: 1.0, high: 1e6, open_low: false, open_high: false, unit: "" };
 /// Sampling interval.
 pub(super) const SERIES: Interval = seconds(1e-6, 1e6, false);
+/// How long an ACK may be delayed (RFC 5681, 4.2).
+pub(super) const ACK_DELAY: Interval = Interval { open_low: true, ..seconds(0.0, 0.5, false) };
 /// Phases of a clock that ticks every 10 ms.
 pub(super) const PHASE: Interval = Interval { open_high: true, ..seconds(0.0, 0.01, false) };
 /// Rates.

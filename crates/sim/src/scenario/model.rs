@@ -181,23 +181,7 @@ pub enum InjectedRandom {
 }
 
 /// Congestion control of a TCP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tcp {
-    /// Fast retransmit and fast recovery.
-    Reno,
-}
-
-impl Tcp {
-    /// All there are.
-    pub const ALL: &'static [Tcp] = &[Tcp::Reno];
-
-    /// Name in scenarios.
-    pub fn name(self) -> &'static str {
-        match self {
-            Tcp::Reno => "reno",
-        }
-    }
-}
+pub use earlydrop_net::tcp::Flavour as Tcp;
 
 /// Which world's rules TCP follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

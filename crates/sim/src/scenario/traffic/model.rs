@@ -1,5 +1,6 @@
 //! Checked traffic: plain typed data in SI units.
 
+use crate::engine::network::TcpOptions;
 use earlydrop_net::source::Distribution;
 
 use super::super::model::{Delays, InjectedRandom, Profile, Tcp};
@@ -176,6 +177,8 @@ pub struct TcpSpec {
     pub window: u32,
     /// Phases of the senders' clock ticks, in seconds, used in turn; `None` lets them be drawn.
     pub clock_phase: Option<Vec<f64>>,
+    /// ECN, delayed ACKs, limited transmit.
+    pub options: TcpOptions,
 }
 
 /// Whether a transfer opens a connection of its own.
