@@ -13,7 +13,8 @@ from .aqm import Queue
 from .documents import to_toml
 from .result import Result
 from .runner import Job, run_one
-from .traffic import Document, Sending
+from .traffic import Document as Document
+from .traffic import Sending
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
