@@ -8,7 +8,7 @@ CARGO ?= cargo
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python lint validate bench docs pages peers clean
+.PHONY: build demo test test-rust test-python lint validate bench bench-decisions docs pages readings peers clean
 
 build: $(VENV)/.built
 
@@ -44,8 +44,8 @@ lint: $(VENV)/.requirements-dev
 	@# The disciplines are named in a macro, where cargo fmt does not find their files.
 	@! $(CARGO) fmt --version >/dev/null 2>&1 || { $(CARGO) fmt --all --check && rustfmt --edition 2021 --check crates/aqm/src/*.rs; }
 	@! $(CARGO) clippy --version >/dev/null 2>&1 || $(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python
-	$(BIN)/ruff format --check python
+	$(BIN)/ruff check python benches
+	$(BIN)/ruff format --check python benches
 
 test-rust:
 	$(CARGO) test --quiet
@@ -60,8 +60,10 @@ validate: build
 bench: build
 	$(CARGO) build --release --quiet -p earlydrop-sim --bin earlydrop-engine
 	$(BIN)/earlydrop bench
-	@echo
-	$(CARGO) bench --quiet -p earlydrop-aqm --bench decisions
+
+# WRITE=docs/performance.md puts the tables there; with TIMES=no its times stay.
+bench-decisions: build
+	$(BIN)/python benches/decisions.py $(if $(WRITE),--write $(WRITE)) $(if $(filter no,$(TIMES)),--no-times)
 
 docs: build
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet
@@ -72,6 +74,10 @@ pages: build
 	$(BIN)/python -m earlydrop.pages docs/aqms
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
 	$(BIN)/earlydrop vectors --out vectors
+
+# The tables and the figure of docs/readings.md: some 2000 runs, minutes.
+readings: build
+	$(BIN)/python -m earlydrop.readings docs/readings.md
 
 peers:
 	bash validation/peers/install.sh

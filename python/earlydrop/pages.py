@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _core, readings
 from .terminal import Progress
 
 if TYPE_CHECKING:
@@ -71,10 +71,17 @@ def page(entry: Mapping[str, Any]) -> str:
         "",
         *_parameters(entry["parameters"]),
         "",
+        *_readings(name),
         f"[All disciplines](README.md). Code: `crates/aqm/src/{name}.rs`.",
         "",
     ]
     return "\n".join(lines)
+
+
+def _readings(name: str) -> list[str]:
+    if name not in {section.id for section in readings.SECTIONS}:
+        return []
+    return [f"What other readings of it do to throughput, queue and delay: [readings](../readings.md#{name}).", ""]
 
 
 def _first_text(body: Sequence[str]) -> int:

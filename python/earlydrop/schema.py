@@ -12,7 +12,11 @@ _WHERE = {
 }
 
 _ABOUT = {
+    ("tcps", "tahoe"): ("Tahoe", "Fast retransmit, then slow start"),
     ("tcps", "reno"): ("Reno", "Fast retransmit and fast recovery"),
+    ("tcps", "newreno"): ("NewReno", "Recovers from several losses in a window, one in a round trip"),
+    ("tcps", "sack"): ("SACK", "Knows from selective acknowledgements what is missing"),
+    ("tcps", "vegas"): ("Vegas", "Holds a few segments in the queue, by its round-trip times"),
     ("topologies", "dumbbell"): ("Dumbbell", "Pairs of senders and receivers on either side of one bottleneck"),
     ("topologies", "parking_lot"): ("Parking lot", "Bottlenecks in a row, with flows over all of them and over each"),
     ("topologies", "star"): ("Star", "Hosts round one router; all others send to the first"),

@@ -1,8 +1,7 @@
-"""Agreement with ns-2 on scenarios S1 and S2: means over seeds, each held against a bound.
+"""Agreement with ns-2 on scenarios S1 to S5: means over seeds, each held against a bound.
 
-S1 is the network of the TRED paper: TCP Reno flows over one 5 Mbit/s queue, DropTail, RED and gentle RED. S2 is that of
-the NLRED paper, 10 Mbit/s, with REM and PI. What ns-2 measured is stored in `validation/reference/s1` and `s2`; this
-module runs the same cells here and compares. The agreement packet by packet is tested with the engine, not here.
+What ns-2 measured is stored in `validation/reference`; this module runs the same cases here and compares. The agreement
+packet by packet is tested with the engine, not here.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import Any
 
 from earlydrop.runner import Job, Progress, no_progress, run_all
 from earlydrop.statistics import deviation, mean
+from earlydrop.validation_cases import CASES, SCENARIOS, Case
 
 LOCATION = "EARLYDROP_VALIDATION"
 """Environment variable that names the folder `validation`."""
@@ -40,126 +40,71 @@ class Quantity:
     unit: str
     bound: float
     relative: bool = True
-    only: tuple[str, ...] = ("droptail", "red", "red_gentle", "rem", "pi")
+    only: tuple[str, ...] = ("droptail", "red", "rem", "pi")
+    """The kinds of cases in which it is compared."""
 
     def allowance(self, reference: float) -> float:
         """The bound in the figure's own unit."""
         return self.bound * abs(reference) if self.relative else self.bound
 
 
-_RED = ("red", "red_gentle")
-QUANTITIES = (
+_CLOSE = (
     Quantity("throughput_mbps", "throughput", "Mbit/s", 0.005),
     Quantity("queue_mean_packets", "mean queue", "packets", 0.015),
-    Quantity("average_mean_packets", "mean of avg", "packets", 0.015, only=_RED),
+    Quantity("average_mean_packets", "mean of avg", "packets", 0.015, only=("red",)),
     # ns-2 counts a forced drop (avg >= max_th) as an early one.
-    Quantity("early_and_forced_drops", "early + forced drops", "packets", 0.04, only=(*_RED, "rem", "pi")),
+    Quantity("early_and_forced_drops", "early + forced drops", "packets", 0.04, only=("red", "rem", "pi")),
     # RED and REM keep the queue far enough from the limit for these to be a handful.
     Quantity("overflow_drops", "overflow drops", "packets", 0.04, only=("droptail", "pi")),
     Quantity("delay_p99_ms", "p99 delay", "ms", 0.04),
     Quantity("jain", "Jain index", "", 0.01, relative=False),
 )
-
-
-@dataclass(frozen=True)
-class Network:
-    """What the cells of a scenario have in common."""
-
-    warmup: str
-    access: dict[str, str]
-    bottleneck: dict[str, str]
-
-
-NETWORKS = {
-    "S1": Network("50 s", {"rate": "5 Mbit/s", "delay": "20 ms"}, {"rate": "5 Mbit/s", "delay": "10 ms"}),
-    "S2": Network("100 s", {"rate": "100 Mbit/s", "delay": "5 ms"}, {"rate": "10 Mbit/s", "delay": "20 ms"}),
-}
-
-_S1_RED = {
-    "aqm": "red",
-    "dialect": "ns2",
-    "min_th": 24,
-    "max_th": 72,
-    "max_p": 0.1,
-    "w_q": 0.002,
-    "mean_packet": "1000 B",
-}
-DISCIPLINES: dict[str, dict[str, Any]] = {
-    "droptail": {"aqm": "droptail", "capacity_rule": "n_minus_1"},
-    "red": _S1_RED | {"gentle": False},
-    "red_gentle": _S1_RED | {"gentle": True},
-    "rem": {"aqm": "rem", "dialect": "ns2", "mean_packet": "1000 B"},
-    "pi": {"aqm": "pi", "dialect": "ns2", "mean_packet": "1000 B", "q_ref": 60},
-}
-"""The queues as ns-2 runs them."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One queue, load and buffer of a scenario."""
-
-    scenario: str
-    queue: str
-    flows: int
-    buffer: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.scenario}-{self.queue.replace('_', '-')}-n{self.flows}-b{self.buffer}"
-
-    def document(self) -> dict[str, Any]:
-        """The scenario that corresponds to what ns-2 ran."""
-        network = NETWORKS[self.scenario]
-        return {
-            "name": self.name,
-            "duration": "200 s",
-            "warmup": network.warmup,
-            "seed": 1,
-            "topology": {
-                "kind": "dumbbell",
-                "pairs": self.flows,
-                "access": network.access,
-                "bottleneck": network.bottleneck,
-            },
-            "queue": {"bottleneck": {"limit": f"{self.buffer} packets"} | DISCIPLINES[self.queue]},
-            "traffic": [
-                {
-                    "kind": "ftp",
-                    "count": self.flows,
-                    "tcp": "reno",
-                    "segment": "960 B",
-                    "header": "40 B",
-                    "window": 1000,
-                    "start": {"uniform": ["0 s", "1 s"]},
-                }
-            ],
-        }
-
-
-CELLS = (
-    *(
-        Cell("S1", queue, flows, buffer)
-        for buffer in (120, 200)
-        for flows in (6, 40, 80)
-        for queue in ("droptail", "red", "red_gentle")
-    ),
-    *(Cell("S2", queue, flows, 120) for flows in (5, 10, 20, 40, 80, 120) for queue in ("rem", "pi")),
+_USUAL = (
+    Quantity("throughput_mbps", "throughput", "Mbit/s", 0.005),
+    Quantity("queue_mean_packets", "mean queue", "packets", 0.02),
+    Quantity("drops", "drops", "packets", 0.05),
 )
+_MARKS = Quantity("marks", "marks", "packets", 0.05, only=("red",))
 
 
-def select(cases: Sequence[str] | None) -> list[Cell]:
-    """The cells that `cases` name: a cell's name, a scenario (`S1`), or a pattern such as `S1-red-*`."""
-    if not cases:
-        return list(CELLS)
+def _goodput(flow: int) -> Quantity:
+    return Quantity(f"goodput_{flow}_mbps", f"goodput of flow {flow}", "Mbit/s", 0.05)
+
+
+QUANTITIES: dict[str, tuple[Quantity, ...]] = {
+    "S1": _CLOSE,
+    "S2": _CLOSE,
+    "S3": (*_USUAL, *map(_goodput, (1, 2, 3, 4))),
+    "S4": (*_USUAL, _MARKS, *map(_goodput, (1, 2, 3, 4))),
+    "S5": (*_USUAL, *map(_goodput, (1, 2))),
+}
+"""What is compared in each scenario."""
+
+
+def quantities(case: Case) -> list[Quantity]:
+    """What is compared in one case."""
+    chosen = [q for q in QUANTITIES[case.scenario] if case.kind in q.only]
+    if "ecn" not in case.name:
+        chosen = [q for q in chosen if q is not _MARKS]
+    apart = {_goodput(flow).key for flow in range(1, case.apart + 1)}
+    return [q for q in chosen if not q.key.startswith("goodput_") or q.key in apart]
+
+
+def select(names: Sequence[str] | None) -> list[Case]:
+    """The cases that `names` name: a case, a scenario (`S1`), or a pattern such as `S1-red-*`."""
+    if not names:
+        return list(CASES)
     chosen = set()
-    for case in cases:
-        pattern = f"{case}-*" if case.upper() in NETWORKS else case
-        matches = [cell for cell in CELLS if fnmatchcase(cell.name.lower(), pattern.lower())]
+    for name in names:
+        pattern = f"{name}-*" if name.upper() in SCENARIOS else name
+        matches = [case for case in CASES if fnmatchcase(case.name.lower(), pattern.lower())]
         if not matches:
-            names = ", ".join(cell.name for cell in CELLS)
-            raise ValidationError(f"no case named {case!r}; there are S1 and S2 (all of each) and {names}")
-        chosen.update(matches)
-    return [cell for cell in CELLS if cell in chosen]
+            some = ", ".join(next(case.name for case in CASES if case.scenario == known) for known in SCENARIOS)
+            raise ValidationError(
+                f"no case named {name!r}; there are {', '.join(SCENARIOS)} (all of each), such as {some}"
+            )
+        chosen.update(case.name for case in matches)
+    return [case for case in CASES if case.name in chosen]
 
 
 def find_reference() -> Path:
@@ -183,39 +128,52 @@ Figures = dict[str, list[float]]
 """Values by quantity, one for each seed."""
 
 
-def load_reference(folder: Path, scenarios: Iterable[str]) -> dict[Cell, Figures]:
-    """ns-2's figures of every cell of `scenarios`."""
-    cells: dict[Cell, Figures] = {}
-    for scenario in scenarios:
+def load_reference(folder: Path, cases: Iterable[Case]) -> dict[str, Figures]:
+    """ns-2's figures of `cases`, by name."""
+    wanted = {case.name: {q.key: list[float]() for q in quantities(case)} for case in cases}
+    for scenario in dict.fromkeys(case.scenario for case in cases):
         path = folder / scenario.lower() / "ns2_seeds.csv"
         try:
             with path.open(newline="", encoding="utf-8") as rows:
                 for row in csv.DictReader(rows):
-                    cell = Cell(scenario, row["queue"], int(row["n"]), int(row["buffer"]))
-                    figures = cells.setdefault(cell, {q.key: [] for q in QUANTITIES if cell.queue in q.only})
-                    for key, values in figures.items():
-                        values.append(float(row["early_drops" if key == "early_and_forced_drops" else key]))
-        except (OSError, KeyError, ValueError, TypeError) as error:
+                    for key, values in wanted.get(row["case"], {}).items():
+                        values.append(_stored(row, key))
+        except (OSError, KeyError, ValueError, TypeError, IndexError) as error:
             raise ValidationError(f"{path}: not a table of reference figures ({error})") from error
-    return cells
+    for case in cases:
+        if not all(wanted[case.name].values()):
+            raise ValidationError(f"{folder}: no reference figures for {case.name}")
+    return wanted
+
+
+def _stored(row: dict[str, str], key: str) -> float:
+    """A figure of ns-2's."""
+    if key == "early_and_forced_drops":
+        return float(row["early_drops"])
+    if key == "drops":
+        return float(row["early_drops"]) + float(row["overflow_drops"])
+    if key.startswith("goodput_"):
+        return float(row["goodput_flows_mbps"].split()[int(key.split("_")[1]) - 1])
+    return float(row[key])
 
 
 def _figures(result: str) -> dict[str, float | None]:
     """What is compared, out of one result document."""
     document = json.loads(result)
     queue = document["queues"]["bottleneck"]
+    early_and_forced = queue["early_drops"] + queue["forced_drops"]
+    copied = ("throughput_mbps", "queue_mean_packets", "average_mean_packets", "overflow_drops", "delay_p99_ms", "marks")
+    goodputs = {_goodput(flow["id"]).key: flow["goodput_mbps"] for flow in document["flows"][:4]}
     return {
-        "throughput_mbps": queue["throughput_mbps"],
-        "queue_mean_packets": queue["queue_mean_packets"],
-        "average_mean_packets": queue["average_mean_packets"],
-        "early_and_forced_drops": queue["early_drops"] + queue["forced_drops"],
-        "overflow_drops": queue["overflow_drops"],
-        "delay_p99_ms": queue["delay_p99_ms"],
+        **{key: queue[key] for key in copied},
+        "early_and_forced_drops": early_and_forced,
+        "drops": early_and_forced + queue["overflow_drops"],
         "jain": document["jain"],
+        **goodputs,
     }
 
 
-def compare(cell: Cell, quantity: Quantity, ours: Sequence[float], reference: Sequence[float]) -> dict[str, Any]:
+def compare(case: Case, quantity: Quantity, ours: Sequence[float], reference: Sequence[float]) -> dict[str, Any]:
     """One check: the difference of the two means against the larger of bound and three standard errors.
 
     With a single value on one side its variance is taken from the other side.
@@ -231,11 +189,8 @@ def compare(cell: Cell, quantity: Quantity, ours: Sequence[float], reference: Se
     bound = quantity.allowance(their_mean)
     allowed = max(bound, STANDARD_ERRORS * error)
     return {
-        "case": cell.name,
-        "scenario": cell.scenario,
-        "queue": cell.queue,
-        "flows": cell.flows,
-        "buffer": cell.buffer,
+        "case": case.name,
+        "scenario": case.scenario,
         "quantity": quantity.key,
         "unit": quantity.unit,
         "ours": our_mean,
@@ -252,13 +207,10 @@ def compare(cell: Cell, quantity: Quantity, ours: Sequence[float], reference: Se
     }
 
 
-def _missing(cell: Cell, quantity: Quantity) -> dict[str, Any]:
+def _missing(case: Case, quantity: Quantity) -> dict[str, Any]:
     return {
-        "case": cell.name,
-        "scenario": cell.scenario,
-        "queue": cell.queue,
-        "flows": cell.flows,
-        "buffer": cell.buffer,
+        "case": case.name,
+        "scenario": case.scenario,
         "quantity": quantity.key,
         "unit": quantity.unit,
         "ours": None,
@@ -273,54 +225,51 @@ def run(cases: list[str] | None = None, seeds: int = 10, progress: Progress = no
 
     if seeds < 1:
         raise ValidationError(f"seeds must be at least 1, not {seeds}")
-    cells = select(cases)
+    chosen = select(cases)
     folder = find_reference()
-    scenarios = [name for name in NETWORKS if any(cell.scenario == name for cell in cells)]
-    reference = load_reference(folder, scenarios)
-    for cell in cells:
-        if cell not in reference:
-            raise ValidationError(f"{folder}: no reference figures for {cell.name}")
+    reference = load_reference(folder, chosen)
     jobs = [
         Job(scenario, seed)
-        for scenario in (_core.Scenario.parse(cell.document(), []) for cell in cells)
+        for scenario in (_core.Scenario.parse({"name": case.name, "seed": 1} | case.document, []) for case in chosen)
         for seed in range(1, seeds + 1)
     ]
     results = run_all(jobs, _figures, progress=progress, label="validate")
     checks = [
         check
-        for index, cell in enumerate(cells)
-        for check in _checks(cell, results[index * seeds : (index + 1) * seeds], reference[cell])
+        for index, case in enumerate(chosen)
+        for check in _checks(case, results[index * seeds : (index + 1) * seeds], reference[case.name])
     ]
+    scenarios = [name for name in SCENARIOS if any(case.scenario == name for case in chosen)]
     return {
         "ok": all(check["ok"] for check in checks),
         "scenarios": scenarios,
         "against": "ns-2 2.35",
         "version": _core.version(),
         "seeds": seeds,
-        "reference_seeds": min(len(values) for cell in cells for values in reference[cell].values()),
-        "bounds": {q.key: {"bound": q.bound, "relative": q.relative} for q in QUANTITIES},
+        "reference_seeds": min(len(values) for figures in reference.values() for values in figures.values()),
+        "bounds": {
+            name: {q.key: {"bound": q.bound, "relative": q.relative} for q in QUANTITIES[name]} for name in scenarios
+        },
         "standard_errors": STANDARD_ERRORS,
         "checks": checks,
         "failed": sum(not check["ok"] for check in checks),
     }
 
 
-def _checks(cell: Cell, results: Sequence[dict[str, float | None]], reference: Figures) -> Iterator[dict[str, Any]]:
-    for quantity in QUANTITIES:
-        if cell.queue not in quantity.only:
-            continue
-        ours = [value for value in (result[quantity.key] for result in results) if value is not None]
+def _checks(case: Case, results: Sequence[dict[str, float | None]], reference: Figures) -> Iterator[dict[str, Any]]:
+    for quantity in quantities(case):
+        ours = [value for value in (result.get(quantity.key) for result in results) if value is not None]
         if len(ours) < len(results):
-            yield _missing(cell, quantity)
+            yield _missing(case, quantity)
         else:
-            yield compare(cell, quantity, ours, reference[quantity.key])
+            yield compare(case, quantity, ours, reference[quantity.key])
 
 
 def render(report: dict[str, Any]) -> str:
     """The checks as a table, the verdict last."""
-    titles = {q.key: q.title for q in QUANTITIES}
+    titles = {q.key: q.title for name in report["scenarios"] for q in QUANTITIES[name]}
     heading = (
-        f"{' and '.join(report['scenarios'])} against {report['against']}: "
+        f"{', '.join(report['scenarios'])} against {report['against']}: "
         f"means over {report['seeds']} seeds here, {report['reference_seeds']} there"
     )
     lines = [

@@ -38,6 +38,11 @@ def test_every_page_has_its_headings_and_every_parameter() -> None:
         assert all(f"| `{p['name']}`" in text for p in entry["parameters"])
 
 
+def test_the_readme_counts_the_disciplines() -> None:
+    readme = (STORED.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert f"| [{len(pages.entries())}](docs/aqms/README.md):" in readme
+
+
 def test_the_step_shows_in_the_series() -> None:
     series = pages.step_response("red")
     queue = series["queues"]["bottleneck"]["average"]

@@ -13,7 +13,7 @@ pub trait Discipline: Send {
     /// `packet` arrives at `now`, never earlier than any call before. Every packet that is dropped, this one or
     /// another, is reported to `on_drop`; `None` if this one was. If the link is idle, the driver asks for a packet
     /// right after, also when the arrival was dropped.
-    fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Ecnmarked>;
+    fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted>;
 
     /// The link is free at `now` and asks for a packet; it may be marked, see its ECN field. `None` begins an idle
     /// period. Packets that the discipline drops on the way are reported to `on_drop`.
@@ -54,9 +54,9 @@ pub trait Discipline: Send {
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// The arrival was admitted; whether it was marked on the way in.
+/// The arrival was admitted; whether it was marked (CE) on the way in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ecnmarked(pub bool);
+pub struct Admitted(pub bool);
 
 /// A FIFO with a policy.
 pub struct Fifo {
@@ -97,7 +97,7 @@ fn view<'a>(gate: &Gate, ring: &'a Ring, idle_since: Option<Time>) -> QueueView<
 }
 
 impl Discipline for Fifo {
-    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Ecnmarked> {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         let before = packet.ecn;
         let mut fate = self.gate.offer(&mut packet, &view(&self.gate, &self.ring, self.idle_since), now);
         let reason = loop {
@@ -122,7 +122,7 @@ impl Discipline for Fifo {
         packet.enqueued = now;
         let serial = self.ring.push(packet);
         self.gate.admitted(&packet, serial);
-        Some(Ecnmarked(packet.ecn != before))
+        Some(Admitted(packet.ecn != before))
     }
 
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {

@@ -46,11 +46,11 @@
 use crate::catalogue::{AqmSpec, Built};
 use crate::params::{Kind, Param, Unit, Value, Values};
 use crate::parts::class_fifos::End;
-use crate::parts::classful::{Classful, Schedule};
-use crate::parts::deficit_round::{DeficitRound, Price, Victim};
+use crate::parts::classful::Classful;
+use crate::parts::deficit_round::{DeficitRound, Place, Price, Rounds, Victim};
 use crate::parts::hash;
 use crate::policy::Limit;
-use crate::{Packet, Time};
+use crate::Packet;
 
 const PARAMS: [Param; 4] = [
     Param {
@@ -104,72 +104,50 @@ pub const SPEC: AqmSpec = AqmSpec {
     params: &[&PARAMS],
     check: |_, _| Ok(()),
     build: |values, _, limit| {
-        let drr = Drr::new(values, limit);
-        Ok(Built::Discipline(Box::new(|_, _| Box::new(Classful::new(drr)))))
+        let drr = Classful::new(drr(values, limit));
+        Ok(Built::Discipline(Box::new(|_, _| Box::new(drr))))
     },
     curve: None,
 };
 
-/// The buckets and their turns.
-pub struct Drr {
-    round: DeficitRound,
+type Drr = Rounds<Buckets>;
+
+fn drr(values: &Values, limit: Limit) -> Drr {
+    let (buckets, quantum) = (values.whole(&PARAMS, "buckets") as usize, values.whole(&PARAMS, "quantum") as u64);
+    let end = if values.word(&PARAMS, "victim") == "longest_tail" { End::Tail } else { End::Head };
+    let round = DeficitRound::new((0..buckets).map(|_| quantum), Price::Bytes, limit, Victim::Longest(end));
+    Rounds::new(round, Buckets { buckets, modulo: values.word(&PARAMS, "classify") == "modulo" })
+}
+
+/// How a flow finds its bucket.
+struct Buckets {
     buckets: usize,
     modulo: bool,
 }
 
-impl Drr {
-    fn new(values: &Values, limit: Limit) -> Self {
-        let (buckets, quantum) = (values.whole(&PARAMS, "buckets") as usize, values.whole(&PARAMS, "quantum") as u64);
-        let end = if values.word(&PARAMS, "victim") == "longest_tail" { End::Tail } else { End::Head };
-        Drr {
-            round: DeficitRound::new((0..buckets).map(|_| quantum), Price::Bytes, limit, Victim::Longest(end)),
-            buckets,
-            modulo: values.word(&PARAMS, "classify") == "modulo",
-        }
-    }
-
-    fn bucket(&self, flow: u64) -> usize {
+impl Place for Buckets {
+    fn place(&self, packet: &Packet) -> usize {
         if self.modulo {
-            (flow % self.buckets as u64) as usize
+            (packet.flow % self.buckets as u64) as usize
         } else {
-            hash::bucket(flow, 0, self.buckets)
+            hash::bucket(packet.flow, 0, self.buckets)
         }
-    }
-}
-
-impl Schedule for Drr {
-    fn arrive(&mut self, packet: Packet, _now: Time, dropped: &mut dyn FnMut(&Packet)) -> bool {
-        self.round.arrive(self.bucket(packet.flow), packet, dropped)
-    }
-
-    fn take(&mut self, _now: Time, _dropped: &mut dyn FnMut(&Packet)) -> Option<Packet> {
-        self.round.take()
-    }
-
-    fn packets(&self) -> u64 {
-        self.round.fifos().packets()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.round.fifos().bytes()
-    }
-
-    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("active", self.round.active() as f64);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parts::classful::Schedule as _;
+    use crate::Time;
 
-    fn drr(pairs: &[(&'static str, Value)], limit: Limit) -> Drr {
+    fn built(pairs: &[(&'static str, Value)], limit: Limit) -> Drr {
         let mut values = Values::new();
         values.set("classify", Value::Choice("modulo"));
         for &(name, value) in pairs {
             values.set(name, value);
         }
-        Drr::new(&values, limit)
+        drr(&values, limit)
     }
 
     fn served(drr: &mut Drr, packets: &[(u64, u32, usize)]) -> String {
@@ -185,21 +163,21 @@ mod tests {
     #[test]
     fn order_of_service_is_that_of_ns2() {
         let packets = [(0, 500, 3), (1, 200, 5), (2, 1000, 1)];
-        assert_eq!(served(&mut drr(&[], Limit::Packets(50)), &packets), "BABBABBCA");
-        let mut larger = drr(&[("quantum", Value::Whole(500))], Limit::Packets(50));
+        assert_eq!(served(&mut built(&[], Limit::Packets(50)), &packets), "BABBABBCA");
+        let mut larger = built(&[("quantum", Value::Whole(500))], Limit::Packets(50));
         assert_eq!(served(&mut larger, &packets), "ABBABBBCA");
     }
 
     #[test]
     fn a_deficit_of_exactly_the_size_suffices_and_one_byte_less_does_not() {
         for (size, order) in [(249, "AB"), (250, "AB"), (251, "BA")] {
-            assert_eq!(served(&mut drr(&[], Limit::Packets(9)), &[(0, size, 1), (1, 100, 1)]), order, "{size} B");
+            assert_eq!(served(&mut built(&[], Limit::Packets(9)), &[(0, size, 1), (1, 100, 1)]), order, "{size} B");
         }
     }
 
     #[test]
     fn a_bucket_that_drops_empty_in_its_turn_misses_one_when_it_comes_back() {
-        let mut queue = drr(&[("quantum", Value::Whole(500))], Limit::Bytes(850));
+        let mut queue = built(&[("quantum", Value::Whole(500))], Limit::Bytes(850));
         let mut lost = Vec::new();
         let mut arrive = |queue: &mut Drr, flow, size| {
             queue.arrive(Packet::new(flow, size), Time::ZERO, &mut |victim| lost.push((victim.flow, victim.size)));
@@ -216,7 +194,7 @@ mod tests {
 
     #[test]
     fn saturating_flows_get_equal_bytes_whatever_their_sizes() {
-        let mut queue = drr(&[("quantum", Value::Whole(1500))], Limit::Packets(4000));
+        let mut queue = built(&[("quantum", Value::Whole(1500))], Limit::Packets(4000));
         let mut bytes = [0_u64; 4];
         for (flow, size) in [(0, 1500), (1, 40), (2, 576), (3, 1499)] {
             for _ in 0..1000 {
@@ -234,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_flow_that_fills_the_buffer_pays_for_it() {
-        let mut queue = drr(&[], Limit::Bytes(25_000));
+        let mut queue = built(&[], Limit::Bytes(25_000));
         let mut lost = [0; 2];
         for i in 0..200 {
             let flow = u64::from(i % 20 == 0);
@@ -247,8 +225,11 @@ mod tests {
 
     #[test]
     fn buckets_hold_what_their_hash_gives_them() {
-        let mut queue = drr(&[("classify", Value::Choice("hash")), ("buckets", Value::Whole(2))], Limit::Packets(100));
-        let same: Vec<u64> = (0..50).filter(|&flow| queue.bucket(flow) == queue.bucket(0)).collect();
+        let mut queue =
+            built(&[("classify", Value::Choice("hash")), ("buckets", Value::Whole(2))], Limit::Packets(100));
+        let rule = Buckets { buckets: 2, modulo: false };
+        let bucket = |flow| rule.place(&Packet::new(flow, 100));
+        let same: Vec<u64> = (0..50).filter(|&flow| bucket(flow) == bucket(0)).collect();
         assert!((10..40).contains(&same.len()));
         for &flow in &same {
             queue.arrive(Packet::new(flow, 100), Time::ZERO, &mut |_| {});

@@ -75,7 +75,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::discipline::{Ecnmarked, OnDrop};
+use crate::discipline::{Admitted, OnDrop};
 use crate::gate::Counters;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::policy::{Limit, Reason};
@@ -638,7 +638,7 @@ fn head(ring: &Ring) -> Option<&Packet> {
 }
 
 impl Discipline for DualPi2 {
-    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Ecnmarked> {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
         let queue = if packet.ecn as u8 & 1 == 1 { Queue::L } else { Queue::C };
@@ -661,7 +661,7 @@ impl Discipline for DualPi2 {
         } else {
             self.c.push(packet);
         }
-        Some(Ecnmarked(packet.ecn != before))
+        Some(Admitted(packet.ecn != before))
     }
 
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {

@@ -41,7 +41,6 @@ use crate::catalogue::{AqmSpec, Built, Link};
 use crate::params::{ParamError, Values};
 use crate::parts::auto_red::{curve, red, AutoRed, RED};
 use crate::parts::curve::Linear;
-use crate::parts::flow_match::{drop_pair, Draw};
 use crate::parts::{auto_weight, two_levels};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
 use crate::Packet;
@@ -85,13 +84,7 @@ impl Policy for FAutoRedWithRed {
 
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         let average = self.red.observe(queue, cx.now);
-        if average >= self.red.settings().min_th {
-            if let Some(verdict) = drop_pair(packet, queue, Draw::Even, 1, cx) {
-                self.matched += 1;
-                return verdict;
-            }
-        }
-        self.red.decide(average, packet, queue, cx)
+        self.red.decide_behind_match(average, packet, queue, cx, &mut self.matched)
     }
 
     fn on_overflow(

@@ -70,7 +70,6 @@ use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::arrival_rate::ArrivalRate;
 use crate::parts::auto_red::{curve, red, AutoRed, RED};
 use crate::parts::curve::{Curve, Linear, Movable};
-use crate::parts::flow_match::{drop_pair, Draw};
 use crate::parts::{auto_weight, two_levels};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
 use crate::Packet;
@@ -235,13 +234,7 @@ impl Policy for FLoadAutoRed {
         let change = self.load.change(self.now, length);
         self.red.curve_mut().change = change;
         self.change = change;
-        if average >= self.red.settings().min_th {
-            if let Some(verdict) = drop_pair(packet, queue, Draw::Even, 1, cx) {
-                self.matched += 1;
-                return verdict;
-            }
-        }
-        self.red.decide(average, packet, queue, cx)
+        self.red.decide_behind_match(average, packet, queue, cx, &mut self.matched)
     }
 
     fn on_overflow(

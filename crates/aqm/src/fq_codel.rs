@@ -67,7 +67,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::discipline::{Ecnmarked, OnDrop};
+use crate::discipline::{Admitted, OnDrop};
 use crate::gate::Counters;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::codel::{self, CodelState, Dialect};
@@ -159,7 +159,7 @@ impl FqCodel {
 }
 
 impl Discipline for FqCodel {
-    fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Ecnmarked> {
+    fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
         let (queue, fresh) = self.fair.classify(packet.flow);
@@ -187,7 +187,7 @@ impl Discipline for FqCodel {
             }
         }
         // It was the last of its queue: if it is gone, all are.
-        (self.fair.packets_in(queue) > 0).then_some(Ecnmarked(false))
+        (self.fair.packets_in(queue) > 0).then_some(Admitted(false))
     }
 
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {

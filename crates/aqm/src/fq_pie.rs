@@ -24,7 +24,8 @@
 //! 2. In ns-3 each queue's timer starts when the queue is first used, in Linux one timer serves all, at most 2048
 //!    queues at a time. Here one timer moves all queues at once in both.
 //! 3. A queue that is empty and whose probability, delay and allowance have come to rest is left out of the timer's
-//!    round; the update would change nothing.
+//!    round; the update would change nothing. Linux updates all its queues. A round costs as much as there are other
+//!    queues, whatever the packet rate: `docs/performance.md` has the figures.
 //! 4. Linux marks by its `ecn_prob` of 10 %; here that is PIE's `mark_ecnth`. Whether packets are marked at all is the
 //!    port's.
 //! 5. Linux counts the memory in use against 32 MB, but admits the packet all the same; that is not here.
@@ -62,7 +63,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::discipline::{Ecnmarked, OnDrop};
+use crate::discipline::{Admitted, OnDrop};
 use crate::gate::Counters;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::fair::{self, FairQueues};
@@ -147,7 +148,7 @@ impl FqPie {
 }
 
 impl Discipline for FqPie {
-    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Ecnmarked> {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
         let (queue, fresh) = self.fair.classify(packet.flow);
@@ -194,7 +195,7 @@ impl Discipline for FqPie {
             }
         }
         // It was the last of its queue: if it is gone, all are.
-        (self.fair.packets_in(queue) > 0).then_some(Ecnmarked(packet.ecn != before))
+        (self.fair.packets_in(queue) > 0).then_some(Admitted(packet.ecn != before))
     }
 
     fn dequeue(&mut self, now: Time, _on_drop: &mut OnDrop<'_>) -> Option<Packet> {
@@ -409,7 +410,7 @@ mod tests {
         queue.dequeue(at(5.0), &mut |_, _| {});
         (0..500).for_each(|_| queue.on_timer(at(5.0)));
         let packet = Packet { ecn: Ecn::Ect0, ..Packet::new(1, 1500) };
-        assert_eq!(queue.enqueue(packet, at(5.0), &mut |_, _| {}), Some(Ecnmarked(true)));
+        assert_eq!(queue.enqueue(packet, at(5.0), &mut |_, _| {}), Some(Admitted(true)));
         assert_eq!(queue.enqueue(Packet::new(1, 1500), at(5.0), &mut |_, _| {}), None);
         assert_eq!((queue.counters.marks, queue.counters.forced_drops), (1, 1));
     }

@@ -50,12 +50,8 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
-use crate::parts::controller::Controller;
-use crate::parts::independent;
-use crate::parts::measure::{self, Measure};
-use crate::parts::ticks::Ticks;
-use crate::policy::{Context, Limit, Policy, QueueView, Room, Verdict};
-use crate::{Packet, Time};
+use crate::parts::controller::Sampled;
+use crate::parts::measure;
 
 const fn gain(name: &'static str, default: f64, doc: &'static str) -> Param {
     Param {
@@ -84,15 +80,7 @@ const PARAMS: [Param; 8] = [
         doc: "ns2: the limit is tested as in ns-2.35, in packets of mean_packet where the queue is measured in bytes.",
     },
     measure::unit("packet", "ns-2.35 (queue_in_bytes_)"),
-    Param {
-        name: "byte_scaling",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(false),
-        source: "ns-2.35 (bytes_)",
-        doc: "Probability in proportion to the packet's size.",
-    },
+    measure::byte_scaling("ns-2.35 (bytes_)"),
     measure::mean_packet(500.0, "ns-2.35"),
 ];
 
@@ -111,77 +99,27 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
-fn read(values: &Values) -> Result<Pi, ParamError> {
+fn read(values: &Values) -> Result<Sampled, ParamError> {
     let real = |name| values.real(&PARAMS, name);
     let (a, b) = (real("a"), real("b"));
     if b > a {
         return Err(ParamError::new("b", b, format!("at most a ({a}): p would fall while the queue is too long")));
     }
-    let measure = Measure::read(values, &PARAMS);
-    let q_ref = measure.queue_length(values, &PARAMS, "q_ref")?;
-    Ok(Pi {
-        control: Controller::new([a, b, 0.0], q_ref),
-        ticks: Ticks::every(real("tupdate")),
-        measure,
-        byte_scaling: values.flag(&PARAMS, "byte_scaling"),
-        ns2: values.word(&PARAMS, "dialect") == "ns2",
-    })
-}
-
-/// The policy.
-pub struct Pi {
-    control: Controller,
-    ticks: Ticks,
-    measure: Measure,
-    byte_scaling: bool,
-    ns2: bool,
-}
-
-impl Policy for Pi {
-    fn room(&self, limit: Limit) -> Room {
-        match limit {
-            Limit::Packets(n) if self.ns2 && self.measure.bytes => {
-                Room::BytesBelow((n as f64 * self.measure.mean_packet) as u64)
-            }
-            Limit::Bytes(n) if self.ns2 => Room::BytesBelow(n),
-            _ => Room::holding(limit),
-        }
-    }
-
-    fn on_enqueue(&mut self, packet: &Packet, _queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        if !cx.has_room {
-            return Verdict::Pass;
-        }
-        let p = self.control.p();
-        let p = if self.byte_scaling { measure::in_proportion(p, packet, self.measure.mean_packet) } else { p };
-        independent::draw(p, cx)
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        Some(self.ticks.next())
-    }
-
-    fn on_timer(&mut self, queue: &QueueView<'_>, _cx: &mut Context<'_>) {
-        self.control.sample(self.measure.length(queue));
-        self.ticks.advance();
-    }
-
-    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("p", self.control.p());
-        out("error", self.control.error());
-    }
+    let sampled = Sampled::read(values, &PARAMS, [a, b, 0.0])?;
+    Ok(if values.word(&PARAMS, "dialect") == "ns2" { sampled.with_room_as_ns2() } else { sampled })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalogue::Link;
-    use crate::policy::Reason;
+    use crate::policy::{Context, Limit, Policy as _, QueueView, Reason, Room, Verdict};
     use crate::random::Generator;
+    use crate::{Packet, Time};
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
-    fn pi(pairs: &[(&'static str, Value)]) -> Pi {
+    fn pi(pairs: &[(&'static str, Value)]) -> Sampled {
         let mut values = Values::new();
         for &(name, value) in pairs {
             values.set(name, value);
@@ -195,7 +133,7 @@ mod tests {
     }
 
     /// One tick with this queue; p after it.
-    fn tick(pi: &mut Pi, queue: &QueueView<'_>) -> f64 {
+    fn tick(pi: &mut Sampled, queue: &QueueView<'_>) -> f64 {
         let (mut random, mut victims) = (Generator::stream(1, "pi"), Vec::new());
         let now = pi.next_timer().unwrap();
         let mut cx = Context { now, ecn: false, has_room: true, random: &mut random, victims: &mut victims };
@@ -204,7 +142,7 @@ mod tests {
     }
 
     /// The answer to an arrival of `size` bytes under the random number `u`, and how many numbers it took.
-    fn arrival(pi: &mut Pi, size: u32, u: f64, has_room: bool) -> (Verdict, u64) {
+    fn arrival(pi: &mut Sampled, size: u32, u: f64, has_room: bool) -> (Verdict, u64) {
         let draws = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
         let count = std::sync::Arc::clone(&draws);
         let mut random = Generator::custom(move || {
@@ -267,7 +205,7 @@ mod tests {
                 pi(&[("byte_scaling", Value::Flag(scaled)), ("a", Value::Real(0.002)), ("b", Value::Real(1e-9))]);
             let p = tick(&mut pi, &holding(150, 0));
             assert!((p - 0.2).abs() < 1e-6);
-            let hit = |pi: &mut Pi, size, u| arrival(pi, size, u, true).0 == Verdict::Signal(Reason::Early);
+            let hit = |pi: &mut Sampled, size, u| arrival(pi, size, u, true).0 == Verdict::Signal(Reason::Early);
             assert_eq!(hit(&mut pi, 1000, 0.39), scaled);
             assert!(!hit(&mut pi, 1000, 0.41));
             assert_eq!(hit(&mut pi, 250, 0.11), !scaled);

@@ -45,12 +45,8 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
-use crate::parts::controller::Controller;
-use crate::parts::independent;
-use crate::parts::measure::{self, Measure};
-use crate::parts::ticks::Ticks;
-use crate::policy::{Context, Policy, QueueView, Verdict};
-use crate::{Packet, Time};
+use crate::parts::controller::Sampled;
+use crate::parts::measure;
 
 const PARAMS: [Param; 8] = [
     Param {
@@ -83,15 +79,7 @@ const PARAMS: [Param; 8] = [
     measure::q_ref("q_{ref}", 50.0, "ns-2.35's PI"),
     measure::tupdate("T", Value::Real(1.0 / 170.0), false, "our choice: PI's 170 Hz"),
     measure::unit("packet", "as PI"),
-    Param {
-        name: "byte_scaling",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(false),
-        source: "as PI",
-        doc: "Probability in proportion to the packet's size.",
-    },
+    measure::byte_scaling("as PI"),
     measure::mean_packet(500.0, "as PI"),
 ];
 
@@ -110,7 +98,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
-fn read(values: &Values) -> Result<Pid, ParamError> {
+fn read(values: &Values) -> Result<Sampled, ParamError> {
     let real = |name| values.real(&PARAMS, name);
     let (k_p, period) = (real("k_p"), real("tupdate"));
     let derivative = match real("t_d") {
@@ -118,54 +106,16 @@ fn read(values: &Values) -> Result<Pid, ParamError> {
         t_d => t_d / period,
     };
     let gains = [k_p * (1.0 + period / real("t_i") + derivative), k_p * (1.0 + 2.0 * derivative), k_p * derivative];
-    let measure = Measure::read(values, &PARAMS);
-    let q_ref = measure.queue_length(values, &PARAMS, "q_ref")?;
-    Ok(Pid {
-        control: Controller::new(gains, q_ref),
-        ticks: Ticks::every(period),
-        measure,
-        byte_scaling: values.flag(&PARAMS, "byte_scaling"),
-    })
-}
-
-/// The policy.
-pub struct Pid {
-    control: Controller,
-    ticks: Ticks,
-    measure: Measure,
-    byte_scaling: bool,
-}
-
-impl Policy for Pid {
-    fn on_enqueue(&mut self, packet: &Packet, _queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        if !cx.has_room {
-            return Verdict::Pass;
-        }
-        let p = self.control.p();
-        let p = if self.byte_scaling { measure::in_proportion(p, packet, self.measure.mean_packet) } else { p };
-        independent::draw(p, cx)
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        Some(self.ticks.next())
-    }
-
-    fn on_timer(&mut self, queue: &QueueView<'_>, _cx: &mut Context<'_>) {
-        self.control.sample(self.measure.length(queue));
-        self.ticks.advance();
-    }
-
-    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("p", self.control.p());
-        out("error", self.control.error());
-    }
+    Sampled::read(values, &PARAMS, gains)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parts::controller::Controller;
+    use crate::policy::Policy as _;
 
-    fn pid(pairs: &[(&'static str, Value)]) -> Pid {
+    fn pid(pairs: &[(&'static str, Value)]) -> Sampled {
         let mut values = Values::new();
         for &(name, value) in pairs {
             values.set(name, value);
@@ -173,7 +123,7 @@ mod tests {
         read(&values).unwrap()
     }
 
-    fn p_after(pid: &mut Pid, lengths: &[u64]) -> Vec<f64> {
+    fn p_after(pid: &mut Sampled, lengths: &[u64]) -> Vec<f64> {
         let sampled = lengths.iter().map(|&packets| {
             pid.control.sample(packets as f64);
             pid.control.p()

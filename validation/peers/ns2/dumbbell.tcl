@@ -5,15 +5,22 @@
 #
 # Keys and defaults are the array `opt` below. Rates and delays are in ns-2's
 # notation (5Mb, 20ms). `sender_delay`, a list that is gone through in turn,
-# replaces `access_delay` on the senders' side. Only the queue from the left to the right router can
-# drop; every other queue holds `plain_limit` packets, more than ever arrive.
+# replaces `access_delay` on the senders' side; `tcp` and `wire_bytes` are such
+# lists too, `receiver_rate` and `receiver_delay` do the same on the other side.
+# `cbr` lists flows of constant rate: {BYTES INTERVAL SENDER_DELAY}. With
+# `two_flows 1` the network is the DDRED paper's: flow 1 comes to the right
+# router over the left one, flow 2 directly, and both end at one host, whose
+# link is the bottleneck. Only the bottleneck's queue can drop; every other
+# holds `plain_limit` packets, more than ever arrive.
 
 array set opt {
     flows 6            tcp Reno          wire_bytes 1000      window 1000
+    ecn 0              delayed_ack 0     limited_transmit 1
     access_rate 5Mb    access_delay 20ms  sender_delay ""
+    receiver_rate ""   receiver_delay ""  cbr {}           two_flows 0
     rate 5Mb           delay 10ms
     queue DropTail     limit 120         min_th 24  max_th 72  max_p 0.1  w_q 0.002
-    gentle false       mean_packet 1000  q_ref 50
+    gentle false       mean_packet 1000  q_ref 50          byte_mode 0      automatic 0
     seed 1             start_jitter 1    start_stagger 0
     duration 200       warmup 50         plain_limit 10000
     lean_headers 1     statistics 1       count 0
@@ -32,7 +39,7 @@ foreach {key value} $argv {
 if {$opt(lean_headers)} {
     # A packet then carries the headers this run reads and no others.
     remove-all-packet-headers
-    add-packet-header IP TCP Flags
+    add-packet-header IP TCP Flags RTP
 }
 set ns [new Simulator]
 # The default routing computes all pairs of nodes; here every route is known.
@@ -60,59 +67,98 @@ proc plain_duplex {a b rate delay} {
     }
 }
 
-if {$opt(sender_delay) eq ""} { set opt(sender_delay) $opt(access_delay) }
+proc in_turn {list i} { lindex $list [expr {$i % [llength $list]}] }
+foreach {key default} {
+    sender_delay access_delay  receiver_rate access_rate  receiver_delay access_delay
+} {
+    if {$opt($key) eq ""} { set opt($key) $opt($default) }
+}
 set left [$ns node]
 set right [$ns node]
 set senders {}
 set receivers {}
-for {set i 0} {$i < $opt(flows)} {incr i} {
-    set sender [$ns node]
-    set receiver [$ns node]
-    set turn [expr {$i % [llength $opt(sender_delay)]}]
-    plain_duplex $sender $left $opt(access_rate) [lindex $opt(sender_delay) $turn]
-    plain_duplex $right $receiver $opt(access_rate) $opt(access_delay)
-    lappend senders $sender
-    lappend receivers $receiver
+if {$opt(two_flows)} {
+    set senders [list [$ns node] [$ns node]]
+    set host [$ns node]
+    set receivers [list $host $host]
+    plain_duplex [lindex $senders 0] $left $opt(access_rate) $opt(access_delay)
+    plain_duplex $left $right $opt(access_rate) $opt(delay)
+    plain_duplex [lindex $senders 1] $right $opt(access_rate) $opt(delay)
+    set near $right
+    set far $host
+} else {
+    for {set i 0} {$i < $opt(flows)} {incr i} {
+        set sender [$ns node]
+        set receiver [$ns node]
+        plain_duplex $sender $left $opt(access_rate) [in_turn $opt(sender_delay) $i]
+        plain_duplex $right $receiver $opt(receiver_rate) [in_turn $opt(receiver_delay) $i]
+        lappend senders $sender
+        lappend receivers $receiver
+    }
+    foreach flow $opt(cbr) {
+        set sender [$ns node]
+        set receiver [$ns node]
+        plain_duplex $sender $left $opt(access_rate) [lindex $flow 2]
+        plain_duplex $right $receiver $opt(receiver_rate) [in_turn $opt(receiver_delay) 0]
+        lappend senders $sender
+        lappend receivers $receiver
+    }
+    set near $left
+    set far $right
 }
-$ns simplex-link $right $left $opt(rate) $opt(delay) DropTail
-$ns queue-limit $right $left $opt(plain_limit)
+$ns simplex-link $far $near $opt(rate) $opt(delay) DropTail
+$ns queue-limit $far $near $opt(plain_limit)
 
 # Set after the plain links exist, so that only the bottleneck reads these.
-Queue/DropTail set queue_in_bytes_ false
+set in_bytes [expr {$opt(byte_mode) ? {true} : {false}}]
+Queue/DropTail set queue_in_bytes_ $in_bytes
 Queue/DropTail set mean_pktsize_ $opt(mean_packet)
-Queue/RED set bytes_ false
-Queue/RED set queue_in_bytes_ false
+Queue/RED set bytes_ $in_bytes
+Queue/RED set queue_in_bytes_ $in_bytes
 Queue/RED set mean_pktsize_ $opt(mean_packet)
 Queue/RED set gentle_ $opt(gentle)
-Queue/RED set setbit_ false
-Queue/RED set thresh_ $opt(min_th)
-Queue/RED set maxthresh_ $opt(max_th)
-Queue/RED set linterm_ [expr {1.0 / $opt(max_p)}]
-Queue/RED set q_weight_ $opt(w_q)
+Queue/RED set setbit_ [expr {$opt(ecn) ? {true} : {false}}]
+if {!$opt(automatic)} {
+    Queue/RED set thresh_ $opt(min_th)
+    Queue/RED set maxthresh_ $opt(max_th)
+    Queue/RED set linterm_ [expr {1.0 / $opt(max_p)}]
+    Queue/RED set q_weight_ $opt(w_q)
+}
 Queue/REM set mean_pktsize_ $opt(mean_packet)
 Queue/PI set mean_pktsize_ $opt(mean_packet)
 Queue/PI set qref_ $opt(q_ref)
-$ns simplex-link $left $right $opt(rate) $opt(delay) $opt(queue)
-$ns queue-limit $left $right $opt(limit)
-set bottleneck [[$ns link $left $right] queue]
+$ns simplex-link $near $far $opt(rate) $opt(delay) $opt(queue)
+$ns queue-limit $near $far $opt(limit)
+set bottleneck [[$ns link $near $far] queue]
 
 proc route {node args} { eval [list [$node get-module Manual] add-route-to-adj-node] $args }
-route $left -default $right
-route $right -default $left
-foreach sender $senders receiver $receivers {
-    route $sender -default $left
-    route $receiver -default $right
-    route $left $sender
-    route $right $receiver
+if {$opt(two_flows)} {
+    route [lindex $senders 0] -default $left
+    route [lindex $senders 1] -default $right
+    route $host -default $right
+    route $left [lindex $senders 0]
+    route $left -default $right
+    route $right $host
+    route $right [lindex $senders 1]
+    route $right -default $left
+} else {
+    route $left -default $right
+    route $right -default $left
+    foreach sender $senders receiver $receivers {
+        route $sender -default $left
+        route $receiver -default $right
+        route $left $sender
+        route $right $receiver
+    }
 }
 
-if {$opt(count)} { set monitor [$ns monitor-queue $left $right ""] }
+if {$opt(count)} { set monitor [$ns monitor-queue $near $far ""] }
 if {$opt(events) ne ""} {
     set events_file [open $opt(events) w]
     fconfigure $events_file -buffersize 1000000
-    $ns trace-queue $left $right $events_file
+    $ns trace-queue $near $far $events_file
     # Arrivals at the far end are not used: leave them out of the trace.
-    set link [$ns link $left $right]
+    set link [$ns link $near $far]
     [$link set ttl_] target [[$link set rcvT_] target]
 }
 
@@ -120,11 +166,17 @@ if {$opt(events) ne ""} {
 set tcps {}
 set starts {}
 for {set i 0} {$i < $opt(flows)} {incr i} {
-    if {$opt(tcp) eq "Tahoe"} { set tcp [new Agent/TCP] } else { set tcp [new Agent/TCP/$opt(tcp)] }
-    set sink [new Agent/TCPSink]
-    # ns-2 adds 40 bytes of header to packetSize_.
-    $tcp set packetSize_ [expr {$opt(wire_bytes) - 40}]
+    set kind [in_turn $opt(tcp) $i]
+    set tcp [expr {$kind eq "Tahoe" ? [new Agent/TCP] : [new Agent/TCP/$kind]}]
+    set sink_kind Agent/TCPSink
+    if {$kind eq "Sack1"} { append sink_kind /Sack1 }
+    if {$opt(delayed_ack)} { append sink_kind /DelAck }
+    set sink [new $sink_kind]
+    # ns-2 adds 40 bytes of header to packetSize_, but not for Vegas.
+    $tcp set packetSize_ [expr {[in_turn $opt(wire_bytes) $i] - ($kind eq "Vegas" ? 0 : 40)}]
     $tcp set window_ $opt(window)
+    $tcp set ecn_ $opt(ecn)
+    $tcp set singledup_ $opt(limited_transmit)
     $tcp set fid_ [expr {$i + 1}]
     $sink set fid_ [expr {$i + 1}]
     $ns attach-agent [lindex $senders $i] $tcp
@@ -139,6 +191,27 @@ for {set i 0} {$i < $opt(flows)} {incr i} {
     $ns at $start "$ftp start"
     lappend tcps $tcp
     lappend starts $start
+}
+set monitors {}
+foreach flow $opt(cbr) {
+    set i [expr {$opt(flows) + [llength $monitors]}]
+    set source [new Agent/UDP]
+    # Larger than any packet, so that none is split.
+    $source set packetSize_ 2000
+    $source set fid_ [expr {$i + 1}]
+    set sink [new Agent/LossMonitor]
+    $ns attach-agent [lindex $senders $i] $source
+    $ns attach-agent [lindex $receivers $i] $sink
+    $ns connect $source $sink
+    set cbr [new Application/Traffic/CBR]
+    $cbr set packetSize_ [lindex $flow 0]
+    $cbr set interval_ [lindex $flow 1]
+    $cbr set random_ 0
+    $cbr attach-agent $source
+    set start 0
+    if {$opt(start_jitter) > 0} { set start [$start_rng uniform 0 $opt(start_jitter)] }
+    $ns at $start "$cbr start"
+    lappend monitors $sink
 }
 
 if {$opt(variables) ne ""} {
@@ -160,9 +233,11 @@ proc sample_average {} {
 }
 set report {}
 proc note_window {start} {
-    global tcps report average_sum average_samples
+    global tcps monitors report average_sum average_samples
     set acks {}
     foreach tcp $tcps { lappend acks [$tcp set ack_] }
+    # Of a constant rate the bytes received, in place of the acknowledged segment.
+    foreach monitor $monitors { lappend acks [$monitor set bytes_] }
     lappend report "window $start $average_sum $average_samples $acks"
 }
 if {$opt(statistics)} {

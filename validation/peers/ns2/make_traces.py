@@ -21,6 +21,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 KEPT_EVENTS = 2_000
+KEPT_CHANGES = 2_000
 CHECKPOINT_EVERY = 10_000
 
 FNV_OFFSET = 0xCBF29CE484222325
@@ -59,8 +60,12 @@ class Case:
     access_rate_bps: int
     red: Red | None = None
     controlled: Controlled | None = None
-    tcp: str = "reno"
+    tcp: tuple[str, ...] = ("reno",)
+    ecn: bool = False
+    delayed_ack: bool = False
+    limited_transmit: bool = True
     access_delay_ms: int = 20
+    sender_delays_ms: tuple[int, ...] = ()
     bottleneck_rate_bps: int = 5_000_000
     bottleneck_delay_ms: int = 10
     wire_bytes: int = 1000
@@ -82,6 +87,39 @@ CASES = [
     Case("rem_n40_b120", 40, 120, 100, FAST, controlled=Controlled("rem", 20)),
     Case("pi_n6_b120", 6, 120, 200, SLOW, controlled=Controlled("pi", 60)),
     Case("pi_n80_b120", 80, 120, 100, FAST, controlled=Controlled("pi", 60)),
+]
+
+# The congestion controls, with ns-2's names.
+TCPS = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "Newreno", "sack": "Sack1", "vegas": "Vegas"}
+LOSSY = ((20, 5), (60, 4))
+UNEQUAL = (1, 20, 7, 33, 15, 40, 2)
+MORE_RED = Red(min_th=10, max_th=30, max_p=0.1, w_q=0.002)
+
+for tcp in TCPS:
+    if tcp != "reno":
+        CASES += [Case(f"{tcp}_n{n}_b20", n, 20, 60, FAST, tcp=(tcp,)) for n in (1, 3)]
+        CASES += [Case(f"{tcp}_n{n}_b{b}", n, b, 60, FAST, tcp=(tcp,)) for n, b in LOSSY]
+    CASES += [
+        Case(f"red_{tcp}_n{n}", n, 60, 60, FAST, MORE_RED, tcp=(tcp,), sender_delays_ms=UNEQUAL)
+        for n in (6, 40)
+    ]
+    if tcp != "vegas":
+        CASES += [
+            Case(f"ecn_{tcp}_n{n}", n, 60, 60, FAST, MORE_RED, tcp=(tcp,), ecn=True, sender_delays_ms=UNEQUAL)
+            for n in (3, 30)
+        ]
+CASES += [
+    Case("vegas_n1_b4", 1, 4, 60, FAST, tcp=("vegas",)),
+    Case("vegas_n3_b6", 3, 6, 60, FAST, tcp=("vegas",)),
+    Case("mixed_n25_b20", 25, 20, 60, FAST, tcp=tuple(TCPS), sender_delays_ms=UNEQUAL),
+    Case("delayed_reno_n1_b20", 1, 20, 60, FAST, delayed_ack=True),
+    Case("delayed_newreno_n6_b10", 6, 10, 60, FAST, tcp=("newreno",), delayed_ack=True),
+    Case("delayed_sack_n6_b10", 6, 10, 60, FAST, tcp=("sack",), delayed_ack=True),
+    Case("delayed_mixed_n25_b20", 25, 20, 60, FAST, tcp=tuple(TCPS), delayed_ack=True, sender_delays_ms=UNEQUAL),
+    Case("delayed_ecn_n12", 12, 60, 60, FAST, MORE_RED, tcp=("reno", "sack", "newreno", "tahoe"), ecn=True,
+         delayed_ack=True, sender_delays_ms=UNEQUAL),
+    Case("unlimited_n12_b10", 12, 10, 60, FAST, tcp=("reno", "sack", "newreno", "tahoe"), limited_transmit=False),
+    Case("window_n5_b20", 5, 20, 60, FAST, tcp=tuple(TCPS), window=12),
 ]
 
 
@@ -142,7 +180,11 @@ def simulate(case: Case, scratch: Path) -> tuple[Path, Path, list[list[str]]]:
     events, variables, summary = (scratch / x for x in ("events", "variables", "summary"))
     options: dict[str, object] = {
         "flows": case.n,
-        "tcp": case.tcp.capitalize(),
+        "tcp": " ".join(TCPS[tcp] for tcp in case.tcp),
+        "ecn": int(case.ecn),
+        "delayed_ack": int(case.delayed_ack),
+        "limited_transmit": int(case.limited_transmit),
+        "sender_delay": " ".join(f"{delay}ms" for delay in case.sender_delays_ms),
         "limit": case.buffer,
         "wire_bytes": case.wire_bytes,
         "window": case.window,
@@ -230,7 +272,8 @@ def record(case: Case, out: Path, scratch: Path) -> dict[str, Any]:
         for row in rows:
             time, _, _, _, _, name, value = row.split()
             changes.add(f"{time},{name},{value}")
-            kept.append(f"{time},{name},{value}")
+            if changes.lines <= KEPT_CHANGES:
+                kept.append(f"{time},{name},{value}")
     write_gzip(out / f"{case.name}_flow1.csv.gz", "\n".join(kept) + "\n")
 
     values = {row[0]: row[1] for row in report if row[0] in ("scheduled", "default_seed")}

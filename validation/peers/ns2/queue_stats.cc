@@ -1,12 +1,13 @@
 // Statistics of one ns-2 queue trace ("+", "-" and "d" rows of a single link).
 //
-//     queue_stats DURATION_S CAPACITY WINDOW_START_S... < trace
+//     queue_stats DURATION_S CAPACITY[B] WINDOW_START_S... < trace
 //
 // Prints one JSON object a line for each window [start, duration). A dropped
-// packet that found fewer than CAPACITY packets waiting was dropped by the
-// discipline (early), any other for want of room (overflow); CAPACITY 0 calls
-// every drop an overflow. The queue is the packets waiting, without the one in
-// transmission, weighted by time; a delay is the time from "+" to "-".
+// packet that found fewer than CAPACITY packets (with B: bytes) waiting was
+// dropped by the discipline (early), any other for want of room (overflow);
+// CAPACITY 0 calls every drop an overflow. The queue is the packets waiting,
+// without the one in transmission, weighted by time; a delay is the time from
+// "+" to "-"; a mark is a packet that left with CE and came without.
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,8 @@ namespace {
 struct Waiting {
     long packet;
     double since;
+    int size;
+    bool marked;
 };
 
 struct Window {
@@ -32,6 +35,7 @@ struct Window {
     long departures = 0;
     long early = 0;
     long overflow = 0;
+    long marks = 0;
     std::vector<float> delays;
 };
 
@@ -52,21 +56,24 @@ void print(Window& w, double duration) {
     std::printf("{\"window_start_s\": %g, \"throughput_mbps\": %.6f, \"queue_mean_packets\": %.4f, "
                 "\"queue_std_packets\": %.4f, \"queue_max_packets\": %ld, \"delay_mean_ms\": %.4f, "
                 "\"delay_p95_ms\": %.4f, \"delay_p99_ms\": %.4f, \"arrivals\": %ld, \"departures\": %ld, "
-                "\"early_drops\": %ld, \"overflow_drops\": %ld}\n",
+                "\"early_drops\": %ld, \"overflow_drops\": %ld, \"marks\": %ld}\n",
                 w.start, w.bytes * 8 / length / 1e6, mean, std::sqrt(variance), w.longest,
                 delay_mean * 1e3, quantile(w.delays, 0.95) * 1e3, quantile(w.delays, 0.99) * 1e3,
-                w.arrivals, w.departures, w.early, w.overflow);
+                w.arrivals, w.departures, w.early, w.overflow, w.marks);
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
     if (argc < 4) {
-        std::fprintf(stderr, "usage: queue_stats DURATION_S CAPACITY WINDOW_START_S...\n");
+        std::fprintf(stderr, "usage: queue_stats DURATION_S CAPACITY[B] WINDOW_START_S...\n");
         return 2;
     }
     const double duration = std::atof(argv[1]);
-    const size_t capacity = std::strtoul(argv[2], nullptr, 10);
+    char* unit = nullptr;
+    const size_t capacity = std::strtoul(argv[2], &unit, 10);
+    const bool in_bytes = *unit == 'B';
+    size_t waiting_bytes = 0;
     std::vector<Window> windows(argc - 3);
     for (int i = 3; i < argc; i++) windows[i - 3].start = std::atof(argv[i]);
 
@@ -90,13 +97,15 @@ int main(int argc, char** argv) {
         double now;
         int size;
         long packet;
-        if (std::sscanf(line, "%c %lf %*s %*s %*s %d %*s %*s %*s %*s %*s %ld", &kind, &now, &size, &packet) != 4) {
+        char flags[32];
+        if (std::sscanf(line, "%c %lf %*s %*s %*s %d %31s %*s %*s %*s %*s %ld", &kind, &now, &size, flags, &packet) != 5) {
             std::fprintf(stderr, "queue_stats: not a trace row: %s", line);
             return 1;
         }
         advance(now);
         if (kind == '+') {
-            queue.push_back({packet, now});
+            queue.push_back({packet, now, size, flags[4] == 'E'});
+            waiting_bytes += size;
             for (Window& w : windows) w.arrivals += now >= w.start;
         } else if (kind == '-') {
             if (queue.empty() || queue.front().packet != packet) {
@@ -104,11 +113,14 @@ int main(int argc, char** argv) {
                 return 1;
             }
             const double delay = now - queue.front().since;
+            const bool marked = flags[4] == 'E' && !queue.front().marked;
+            waiting_bytes -= queue.front().size;
             queue.pop_front();
             for (Window& w : windows) {
                 if (now < w.start) continue;
                 w.departures++;
                 w.bytes += size;
+                w.marks += marked;
                 w.delays.push_back(delay);
             }
         } else { // "d": the arrival of the row before
@@ -116,8 +128,9 @@ int main(int argc, char** argv) {
                 std::fprintf(stderr, "queue_stats: dropped a packet that was waiting at %g\n", now);
                 return 1;
             }
+            waiting_bytes -= queue.back().size;
             queue.pop_back();
-            const bool early = queue.size() < capacity;
+            const bool early = (in_bytes ? waiting_bytes : queue.size()) < capacity;
             for (Window& w : windows) {
                 if (now < w.start) continue;
                 if (early) w.early++;

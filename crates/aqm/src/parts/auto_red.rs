@@ -6,6 +6,7 @@ use crate::params::{Kind, Param, ParamError, Value, Values};
 use crate::parts::auto_weight::{AutoWeight, Occupancy};
 use crate::parts::curve::{Linear, Movable};
 use crate::parts::early_detection::{only, params, Defaults, EarlyDetection, Settings, SHARED};
+use crate::parts::flow_match::{drop_pair, Draw};
 use crate::parts::two_levels::TwoLevels;
 use crate::policy::{Context, Limit, QueueView, Room, Verdict};
 use crate::{Packet, Time};
@@ -99,6 +100,26 @@ impl<C: Movable> AutoRed<C> {
     /// Decides over `packet` with the average that [`AutoRed::observe`] has just returned.
     #[inline]
     pub fn decide(&mut self, average: f64, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        self.red.decide(average, packet, queue, cx)
+    }
+
+    /// The same behind CHOKe's test from min_th on: an arrival that meets its own flow dies with the packet it met, which
+    /// `matched` counts. RED's count stands still then.
+    #[inline]
+    pub fn decide_behind_match(
+        &mut self,
+        average: f64,
+        packet: &Packet,
+        queue: &QueueView<'_>,
+        cx: &mut Context<'_>,
+        matched: &mut u64,
+    ) -> Verdict {
+        if average >= self.settings().min_th {
+            if let Some(verdict) = drop_pair(packet, queue, Draw::Even, 1, cx) {
+                *matched += 1;
+                return verdict;
+            }
+        }
         self.red.decide(average, packet, queue, cx)
     }
 

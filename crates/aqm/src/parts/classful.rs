@@ -1,6 +1,6 @@
 //! What disciplines share that only order and drop packets: the counters, and what the link is told.
 
-use crate::discipline::{Ecnmarked, OnDrop};
+use crate::discipline::{Admitted, OnDrop};
 use crate::gate::Counters;
 use crate::policy::Reason;
 use crate::{Discipline, Packet, Time};
@@ -38,7 +38,7 @@ impl<S: Schedule> Classful<S> {
 }
 
 impl<S: Schedule> Discipline for Classful<S> {
-    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Ecnmarked> {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         let counters = &mut self.counters;
         counters.arrivals += 1;
         counters.arrived_bytes += u64::from(packet.size);
@@ -47,7 +47,7 @@ impl<S: Schedule> Discipline for Classful<S> {
             counters.drop(Reason::Overflow);
             on_drop(victim, Reason::Overflow);
         });
-        admitted.then_some(Ecnmarked(false))
+        admitted.then_some(Admitted(false))
     }
 
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {

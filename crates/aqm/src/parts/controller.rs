@@ -1,5 +1,12 @@
 //! A digital controller that turns the queue into a probability: proportional and integral (PI), or with a
-//! derivative as well (PID), in incremental form.
+//! derivative as well (PID), in incremental form; and the policy around it.
+
+use crate::params::{Param, ParamError, Values};
+use crate::parts::independent;
+use crate::parts::measure::{self, Measure};
+use crate::parts::ticks::Ticks;
+use crate::policy::{Context, Limit, Policy, QueueView, Room, Verdict};
+use crate::{Packet, Time};
 
 /// p_k = p_(k-1) + a e_k - b e_(k-1) + d e_(k-2), kept in [0, 1], with the error e = queue - `q_ref`.
 #[derive(Clone, Debug)]
@@ -39,6 +46,73 @@ impl Controller {
     /// The error at the last sample.
     pub fn error(&self) -> f64 {
         self.errors[0]
+    }
+}
+
+/// A controller that samples the queue at fixed intervals. Every arrival that finds room is signalled with the
+/// probability in force.
+pub struct Sampled {
+    pub(crate) control: Controller,
+    ticks: Ticks,
+    measure: Measure,
+    byte_scaling: bool,
+    room_as_ns2: bool,
+}
+
+impl Sampled {
+    /// With gains `[a, b, d]`; `q_ref`, `tupdate`, `unit`, `mean_packet` and `byte_scaling` are among `declared`.
+    ///
+    /// # Errors
+    /// If `q_ref` is in bytes while the queue is measured in packets.
+    pub fn read(values: &Values, declared: &[Param], gains: [f64; 3]) -> Result<Self, ParamError> {
+        let measure = Measure::read(values, declared);
+        Ok(Sampled {
+            control: Controller::new(gains, measure.queue_length(values, declared, "q_ref")?),
+            ticks: Ticks::every(values.real(declared, "tupdate")),
+            measure,
+            byte_scaling: values.flag(declared, "byte_scaling"),
+            room_as_ns2: false,
+        })
+    }
+
+    /// The limit is tested before the arrival is added, and is in packets of `mean_packet` where bytes are measured.
+    pub fn with_room_as_ns2(self) -> Self {
+        Sampled { room_as_ns2: true, ..self }
+    }
+}
+
+impl Policy for Sampled {
+    fn room(&self, limit: Limit) -> Room {
+        match limit {
+            Limit::Packets(n) if self.room_as_ns2 && self.measure.bytes => {
+                Room::BytesBelow((n as f64 * self.measure.mean_packet) as u64)
+            }
+            Limit::Bytes(n) if self.room_as_ns2 => Room::BytesBelow(n),
+            _ => Room::holding(limit),
+        }
+    }
+
+    fn on_enqueue(&mut self, packet: &Packet, _queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        if !cx.has_room {
+            return Verdict::Pass;
+        }
+        let p = self.control.p();
+        let p = if self.byte_scaling { measure::in_proportion(p, packet, self.measure.mean_packet) } else { p };
+        independent::draw(p, cx)
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.ticks.next())
+    }
+
+    fn on_timer(&mut self, queue: &QueueView<'_>, _cx: &mut Context<'_>) {
+        self.control.sample(self.measure.length(queue));
+        self.ticks.advance();
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("p", self.control.p());
+        out("error", self.control.error());
     }
 }
 

@@ -5,10 +5,11 @@
 //! taken from the class with the most bytes, of equal ones from the one whose turn comes first.
 
 use crate::parts::class_fifos::{ClassFifos, End};
+use crate::parts::classful::Schedule;
 use crate::parts::round::Round;
 use crate::parts::slot_heap::SlotHeap;
 use crate::policy::{Limit, Room};
-use crate::Packet;
+use crate::{Packet, Time};
 use std::cmp::Reverse;
 
 /// What a class pays for a packet.
@@ -167,6 +168,47 @@ impl DeficitRound {
             return Some(class);
         }
         self.round.in_order().find(|&class| self.fifos.bytes_of(class) == most.0)
+    }
+}
+
+/// Which queue of a [`Rounds`] a packet joins.
+pub trait Place: Send {
+    /// Its number.
+    fn place(&self, packet: &Packet) -> usize;
+}
+
+/// Queues that take turns, as a whole discipline: DRR by flow, WRR by class.
+pub struct Rounds<P> {
+    round: DeficitRound,
+    place: P,
+}
+
+impl<P: Place> Rounds<P> {
+    /// `round` over the queues that `place` numbers.
+    pub fn new(round: DeficitRound, place: P) -> Self {
+        Rounds { round, place }
+    }
+}
+
+impl<P: Place> Schedule for Rounds<P> {
+    fn arrive(&mut self, packet: Packet, _now: Time, dropped: &mut dyn FnMut(&Packet)) -> bool {
+        self.round.arrive(self.place.place(&packet), packet, dropped)
+    }
+
+    fn take(&mut self, _now: Time, _dropped: &mut dyn FnMut(&Packet)) -> Option<Packet> {
+        self.round.take()
+    }
+
+    fn packets(&self) -> u64 {
+        self.round.fifos().packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.round.fifos().bytes()
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("active", self.round.active() as f64);
     }
 }
 

@@ -14,6 +14,20 @@ pub fn charge(
     queue: &QueueView<'_>,
     cx: &Context<'_>,
     marks: bool,
+    charge: impl FnMut(u64, u32),
+) {
+    // Most packets pass, and they pay for this one comparison only.
+    if verdict != Verdict::Pass {
+        charge_the_dead(verdict, packet, queue, cx, marks, charge);
+    }
+}
+
+fn charge_the_dead(
+    verdict: Verdict,
+    packet: &Packet,
+    queue: &QueueView<'_>,
+    cx: &Context<'_>,
+    marks: bool,
     mut charge: impl FnMut(u64, u32),
 ) {
     match verdict {

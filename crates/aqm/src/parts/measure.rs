@@ -31,6 +31,19 @@ pub const fn mean_packet(default: f64, source: &'static str) -> Param {
     }
 }
 
+/// The parameter `byte_scaling`.
+pub const fn byte_scaling(source: &'static str) -> Param {
+    Param {
+        name: "byte_scaling",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Flag { auto: false },
+        default: Value::Flag(false),
+        source,
+        doc: "Probability in proportion to the packet's size.",
+    }
+}
+
 /// A parameter that is the queue aimed at.
 pub const fn q_ref(symbol: &'static str, default: f64, source: &'static str) -> Param {
     Param {

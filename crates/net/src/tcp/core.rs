@@ -1,17 +1,18 @@
 //! What the senders of the `ns2` profile share: ns-2.35 `tcp/tcp.cc`, rule for rule.
 //!
-//! Names follow the field; in brackets ns-2's own. Segments are numbered from 0, the SYN.
+//! Names follow the field; in brackets ns-2's own. Segments are numbered from 0, the SYN. The RTT estimate and the
+//! retransmission timer are in [`rtt`](super::rtt).
 
-/// Length of a tick of the RTT clock, s (`tcpTick_`).
-const TICK: f64 = 0.01;
-/// Smallest retransmission timeout before backoff, s (`minrto_`).
-pub const MIN_RTO: f64 = 0.2;
-/// Largest retransmission timeout, s (`maxrto_`).
-const MAX_RTO: f64 = 60.0;
-/// Retransmission timeout before the first sample, s (`rtxcur_init_`).
-pub const INITIAL_RTO: f64 = 3.0;
+use super::rtt::TICK;
+use super::Ack;
+use crate::segment::{CWR, ECE, ECT0, SYN};
+
+pub use super::rtt::{INITIAL_RTO, MIN_RTO};
+
 /// Congestion window once the SYN is acknowledged, segments (`windowInit_`).
 const INITIAL_WINDOW: u8 = 2;
+/// The limit of a sender whose application never ends.
+const ENDLESS: i32 = i32::MAX - 1;
 
 /// What the sender did last to its window (`last_cwnd_action_`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum Action {
     Dupack,
     /// Cut it on a timeout.
     Timeout,
+    /// Cut it on an ECN echo.
+    Ecn,
     /// Left fast recovery.
     Exited,
 }
@@ -45,11 +48,20 @@ pub enum Variable {
     Rttvar,
 }
 
+/// A segment that a sender wants to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Sequence number.
+    pub seq: i32,
+    /// Its [`Segment::bits`](crate::Segment::bits): ECN field, SYN, ECE, CWR.
+    pub bits: u8,
+}
+
 /// A sender's answer, filled by one call and emptied by the caller.
 #[derive(Debug, Default)]
 pub struct Output {
     /// Segments to send, in order.
-    pub segments: Vec<i32>,
+    pub segments: Vec<Sent>,
     /// The retransmission timer is (re)armed: seconds from now.
     pub timer: Option<f64>,
     /// Changes of variables, if the sender is traced.
@@ -61,15 +73,17 @@ pub struct Output {
 pub struct Core {
     /// Congestion window, segments.
     pub cwnd: f64,
-    timed_at: f64,
-    rto: f64,
-    clock_phase: f64,
+    pub(super) timed_at: f64,
+    pub(super) rto: f64,
+    pub(super) clock_phase: f64,
     /// Slow start threshold, segments.
     pub ssthresh: i32,
     /// Receiver's window, segments (`window_`).
     pub window: i32,
     /// Next segment to send (`t_seqno_`).
     pub next: i32,
+    /// Last segment that the application has given (`curseq_` - 1); -1 if none.
+    pub limit: i32,
     /// Highest acknowledged segment (`highest_ack_`); -1 at first.
     pub ack: i32,
     /// Last ACK (`last_ack_`); differs from `ack` in SACK recovery only.
@@ -82,23 +96,29 @@ pub struct Core {
     pub dupacks: i32,
     /// Inflation of the window by duplicate ACKs (`dupwnd_`).
     pub dupwnd: i32,
-    timed_seq: i32,
-    srtt: i32,
-    rttvar: i32,
-    backoff: i32,
+    pub(super) timed_seq: i32,
+    pub(super) srtt: i32,
+    pub(super) rttvar: i32,
+    pub(super) backoff: i32,
     /// Segments sent again (`nrexmitpack_`).
     pub retransmits: u32,
-    /// Cuts of the window (`ncwndcuts_`).
-    pub cuts: u32,
-    /// Timeouts.
+    /// Timeouts with segments outstanding.
     pub timeouts: u32,
     /// Last action.
     pub action: Action,
-    timing: bool,
-    timer_pending: bool,
+    pub(super) timing: bool,
+    pub(super) timer_pending: bool,
     initial_window: u8,
     /// Whether changes of variables go to [`Output::changes`].
     pub traced: bool,
+    /// Whether the first two duplicate ACKs send a new segment each (`singledup_`, RFC 3042).
+    pub limited_transmit: bool,
+    /// Bits of the next segment: ECT(0) if the sender does ECN (`ecn_`), CWR if it has cut its window (`cong_action_`).
+    bits: u8,
+    /// The receiver has answered the SYN with an echo (`ect_`).
+    pub(super) ecn_agreed: bool,
+    /// The last ECN echo found cwnd at 1 (`ecn_backoff_`).
+    pub(super) ecn_backoff: bool,
 }
 
 impl Core {
@@ -112,6 +132,7 @@ impl Core {
             ssthresh: window,
             window,
             next: 0,
+            limit: ENDLESS,
             ack: -1,
             last_ack: -1,
             max_sent: -1,
@@ -123,18 +144,38 @@ impl Core {
             rttvar: 4800,
             backoff: 1,
             retransmits: 0,
-            cuts: 0,
             timeouts: 0,
             action: Action::None,
             timing: false,
             timer_pending: false,
             initial_window: INITIAL_WINDOW,
             traced: false,
+            limited_transmit: true,
+            bits: 0,
+            ecn_agreed: false,
+            ecn_backoff: false,
         }
     }
 
+    /// Data go out as ECT(0), the SYN asks for ECN.
+    pub fn use_ecn(&mut self) {
+        self.bits |= ECT0;
+    }
+
+    /// Whether the sender does ECN.
     #[inline(always)]
-    fn note(&self, out: &mut Output, variable: Variable, value: f64) {
+    pub fn uses_ecn(&self) -> bool {
+        self.bits & ECT0 != 0
+    }
+
+    /// The application gives `segments` more after it had `given`; more than 2^31 - 2 altogether are endless.
+    pub(super) fn extend(&mut self, given: i32, segments: u32) {
+        let more = i32::try_from(segments).unwrap_or(i32::MAX);
+        self.limit = given.saturating_add(more).min(ENDLESS);
+    }
+
+    #[inline(always)]
+    pub(super) fn note(&self, out: &mut Output, variable: Variable, value: f64) {
         if self.traced {
             out.changes.push((variable, value));
         }
@@ -167,8 +208,9 @@ impl Core {
         }
     }
 
+    /// Sets the highest acknowledged segment.
     #[inline(always)]
-    fn set_ack(&mut self, value: i32, out: &mut Output) {
+    pub fn set_ack(&mut self, value: i32, out: &mut Output) {
         if self.ack != value {
             self.ack = value;
             self.note(out, Variable::Ack, f64::from(value));
@@ -176,7 +218,7 @@ impl Core {
     }
 
     #[inline(always)]
-    fn set_backoff(&mut self, value: i32, out: &mut Output) {
+    pub(super) fn set_backoff(&mut self, value: i32, out: &mut Output) {
         if self.backoff != value {
             self.backoff = value;
             self.note(out, Variable::Backoff, f64::from(value));
@@ -184,7 +226,7 @@ impl Core {
     }
 
     #[inline(always)]
-    fn set_srtt(&mut self, value: i32, out: &mut Output) {
+    pub(super) fn set_srtt(&mut self, value: i32, out: &mut Output) {
         if self.srtt != value {
             self.srtt = value;
             self.note(out, Variable::Srtt, f64::from(value >> 3) * TICK);
@@ -192,7 +234,7 @@ impl Core {
     }
 
     #[inline(always)]
-    fn set_rttvar(&mut self, value: i32, out: &mut Output) {
+    pub(super) fn set_rttvar(&mut self, value: i32, out: &mut Output) {
         if self.rttvar != value {
             self.rttvar = value;
             self.note(out, Variable::Rttvar, f64::from(value) * TICK / 4.0);
@@ -211,14 +253,19 @@ impl Core {
         (self.cwnd + f64::from(self.dupwnd)).min(f64::from(self.window))
     }
 
-    /// Sends while `usable` allows (`send_much` without a burst limit), up to segment 2^31 - 2, where a sender ends.
+    /// Sends while `usable` allows (`send_much`), at most `burst` segments if that is not 0; up to the limit.
     #[inline(always)]
-    pub fn send_much(&mut self, now: f64, usable: i32, out: &mut Output) {
-        let last = self.ack.saturating_add(usable);
-        while self.next <= last && self.next < i32::MAX {
+    pub fn send_much(&mut self, now: f64, burst: u32, out: &mut Output) {
+        let last = self.ack.saturating_add(self.usable_window()).min(self.limit);
+        let mut sent = 0;
+        while self.next <= last {
             let seq = self.next;
             self.send(now, seq, out);
             self.next += 1;
+            sent += 1;
+            if sent == burst {
+                break;
+            }
         }
     }
 
@@ -226,7 +273,19 @@ impl Core {
     #[inline(always)]
     pub fn send(&mut self, now: f64, seq: i32, out: &mut Output) {
         let nothing_outstanding = self.ack == self.max_sent;
-        out.segments.push(seq);
+        let bits = if seq == 0 { self.syn_bits() } else { self.bits };
+        self.bits &= !CWR;
+        self.put(now, Sent { seq, bits }, out);
+        if !self.timer_pending || nothing_outstanding {
+            self.arm_timer(out);
+        }
+    }
+
+    /// Sends one segment; the timer is the caller's.
+    #[inline(always)]
+    pub(super) fn put(&mut self, now: f64, sent: Sent, out: &mut Output) {
+        out.segments.push(sent);
+        let seq = sent.seq;
         if seq > self.max_sent {
             self.max_sent = seq;
             if !self.timing {
@@ -239,118 +298,147 @@ impl Core {
         } else {
             self.retransmits += 1;
         }
-        if !self.timer_pending || nothing_outstanding {
-            self.arm_timer(out);
-        }
+    }
+
+    /// The SYN is not ECN-capable itself; ECE in it asks for ECN.
+    fn syn_bits(&self) -> u8 {
+        let ask = if self.uses_ecn() { ECE } else { 0 };
+        SYN | ask | self.bits & CWR
     }
 
     /// One new segment on each of the first two duplicate ACKs (RFC 3042; `send_one`).
     pub fn limited_transmit(&mut self, now: f64, out: &mut Output) {
-        let in_window = self.next <= self.ack.saturating_add(self.window) && self.next < i32::MAX;
-        if in_window && f64::from(self.next) <= f64::from(self.ack) + self.cwnd + f64::from(self.dupacks) {
+        let in_window = self.next <= self.ack.saturating_add(self.window).min(self.limit);
+        let near = f64::from(self.next) <= f64::from(self.ack) + self.cwnd + f64::from(self.dupacks);
+        if self.limited_transmit && in_window && near {
             let seq = self.next;
             self.send(now, seq, out);
             self.next += 1;
         }
     }
 
-    /// (Re)arms the retransmission timer.
-    #[inline(always)]
-    pub fn arm_timer(&mut self, out: &mut Output) {
-        out.timer = Some(self.timeout());
-        self.timer_pending = true;
-    }
-
-    /// Length of the timer, s. The minimum applies before the backoff (`rfc2988_`).
-    #[inline(always)]
-    fn timeout(&self) -> f64 {
-        let base = if self.rto < MIN_RTO { MIN_RTO } else { self.rto };
-        (base * f64::from(self.backoff)).clamp(2.0 * TICK, MAX_RTO)
-    }
-
-    /// Forgets the segment that is being timed.
-    pub fn stop_timing(&mut self) {
-        self.timing = false;
-    }
-
     /// An ACK of new data: bookkeeping, RTT sample, timer (`newack`).
     #[inline(always)]
-    pub fn acknowledge(&mut self, now: f64, ack: i32, out: &mut Output) {
+    pub fn acknowledge(&mut self, now: f64, ack: Ack, out: &mut Output) {
         self.set_dupacks(0, out);
-        self.last_ack = ack;
-        self.set_ack(ack, out);
-        if self.next < ack + 1 {
-            self.next = ack + 1;
+        self.last_ack = ack.number;
+        self.set_ack(ack.number, out);
+        if self.next < ack.number + 1 {
+            self.next = ack.number + 1;
         }
-        if self.timing && ack >= self.timed_seq {
-            self.set_backoff(1, out);
+        if self.timing && ack.number >= self.timed_seq {
+            // No end of the backoff while echoes find cwnd at 1.
+            if !(ack.echo && self.ecn_agreed && self.ecn_backoff) {
+                self.set_backoff(1, out);
+                self.ecn_backoff = false;
+            }
             self.timing = false;
             self.sample_rtt(now, now - self.timed_at, out);
         }
         self.arm_timer(out);
     }
 
-    /// Slow start or congestion avoidance, once for each new ACK; the SYN's ACK sets the initial window instead.
-    #[inline(always)]
-    pub fn grow(&mut self, out: &mut Output) {
-        let grown = if self.cwnd < f64::from(self.ssthresh) { self.cwnd + 1.0 } else { self.cwnd + 1.0 / self.cwnd };
-        self.set_cwnd(grown, out);
-        if self.last_ack == 0 {
-            self.set_cwnd(f64::from(self.initial_window), out);
+    /// An ACK of new data in the middle of a recovery: no RTT sample, no timer (`partialnewack`).
+    pub fn acknowledge_partly(&mut self, ack: i32, out: &mut Output) {
+        self.last_ack = ack;
+        self.set_ack(ack, out);
+        if self.next < ack + 1 {
+            self.next = ack + 1;
+        }
+        if self.timing && ack >= self.timed_seq {
+            self.timing = false;
+            self.set_backoff(1, out);
         }
     }
 
-    /// An RTT sample of `rtt` seconds, in ticks of the sender's own clock (`rtt_update`).
-    fn sample_rtt(&mut self, now: f64, rtt: f64, out: &mut Output) {
-        let sent = now - rtt + self.clock_phase;
-        let ticks = (((rtt + sent % TICK) / TICK) as i32).max(1);
-        if self.srtt == 0 {
-            self.set_srtt(ticks << 3, out);
-            self.set_rttvar(ticks << 1, out);
-        } else {
-            let error = ticks - (self.srtt >> 3);
-            let srtt = self.srtt + error;
-            self.set_srtt(srtt, out);
-            if srtt <= 0 {
-                self.set_srtt(1, out);
-            }
-            let rttvar = self.rttvar + error.abs() - (self.rttvar >> 2);
-            self.set_rttvar(rttvar, out);
-            if rttvar <= 0 {
-                self.set_rttvar(1, out);
+    /// An ACK of new data that grows the window (`recv_newack_helper`). The SYN's ACK sets the initial window instead.
+    #[inline(always)]
+    pub fn advance(&mut self, now: f64, ack: Ack, out: &mut Output) {
+        self.acknowledge(now, ack, out);
+        if !(ack.echo && self.ecn_agreed) {
+            self.grow(out);
+        }
+        if self.uses_ecn() {
+            if self.ecn_agreed {
+                self.ecn_backoff &= ack.echo;
+            } else {
+                self.ecn_agreed = ack.echo;
             }
         }
-        // rttvar has two fraction bits and counts four times: srtt + 4 rttvar in whole ticks.
-        self.rto = f64::from(((self.rttvar << 3) + self.srtt) >> 3) * TICK;
+        if self.last_ack == 0 {
+            self.set_initial_window(out);
+        }
+    }
+
+    /// Slow start or congestion avoidance, once for each new ACK.
+    #[inline(always)]
+    fn grow(&mut self, out: &mut Output) {
+        let grown = if self.cwnd < f64::from(self.ssthresh) { self.cwnd + 1.0 } else { self.cwnd + 1.0 / self.cwnd };
+        self.set_cwnd(grown, out);
+    }
+
+    /// The window after the SYN.
+    pub fn set_initial_window(&mut self, out: &mut Output) {
+        self.set_cwnd(f64::from(self.initial_window), out);
+    }
+
+    /// What an ACK says of congestion, before all else it says: an echo halves the window once in a window (`ecn`).
+    #[inline(always)]
+    pub fn heed_echo(&mut self, ack: Ack, out: &mut Output) {
+        if ack.echo && self.uses_ecn() {
+            self.on_echo(ack.number, out);
+        }
+    }
+
+    #[inline(never)]
+    fn on_echo(&mut self, number: i32, out: &mut Output) {
+        if number <= self.recover && self.action != Action::Timeout {
+            return;
+        }
+        self.recover = self.max_sent;
+        self.action = Action::Ecn;
+        if self.cwnd > 1.0 {
+            self.ecn_backoff = false;
+        } else if self.ecn_backoff {
+            self.back_off(out);
+        } else {
+            self.ecn_backoff = true;
+        }
+        self.cut(true, out);
+    }
+
+    /// Whether the third duplicate ACK may start a recovery of its own (`bugFix_`): not twice in a window.
+    #[inline(always)]
+    pub fn may_retransmit(&self) -> bool {
+        self.ack > self.recover || self.ack == 0
     }
 
     /// Halves ssthresh with the window in use; cwnd becomes that half or 1 (`slowdown`).
     pub fn cut(&mut self, to_half: bool, out: &mut Output) {
-        self.cuts += 1;
         let half = self.usable_window_exact() / 2.0;
         self.set_ssthresh(half as i32, out);
         self.set_cwnd(if to_half { half } else { 1.0 }, out);
+        self.after_cut(out);
+    }
+
+    /// cwnd 1; ssthresh stays.
+    pub fn cut_to_one(&mut self, out: &mut Output) {
+        self.set_cwnd(1.0, out);
+        self.after_cut(out);
+    }
+
+    fn after_cut(&mut self, out: &mut Output) {
         if self.ssthresh < 2 {
             self.set_ssthresh(2, out);
         }
-    }
-
-    /// Doubles the timeout (`rtt_backoff`).
-    fn back_off(&mut self, out: &mut Output) {
-        if self.backoff < 64 || self.timeout() < MAX_RTO {
-            self.set_backoff(self.backoff << 1, out);
-        }
-        if self.backoff > 8 {
-            // The estimate is no longer trusted; rto itself stays until the next sample.
-            self.set_rttvar(self.rttvar + (self.srtt >> 3), out);
-            self.set_srtt(0, out);
+        if self.uses_ecn() {
+            self.bits |= CWR;
         }
     }
 
-    /// What every sender does on a timeout: cut to 1, back off, go back to the first unacknowledged segment.
-    pub fn time_out(&mut self, now: f64, out: &mut Output) {
+    /// What senders do on a timeout before they send: cut to 1, back off, go back to the first unacknowledged segment.
+    pub fn time_out(&mut self, out: &mut Output) {
         self.timer_pending = false;
-        self.timeouts += 1;
         if self.cwnd < 1.0 {
             self.set_cwnd(1.0, out);
         }
@@ -359,48 +447,175 @@ impl Core {
             // A lost SYN leaves an initial window of 1 for good.
             self.initial_window = 1;
         }
-        let outstanding = self.ack != self.max_sent;
-        if outstanding {
-            self.cut(false, out);
-            self.back_off(out);
+        if self.ack == self.max_sent {
+            // Idle (`restart_bugfix_`). ns-2 arms the timer again; the next segment does so in any case.
+            self.cut_to_one(out);
         } else {
-            self.cuts += 1;
-            self.set_cwnd(1.0, out);
+            self.timeouts += 1;
+            if self.action == Action::Ecn {
+                // In recovery from an echo: ssthresh has been cut for this window.
+                self.cut_to_one(out);
+            } else {
+                self.cut(false, out);
+            }
+            self.back_off(out);
+            self.arm_timer(out);
         }
-        self.arm_timer(out);
         self.next = self.ack + 1;
         self.timing = false;
         self.action = Action::Timeout;
-        self.send_much(now, self.usable_window(), out);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{acks, established, established_from};
+    use super::super::{Blocks, Flavour, Sender};
     use super::*;
 
+    const WITH_ECN: [Flavour; 4] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack];
+
+    /// 15..=30 are out, cwnd 16, ECN agreed.
+    fn with_ecn(flavour: Flavour) -> (Sender, Output) {
+        let mut sender = Sender::new(flavour, 1000, 0.0);
+        sender.core.use_ecn();
+        established_from(sender, 4)
+    }
+
+    fn echo(sender: &mut Sender, out: &mut Output, number: i32) -> Vec<Sent> {
+        sender.on_ack(0.6, Ack { number, echo: true, blocks: &Blocks::NONE }, out);
+        std::mem::take(&mut out.segments)
+    }
+
     #[test]
-    fn rtt_estimate_follows_the_integer_rules() {
-        // transport: samples 0.1, 0.2, 0.1, 0.1 s at phase 0 give these (srtt, rttvar, rto) in ticks.
-        let mut core = Core::new(20, 0.0);
+    fn a_sender_takes_two_lines_of_the_cache() {
+        assert!(std::mem::size_of::<Sender>() <= 128);
+    }
+
+    #[test]
+    fn a_syn_asks_for_ecn_and_data_are_capable() {
+        let mut sender = Sender::new(Flavour::Reno, 1000, 0.0);
+        sender.core.use_ecn();
         let mut out = Output::default();
-        for (rtt, want) in [(0.1, (80, 20, 30)), (0.2, (90, 25, 36)), (0.1, (89, 20, 31)), (0.1, (88, 16, 27))] {
-            // Sent at time zero, so that the clock's phase adds nothing.
-            core.sample_rtt(rtt, rtt + 1e-12, &mut out);
-            assert_eq!((core.srtt, core.rttvar, (core.rto / TICK).round() as i32), want);
+        sender.start(0.0, &mut out);
+        assert_eq!(out.segments, [Sent { seq: 0, bits: SYN | ECE }]);
+        assert_eq!(echo(&mut sender, &mut out, 0)[1..], [Sent { seq: 1, bits: ECT0 }, Sent { seq: 2, bits: ECT0 }]);
+        assert_eq!(sender.core.cwnd, 2.0, "the answer to the SYN is no mark");
+    }
+
+    #[test]
+    fn an_echo_halves_the_window_once_in_a_window() {
+        for flavour in WITH_ECN {
+            let (mut sender, mut out) = with_ecn(flavour);
+            assert_eq!(echo(&mut sender, &mut out, 15), []);
+            assert_eq!((sender.core.cwnd, sender.core.ssthresh, sender.core.recover), (8.0, 8, 30), "{flavour:?}");
+            for number in 16..=22 {
+                assert_eq!(echo(&mut sender, &mut out, number), []);
+            }
+            // The window does not grow while marks are echoed; the first new segment tells of the cut.
+            let sent = echo(&mut sender, &mut out, 23);
+            assert_eq!((sender.core.cwnd, sent), (8.0, vec![Sent { seq: 31, bits: ECT0 | CWR }]), "{flavour:?}");
+            assert_eq!(echo(&mut sender, &mut out, 24), [Sent { seq: 32, bits: ECT0 }]);
+            acks(&mut sender, &mut out, 0.7, &[25]);
+            assert_eq!(sender.core.cwnd, 8.125, "an ACK without an echo grows it");
+            acks(&mut sender, &mut out, 0.7, &[26, 27, 28, 29, 30]);
+            echo(&mut sender, &mut out, 31);
+            assert!(sender.core.cwnd < 5.0, "the next window is another one");
         }
     }
 
     #[test]
-    fn timeout_doubles_up_to_a_minute() {
-        let mut core = Core::new(20, 0.0);
-        let mut out = Output::default();
-        let mut lengths = vec![];
-        for _ in 0..8 {
-            core.back_off(&mut out);
-            lengths.push(core.timeout());
+    fn a_loss_in_a_window_that_an_echo_has_cut_cuts_nothing() {
+        for flavour in [Flavour::Reno, Flavour::NewReno] {
+            let (mut sender, mut out) = with_ecn(flavour);
+            echo(&mut sender, &mut out, 15);
+            assert_eq!(acks(&mut sender, &mut out, 0.6, &[15, 15, 15]), [16], "{flavour:?}");
+            assert_eq!((sender.core.cwnd, sender.core.ssthresh, sender.core.dupwnd), (8.0, 8, 3));
         }
-        assert_eq!(lengths[..5], [6.0, 12.0, 24.0, 48.0, 60.0]);
-        assert_eq!(lengths[7], 60.0);
+        let (mut sender, mut out) = with_ecn(Flavour::Tahoe);
+        echo(&mut sender, &mut out, 15);
+        assert_eq!(acks(&mut sender, &mut out, 0.6, &[15, 15, 15]), [16]);
+        assert_eq!((sender.core.cwnd, sender.core.ssthresh), (1.0, 8));
+    }
+
+    #[test]
+    fn a_timeout_after_an_echo_leaves_ssthresh() {
+        let (mut sender, mut out) = with_ecn(Flavour::Reno);
+        echo(&mut sender, &mut out, 15);
+        sender.on_timeout(2.0, &mut out);
+        assert_eq!((sender.core.cwnd, sender.core.ssthresh), (1.0, 8));
+        // And the cut by a timeout does not keep an echo from cutting again.
+        echo(&mut sender, &mut out, 16);
+        assert_eq!(sender.core.ssthresh, 2);
+    }
+
+    #[test]
+    fn echoes_at_a_window_of_one_wait_for_the_timer_and_then_back_off() {
+        let (mut sender, mut out) = with_ecn(Flavour::Reno);
+        sender.on_timeout(2.0, &mut out);
+        out.segments.clear();
+        assert_eq!(echo(&mut sender, &mut out, 30), [], "half a segment cannot be sent");
+        assert_eq!(sender.core.cwnd, 0.5);
+        sender.on_timeout(4.0, &mut out);
+        assert_eq!(out.segments.drain(..).map(|sent| sent.seq).collect::<Vec<_>>(), [31]);
+        let before = sender.core.backoff;
+        assert_eq!(echo(&mut sender, &mut out, 31), []);
+        assert_eq!(sender.core.backoff, 2 * before);
+    }
+
+    #[test]
+    fn a_transfer_ends_where_its_data_end() {
+        for flavour in Flavour::ALL {
+            let mut sender = Sender::new(flavour, 1000, 0.0).finite();
+            let mut out = Output::default();
+            sender.offer(0.0, 0, &mut out);
+            assert!(sender.finished() && out.segments.is_empty(), "nothing to send");
+            sender.offer(0.0, 10, &mut out);
+            // The first segment is a SYN of its own, or data.
+            let last = if flavour.has_bare_syn() { 10 } else { 9 };
+            let mut acked = -1;
+            while !out.segments.is_empty() {
+                assert!(!sender.finished());
+                for sent in std::mem::take(&mut out.segments) {
+                    acked += 1;
+                    assert_eq!(sent.seq, acked);
+                    sender.on_ack(0.1 * f64::from(acked + 1), Ack::plain(acked), &mut out);
+                }
+            }
+            assert_eq!(acked, last, "{flavour:?}");
+            assert!(sender.finished());
+            sender.offer(9.0, 3, &mut out);
+            let sent: Vec<i32> = out.segments.iter().map(|sent| sent.seq).collect();
+            assert!(sent.len() >= 2 && [last + 1, last + 2, last + 3].starts_with(&sent), "{flavour:?}: {sent:?}");
+            assert!(!sender.finished());
+        }
+    }
+
+    #[test]
+    fn an_idle_sender_starts_again_with_a_window_of_one() {
+        let mut sender = Sender::new(Flavour::Reno, 1000, 0.0).finite();
+        let mut out = Output::default();
+        sender.offer(0.0, 3, &mut out);
+        for number in 0..=3 {
+            sender.on_ack(0.1, Ack::plain(number), &mut out);
+        }
+        out = Output::default();
+        sender.on_timeout(1.0, &mut out);
+        assert_eq!((sender.core.cwnd, sender.core.timeouts, out.timer), (1.0, 0, None));
+        assert_eq!(sender.core.ssthresh, 1000);
+        sender.offer(2.0, 5, &mut out);
+        assert_eq!(out.segments.len(), 1);
+        assert!(out.timer.is_some());
+    }
+
+    #[test]
+    fn the_receivers_window_bounds_all() {
+        for flavour in Flavour::ALL {
+            let (sender, _) = established_from(Sender::new(flavour, 6, 0.0), 6);
+            assert!(sender.core.max_sent - sender.core.ack <= 6, "{flavour:?}");
+        }
+        let (mut sender, mut out) = established(Flavour::Reno, 4);
+        sender.core.window = 16;
+        assert_eq!(acks(&mut sender, &mut out, 0.6, &[14, 14]), [], "limited transmit too");
     }
 }

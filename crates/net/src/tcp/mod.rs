@@ -1,71 +1,226 @@
 //! TCP senders and receivers.
 //!
 //! What every congestion control shares (sequence numbers, the retransmission timer, the RTT estimate, the window's
-//! bookkeeping) is [`core::Core`]; a congestion control is one file that reacts to ACKs and timeouts on it. The
-//! profile here is `ns2`: segments instead of bytes, coarse ticks, no handshake, event for event as ns-2.35 behaves.
+//! bookkeeping, ECN) is [`core::Core`]; a congestion control is one file that reacts to ACKs and timeouts on it, with
+//! state of its own if it needs any. A call gives it an [`Ack`] and the [`Output`] to fill; when segments really leave
+//! is not its concern. The profile here is `ns2`: segments instead of bytes, coarse ticks, no handshake, event for
+//! event as ns-2.35 behaves.
 
 pub mod core;
+mod newreno;
 pub mod receiver;
 mod reno;
+mod rtt;
+mod sack;
+mod scoreboard;
+mod sink;
+mod tahoe;
+#[cfg(test)]
+mod testing;
+mod vegas;
 
-pub use self::core::{Core, Output, Variable};
-pub use receiver::Receiver;
+pub use self::core::{Core, Output, Sent, Variable};
+pub use receiver::{Answer, Blocks, Receiver, Reply, MOST_BLOCKS};
+use sack::Sack;
+use vegas::Vegas;
+
+/// Segments from `start` up to, not including, `end`, as a SACK block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// First segment.
+    pub start: i32,
+    /// One behind the last.
+    pub end: i32,
+}
+
+impl Block {
+    /// How many segments it has.
+    pub fn len(&self) -> i32 {
+        self.end - self.start
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.end <= self.start
+    }
+}
+
+/// An acknowledgement as its sender sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// Highest segment received in order; -1 before the SYN.
+    pub number: i32,
+    /// Whether it echoes a mark (ECE).
+    pub echo: bool,
+    /// Its SACK blocks. A reference to them keeps the value in two registers.
+    pub blocks: &'a Blocks,
+}
+
+impl Ack<'static> {
+    /// A cumulative ACK without more.
+    pub fn plain(number: i32) -> Self {
+        Ack { number, echo: false, blocks: &Blocks::NONE }
+    }
+}
 
 /// Which congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
+    /// TCP Tahoe as ns-2.35's `Agent/TCP`.
+    Tahoe,
     /// TCP Reno as ns-2.35's `Agent/TCP/Reno`.
     Reno,
+    /// TCP NewReno as ns-2.35's `Agent/TCP/Newreno`.
+    NewReno,
+    /// TCP with selective acknowledgements as ns-2.35's `Agent/TCP/Sack1`.
+    Sack,
+    /// TCP Vegas as ns-2.35's `Agent/TCP/Vegas`.
+    Vegas,
 }
 
 impl Flavour {
-    /// Every flavour with its name in scenarios.
-    pub const ALL: [(&'static str, Flavour); 1] = [("reno", Flavour::Reno)];
+    /// All there are.
+    pub const ALL: [Flavour; 5] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack, Flavour::Vegas];
 
     /// The flavour called `name`.
     pub fn find(name: &str) -> Option<Flavour> {
-        Self::ALL.iter().find(|(known, _)| *known == name).map(|&(_, flavour)| flavour)
+        Self::ALL.into_iter().find(|flavour| flavour.name() == name)
     }
 
     /// Its name in scenarios.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|&&(_, flavour)| flavour == self).map_or("", |&(name, _)| name)
+        match self {
+            Flavour::Tahoe => "tahoe",
+            Flavour::Reno => "reno",
+            Flavour::NewReno => "newreno",
+            Flavour::Sack => "sack",
+            Flavour::Vegas => "vegas",
+        }
+    }
+
+    /// Whether its receiver reports blocks.
+    pub fn uses_sack(self) -> bool {
+        self == Flavour::Sack
+    }
+
+    /// Whether it answers ECN marks. ns-2's Vegas sends segments without ECN.
+    pub fn knows_ecn(self) -> bool {
+        self != Flavour::Vegas
+    }
+
+    /// Whether its first segment is a SYN without payload. ns-2's Vegas sends a segment like all others.
+    pub fn has_bare_syn(self) -> bool {
+        self != Flavour::Vegas
     }
 }
 
-/// A bulk sender. Each call answers with segments to send and perhaps a new timer deadline, in an [`Output`].
+/// A congestion control with its own state.
+#[derive(Clone, Debug)]
+enum Control {
+    Tahoe,
+    Reno,
+    NewReno { first_partial: bool },
+    Sack(Box<Sack>),
+    Vegas(Box<Vegas>),
+}
+
+impl Control {
+    fn on_ack(&mut self, core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
+        match self {
+            Control::Tahoe => tahoe::on_ack(core, now, ack, out),
+            Control::Reno => reno::on_ack(core, now, ack, out),
+            Control::NewReno { first_partial } => newreno::on_ack(core, first_partial, now, ack, out),
+            Control::Sack(sack) => sack.on_ack(core, now, ack, out),
+            Control::Vegas(vegas) => vegas.on_ack(core, now, ack, out),
+        }
+    }
+}
+
+/// A sender. Each call answers with segments to send and perhaps a new timer deadline, in an [`Output`].
 #[derive(Clone, Debug)]
 pub struct Sender {
     /// State common to all congestion controls.
     pub core: Core,
-    flavour: Flavour,
+    control: Control,
 }
 
 impl Sender {
-    /// A sender that has sent nothing. `window` is the receiver's, in segments, and the initial ssthresh;
-    /// `clock_phase` shifts its 10 ms RTT clock (ns-2's `boot_time_`), in seconds.
+    /// A sender that has sent nothing and whose application never ends. `window` is the receiver's, in segments (at
+    /// least 1), and the initial ssthresh; `clock_phase` shifts its 10 ms RTT clock (ns-2's `boot_time_`), in seconds.
     pub fn new(flavour: Flavour, window: i32, clock_phase: f64) -> Self {
-        Sender { core: Core::new(window, clock_phase), flavour }
+        let control = match flavour {
+            Flavour::Tahoe => Control::Tahoe,
+            Flavour::Reno => Control::Reno,
+            Flavour::NewReno => Control::NewReno { first_partial: false },
+            Flavour::Sack => Control::Sack(Box::new(Sack::new())),
+            Flavour::Vegas => Control::Vegas(Box::new(Vegas::new())),
+        };
+        Sender { core: Core::new(window, clock_phase), control }
+    }
+
+    /// The same with an application that has given nothing yet ([`offer`](Self::offer)).
+    pub fn finite(mut self) -> Self {
+        self.core.limit = -1;
+        self
+    }
+
+    /// Which congestion control.
+    pub fn flavour(&self) -> Flavour {
+        match self.control {
+            Control::Tahoe => Flavour::Tahoe,
+            Control::Reno => Flavour::Reno,
+            Control::NewReno { .. } => Flavour::NewReno,
+            Control::Sack(_) => Flavour::Sack,
+            Control::Vegas(_) => Flavour::Vegas,
+        }
     }
 
     /// The application has data: send what the window allows (at first the SYN).
     #[inline]
     pub fn start(&mut self, now: f64, out: &mut Output) {
-        self.core.send_much(now, self.core.usable_window(), out);
+        let core = &mut self.core;
+        match &mut self.control {
+            Control::Sack(sack) => sack.send_much(core, now, out),
+            Control::Vegas(vegas) => vegas.send_much(core, now, out),
+            _ => core.send_much(now, 0, out),
+        }
     }
 
-    /// A cumulative ACK of `ack` arrives.
+    /// The application gives `segments` more, and the sender sends what the window allows.
+    ///
+    /// The SYN comes on top of the first ones, where it carries nothing ([`Flavour::has_bare_syn`]).
+    pub fn offer(&mut self, now: f64, segments: u32, out: &mut Output) {
+        if segments > 0 {
+            let first = self.core.limit < 0 && self.flavour().has_bare_syn();
+            let given = self.core.limit + i32::from(first);
+            self.core.extend(given, segments);
+        }
+        self.start(now, out);
+    }
+
+    /// Whether all that the application has given is acknowledged. Also if it has given nothing.
+    pub fn finished(&self) -> bool {
+        self.core.ack >= self.core.limit
+    }
+
+    /// An ACK arrives.
     #[inline]
-    pub fn on_ack(&mut self, now: f64, ack: i32, out: &mut Output) {
-        match self.flavour {
-            Flavour::Reno => reno::on_ack(&mut self.core, now, ack, out),
+    pub fn on_ack(&mut self, now: f64, ack: Ack, out: &mut Output) {
+        let core = &mut self.core;
+        match &mut self.control {
+            Control::Reno => reno::on_ack(core, now, ack, out),
+            other => other.on_ack(core, now, ack, out),
         }
     }
 
     /// The retransmission timer expires.
     pub fn on_timeout(&mut self, now: f64, out: &mut Output) {
-        match self.flavour {
-            Flavour::Reno => reno::on_timeout(&mut self.core, now, out),
+        let core = &mut self.core;
+        match &mut self.control {
+            Control::Tahoe => tahoe::on_timeout(core, now, out),
+            Control::Reno | Control::NewReno { .. } => reno::on_timeout(core, now, out),
+            Control::Sack(sack) => sack.on_timeout(core, now, out),
+            Control::Vegas(vegas) => vegas.on_timeout(core, now, out),
         }
     }
 }

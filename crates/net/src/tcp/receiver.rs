@@ -1,21 +1,83 @@
-//! The receiver: acknowledges every segment with the highest one received in order (ns-2.35 `TCPSink`).
+//! The receiver: acknowledges segments with the highest one received in order (ns-2.35 `tcp-sink.cc`).
+//!
+//! A plain one answers every segment at once ([`Receiver::receive`]); what SACK, delayed ACKs and ECN add is in
+//! [`Receiver::take`].
+
+use super::sink::Extra;
+use super::Block;
+
+/// SACK blocks in an ACK, at most (`maxSackBlocks_`).
+pub const MOST_BLOCKS: usize = 3;
+
+/// The SACK blocks of an ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Blocks {
+    pub(super) blocks: [Block; MOST_BLOCKS],
+    pub(super) count: u8,
+}
+
+impl Blocks {
+    /// None.
+    pub const NONE: Blocks = Blocks { blocks: [Block { start: 0, end: 0 }; MOST_BLOCKS], count: 0 };
+
+    /// As a slice.
+    pub fn as_slice(&self) -> &[Block] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+/// An acknowledgement to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Highest segment received in order; -1 before the SYN.
+    pub number: i32,
+    /// Whether it echoes a mark.
+    pub echo: bool,
+    /// SACK blocks, the newest first.
+    pub blocks: Blocks,
+}
+
+/// What a receiver does with a segment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reply {
+    /// Acknowledges it at once; a timer of its own is void.
+    Now(Answer),
+    /// Waits so many seconds for another one ([`Receiver::on_timer`]).
+    Later(f64),
+}
 
 /// Which segments have arrived.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
     next: i32,
+    pending: u32,
     /// Segments above `next` that have arrived, one bit each, at `seq` modulo the length; empty until the first gap.
     ahead: Vec<u64>,
-    pending: u32,
+    pub(super) extra: Option<Box<Extra>>,
+    /// A mark has arrived, and no CWR since (`ecn_unacked_`).
+    pub(super) unanswered_mark: bool,
 }
 
 impl Receiver {
-    /// Nothing received yet.
+    /// Nothing received yet; every segment is acknowledged at once.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// One that reports blocks (`TCPSink/Sack1`), delays ACKs by so many seconds (`TCPSink/DelAck`), or both.
+    pub fn with(sack: bool, delay: Option<f64>) -> Self {
+        let extra = (sack || delay.is_some()).then(|| Box::new(Extra::new(sack, delay)));
+        Receiver { extra, ..Self::default() }
+    }
+
+    /// Whether it answers every segment at once, without blocks.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.extra.is_none()
+    }
+
     /// The next segment expected.
+    #[inline(always)]
     pub fn next(&self) -> i32 {
         self.next
     }
@@ -38,7 +100,7 @@ impl Receiver {
         }
         if seq == self.next {
             self.next += 1;
-            while self.pending > 0 && self.take(self.next) {
+            while self.pending > 0 && self.take_bit(self.next) {
                 self.pending -= 1;
                 self.next += 1;
             }
@@ -52,13 +114,22 @@ impl Receiver {
         }
     }
 
+    /// Whether segment `seq`, not above the highest received, has arrived.
+    pub(super) fn has(&self, seq: i32) -> bool {
+        seq < self.next
+            || (self.pending > 0 && seq > self.next && {
+                let (word, bit) = self.place(seq);
+                self.ahead[word] & bit != 0
+            })
+    }
+
     fn place(&self, seq: i32) -> (usize, u64) {
         let index = seq as usize & (self.ahead.len() * 64 - 1);
         (index / 64, 1 << (index % 64))
     }
 
     /// Whether `seq` has arrived; forgets it.
-    fn take(&mut self, seq: i32) -> bool {
+    fn take_bit(&mut self, seq: i32) -> bool {
         let (word, bit) = self.place(seq);
         let there = self.ahead[word] & bit != 0;
         self.ahead[word] &= !bit;

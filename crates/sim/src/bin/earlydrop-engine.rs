@@ -11,7 +11,7 @@ use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::tcp::Flavour;
-use earlydrop_sim::engine::network::{FlowSpec, Network, PortKind, PortSpec};
+use earlydrop_sim::engine::network::{FlowSpec, Network, PortKind, PortSpec, TcpOptions};
 use earlydrop_sim::engine::plan::Plan;
 use earlydrop_sim::engine::{Engine, Outcome, Settings};
 use earlydrop_sim::events::{EventQueue, HeapQueue, LaneQueue};
@@ -144,6 +144,7 @@ fn build(&(flows, rate_bps, duration, limit, min_th, max_th): &Case, spread: boo
             window: 1000,
             payload: 960,
             wire: 1000,
+            options: TcpOptions::default(),
         };
         network.flow(flow, &[up, bottleneck, down], &[back_up, reverse, back_down]);
     }

@@ -1,11 +1,14 @@
 //! The run loop.
 
+mod hosts;
 pub mod medium;
 pub mod network;
 mod observer;
 pub mod plan;
 mod port;
+mod sources;
 pub mod trace;
+mod transfers;
 
 use crate::events::{Event, EventQueue, Kind, Watch};
 use crate::measure::QueueStats;
@@ -13,20 +16,27 @@ use crate::prefetch::{prefetch, prefetch_lines};
 use crate::shares::{self, Shares};
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Ecn, Packet, Time};
+use earlydrop_net::segment::{CE, SACK, SYN};
 use earlydrop_net::tcp::{Output, Receiver, Sender};
 use earlydrop_net::{Segment, Wire};
 use hdrhistogram::Histogram;
+use hosts::{AckTimer, BlockPool};
 use medium::Medium;
 use network::{FlowSpec, Network};
-use observer::{Observer, Who};
+use observer::Observer;
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
+use sources::Sources;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 use trace::{QueueTrace, VariableChange};
+use transfers::Applications;
+pub use transfers::{FlowTransfers, TransferOutcome};
 
 /// Size of an acknowledgement on the wire, bytes (`tcpip_base_hdr_size_`).
 pub const ACK_BYTES: u16 = 40;
+/// Sizes of acknowledgements with 0 to 3 SACK blocks, bytes.
+pub const ACK_SIZES: [u16; 4] = [ACK_BYTES, 48, 56, 64];
 /// Size of the SYN on the wire, bytes.
 pub const SYN_BYTES: u16 = 40;
 const NONE: u32 = u32::MAX;
@@ -52,8 +62,6 @@ const BEHIND_SLOW_FOLD: u64 = 1 << 63;
 const COUNTER_BITS: u32 = 31;
 /// A flow's own links are looked for among so many from its first on.
 const OWN_LINKS: usize = 4;
-/// Among a segment's bits: it is a SYN.
-const SYN: u8 = 4;
 
 /// What to measure and record.
 #[derive(Clone, Debug, Default)]
@@ -97,7 +105,11 @@ enum Action {
     Sender,
     /// The sender takes it in the same call if nothing can come before, else at an event.
     SenderAhead,
-    /// The receiver of a constant bit rate counts the packet in the same call; nothing follows.
+    /// The sender of finite transfers takes the ACK at an event.
+    Server,
+    /// The receiver of transfers over more than one connection takes the segment at an event.
+    Client,
+    /// The receiver of packets without feedback counts the packet in the same call; nothing follows.
     Sink,
     /// The packet's time to live is used up; it is counted in the same call.
     Expired,
@@ -127,6 +139,8 @@ struct Step {
     /// What packets say of their time to live: at the sender, and at the receiver.
     initial: u8,
     last: u8,
+    /// Class of the flow's packets.
+    class: u8,
 }
 
 #[repr(align(64))]
@@ -243,7 +257,9 @@ struct Flow {
     entry: f64,
     /// ACKs that come by events, where the sender takes others ahead of them.
     acks_coming: u32,
+    /// Sizes on the wire.
     wire: u16,
+    syn: u16,
 }
 
 impl Flow {
@@ -331,6 +347,10 @@ pub struct FlowOutcome {
     pub drops: u32,
     /// Marks at ports.
     pub marks: u32,
+    /// Without feedback: packets sent, and payload received, bytes.
+    pub unasked: Option<(u64, u64)>,
+    /// Its finite transfers, if it has such.
+    pub transfers: Option<FlowTransfers>,
     /// Packets lost on links.
     pub lost: u32,
     /// Packets whose time to live was used up.
@@ -343,6 +363,8 @@ pub struct Outcome {
     pub ports: Vec<PortOutcome>,
     /// By flow.
     pub flows: Vec<FlowOutcome>,
+    /// By group of transfers.
+    pub transfers: Vec<TransferOutcome>,
     /// Packets dropped at ports, by the links they had passed.
     pub losses_by_distance: Vec<u64>,
     /// Links that lose packets, by number, with how many they lost.
@@ -441,6 +463,8 @@ pub struct Engine<Q> {
     net: Net,
     tallies: Vec<Tally>,
     specs: Vec<FlowSpec>,
+    sources: Sources,
+    applications: Applications,
     ports: Vec<Port>,
     merges: Vec<AheadMerge>,
     /// Links that are more than a rate and a delay, by rising number.
@@ -455,6 +479,10 @@ pub struct Engine<Q> {
     out: Output,
     /// Room for the slots of the packets that one call drops.
     dropped_slots: Vec<u32>,
+    /// SACK blocks of the ACKs that are on their way.
+    blocks: BlockPool,
+    /// By flow: the timer of a delayed ACK; none at all if no flow delays ACKs.
+    ack_timers: Vec<AckTimer>,
     series: Option<Series>,
     variables: Vec<VariableChange>,
     /// Round-trip times by traffic entry, microseconds; empty if not asked for.
@@ -516,7 +544,7 @@ impl<Q: EventQueue> Engine<Q> {
             .collect();
         let mut flows = Vec::with_capacity(flow_count);
         flows.extend(network.flow_specs.iter().map(|spec| Flow {
-            sender: Sender::new(spec.flavour, spec.window, spec.clock_phase),
+            sender: hosts::sender(spec),
             deadline: f64::INFINITY,
             armed_at: 0.0,
             armed_cause: 0.0,
@@ -524,14 +552,16 @@ impl<Q: EventQueue> Engine<Q> {
             entry: f64::INFINITY,
             acks_coming: 0,
             wire: spec.wire,
+            syn: spec.syn(),
         }));
         let mut arrivals = Vec::with_capacity(flow_count);
-        arrivals.extend(network.flow_specs.iter().map(|_| Arrivals {
-            receiver: Receiver::new(),
+        arrivals.extend(network.flow_specs.iter().map(|spec| Arrivals {
+            receiver: Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack),
             in_order: 0,
             received: 0,
             delay_ticks: 0,
         }));
+        let specs = network.flow_specs;
         let mut engine = Engine {
             queue: Q::new(spacing),
             // The numbers up to here are those of the policies' timers.
@@ -545,9 +575,12 @@ impl<Q: EventQueue> Engine<Q> {
                 arrivals,
                 prefetches: flow_count > FLOWS_IN_CACHE || ports.len() > PORTS_IN_CACHE,
             },
-            tallies: vec![Tally::default(); network.flow_specs.len()],
-            opening: network.flow_specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
-            specs: network.flow_specs,
+            sources: Sources::new(network.sources, flow_count),
+            applications: Applications::new(network.transfers, network.crowds, network.groups, flow_count),
+            tallies: vec![Tally::default(); specs.len()],
+            opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
+            ack_timers: hosts::ack_timers(&specs),
+            specs,
             ports,
             merges,
             media: network.media,
@@ -556,6 +589,7 @@ impl<Q: EventQueue> Engine<Q> {
             free_slot: NONE,
             out: Output::default(),
             dropped_slots: Vec::new(),
+            blocks: BlockPool::default(),
             series: settings.series.map(|_| Series::default()),
             variables: Vec::new(),
             round_trips: Vec::new(),
@@ -603,8 +637,13 @@ impl<Q: EventQueue> Engine<Q> {
             self.net.flows[flow as usize].sender.core.traced = true;
         }
         for flow in 0..self.net.flows.len() as u32 {
-            self.schedule(self.specs[flow as usize].start, START, Kind::Start, flow);
+            let start = self.specs[flow as usize].start;
+            // A flow of a crowd's pool waits until somebody needs it.
+            if start < f64::INFINITY {
+                self.schedule(start, START, Kind::Start, flow);
+            }
         }
+        self.schedule_crowds();
         for port in 0..self.ports.len() as u32 {
             self.schedule_policy_timer(port, START.now);
         }
@@ -671,7 +710,10 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::Arrival => self.on_arrival(segment, key),
                 Kind::TransmissionEnd => self.on_transmission_end(segment.flow() as usize, key),
                 Kind::Timer => self.on_timer(segment.flow() as usize, key),
+                Kind::AckTimer => self.on_ack_timer(segment.flow(), key),
                 Kind::Start => self.on_start(segment, key),
+                Kind::Retry => self.on_retry(segment, key),
+                Kind::Crowd => self.on_crowd(segment.flow() as usize, key),
                 Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
                 Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
                 Kind::WindowStart => self.begin_window(now),
@@ -681,21 +723,17 @@ impl<Q: EventQueue> Engine<Q> {
         self.finish()
     }
 
-    /// An application starts; at a constant bit rate, it sends its next packet.
+    /// An application starts.
     fn on_start(&mut self, event: Segment, key: Key) {
         let flow = event.flow();
-        let Some(interval) = self.specs[flow as usize].interval else {
-            self.net.flows[flow as usize].sender.start(key.now, &mut self.out);
-            self.flush(flow, key);
-            return;
-        };
-        let born = Segment::stamp(key.now, self.ticks_per_second);
-        let link = self.net.step(flow, 0).link;
-        self.arrive(link, Segment::new(flow, event.seq(), born, self.net.flows[flow as usize].wire), key);
-        self.counter += 1;
-        let cause = key.scheduled.to_bits();
-        let next = Segment::new(flow, event.seq().wrapping_add(1) & i32::MAX, 0, 0);
-        self.queue.push(Event::new(key.now + interval, key.now, cause, self.counter, Kind::Start, next), 3);
+        if self.specs[flow as usize].interval.is_some() {
+            return self.on_source(event, key);
+        }
+        if self.applications.has(flow) {
+            return self.begin_transfer(flow, key);
+        }
+        self.net.flows[flow as usize].sender.start(key.now, &mut self.out);
+        self.flush(flow, key);
     }
 
     /// Asks for the memory that the next events of this kind will need: first for where to find it, then for what is
@@ -763,7 +801,7 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     #[inline(always)]
-    fn on_arrival(&mut self, mut segment: Segment, key: Key) {
+    fn on_arrival(&mut self, segment: Segment, key: Key) {
         let step = self.step(&segment);
         match step.action {
             Action::AtEvent | Action::Through | Action::Fold | Action::SlowFold | Action::Ahead => {
@@ -775,11 +813,17 @@ impl<Q: EventQueue> Engine<Q> {
                 self.answer(segment, key);
             }
             Action::ReceiverAtEvent | Action::Receiver => {
-                segment = self.receive(segment, key.now);
-                let link = self.step(&segment).link;
-                self.arrive(link, segment, key);
+                let Some(ack) = self.receive(segment, key) else { return };
+                let link = self.step(&ack).link;
+                self.arrive(link, ack, key);
             }
             Action::Sink => self.sink(segment, key.now),
+            Action::Server => self.answer_server(segment, key),
+            Action::Client => {
+                let Some(ack) = self.receive_client(segment, key) else { return };
+                let link = self.step(&ack).link;
+                self.arrive(link, ack, key);
+            }
             Action::Expired => self.expired(segment, key.now),
         }
     }
@@ -788,19 +832,11 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(never)]
     fn expired(&mut self, segment: Segment, now: f64) {
         self.opening -= u32::from(segment.bits() & SYN != 0);
+        if segment.bits() & SACK != 0 {
+            self.blocks.free(segment);
+        }
         if now >= self.settings.warmup && now < self.settings.duration {
             self.tallies[segment.flow() as usize].expired += 1;
-        }
-    }
-
-    /// A packet of a constant bit rate reaches its receiver at `now`.
-    fn sink(&mut self, segment: Segment, now: f64) {
-        if now >= self.settings.warmup && now < self.settings.duration {
-            let arrivals = &mut self.net.arrivals[segment.flow() as usize];
-            arrivals.received += 1;
-            arrivals.in_order += 1;
-            let now = Segment::stamp(now, self.ticks_per_second);
-            arrivals.delay_ticks += u64::from(segment.age_ticks(now));
         }
     }
 
@@ -809,7 +845,8 @@ impl<Q: EventQueue> Engine<Q> {
     fn answer(&mut self, segment: Segment, key: Key) {
         let sender = &mut self.net.flows[segment.flow() as usize].sender;
         let opening = sender.core.ack < 0;
-        sender.on_ack(key.now, segment.seq(), &mut self.out);
+        let (ack, segment) = self.blocks.open(segment, segment.seq());
+        sender.on_ack(key.now, ack, &mut self.out);
         self.opening -= u32::from(opening && sender.core.ack >= 0);
         if !self.round_trips.is_empty() {
             self.note_round_trip(segment, key.now);
@@ -841,21 +878,29 @@ impl<Q: EventQueue> Engine<Q> {
             && flow.sender.core.ack >= 0
     }
 
-    /// Turns a segment that reaches its receiver at `now` into the ACK that leaves it.
+    /// Turns a segment that reaches its receiver into the ACK that leaves it, unless that waits.
     #[inline(always)]
-    fn receive(&mut self, segment: Segment, now: f64) -> Segment {
+    fn receive(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let arrivals = &mut self.net.arrivals[segment.flow() as usize];
+        if segment.bits() != 0 || !arrivals.receiver.is_plain() {
+            return self.receive_specially(segment, key);
+        }
         let before = arrivals.receiver.next();
-        let ack = arrivals.receiver.receive(segment.seq());
-        if segment.seq() == 0 {
-            self.opening -= 1;
-        } else if now >= self.settings.warmup && now < self.settings.duration {
+        let ack = segment.answered(arrivals.receiver.receive(segment.seq()), ACK_BYTES);
+        self.count_arrival(&segment, before, key.now);
+        Some(ack)
+    }
+
+    /// Counts a segment with payload that has reached its receiver, who had expected `before`.
+    #[inline(always)]
+    fn count_arrival(&mut self, segment: &Segment, before: i32, now: f64) {
+        if now >= self.settings.warmup && now < self.settings.duration {
+            let arrivals = &mut self.net.arrivals[segment.flow() as usize];
             arrivals.received += 1;
             arrivals.in_order += (arrivals.receiver.next() - before) as u32;
             let now = Segment::stamp(now, self.ticks_per_second);
             arrivals.delay_ticks += u64::from(segment.age_ticks(now));
         }
-        segment.answered(ack, ACK_BYTES)
     }
 
     /// A segment stands at the near end of `link`, at the event `key`.
@@ -886,7 +931,7 @@ impl<Q: EventQueue> Engine<Q> {
                     Answer::Leaves { start, marked } => {
                         if marked {
                             self.tallies[segment.flow() as usize].marks += 1;
-                            segment = segment.with_bits(packet.ecn as u8);
+                            segment = segment.with_bits(segment.bits() | CE);
                         }
                         let cause = if start > key.now { at.wire.started } else { key.scheduled };
                         let arrival = at.wire.send(start, segment.size());
@@ -926,6 +971,9 @@ impl<Q: EventQueue> Engine<Q> {
     fn dropped(&mut self, segment: Segment) {
         self.tallies[segment.flow() as usize].drops += 1;
         self.opening -= u32::from(segment.bits() & SYN != 0);
+        if segment.bits() & SACK != 0 {
+            self.blocks.free(segment);
+        }
         let made = self.step(&segment).made;
         count_at(&mut self.losses_by_distance, made);
     }
@@ -956,7 +1004,9 @@ impl<Q: EventQueue> Engine<Q> {
                     segment = segment.at_next_hop();
                 }
                 Action::Receiver => {
-                    segment = self.receive(segment, hop.arrival);
+                    let key = Key { now: hop.arrival, scheduled: hop.start, number: 0 };
+                    let Some(ack) = self.receive(segment, key) else { return };
+                    segment = ack;
                 }
                 Action::Sink => return self.sink(segment, hop.arrival),
                 Action::Expired => return self.expired(segment, hop.arrival),
@@ -1176,7 +1226,7 @@ impl<Q: EventQueue> Engine<Q> {
         let mut packet = packet(&segment, &self.net.step(segment.flow(), segment.hop()));
         packet.tag = slot;
         if let Some(observer) = &mut port.observer {
-            observer.arrived(key.now, Who::from(&segment), length + 1);
+            observer.arrived(key.now, self.applications.who(&segment), length + 1);
         }
         let mut dropped = std::mem::take(&mut self.dropped_slots);
         let admitted =
@@ -1184,7 +1234,7 @@ impl<Q: EventQueue> Engine<Q> {
         let length = discipline.packets();
         if admitted.is_some_and(|marked| marked.0) {
             self.tallies[segment.flow() as usize].marks += 1;
-            self.pool[slot as usize].0 = segment.with_bits(Ecn::Ce as u8);
+            self.pool[slot as usize].0 = segment.with_bits(segment.bits() | CE);
             if let Some(observer) = &mut port.observer {
                 observer.marked(segment.flow());
             }
@@ -1193,9 +1243,12 @@ impl<Q: EventQueue> Engine<Q> {
             let victim = self.pool[slot as usize].0;
             self.tallies[victim.flow() as usize].drops += 1;
             self.opening -= u32::from(victim.bits() & SYN != 0);
+            if victim.bits() & SACK != 0 {
+                self.blocks.free(victim);
+            }
             count_at(&mut self.losses_by_distance, self.net.step(victim.flow(), victim.hop()).made);
             if let Some(observer) = &mut port.observer {
-                observer.dropped(key.now, Who::from(&victim), length);
+                observer.dropped(key.now, self.applications.who(&victim), length);
             }
         }
         let pull_now = *idle;
@@ -1230,7 +1283,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.dropped(victim);
             let port = &mut self.ports[self.net.links[link as usize].port as usize];
             if let Some(observer) = &mut port.observer {
-                observer.dropped(now, Who::from(&victim), length);
+                observer.dropped(now, self.applications.who(&victim), length);
             }
         }
         dropped.clear();
@@ -1250,7 +1303,7 @@ impl<Q: EventQueue> Engine<Q> {
         let slot = packet.tag;
         let mut segment = self.pool[slot as usize].0;
         if let Some(observer) = &mut port.observer {
-            observer.departed(now, Who::from(&segment), waited, waiting);
+            observer.departed(now, self.applications.who(&segment), waited, waiting);
         }
         if packet.ecn as u8 != segment.bits() & 3 {
             // Marked since it was admitted.
@@ -1258,7 +1311,7 @@ impl<Q: EventQueue> Engine<Q> {
                 observer.marked(segment.flow());
             }
             self.tallies[segment.flow() as usize].marks += 1;
-            segment = segment.with_bits(packet.ecn as u8);
+            segment = segment.with_bits(segment.bits() & !CE | packet.ecn as u8);
         }
         self.release(slot);
         self.transmit(link, segment, now, key.scheduled);
@@ -1277,13 +1330,13 @@ impl<Q: EventQueue> Engine<Q> {
             let lane = self.net.step(flow, 1).lane;
             let wire = self.net.flows[flow as usize].wire;
             for i in 0..self.out.segments.len() {
-                let seq = self.out.segments[i];
-                let segment = if seq == 0 {
+                let sent = self.out.segments[i];
+                let mut size = wire;
+                if sent.bits & SYN != 0 {
                     self.opening += 1;
-                    Segment::new(flow, seq, born, SYN_BYTES).with_bits(SYN)
-                } else {
-                    Segment::new(flow, seq, born, wire)
-                };
+                    size = self.net.flows[flow as usize].syn;
+                }
+                let segment = Segment::with(flow, sent.seq, born, size, sent.bits);
                 if own {
                     self.send_over_own(link, lane, segment, key);
                 } else {
@@ -1337,6 +1390,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         state.deadline = f64::INFINITY;
         state.sender.on_timeout(key.now, &mut self.out);
+        self.number_anew(flow as u32);
         self.flush(flow as u32, key);
     }
 
@@ -1351,6 +1405,7 @@ impl<Q: EventQueue> Engine<Q> {
             let core = &flow.sender.core;
             *tally = Tally { retransmits_before: core.retransmits, timeouts_before: core.timeouts, ..Tally::default() };
         }
+        self.applications.restart();
     }
 
     fn sample(&mut self, now: f64, index: i32) {
@@ -1396,9 +1451,11 @@ impl<Q: EventQueue> Engine<Q> {
             }
         });
         let ports = ports.collect();
-        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).zip(&self.specs)).map(
-            |(((flow, arrivals), tally), &spec)| {
+        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).zip(&self.specs))
+            .enumerate()
+            .map(|(index, (((flow, arrivals), tally), &spec))| {
                 let core = &flow.sender.core;
+                let past = self.applications.past_connections(index as u32);
                 FlowOutcome {
                     spec,
                     in_order: arrivals.in_order,
@@ -1406,18 +1463,20 @@ impl<Q: EventQueue> Engine<Q> {
                     delay_mean: arrivals.delay_ticks as f64
                         / self.ticks_per_second
                         / f64::from(arrivals.received.max(1)),
-                    retransmits: core.retransmits - tally.retransmits_before,
-                    timeouts: core.timeouts - tally.timeouts_before,
+                    retransmits: core.retransmits - tally.retransmits_before + past.0,
+                    timeouts: core.timeouts - tally.timeouts_before + past.1,
                     drops: tally.drops,
                     marks: tally.marks,
+                    unasked: self.sources.counted(index),
+                    transfers: self.applications.of_flow(index as u32),
                     lost: tally.lost,
                     expired: tally.expired,
                 }
-            },
-        );
+            });
         Outcome {
             ports,
             flows: flows.collect(),
+            transfers: self.applications.finish(),
             losses_by_distance: self.losses_by_distance,
             lost: self.media.iter().map(|(link, medium)| (*link, medium.lost)).collect(),
             series: self.series,
@@ -1451,7 +1510,7 @@ fn packet(segment: &Segment, step: &Step) -> Packet {
     Packet {
         size: u32::from(segment.size()),
         ecn,
-        class: 0,
+        class: step.class,
         ttl: step.ttl,
         initial_ttl: step.initial,
         // Whoever sends a SYN does not know it yet.
@@ -1467,9 +1526,15 @@ fn packet(segment: &Segment, step: &Step) -> Packet {
 fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, Vec<Step>) {
     let (mut routes, mut all) = (Vec::with_capacity(network.flows()), Vec::new());
     let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
+    // Whether a flow has finite transfers, and whether over more than one connection.
+    let mut applications = vec![(false, false); network.flows()];
+    for (flow, spec) in &network.transfers {
+        applications[*flow as usize] = (true, !spec.is_plain());
+    }
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
         let first = forward[0];
+        let class = network.classes.get(flow).copied().unwrap_or(0);
         let time = network.time_to_live(flow);
         // The receiver never learns what is left of an ACK's time to live at the sender; nor does a constant bit rate.
         let last = if reverse.is_empty() { 0 } else { time.last };
@@ -1491,20 +1556,28 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
                 made: made as u8,
                 initial: if time.option { time.initial } else { 0 },
                 last: if time.option { last } else { 0 },
+                class,
             }
         };
-        let host = |action| Step { link: NONE, own: 0, action, lane: 0, ttl: 0, made: 0, initial: 0, last: 0 };
+        let host = |action| Step { link: NONE, own: 0, action, lane: 0, ttl: 0, made: 0, initial: 0, last: 0, class };
         let mut steps: Vec<Step> = forward.iter().enumerate().map(|(made, &link)| hop(made, link, last)).collect();
         if let Some(&back) = reverse.first() {
             let folded = plan.modes[back as usize] == Mode::Fold;
             // A window that is sampled must not be ahead of the time.
             let sampled = settings.series.is_some() && settings.cwnd_flows.contains(&(flow as u32));
-            steps.push(host(if folded { Action::Receiver } else { Action::ReceiverAtEvent }));
+            let (transfers, reconnects) = applications[flow];
+            steps.push(host(match (reconnects, folded) {
+                (true, _) => Action::Client,
+                (false, true) => Action::Receiver,
+                (false, false) => Action::ReceiverAtEvent,
+            }));
             steps.extend(reverse.iter().enumerate().map(|(made, &link)| hop(made, link, 0)));
-            steps.push(host(match time.expires {
-                Some(_) => Action::Expired,
-                None if plan.answers_ahead && !sampled => Action::SenderAhead,
-                None => Action::Sender,
+            let ahead = plan.answers_ahead && !sampled;
+            steps.push(host(match (time.expires, transfers, ahead) {
+                (Some(_), ..) => Action::Expired,
+                (None, true, _) => Action::Server,
+                (None, false, true) => Action::SenderAhead,
+                (None, false, false) => Action::Sender,
             }));
         } else {
             steps.push(host(if time.expires.is_some() { Action::Expired } else { Action::Sink }));

@@ -6,6 +6,7 @@ use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
+use earlydrop_net::source::{Habits, Source, Transfers};
 use earlydrop_net::tcp::Flavour;
 
 /// A link in one direction.
@@ -55,12 +56,62 @@ impl PortKind {
     }
 }
 
-/// A flow: a bulk transfer, or packets at a constant rate.
+/// Packets without feedback: their source, and when it is at work.
+pub struct SourceSpec {
+    /// What is sent.
+    pub source: Source,
+    /// Headers of a packet, bytes.
+    pub header: u32,
+    /// When it starts, s.
+    pub start: f64,
+    /// When it falls silent, s.
+    pub stop: f64,
+    /// Its random numbers.
+    pub random: Generator,
+}
+
+/// What a TCP flow transfers, one thing after the other.
+pub struct TransferSpec {
+    /// What and when; `None` leaves it to a crowd.
+    pub transfers: Option<Transfers>,
+    /// Its random numbers.
+    pub random: Generator,
+    /// Each transfer has a sender and a receiver of its own.
+    pub fresh: bool,
+    /// A transfer is complete when the receiver has all of it, not when the sender knows.
+    pub received: bool,
+    /// The receiver asks for each transfer: bytes of the request on the wire, and when it asks again, s.
+    pub request: Option<(u16, f64)>,
+    /// Where its transfers are counted.
+    pub group: u32,
+}
+
+impl TransferSpec {
+    /// Whether there is one transfer, which begins at the flow's start and ends at its sender.
+    pub(super) fn is_plain(&self) -> bool {
+        let once = self.transfers.as_ref().is_some_and(|transfers| transfers.left() == Some(1));
+        once && !self.received && self.request.is_none()
+    }
+}
+
+/// People who ask for objects over a pool of flows.
+pub struct CrowdSpec {
+    /// What they are like.
+    pub habits: Habits,
+    /// Their random numbers.
+    pub random: Generator,
+    /// When they begin, s.
+    pub start: f64,
+    /// The pool.
+    pub flows: Vec<u32>,
+}
+
+/// A flow: a bulk transfer, or packets without feedback.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSpec {
     /// Congestion control.
     pub flavour: Flavour,
-    /// A constant bit rate: a packet every so many seconds, without feedback. `None`: a bulk transfer over TCP.
+    /// Packets without feedback: the time between two of them that recurs, s; infinite if none does. `None`: TCP.
     pub interval: Option<f64>,
     /// When it starts, s.
     pub start: f64,
@@ -72,6 +123,45 @@ pub struct FlowSpec {
     pub payload: u16,
     /// A segment on the wire, bytes.
     pub wire: u16,
+    /// What the ends of a TCP connection can do.
+    pub options: TcpOptions,
+}
+
+/// Options of a TCP connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TcpOptions {
+    /// Data are sent as ECT(0) and marks are answered, if the congestion control knows ECN.
+    pub ecn: bool,
+    /// How long an ACK may wait for a second segment, s. `None`: every segment is acknowledged at once.
+    pub delayed_ack: Option<f64>,
+    /// A new segment on each of the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+}
+
+impl Default for TcpOptions {
+    fn default() -> Self {
+        TcpOptions { ecn: false, delayed_ack: None, limited_transmit: true }
+    }
+}
+
+impl FlowSpec {
+    /// Size of its first packet on the wire, bytes.
+    pub fn syn(&self) -> u16 {
+        if self.interval.is_none() && self.flavour.has_bare_syn() {
+            super::SYN_BYTES
+        } else {
+            self.wire
+        }
+    }
+
+    /// Sizes of its ACKs on the wire, bytes, the smallest first.
+    pub fn acks(&self) -> &'static [u16] {
+        if self.flavour.uses_sack() {
+            &super::ACK_SIZES
+        } else {
+            &super::ACK_SIZES[..1]
+        }
+    }
 }
 
 /// Links, ports, flows and their routes.
@@ -85,6 +175,18 @@ pub struct Network {
     pub flow_specs: Vec<FlowSpec>,
     /// Packet sizes that occur, bytes.
     pub sizes: Vec<u16>,
+    /// Sources of packets without feedback, with their flows.
+    pub sources: Vec<(u32, SourceSpec)>,
+    /// Finite transfers, with their flows.
+    pub transfers: Vec<(u32, TransferSpec)>,
+    /// Crowds on the web.
+    pub crowds: Vec<CrowdSpec>,
+    /// Groups in which transfers are counted.
+    pub groups: u32,
+    /// Classes of the flows' packets; none at all if all are 0.
+    pub classes: Vec<u8>,
+    /// What happens here is beyond what is proven of links without events: every hop is stepped.
+    pub needs_events: bool,
     /// Links that are more than a rate and a delay, by rising number.
     pub media: Vec<(u32, Medium)>,
     hops: Vec<u32>,
@@ -137,24 +239,69 @@ impl Network {
         self.ports.len() as u32 - 1
     }
 
-    /// Adds a flow that goes out over `forward` and whose ACKs come back over `reverse`, which is empty for a constant
-    /// bit rate.
+    /// Adds a flow of packets without feedback over these links, with a time to live as in
+    /// [`flow_with_ttl`](Self::flow_with_ttl); its index.
+    pub fn source(&mut self, spec: SourceSpec, forward: &[u32], initial: u8, option: bool) -> u32 {
+        let wire = |payload: u32| (payload + spec.header).min(u32::from(u16::MAX)) as u16;
+        let payloads = spec.source.payloads();
+        let largest = payloads.as_ref().and_then(|sizes| sizes.iter().copied().max());
+        let flow = FlowSpec {
+            flavour: Flavour::Reno,
+            interval: Some(spec.source.interval().unwrap_or(f64::INFINITY)),
+            start: spec.start,
+            clock_phase: 0.0,
+            window: 1,
+            payload: largest.map_or(0, |size| size.min(u32::from(u16::MAX)) as u16),
+            wire: largest.map_or(u16::MAX, wire),
+            options: TcpOptions::default(),
+        };
+        // The plan knows one size a flow.
+        self.needs_events |= payloads.is_none_or(|sizes| sizes.len() > 1);
+        let index = self.flow_with_ttl(flow, forward, &[], initial, option);
+        self.sources.push((index, spec));
+        index
+    }
+
+    /// Gives a TCP flow finite transfers in place of endless data.
+    pub fn transfer(&mut self, flow: u32, spec: TransferSpec) {
+        self.needs_events |= !spec.is_plain();
+        self.groups = self.groups.max(spec.group + 1);
+        self.transfers.push((flow, spec));
+    }
+
+    /// Gives a flow's packets a class.
+    pub fn classify(&mut self, flow: u32, class: u8) {
+        if class != 0 || !self.classes.is_empty() {
+            self.classes.resize(self.flows().max(self.classes.len()), 0);
+            self.classes[flow as usize] = class;
+        }
+    }
+
+    /// Adds a flow that goes out over `forward` and whose ACKs come back over `reverse`, which is empty without
+    /// feedback; its index.
     ///
     /// # Panics
     /// If a direction that is used has no link, or the whole way more than 250.
-    pub fn flow(&mut self, flow: FlowSpec, forward: &[u32], reverse: &[u32]) {
+    pub fn flow(&mut self, flow: FlowSpec, forward: &[u32], reverse: &[u32]) -> u32 {
         assert!(
             !forward.is_empty()
                 && reverse.is_empty() == flow.interval.is_some()
                 && forward.len() + reverse.len() <= MOST_HOPS,
             "a route has 1 to {MOST_HOPS} links"
         );
-        self.flow_with_ttl(flow, forward, reverse, NS2_TTL, true);
+        self.flow_with_ttl(flow, forward, reverse, NS2_TTL, true)
     }
 
     /// The same with a time to live of the packets when they are sent. As in ns-2, each link takes one off, and a packet with
     /// none left is dropped at its other end, be it the destination.
-    pub fn flow_with_ttl(&mut self, flow: FlowSpec, forward: &[u32], reverse: &[u32], initial: u8, option: bool) {
+    pub fn flow_with_ttl(
+        &mut self,
+        flow: FlowSpec,
+        forward: &[u32],
+        reverse: &[u32],
+        initial: u8,
+        option: bool,
+    ) -> u32 {
         let initial_hops = usize::from(initial);
         let expires = match (forward.len() >= initial_hops, reverse.len() >= initial_hops) {
             (true, _) => Some(Way::Out),
@@ -169,13 +316,13 @@ impl Network {
         self.hops.extend_from_slice(forward);
         self.hops.extend_from_slice(reverse);
         self.flow_specs.push(flow);
-        let sizes =
-            if flow.interval.is_some() { [flow.wire; 3] } else { [flow.wire, super::ACK_BYTES, super::SYN_BYTES] };
-        for size in sizes {
+        let acks = if flow.interval.is_some() { &[] } else { flow.acks() };
+        for &size in [flow.wire, flow.syn()].iter().chain(acks) {
             if !self.sizes.contains(&size) {
                 self.sizes.push(size);
             }
         }
+        self.routes.len() as u32 - 1
     }
 
     /// Says what `link` does beside sending at its rate.

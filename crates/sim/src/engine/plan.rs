@@ -6,7 +6,7 @@
 //! packet goes on to the next hop in the same call. The choice changes no result; `docs/engine.md` has the argument,
 //! and a test compares every run with the all-stepped one.
 
-use super::network::{Network, PortKind};
+use super::network::{FlowSpec, Network, PortKind};
 use earlydrop_net::tcp::core::{INITIAL_RTO, MIN_RTO};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +80,7 @@ impl Plan {
 
     /// Arithmetic where the graph allows it. `decides_at_enqueue[p]`: port p's discipline needs no events of its own.
     pub fn from_graph(network: &Network, decides_at_enqueue: &[bool]) -> Plan {
-        if !goes_one_way(network) {
+        if network.needs_events || !goes_one_way(network) {
             return Plan::all_stepped(network);
         }
         let feeders = feeders(network);
@@ -107,7 +107,8 @@ impl Plan {
             .collect();
         while demote(network, &feeders, &apart, &mut modes) {}
         let early = early(network, &feeders, &apart, &modes);
-        let answers_ahead = answers_ahead(network, &feeders, &neighbours, &modes);
+        // The end of a transfer is an event.
+        let answers_ahead = network.transfers.is_empty() && answers_ahead(network, &feeders, &neighbours, &modes);
         if answers_ahead {
             (0..network.flows()).for_each(|flow| modes[network.route(flow).0[0] as usize] = Mode::Own);
         }
@@ -189,11 +190,13 @@ fn feeders(network: &Network) -> Vec<Feeder> {
 #[derive(Clone, Copy)]
 struct Neighbour {
     flows: u32,
-    /// Sizes of the only flow, at the source and at the link.
+    /// Sizes of the only flow, at the source (the smallest) and at the link (the largest).
     data: (u16, u16),
     syn: (u16, u16),
     smallest_at_source: u16,
     largest_here: u16,
+    /// All but SYNs are of one size here, as far as they are of one flow.
+    one_size: bool,
     /// SYNs come by here, not their ACKs alone.
     carries_syns: bool,
     /// A SYN is sent again after a time-out. Whether the first is gone from here by then, surely.
@@ -207,6 +210,7 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
         syn: (0, 0),
         smallest_at_source: u16::MAX,
         largest_here: 0,
+        one_size: true,
         carries_syns: false,
         syns_apart: true,
     };
@@ -214,14 +218,17 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
         for (hop, &link) in forward.iter().chain(reverse).enumerate() {
-            let size = |of: u16, hop: usize| if hop < forward.len() { of } else { super::ACK_BYTES };
-            let sizes = |of: u16| (size(of, hop.saturating_sub(1)), size(of, hop));
+            let spec = &network.flow_specs[flow];
+            let size = |of: u16, hop: usize, ack: u16| if hop < forward.len() { of } else { ack };
+            // The answer to a SYN has no blocks.
+            let sizes =
+                |of: u16, largest: u16| (size(of, hop.saturating_sub(1), spec.acks()[0]), size(of, hop, largest));
             let at = &mut neighbours[link as usize];
             at.flows += 1;
-            at.data = sizes(network.flow_specs[flow].wire);
-            let tcp = network.flow_specs[flow].interval.is_none();
-            at.syn = if tcp { sizes(super::SYN_BYTES) } else { at.data };
-            at.carries_syns |= tcp && hop < forward.len();
+            at.data = sizes(spec.wire, largest_ack(spec));
+            at.syn = sizes(spec.syn(), spec.acks()[0]);
+            at.one_size &= hop < forward.len() || spec.acks().len() == 1;
+            at.carries_syns |= spec.interval.is_none() && spec.flavour.has_bare_syn() && hop < forward.len();
             for (source, here) in [at.data, at.syn] {
                 at.smallest_at_source = at.smallest_at_source.min(source);
                 at.largest_here = at.largest_here.max(here);
@@ -237,6 +244,10 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
         }
     }
     neighbours
+}
+
+fn largest_ack(spec: &FlowSpec) -> u16 {
+    spec.acks()[spec.acks().len() - 1]
 }
 
 /// How long a SYN can wait at `link`, s. Where its flow is alone, no packet of it is about while it opens.
@@ -298,6 +309,7 @@ fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec
         let (at, source) = (&neighbours[link], source as usize);
         let here = (network.links[link].rate_bps, at.data.1);
         alike[source] &= at.flows == 1
+            && at.one_size
             && (!at.carries_syns || at.data.1 > super::SYN_BYTES)
             && *common[source].get_or_insert(here) == here
             && keeps_step(transmission(network, link, at.data.1), ahead(network, source, super::SYN_BYTES))
@@ -406,15 +418,16 @@ fn early(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &[Mode]) 
                 continue;
             }
             let Some(begin) = way[..end].iter().rposition(|&l| l == from) else { continue };
+            let spec = &network.flow_specs[flow];
             let latency = |data: u16| {
                 let hops = way.iter().enumerate().take(end).skip(begin);
                 let total: f64 = hops
-                    .map(|(hop, &l)| ahead(network, l, if hop < forward.len() { data } else { super::ACK_BYTES }))
+                    .map(|(hop, &l)| ahead(network, l, if hop < forward.len() { data } else { spec.acks()[0] }))
                     .sum();
                 total - TOLERANCE
             };
-            let data = latency(network.flow_specs[flow].wire);
-            let syn = latency(super::SYN_BYTES).min(data);
+            let data = latency(spec.wire);
+            let syn = latency(spec.syn()).min(data);
             let new = Early { origin: from as u32, latency: data, latency_of_syn: syn };
             let at = early.entry(link as u32).or_insert(new);
             at.latency = at.latency.min(data);
@@ -434,6 +447,7 @@ fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]
         let (forward, reverse) = network.route(flow);
         // Packets without feedback come at events of their own.
         let Some(&last) = reverse.last() else { return false };
+        let spec = &network.flow_specs[flow];
         let (first, last) = (forward[0] as usize, last as usize);
         let Feeder::Link(from) = feeders[last] else { return false };
         neighbours[first].flows == 1
@@ -444,21 +458,16 @@ fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]
             && !is_fold(modes[from as usize])
             && *serial.get_or_insert(from) == from
             && {
-                let here = (network.links[first].rate_bps, network.flow_specs[flow].wire);
+                let here = (network.links[first].rate_bps, spec.wire);
                 *uniform.get_or_insert(here) == here
             }
-            && keeps_step(
-                transmission(network, first, network.flow_specs[flow].wire),
-                ahead(network, last, super::ACK_BYTES),
-            )
-            && [network.flow_specs[flow].wire, super::SYN_BYTES].iter().all(|&size| {
-                transmission(network, first, size) + TOLERANCE < ahead(network, last, super::ACK_BYTES).min(MIN_RTO)
+            && keeps_step(transmission(network, first, spec.wire), ahead(network, last, spec.acks()[0]))
+            && [spec.wire, spec.syn()].iter().all(|&size| {
+                transmission(network, first, size) + TOLERANCE < ahead(network, last, spec.acks()[0]).min(MIN_RTO)
             })
     })
 }
 
-/// Sizes on the way back.
-const ACKS: [u16; 1] = [super::ACK_BYTES];
 /// No run is as long as this, s.
 const LONGEST_RUN: f64 = 1e9;
 /// Differences of times below this may vanish in rounding, s.
@@ -476,7 +485,7 @@ fn ahead(network: &Network, link: usize, size: u16) -> f64 {
 
 /// Takes back choices that the order of events does not allow; whether there were any.
 fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut [Mode]) -> bool {
-    let mut changed = false;
+    let mut changed = demote_behind_delays(network, modes);
     for link in 0..modes.len() {
         let unfounded = match (modes[link], feeders[link]) {
             (Mode::SlowFold, Feeder::Link(source)) => {
@@ -515,6 +524,20 @@ fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut [Mo
     changed
 }
 
+/// A receiver that delays ACKs takes segments by events, between which its timer may expire: the link behind it is
+/// stepped.
+fn demote_behind_delays(network: &Network, modes: &mut [Mode]) -> bool {
+    let mut changed = false;
+    for flow in (0..network.flows()).filter(|&flow| network.flow_specs[flow].options.delayed_ack.is_some()) {
+        if let Some(&first) = network.route(flow).1.first() {
+            let demoted = stepped(modes[first as usize]);
+            changed |= demoted != modes[first as usize];
+            modes[first as usize] = demoted;
+        }
+    }
+    changed
+}
+
 /// How long ahead links push arrivals, s: stepped ones, and folds with their index.
 #[derive(Default)]
 struct Pushed {
@@ -531,7 +554,8 @@ fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
         let way: Vec<usize> = forward.iter().chain(reverse).map(|&link| link as usize).collect();
-        let size = |hop: usize| if hop < forward.len() { network.flow_specs[flow].wire } else { super::ACK_BYTES };
+        let spec = &network.flow_specs[flow];
+        let data = [spec.wire, spec.syn()];
         for (meeting, &link) in way.iter().enumerate() {
             if feeders[link] != Feeder::Several {
                 continue;
@@ -547,7 +571,7 @@ fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode
                     continue;
                 }
                 let Pushed { stepped, folds } = pushed.entry((link, before)).or_default();
-                for size in [size(hop), super::SYN_BYTES] {
+                for &size in if hop < forward.len() { &data[..] } else { spec.acks() } {
                     let ahead = ahead(network, source, size);
                     if is_fold(modes[source]) {
                         folds.push((source, ahead));
@@ -604,6 +628,8 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
         .flat_map(|link| network.sizes.iter().map(move |&size| transmission(network, link, size)))
         // The next packet of a constant bit rate is such an event too.
         .chain(network.flow_specs.iter().filter_map(|flow| flow.interval))
+        // And so is the end of an ACK's delay.
+        .chain(network.flow_specs.iter().filter_map(|flow| flow.options.delayed_ack))
         .collect();
     ends.sort_unstable_by(f64::total_cmp);
     ends.dedup();
@@ -614,8 +640,10 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
     let mut changed = false;
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
-        let data = [network.flow_specs[flow].wire, super::SYN_BYTES];
-        let hops = forward.iter().map(|&link| (link, &data[..])).chain(reverse.iter().map(|&link| (link, &ACKS[..])));
+        let spec = &network.flow_specs[flow];
+        let data = [spec.wire, spec.syn()];
+        let acks = spec.acks();
+        let hops = forward.iter().map(|&link| (link, &data[..])).chain(reverse.iter().map(|&link| (link, acks)));
         let mut hops = hops.peekable();
         while let Some((link, sizes)) = hops.next() {
             let link = link as usize;
@@ -625,7 +653,7 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
             if !early || next.is_some_and(|next| is_fold(next) || next == Mode::Merge) {
                 continue;
             }
-            let sink = next.is_none() && network.flow_specs[flow].interval.is_some();
+            let sink = next.is_none() && spec.interval.is_some();
             let ambiguous = !sink
                 && sizes.iter().any(|&size| {
                     let ahead = ahead(network, link, size);

@@ -24,6 +24,8 @@ pub enum Kind {
     TransmissionEnd,
     /// The retransmission timer of the flow.
     Timer,
+    /// The timer of the ACK that the receiver of the flow delays.
+    AckTimer,
     /// The application of the flow starts.
     Start,
     /// The policy timer of the port in `flow`.
@@ -34,6 +36,10 @@ pub enum Kind {
     MergeTurn,
     /// Sample the series.
     Sample,
+    /// The client of the flow asks again, if its request is still without an answer.
+    Retry,
+    /// The crowd in `flow` asks for its next object.
+    Crowd,
 }
 
 /// One event: 48 bytes.
@@ -55,21 +61,24 @@ impl Event {
     /// An event.
     #[inline(always)]
     pub fn new(time: f64, scheduled: f64, cause: u64, number: u64, kind: Kind, segment: Segment) -> Self {
-        let segment = segment.with_bits(segment.bits() & 0x0f | (kind as u8) << 4);
+        let segment = if kind == Kind::Arrival { segment } else { segment.as_kind(kind as u8) };
         Event { time: time.to_bits(), scheduled: scheduled.to_bits(), cause, number, segment }
     }
 
     /// What it does.
     #[inline(always)]
     pub fn kind(&self) -> Kind {
-        match self.segment.bits() >> 4 {
-            0 => Kind::Arrival,
+        let Some(kind) = self.segment.kind() else { return Kind::Arrival };
+        match kind {
             1 => Kind::TransmissionEnd,
             2 => Kind::Timer,
-            3 => Kind::Start,
-            4 => Kind::PolicyTimer,
-            5 => Kind::WindowStart,
-            6 => Kind::MergeTurn,
+            3 => Kind::AckTimer,
+            4 => Kind::Start,
+            5 => Kind::PolicyTimer,
+            6 => Kind::WindowStart,
+            7 => Kind::MergeTurn,
+            9 => Kind::Retry,
+            10 => Kind::Crowd,
             _ => Kind::Sample,
         }
     }

@@ -31,6 +31,12 @@ pub(super) const SEGMENT: u32 = 65_000;
 pub(super) const PACKET: u32 = 65_535;
 /// Largest window, in segments.
 pub(super) const WINDOW: u64 = 1_000_000;
+/// Most transfers of a flow.
+pub(super) const TRANSFERS: u64 = 1_000_000_000;
+/// Largest class of packets: disciplines tell eight apart.
+pub(super) const CLASS: u64 = 7;
+/// Most points of a distribution.
+pub(super) const POINTS: usize = 10_000;
 /// Largest buffer, in packets.
 pub(super) const LIMIT_PACKETS: u64 = 1_000_000_000;
 /// Largest buffer, in bytes.
@@ -55,8 +61,18 @@ pub(super) const START: Interval = seconds(0.0, 1e6, false);
 pub(super) const DELAY: Interval = seconds(0.0, 1e4, false);
 /// Shortest time between two packets of a constant bit rate, in seconds.
 pub(super) const CBR_INTERVAL: f64 = 1e-9;
+/// Payloads of packets.
+pub(super) const PAYLOAD: Interval = bytes(1.0, SEGMENT as f64);
+/// Sizes of transfers.
+pub(super) const TRANSFER: Interval = bytes(0.0, 1e12);
+/// Sizes of frames.
+pub(super) const FRAME: Interval = bytes(1.0, 1e9);
+/// Numbers of pages and objects.
+pub(super) const THINGS: Interval = Interval { low: 1.0, high: 1e6, open_low: false, open_high: false, unit: "" };
 /// Sampling interval.
 pub(super) const SERIES: Interval = seconds(1e-6, 1e6, false);
+/// How long an ACK may be delayed (RFC 5681, 4.2).
+pub(super) const ACK_DELAY: Interval = Interval { open_low: true, ..seconds(0.0, 0.5, false) };
 /// Phases of a clock that ticks every 10 ms.
 pub(super) const PHASE: Interval = Interval { open_high: true, ..seconds(0.0, 0.01, false) };
 /// Rates.
@@ -86,6 +102,10 @@ pub(super) const SECONDS: Measure =
     Measure { read: units::time, form: "seconds, or a time such as \"2.5 ms\"", bare: true };
 /// A text such as `"1000 B"`, or a number of bytes.
 pub(super) const SIZES: Measure = Measure { read: units::size, form: units::SIZE_FORM, bare: true };
+
+const fn bytes(low: f64, high: f64) -> Interval {
+    Interval { low, high, open_low: false, open_high: false, unit: "B" }
+}
 
 const fn seconds(low: f64, high: f64, open_low: bool) -> Interval {
     Interval { low, high, open_low, open_high: false, unit: "s" }

@@ -11,6 +11,7 @@ use super::fields::{join, Checked, Field, Fields, Interval, Measure};
 use super::link::Links;
 use super::model::{Record, Scenario, Topology};
 use super::nearest::suggestion;
+use super::traffic::Direction as Way;
 use super::{ends, topology, traffic, units};
 use crate::engine::ACK_BYTES;
 use crate::topology::{Delays, Direction, Dumbbell, LinkSpec, Rate};
@@ -19,7 +20,8 @@ use crate::topology::{Delays, Direction, Dumbbell, LinkSpec, Rate};
 pub(super) const SCENARIO: &[&str] =
     &["name", "duration", "warmup", "seed", "topology", "node", "link", "queue", "traffic", "record"];
 /// Keys of `[record]`.
-pub(super) const RECORD: &[&str] = &["series", "cwnd_flows", "trace", "trace_queues", "trace_flow", "by_flow"];
+pub(super) const RECORD: &[&str] =
+    &["series", "cwnd_flows", "trace", "trace_queues", "trace_flow", "by_flow", "transfers"];
 
 pub(super) const DELAYS_FORM: &str =
     "a time such as \"20 ms\", a list of times, or { uniform = [\"1 ms\", \"10 ms\"] }";
@@ -43,7 +45,7 @@ fn scenario(doc: &Doc, folder: Option<&Path>) -> Checked<Scenario> {
     let written = fields.optional("link").is_some();
     let queues = topology::queues(fields.optional("queue"), &mut topology, written)?;
     let traffic_field = fields.required("traffic", "one or more tables [[traffic]]")?;
-    let traffic = traffic::read(&traffic_field, topology.pairs())?;
+    let traffic = traffic::read(&traffic_field, &topology, folder)?;
     let ends = ends::read(&traffic_field)?;
     if topology.needs_routes(&ends) {
         ends::check(&traffic_field, &topology.graph(seed), &ends, &traffic)?;
@@ -113,15 +115,19 @@ fn uniform(field: &Field<'_>, measure: &Measure, within: Interval) -> Checked<De
 
 /// A buffer below one packet would let nothing through.
 fn room_for_a_packet(scenario: &Scenario) -> Checked<()> {
-    // Where all flows go one way over a dumbbell, nothing but ACKs comes back.
-    let one_way =
+    let acks = u32::from(ACK_BYTES);
+    // Where all traffic goes between the pairs of a dumbbell, each queue sees what goes its way.
+    let by_pairs =
         matches!(scenario.topology, Topology::Dumbbell(_)) && scenario.ends.iter().all(|ends| ends.between.is_none());
     for queue in &scenario.queues {
         let Limit::Bytes(bytes) = queue.spec.limit else { continue };
-        let (packet, what) = match one_way && queue.key == "reverse" {
-            true => (u32::from(ACK_BYTES), "an ACK"),
-            false => (scenario.largest_packet(), "segment and header"),
+        let largest = |direction| scenario.largest_packet(direction);
+        let data = match (by_pairs, queue.key.as_str()) {
+            (true, "bottleneck") => largest(Way::Forward),
+            (true, "reverse") => largest(Way::Reverse),
+            _ => largest(Way::Forward).max(largest(Way::Reverse)),
         };
+        let (packet, what) = if data > acks { (data, "segment and header") } else { (acks, "an ACK") };
         if bytes < u64::from(packet) {
             return Err(ScenarioError::new(
                 format!("{}.limit", join("queue", &queue.key)),
@@ -195,6 +201,7 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         trace: fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?,
         trace_queues: fields.optional("trace_queues").map_or(Ok(Vec::new()), |field| queue_list(&field, scenario))?,
         trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,
+        transfers: fields.optional("transfers").map_or(Ok(false), |field| field.flag())?,
         by_flow: by_flow(&fields, scenario)?,
     })
 }

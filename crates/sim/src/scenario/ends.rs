@@ -74,7 +74,12 @@ fn names(field: &Field<'_>) -> Checked<Vec<String>> {
 }
 
 /// Whether every flow has two different ends and a way from the one to the other and back.
-pub(super) fn check(field: &Field<'_>, graph: &Graph, ends: &[Ends], traffic: &[super::model::Traffic]) -> Checked<()> {
+pub(super) fn check(
+    field: &Field<'_>,
+    graph: &Graph,
+    ends: &[Ends],
+    traffic: &[super::traffic::Traffic],
+) -> Checked<()> {
     let routes = Routes::new(graph);
     let mut wanted = Vec::new();
     let entries = field.items("one or more tables [[traffic]]")?;
@@ -229,6 +234,8 @@ mod tests {
     fn keys_are_added_once() {
         use crate::scenario::traffic;
         assert_eq!(with_ends(&["kind"]), ["kind", "from", "to", "ttl", "ttl_option"]);
-        assert!(traffic::FTP.iter().all(|key| !ENDS.contains(key)));
+        for kind in traffic::KINDS {
+            assert!(kind.all_keys().iter().all(|key| !ENDS.contains(key)));
+        }
     }
 }

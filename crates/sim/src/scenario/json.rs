@@ -4,8 +4,8 @@ use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use serde_json::{json, Map, Value as Json};
 
-use super::ends::Ends;
-use super::model::{Cbr, Ftp, InjectedRandom, QueueSpec, Record, Scenario, Topology, Traffic};
+use super::model::{InjectedRandom, QueueSpec, Record, Scenario, Topology};
+use super::traffic;
 use crate::topology::{Delays, Direction, Dumbbell, Graph, LinkSpec, LossPattern, Pairs, Rate};
 
 impl Scenario {
@@ -28,7 +28,7 @@ impl Scenario {
         }
         let queues: Map<String, Json> = self.queues.iter().map(|one| (one.key.clone(), queue(&one.spec))).collect();
         map.insert("queue".into(), queues.into());
-        let entries = self.traffic.iter().zip(&self.ends).map(|(one, ends)| traffic(one, ends));
+        let entries = self.traffic.iter().zip(&self.ends).map(|(one, ends)| traffic::write(one, ends));
         map.insert("traffic".into(), entries.collect());
         map.insert("record".into(), record(&self.record));
         map.into()
@@ -64,7 +64,7 @@ fn rate(x: f64) -> String {
     format!("{x} bit/s")
 }
 
-fn delays(delays: &Delays) -> Json {
+pub(super) fn delays(delays: &Delays) -> Json {
     match delays {
         Delays::Same(x) => seconds(*x).into(),
         Delays::List(list) => list.iter().copied().map(seconds).collect(),
@@ -183,7 +183,7 @@ fn limit(limit: Limit) -> String {
     }
 }
 
-fn random(random: InjectedRandom) -> Json {
+pub(super) fn random(random: InjectedRandom) -> Json {
     match random {
         InjectedRandom::Mrg32k3a { seed, skip } => {
             json!({ "generator": "mrg32k3a", "seed": seed, "skip": skip })
@@ -202,49 +202,6 @@ fn parameter(value: Value) -> Option<Json> {
     })
 }
 
-fn traffic(traffic: &Traffic, ends: &Ends) -> Json {
-    let mut json = match traffic {
-        Traffic::Ftp(one) => ftp(one),
-        Traffic::Cbr(one) => cbr(one),
-    };
-    if let Json::Object(map) = &mut json {
-        if let Some((from, to)) = &ends.between {
-            map.insert("from".into(), json!(from));
-            map.insert("to".into(), json!(to));
-        }
-        map.insert("ttl".into(), ends.ttl.into());
-        map.insert("ttl_option".into(), ends.ttl_option.into());
-    }
-    json
-}
-
-fn cbr(cbr: &Cbr) -> Json {
-    let mut map = Map::new();
-    map.insert("kind".into(), "cbr".into());
-    insert(&mut map, "name", cbr.name.as_deref().map(Json::from));
-    map.insert("count".into(), cbr.count.into());
-    map.insert("rate".into(), rate(cbr.rate).into());
-    map.insert("segment".into(), format!("{} B", cbr.segment).into());
-    map.insert("header".into(), format!("{} B", cbr.header).into());
-    map.insert("start".into(), delays(&cbr.start));
-    map.into()
-}
-
-fn ftp(ftp: &Ftp) -> Json {
-    let mut map = Map::new();
-    map.insert("kind".into(), "ftp".into());
-    insert(&mut map, "name", ftp.name.as_deref().map(Json::from));
-    map.insert("count".into(), ftp.count.into());
-    map.insert("tcp".into(), ftp.tcp.name().into());
-    map.insert("profile".into(), ftp.profile.name().into());
-    map.insert("segment".into(), format!("{} B", ftp.segment).into());
-    map.insert("header".into(), format!("{} B", ftp.header).into());
-    map.insert("window".into(), ftp.window.into());
-    map.insert("start".into(), delays(&ftp.start));
-    insert(&mut map, "clock_phase", ftp.clock_phase.as_ref().map(|phases| json!(phases)));
-    map.into()
-}
-
 fn record(record: &Record) -> Json {
     let mut map = Map::new();
     insert(&mut map, "series", record.series.map(|x| seconds(x).into()));
@@ -252,6 +209,7 @@ fn record(record: &Record) -> Json {
     map.insert("trace".into(), record.trace.into());
     insert(&mut map, "trace_queues", (!record.trace_queues.is_empty()).then(|| json!(record.trace_queues)));
     insert(&mut map, "trace_flow", record.trace_flow.map(Json::from));
+    insert(&mut map, "transfers", record.transfers.then_some(true.into()));
     map.insert("by_flow".into(), record.by_flow.into());
     map.into()
 }

@@ -41,11 +41,13 @@ pub use check::check;
 pub use document::{load, Doc, MAX_FILE_BYTES};
 pub use ends::Ends;
 pub use error::ScenarioError;
-pub use model::{
-    Cbr, Delays, Ftp, InjectedRandom, PortAt, Profile, Queue, QueueSpec, Record, Scenario, Tcp, Topology, Traffic,
-};
+pub use model::{Delays, InjectedRandom, PortAt, Profile, Queue, QueueSpec, Record, Scenario, Tcp, Topology};
 pub use nesting::MAX_DEPTH;
 pub use queue::retain_known;
 pub use schema::schema;
 pub use sets::apply_sets;
 pub use template::template;
+pub use traffic::{
+    Cbr, Completion, Connection, Direction, Law, Load, OnOff, Packets, Poisson, Requests, Starts, TcpSpec, Traffic,
+    Transfers, Video, Voip, Web,
+};

@@ -11,6 +11,8 @@ use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::params::Values;
 use earlydrop_aqm::policy::Limit;
 
+use super::traffic::Traffic;
+
 /// A scenario that passed every check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -60,9 +62,11 @@ impl Scenario {
         graph.links().filter_map(port).collect()
     }
 
-    /// Largest packet on the wire, in bytes.
-    pub fn largest_packet(&self) -> u32 {
-        self.traffic.iter().map(Traffic::packet).max().unwrap_or(0)
+    /// Largest packet, ACKs apart, that surely goes this way between pairs, in bytes on the wire.
+    pub fn largest_packet(&self, direction: super::traffic::Direction) -> u32 {
+        let packet =
+            |traffic: &Traffic| if traffic.direction == direction { traffic.packet() } else { traffic.request() };
+        self.traffic.iter().map(packet).max().unwrap_or(0)
     }
 }
 
@@ -176,122 +180,8 @@ pub enum InjectedRandom {
     },
 }
 
-/// What one `[[traffic]]` entry sends.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Traffic {
-    /// Endless files over TCP.
-    Ftp(Ftp),
-    /// Packets at a constant bit rate, without feedback.
-    Cbr(Cbr),
-}
-
-impl Traffic {
-    /// Number of flows.
-    pub fn flows(&self) -> u64 {
-        match self {
-            Traffic::Ftp(ftp) => u64::from(ftp.count),
-            Traffic::Cbr(cbr) => u64::from(cbr.count),
-        }
-    }
-
-    /// Its kind, as scenarios name it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Traffic::Ftp(_) => "ftp",
-            Traffic::Cbr(_) => "cbr",
-        }
-    }
-
-    /// Its TCP, if it has one.
-    pub fn tcp(&self) -> Option<Tcp> {
-        match self {
-            Traffic::Ftp(ftp) => Some(ftp.tcp),
-            Traffic::Cbr(_) => None,
-        }
-    }
-
-    /// A packet on the wire, in bytes.
-    pub fn packet(&self) -> u32 {
-        match self {
-            Traffic::Ftp(ftp) => ftp.segment + ftp.header,
-            Traffic::Cbr(cbr) => cbr.segment + cbr.header,
-        }
-    }
-
-    /// The name it was given.
-    pub fn name(&self) -> Option<&str> {
-        match self {
-            Traffic::Ftp(ftp) => ftp.name.as_deref(),
-            Traffic::Cbr(cbr) => cbr.name.as_deref(),
-        }
-    }
-}
-
-/// Endless files over TCP, one a flow.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ftp {
-    /// Name, different from all others.
-    pub name: Option<String>,
-    /// Number of flows.
-    pub count: u32,
-    /// Congestion control.
-    pub tcp: Tcp,
-    /// Which world's rules TCP follows.
-    pub profile: Profile,
-    /// Payload of a packet, in bytes.
-    pub segment: u32,
-    /// Headers of a packet, in bytes; on the wire a packet is payload and headers.
-    pub header: u32,
-    /// Largest window, in segments.
-    pub window: u32,
-    /// Start times, in seconds.
-    pub start: Delays,
-    /// Phases of the senders' clock ticks, in seconds, used in turn; `None` lets them be drawn.
-    pub clock_phase: Option<Vec<f64>>,
-}
-
-/// Packets of one size at even intervals, over UDP: nothing answers, nothing slows down (ns-2's `CBR`).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cbr {
-    /// Name, different from all others.
-    pub name: Option<String>,
-    /// Number of flows.
-    pub count: u32,
-    /// Rate of each, headers included, in bit/s.
-    pub rate: f64,
-    /// Payload of a packet, in bytes.
-    pub segment: u32,
-    /// Headers of a packet, in bytes.
-    pub header: u32,
-    /// Start times, in seconds.
-    pub start: Delays,
-}
-
-impl Cbr {
-    /// Time from the start of one packet to that of the next, in seconds.
-    pub fn interval(&self) -> f64 {
-        8.0 * f64::from(self.segment + self.header) / self.rate
-    }
-}
-
 /// Congestion control of a TCP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tcp {
-    /// Fast retransmit and fast recovery.
-    Reno,
-}
-
-impl Tcp {
-    /// All there are.
-    pub const ALL: &'static [Tcp] = &[Tcp::Reno];
-
-    /// Name in scenarios.
-    pub fn name(self) -> &'static str {
-        match self {
-            Tcp::Reno => "reno",
-        }
-    }
-}
+pub use earlydrop_net::tcp::Flavour as Tcp;
 
 /// Which world's rules TCP follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -325,6 +215,8 @@ pub struct Record {
     pub trace_queues: Vec<String>,
     /// Flow whose variables are traced.
     pub trace_flow: Option<u64>,
+    /// Whether the time of every transfer is kept.
+    pub transfers: bool,
     /// Counts every queue by flow and by traffic entry, and measures round-trip times.
     pub by_flow: bool,
 }

@@ -9,9 +9,8 @@ use serde_json::{json, Map, Value as Json};
 
 use super::bounds;
 use super::ends::DEFAULT_TTL;
-use super::model::{Profile, Tcp};
 use super::queue::{DEFAULT_LIMIT, GENERATORS};
-use super::traffic::{DEFAULT_CBR_HEADER, DEFAULT_HEADER, DEFAULT_SEGMENT, DEFAULT_WINDOW};
+use super::traffic;
 use super::units::{Factors, PACKETS, RATE, SIZE, TIME};
 
 /// The schema (JSON Schema, draft 2020-12).
@@ -30,7 +29,7 @@ pub fn schema() -> Json {
                 json!({ "type": "object", "additionalProperties": reference("queue") }),
                 "Queues, by the names that the topology gives them or links call them by.",
             ),
-            "traffic": { "type": "array", "minItems": 1, "items": { "oneOf": [with_ends(ftp()), with_ends(cbr())] } },
+            "traffic": { "type": "array", "minItems": 1, "items": { "oneOf": traffic::KINDS.iter().map(|kind| with_ends(traffic(kind))).collect::<Vec<_>>() } },
             "record": record(),
         }),
     );
@@ -50,6 +49,10 @@ fn definitions() -> Json {
         },
         "delays": { "anyOf": [reference("time"), { "type": "array", "items": reference("time"), "minItems": 1 },
             object(&["uniform"], json!({ "uniform": { "type": "array", "items": reference("time"), "minItems": 2, "maxItems": 2 } }))] },
+        "starts": traffic::starts_schema(),
+        "size_distribution": traffic::size_schema(),
+        "time_distribution": traffic::time_schema(),
+        "number_distribution": traffic::count_schema(),
         "link": object(&["rate", "delay"], link_fields(reference("time"))),
         "access": object(&["rate", "delay"], link_fields(reference("delays"))),
         "varying_rate": { "anyOf": [reference("rate"), schedule(), trace()] },
@@ -222,7 +225,7 @@ fn queue(spec: &AqmSpec) -> Json {
     about(object(&["aqm"], fields.into()), spec.title)
 }
 
-fn random() -> Json {
+pub(super) fn random() -> Json {
     let random = json!({
         "generator": { "enum": GENERATORS },
         "seed": whole(1, bounds::MRG_SEED),
@@ -283,47 +286,12 @@ fn with_text(number: Json, unit: Unit, auto: bool) -> Json {
     }
 }
 
-fn ftp() -> Json {
-    object(
-        &["kind"],
-        json!({
-            "kind": { "const": "ftp" },
-            "name": name(),
-            "count": about(whole(1, bounds::COUNT), "Number of flows; by default one a pair."),
-            "tcp": with_default(json!({ "enum": Tcp::ALL.iter().map(|tcp| tcp.name()).collect::<Vec<_>>() }), Tcp::Reno.name()),
-            "profile": with_default(
-                json!({ "enum": Profile::ALL.iter().map(|profile| profile.name()).collect::<Vec<_>>() }),
-                Profile::Ns2.name(),
-            ),
-            "segment": about(with_default(reference("size"), format!("{DEFAULT_SEGMENT} B")), "Payload of a packet."),
-            "header": about(with_default(reference("size"), format!("{DEFAULT_HEADER} B")), "Headers of a packet."),
-            "window": about(with_default(whole(1, bounds::WINDOW), DEFAULT_WINDOW), "Largest window, in segments."),
-            "start": about(with_default(reference("delays"), "0 s"), "Start times."),
-            "clock_phase": phases(),
-        }),
-    )
-}
-
-fn cbr() -> Json {
-    object(
-        &["kind", "rate"],
-        json!({
-            "kind": { "const": "cbr" },
-            "name": name(),
-            "count": about(with_default(whole(1, bounds::COUNT), 1), "Number of flows."),
-            "rate": about(reference("rate"), "Rate of each flow, headers included."),
-            "segment": about(with_default(reference("size"), format!("{DEFAULT_SEGMENT} B")), "Payload of a packet."),
-            "header": about(with_default(reference("size"), format!("{DEFAULT_CBR_HEADER} B")), "Headers of a packet; 28 B for UDP over IPv4."),
-            "start": about(with_default(reference("delays"), "0 s"), "Start times."),
-        }),
-    )
-}
-
-fn phases() -> Json {
-    let number = json!({ "type": "number", "minimum": bounds::PHASE.low, "exclusiveMaximum": bounds::PHASE.high });
-    let phase = json!({ "anyOf": [number, reference("time")] });
-    let list = json!({ "type": "array", "items": phase.clone(), "minItems": 1 });
-    about(json!({ "anyOf": [phase, list] }), "Phases of the senders' clock ticks, in seconds.")
+/// One kind of traffic.
+fn traffic(kind: &traffic::Kind) -> Json {
+    let mut fields = traffic::common_schema(kind);
+    fields.extend((kind.schema)());
+    let required: Vec<&str> = std::iter::once("kind").chain(kind.required.iter().copied()).collect();
+    object(&required, fields.into())
 }
 
 fn record() -> Json {
@@ -339,33 +307,34 @@ fn record() -> Json {
                 "Queues whose events are kept; by default the first.",
             ),
             "trace_flow": about(flow, "Flow whose variables are traced."),
+            "transfers": about(with_default(json!({ "type": "boolean" }), false), "Keep the time of every transfer."),
             "by_flow": about(json!({ "type": "boolean", "default": false }), "Counts every queue by flow and by traffic entry."),
         }),
     )
 }
 
-fn object(required: &[&str], properties: Json) -> Json {
+pub(super) fn object(required: &[&str], properties: Json) -> Json {
     json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
 }
 
-fn reference(name: &str) -> Json {
+pub(super) fn reference(name: &str) -> Json {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
-fn name() -> Json {
+pub(super) fn name() -> Json {
     json!({ "type": "string", "minLength": 1, "maxLength": bounds::NAME })
 }
 
-fn whole(low: u64, high: u64) -> Json {
+pub(super) fn whole(low: u64, high: u64) -> Json {
     json!({ "type": "integer", "minimum": low, "maximum": high })
 }
 
-fn about(mut schema: Json, description: &str) -> Json {
+pub(super) fn about(mut schema: Json, description: &str) -> Json {
     schema["description"] = description.into();
     schema
 }
 
-fn with_default(mut schema: Json, default: impl Into<Json>) -> Json {
+pub(super) fn with_default(mut schema: Json, default: impl Into<Json>) -> Json {
     schema["default"] = default.into();
     schema
 }
@@ -383,7 +352,7 @@ fn text(units: &[&Factors], description: &str) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{check, ends, link, queue, topology, traffic};
+    use crate::scenario::{check, ends, link, queue, topology};
 
     fn keys(schema: &Json) -> Vec<&str> {
         let properties = schema["properties"].as_object().expect("properties");
@@ -413,9 +382,12 @@ mod tests {
         assert_eq!(keys(joined), sorted(&[topology::JOINS, link::LINK].concat()));
         assert_eq!(keys(&joined["properties"]["reverse"]["anyOf"][1]), sorted(&[topology::BACK, link::LINK].concat()));
         assert_eq!(keys(&schema["properties"]["record"]), sorted(check::RECORD));
-        let traffic = &schema["properties"]["traffic"]["items"]["oneOf"];
-        assert_eq!(keys(&traffic[0]), sorted(&ends::with_ends(traffic::FTP)));
-        assert_eq!(keys(&traffic[1]), sorted(&ends::with_ends(traffic::CBR)));
+        let entries = &schema["properties"]["traffic"]["items"]["oneOf"];
+        for (schema, kind) in entries.as_array().expect("list").iter().zip(traffic::KINDS) {
+            assert_eq!(keys(schema), sorted(&ends::with_ends(&kind.all_keys())), "{}", kind.name);
+            assert_eq!(schema["properties"]["kind"]["const"], kind.name);
+        }
+        assert_eq!(entries.as_array().map(Vec::len), Some(traffic::KINDS.len()));
         let fields = &schema["$defs"]["link"]["properties"];
         assert_eq!(keys(&schema["$defs"]["link"]), sorted(link::LINK));
         assert_eq!(keys(&fields["loss"]["anyOf"][1]), sorted(link::LOSS));

@@ -1,0 +1,253 @@
+"""The price of a decision: nanoseconds and instructions for an arrival and its departure.
+
+python benches/decisions.py                              print the tables
+python benches/decisions.py --write docs/performance.md  and put them there
+python benches/decisions.py --no-times                   instructions only; with --write the page keeps its times, and
+                                                         only rows that are new get theirs
+
+`make bench-decisions` and `make bench-decisions WRITE=docs/performance.md` do the same. Cases: `benches/decisions.rs`.
+
+Instructions are those of six passes less those of two, by four: what building and filling cost falls out. They are
+counted by the processor where the system lets one (perf), else by valgrind, which is slow and exact, and so are loads
+and stores that miss the first cache (valgrind's is 32 KiB, 8 ways). They do not depend on what else the machine does;
+times do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+BEGIN, END = "<!-- decisions: made by make bench-decisions -->", "<!-- /decisions -->"
+
+RED_FAMILY = ("RED and its curves", "adaptive RED")
+RED_BOUND = 1.5
+
+FLAT = 1.15
+"""FQ-CoDel by active flows, in instructions: its time is that of the memory it touches."""
+
+SIZES = [
+    # what grows, discipline, from which size, the bound; None where nothing is promised.
+    ("flows, all listed", "sfred", 16, 1.3),
+    ("flows, 4 for each place", "sfred", 16, 1.3),
+    ("packets of buffer", "red", 50, None),
+    ("packets of buffer", "choke", 50, 2.0),
+    ("packets of buffer", "ddred", 50, 2.0),
+    ("packets of buffer", "ddtail", 50, 2.0),
+    ("active flows", "fq_codel", 1, FLAT),
+    ("active flows", "fq_pie", 1, None),
+    ("active flows, 100 Mbit/s", "fq_pie", 1, None),
+    ("active flows", "sfq", 1, None),
+    ("active flows", "drr", 1, None),
+    ("active flows", "fq", 1, None),
+]
+
+MEASURES = [("least_ns", "ns", ".0f"), ("instructions", "instructions", ".0f"), ("misses", "cache misses", ".1f")]
+
+Row = dict[str, Any]
+
+
+def program() -> Path:
+    """Builds the bench; its executable."""
+    command = ["cargo", "bench", "--quiet", "-p", "earlydrop-aqm", "--bench", "decisions", "--no-run"]
+    told = subprocess.run([*command, "--message-format=json"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    for line in told.stdout.splitlines():
+        message = json.loads(line)
+        if message.get("executable") and message["target"]["name"] == "decisions":
+            return Path(message["executable"])
+    raise SystemExit("cargo built no bench")
+
+
+def _numbers(pattern: str, text: str) -> list[int]:
+    return [int(found.replace(",", "")) for found in re.findall(pattern, text, re.MULTILINE)]
+
+
+def counters() -> Iterable[tuple[str, Callable[[Sequence[str]], list[int]]]]:
+    """The ways to count a command's instructions and first-level misses, the best first."""
+
+    def run(wrapped: Sequence[str]) -> str:
+        return subprocess.run(wrapped, capture_output=True, text=True, check=True).stderr
+
+    if shutil.which("perf"):
+        perf = ["perf", "stat", "-x", ";", "-e", "instructions:u,L1-dcache-load-misses:u"]
+        yield "the processor", lambda command: _numbers(r"^(\d+);", run([*perf, *command]))
+    if shutil.which("valgrind"):
+        cache = ["--cache-sim=yes", "--D1=32768,8,64"]
+        grind = ["valgrind", "--tool=cachegrind", *cache, f"--cachegrind-out-file={os.devnull}"]
+        yield "valgrind", lambda command: _numbers(r"(?:I\s+refs|D1\s+misses):\s+([\d,]+)", run([*grind, *command]))
+
+
+def count(bench: Path, rows: Sequence[Row], progress: Callable[[str], None]) -> str | None:
+    """Adds `instructions` and `misses` to each row; how they were counted."""
+    for how, counted in counters():
+        if len(counted(["true"])) != 2:
+            continue
+
+        def add(row: Row, counted: Callable[[Sequence[str]], list[int]] = counted) -> None:
+            few, many = (counted([str(bench), "--work", row["case"], str(passes)]) for passes in (2, 6))
+            packets = 4 * row["packets"]
+            # A handful of misses more or less in a pass, where there are none, is no number below 0.
+            row["instructions"], row["misses"] = (max(0, b - a) / packets for a, b in zip(few, many, strict=True))
+            progress(row["case"])
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(add, rows))
+        return how
+    return None
+
+
+# ---- tables --------------------------------------------------------------------------------------------------------
+
+
+def cell(value: float | None, form: str = ".0f") -> str:
+    return "" if value is None else format(value, form)
+
+
+def ratio(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one / other
+
+
+def beyond(row: Row, queue: Row, measure: str) -> float | None:
+    """What the policy costs without its queue: less DropTail's."""
+    return None if row.get(measure) is None else row[measure] - queue[measure]
+
+
+def catalogue_table(rows: Sequence[Row], family: Mapping[str, str]) -> Iterable[str]:
+    """Each discipline, with its ratio to RED: in time, in instructions, and in instructions without the queue."""
+    by_name = {row["aqm"]: row for row in rows if row["grows"] is None}
+    red, queue = by_name["red"], by_name["droptail"]
+    yield "| discipline | ns | of RED | instructions | of RED | without the queue | dropped |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, row in by_name.items():
+        ns, instructions = row.get("least_ns"), row.get("instructions")
+        alone = ratio(beyond(row, queue, "instructions"), beyond(red, queue, "instructions"))
+        cells = [
+            f"`{name}`" + (" *" if family[name] in RED_FAMILY else ""),
+            cell(ns),
+            cell(ratio(ns, red.get("least_ns")), ".2f"),
+            cell(instructions),
+            cell(ratio(instructions, red.get("instructions")), ".2f"),
+            cell(alone, ".2f"),
+            f"{row['drop_rate'] * 100:.1f} %",
+        ]
+        yield f"| {' | '.join(cells)} |"
+
+
+def size_table(rows: Sequence[Row]) -> Iterable[str]:
+    """Each thing that grows: every measure at every size, and the ratio of the last to the first."""
+    for grows in dict.fromkeys(grows for grows, *_ in SIZES):
+        sizes = sorted({row["size"] for row in rows if row["grows"] == grows})
+        yield f"| {grows} | | {' | '.join(f'{size:,}' for size in sizes)} | last to first |"
+        yield "|---|---|" + "---|" * (len(sizes) + 1)
+        for aqm in [aqm for what, aqm, *_ in SIZES if what == grows]:
+            own = {row["size"]: row for row in rows if row["grows"] == grows and row["aqm"] == aqm}
+            for measure, unit, form in MEASURES:
+                values = [own[size].get(measure) for size in sizes]
+                shown = " | ".join(cell(value, form) for value in values)
+                last = "" if measure == "misses" else cell(ratio(values[-1], values[0]), ".2f")
+                yield f"| `{aqm}` | {unit} | {shown} | {last} |"
+        yield ""
+
+
+def judged(rows: Sequence[Row], family: Mapping[str, str]) -> Iterable[tuple[bool, str]]:
+    """Each bound: whether it holds, and a line."""
+    by_case = {row["case"]: row for row in rows}
+    red = by_case["red"]
+    for measure, unit in (("least_ns", "time"), ("instructions", "instructions")):
+        if measure not in red:
+            continue
+        worst = max(
+            (row for row in rows if row["grows"] is None and family[row["aqm"]] in RED_FAMILY),
+            key=lambda row: float(row[measure]),
+        )
+        found = worst[measure] / red[measure]
+        yield found <= RED_BOUND, f"RED family, {unit}: {found:.2f} of RED at most ({worst['aqm']}), bound {RED_BOUND}"
+        for grows, aqm, low, bound in SIZES:
+            if bound is None or (bound == FLAT and measure != "instructions"):
+                continue
+            own = [row for row in rows if (row["grows"], row["aqm"]) == (grows, aqm)]
+            last = max(own, key=lambda row: int(row["size"]))
+            found = last[measure] / by_case[f"{aqm} {grows} {low}"][measure]
+            yield found <= bound, f"{aqm}, {grows} {low} to {last['size']}, {unit}: {found:.2f}, bound {bound}"
+
+
+def section(rows: Sequence[Row], family: Mapping[str, str], how: str | None) -> str:
+    """What stands between the marks in the page."""
+    lines = [f"Instructions and cache misses counted by {how}." if how else "Instructions were not counted.", ""]
+    lines += [*catalogue_table(rows, family), "", f"\\* bounded by {RED_BOUND} of RED.", "", *size_table(rows)]
+    return "\n".join(lines).strip() + "\n"
+
+
+def stored_times(page: Path, rows: Sequence[Row]) -> None:
+    """Gives the rows the times that the page has; one that is not there keeps its own."""
+    text = page.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    header: list[str] = []
+    grows = None
+    for line in text.splitlines():
+        cells = [part.strip() for part in line.strip("|").split("|")]
+        if line.startswith("| discipline"):
+            grows = None
+        elif line.startswith("| ") and not line.startswith("| `"):
+            grows, header = cells[0], [part.replace(",", "") for part in cells]
+        elif line.startswith("| `"):
+            aqm = cells[0].split("`")[1]
+            for row in rows:
+                if row["aqm"] != aqm or row["grows"] != grows:
+                    continue
+                found = cells[1] if grows is None else cells[header.index(str(row["size"]))]
+                if (grows is None or cells[1] == "ns") and found:
+                    row["least_ns"] = float(found)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 if every bound holds by instructions (by time, where none were counted), else 1."""
+    parser = argparse.ArgumentParser(description="nanoseconds and instructions per decision")
+    parser.add_argument("--write", type=Path, help="page whose tables are renewed")
+    parser.add_argument("--no-times", action="store_true", help="count instructions only")
+    parser.add_argument("--no-instructions", action="store_true", help="measure times only")
+    given = parser.parse_args(arguments)
+
+    bench = program()
+    told = subprocess.run([str(bench), "--bench", "--json"], check=True, stdout=subprocess.PIPE, text=True)
+    rows: list[Row] = json.loads(told.stdout)
+    if given.no_times and given.write:
+        stored_times(given.write, rows)
+    elif given.no_times:
+        for row in rows:
+            del row["least_ns"], row["median_ns"]
+    how = None
+    if not given.no_instructions:
+        how = count(bench, rows, lambda case: print(f"\r{case:<60}", end="", file=sys.stderr))
+        print(f"\r{'':<60}\r", end="", file=sys.stderr)
+
+    from earlydrop import _core
+
+    family = {entry["name"]: entry["family"] for entry in json.loads(_core.catalogue())}
+    text = section(rows, family, how)
+    print(text)
+    verdicts = list(judged(rows, family))
+    for holds, line in verdicts:
+        print("holds" if holds else "FAILS", line)
+    if given.write:
+        page = given.write.read_text(encoding="utf-8")
+        before, begin, rest = page.partition(BEGIN)
+        _, end, after = rest.partition(END)
+        if not (begin and end):
+            raise SystemExit(f"{given.write}: no {BEGIN} and {END}")
+        given.write.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
+    decisive = [holds for holds, line in verdicts if how is None or "instructions" in line]
+    return 0 if all(decisive) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+//! The RTT estimate and the retransmission timer of the `ns2` profile (ns-2.35 `tcp.cc`: `rtt_update`, `rtt_timeout`,
+//! `rtt_backoff`).
+
+use super::core::{Core, Output};
+
+/// Length of a tick of the RTT clock, s (`tcpTick_`).
+pub(super) const TICK: f64 = 0.01;
+/// Smallest retransmission timeout before backoff, s (`minrto_`).
+pub const MIN_RTO: f64 = 0.2;
+/// Largest retransmission timeout, s (`maxrto_`).
+const MAX_RTO: f64 = 60.0;
+/// Retransmission timeout before the first sample, s (`rtxcur_init_`).
+pub const INITIAL_RTO: f64 = 3.0;
+
+impl Core {
+    /// (Re)arms the retransmission timer.
+    #[inline(always)]
+    pub fn arm_timer(&mut self, out: &mut Output) {
+        out.timer = Some(self.timeout());
+        self.timer_pending = true;
+    }
+
+    /// Length of the timer, s. The minimum applies before the backoff (`rfc2988_`).
+    #[inline(always)]
+    fn timeout(&self) -> f64 {
+        let base = if self.rto < MIN_RTO { MIN_RTO } else { self.rto };
+        (base * f64::from(self.backoff)).clamp(2.0 * TICK, MAX_RTO)
+    }
+
+    /// Forgets the segment that is being timed.
+    pub fn stop_timing(&mut self) {
+        self.timing = false;
+    }
+
+    /// An RTT sample of `rtt` seconds, in ticks of the sender's own clock (`rtt_update`).
+    pub(super) fn sample_rtt(&mut self, now: f64, rtt: f64, out: &mut Output) {
+        let sent = now - rtt + self.clock_phase;
+        let ticks = (((rtt + sent % TICK) / TICK) as i32).max(1);
+        if self.srtt == 0 {
+            self.set_srtt(ticks << 3, out);
+            self.set_rttvar(ticks << 1, out);
+        } else {
+            let error = ticks - (self.srtt >> 3);
+            let srtt = self.srtt + error;
+            self.set_srtt(srtt, out);
+            if srtt <= 0 {
+                self.set_srtt(1, out);
+            }
+            let rttvar = self.rttvar + error.abs() - (self.rttvar >> 2);
+            self.set_rttvar(rttvar, out);
+            if rttvar <= 0 {
+                self.set_rttvar(1, out);
+            }
+        }
+        // rttvar has two fraction bits and counts four times: srtt + 4 rttvar in whole ticks.
+        self.rto = f64::from(((self.rttvar << 3) + self.srtt) >> 3) * TICK;
+    }
+
+    /// Doubles the timeout (`rtt_backoff`).
+    pub(super) fn back_off(&mut self, out: &mut Output) {
+        if self.backoff < 64 || self.timeout() < MAX_RTO {
+            self.set_backoff(self.backoff << 1, out);
+        }
+        if self.backoff > 8 {
+            // The estimate is no longer trusted; rto itself stays until the next sample.
+            self.set_rttvar(self.rttvar + (self.srtt >> 3), out);
+            self.set_srtt(0, out);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rtt_estimate_follows_the_integer_rules() {
+        // transport: samples 0.1, 0.2, 0.1, 0.1 s at phase 0 give these (srtt, rttvar, rto) in ticks.
+        let mut core = Core::new(20, 0.0);
+        let mut out = Output::default();
+        for (rtt, want) in [(0.1, (80, 20, 30)), (0.2, (90, 25, 36)), (0.1, (89, 20, 31)), (0.1, (88, 16, 27))] {
+            // Sent at time zero, so that the clock's phase adds nothing.
+            core.sample_rtt(rtt, rtt + 1e-12, &mut out);
+            assert_eq!((core.srtt, core.rttvar, (core.rto / TICK).round() as i32), want);
+        }
+    }
+
+    #[test]
+    fn timeout_doubles_up_to_a_minute() {
+        let mut core = Core::new(20, 0.0);
+        let mut out = Output::default();
+        let mut lengths = vec![];
+        for _ in 0..8 {
+            core.back_off(&mut out);
+            lengths.push(core.timeout());
+        }
+        assert_eq!(lengths[..5], [6.0, 12.0, 24.0, 48.0, 60.0]);
+        assert_eq!(lengths[7], 60.0);
+    }
+}

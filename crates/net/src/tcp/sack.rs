@@ -1,0 +1,205 @@
+//! TCP with selective acknowledgements (ns-2.35 `tcp-sack1.cc`).
+//!
+//! In recovery `pipe` estimates what is in the network, and a segment goes out while it is below cwnd: first the holes
+//! below the highest block, then new ones. Differences from RFC 6675, all ns-2's: `pipe` is a counter (less one for an
+//! ACK and one more for a partial ACK, plus one for a segment sent); every hole counts as lost; duplicates are counted
+//! only if their blocks say something new; the ACK that ends recovery does not grow cwnd; every partial ACK starts the
+//! timer anew.
+
+use super::core::{Action, Core, Output};
+use super::scoreboard::Scoreboard;
+use super::Ack;
+
+/// State of its own.
+#[derive(Clone, Debug)]
+pub(super) struct Sack {
+    board: Scoreboard,
+    /// Segments believed to be in the network.
+    pipe: i32,
+    /// In fast recovery.
+    recovering: bool,
+    /// Nothing new has been acknowledged since a timeout.
+    after_timeout: bool,
+}
+
+impl Sack {
+    pub(super) fn new() -> Self {
+        Sack { board: Scoreboard::new(), pipe: -1, recovering: false, after_timeout: false }
+    }
+
+    pub(super) fn on_ack(&mut self, core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
+        core.heed_echo(ack, out);
+        if self.recovering {
+            self.on_ack_in_recovery(core, now, ack, out);
+            self.send_much(core, now, out);
+            return;
+        }
+        if ack.number > core.last_ack {
+            core.advance(now, ack, out);
+            self.after_timeout = false;
+            self.board.clear();
+        } else if ack.number == core.last_ack
+            && !self.after_timeout
+            && self.board.update(core.ack, ack.blocks.as_slice())
+        {
+            self.on_duplicate(core, now, out);
+        }
+        if core.dupacks == 0 {
+            self.send_much(core, now, out);
+        }
+    }
+
+    fn on_duplicate(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        core.set_dupacks(core.dupacks + 1, out);
+        match core.dupacks {
+            1 | 2 => core.limited_transmit(now, out),
+            3 if core.may_retransmit() => {
+                core.recover = core.max_sent;
+                core.cut(true, out);
+                self.enter_recovery(core, now, out);
+            }
+            // The window has been cut by an echo already.
+            3 if core.action == Action::Ecn => self.enter_recovery(core, now, out),
+            _ => {}
+        }
+    }
+
+    fn enter_recovery(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        core.action = Action::Dupack;
+        self.recovering = true;
+        self.pipe = core.max_sent - core.ack - 3;
+        self.board.mark(core.ack + 1);
+        core.arm_timer(out);
+        core.stop_timing();
+        core.send(now, core.last_ack + 1, out);
+    }
+
+    fn on_ack_in_recovery(&mut self, core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
+        self.pipe -= 1;
+        if ack.number >= core.recover {
+            core.recover = 0;
+            self.recovering = false;
+            core.acknowledge(now, ack, out);
+            self.after_timeout = false;
+            self.board.clear();
+        } else if ack.number > core.ack {
+            // `last_ack` stays until recovery is over.
+            core.set_ack(ack.number, out);
+            self.board.update(core.ack, ack.blocks.as_slice());
+            self.pipe -= 1;
+            core.arm_timer(out);
+            core.set_backoff(1, out);
+        } else if !self.after_timeout && self.board.update(core.ack, ack.blocks.as_slice()) && core.dupacks > 0 {
+            core.set_dupacks(core.dupacks + 1, out);
+        }
+    }
+
+    /// Sends holes and new segments while the window or, in recovery, `pipe` allows.
+    pub(super) fn send_much(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        loop {
+            let open = if self.recovering {
+                self.pipe < core.cwnd as i32
+            } else {
+                core.next <= core.last_ack.saturating_add(core.usable_window())
+            };
+            if !open || core.last_ack >= core.limit {
+                return;
+            }
+            let highest = core.ack.saturating_add(core.window);
+            let seq = match self.board.next_hole() {
+                None => {
+                    let edge = if self.recovering { highest } else { core.ack.saturating_add(core.usable_window()) };
+                    if core.next > edge.min(core.limit) {
+                        return;
+                    }
+                    core.next += 1;
+                    core.next - 1
+                }
+                Some(hole) => {
+                    if core.recover <= 0 || hole > highest {
+                        return;
+                    }
+                    self.board.mark(hole);
+                    hole
+                }
+            };
+            core.send(now, seq, out);
+            core.next = core.next.max(seq + 1);
+            self.pipe += 1;
+        }
+    }
+
+    pub(super) fn on_timeout(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        core.set_dupacks(0, out);
+        self.recovering = false;
+        self.after_timeout = true;
+        core.last_ack = core.last_ack.max(core.ack);
+        self.board.clear();
+        core.time_out(out);
+        self.send_much(core, now, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{acks, established};
+    use super::super::{Block, Blocks, Flavour, Sender};
+    use super::*;
+
+    fn sacks(sender: &mut Sender, out: &mut Output, number: i32, blocks: &[(i32, i32)]) -> Vec<i32> {
+        let mut report = Blocks::NONE;
+        blocks.iter().for_each(|&(start, end)| report.push(Block { start, end }));
+        sender.on_ack(0.6, Ack { number, echo: false, blocks: &report }, out);
+        out.segments.drain(..).map(|sent| sent.seq).collect()
+    }
+
+    /// 15..=30 are out, cwnd 16; 15, 18 and 19 are lost.
+    fn in_recovery() -> (Sender, Output) {
+        let (mut sender, mut out) = established(Flavour::Sack, 4);
+        assert_eq!(sacks(&mut sender, &mut out, 14, &[(16, 17)]), [31]);
+        assert_eq!(sacks(&mut sender, &mut out, 14, &[(16, 18)]), [32]);
+        assert_eq!(sacks(&mut sender, &mut out, 14, &[(20, 21), (16, 18)]), [15]);
+        assert_eq!((sender.core.cwnd, sender.core.ssthresh, sender.core.recover), (8.0, 8, 32));
+        (sender, out)
+    }
+
+    #[test]
+    fn pipe_counts_what_is_in_the_network() {
+        let (mut sender, mut out) = in_recovery();
+        // 18 sent and not acknowledged, three of them arrived: pipe is 15, and each ACK takes one off, until it is below 8.
+        for end in 22..=28 {
+            assert_eq!(sacks(&mut sender, &mut out, 14, &[(20, end), (16, 18)]), [], "{end}");
+        }
+        assert_eq!(sacks(&mut sender, &mut out, 14, &[(20, 29), (16, 18)]), [18]);
+        assert_eq!(sacks(&mut sender, &mut out, 14, &[(20, 30), (16, 18)]), [19]);
+        assert_eq!(sacks(&mut sender, &mut out, 14, &[(20, 31), (16, 18)]), [33], "no hole is left");
+        // A partial ACK takes two off and starts the timer.
+        out.timer = None;
+        assert_eq!(sacks(&mut sender, &mut out, 17, &[(20, 31)]), [34, 35]);
+        assert_eq!((sender.core.ack, sender.core.last_ack), (17, 14));
+        assert!(out.timer.is_some());
+        // The end of recovery does not grow cwnd.
+        let sent = sacks(&mut sender, &mut out, 32, &[]);
+        assert_eq!((sender.core.cwnd, sent[0], sent.len()), (8.0, 36, 5));
+    }
+
+    #[test]
+    fn duplicates_without_news_are_not_counted() {
+        let (mut sender, mut out) = established(Flavour::Sack, 4);
+        sacks(&mut sender, &mut out, 14, &[(16, 17)]);
+        for _ in 0..5 {
+            assert_eq!(sacks(&mut sender, &mut out, 14, &[(16, 17)]), []);
+        }
+        assert_eq!(sender.core.dupacks, 1);
+    }
+
+    #[test]
+    fn nothing_is_known_after_a_timeout_until_a_new_ack() {
+        let (mut sender, mut out) = in_recovery();
+        sender.on_timeout(2.0, &mut out);
+        assert_eq!(out.segments.drain(..).map(|sent| sent.seq).collect::<Vec<_>>(), [15]);
+        assert_eq!(sacks(&mut sender, &mut out, 14, &[(20, 31), (16, 18)]), []);
+        assert_eq!(sender.core.dupacks, 0);
+        assert_eq!(acks(&mut sender, &mut out, 2.2, &[17]), [18, 19]);
+    }
+}

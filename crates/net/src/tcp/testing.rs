@@ -1,0 +1,34 @@
+//! Senders in a known state, for the tests of congestion controls.
+
+use super::{Ack, Blocks, Flavour, Output, Sender};
+
+/// Sends the SYN and lets `rounds` windows through, 0.1 s each; the last is out.
+pub(super) fn established(flavour: Flavour, rounds: i32) -> (Sender, Output) {
+    established_from(Sender::new(flavour, 1000, 0.0), rounds)
+}
+
+pub(super) fn established_from(mut sender: Sender, rounds: i32) -> (Sender, Output) {
+    let mut out = Output::default();
+    sender.start(0.0, &mut out);
+    let mut acked = -1;
+    for round in 0..rounds {
+        for sent in std::mem::take(&mut out.segments) {
+            acked += 1;
+            assert_eq!(sent.seq, acked);
+            // The answer to the SYN agrees on ECN.
+            let ack = Ack { number: acked, echo: acked == 0 && sender.core.uses_ecn(), blocks: &Blocks::NONE };
+            sender.on_ack(f64::from(round + 1) * 0.1, ack, &mut out);
+        }
+    }
+    out.segments.clear();
+    (sender, out)
+}
+
+/// Plain ACKs at one time; the segments sent.
+pub(super) fn acks(sender: &mut Sender, out: &mut Output, now: f64, numbers: &[i32]) -> Vec<i32> {
+    out.segments.clear();
+    for &number in numbers {
+        sender.on_ack(now, Ack::plain(number), out);
+    }
+    out.segments.drain(..).map(|sent| sent.seq).collect()
+}

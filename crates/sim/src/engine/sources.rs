@@ -1,0 +1,97 @@
+//! Packets without feedback: sources send them, sinks count them.
+
+use super::network::SourceSpec;
+use super::{Engine, Key, NONE};
+use crate::events::{Event, EventQueue, Kind};
+use earlydrop_aqm::random::Generator;
+use earlydrop_net::source::Source;
+use earlydrop_net::Segment;
+
+/// A source at work.
+struct AtWork {
+    source: Source,
+    random: Generator,
+    header: u32,
+    stop: f64,
+    /// Payload of the packet that the event to come sends, bytes; none before the first has been asked for.
+    next: u32,
+    /// Packets sent, and payload received, bytes, within the window.
+    sent: u64,
+    received_bytes: u64,
+}
+
+/// All sources, and which flow has which.
+pub(super) struct Sources {
+    at_work: Vec<AtWork>,
+    of_flow: Vec<u32>,
+}
+
+impl Sources {
+    pub fn new(specs: Vec<(u32, SourceSpec)>, flows: usize) -> Self {
+        let mut of_flow = if specs.is_empty() { Vec::new() } else { vec![NONE; flows] };
+        let at_work = specs.into_iter().enumerate().map(|(index, (flow, spec))| {
+            of_flow[flow as usize] = index as u32;
+            let SourceSpec { source, header, stop, random, .. } = spec;
+            AtWork { source, random, header, stop, next: 0, sent: 0, received_bytes: 0 }
+        });
+        Sources { at_work: at_work.collect(), of_flow }
+    }
+
+    /// Packets that a flow's source has sent, and payload of it that was received, bytes, within the window.
+    pub fn counted(&self, flow: usize) -> Option<(u64, u64)> {
+        let source = self.at_work.get(*self.of_flow.get(flow)? as usize)?;
+        Some((source.sent, source.received_bytes))
+    }
+}
+
+impl<Q: EventQueue> Engine<Q> {
+    /// A source starts, or its next packet is due. It says when the one after comes once this one is on its way.
+    pub(super) fn on_source(&mut self, event: Segment, key: Key) {
+        let flow = event.flow();
+        let at = self.sources.of_flow[flow as usize] as usize;
+        let mut seq = event.seq();
+        if key.now >= self.sources.at_work[at].stop {
+            return;
+        }
+        if self.sources.at_work[at].next > 0 {
+            self.send_unasked(flow, at, seq, key);
+            seq = seq.wrapping_add(1) & i32::MAX;
+        }
+        loop {
+            let source = &mut self.sources.at_work[at];
+            let emission = source.source.next(&mut source.random);
+            source.next = emission.payload;
+            if emission.after > 0.0 {
+                self.counter += 1;
+                let (time, cause) = (key.now + emission.after, key.scheduled.to_bits());
+                let next = Segment::new(flow, seq, 0, 0);
+                self.queue.push(Event::new(time, key.now, cause, self.counter, Kind::Start, next), 3);
+                return;
+            }
+            self.send_unasked(flow, at, seq, key);
+            seq = seq.wrapping_add(1) & i32::MAX;
+        }
+    }
+
+    fn send_unasked(&mut self, flow: u32, at: usize, seq: i32, key: Key) {
+        let source = &mut self.sources.at_work[at];
+        source.sent += u64::from(key.now >= self.settings.warmup);
+        let size = (source.next + source.header).min(u32::from(u16::MAX)) as u16;
+        let born = Segment::stamp(key.now, self.ticks_per_second);
+        let link = self.net.step(flow, 0).link;
+        self.arrive(link, Segment::new(flow, seq, born, size), key);
+    }
+
+    /// A packet without feedback reaches its receiver at `now`.
+    pub(super) fn sink(&mut self, segment: Segment, now: f64) {
+        if now >= self.settings.warmup && now < self.settings.duration {
+            let arrivals = &mut self.net.arrivals[segment.flow() as usize];
+            arrivals.received += 1;
+            arrivals.in_order += 1;
+            let now = Segment::stamp(now, self.ticks_per_second);
+            arrivals.delay_ticks += u64::from(segment.age_ticks(now));
+            let source = &mut self.sources.at_work[self.sources.of_flow[segment.flow() as usize] as usize];
+            source.received_bytes += u64::from(u32::from(segment.size()).saturating_sub(source.header));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What stands at the ends of the flows of a traffic entry.
+
+use crate::engine::network::{CrowdSpec, FlowSpec, Network, SourceSpec, TransferSpec};
+use crate::scenario::{
+    Completion, Connection, Delays, Ends, InjectedRandom, Law, Load, Packets, TcpSpec, Traffic, Web,
+};
+use crate::topology::Times;
+use earlydrop_aqm::random::Generator;
+use earlydrop_net::source::{Cbr, Distribution, Frames, Habits, OnOff, Poisson, Source, Transfers};
+
+/// Phases of the clocks of an entry's senders: drawn from a tick of 10 ms, if it does not say.
+pub(super) fn phases(traffic: &Traffic) -> Delays {
+    let given = traffic.tcp_spec().and_then(|spec| spec.clock_phase.clone());
+    given.map_or(Delays::Uniform(0.0, 0.01), Delays::List)
+}
+
+/// Adds the flows of one traffic entry to a network.
+pub(super) struct Agents<'a> {
+    traffic: &'a Traffic,
+    ends: &'a Ends,
+    index: usize,
+    seed: u64,
+    phases: Times<'a>,
+    /// The crowd that the flows are for.
+    crowd: Option<CrowdSpec>,
+}
+
+impl<'a> Agents<'a> {
+    pub fn new(traffic: &'a Traffic, ends: &'a Ends, phases: &'a Delays, index: usize, seed: u64) -> Self {
+        let phases = Times::new(phases, seed, &format!("traffic.{index}.clock_phase"));
+        Agents { traffic, ends, index, seed, phases, crowd: None }
+    }
+
+    /// Adds flow `i` of the entry, which starts at `start` and goes `there` and its ACKs `back`.
+    pub fn add_flow(&mut self, network: &mut Network, i: usize, start: f64, there: &[u32], back: &[u32]) {
+        let random = match self.traffic.random {
+            None => Generator::stream(self.seed, &format!("traffic.{}.flow.{i}", self.index)),
+            Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
+        };
+        let flow = match self.traffic.tcp_spec() {
+            Some(spec) => {
+                let phase = self.phases.get(i);
+                let start = self.start(start);
+                let flow = network.flow_with_ttl(
+                    connection(spec, start, phase),
+                    there,
+                    back,
+                    self.ends.ttl,
+                    self.ends.ttl_option,
+                );
+                if let Some(transfers) = self.transfers(random) {
+                    network.transfer(flow, transfers);
+                    if let Some(crowd) = &mut self.crowd {
+                        crowd.flows.push(flow);
+                    }
+                }
+                flow
+            }
+            None => {
+                let Some((source, header, stop)) = source(&self.traffic.load) else { return };
+                let stop = stop.unwrap_or(f64::INFINITY);
+                let spec = SourceSpec { source, header, start, stop, random };
+                network.source(spec, there, self.ends.ttl, self.ends.ttl_option)
+            }
+        };
+        network.classify(flow, self.traffic.class);
+    }
+
+    /// When a TCP flow starts. Those of a crowd wait until they are needed; the crowd begins with the first of them.
+    fn start(&mut self, start: f64) -> f64 {
+        let Load::Web(web) = &self.traffic.load else { return start };
+        if self.crowd.is_none() {
+            let random = Generator::stream(self.seed, &format!("traffic.{}.crowd", self.index));
+            self.crowd = Some(CrowdSpec { habits: habits(web), random, start, flows: Vec::new() });
+        }
+        f64::INFINITY
+    }
+
+    /// What a TCP flow transfers; nothing if its data are endless.
+    fn transfers(&self, random: Generator) -> Option<TransferSpec> {
+        // Flows of one entry are counted together.
+        let group = self.index as u32;
+        let spec = TransferSpec { transfers: None, random, fresh: true, received: false, request: None, group };
+        match &self.traffic.load {
+            Load::Transfers(load) => Some(TransferSpec {
+                transfers: Some(Transfers::new(load.size.clone(), load.think.clone(), load.number)),
+                fresh: load.connection == Connection::New,
+                received: load.completion == Completion::Received,
+                ..spec
+            }),
+            Load::Requests(load) => Some(TransferSpec {
+                transfers: Some(Transfers::new(load.size.clone(), load.think.clone(), load.number)),
+                fresh: load.connection == Connection::New,
+                received: true,
+                request: Some((load.request as u16, load.retry)),
+                ..spec
+            }),
+            Load::Web(load) => Some(TransferSpec { received: load.completion == Completion::Received, ..spec }),
+            _ => None,
+        }
+    }
+
+    /// The entry has all its flows.
+    pub fn finish(self, network: &mut Network) {
+        if let Some(crowd) = self.crowd {
+            network.crowds.push(crowd);
+        }
+    }
+}
+
+fn habits(web: &Web) -> Habits {
+    Habits {
+        session_gap: Distribution::Exponential { mean: web.session_gap },
+        pages: web.pages.clone(),
+        page_gap: web.page_gap.clone(),
+        objects: web.objects.clone(),
+        object_gap: web.object_gap.clone(),
+        size: web.size.clone(),
+    }
+}
+
+fn connection(spec: &TcpSpec, start: f64, clock_phase: f64) -> FlowSpec {
+    FlowSpec {
+        flavour: spec.tcp,
+        interval: None,
+        start,
+        clock_phase,
+        window: spec.window as i32,
+        payload: spec.segment as u16,
+        wire: (spec.segment + spec.header) as u16,
+        options: spec.options,
+    }
+}
+
+/// A source of packets without feedback, its headers in bytes, and when it falls silent.
+fn source(load: &Load) -> Option<(Source, u32, Option<f64>)> {
+    let sizes = |packets: &Packets| packets.segment.clone();
+    let interval = |bytes: u32, rate: f64| 8.0 * f64::from(bytes) / rate;
+    Some(match load {
+        Load::Cbr(cbr) => {
+            let header = cbr.packets.header;
+            (Source::Cbr(Cbr::new(cbr.rate, sizes(&cbr.packets), header, cbr.jitter)), header, cbr.packets.stop)
+        }
+        Load::OnOff(load) => {
+            let interval = interval(load.segment + load.header, load.rate);
+            let source = match load.law {
+                Law::Exponential => OnOff::exponential(interval, load.segment, load.on, load.off),
+                Law::Pareto(shape) => OnOff::pareto(interval, load.segment, load.on, load.off, shape),
+            };
+            (Source::OnOff(source), load.header, load.stop)
+        }
+        Load::Poisson(load) => {
+            let mean = load.packets.segment.mean() + f64::from(load.packets.header);
+            let source = Poisson::new(load.rate / (8.0 * mean), sizes(&load.packets));
+            (Source::Poisson(source), load.packets.header, load.packets.stop)
+        }
+        Load::Voip(load) => {
+            let source = OnOff::exponential(load.interval, load.segment, load.on, load.off);
+            (Source::OnOff(source), load.header, load.stop)
+        }
+        Load::Video(load) => {
+            let frame: Distribution = load.frame.clone();
+            let source = Frames::new(load.interval, frame, load.group.clone(), load.segment);
+            (Source::Frames(source), load.header, load.stop)
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,376 @@
+//! Checked traffic: plain typed data in SI units.
+
+use crate::engine::network::TcpOptions;
+use earlydrop_net::source::Distribution;
+
+use super::super::model::{Delays, InjectedRandom, Profile, Tcp};
+
+/// One `[[traffic]]` entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traffic {
+    /// Name, different from all others.
+    pub name: Option<String>,
+    /// Number of flows.
+    pub count: u32,
+    /// Start times.
+    pub start: Starts,
+    /// Class of the packets, for disciplines that tell classes apart.
+    pub class: u8,
+    /// Which way data go between pairs.
+    pub direction: Direction,
+    /// Pairs, by index from 0, that the flows are dealt to in turn; `None` goes on where the entry before has stopped.
+    pub pairs: Option<Vec<u32>>,
+    /// Random numbers from elsewhere, to follow another simulator's run; then there is one flow.
+    pub random: Option<InjectedRandom>,
+    /// What is sent.
+    pub load: Load,
+}
+
+/// What the flows of an entry send.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Load {
+    /// Endless files over TCP, one a flow.
+    Ftp(TcpSpec),
+    /// Finite transfers over TCP, one after the other.
+    Transfers(Transfers),
+    /// Requests and what a server answers over TCP.
+    Requests(Requests),
+    /// Objects that a crowd asks for, over a pool of TCP connections.
+    Web(Web),
+    /// Packets at a constant bit rate.
+    Cbr(Cbr),
+    /// Bursts and pauses.
+    OnOff(OnOff),
+    /// Packets at the times of a Poisson process.
+    Poisson(Poisson),
+    /// Speech: packets at even intervals while somebody talks.
+    Voip(Voip),
+    /// Frames at even intervals.
+    Video(Video),
+}
+
+impl Traffic {
+    /// Number of flows.
+    pub fn flows(&self) -> u64 {
+        u64::from(self.count)
+    }
+
+    /// Its kind, as scenarios name it.
+    pub fn kind(&self) -> &'static str {
+        match &self.load {
+            Load::Ftp(_) => "ftp",
+            Load::Transfers(_) => "transfers",
+            Load::Requests(_) => "requests",
+            Load::Web(_) => "web",
+            Load::Cbr(_) => "cbr",
+            Load::OnOff(_) => "onoff",
+            Load::Poisson(_) => "poisson",
+            Load::Voip(_) => "voip",
+            Load::Video(_) => "video",
+        }
+    }
+
+    /// Its TCP, if it has one.
+    pub fn tcp_spec(&self) -> Option<&TcpSpec> {
+        match &self.load {
+            Load::Ftp(spec) => Some(spec),
+            Load::Transfers(load) => Some(&load.tcp),
+            Load::Requests(load) => Some(&load.tcp),
+            Load::Web(load) => Some(&load.tcp),
+            _ => None,
+        }
+    }
+
+    /// Its congestion control, if it has one.
+    pub fn tcp(&self) -> Option<Tcp> {
+        self.tcp_spec().map(|spec| spec.tcp)
+    }
+
+    /// Whether it has transfers that can be complete.
+    pub fn is_finite(&self) -> bool {
+        matches!(self.load, Load::Transfers(_) | Load::Requests(_) | Load::Web(_))
+    }
+
+    /// What its clients ask with, in bytes on the wire; goes against its data.
+    pub fn request(&self) -> u32 {
+        match &self.load {
+            Load::Requests(load) => load.request,
+            _ => 0,
+        }
+    }
+
+    /// The largest packet that surely occurs, in bytes on the wire: of sizes without a bound, the smallest.
+    pub fn packet(&self) -> u32 {
+        let surely = |packets: &Packets| {
+            let (low, high) = packets.segment.range();
+            let bytes = packets.segment.values().map_or(low, |_| high);
+            bytes.max(1.0) as u32 + packets.header
+        };
+        match &self.load {
+            Load::Cbr(load) => surely(&load.packets),
+            Load::OnOff(load) => load.segment + load.header,
+            Load::Poisson(load) => surely(&load.packets),
+            Load::Voip(load) => load.segment + load.header,
+            Load::Video(load) => load.segment + load.header,
+            _ => self.tcp_spec().map_or(0, |spec| spec.segment + spec.header),
+        }
+    }
+}
+
+/// Start times of the flows of an entry, in seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Starts {
+    /// A value, values in turn, or drawn evenly from an interval.
+    Times(Delays),
+    /// Flow i, from 0, at `from + i * gap`.
+    Every {
+        /// Time from flow to flow.
+        gap: f64,
+        /// Of the first flow.
+        from: f64,
+    },
+    /// One after the other with exponential times between them: a Poisson process from `from` on.
+    Poisson {
+        /// Mean time from flow to flow.
+        gap: f64,
+        /// Begin of the process.
+        from: f64,
+    },
+    /// Each drawn by itself.
+    Drawn(Distribution),
+}
+
+/// Which way data go between the pairs of a topology.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the first to the second of a pair; over a dumbbell through `bottleneck`.
+    Forward,
+    /// From the second to the first; over a dumbbell through `reverse`.
+    Reverse,
+}
+
+impl Direction {
+    /// Both.
+    pub const ALL: [Direction; 2] = [Direction::Forward, Direction::Reverse];
+
+    /// Name in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Forward => "forward",
+            Direction::Reverse => "reverse",
+        }
+    }
+}
+
+/// A TCP sender and its receiver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpSpec {
+    /// Congestion control.
+    pub tcp: Tcp,
+    /// Which world's rules TCP follows.
+    pub profile: Profile,
+    /// Payload of a packet, in bytes.
+    pub segment: u32,
+    /// Headers of a packet, in bytes; on the wire a packet is payload and headers.
+    pub header: u32,
+    /// Largest window, in segments.
+    pub window: u32,
+    /// Phases of the senders' clock ticks, in seconds, used in turn; `None` lets them be drawn.
+    pub clock_phase: Option<Vec<f64>>,
+    /// ECN, delayed ACKs, limited transmit.
+    pub options: TcpOptions,
+}
+
+/// Whether a transfer opens a connection of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connection {
+    /// Each transfer has a fresh sender and receiver.
+    New,
+    /// All transfers of a flow go over the same connection.
+    Same,
+}
+
+impl Connection {
+    /// Both.
+    pub const ALL: [Connection; 2] = [Connection::New, Connection::Same];
+
+    /// Name in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            Connection::New => "new",
+            Connection::Same => "same",
+        }
+    }
+}
+
+/// When a transfer is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// When the sender has the acknowledgement of its last segment.
+    Acknowledged,
+    /// When the receiver has all of it.
+    Received,
+}
+
+impl Completion {
+    /// Both.
+    pub const ALL: [Completion; 2] = [Completion::Acknowledged, Completion::Received];
+
+    /// Name in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            Completion::Acknowledged => "acknowledged",
+            Completion::Received => "received",
+        }
+    }
+}
+
+/// Finite transfers over TCP, one after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfers {
+    /// The TCP.
+    pub tcp: TcpSpec,
+    /// Size, in bytes.
+    pub size: Distribution,
+    /// Transfers of a flow; `None` without end.
+    pub number: Option<u64>,
+    /// From the end of one to the begin of the next, in seconds.
+    pub think: Distribution,
+    /// Whether each has a connection of its own.
+    pub connection: Connection,
+    /// When one is complete.
+    pub completion: Completion,
+}
+
+/// Requests, and what a server answers over TCP.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requests {
+    /// The server's TCP.
+    pub tcp: TcpSpec,
+    /// Size of a request on the wire, in bytes: one packet.
+    pub request: u32,
+    /// Size of an answer, in bytes.
+    pub size: Distribution,
+    /// Requests of a flow; `None` without end.
+    pub number: Option<u64>,
+    /// From the end of an answer to the next request, in seconds.
+    pub think: Distribution,
+    /// Time without any of the answer after which a request is sent again, in seconds; it doubles each time.
+    pub retry: f64,
+    /// Whether each answer has a connection of its own.
+    pub connection: Connection,
+}
+
+/// A crowd on the web.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Web {
+    /// The servers' TCP.
+    pub tcp: TcpSpec,
+    /// Mean time from session to session, in seconds; sessions are a Poisson process.
+    pub session_gap: f64,
+    /// Pages of a session.
+    pub pages: Distribution,
+    /// From page to page, in seconds.
+    pub page_gap: Distribution,
+    /// Objects of a page.
+    pub objects: Distribution,
+    /// From object to object, in seconds.
+    pub object_gap: Distribution,
+    /// Size of an object, in bytes.
+    pub size: Distribution,
+    /// When one is complete.
+    pub completion: Completion,
+}
+
+/// Packets without feedback.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Packets {
+    /// Payload of a packet, in bytes.
+    pub segment: Distribution,
+    /// Headers of a packet, in bytes.
+    pub header: u32,
+    /// When the source falls silent, in seconds; `None` never.
+    pub stop: Option<f64>,
+}
+
+/// Packets at a constant bit rate, over UDP: nothing answers, nothing slows down (ns-2's `CBR`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cbr {
+    /// Rate of each flow, headers included, in bit/s.
+    pub rate: f64,
+    /// The packets.
+    pub packets: Packets,
+    /// Whether intervals are drawn (ns-2's `random_`).
+    pub jitter: bool,
+}
+
+/// Law of the lengths of bursts and pauses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Law {
+    /// Exponential.
+    Exponential,
+    /// Pareto with this shape.
+    Pareto(f64),
+}
+
+/// Bursts and pauses (ns-2's `Exponential` and `Pareto`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnOff {
+    /// Rate in a burst, headers included, in bit/s.
+    pub rate: f64,
+    /// Payload of a packet, in bytes.
+    pub segment: u32,
+    /// Headers of a packet, in bytes.
+    pub header: u32,
+    /// Mean length of a burst, in seconds.
+    pub on: f64,
+    /// Mean length of a pause, in seconds.
+    pub off: f64,
+    /// Law of both.
+    pub law: Law,
+    /// When the source falls silent, in seconds; `None` never.
+    pub stop: Option<f64>,
+}
+
+/// Packets at the times of a Poisson process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Poisson {
+    /// Mean rate of each flow, headers included, in bit/s.
+    pub rate: f64,
+    /// The packets.
+    pub packets: Packets,
+}
+
+/// Speech.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Voip {
+    /// From packet to packet, in seconds.
+    pub interval: f64,
+    /// Payload of a packet, in bytes.
+    pub segment: u32,
+    /// Headers of a packet, in bytes.
+    pub header: u32,
+    /// Mean length of talking, in seconds.
+    pub on: f64,
+    /// Mean length of silence, in seconds.
+    pub off: f64,
+    /// When the source falls silent for good, in seconds; `None` never.
+    pub stop: Option<f64>,
+}
+
+/// Frames at even intervals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Video {
+    /// From frame to frame, in seconds.
+    pub interval: f64,
+    /// Size of a frame, in bytes.
+    pub frame: Distribution,
+    /// Factors of the frames of a group, in turn.
+    pub group: Vec<f64>,
+    /// Largest payload of a packet, in bytes.
+    pub segment: u32,
+    /// Headers of a packet, in bytes.
+    pub header: u32,
+    /// When the source falls silent, in seconds; `None` never.
+    pub stop: Option<f64>,
+}

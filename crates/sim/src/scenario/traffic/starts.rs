@@ -1,0 +1,73 @@
+//! Start times: a value, a list, or a law.
+
+use serde_json::{json, Value as Json};
+
+use super::super::bounds::{self, TIMES};
+use super::super::check::delays;
+use super::super::document::Doc;
+use super::super::fields::{Checked, Field, Fields, Interval};
+use super::super::model::Delays;
+use super::super::schema::{object, reference};
+use super::distribution::{self, TIME};
+use super::model::Starts;
+
+/// Keys of a start that is a law of its own.
+const EVERY: &[&str] = &["every", "from"];
+const POISSON: &[&str] = &["poisson", "from"];
+
+pub(super) fn read(fields: &Fields<'_>) -> Checked<Starts> {
+    let Some(field) = fields.optional("start") else { return Ok(Starts::Times(Delays::Same(0.0))) };
+    let has = |key: &str| field.doc.get(key).is_some();
+    if has("every") {
+        let fields = field.table(EVERY)?;
+        let gap = fields.required("every", "")?.measure(&TIMES, bounds::START)?;
+        return Ok(Starts::Every { gap, from: from(&fields)? });
+    }
+    if has("poisson") {
+        let fields = field.table(POISSON)?;
+        let gap = fields.required("poisson", "")?.measure(&TIMES, Interval { open_low: true, ..bounds::START })?;
+        return Ok(Starts::Poisson { gap, from: from(&fields)? });
+    }
+    if matches!(field.doc, Doc::Table(_)) && !has("uniform") {
+        return drawn(&field);
+    }
+    delays(&field, &TIMES, bounds::START).map(Starts::Times)
+}
+
+fn from(fields: &Fields<'_>) -> Checked<f64> {
+    fields.optional("from").map_or(Ok(0.0), |field| field.measure(&TIMES, bounds::START))
+}
+
+fn drawn(field: &Field<'_>) -> Checked<Starts> {
+    const LAWS: [&str; 6] = ["exponential", "pareto", "lognormal", "sample", "mix", "cdf"];
+    if !LAWS.iter().any(|law| field.doc.get(law).is_some()) {
+        return Err(field
+            .error("names no law")
+            .allowed("uniform, every, poisson, exponential, pareto, lognormal, sample, mix, cdf"));
+    }
+    distribution::read(field, &TIME, bounds::START).map(Starts::Drawn)
+}
+
+fn seconds(x: f64) -> Json {
+    format!("{x} s").into()
+}
+
+pub(super) fn write(starts: &Starts) -> Json {
+    match starts {
+        Starts::Times(delays) => super::super::json::delays(delays),
+        Starts::Every { gap, from } => json!({ "every": seconds(*gap), "from": seconds(*from) }),
+        Starts::Poisson { gap, from } => json!({ "poisson": seconds(*gap), "from": seconds(*from) }),
+        Starts::Drawn(law) => distribution::write(law, &TIME),
+    }
+}
+
+/// The schema of start times.
+pub(in super::super) fn schema() -> Json {
+    let time = || reference("time");
+    json!({ "anyOf": [
+        reference("delays"),
+        object(&["every"], json!({ "every": time(), "from": time() })),
+        object(&["poisson"], json!({ "poisson": time(), "from": time() })),
+        reference("time_distribution"),
+    ] })
+}

@@ -1,0 +1,126 @@
+//! The keys of TCP, common to all kinds that use it.
+
+use serde_json::{json, Map, Value as Json};
+
+use super::super::bounds::{self, SECONDS, TIMES};
+use super::super::check::list;
+use super::super::document::Doc;
+use super::super::error::quoted_list;
+use super::super::fields::{Checked, Field, Fields};
+use super::super::model::{Profile, Tcp};
+use super::super::schema::{about, reference, whole, with_default};
+use super::model::TcpSpec;
+use super::{packets, whole_or};
+use crate::engine::network::TcpOptions;
+
+/// Keys.
+pub(super) const KEYS: &[&str] =
+    &["tcp", "profile", "segment", "header", "window", "clock_phase", "ecn", "delayed_ack", "limited_transmit"];
+/// Headers of a packet when none are given, in bytes: TCP and IPv4 without options. ns-2's Vegas counts none.
+const DEFAULT_HEADER: u32 = 40;
+const DEFAULT_VEGAS_HEADER: u32 = 0;
+/// How long an ACK waits where it is only said that it does, s (ns-2's `interval_`).
+const DEFAULT_ACK_DELAY: f64 = 0.1;
+/// Window when none is given, in segments: no limit in practice.
+const DEFAULT_WINDOW: u32 = 1000;
+
+pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
+    let tcp = tcp(fields)?;
+    let header = if tcp == Tcp::Vegas { DEFAULT_VEGAS_HEADER } else { DEFAULT_HEADER };
+    let (segment, header) = packets::segment_and_header(fields, packets::DEFAULT_SEGMENT, header)?;
+    Ok(TcpSpec {
+        tcp,
+        profile: profile(fields)?,
+        segment,
+        header,
+        window: whole_or(fields, "window", 1, bounds::WINDOW, DEFAULT_WINDOW)?,
+        clock_phase: fields.optional("clock_phase").map(|field| phases(&field)).transpose()?,
+        options: TcpOptions {
+            ecn: ecn(fields, tcp)?,
+            delayed_ack: fields.optional("delayed_ack").map_or(Ok(None), |field| delayed_ack(&field))?,
+            limited_transmit: fields.optional("limited_transmit").map_or(Ok(true), |field| field.flag())?,
+        },
+    })
+}
+
+fn ecn(fields: &Fields<'_>, tcp: Tcp) -> Checked<bool> {
+    let Some(field) = fields.optional("ecn") else { return Ok(false) };
+    let wanted = field.flag()?;
+    if wanted && !tcp.knows_ecn() {
+        let able = Tcp::ALL.iter().filter(|tcp| tcp.knows_ecn()).map(|tcp| tcp.name());
+        return Err(field
+            .error("is for TCPs that answer marks; in ns-2 this one sends packets without ECN")
+            .given(format!("tcp = {:?}", tcp.name()))
+            .allowed(quoted_list(able)));
+    }
+    Ok(wanted)
+}
+
+/// `true`, `false`, or how long an ACK may wait.
+fn delayed_ack(field: &Field<'_>) -> Checked<Option<f64>> {
+    match field.doc {
+        Doc::Bool(false) => Ok(None),
+        Doc::Bool(true) => Ok(Some(DEFAULT_ACK_DELAY)),
+        _ => field.measure(&TIMES, bounds::ACK_DELAY).map(Some),
+    }
+}
+
+fn tcp(fields: &Fields<'_>) -> Checked<Tcp> {
+    let Some(field) = fields.optional("tcp") else { return Ok(Tcp::Reno) };
+    let name = field.word(Tcp::ALL.iter().map(|tcp| tcp.name()))?;
+    Ok(Tcp::ALL.iter().copied().find(|tcp| tcp.name() == name).unwrap_or(Tcp::Reno))
+}
+
+fn profile(fields: &Fields<'_>) -> Checked<Profile> {
+    let Some(field) = fields.optional("profile") else { return Ok(Profile::Ns2) };
+    let name = field.word(Profile::ALL.iter().map(|profile| profile.name()))?;
+    Ok(Profile::ALL.iter().copied().find(|profile| profile.name() == name).unwrap_or(Profile::Ns2))
+}
+
+fn phases(field: &Field<'_>) -> Checked<Vec<f64>> {
+    match field.doc {
+        Doc::Array(_) => list(field, &SECONDS, bounds::PHASE),
+        _ => field.measure(&SECONDS, bounds::PHASE).map(|phase| vec![phase]),
+    }
+}
+
+pub(super) fn write(spec: &TcpSpec, map: &mut Map<String, Json>) {
+    map.insert("tcp".into(), spec.tcp.name().into());
+    map.insert("profile".into(), spec.profile.name().into());
+    packets::write_sizes(spec.segment, spec.header, map);
+    map.insert("window".into(), spec.window.into());
+    if let Some(phases) = &spec.clock_phase {
+        map.insert("clock_phase".into(), json!(phases));
+    }
+    if spec.options.ecn {
+        map.insert("ecn".into(), true.into());
+    }
+    if let Some(delay) = spec.options.delayed_ack {
+        map.insert("delayed_ack".into(), format!("{delay} s").into());
+    }
+    if !spec.options.limited_transmit {
+        map.insert("limited_transmit".into(), false.into());
+    }
+}
+
+pub(super) fn schema(map: &mut Map<String, Json>) {
+    let tcps: Vec<_> = Tcp::ALL.iter().map(|tcp| tcp.name()).collect();
+    map.insert("tcp".into(), with_default(json!({ "enum": tcps }), Tcp::Reno.name()));
+    let profiles: Vec<_> = Profile::ALL.iter().map(|profile| profile.name()).collect();
+    map.insert("profile".into(), with_default(json!({ "enum": profiles }), Profile::Ns2.name()));
+    packets::size_schema(packets::DEFAULT_SEGMENT, DEFAULT_HEADER, map);
+    let window = with_default(whole(1, bounds::WINDOW), DEFAULT_WINDOW);
+    map.insert("window".into(), about(window, "Largest window, in segments."));
+    let number = json!({ "type": "number", "minimum": bounds::PHASE.low, "exclusiveMaximum": bounds::PHASE.high });
+    let phase = json!({ "anyOf": [number, reference("time")] });
+    let list = json!({ "type": "array", "items": phase.clone(), "minItems": 1 });
+    let phases = about(json!({ "anyOf": [phase, list] }), "Phases of the senders' clock ticks, in seconds.");
+    map.insert("clock_phase".into(), phases);
+    let flag = |default: bool| with_default(json!({ "type": "boolean" }), default);
+    map.insert("ecn".into(), about(flag(false), "Send ECN-capable data and answer marks; not with vegas."));
+    let delay = with_default(json!({ "anyOf": [{ "type": "boolean" }, reference("time")] }), false);
+    let text = "Acknowledge every second segment, or after this time; true means 100 ms.";
+    map.insert("delayed_ack".into(), about(delay, text));
+    let text = "Send a new segment on each of the first two duplicate acknowledgements (RFC 3042).";
+    map.insert("limited_transmit".into(), about(flag(true), text));
+}

@@ -1,0 +1,466 @@
+"""What each reading of a discipline does to the result: the tables of docs/readings.md and their figure.
+
+python -m earlydrop.readings docs/readings.md                     run everything, renew tables and figure
+python -m earlydrop.readings docs/readings.md --check             run a little, compare with the page
+
+The words of the page are written by hand; what stands between `<!-- readings: SECTION -->` and `<!-- /readings -->` is
+made here. Every row is run on the same loads with the same seeds as the first of its section, and compared with it
+seed by seed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _core, runner, statistics
+from .documents import Document
+from .runner import Job, Progress, no_progress
+from .statistics import Difference
+from .terminal import Progress as Bar
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SEEDS = range(1, 11)
+
+Settings = Mapping[str, Any]
+
+THRESHOLDS: Settings = {"min_th": 24, "max_th": 72, "max_p": 0.1, "mean_packet": 1000}
+"""Those of the TRED paper, for all of them."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """So many TCP flows, and perhaps one that sends at a constant bit rate."""
+
+    id: str
+    title: str
+    flows: int
+    cbr: str | None = None
+
+
+LOADS = (
+    Load("6", "6 TCP", 6),
+    Load("40", "40 TCP", 40),
+    Load("cbr", "10 TCP, 1 CBR", 10, "2.5 Mbit/s"),
+)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column: how it is taken from a result document, and its digits."""
+
+    title: str
+    digits: int
+    cbr_only: bool = False
+
+    def of(self, document: Document) -> float:
+        """The value of one run."""
+        queue = document["queues"]["bottleneck"]
+        match self.title:
+            case "throughput, Mbit/s":
+                return float(queue["throughput_mbps"])
+            case "mean queue, packets":
+                return float(queue["queue_mean_packets"])
+            case "p99 delay, ms":
+                return float(queue["delay_p99_ms"])
+            case "drops, %":
+                return 100 * float(queue["drop_rate"])
+            case "Jain":
+                return float(document["jain"])
+        return 100 * float(document["flows"][-1]["goodput_mbps"]) / float(document["goodput_total_mbps"])
+
+
+MEASURES = (
+    Measure("throughput, Mbit/s", 3),
+    Measure("mean queue, packets", 1),
+    Measure("p99 delay, ms", 1),
+    Measure("drops, %", 2),
+    Measure("Jain", 3),
+    Measure("CBR's share, %", 1, cbr_only=True),
+)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One discipline: the reading that the others are compared with, then the others."""
+
+    id: str
+    title: str
+    common: Settings
+    rows: tuple[Settings, ...]
+    covers: tuple[str, ...]
+    """Parameters of which every declared word has a row."""
+
+
+def _each(name: str, *words: Any) -> tuple[Settings, ...]:
+    return tuple({name: word} for word in words)
+
+
+SECTIONS = (
+    Section(
+        "red",
+        "RED",
+        {"aqm": "red", **THRESHOLDS},
+        (
+            {"dialect": "paper"},
+            {"dialect": "ns2"},
+            {"dialect": "ns2", "wait": False},
+            {"dialect": "ns3"},
+            {"dialect": "ns3", "wait": False},
+            {"dialect": "linux"},
+            {"count_base": "analysis"},
+            {"dialect": "ns2", "unit": "byte", "byte_scaling": True, "gentle": True, "mean_packet": 500},
+        ),
+        ("dialect", "count_base"),
+    ),
+    Section("tred", "TRED", {"aqm": "tred", **THRESHOLDS}, _each("reading", "corrected", "printed"), ("reading",)),
+    Section(
+        "sfred",
+        "SFRED",
+        {"aqm": "sfred", **THRESHOLDS, "list_size": 64},
+        (
+            {},
+            *_each("boost", "squared", "one_plus"),
+            *_each("release", "on_ageing", "on_eviction", "never"),
+            {"ageing": "never"},
+            *_each("fair_rate", "received", "accepted", "list"),
+            {"throughput": "accepted"},
+            {"fair_rate": "accepted", "throughput": "accepted"},
+            {"active_flows": "hits"},
+            *_each("fast_test", "share", "absolute"),
+            {"loss_test": "absolute"},
+            {"average_loss": "list"},
+            {"slow_test": "below"},
+            {"slow_count": "own"},
+            {"slow_bonus": 0},
+            {"list_size": 20},
+        ),
+        (
+            *("boost", "release", "ageing", "fair_rate", "throughput", "active_flows", "fast_test", "loss_test"),
+            *("average_loss", "slow_test", "slow_count"),
+        ),
+    ),
+    Section(
+        "autored",
+        "AutoRED",
+        {"aqm": "autored", **THRESHOLDS},
+        _each("weight", "traffic", "scaled", "plain", "constant"),
+        ("weight",),
+    ),
+    Section(
+        "autoredwithred",
+        "AutoREDwithRED",
+        {"aqm": "autoredwithred", **THRESHOLDS},
+        _each("raising", "one", "band"),
+        ("raising",),
+    ),
+    Section(
+        "floadautored",
+        "FLoadAutoRED",
+        {"aqm": "floadautored", **THRESHOLDS},
+        (
+            {"reading": "intended"},
+            {"reading": "literal"},
+            *_each("load", "capacity", "yellow"),
+            {"accumulate": True},
+            {"accumulate": True, "measured": "offered"},
+            {"measured": "accepted"},
+            {"delta_norm": False},
+            {"estimator": "exponential"},
+            {"raising": "band"},
+            *_each("weight", "scaled", "plain", "constant"),
+        ),
+        ("reading", "load", "measured", "estimator", "raising", "weight"),
+    ),
+    Section(
+        "ddred",
+        "DDRED",
+        {"aqm": "ddred", **THRESHOLDS},
+        (
+            {"method": 1},
+            {"method": 2},
+            {"tie": "oldest"},
+            {"forced_victim": "arrival"},
+            {"aqm": "red", "gentle": True},
+        ),
+        ("tie", "forced_victim"),
+    ),
+)
+
+
+# ---- running -------------------------------------------------------------------------------------------------------
+
+
+def scenario(section: Section, row: Settings, load: Load) -> Document:
+    """The TRED paper's dumbbell, as in scenario S1."""
+    link = {"rate": "5 Mbit/s", "delay": "20 ms"}
+    packet = {"segment": "960 B", "header": "40 B"}
+    traffic: list[Document] = [{"kind": "ftp", "count": load.flows, "start": {"uniform": ["0 s", "1 s"]}, **packet}]
+    if load.cbr:
+        traffic.append({"kind": "cbr", "rate": load.cbr, "start": {"uniform": ["0 s", "1 s"]}, **packet})
+    return {
+        "name": f"{section.id}-{load.id}",
+        "duration": "200 s",
+        "warmup": "50 s",
+        "topology": {
+            "kind": "dumbbell",
+            "pairs": load.flows + (1 if load.cbr else 0),
+            "access": link,
+            "bottleneck": {"rate": "5 Mbit/s", "delay": "10 ms"},
+        },
+        "queue": {"bottleneck": {"limit": "120 packets", **_known({**section.common, **row})}},
+        "traffic": traffic,
+    }
+
+
+def _known(settings: Settings) -> Settings:
+    """Those that the discipline has: a row may name another one."""
+    names = _words(str(settings["aqm"]))
+    return {key: value for key, value in settings.items() if key == "aqm" or key in names}
+
+
+def _words(aqm: str) -> dict[str, list[str]]:
+    """The parameters of a discipline, and the words that each may take."""
+    entry = next(e for e in json.loads(_core.catalogue()) if e["name"] == aqm)
+    return {p["name"]: re.findall(r'"(\w+)"', p["range"]) for p in entry["parameters"]}
+
+
+def uncovered(section: Section) -> list[str]:
+    """Declared words of the section's parameters without a row; the default has the first."""
+    declared = _words(str(section.common["aqm"]))
+    entry = next(e for e in json.loads(_core.catalogue()) if e["name"] == section.common["aqm"])
+    defaults = {p["name"]: p["default"] for p in entry["parameters"]}
+    missing = []
+    for name in section.covers:
+        shown = {str(row[name]) for row in section.rows if name in row} | {str(defaults[name])}
+        missing += [f"{section.id}: {name} = {word}" for word in declared[name] if word not in {*shown, "auto"}]
+    return missing
+
+
+Values = dict[tuple[int, str], list[list[float]]]
+"""By row and load: the values of each seed, in the order of the measures."""
+
+
+def run(section: Section, rows: Iterable[int], loads: Iterable[Load], progress: Progress = no_progress) -> Values:
+    """Runs these rows on these loads with every seed."""
+    cells = [(number, load) for number in rows for load in loads]
+    jobs = []
+    for number, load in cells:
+        parsed = _core.Scenario.parse(scenario(section, section.rows[number], load), [])
+        jobs += [Job(parsed, seed) for seed in SEEDS]
+    found = runner.run_all(jobs, _measured, progress=progress, label=section.title)
+    n = len(SEEDS)
+    return {(number, load.id): found[k * n : (k + 1) * n] for k, (number, load) in enumerate(cells)}
+
+
+def _measured(text: str) -> list[float]:
+    document = json.loads(text)
+    return [measure.of(document) for measure in MEASURES]
+
+
+def difference(values: Values, row: int, load: Load, column: int) -> Difference:
+    """A reading minus the first of its section."""
+    return statistics.paired([v[column] for v in values[row, load.id]], [v[column] for v in values[0, load.id]])
+
+
+# ---- the page ------------------------------------------------------------------------------------------------------
+
+
+def label(row: Settings) -> str:
+    """The settings as one writes them in a scenario."""
+    return ", ".join(f"`{key} = {json.dumps(value)}`" for key, value in row.items()) or "the defaults"
+
+
+def line(section: Section, values: Values, number: int, load: Load) -> str:
+    """One row of a table: means of the first reading, differences of the others."""
+    cells = [label(section.rows[number])]
+    for column, measure in enumerate(MEASURES):
+        if measure.cbr_only and not load.cbr:
+            continue
+        if number == 0:
+            mean = statistics.mean([v[column] for v in values[0, load.id]])
+            cells.append(f"{mean:.{measure.digits}f}")
+            continue
+        found = difference(values, number, load, column).estimate
+        half = found.half_width or 0.0
+        shown = f"{found.mean:+.{measure.digits}f}"
+        if not any(digit in shown for digit in "123456789"):
+            shown = shown[1:]
+        shown = f"**{shown}**" if abs(found.mean) > half else shown
+        cells.append(f"{shown} ± {half:.{measure.digits}f}")
+    return f"| {' | '.join(cells)} |"
+
+
+def tables(section: Section, values: Values) -> str:
+    """What stands between the marks of a section."""
+    lines = []
+    for load in LOADS:
+        titles = [m.title for m in MEASURES if load.cbr or not m.cbr_only]
+        lines += [f"| {load.title} | {' | '.join(titles)} |", "|---|" + "---|" * len(titles)]
+        lines += [line(section, values, number, load) for number in range(len(section.rows))]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _marks(section: Section) -> tuple[str, str]:
+    return f"<!-- readings: {section.id} -->\n", "<!-- /readings -->"
+
+
+def stored(text: str, section: Section) -> str | None:
+    """What the page has there."""
+    begin, end = _marks(section)
+    _, found, rest = text.partition(begin)
+    return rest.partition(end)[0].strip("\n") if found else None
+
+
+def replaced(text: str, section: Section, new: str) -> str:
+    """The page with other tables there."""
+    begin, end = _marks(section)
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not (found and closed):
+        raise SystemExit(f"the page has no {begin.strip()} with {end}")
+    return f"{before}{begin}\n{new.strip()}\n\n{end}{after}"
+
+
+def stale(text: str, progress: Progress = no_progress) -> list[str]:
+    """What in the page is not what the declarations and a small part of the runs say: a row is missing, has another
+    name, or the last row of a section has other values at six flows.
+    """
+    found = [what for section in SECTIONS for what in uncovered(section)]
+    for section in SECTIONS:
+        body = stored(text, section)
+        if body is None:
+            found.append(f"{section.id}: no tables")
+            continue
+        rows = [row.split(" | ")[0].removeprefix("| ") for row in body.splitlines() if row.startswith("| ")]
+        wanted = [name for load in LOADS for name in (load.title, *map(label, section.rows))]
+        if rows != wanted:
+            found.append(f"{section.id}: other rows")
+            continue
+        last = len(section.rows) - 1
+        values = run(section, (0, last), LOADS[:1], progress)
+        for number in (0, last):
+            if line(section, values, number, LOADS[0]) not in body.splitlines():
+                found.append(f"{section.id}: other values, {label(section.rows[number])}")
+    return found
+
+
+# ---- the figure ----------------------------------------------------------------------------------------------------
+
+
+def picture(results: Mapping[str, Values]) -> Figure:
+    """Every reading: how it moves queue and drops, and what it leaves to the flow that does not slow down."""
+    from . import plot
+
+    with plot.styled():
+        count = sum(len(section.rows) for section in SECTIONS) + 1.3 * len(SECTIONS)
+        drawing = plot.figure(plot.PAGE, 0.6 + 0.135 * count)
+        axes = drawing.subplots(1, 3, sharey=True)
+        place, ticks, names = 0.0, list[float](), list[str]()
+        for section in SECTIONS:
+            values = results[section.id]
+            axes[0].annotate(
+                section.title,
+                (0, place),
+                xycoords=("axes fraction", "data"),
+                xytext=(-4, 0),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                fontsize=7.5,
+                fontweight="bold",
+            )
+            place += 1
+            for number, row in enumerate(section.rows):
+                ticks.append(place)
+                names.append(_short(row))
+                _draw(axes, place, section, values, number)
+                place += 1
+            place += 0.3
+        axes[0].set_yticks(ticks, names, fontsize=6.5)
+        axes[0].set_ylim(place - 0.3, -0.7)
+        titles = ("Mean queue, packets", "99 % delay, ms", "CBR flow's share, %")
+        for k, (ax, title) in enumerate(zip(axes, titles, strict=True)):
+            ax.set_title(title)
+            ax.tick_params(axis="y", length=0)
+            ax.grid(axis="y", visible=False)
+            if k < 2:
+                ax.axvline(0, color="#555555", linewidth=0.7, zorder=1)
+                ax.set_xlabel("minus the first of its group")
+            else:
+                ax.axvline(100 / 11, color="#555555", linewidth=0.7, linestyle=(0, (2, 2)), zorder=1)
+                ax.set_xlabel("dashed: a fair share")
+                ax.set_xlim(left=-2)
+        handles = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
+        drawing.legend(handles.values(), handles.keys(), loc="outside upper right", ncols=len(LOADS))
+    return drawing
+
+
+def _short(row: Settings) -> str:
+    if "mean_packet" in row:
+        return "ns-2's own defaults"
+    if "aqm" in row:
+        return "gentle RED"
+    words = [f"{k} {str(v).lower() if isinstance(v, bool) else v}" for k, v in row.items()]
+    return ", ".join(words) or "the defaults"
+
+
+def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, number: int) -> None:
+    from . import plot
+
+    for k, load in enumerate(LOADS):
+        own = plot.look(k)
+        style: dict[str, Any] = {"color": own.colour, "marker": own.marker, "markersize": 3}
+        style["linestyle"] = "none"
+        style["elinewidth"] = 1
+        shift = place + 0.22 * (k - 1)
+        # The first is what the others are compared with.
+        for ax, column in zip(axes[:2] if number else (), (1, 2) if number else (), strict=True):
+            found = difference(values, number, load, column).estimate
+            ax.errorbar(found.mean, shift, xerr=found.half_width, label=load.title, **style)
+        if load.cbr:
+            share = statistics.estimate([v[5] for v in values[number, load.id]])
+            axes[2].errorbar(share.mean, place, xerr=share.half_width, **style)
+
+
+# ---- command -------------------------------------------------------------------------------------------------------
+
+
+def write(page: Path, progress: Progress) -> None:
+    """Runs everything; renews tables and figure."""
+    from . import plot
+
+    text = page.read_text(encoding="utf-8")
+    results = {}
+    for section in SECTIONS:
+        results[section.id] = run(section, range(len(section.rows)), LOADS, progress)
+        text = replaced(text, section, tables(section, results[section.id]))
+    page.write_text(text, encoding="utf-8")
+    with plot.styled():
+        picture(results).savefig(page.parent / "images" / "readings.png", dpi=150)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write or check the page; 1 if a check finds anything stale."""
+    page = Path(arguments[0]) if arguments else Path("docs/readings.md")
+    if "--check" in arguments:
+        found = stale(page.read_text(encoding="utf-8"))
+        for what in found:
+            print(f"{page}: {what}; make readings", file=sys.stderr)
+        return 1 if found else 0
+    with Bar() as progress:
+        write(page, progress)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
