@@ -4,6 +4,8 @@ use hdrhistogram::Histogram;
 
 /// Longest sojourn time that the histogram tells apart, microseconds (one hour).
 const LONGEST_US: u64 = 3_600_000_000;
+/// How many sojourn times are counted together.
+const BATCH: usize = 32;
 
 /// Time-weighted length and sojourn times of one queue over the measured window.
 pub struct QueueStats {
@@ -17,6 +19,9 @@ pub struct QueueStats {
     sojourn_sum: f64,
     departures: u64,
     sojourn: Histogram<u32>,
+    /// The latest sojourn times, microseconds, not in the histogram yet.
+    recent: [u32; BATCH],
+    filled: usize,
 }
 
 impl QueueStats {
@@ -32,7 +37,10 @@ impl QueueStats {
             average_since: 0.0,
             sojourn_sum: 0.0,
             departures: 0,
-            sojourn: Histogram::new_with_bounds(1, LONGEST_US, 3).expect("bounds are valid"),
+            // It grows with the longest sojourn: thousands of queues would else need much memory for nothing.
+            sojourn: Histogram::new(3).expect("three digits are valid"),
+            recent: [0; BATCH],
+            filled: 0,
         }
     }
 
@@ -52,6 +60,8 @@ impl QueueStats {
             sojourn_sum: 0.0,
             departures: 0,
             sojourn,
+            recent: [0; BATCH],
+            filled: 0,
         };
     }
 
@@ -84,7 +94,23 @@ impl QueueStats {
     pub fn departed(&mut self, seconds: f64) {
         self.departures += 1;
         self.sojourn_sum += seconds;
-        self.sojourn.saturating_record((seconds * 1e6 + 0.5) as i64 as u64);
+        // Values are counted a batch at a time: with many queues, few of their histograms are in the cache, and what must
+        // be fetched for one value is fetched while another waits.
+        self.recent[self.filled] = (seconds * 1e6 + 0.5).min(LONGEST_US as f64) as u32;
+        self.filled += 1;
+        if self.filled == BATCH {
+            self.count_recent();
+        }
+    }
+
+    #[inline(never)]
+    fn count_recent(&mut self) {
+        for &microseconds in &self.recent[..self.filled] {
+            // A growing histogram of 64-bit values takes every value.
+            let counted = self.sojourn.record(u64::from(microseconds));
+            debug_assert!(counted.is_ok());
+        }
+        self.filled = 0;
     }
 
     fn width(&self) -> f64 {
@@ -117,8 +143,15 @@ impl QueueStats {
         self.sojourn_sum / self.departures.max(1) as f64
     }
 
-    /// Sojourn time that a fraction `q` of the packets that left did not exceed, s (to 0.1 % or 1 us).
+    /// No packet leaves any more.
+    pub fn finish(&mut self) {
+        self.count_recent();
+    }
+
+    /// Sojourn time that a fraction `q` of the packets that left did not exceed, s (to 0.1 % or 1 us); after
+    /// [`QueueStats::finish`].
     pub fn sojourn_quantile(&self, q: f64) -> f64 {
+        debug_assert_eq!(self.filled, 0, "after finish");
         if self.departures == 0 {
             return 0.0;
         }

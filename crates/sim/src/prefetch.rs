@@ -4,15 +4,20 @@
 /// Asks for the cache lines of `items[index]`; nothing happens where there is no such item or no such instruction.
 #[inline(always)]
 pub fn prefetch<T>(items: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(index) {
+        prefetch_lines(std::ptr::from_ref(item).cast(), std::mem::size_of::<T>().div_ceil(64));
+    }
+}
+
+/// Asks for so many cache lines from `first` on.
+#[inline(always)]
+pub fn prefetch_lines(first: *const i8, lines: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..lines {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        let first = std::ptr::from_ref(item).cast::<i8>();
-        for line in 0..std::mem::size_of::<T>().div_ceil(64) {
-            // SAFETY: a prefetch reads nothing that the program could see, and cannot fault at any address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(64 * line)) };
-        }
+        // SAFETY: a prefetch reads nothing that the program could see, and cannot fault at any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(64 * line)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (items, index);
+    let _ = (first, lines);
 }

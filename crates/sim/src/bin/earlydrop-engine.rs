@@ -1,9 +1,12 @@
 //! The engine alone, on the cases of the speed comparison: what a run costs without Python.
 //!
-//! `earlydrop-engine CASE [--links auto|stepped] [--events lanes|heap] [--spread]` prints one JSON document.
+//! `earlydrop-engine CASE [--links auto|stepped] [--events lanes|heap] [--spread] [--duration S]` prints one JSON
+//! document; the duration is that of a network. Cases A to F are
+//! dumbbells; N10, N100 and N1000 are random networks of so many routers with ten flows for each.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use earlydrop_aqm::catalogue;
+use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
@@ -12,6 +15,7 @@ use earlydrop_sim::engine::network::{FlowSpec, Network, PortKind, PortSpec, TcpO
 use earlydrop_sim::engine::plan::Plan;
 use earlydrop_sim::engine::{Engine, Outcome, Settings};
 use earlydrop_sim::events::{EventQueue, HeapQueue, LaneQueue};
+use earlydrop_sim::scenario::{check, Doc};
 
 /// flows, bottleneck bit/s, duration s, buffer, min_th, max_th
 type Case = (usize, f64, f64, u64, f64, f64);
@@ -24,28 +28,55 @@ const CASES: [(&str, Case); 5] = [
     ("F", (100_000, 10e9, 2.0, 120_000, 30_000.0, 90_000.0)),
 ];
 
+/// Routers, and duration in s, such that the cases have packets in the same order of number.
+const NETWORKS: [(&str, usize, f64); 3] = [("N10", 10, 100.0), ("N100", 100, 10.0), ("N1000", 1000, 2.0)];
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let option = |name: &str, default: &str| {
         let at = arguments.iter().position(|a| a == name);
         at.and_then(|i| arguments.get(i + 1)).cloned().unwrap_or_else(|| default.to_string())
     };
-    let Some((name, case)) = CASES.iter().find(|(name, _)| arguments.first().is_some_and(|a| a == name)) else {
-        eprintln!("usage: earlydrop-engine A|B|C|E|F [--links auto|stepped] [--events lanes|heap] [--spread]");
-        std::process::exit(2);
-    };
+    let given = arguments.first().map_or("", String::as_str);
+    let case = CASES.iter().find(|(name, _)| *name == given);
+    let routers = NETWORKS.iter().find(|(name, ..)| *name == given);
     let stepped = option("--links", "auto") == "stepped";
     let spread = arguments.iter().any(|a| a == "--spread");
     let before = user_seconds();
-    let (network, settings) = build(case, spread);
+    let (network, settings) = match (case, routers) {
+        (Some((_, case)), _) => build(case, spread),
+        (_, Some(&(_, routers, duration))) => {
+            random_network(routers, option("--duration", "").parse().unwrap_or(duration))
+        }
+        _ => {
+            eprintln!("usage: earlydrop-engine A|B|C|E|F|N10|N100|N1000 [--links auto|stepped] [--events lanes|heap] [--spread] [--duration S]");
+            std::process::exit(2);
+        }
+    };
     let decides: Vec<bool> = network.ports.iter().map(|p| p.kind.decides_at_enqueue()).collect();
     let plan = if stepped { Plan::all_stepped(&network) } else { Plan::from_graph(&network, &decides) };
     let (setup, run, outcome) = match option("--events", "lanes").as_str() {
         "heap" => go::<HeapQueue>(network, &plan, settings),
         _ => go::<LaneQueue<8>>(network, &plan, settings),
     };
+    if routers.is_some() {
+        let sum = |count: fn(&Counters) -> u64| outcome.ports.iter().map(|port| count(&port.counters)).sum::<u64>();
+        println!(
+            "{{\"case\": \"{given}\", \"user_s\": {run:.4}, \"setup_user_s\": {:.4}, \"queues\": {}, \"flows\": {}, \
+             \"packet_hops\": {}, \"drops\": {}, \"events\": {}, \"ns_per_packet_hop\": {:.2}, \"peak_rss_mb\": {:.1}}}",
+            setup - before,
+            outcome.ports.len(),
+            outcome.flows.len(),
+            sum(|c| c.arrivals),
+            sum(Counters::drops),
+            outcome.events,
+            run * 1e9 / sum(|c| c.arrivals) as f64,
+            peak_mb(),
+        );
+        return;
+    }
     let port = &outcome.ports[0];
-    let counters = port.counters;
+    let (name, counters) = (given, port.counters);
     println!(
         "{{\"case\": \"{name}\", \"user_s\": {run:.4}, \"setup_user_s\": {:.4}, \"arrivals\": {}, \"departures\": {}, \"drops\": {}, \
          \"events\": {}, \"arithmetic_links\": {}, \"stepped_links\": {}, \"queue_mean_packets\": {:.4}, \"delay_mean_ms\": {:.4}, \
@@ -62,6 +93,22 @@ fn main() {
         counters.drops() as f64 / counters.arrivals as f64,
         peak_mb(),
     );
+}
+
+/// Routers joined at random, four links at each on average, a host at each, ten flows for each host, and RED at every
+/// output of a router.
+fn random_network(routers: usize, duration: f64) -> (Network, Settings) {
+    let text = format!(
+        "name = \"network\"\nduration = \"{duration} s\"\n\
+         [topology]\nkind = \"random\"\nrouters = {routers}\ncore = {{ rate = \"10 Mbit/s\", delay = \"5 ms\" }}\n\
+         access = {{ rate = \"100 Mbit/s\", delay = \"1 ms\" }}\n\
+         [queue.routers]\naqm = \"red\"\ndialect = \"ns2\"\nlimit = 60\nmin_th = 10\nmax_th = 30\nmax_p = 0.1\nmean_packet = 1040\n\
+         [[traffic]]\nkind = \"ftp\"\ncount = {}\nstart = {{ uniform = [\"0 s\", \"1 s\"] }}\n",
+        10 * routers
+    );
+    let scenario = Doc::from_toml(&text, None).and_then(|doc| check(&doc, None)).expect("a scenario");
+    let network = earlydrop_sim::run::build(&scenario, 1).expect("a network");
+    (network, Settings { duration, ..Settings::default() })
 }
 
 /// User seconds at the start and for the run, and what it found.

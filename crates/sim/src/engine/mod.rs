@@ -12,7 +12,7 @@ mod transfers;
 
 use crate::events::{Event, EventQueue, Kind, Watch};
 use crate::measure::QueueStats;
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_lines};
 use crate::shares::{self, Shares};
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Ecn, Packet, Time};
@@ -42,6 +42,10 @@ pub const SYN_BYTES: u16 = 40;
 const NONE: u32 = u32::MAX;
 /// With more flows than this, the state of the flow of a coming event is fetched ahead.
 const FLOWS_IN_CACHE: usize = 2000;
+/// With more ports than this, the state of the port of a coming event is.
+const PORTS_IN_CACHE: usize = 100;
+/// Cache lines of a FIFO with its gate.
+const DISCIPLINE_LINES: usize = 7;
 /// Which of the next events of its kind is looked at for where it leads, and which for what is there.
 const FAR: usize = 8;
 const NEAR: usize = 3;
@@ -444,6 +448,7 @@ impl Watch for Net {
         match event.kind() {
             Kind::Arrival => self.prefetch(event.segment.flow()),
             Kind::Timer => prefetch(&self.flows, event.segment.flow() as usize),
+            Kind::TransmissionEnd => prefetch(&self.links, event.segment.flow() as usize),
             _ => {}
         }
     }
@@ -531,9 +536,9 @@ impl<Q: EventQueue> Engine<Q> {
         let link_counts = plan.count();
         let flow_count = network.flows();
         let timers = network.ports.len() as u64;
-        let fastest = port_links.iter().map(|&link: &u32| network.links[link as usize].rate_bps).fold(0.0, f64::max);
+        let together: f64 = port_links.iter().map(|&link: &u32| network.links[link as usize].rate_bps).sum();
         let largest = network.sizes.iter().copied().max().unwrap_or(SYN_BYTES);
-        let spacing = if fastest > 0.0 { 8.0 * f64::from(largest) / fastest } else { 1e-3 };
+        let spacing = if together > 0.0 { 8.0 * f64::from(largest) / together } else { 1e-3 };
         let ports: Vec<Port> = (network.ports.into_iter().zip(port_links))
             .map(|(spec, link)| Port::new(spec, link, plan.modes[link as usize] == Mode::ArithmeticPort))
             .collect();
@@ -562,7 +567,14 @@ impl<Q: EventQueue> Engine<Q> {
             // The numbers up to here are those of the policies' timers.
             counter: timers,
             events: 0,
-            net: Net { links, steps, routes, flows, arrivals, prefetches: flow_count > FLOWS_IN_CACHE },
+            net: Net {
+                links,
+                steps,
+                routes,
+                flows,
+                arrivals,
+                prefetches: flow_count > FLOWS_IN_CACHE || ports.len() > PORTS_IN_CACHE,
+            },
             sources: Sources::new(network.sources, flow_count),
             applications: Applications::new(network.transfers, network.crowds, network.groups, flow_count),
             tallies: vec![Tally::default(); specs.len()],
@@ -729,6 +741,9 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     fn prefetch(&self) {
         self.queue.prefetch();
+        if self.ports.len() > PORTS_IN_CACHE {
+            return self.prefetch_hops();
+        }
         if let Some(far) = self.queue.upcoming(FAR) {
             prefetch(&self.net.routes, far.segment.flow() as usize);
         }
@@ -737,6 +752,46 @@ impl<Q: EventQueue> Engine<Q> {
             Kind::TransmissionEnd => prefetch(&self.net.links, near.segment.flow() as usize),
             Kind::Arrival => self.net.prefetch(near.segment.flow()),
             _ => {}
+        }
+    }
+
+    /// The same where there are so many queues that their state is not in the cache: step by step from the flow to its hop,
+    /// the link, the port and its discipline, each when the one before has come.
+    #[inline(never)]
+    fn prefetch_hops(&self) {
+        let upcoming = |ahead: usize| self.queue.upcoming(ahead).filter(|event| event.kind() == Kind::Arrival);
+        if let Some(event) = upcoming(FAR) {
+            prefetch(&self.net.routes, event.segment.flow() as usize);
+        }
+        if let Some(event) = upcoming(FAR - 2) {
+            let route = self.net.routes[event.segment.flow() as usize];
+            prefetch(&self.net.steps, route.steps as usize + event.segment.hop());
+        }
+        if let Some(event) = upcoming(FAR - 4) {
+            let step = self.step(&event.segment);
+            if step.link == NONE {
+                prefetch(&self.net.flows, event.segment.flow() as usize);
+                prefetch(&self.net.arrivals, event.segment.flow() as usize);
+            } else {
+                prefetch(&self.net.links, step.link as usize);
+            }
+        }
+        let port = |ahead: usize| {
+            let event = self.queue.upcoming(ahead)?;
+            let link = match event.kind() {
+                Kind::Arrival => self.step(&event.segment).link,
+                Kind::TransmissionEnd => event.segment.flow(),
+                _ => NONE,
+            };
+            Some(self.net.links.get(link as usize)?.port as usize)
+        };
+        if let Some(port) = port(FAR - 6) {
+            prefetch(&self.ports, port);
+        }
+        if let Some(Runner::Stepped { discipline, .. }) =
+            port(FAR - 7).and_then(|port| Some(&self.ports.get(port)?.runner))
+        {
+            prefetch_lines(std::ptr::from_ref(&**discipline).cast(), DISCIPLINE_LINES);
         }
     }
 

@@ -133,6 +133,7 @@ impl Port {
         self.catch_up(now, 0.0);
         let length = self.packets();
         self.stats.advance(now, length);
+        self.stats.finish();
         if let Some(average) = self.average() {
             self.stats.advance_average(now, average);
         }
