@@ -42,7 +42,11 @@ class BenchFailure(BenchError):
 
 @dataclass(frozen=True)
 class Case:
-    """A network to run. RED (max_p 0.1, w_q 0.002), access links of 100 Mbit/s, starts in 0..1 s."""
+    """A network to run. RED (max_p 0.1, w_q 0.002), access links of 100 Mbit/s, starts in 0..1 s.
+
+    With `routers` a random network of so many, four links at each on average and a queue at each of their outputs; its
+    arrivals are those at all queues together, packet-hops.
+    """
 
     name: str
     flows: int
@@ -53,6 +57,7 @@ class Case:
     max_th: int
     spread: bool = False
     stepped: bool = False
+    routers: int = 0
 
     @property
     def base(self) -> str:
@@ -71,6 +76,8 @@ class Case:
 
     def document(self) -> dict[str, Any]:
         """The scenario for earlydrop."""
+        if self.routers:
+            return self._network()
         delays = [f"{d:g} ms" for d in self.sender_delays_ms()]
         receivers = {"rate": "100 Mbit/s", "delay": "5 ms"}
         sides = {"senders": {"rate": "100 Mbit/s", "delay": delays}, "receivers": receivers}
@@ -112,8 +119,23 @@ class Case:
         }
 
 
-_BASES = (
-    Case("A", 100, 10, 200, 120, 30, 90),
+    def _network(self) -> dict[str, Any]:
+        queue = {"aqm": "red", "dialect": "ns2", "limit": self.limit, "min_th": self.min_th, "max_th": self.max_th}
+        return {
+            "name": self.name,
+            "duration": f"{self.duration_s} s",
+            "topology": {
+                "kind": "random",
+                "routers": self.routers,
+                "core": {"rate": f"{self.rate_mbps} Mbit/s", "delay": "5 ms"},
+                "access": {"rate": "100 Mbit/s", "delay": "1 ms"},
+            },
+            "queue": {"routers": {**queue, "max_p": 0.1, "mean_packet": "1040 B"}},
+            "traffic": [{"kind": "ftp", "count": self.flows, "start": {"uniform": ["0 s", "1 s"]}}],
+        }
+
+
+_BASES = (    Case("A", 100, 10, 200, 120, 30, 90),
     Case("B", 100, 100, 100, 1200, 300, 900),
     Case("C", 1000, 1000, 10, 12000, 3000, 9000),
 )
@@ -123,9 +145,13 @@ CASES: dict[str, Case] = {
         *_BASES,
         *(replace(c, name=f"{c.name}-spread", spread=True) for c in _BASES),
         *(replace(c, name=f"{c.name}-stepped", stepped=True) for c in _BASES),
+        Case("N10", 100, 10, 100, 60, 10, 30, routers=10),
+        Case("N100", 1000, 10, 10, 60, 10, 30, routers=100),
+        Case("N1000", 10000, 10, 2, 60, 10, 30, routers=1000),
     )
 }
-"""A, B, C; with `-spread` every access delay differs, with `-stepped` earlydrop runs every hop as events."""
+"""A, B, C; with `-spread` every access delay differs, with `-stepped` earlydrop runs every hop as events. N10 to N1000 are
+random networks of so many routers, for earlydrop alone."""
 
 
 class Runner:
@@ -423,7 +449,7 @@ def _take_turns(
             done += 1
             before = taken[tool.name]
             slow = tool.name in PEERS and before and before[-1]["user_s"] + before[-1]["setup_user_s"] > SLOW_S
-            if slow or tool.name in failed:
+            if slow or tool.name in failed or (case.routers and tool.name in PEERS):
                 continue
             try:
                 before.append(tool.measure(case))
@@ -515,12 +541,12 @@ def _measure_here(name: str) -> dict[str, Any]:
     built = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     result = json.loads(scenario.run(1, links="stepped" if case.stepped else "auto"))
     after = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-    queue = result["queues"]["bottleneck"]
+    queues = result["queues"].values()
     return {
         "user_s": after - built,
         "setup_user_s": built - before,
-        "arrivals": queue["arrivals"],
-        "drops": queue["early_drops"] + queue["forced_drops"] + queue["overflow_drops"],
+        "arrivals": sum(queue["arrivals"] for queue in queues),
+        "drops": sum(queue[f"{why}_drops"] for queue in queues for why in ("early", "forced", "overflow")),
         "events": result["cost"]["events"],
         **_peak_memory(),
     }

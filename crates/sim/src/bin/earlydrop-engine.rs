@@ -63,7 +63,7 @@ fn main() {
         let sum = |count: fn(&Counters) -> u64| outcome.ports.iter().map(|port| count(&port.counters)).sum::<u64>();
         println!(
             "{{\"case\": \"{given}\", \"user_s\": {run:.4}, \"setup_user_s\": {:.4}, \"queues\": {}, \"flows\": {}, \
-             \"packet_hops\": {}, \"drops\": {}, \"events\": {}, \"ns_per_packet_hop\": {:.2}, \"peak_rss_mb\": {:.1}}}",
+             \"arrivals\": {}, \"drops\": {}, \"events\": {}, \"ns_per_packet_hop\": {:.2}, \"peak_rss_mb\": {:.1}}}",
             setup - before,
             outcome.ports.len(),
             outcome.flows.len(),

@@ -1,0 +1,140 @@
+"""Networks beyond the dumbbell: builders, pictures, what a run of them tells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import earlydrop as ed
+from earlydrop import cli, picture
+
+RED = ed.aqm.Red(limit="40 packets", min_th=5, max_th=15)
+FAST, SLOW = ed.link("100 Mbit/s", "2 ms"), ed.link("4 Mbit/s", "5 ms")
+
+NETWORKS = {
+    "dumbbell": ed.dumbbell(pairs=30, access=FAST, bottleneck=SLOW, queue=RED, reverse_queue=RED),
+    "parking_lot": ed.parking_lot(bottlenecks=2, access=FAST, bottleneck=SLOW, queue=RED),
+    "star": ed.star(hosts=5, access=SLOW, queue=RED),
+    "sfred": ed.sfred(pairs=4, queue=RED),
+    "nlred": ed.nlred(pairs=4, queue=RED),
+    "bus": ed.bus(routers=4, queue=RED),
+    "flower": ed.flower(queue=RED),
+    "two_flow": ed.two_flow(queue=RED, first=ed.link("10 Mbit/s", "20 ms")),
+    "random": ed.random_network(routers=120, queue=RED, graph_seed=3),
+    "graph": ed.graph(
+        [
+            ed.join("a", "r1", FAST),
+            ed.join("r1", "r2", ed.link(ed.schedule(("0 s", "4 Mbit/s"), ("1 s", "1 Mbit/s")), "1 ms"), queue="core"),
+            ed.join("r2", "r3", ed.link(ed.trace([1, 2, 2, 5]), "1 ms", loss=0.02), reverse=False),
+            ed.join("r3", "b", ed.link("5 Mbit/s", "1 ms", jitter="1 ms"), reverse_queue="core"),
+            ed.join("b", "r1", FAST),
+        ],
+        queues={"core": RED},
+        pairs=[("a", "r3")],
+    ),
+}
+
+
+def scenario(name: str) -> ed.Scenario:
+    network = NETWORKS[name]
+    network.traffic.clear()
+    network.ftp(3, start=ed.uniform("0 s", "0.5 s"))
+    return network.scenario(duration="3 s")
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_network_runs_and_says_how_it_is_built(name: str) -> None:
+    built = scenario(name)
+    network = built.network()
+    assert len(network["node"]) > 3
+    result = built.run().document
+    assert set(result["queues"]) == set(network["queue"].values())
+    assert sum(flow["goodput_mbps"] for flow in result["flows"]) > 0
+    # The completed document is the same scenario.
+    assert ed.parse(built.document).run().document["flows"] == result["flows"]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_network_has_a_picture(name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.png"
+    scenario(name).picture().savefig(path)
+    assert path.stat().st_size > 5_000
+
+
+def test_names_in_a_picture_are_those_of_the_network() -> None:
+    drawing = scenario("two_flow").picture()
+    words = {text.get_text() for text in drawing.axes[0].texts}
+    assert {"s1", "s2", "r1", "r2", "d"} <= words
+    assert "10 Mbit/s, 1 ms" in words
+
+
+def test_many_hosts_are_thinned_out_in_a_picture() -> None:
+    network = scenario("dumbbell").network()
+    nodes, links, left_out = picture._thinned(network)
+    assert len(left_out) == 2 * (30 - picture.SHOWN + 1)
+    assert len(nodes) == len(network["node"]) - len(left_out)
+    assert len(links) == len(network["link"]) - len(left_out)
+
+
+def test_queues_of_one_network_may_differ() -> None:
+    tail = ed.aqm.Droptail(limit="20 packets")
+    net = ed.parking_lot(access=FAST, bottleneck=SLOW, queue={"bottleneck1": RED, "bottleneck2": tail})
+    net.ftp(2).ftp(1, from_="d*", to="s*")
+    result = net.run(duration="2 s").document
+    assert {name: queue["aqm"] for name, queue in result["queues"].items()} == {
+        "bottleneck1": "red",
+        "bottleneck2": "droptail",
+    }
+
+
+def test_losses_are_counted_by_distance() -> None:
+    net = ed.bus(routers=5, queue=ed.aqm.Droptail(limit="4 packets"))
+    net.ftp(20, start=ed.uniform("0 s", "0.5 s"))
+    result = net.run(duration="5 s").document
+    losses = result["losses"]
+    drops = sum(queue["overflow_drops"] for queue in result["queues"].values())
+    assert sum(losses["by_distance"]) == drops > 0
+    assert losses["by_distance"][0] == 0, "a host's own link has no queue"
+    assert losses["weighted"] == sum(d * n for d, n in enumerate(losses["by_distance"]))
+
+
+def test_a_short_time_to_live_stops_what_goes_far() -> None:
+    net = ed.bus(routers=5, queue=RED)
+    net.ftp(1, from_="h1", to="h2", ttl=4).ftp(1, from_="h1", to="h5", ttl=4)
+    near, far = net.run(duration="5 s").document["flows"]
+    assert (near["expired"], near["goodput_mbps"] > 1) == (0, True)
+    assert far["expired"] > 0
+    assert far["goodput_mbps"] == 0
+
+
+def test_the_command_line_draws_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "bus.toml"
+    net = ed.bus(routers=3, queue=RED)
+    net.ftp(1)
+    net.save(file, duration="1 s")
+    assert cli.main(["show", str(file), "--picture", str(tmp_path / "bus.svg")]) == 0
+    assert (tmp_path / "bus.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert "3 hosts, 3 routers" in capsys.readouterr().out
+    assert cli.main(["show", str(file), "--json"]) == 0
+    shown: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert shown["queue"]["r1>r2"] == "r1>r2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "red", "--picture", "x.png"], "belongs to a scenario"),
+        (["show", "x.toml", "--picture", "x.gif"], "allowed .png, .pdf, .svg"),
+        (["show", "x.toml", "--plot", "x.png"], "a network's picture is --picture"),
+        (["show", "x.toml"], "no such file"),
+    ],
+)
+def test_wrong_uses_are_explained(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(arguments) == 2
+    assert message in capsys.readouterr().err
