@@ -118,7 +118,6 @@ class Case:
             ],
         }
 
-
     def _network(self) -> dict[str, Any]:
         queue = {"aqm": "red", "dialect": "ns2", "limit": self.limit, "min_th": self.min_th, "max_th": self.max_th}
         return {
@@ -135,7 +134,8 @@ class Case:
         }
 
 
-_BASES = (    Case("A", 100, 10, 200, 120, 30, 90),
+_BASES = (
+    Case("A", 100, 10, 200, 120, 30, 90),
     Case("B", 100, 100, 100, 1200, 300, 900),
     Case("C", 1000, 1000, 10, 12000, 3000, 9000),
 )
@@ -150,8 +150,8 @@ CASES: dict[str, Case] = {
         Case("N1000", 10000, 10, 2, 60, 10, 30, routers=1000),
     )
 }
-"""A, B, C; with `-spread` every access delay differs, with `-stepped` earlydrop runs every hop as events. N10 to N1000 are
-random networks of so many routers, for earlydrop alone."""
+"""A, B, C; with `-spread` every access delay differs, with `-stepped` earlydrop runs every hop as events. N10 to N1000
+are random networks of so many routers, for earlydrop alone."""
 
 
 class Runner:

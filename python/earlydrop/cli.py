@@ -171,7 +171,7 @@ def show(
     set_: Sets = [],  # noqa: B006
     json: Json = False,
 ) -> int:
-    """A discipline: parameters with unit, default, range and source, drop curve, documentation. Or a scenario's network.
+    """A discipline: parameters, drop curve, documentation; or a scenario's network.
 
     Parameters
     ----------
@@ -551,9 +551,13 @@ def _network_text(name: str, network: dict[str, Any]) -> str:
         for way, begin, end in ways:
             rate = way["rate"] if isinstance(way["rate"], str) else "varying"
             more = ", ".join(key for key in ("loss", "jitter", "reorder") if key in way)
-            rows.append([way["name"], begin, end, rate, way["delay"], network["queue"].get(way["name"], "-"), more or "-"])
+            rows.append(
+                [way["name"], begin, end, rate, way["delay"], network["queue"].get(way["name"], "-"), more or "-"]
+            )
     hosts = len(network["node"]) - routers
-    head = f"{name}: {hosts} hosts, {routers} routers, {len(rows)} links in one direction, {len(network['queue'])} queues"
+    head = (
+        f"{name}: {hosts} hosts, {routers} routers, {len(rows)} links in one direction, {len(network['queue'])} queues"
+    )
     table = terminal.wrapped(["link", "from", "to", "rate", "delay", "queue", "packets"], rows[:shown])
     more = f"\nand {len(rows) - shown} links more (--json has all)" if len(rows) > shown else ""
     return f"{head}\n\n{table}{more}"

@@ -12,7 +12,8 @@
     net.scenario(duration="60 s").picture().savefig("parking_lot.png")
 
 Hosts and routers are named by a letter and a number (`s1`, `r2`); `docs/scenarios.md` draws them. Traffic goes between
-the pairs of hosts that a network has; `from_` and `to` of a traffic call choose others: `net.ftp(2, from_="d*", to="s*")`.
+the pairs of hosts that a network has; `from_` and `to` of a traffic call choose others:
+`net.ftp(2, from_="d*", to="s*")`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def parking_lot(
     reverse_queue: Queue | None = None,
     name: str = "parking_lot",
 ) -> Network:
-    """Bottlenecks in a row: `pairs` of hosts whose flows pass all of them, and `cross` pairs at each that pass it alone.
+    """Bottlenecks in a row: `pairs` of hosts whose flows pass all of them, and `cross` pairs at each that pass but it.
 
     `queue` stands at every bottleneck; a mapping names them apart: `{"bottleneck1": ..., "bottleneck2": ...}`.
     """
@@ -120,7 +121,7 @@ def flower(
 
 
 def two_flow(*, queue: Queue, first: Link | None = None, link: Link | None = None, name: str = "two_flow") -> Network:
-    """DDRED's two flows: `s1` over two routers and `s2` at the second share the link to `d`. `first` is that of `s1`."""
+    """Two flows of DDRED: `s1` over two routers, `s2` at the second share the link to `d`; `first` is that of `s1`."""
     return _network(name, {"bottleneck": queue}, {"kind": "two_flow", "first": first, "link": link})
 
 

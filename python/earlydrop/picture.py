@@ -100,7 +100,9 @@ def _thinned(network: Mapping[str, Any]) -> tuple[list[Any], list[Any], set[str]
         for i, name in enumerate(kept):
             slot = i if i < len(kept) - 1 else SHOWN - 1
             moved[name] = [place[name][0], centre + (SHOWN - 1) / 2 - slot]
-    nodes = [{**node, "place": moved.get(node["name"], node.get("place"))} for node in nodes if node["name"] not in gone]
+    nodes = [
+        {**node, "place": moved.get(node["name"], node.get("place"))} for node in nodes if node["name"] not in gone
+    ]
     links = [link for link in links if link["from"] not in gone and link["to"] not in gone]
     return nodes, links, gone
 
@@ -157,7 +159,8 @@ def _stress(places: Places, hops: Any) -> Places:
         places = inverse @ ((np.diag(ratio.sum(axis=1)) - ratio) @ places)
     # The longer side lies along the page.
     _, axes = np.linalg.eigh(np.cov(places.T))
-    return places @ axes[:, ::-1]
+    turned: Places = places @ axes[:, ::-1]
+    return turned
 
 
 def _size(nodes: int) -> float:
@@ -169,7 +172,9 @@ def _core(link: Mapping[str, Any], routers: set[str]) -> bool:
 
 
 def _odd(way: Any) -> bool:
-    return isinstance(way, Mapping) and (isinstance(way["rate"], Mapping) or bool({"loss", "jitter", "reorder"} & set(way)))
+    return isinstance(way, Mapping) and (
+        isinstance(way["rate"], Mapping) or bool({"loss", "jitter", "reorder"} & set(way))
+    )
 
 
 def _dots(axes: Axes, nodes: Sequence[Any], left_out: set[str]) -> None:
@@ -189,7 +194,7 @@ def _dots(axes: Axes, nodes: Sequence[Any], left_out: set[str]) -> None:
 def _line(axes: Axes, link: Mapping[str, Any], at: Mapping[str, Any], crowd: bool) -> None:
     (x0, y0), (x1, y1) = at[link["from"]], at[link["to"]]
     dashed = _odd(link) or _odd(link["reverse"])
-    style = {"color": "#8a8a8a", "lw": 0.9, "ls": (0, (4, 2)) if dashed else "-", "zorder": 1}
+    style: dict[str, Any] = {"color": "#8a8a8a", "lw": 0.9, "ls": (0, (4, 2)) if dashed else "-", "zorder": 1}
     if crowd:
         style |= {"lw": 0.2, "alpha": 0.4}
     if link["reverse"] is False:

@@ -80,8 +80,9 @@ def link(
 ) -> Document:
     """A link: `link("5 Mbit/s", "20 ms")`.
 
-    `rate` may also be a `schedule` or a `trace`. `loss` is a probability or `{"every": 100}`, `jitter` the longest extra
-    delay or `{"uniform": ["1 ms", "5 ms"], "keep_order": True}`, `reorder` `{"probability": 0.01, "delay": "5 ms"}`.
+    `rate` may also be a `schedule` or a `trace`. `loss` is a probability or `{"every": 100}`, `jitter` the longest
+    extra delay or `{"uniform": ["1 ms", "5 ms"], "keep_order": True}`, `reorder`
+    `{"probability": 0.01, "delay": "5 ms"}`.
     """
     more = {"loss": loss, "jitter": jitter, "reorder": reorder}
     return {"rate": rate, "delay": delay, **{k: v for k, v in more.items() if v is not None}}
@@ -146,9 +147,9 @@ def dumbbell(
 ) -> Network:
     """`pairs` senders and receivers on either side of one bottleneck, with `queue` in front of it.
 
-    `access` is the link of every host; `senders` and `receivers` give the two sides apart. `reverse` is the bottleneck's
-    other direction, where it differs, and `reverse_queue` its queue; without one there is room for everything. Other
-    networks: `earlydrop.networks`.
+    `access` is the link of every host; `senders` and `receivers` give the two sides apart. `reverse` is the
+    bottleneck's other direction, where it differs, and `reverse_queue` its queue; without one there is room for
+    everything. Other networks: `earlydrop.networks`.
     """
     sides = {"access": access, "senders": senders, "receivers": receivers, "reverse": reverse}
     topology = {

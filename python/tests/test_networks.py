@@ -80,7 +80,7 @@ def test_many_hosts_are_thinned_out_in_a_picture() -> None:
 
 
 def test_queues_of_one_network_may_differ() -> None:
-    tail = ed.aqm.Droptail(limit="20 packets")
+    tail = ed.aqm.DropTail(limit="20 packets")
     net = ed.parking_lot(access=FAST, bottleneck=SLOW, queue={"bottleneck1": RED, "bottleneck2": tail})
     net.ftp(2).ftp(1, from_="d*", to="s*")
     result = net.run(duration="2 s").document
@@ -91,7 +91,7 @@ def test_queues_of_one_network_may_differ() -> None:
 
 
 def test_losses_are_counted_by_distance() -> None:
-    net = ed.bus(routers=5, queue=ed.aqm.Droptail(limit="4 packets"))
+    net = ed.bus(routers=5, queue=ed.aqm.DropTail(limit="4 packets"))
     net.ftp(20, start=ed.uniform("0 s", "0.5 s"))
     result = net.run(duration="5 s").document
     losses = result["losses"]
@@ -133,7 +133,11 @@ def test_the_command_line_draws_a_scenario(tmp_path: Path, capsys: pytest.Captur
     ],
 )
 def test_wrong_uses_are_explained(
-    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert cli.main(arguments) == 2

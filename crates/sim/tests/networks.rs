@@ -1,0 +1,158 @@
+//! What a network does to packets: times to live, rates that change and end, traces, loss, reordering, delays of nothing.
+
+use earlydrop_sim::engine::Outcome;
+use earlydrop_sim::result;
+use earlydrop_sim::run::{run, Events, Links};
+use earlydrop_sim::scenario::{check, Doc, Scenario};
+use serde_json::Value as Json;
+
+fn scenario(text: &str) -> Scenario {
+    Doc::from_toml(text, None).and_then(|doc| check(&doc, None)).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn simulate(text: &str) -> (Scenario, Outcome) {
+    let scenario = scenario(text);
+    let outcome = run(&scenario, scenario.seed, Links::Auto, Events::Lanes).expect("runs");
+    (scenario, outcome)
+}
+
+fn document(text: &str) -> Json {
+    let (scenario, outcome) = simulate(text);
+    result::document(&scenario, scenario.seed, &outcome, 0.0)
+}
+
+/// One transfer or stream over one bottleneck whose fields are given.
+fn over(bottleneck: &str, traffic: &str) -> String {
+    format!(
+        "name = \"x\"\nduration = \"20 s\"\n[topology]\nkind = \"dumbbell\"\npairs = 1\n\
+         access = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\nbottleneck = {{ {bottleneck}, delay = \"5 ms\" }}\n\
+         reverse = {{ rate = \"1 Gbit/s\", delay = \"5 ms\" }}\n\
+         [queue.bottleneck]\naqm = \"droptail\"\nlimit = 1000\n[[traffic]]\n{traffic}\n"
+    )
+}
+
+const STREAM: &str = "kind = \"cbr\"\nrate = \"8 Mbit/s\"\nsegment = 1000";
+
+/// Packets that arrived, and that the queue sent.
+fn counts(document: &Json) -> (f64, u64) {
+    let arrived = document["flows"][0]["throughput_mbps"].as_f64().expect("a number") * 1e6 * 20.0 / 8000.0;
+    (arrived.round(), document["queues"]["bottleneck"]["departures"].as_u64().expect("a number"))
+}
+
+#[test]
+fn a_schedule_that_ends_keeps_its_last_rate() {
+    let found = document(&over("rate = { schedule = [[\"0 s\", \"4 Mbit/s\"], [\"10 s\", \"2 Mbit/s\"]] }", STREAM));
+    // 5000 packets of 8000 bit in the first half, 2500 in the second; the last ones are on their way.
+    let (arrived, _) = counts(&found);
+    assert!((7495.0..=7500.0).contains(&arrived), "{arrived}");
+    let used = found["queues"]["bottleneck"]["utilisation"].as_f64().expect("a number");
+    assert!((used - 1.0).abs() < 1e-3, "against what the link could have sent: {used}");
+}
+
+#[test]
+fn a_link_that_goes_down_for_good_keeps_what_waits() {
+    let (_, outcome) =
+        simulate(&over("rate = { schedule = [[\"0 s\", \"10 Mbit/s\"], [\"5 s\", \"0 bit/s\"]] }", STREAM));
+    let port = &outcome.ports[0];
+    let counts = &port.counters;
+    // One packet is on the link for ever; the others wait or find no room.
+    assert!((5000..=5002).contains(&counts.departures), "{}", counts.departures);
+    assert_eq!((outcome.flows[0].lost, port.queued_at_end), (0, 1000));
+    assert_eq!(counts.arrivals, counts.departures + counts.drops() + port.queued_at_end);
+}
+
+#[test]
+fn a_link_that_comes_back_sends_what_waited() {
+    let rate = "rate = { schedule = [[\"0 s\", \"10 Mbit/s\"], [\"1 s\", \"0 bit/s\"], [\"1.5 s\", \"10 Mbit/s\"]], repeat = \"4 s\" }";
+    let found = document(&over(rate, STREAM));
+    // 3.5 s of every 4 s at 10 Mbit/s carry more than 8 Mbit/s.
+    assert!((19_990.0..=20_000.0).contains(&counts(&found).0), "{}", counts(&found).0);
+    let longest = found["queues"]["bottleneck"]["queue_max_packets"].as_u64().expect("a number");
+    assert!((495..=500).contains(&longest), "half a second of packets waits: {longest}");
+}
+
+#[test]
+fn a_trace_carries_its_bytes_and_no_more() {
+    // 1500 B every 2 ms: 6 Mbit/s, in packets of 1000 B, of which three share two opportunities.
+    let (arrived, _) = counts(&document(&over("rate = { trace = [2] }", STREAM)));
+    assert!((14_990.0..=15_000.0).contains(&arrived), "{arrived}");
+}
+
+#[test]
+fn lost_packets_take_their_time_on_the_link() {
+    let found = document(&over("rate = \"4 Mbit/s\", loss = { every = 10 }", STREAM));
+    let (arrived, sent) = counts(&found);
+    let lost = found["flows"][0]["lost"].as_f64().expect("a number");
+    assert!((9_990..=10_000).contains(&sent), "the link is full all the same: {sent}");
+    assert!(
+        (lost - sent as f64 / 10.0).abs() <= 1.0 && (sent as f64 - lost - arrived).abs() <= 20.0,
+        "{lost} {arrived}"
+    );
+    assert_eq!(found["losses"]["on_links"], found["flows"][0]["lost"]);
+    let random = document(&over("rate = \"4 Mbit/s\", loss = 0.1", STREAM));
+    let share = random["flows"][0]["lost"].as_f64().expect("a number") / sent as f64;
+    // Three standard deviations of 10,000 draws: 0.9 %.
+    assert!((share - 0.1).abs() < 0.009, "{share}");
+}
+
+#[test]
+fn reordering_makes_tcp_send_again_what_was_not_lost() {
+    let again = |more: &str| {
+        let found = document(&over(&format!("rate = \"10 Mbit/s\"{more}"), "kind = \"ftp\"\nwindow = 20"));
+        assert_eq!(found["flows"][0]["lost"], 0);
+        found["flows"][0]["retransmits"].as_u64().expect("a number")
+    };
+    assert_eq!(again(""), 0);
+    assert_eq!(again(", jitter = { uniform = [\"0 s\", \"10 ms\"], keep_order = true }"), 0);
+    assert!(again(", jitter = \"10 ms\"") > 100);
+    assert!(again(", reorder = { probability = 0.01, delay = \"10 ms\" }") > 50);
+}
+
+#[test]
+fn a_cycle_without_delays_takes_the_time_of_its_transmissions() {
+    let text = "name = \"x\"\nduration = \"0.1 s\"\n[topology]\nkind = \"graph\"\n\
+                [[link]]\nfrom = \"a\"\nto = \"r\"\nrate = \"10 Mbit/s\"\ndelay = \"0 s\"\n\
+                [[link]]\nfrom = \"r\"\nto = \"b\"\nrate = \"10 Mbit/s\"\ndelay = \"0 s\"\n\
+                [[traffic]]\nkind = \"ftp\"\nfrom = \"a\"\nto = \"b\"\nwindow = 1\n";
+    let found = document(text);
+    // One segment of 1040 B at a time over two links, and an ACK of 40 B back: 1.728 ms. The SYN takes 0.128 ms.
+    let segments = found["flows"][0]["throughput_mbps"].as_f64().expect("a number") * 1e6 * 0.1 / 8000.0;
+    assert_eq!(segments.round(), ((0.1 - 0.000_128 - 0.001_664) / 0.001_728_f64).floor() + 1.0);
+}
+
+#[test]
+fn a_time_to_live_that_is_used_up_lets_nothing_through() {
+    // Four links each way.
+    let of = |ttl: u32| {
+        let text = format!(
+            "name = \"x\"\nduration = \"10 s\"\n[topology]\nkind = \"bus\"\nrouters = 3\n\
+             [queue.routers]\naqm = \"droptail\"\n\
+             [[traffic]]\nkind = \"ftp\"\nfrom = \"h1\"\nto = \"h3\"\nttl = {ttl}\n"
+        );
+        let (_, outcome) = simulate(&text);
+        (outcome.flows[0].in_order > 0, outcome.flows[0].expired)
+    };
+    assert_eq!(of(5), (true, 0));
+    // The SYN at 0 s, again after 3 s and, with the timer doubled, after 6 s more.
+    assert_eq!(of(4), (false, 3));
+    assert_eq!(of(1), (false, 3));
+}
+
+#[test]
+fn losses_are_weighted_by_the_links_behind_them() {
+    let text = "name = \"x\"\nduration = \"5 s\"\n[topology]\nkind = \"bus\"\nrouters = 4\n\
+                [queue.\"r1>r2\"]\naqm = \"droptail\"\nlimit = 5\n[queue.\"r3>r4\"]\naqm = \"droptail\"\nlimit = 5\n\
+                [queue.routers]\naqm = \"droptail\"\nlimit = 1000\n\
+                [[traffic]]\nkind = \"cbr\"\nrate = \"12 Mbit/s\"\nfrom = \"h1\"\nto = \"h4\"\n\
+                [[traffic]]\nkind = \"cbr\"\nrate = \"2 Mbit/s\"\nfrom = \"h3\"\nto = \"h4\"\n";
+    let text = text.replace("kind = \"bus\"", "kind = \"bus\"\naccess = { rate = \"100 Mbit/s\", delay = \"1 ms\" }");
+    let found = document(&text);
+    let drops = |name: &str| found["queues"][name]["overflow_drops"].as_u64().expect("a number");
+    let at = |distance: usize| found["losses"]["by_distance"][distance].as_u64().expect("a number");
+    assert!(drops("r1>r2") > 1000 && drops("r3>r4") > 1000);
+    // At r3 the packets of h1 have passed three links, those of h3 one.
+    let near = found["flows"][1]["drops"].as_u64().expect("a number");
+    assert_eq!((at(0), at(1), at(2)), (0, drops("r1>r2") + near, 0));
+    assert_eq!(at(3), drops("r3>r4") - near);
+    assert_eq!(found["losses"]["weighted"].as_u64(), Some(at(1) + 3 * at(3)));
+}
