@@ -65,7 +65,7 @@ class Result:
         return polars.DataFrame(rows, infer_schema_length=None) if rows else None
 
     def shares(self, by: str = "flows") -> polars.DataFrame | None:
-        """What each flow (`by="flows"`), traffic entry (`"traffic"`) or class (`"classes"`: TCP, UDP) had of each queue.
+        """What each flow (`by="flows"`), traffic entry (`"traffic"`) or class (`"classes"`: TCP, UDP) had of a queue.
 
         One row for each queue and member. None unless the scenario has `record.by_flow`.
 

@@ -94,7 +94,7 @@ def select(names: Sequence[str] | None) -> list[Case]:
     """The cases that `names` name: a case, a scenario (`S1`), or a pattern such as `S1-red-*`."""
     if not names:
         return list(CASES)
-    chosen = set()
+    chosen: set[str] = set()
     for name in names:
         pattern = f"{name}-*" if name.upper() in SCENARIOS else name
         matches = [case for case in CASES if fnmatchcase(case.name.lower(), pattern.lower())]

@@ -1,16 +1,18 @@
 """Networks of our own, run in ns-2 and here side by side: means over seeds within the bounds of `earlydrop validate`.
 
-The stored comparisons are of the papers' networks. These are others: unequal distances, packets of many sizes, load that
-comes and goes, two bottlenecks. Each side draws its own random numbers.
+The stored comparisons are of the papers' networks. These are others: unequal distances, packets of many sizes, load
+that comes and goes, two bottlenecks. Each side draws its own random numbers.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import random
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -189,10 +191,7 @@ def test_load_that_comes_and_goes(ns2: Any, tmp_path: Path) -> None:
 
 
 def test_two_bottlenecks(ns2: Any, tmp_path: Path) -> None:
-    """Flows over both of two RED queues beside flows over one; start times are drawn anew for each seed, on both sides."""
-    import dataclasses
-    import tomllib
-
+    """Flows over both of two RED queues beside flows over one; start times are drawn anew for each seed."""
     networks = ns2("make_networks")
     reader = ns2("run_scenarios").build_reader(tmp_path)
     queues = [networks.Queue(30, networks.RED), networks.Queue(25, networks.RED)]

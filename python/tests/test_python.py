@@ -44,7 +44,9 @@ def test_shares_of_a_queue_add_up() -> None:
     assert net.run(duration="5 s", seed=2).shares() is None
     result = net.run(duration="5 s", seed=2, record={"by_flow": True})
     flows, entries, classes = (result.shares(by) for by in ("flows", "traffic", "classes"))
-    assert flows is not None and entries is not None and classes is not None
+    assert flows is not None
+    assert entries is not None
+    assert classes is not None
     queue = result.document["queues"]["bottleneck"]
     for column in ("arrivals", "departures", "departed_bytes"):
         for table in (flows, entries, classes):

@@ -91,7 +91,7 @@ def test_the_bounds_are_those_promised() -> None:
     assert bounds("S3") == usual | unlike
     assert bounds("S4") == usual | unlike | {"marks": (0.05, True)}
     assert tuple(bounds("S5")) == (*usual, "goodput_1_mbps", "goodput_2_mbps")
-    assert validation_cases.SCENARIOS == tuple(validate.QUANTITIES)
+    assert tuple(validate.QUANTITIES) == validation_cases.SCENARIOS
 
 
 def test_other_figures_are_a_disagreement_and_end_with_1(

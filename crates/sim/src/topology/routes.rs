@@ -333,9 +333,8 @@ mod tests {
             (0..count).for_each(|node| hops[node][node] = 0);
             for _ in 0..count {
                 for (_, _, from, to) in graph.links() {
-                    for target in 0..count {
-                        hops[from as usize][target] = hops[from as usize][target].min(1 + hops[to as usize][target]);
-                    }
+                    let beyond = hops[to as usize].clone();
+                    hops[from as usize].iter_mut().zip(beyond).for_each(|(here, there)| *here = (*here).min(1 + there));
                 }
             }
             let mut routes = Routes::new(&graph);
