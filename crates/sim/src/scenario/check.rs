@@ -155,7 +155,7 @@ fn moves_on(scenario: &Scenario) -> Checked<()> {
     };
     match &scenario.topology {
         Topology::Dumbbell(dumbbell) => {
-            let Dumbbell { senders, receivers, bottleneck, reverse, .. } = dumbbell;
+            let Dumbbell { senders, receivers, bottleneck, reverse, .. } = &**dumbbell;
             if [senders, receivers, bottleneck, reverse].into_iter().all(too_fast) {
                 return refuse("topology.bottleneck", bottleneck);
             }

@@ -74,7 +74,7 @@ impl Scenario {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
     /// Pairs of hosts round one bottleneck.
-    Dumbbell(Dumbbell),
+    Dumbbell(Box<Dumbbell>),
     /// Any other, in full.
     Graph(Graph),
 }

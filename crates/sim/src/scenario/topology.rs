@@ -59,7 +59,7 @@ pub(super) fn read(scenario: &Fields<'_>, links: Links<'_>) -> Checked<Topology>
     }
     let build = Build { fields, links };
     Ok(match kind {
-        "dumbbell" => Topology::Dumbbell(build.dumbbell()?),
+        "dumbbell" => Topology::Dumbbell(Box::new(build.dumbbell()?)),
         "graph" => Topology::Graph(graph(scenario, &build)?),
         "parking_lot" => Topology::Graph(build.parking_lot()?),
         "star" => Topology::Graph(builders::star(build.whole("hosts", 2, None)?, &build.link("access", None)?)),

@@ -333,8 +333,9 @@ mod tests {
             (0..count).for_each(|node| hops[node][node] = 0);
             for _ in 0..count {
                 for (_, _, from, to) in graph.links() {
-                    for target in 0..count {
-                        hops[from as usize][target] = hops[from as usize][target].min(1 + hops[to as usize][target]);
+                    let over: Vec<u32> = hops[to as usize].iter().map(|hops| hops + 1).collect();
+                    for (hops, over) in hops[from as usize].iter_mut().zip(over) {
+                        *hops = over.min(*hops);
                     }
                 }
             }
