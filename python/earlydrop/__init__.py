@@ -38,7 +38,8 @@ if TYPE_CHECKING:
         two_flow,
     )
     from .result import Result
-    from .scenario import Network, Scenario, dumbbell, link, load, parse, uniform
+    from .scenario import Network, Scenario, dumbbell, link, load, parse
+    from .traffic import cdf, every, exponential, geometric, lognormal, mix, pareto, poisson, sample, uniform
 
     __version__: str
 
@@ -50,18 +51,27 @@ __all__ = [
     "__version__",
     "aqm",
     "bus",
+    "cdf",
     "dumbbell",
+    "every",
+    "exponential",
     "flower",
+    "geometric",
     "graph",
     "join",
     "link",
     "load",
+    "lognormal",
+    "mix",
     "networks",
     "nlred",
     "node",
+    "pareto",
     "parking_lot",
     "parse",
+    "poisson",
     "random_network",
+    "sample",
     "schedule",
     "sfred",
     "star",
@@ -82,7 +92,16 @@ _HOME = {
     "link": "scenario",
     "load": "scenario",
     "parse": "scenario",
-    "uniform": "scenario",
+    "cdf": "traffic",
+    "every": "traffic",
+    "exponential": "traffic",
+    "geometric": "traffic",
+    "lognormal": "traffic",
+    "mix": "traffic",
+    "pareto": "traffic",
+    "poisson": "traffic",
+    "sample": "traffic",
+    "uniform": "traffic",
     "bus": "networks",
     "flower": "networks",
     "graph": "networks",

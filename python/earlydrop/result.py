@@ -48,7 +48,21 @@ class Result:
         """One row for each traffic entry: what its flows got together."""
         import polars
 
-        return polars.DataFrame(self.document["traffic"], infer_schema_length=None)
+        rows = [{k: v for k, v in entry.items() if k != "transfers"} for entry in self.document["traffic"]]
+        return polars.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def transfers(self) -> polars.DataFrame | None:
+        """One row for each traffic entry with finite transfers: how many, and how long they took. None without any.
+
+        `times_s`, the time of each from the shortest to the longest, is there if the scenario has `record.transfers`.
+        """
+        import polars
+
+        names = ("entry", "name", "kind")
+        entries = [entry for entry in self.document["traffic"] if "transfers" in entry]
+        rows = [{**{name: entry[name] for name in names}, **entry["transfers"]} for entry in entries]
+        return polars.DataFrame(rows, infer_schema_length=None) if rows else None
 
     def shares(self, by: str = "flows") -> polars.DataFrame | None:
         """What each flow (`by="flows"`), traffic entry (`"traffic"`) or class (`"classes"`: TCP, UDP) had of each queue.

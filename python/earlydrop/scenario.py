@@ -13,11 +13,11 @@ from .aqm import Queue
 from .documents import to_toml
 from .result import Result
 from .runner import Job, run_one
+from .traffic import Document as Document
+from .traffic import Sending
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Document = dict[str, Any]
 
 
 class Scenario:
@@ -88,12 +88,7 @@ def link(
     return {"rate": rate, "delay": delay, **{k: v for k, v in more.items() if v is not None}}
 
 
-def uniform(low: str, high: str) -> Document:
-    """A time drawn evenly between two: `uniform("0 s", "1 s")`."""
-    return {"uniform": [low, high]}
-
-
-class Network:
+class Network(Sending):
     """A network under construction: topology and queues, then traffic, then `run`."""
 
     def __init__(
@@ -110,47 +105,6 @@ class Network:
         self.links = list(links)
         self.queues = dict(queues)
         self.traffic: list[Document] = []
-
-    def ftp(
-        self,
-        count: int = 1,
-        *,
-        tcp: str = "reno",
-        segment: str | None = None,
-        start: str | Mapping[str, Any] | None = None,
-        window: int | None = None,
-        header: str | None = None,
-        profile: str | None = None,
-        **more: Any,
-    ) -> Network:
-        """Add greedy TCP flows. Returns the network, so that calls can be chained."""
-        given = {
-            "segment": segment,
-            "start": start,
-            "window": window,
-            "header": header,
-            "profile": profile,
-            **more,
-        }
-        flow = {"kind": "ftp", "count": count, "tcp": tcp}
-        self.traffic.append({**flow, **{k: v for k, v in given.items() if v is not None}})
-        return self
-
-    def cbr(
-        self,
-        count: int = 1,
-        *,
-        rate: str,
-        segment: str | None = None,
-        start: str | Mapping[str, Any] | None = None,
-        header: str | None = None,
-        **more: Any,
-    ) -> Network:
-        """Add flows at a constant bit rate over UDP, which never slow down. Returns the network."""
-        given = {"segment": segment, "start": start, "header": header, **more}
-        flow = {"kind": "cbr", "count": count, "rate": rate}
-        self.traffic.append({**flow, **{k: v for k, v in given.items() if v is not None}})
-        return self
 
     def document(self, **top: Any) -> Document:
         """The scenario as a dict; `top` holds its own fields, such as `duration="200 s"`."""

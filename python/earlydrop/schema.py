@@ -28,6 +28,13 @@ _ABOUT = {
     ("topologies", "random"): ("Random network", "Routers joined at random, each with hosts"),
     ("topologies", "graph"): ("Any graph", "Nodes and links as [[node]] and [[link]] list them"),
     ("traffic", "ftp"): ("FTP", "Endless files over TCP, one a flow"),
+    ("traffic", "transfers"): ("Transfers", "Finite transfers over TCP, one after the other, and how long each takes"),
+    ("traffic", "requests"): ("Requests", "A client asks, a server answers over TCP"),
+    ("traffic", "web"): ("Web", "A crowd whose sessions are a Poisson process, over a pool of TCP connections"),
+    ("traffic", "onoff"): ("On/off", "Bursts and pauses over UDP, exponential or Pareto"),
+    ("traffic", "poisson"): ("Poisson", "Packets at the times of a Poisson process, over UDP"),
+    ("traffic", "voip"): ("VoIP", "Speech over UDP: packets at even intervals while somebody talks"),
+    ("traffic", "video"): ("Video", "Frames at even intervals over UDP, each in as many packets as it needs"),
     ("traffic", "cbr"): ("CBR", "Packets at a constant bit rate over UDP, which never slow down"),
 }
 

@@ -162,7 +162,14 @@ def _figures(result: str) -> dict[str, float | None]:
     document = json.loads(result)
     queue = document["queues"]["bottleneck"]
     early_and_forced = queue["early_drops"] + queue["forced_drops"]
-    copied = ("throughput_mbps", "queue_mean_packets", "average_mean_packets", "overflow_drops", "delay_p99_ms", "marks")
+    copied = (
+        "throughput_mbps",
+        "queue_mean_packets",
+        "average_mean_packets",
+        "overflow_drops",
+        "delay_p99_ms",
+        "marks",
+    )
     goodputs = {_goodput(flow["id"]).key: flow["goodput_mbps"] for flow in document["flows"][:4]}
     return {
         **{key: queue[key] for key in copied},

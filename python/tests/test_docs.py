@@ -156,7 +156,8 @@ def keys(schema: dict[str, Any]) -> Iterator[str]:
 
 def test_every_key_of_a_scenario_is_described() -> None:
     text = (ROOT / "docs/scenarios.md").read_text(encoding="utf-8")
-    # The parameters of the disciplines have pages of their own.
+    # Kinds of traffic and the parameters of the disciplines have pages of their own.
+    text += (ROOT / "docs/traffic.md").read_text(encoding="utf-8")
     text += "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs/aqms").glob("*.md"))
     assert not sorted(set(keys(json.loads(_core.schema()))) - words(text))
 

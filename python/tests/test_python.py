@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import earlydrop as ed
-from earlydrop import aqm
+from earlydrop import aqm, schema
 
 
 def network() -> ed.Network:
@@ -122,3 +122,37 @@ def test_class_names(title: str, name: str) -> None:
 def test_the_stub_of_the_classes_is_fresh() -> None:
     text = Path(aqm.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
     assert text == aqm.stub(), "run: python -m earlydrop.aqm > python/earlydrop/aqm.pyi"
+
+
+def test_every_kind_of_traffic_has_its_call() -> None:
+    net = ed.dumbbell(
+        pairs=4,
+        access=ed.link("100 Mbit/s", "5 ms"),
+        bottleneck=ed.link("10 Mbit/s", "10 ms"),
+        queue=ed.aqm.DropTail(limit="100 packets"),
+    )
+    net.ftp(1).transfers(2, size=ed.uniform("10 kB", "50 kB"), number=3, think=ed.exponential("100 ms"))
+    net.requests(1, size=ed.lognormal("20 kB", sigma=1, max="1 MB")).web(3, session_gap="500 ms", pages=ed.geometric(2))
+    net.cbr(1, rate="100 kbit/s", segment=ed.mix({"40 B": 5, "1000 B": 1}), jitter=True, start=ed.every("1 s"))
+    net.onoff(1, law="pareto", shape=1.4).poisson(1, rate="50 kbit/s", segment=ed.sample(["100 B", "200 B"]))
+    net.voip(1, start=ed.poisson("1 s", since="1 s")).video(1, frame=ed.pareto("2 kB", shape=1.5, max="50 kB"))
+    net.transfers(1, size=ed.cdf({"1 kB": 0.5, "10 kB": 1}), direction="reverse")
+    result = net.run(duration="5 s", seed=3, record={"transfers": True})
+    kinds = {one["name"] for one in schema.choices("traffic")}
+    assert set(result.traffic["kind"].to_list()) == kinds
+    assert result.transfers is not None
+    assert result.transfers["kind"].to_list() == ["transfers", "requests", "web", "transfers"]
+    assert result.transfers["completed"].to_list()[0] == 6
+    for times, completed in zip(result.transfers["times_s"], result.transfers["completed"], strict=True):
+        assert len(times) == completed
+        assert times.is_sorted()
+
+
+def test_without_finite_transfers_there_is_no_table_of_them() -> None:
+    assert network().run(duration="1 s").transfers is None
+
+
+def test_kinds_of_traffic_have_a_title_and_a_line() -> None:
+    for one in schema.choices("traffic"):
+        assert one["title"] != one["name"], one
+        assert one["summary"], one

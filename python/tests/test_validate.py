@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from earlydrop import cli, validate
+from earlydrop import cli, validate, validation_cases
+from earlydrop.validation_cases import CASES
 
 REFERENCE = Path(__file__).parents[2] / "validation" / "reference"
 
@@ -20,17 +22,33 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
     return code, json.loads(capsys.readouterr().out)
 
 
-def test_s1_and_s2_agree_with_ns2(capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = run(capsys)
+def test_all_scenarios_agree_with_ns2(capsys: pytest.CaptureFixture[str]) -> None:
+    """Five seeds; where a difference is large they give it a large standard error."""
+    code, found = run(capsys, "--seeds", "5")
     assert [c for c in found["checks"] if not c["ok"]] == []
     assert (code, found["ok"], found["failed"]) == (0, True, 0)
-    assert (found["seeds"], found["scenarios"]) == (10, ["S1", "S2"])
-    assert {(c["scenario"], c["queue"], c["flows"], c["buffer"]) for c in found["checks"]} == {
-        *(("S1", q, n, b) for q in ("droptail", "red", "red_gentle") for n in (6, 40, 80) for b in (120, 200)),
-        *(("S2", q, n, 120) for q in ("rem", "pi") for n in (5, 10, 20, 40, 80, 120)),
+    assert (found["seeds"], found["scenarios"]) == (5, ["S1", "S2", "S3", "S4", "S5"])
+    cases = [case.name for case in CASES]
+    assert list(dict.fromkeys(c["case"] for c in found["checks"])) == cases
+    assert {s: sum(c.startswith(s) for c in cases) for s in found["scenarios"]} == {
+        "S1": 18,
+        "S2": 72,
+        "S3": 6,
+        "S4": 34,
+        "S5": 48,
     }
-    # Six figures of a RED queue and five of DropTail's at six loads and buffers; five of REM, six of PI at six loads.
-    assert len(found["checks"]) == 6 * (6 + 6 + 5) + 6 * (5 + 6)
+
+
+def test_each_figure_is_compared_where_it_means_something() -> None:
+    def keys(name: str) -> set[str]:
+        return {q.key for q in validate.quantities(next(case for case in CASES if case.name == name))}
+
+    usual = {"throughput_mbps", "queue_mean_packets", "drops"}
+    goodputs = {f"goodput_{flow}_mbps" for flow in (1, 2, 3, 4)}
+    assert keys("S1-droptail-n6-b120") == usual - {"drops"} | {"overflow_drops", "delay_p99_ms", "jain"}
+    assert keys("S3-a-red") == usual | {"goodput_1_mbps", "goodput_2_mbps"}
+    assert keys("S4-tahoe-mixed-red-ecn-byte") == usual | goodputs | {"marks"}
+    assert keys("S4-tahoe-500-red-packet") == usual
 
 
 def test_one_scenario_needs_the_figures_of_no_other(
@@ -45,14 +63,21 @@ def test_one_scenario_needs_the_figures_of_no_other(
 
 
 def test_another_queue_is_not_rem(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(validate.DISCIPLINES, "rem", validate.DISCIPLINES["rem"] | {"q_ref": 22})
+    other = [dataclasses.replace(case, document=json.loads(json.dumps(case.document))) for case in CASES]
+    for case in other:
+        if case.kind == "rem":
+            case.document["queue"]["bottleneck"]["q_ref"] = 22
+    monkeypatch.setattr(validate, "CASES", other)
     code, found = run(capsys, "--case", "S2-rem-n10-*", "--seeds", "5")
     assert (code, {c["quantity"] for c in found["checks"] if not c["ok"]}) == (1, {"queue_mean_packets"})
 
 
 def test_the_bounds_are_those_promised() -> None:
-    bounds = {q.key: (q.bound, q.relative) for q in validate.QUANTITIES}
-    assert bounds == {
+    def bounds(scenario: str) -> dict[str, tuple[float, bool]]:
+        return {q.key: (q.bound, q.relative) for q in validate.QUANTITIES[scenario]}
+
+    assert bounds("S1") == bounds("S2")
+    assert bounds("S1") == {
         "throughput_mbps": (0.005, True),
         "queue_mean_packets": (0.015, True),
         "average_mean_packets": (0.015, True),
@@ -61,6 +86,12 @@ def test_the_bounds_are_those_promised() -> None:
         "delay_p99_ms": (0.04, True),
         "jain": (0.01, False),
     }
+    unlike = {f"goodput_{flow}_mbps": (0.05, True) for flow in (1, 2, 3, 4)}
+    usual = {"throughput_mbps": (0.005, True), "queue_mean_packets": (0.02, True), "drops": (0.05, True)}
+    assert bounds("S3") == usual | unlike
+    assert bounds("S4") == usual | unlike | {"marks": (0.05, True)}
+    assert tuple(bounds("S5")) == (*usual, "goodput_1_mbps", "goodput_2_mbps")
+    assert validation_cases.SCENARIOS == tuple(validate.QUANTITIES)
 
 
 def test_other_figures_are_a_disagreement_and_end_with_1(
@@ -93,5 +124,5 @@ def test_without_a_checkout_it_says_what_is_needed(
 
 
 def test_a_value_that_is_no_number_fails() -> None:
-    cell, quantity = validate.CELLS[0], validate.QUANTITIES[0]
-    assert validate.compare(cell, quantity, [float("nan")] * 3, [5.0, 5.0, 5.0])["ok"] is False
+    quantity = validate.QUANTITIES["S1"][0]
+    assert validate.compare(CASES[0], quantity, [float("nan")] * 3, [5.0, 5.0, 5.0])["ok"] is False

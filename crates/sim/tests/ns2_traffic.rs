@@ -62,7 +62,7 @@ fn compare(links: Links, events: Events) -> usize {
 
 #[test]
 fn traffic_equals_ns2_event_by_event() {
-    assert_eq!(index().len(), 9);
+    assert_eq!(index().len(), 13);
     assert!(compare(Links::Auto, Events::Lanes) >= 7, "links without events are put to the test too");
 }
 

@@ -1,7 +1,8 @@
 //! Sound scenarios: what they become, and what changes to them do.
 
+use earlydrop_net::source::Distribution;
 use earlydrop_sim::scenario::{
-    apply_sets, check, retain_known, template, Delays, Direction, Doc, InjectedRandom, Limit, Load, Scenario,
+    apply_sets, check, load, retain_known, template, Delays, Direction, Doc, InjectedRandom, Limit, Load, Scenario,
     ScenarioError, Starts,
 };
 use earlydrop_sim::topology::{Access, LinkSpec, Rate};
@@ -131,6 +132,110 @@ fn normalised_json_is_the_same_scenario() {
         assert_eq!(again.traffic, scenario.traffic);
         assert_eq!(again.record, scenario.record);
     }
+}
+
+/// Every kind of traffic, and every law of sizes, times, numbers and starts.
+const TRAFFIC: &str = r#"
+name = "traffic"
+duration = "1 min"
+topology = { kind = "dumbbell", pairs = 3, access = { rate = "1 Mbit/s", delay = "0 s" }, bottleneck = { rate = "1 Mbit/s", delay = "1 ms" } }
+queue.bottleneck.aqm = "droptail"
+queue.reverse.aqm = "droptail"
+record.transfers = true
+
+[[traffic]]
+kind = "transfers"
+size = "10 packets"
+number = "endless"
+think = { exponential = "1 s" }
+start = { every = "100 ms", from = "1 s" }
+class = 3
+[[traffic]]
+kind = "transfers"
+size = { uniform = ["1 kB", "1 MB"] }
+number = 7
+connection = "same"
+completion = "received"
+start = { poisson = "1 s" }
+direction = "reverse"
+[[traffic]]
+kind = "requests"
+count = 1
+size = { cdf = [["1 kB", 0.3], ["1 MB", 1]] }
+request = 100
+retry = "3 s"
+random = { generator = "mrg32k3a", seed = 5, skip = 1 }
+[[traffic]]
+kind = "web"
+session_gap = "1 s"
+pages = { geometric = 3 }
+page_gap = { lognormal = "1 s", sigma = 0.5, max = "1 min" }
+objects = { sample = [1, 2, 8] }
+object_gap = "0 s"
+pairs = [3, 1]
+[[traffic]]
+kind = "cbr"
+rate = "100 kbit/s"
+segment = { mix = [[40, 5], ["1000 B", 0.5]] }
+header = 28
+jitter = true
+stop = "30 s"
+start = { pareto = "1 s", shape = 1.5 }
+[[traffic]]
+kind = "onoff"
+law = "pareto"
+shape = 1.2
+[[traffic]]
+kind = "onoff"
+[[traffic]]
+kind = "poisson"
+rate = "1 Mbit/s"
+segment = { exponential = "500 B" }
+[[traffic]]
+kind = "voip"
+off = "0 s"
+[[traffic]]
+kind = "video"
+frame = { pareto = "5 kB", shape = 2, max = "50 kB" }
+group = [3, 1, 1]
+"#;
+
+#[test]
+fn traffic_of_every_kind_is_written_as_it_is_read() {
+    let scenario = checked(TRAFFIC);
+    let json = scenario.to_json();
+    let again = check(&Doc::from_json(&json).expect("JSON"), None).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again.to_json(), json);
+    assert_eq!(again.traffic, scenario.traffic);
+    let Load::Transfers(first) = &scenario.traffic[0].load else { panic!("transfers") };
+    assert_eq!((first.size.range(), first.number), ((10_000.0, 10_000.0), None));
+    assert_eq!(scenario.traffic[0].start, Starts::Every { gap: 0.1, from: 1.0 });
+    assert_eq!(
+        (scenario.traffic[1].direction, scenario.traffic[3].pairs.clone()),
+        (Direction::Reverse, Some(vec![2, 0]))
+    );
+    // What is surely sent: the largest of few sizes, the smallest of many.
+    let packets: Vec<u32> = scenario.traffic.iter().map(|traffic| traffic.packet()).collect();
+    assert_eq!(packets, [1040, 1040, 1040, 1040, 1028, 210, 210, 1, 200, 1344]);
+}
+
+#[test]
+fn a_distribution_comes_from_a_file_beside_the_scenario() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cdf");
+    std::fs::create_dir_all(&folder).expect("made");
+    std::fs::write(folder.join("sizes"), "# bytes, probability\n1000 0.25\n\n2000 0.5  # half\n9000 1\n")
+        .expect("written");
+    let scenario = folder.join("scenario.toml");
+    std::fs::write(
+        &scenario,
+        template("t").replace("kind = \"ftp\"", "kind = \"transfers\"\nsize = { cdf_file = \"sizes\" }"),
+    )
+    .expect("written");
+    let name = scenario.display().to_string();
+    let scenario = check(&load(&scenario).expect("TOML"), Some(&name)).unwrap_or_else(|error| panic!("{error}"));
+    let Load::Transfers(transfers) = &scenario.traffic[0].load else { panic!("transfers") };
+    assert_eq!(transfers.size, Distribution::Cdf(vec![(1000.0, 0.25), (2000.0, 0.5), (9000.0, 1.0)]));
+    assert!(!scenario.to_json().to_string().contains("cdf_file"), "the completed scenario needs no other file");
 }
 
 #[test]

@@ -148,6 +148,29 @@ fn late_segments_of_a_closed_connection_are_not_taken_for_new_ones() {
 }
 
 #[test]
+fn a_late_syn_is_no_duplicate_ack_for_the_next_connection() {
+    // A round trip takes 4 s and a SYN is sent again after 3: when the first has been answered, the second is on its way.
+    let text = AMPLE.replace("delay = '2 ms'", "delay = '994 ms'").replace("duration = '20 s'", "duration = '400 s'");
+    let scenario = scenario(&format!(
+        "{text}[[traffic]]\nkind = 'transfers'\ncount = 1\nsize = {{ sample = [0, '3 kB'] }}\nnumber = 'endless'\n"
+    ));
+    let document = result::document(&scenario, 1, &outcome(&scenario), 0.0);
+    let rows = arrivals(&document, 1);
+    let (mut opened, mut with_data) = (rows[0].0, 0);
+    for two in rows.windows(2) {
+        let (before, row) = (two[0], two[1]);
+        if row.1 == 0 && (before.1 > 0 || row.0 - opened > 3.5) {
+            opened = row.0;
+        }
+        if row.1 == 1 {
+            with_data += 1;
+            assert!(row.0 - opened > 3.9, "data {} s after the SYN, which cannot have been answered", row.0 - opened);
+        }
+    }
+    assert!(with_data > 15, "{with_data}");
+}
+
+#[test]
 fn a_crowd_waits_for_its_connections() {
     let web = "kind = 'web'\nsession_gap = '1 s'\nsize = { pareto = '12 kB', shape = 1.2, max = '200 kB' }\n";
     let few = ample(&format!("{web}count = 4\n"));

@@ -72,6 +72,11 @@ fn traffic(draw: &mut Draw) -> String {
         "voip" => add("kind = 'voip'".into()),
         _ => add("kind = 'video'\nframe = { lognormal = '2 kB', sigma = 0.5 }\ngroup = [3, 1, 1]\nstop = '2 s'".into()),
     }
+    let over_tcp = ["ftp", "transfers", "requests", "web"].iter().any(|kind| keys.contains(&format!("'{kind}'")));
+    if over_tcp {
+        keys += &format!("tcp = '{}'\n", draw.of(&["reno", "reno", "tahoe", "newreno", "sack", "sack", "vegas"]));
+        keys += draw.of(&["", "", "delayed_ack = true\n"]);
+    }
     let count = draw.of(&["1", "3", "8"]);
     let direction = if draw.one_in(4) { "direction = 'reverse'\n" } else { "" };
     format!("\n[[traffic]]\n{keys}count = {count}\nstart = {}\n{direction}", draw.of(STARTS))
@@ -210,6 +215,6 @@ fn laws_hold_and_every_way_gives_the_same_result() {
             }
         }
     }
-    assert!(completed > 10_000, "transfers are completed: {completed}");
+    assert!(completed > 3_000, "transfers are completed: {completed}");
     assert!(arithmetic >= 6 && stepped >= 6, "both kinds of plans occur: {arithmetic}, {stepped}");
 }

@@ -50,18 +50,23 @@ def ftp(start: float) -> Flow:
     return Flow(f"ftp Reno {start!r}", {"kind": '"ftp"', "segment": "960", "start": f'"{start!r} s"'}, tcp=True)
 
 
-def produce(start: float, packets: list[int], think: float) -> Flow:
+# The congestion controls, with ns-2's names.
+TCPS = {"tahoe": "Tahoe", "reno": "Reno", "newreno": "Newreno", "sack": "Sack1", "vegas": "Vegas"}
+
+
+def produce(start: float, packets: list[int], think: float, tcp: str = "reno") -> Flow:
     """Transfers of these sizes over one connection; earlydrop takes equal ones, or one."""
     entry = {
         "kind": '"transfers"',
-        "segment": "960",
+        "tcp": f'"{tcp}"',
+        "segment": "1000" if tcp == "vegas" else "960",
         "start": f'"{start!r} s"',
         "size": f'"{packets[0]} packets"',
         "number": str(len(packets)),
         "think": f'"{think!r} s"',
         "connection": '"same"',
     }
-    command = f"produce Reno {start!r} {{{' '.join(map(str, packets))}}} {think!r}"
+    command = f"produce {TCPS[tcp]} {start!r} {{{' '.join(map(str, packets))}}} {think!r}"
     return Flow(command, entry, tcp=True)
 
 
@@ -112,6 +117,11 @@ RED = {"min_th": 5, "max_th": 15, "max_p": 0.1, "w_q": 0.002, "mean_packet": 100
 CASES = [
     Case("finite", 60, [produce(0.1 * i, [size], 0) for i, size in enumerate([1, 2, 10, 57, 200, 1000])], limit=10),
     Case("finite_again", 60, [produce(0.1 * i, [40] * 30, 0.3 + 0.07 * i) for i in range(4)], limit=10),
+    *(
+        Case(f"finite_{tcp}", 60, [produce(0.1 * i, [40] * 25, 0.3 + 0.07 * i, tcp) for i in range(5)], limit=8)
+        for tcp in TCPS
+        if tcp != "reno"
+    ),
     Case("new_connections", 60, [anew(0.0, 10, 0.05), cbr(0.05, 1000, 4600)], limit=3),
     Case("cbr", 30, [cbr(0.05 * i, 500 + 250 * i, 900 + 100 * i) for i in range(6)], limit=15),
     Case("cbr_and_tcp", 60, [ftp(0.0), ftp(0.1), ftp(0.2), cbr(0.05, 1000, 1000), cbr(0.25, 500, 700)]),

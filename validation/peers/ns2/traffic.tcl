@@ -12,7 +12,7 @@
 #     end TIME
 #
 # Flow i, from 1, has hosts of its own: 100 Mb/s, 20 ms to the left, 20 ms to the right. PACKETS are data; ns-2
-# sends its SYN on top. The summary tells the order in which the senders draw the phases of their clocks.
+# sends its SYN on top (Vegas has none). The summary tells the order in which the senders draw the phases of their clocks.
 
 remove-all-packet-headers
 add-packet-header IP TCP Flags RTP
@@ -70,10 +70,11 @@ proc hosts {} {
 
 proc connection {tcp flow} {
     global ns sender receiver
-    set agent [new Agent/TCP/$tcp]
-    set sink [new Agent/TCPSink]
+    set agent [expr {$tcp eq "Tahoe" ? [new Agent/TCP] : [new Agent/TCP/$tcp]}]
+    set sink [expr {$tcp eq "Sack1" ? [new Agent/TCPSink/Sack1] : [new Agent/TCPSink]}]
     foreach one [list $agent $sink] { $one set fid_ $flow }
-    $agent set packetSize_ 960
+    # ns-2 adds 40 bytes of header, but not for Vegas.
+    $agent set packetSize_ [expr {$tcp eq "Vegas" ? 1000 : 960}]
     $agent set window_ 1000
     $ns attach-agent $sender($flow) $agent
     $ns attach-agent $receiver($flow) $sink

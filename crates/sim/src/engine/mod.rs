@@ -1531,7 +1531,7 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
     for (flow, spec) in &network.transfers {
         applications[*flow as usize] = (true, !spec.is_plain());
     }
-    for (flow, &application) in applications.iter().enumerate() {
+    for (flow, &(transfers, reconnects)) in applications.iter().enumerate() {
         let (forward, reverse) = network.route(flow);
         let first = forward[0];
         let class = network.classes.get(flow).copied().unwrap_or(0);
@@ -1565,7 +1565,6 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
             let folded = plan.modes[back as usize] == Mode::Fold;
             // A window that is sampled must not be ahead of the time.
             let sampled = settings.series.is_some() && settings.cwnd_flows.contains(&(flow as u32));
-            let (transfers, reconnects) = application;
             steps.push(host(match (reconnects, folded) {
                 (true, _) => Action::Client,
                 (false, true) => Action::Receiver,

@@ -433,7 +433,8 @@ impl<Q: EventQueue> Engine<Q> {
             return;
         }
         let number = segment.seq() - application.base;
-        if number < 0 && application.base != 0 {
+        let max_sent = self.net.flows[flow as usize].sender.core.max_sent;
+        if (number < 0 && application.base != 0) || number > max_sent {
             if segment.bits() & SACK != 0 {
                 self.blocks.free(segment);
             }
@@ -466,7 +467,9 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn receive_client(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let flow = segment.flow();
         let base = self.applications.base(flow);
-        if segment.seq() < base {
+        // From a connection before; the second where numbers have begun again at 0 since.
+        let late = segment.seq() < base || segment.seq() - base > self.net.flows[flow as usize].sender.core.max_sent;
+        if late {
             self.opening -= u32::from(segment.bits() & SYN != 0);
             return None;
         }

@@ -107,11 +107,26 @@ start = { uniform = ["0 s", "1 s"] }
 #rate = "1 Mbit/s"
 #segment = "1000 B"
 
+# Files of finite size, one after the other; their times are in the result.
+#[[traffic]]
+#kind = "transfers"
+#count = 4
+#size = { uniform = ["100 kB", "1 MB"] }
+#number = "endless"
+#think = { exponential = "1 s" }
+
+# A crowd on the web: a session every 2 s in the mean.
+#[[traffic]]
+#kind = "web"
+#session_gap = "2 s"
+#direction = "reverse"       # against the others
+
 # What to record besides the statistics.
 #[record]
 #series = "100 ms"           # sample queue and average this often
 #cwnd_flows = [1, 2]         # and these flows' windows
 #trace = 1000                # keep the first events at the bottleneck
+#transfers = true            # keep the time of every transfer
 #by_flow = true              # count the queues by flow and by traffic entry
 "##;
 
