@@ -262,7 +262,7 @@ def test_help_is_no_error(earlydrop: Any, arguments: list[str]) -> None:
         (["list", "birds"], "birds"),
         (["bench", "--against", "ns4"], "ns4"),
         (["bench", "--case", "Z"], "A, B, C"),
-        (["validate", "--case", "S9"], "S1-red-n6-b120"),
+        (["validate", "--case", "S9"], "S1-droptail-n6-b120"),
         (["validate", "--seeds", "0"], "--seeds"),
     ],
 )
