@@ -14,6 +14,8 @@ from .published import Fit, fit
 from .runs import Outcome
 from .verdicts import Case, ClaimResult, Judged, PartResult
 
+AGREES = {"ours": "agrees with us", "paper": "agrees with the paper", "neither": "agrees with neither"}
+
 
 def percent(value: float | None, digits: int = 2) -> str:
     """`+1.23 %`."""
@@ -361,8 +363,7 @@ def claim_text(study: Study, result: ClaimResult, paint: Any = lambda text, kind
     for name, verdict, effects in tried_text(study, result):
         lines.append(paragraph(f"also tried, {name}: {verdict} ({effects})", "        "))
     for peer in claim.peers:
-        whom = {"ours": "agrees with us", "paper": "agrees with the paper", "neither": "agrees with neither"}
-        lines.append(paragraph(f"{peer.tool} {whom[peer.agrees]}: {peer.text}", "        "))
+        lines.append(paragraph(f"{peer.tool} {AGREES[peer.agrees]}: {peer.text}", "        "))
     return "\n".join(lines)
 
 
