@@ -83,10 +83,8 @@ class _Gallery:
     def __call__(self, made: Drawing, name: str, *, runs: bool = True) -> dict[str, Any]:
         # What does not come from runs is as good in a quick study as in a full one.
         base = self.folder / file_name(name)
-        plot.save(made, base, self.note if runs else "")
-        svg = base.with_suffix(".svg")
-        plot.write(made, svg)
-        coded = base64.b64encode(svg.read_bytes()).decode("ascii")
+        paths = plot.save(made, base, self.note if runs else "", ("png", "pdf", "svg"))
+        coded = base64.b64encode(paths[-1].read_bytes()).decode("ascii")
         return {
             "name": base.name,
             "data": f"data:image/svg+xml;base64,{coded}",
@@ -95,12 +93,12 @@ class _Gallery:
 
 
 def file_name(name: str) -> str:
-    """A name for a file: letters, digits, dots and dashes."""
-    return re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-").lower()
+    """A name for a file: letters, digits and dashes."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()
 
 
 def _figure(outcome: Outcome, figure: Figure, gallery: _Gallery) -> dict[str, Any]:
-    found: dict[str, Any] = {**_about(figure), "kind": "figure", "image": None, "text": ""}
+    found: dict[str, Any] = {**_about(figure), "kind": "figure", "image": None, "blocks": [], "text": ""}
     if figure.kind and not figure.unreproduced:
         made, words = drawing.draw(outcome, figure)
         found["image"] = gallery(made, figure.id, runs=figure.kind not in {"curves", "picture"})
@@ -124,7 +122,7 @@ def _about(one: Shown) -> dict[str, Any]:
 
 
 def _table(outcome: Outcome, table: TableSpec) -> dict[str, Any]:
-    found: dict[str, Any] = {**_about(table), "kind": "table", "blocks": [], "fit": ""}
+    found: dict[str, Any] = {**_about(table), "kind": "table", "blocks": [], "image": None, "fit": ""}
     if not table.experiment or table.unreproduced:
         return found
     e = outcome.study.experiment(table.experiment)
@@ -133,14 +131,15 @@ def _table(outcome: Outcome, table: TableSpec) -> dict[str, Any]:
     for level in levels:
         reading = {} if level is None else {table.fit: level}
         name = "" if level is None else f"{e.axis(table.fit).title}: {e.axis(table.fit).level(level).title}"
-        if best is not None and level == best.best:
-            name += " (fits best)"
-        found["blocks"] += [_block(block, name) for block in tables.shown(outcome, table, reading)]
+        fits = best is None or level == best.best
+        name += " (fits best)" if best is not None and fits else ""
+        blocks = [_block(block) for block in tables.shown(outcome, table, reading)]
+        found["blocks"].append({"name": name, "folded": not fits, "tables": blocks})
     found["fit"] = text.fit_text(e, best) if best is not None else ""
     return found
 
 
-def _block(block: tables.Block, name: str = "") -> dict[str, Any]:
+def _block(block: tables.Block) -> dict[str, Any]:
     n = f"mean over seeds ± 95 % half-width, n = {block.n}" if block.n > 1 else "one seed"
     over = f", averaged over {block.averaged}" if block.averaged else ""
     edges, place = [], 1
@@ -148,7 +147,6 @@ def _block(block: tables.Block, name: str = "") -> dict[str, Any]:
         edges.append(place)
         place += len(group.columns)
     return {
-        "name": name,
         "title": block.title,
         "caption": f"{n}{over}",
         "corner": block.corner,
@@ -173,7 +171,7 @@ def claim_row(study: Study, result: ClaimResult) -> dict[str, Any]:
         "anchor": anchor(f"claim {claim.id}"),
         "verdict": result.verdict,
         "word": result.verdict.replace(" ", "-"),
-        "majority": f"by the majority of readings; at the base {result.base.verdict}" if result.majority else "",
+        "majority": text.majority_text(result),
         "parts": [_part(study, p, len(result.base.parts) > 1) for p in result.base.parts],
         "tried": [
             {"reading": name, "verdict": verdict, "word": verdict.replace(" ", "-"), "effects": effects}
