@@ -7,14 +7,16 @@
 //! on the two are on different random numbers. Up to such an arrival they agree.
 
 mod common;
+#[path = "common/script.rs"]
+mod script;
 
-use common::script::Dice;
 use common::{gauge, queue, values, OpenLoop};
 use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Discipline, Packet};
+use script::Dice;
 
 const SIZE: u32 = 500;
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.001 };
@@ -62,7 +64,7 @@ fn both(rules: Settings, gentle: bool, limit: u64, load: f64, seed: u64) -> Outc
     let mut now = 0.0;
     let (mut first_exception, mut agreed) = (None, 0);
     for i in 0..ARRIVALS {
-        now += -(1.0 - dice.uniform()).ln() * service / load;
+        now += -f64::ln(1.0 - dice.uniform()) * service / load;
         packets.run_to(now);
         let one_waits = packets.queue.packets() == 1;
         let packet = Packet { tag: i as u32, ..Packet::new(1, SIZE) };

@@ -24,7 +24,8 @@ array set opt {
     rate 5Mb           delay 10ms
     queue DropTail     limit 120         min_th 24  max_th 72  max_p 0.1  w_q 0.002
     gentle false       mean_packet 1000  q_ref 50          byte_mode 0      automatic 0
-    byte_scaling ""    wait true         adaptive 0        min_rto 0.2      tick 0.01
+    byte_scaling ""    wait true         adaptive 0        use_mark_p true
+    min_rto 0.2        tick 0.01
     seed 1             start_jitter 1    start_stagger 0   starts ""
     duration 200       warmup 50         plain_limit 10000
     lean_headers 1     statistics 1       count 0
@@ -124,6 +125,7 @@ Queue/RED set mean_pktsize_ $opt(mean_packet)
 Queue/RED set gentle_ $opt(gentle)
 Queue/RED set wait_ $opt(wait)
 Queue/RED set adaptive_ $opt(adaptive)
+Queue/RED set use_mark_p_ $opt(use_mark_p)
 Queue/RED set setbit_ [expr {$opt(ecn) ? {true} : {false}}]
 if {!$opt(automatic)} {
     Queue/RED set thresh_ $opt(min_th)

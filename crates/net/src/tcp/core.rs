@@ -76,6 +76,8 @@ pub struct Core {
     pub(super) timed_at: f64,
     pub(super) rto: f64,
     pub(super) clock_phase: f64,
+    /// Smallest retransmission timeout before backoff, s (`minrto_`); not below [`MIN_RTO`].
+    pub min_rto: f64,
     /// Slow start threshold, segments.
     pub ssthresh: i32,
     /// Receiver's window, segments (`window_`).
@@ -128,6 +130,7 @@ impl Core {
             cwnd: 1.0,
             timed_at: 0.0,
             rto: INITIAL_RTO,
+            min_rto: MIN_RTO,
             clock_phase,
             ssthresh: window,
             window,

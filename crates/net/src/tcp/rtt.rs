@@ -5,7 +5,7 @@ use super::core::{Core, Output};
 
 /// Length of a tick of the RTT clock, s (`tcpTick_`).
 pub(super) const TICK: f64 = 0.01;
-/// Smallest retransmission timeout before backoff, s (`minrto_`).
+/// Smallest retransmission timeout before backoff, s (`minrto_`), where nothing else is said.
 pub const MIN_RTO: f64 = 0.2;
 /// Largest retransmission timeout, s (`maxrto_`).
 const MAX_RTO: f64 = 60.0;
@@ -47,7 +47,7 @@ impl Core {
     /// Length of the timer, s. The minimum applies before the backoff (`rfc2988_`).
     #[inline(always)]
     fn timeout(&self) -> f64 {
-        let base = if self.rto < MIN_RTO { MIN_RTO } else { self.rto };
+        let base = if self.rto < self.min_rto { self.min_rto } else { self.rto };
         (base * f64::from(self.backoff)).clamp(2.0 * TICK, MAX_RTO)
     }
 

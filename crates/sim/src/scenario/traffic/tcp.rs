@@ -12,10 +12,11 @@ use super::super::schema::{about, reference, whole, with_default};
 use super::model::TcpSpec;
 use super::{packets, whole_or};
 use crate::engine::network::TcpOptions;
+use earlydrop_net::tcp::core::MIN_RTO;
 
 /// Keys.
 pub(super) const KEYS: &[&str] =
-    &["tcp", "profile", "segment", "header", "window", "clock_phase", "ecn", "delayed_ack", "limited_transmit"];
+    &["tcp", "profile", "segment", "header", "window", "clock_phase", "ecn", "delayed_ack", "limited_transmit", "min_rto"];
 /// Headers of a packet when none are given, in bytes: TCP and IPv4 without options. ns-2's Vegas counts none.
 const DEFAULT_HEADER: u32 = 40;
 const DEFAULT_VEGAS_HEADER: u32 = 0;
@@ -39,6 +40,9 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
             ecn: ecn(fields, tcp)?,
             delayed_ack: fields.optional("delayed_ack").map_or(Ok(None), |field| delayed_ack(&field))?,
             limited_transmit: fields.optional("limited_transmit").map_or(Ok(true), |field| field.flag())?,
+            min_rto: fields
+                .optional("min_rto")
+                .map_or(Ok(MIN_RTO), |field| field.measure(&TIMES, bounds::SHORTEST_RTO))?,
         },
     })
 }
@@ -101,6 +105,9 @@ pub(super) fn write(spec: &TcpSpec, map: &mut Map<String, Json>) {
     if !spec.options.limited_transmit {
         map.insert("limited_transmit".into(), false.into());
     }
+    if spec.options.min_rto != MIN_RTO {
+        map.insert("min_rto".into(), format!("{} s", spec.options.min_rto).into());
+    }
 }
 
 pub(super) fn schema(map: &mut Map<String, Json>) {
@@ -123,4 +130,6 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     map.insert("delayed_ack".into(), about(delay, text));
     let text = "Send a new segment on each of the first two duplicate acknowledgements (RFC 3042).";
     map.insert("limited_transmit".into(), about(flag(true), text));
+    let text = "The shortest retransmission timeout, before it is doubled; at least 0.2 s.";
+    map.insert("min_rto".into(), about(with_default(reference("time"), format!("{MIN_RTO} s")), text));
 }
