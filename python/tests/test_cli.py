@@ -234,7 +234,7 @@ def test_check_takes_a_study(earlydrop: Any) -> None:
         "id": "A-2",
         "cells": 3,
         "seeds": 3,
-        "measures": ["completed", "mean_time", "lost"],
+        "measures": ["completed", "mean_time", "lost", "winners", "won"],
     }
 
 
