@@ -12,7 +12,7 @@ use super::super::schema::{about, reference, whole, with_default};
 use super::model::TcpSpec;
 use super::{packets, whole_or};
 use crate::engine::network::TcpOptions;
-use earlydrop_net::tcp::core::MIN_RTO;
+use earlydrop_net::tcp::core::{MIN_RTO, MIN_RTO_MS};
 
 /// Keys.
 pub(super) const KEYS: &[&str] =
@@ -40,9 +40,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
             ecn: ecn(fields, tcp)?,
             delayed_ack: fields.optional("delayed_ack").map_or(Ok(None), |field| delayed_ack(&field))?,
             limited_transmit: fields.optional("limited_transmit").map_or(Ok(true), |field| field.flag())?,
-            min_rto: fields
-                .optional("min_rto")
-                .map_or(Ok(MIN_RTO), |field| field.measure(&TIMES, bounds::SHORTEST_RTO))?,
+            min_rto_ms: fields.optional("min_rto").map_or(Ok(MIN_RTO_MS), |field| min_rto(&field))?,
         },
     })
 }
@@ -67,6 +65,12 @@ fn delayed_ack(field: &Field<'_>) -> Checked<Option<f64>> {
         Doc::Bool(true) => Ok(Some(DEFAULT_ACK_DELAY)),
         _ => field.measure(&TIMES, bounds::ACK_DELAY).map(Some),
     }
+}
+
+/// In whole milliseconds, as the sender keeps it.
+fn min_rto(field: &Field<'_>) -> Checked<u16> {
+    let seconds = field.measure(&TIMES, bounds::SHORTEST_RTO)?;
+    Ok((seconds * 1000.0).round() as u16)
 }
 
 fn tcp(fields: &Fields<'_>) -> Checked<Tcp> {
@@ -105,8 +109,8 @@ pub(super) fn write(spec: &TcpSpec, map: &mut Map<String, Json>) {
     if !spec.options.limited_transmit {
         map.insert("limited_transmit".into(), false.into());
     }
-    if spec.options.min_rto != MIN_RTO {
-        map.insert("min_rto".into(), format!("{} s", spec.options.min_rto).into());
+    if spec.options.min_rto_ms != MIN_RTO_MS {
+        map.insert("min_rto".into(), format!("{} ms", spec.options.min_rto_ms).into());
     }
 }
 
