@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +97,8 @@ def _panels(found: Data) -> Drawing:
     wide = columns > 1 or kind in {"series", "differences"} or entries > 6 or longest > 28 or _crowded(found)
     width = PAGE if wide else COLUMN
     high = {"series": 1.5}.get(kind, 2.3 if columns < 3 else 1.9)
+    if kind == "scatter" and entries > len(LOOKS):
+        high = 3.4
     drawing = plot.figure(width, 0.35 + high * rows)
     grid = drawing.subplots(rows, columns, squeeze=False, sharex=kind == "series")
     axes = list(grid.flat)
@@ -277,8 +280,9 @@ def _name_points(ax: Axes, panel: Panel) -> None:
         else:
             left_out += 1
     if left_out:
+        names = "name" if left_out == 1 else "names"
         ax.annotate(
-            f"{left_out} names left out for want of room", (1, 1), xycoords="axes fraction", xytext=(0, 2),
+            f"{left_out} {names} left out for want of room", (1, 1), xycoords="axes fraction", xytext=(0, 2),
             textcoords="offset points", ha="right", va="bottom", fontsize=6, color="#777777",
         )  # fmt: skip
 
@@ -526,5 +530,9 @@ def _spread(ax: Axes, values: Sequence[float]) -> None:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
 
 
-def _short(text: str, room: int = 52) -> str:
-    return text if len(text) <= room else text[: room - 1].rstrip(" ,;:") + "\u2026"
+def _short(text: str, room: int = 48) -> str:
+    """At most two lines of words."""
+    lines = textwrap.wrap(text, room)
+    if len(lines) > 2:
+        lines = [lines[0], lines[1][: room - 1].rstrip(" ,;:") + "\u2026"]
+    return "\n".join(lines)
