@@ -220,18 +220,22 @@ def _step(ax: Axes, curve: Curve) -> None:
 
 
 def _thin(ax: Axes, curve: Curve) -> None:
+    own = _look(curve)
     # Of a queue and its average the one that moves fast lies below, thin and pale.
-    own = LOOKS[curve.look % len(LOOKS)] if curve.of != 2 else (LOOKS[1], Look("#000000", "", "-"))[curve.look]
-    wide = curve.of == 2 and curve.look == 1
+    colour, dashes, wide, alpha = {
+        "average": ("#000000", "-", 1.2, 1.0),
+        "moving": (LOOKS[1].colour, "-", 0.7, 0.6),
+    }.get(curve.role, (own.colour, own.dashes, 1.2 if len(curve.xs) <= 400 else 0.8, 1.0))
+    many = len(curve.xs) > MANY_POINTS
     ax.plot(
         curve.xs,
         curve.ys,
-        color=own.colour,
-        linestyle="-" if curve.of <= 2 else own.dashes,
-        linewidth=1.2 if wide else 0.7,
-        alpha=1.0 if wide or curve.of > 2 else 0.6,
+        color=colour,
+        linestyle=dashes,
+        linewidth=wide,
+        alpha=alpha,
         label=curve.title,
-        rasterized=len(curve.xs) > MANY_POINTS,
+        rasterized=many,
     )
 
 
