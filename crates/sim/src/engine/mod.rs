@@ -1459,6 +1459,9 @@ impl<Q: EventQueue> Engine<Q> {
             }
         });
         let ports = ports.collect();
+        // With many flows, what is found of them needs as much room as what is no longer needed.
+        (self.net.links, self.net.steps, self.pool) = (Vec::new(), Vec::new(), Vec::new());
+        drop(self.queue);
         let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).zip(&self.specs))
             .enumerate()
             .map(|(index, (((flow, arrivals), tally), &spec))| {
