@@ -120,6 +120,8 @@ enum Action {
     Sink,
     /// The packet's time to live is used up; it is counted in the same call.
     Expired,
+    /// As a sink, and the packet's bytes are recorded.
+    RecordedSink,
 }
 
 /// Where a flow's hops are: flows whose hops differ in their own links alone share them.
@@ -844,6 +846,7 @@ impl<Q: EventQueue> Engine<Q> {
                 self.arrive(link, ack, key);
             }
             Action::Expired => self.expired(segment, key.now),
+            Action::RecordedSink => self.recorded_sink(segment, key.now),
         }
     }
 
@@ -1029,6 +1032,7 @@ impl<Q: EventQueue> Engine<Q> {
                 }
                 Action::Sink => return self.sink(segment, hop.arrival),
                 Action::Expired => return self.expired(segment, hop.arrival),
+                Action::RecordedSink => return self.recorded_sink(segment, hop.arrival),
                 Action::Ahead => {
                     if !self.may_pass(step.link, hop) {
                         return self.hold(step.link, hop, segment);
@@ -1605,12 +1609,16 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
                 (None, false, false) => Action::Sender,
             }));
         } else {
-            steps.push(host(if time.expires.is_some() { Action::Expired } else { Action::Sink }));
+            steps.push(host(match time.expires {
+                Some(_) => Action::Expired,
+                None if settings.rates.is_some() => Action::RecordedSink,
+                None => Action::Sink,
+            }));
         }
         // Segments enter their first link without an event; the others share the lanes out in the order of the hops.
         let at_event = |step: &&mut Step| {
-            use Action::{Ahead, Expired, Fold, Receiver, Sink, SlowFold, Through};
-            !matches!(step.action, Through | Fold | SlowFold | Ahead | Receiver | Sink | Expired)
+            use Action::{Ahead, Expired, Fold, Receiver, RecordedSink, Sink, SlowFold, Through};
+            !matches!(step.action, Through | Fold | SlowFold | Ahead | Receiver | Sink | RecordedSink | Expired)
         };
         let events = steps[1..].iter_mut().filter(at_event).count();
         for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {

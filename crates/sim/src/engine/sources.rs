@@ -84,9 +84,6 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A packet without feedback reaches its receiver at `now`.
     pub(super) fn sink(&mut self, segment: Segment, now: f64) {
-        if self.rates.is_some() {
-            self.note_received(segment, now);
-        }
         if now >= self.settings.warmup && now < self.settings.duration {
             let arrivals = &mut self.net.arrivals[segment.flow() as usize];
             arrivals.received += 1;
@@ -98,14 +95,13 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// If rates are recorded: the payload of a packet without feedback.
-    #[cold]
+    /// The same where rates are recorded.
     #[inline(never)]
-    fn note_received(&mut self, segment: Segment, now: f64) {
-        let Some(rates) = &mut self.rates else { return };
-        if now < self.settings.duration {
+    pub(super) fn recorded_sink(&mut self, segment: Segment, now: f64) {
+        if let Some(rates) = self.rates.as_mut().filter(|_| now < self.settings.duration) {
             let header = self.sources.at_work[self.sources.of_flow[segment.flow() as usize] as usize].header;
             rates.add(segment.flow(), now, u64::from(u32::from(segment.size()).saturating_sub(header)));
         }
+        self.sink(segment, now);
     }
 }
