@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import output, statistics
 from ..documents import Document, to_toml
-from . import runs, text
+from . import page, runs, text
 from .model import Experiment, Study
 from .published import fit
 from .runs import Outcome, Values
@@ -107,15 +107,15 @@ def write(folder: Path, outcome: Outcome, results: Sequence[ClaimResult], versio
     """Fill a result folder: report, figures, tables, scenarios. Returns the report's path."""
     study = outcome.study
     output.write_json(folder / "result.json", document(outcome, results, version))
-    said = folder / "verdicts.txt"
-    said.write_text(text.study_text(outcome, results) + "\n", encoding="utf-8")
+    (folder / "verdicts.txt").write_text(text.study_text(outcome, results) + "\n", encoding="utf-8")
     (folder / "runs").mkdir()
     (folder / "scenarios").mkdir()
+    scenarios = {e.id: first_cell(study, e) for e in study.experiments}
     for e in study.experiments:
         name = file_name(e.id)
         _write_runs(folder / "runs" / name, e, runs.rows(outcome, e))
-        (folder / "scenarios" / f"{name}.toml").write_text(to_toml(first_cell(study, e)), encoding="utf-8")
-    return said
+        (folder / "scenarios" / f"{name}.toml").write_text(to_toml(scenarios[e.id]), encoding="utf-8")
+    return page.write(folder, outcome, results, scenarios, version)
 
 
 def _write_runs(base: Path, e: Experiment, rows: Sequence[Sequence[Any]]) -> None:
