@@ -176,8 +176,7 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(answer) = self.net.arrivals[flow as usize].receiver.on_timer() {
             let ack = self.acknowledgement(segment, &answer);
             let ack = ack.with_seq(ack.seq() + self.applications.base(flow));
-            let link = self.step(&ack).link;
-            self.arrive(link, ack, key);
+            self.set_out(ack, key);
         }
     }
 }

@@ -823,10 +823,11 @@ impl<Q: EventQueue> Engine<Q> {
 
     #[inline(always)]
     fn on_arrival(&mut self, segment: Segment, key: Key) {
-        let step = self.step(&segment);
+        let route = self.net.routes[segment.flow() as usize];
+        let step = self.net.step_of(route, segment.hop());
         match step.action {
             Action::AtEvent | Action::Through | Action::Fold | Action::SlowFold | Action::Ahead => {
-                self.arrive(step.link, segment, key)
+                self.arrive(route, step, segment, key)
             }
             Action::Sender => self.answer(segment, key),
             Action::SenderAhead => {
@@ -835,15 +836,13 @@ impl<Q: EventQueue> Engine<Q> {
             }
             Action::ReceiverAtEvent | Action::Receiver => {
                 let Some(ack) = self.receive(segment, key) else { return };
-                let link = self.step(&ack).link;
-                self.arrive(link, ack, key);
+                self.arrive(route, self.net.step_of(route, ack.hop()), ack, key);
             }
             Action::Sink => self.sink(segment, key.now),
             Action::Server => self.answer_server(segment, key),
             Action::Client => {
                 let Some(ack) = self.receive_client(segment, key) else { return };
-                let link = self.step(&ack).link;
-                self.arrive(link, ack, key);
+                self.set_out(ack, key);
             }
             Action::Expired => self.expired(segment, key.now),
             Action::RecordedSink => self.recorded_sink(segment, key.now),
@@ -925,15 +924,22 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// A segment stands at the near end of `link`, at the event `key`.
+    /// A segment stands at the near end of the link that its next hop leads over, at the event `key`.
+    fn set_out(&mut self, segment: Segment, key: Key) {
+        let route = self.net.routes[segment.flow() as usize];
+        self.arrive(route, self.net.step_of(route, segment.hop()), segment, key);
+    }
+
+    /// The same, where its route and hop are known.
     #[inline(never)]
-    fn arrive(&mut self, link: u32, mut segment: Segment, key: Key) {
+    fn arrive(&mut self, route: Route, step: Step, mut segment: Segment, key: Key) {
+        let link = step.link;
         let at = &mut self.net.links[link as usize];
         match at.mode {
             Mode::Merge | Mode::Fold | Mode::SlowFold => {
                 let (start, arrival, cause) = at.wire.relay(key.now, key.scheduled, segment.size());
                 segment = segment.at_next_hop();
-                self.forward(segment, Hop { arrival, start, cause, order: 0 });
+                self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
             }
             Mode::Stepped => {
                 let idle = at.head == NONE
@@ -946,8 +952,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
             Mode::ArithmeticPort => {
                 let port = &mut self.ports[at.port as usize];
-                let mut packet = packet(&segment, &self.net.step(segment.flow(), segment.hop()));
-                let at = &mut self.net.links[link as usize];
+                let mut packet = packet(&segment, &step);
                 match port.arithmetic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
                     Answer::Dropped => self.dropped(segment),
                     Answer::Leaves { start, marked } => {
@@ -958,11 +963,11 @@ impl<Q: EventQueue> Engine<Q> {
                         let cause = if start > key.now { at.wire.started } else { key.scheduled };
                         let arrival = at.wire.send(start, segment.size());
                         segment = segment.at_next_hop();
-                        self.forward(segment, Hop { arrival, start, cause, order: 0 });
+                        self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
                     }
                 }
             }
-            Mode::SteppedPort => self.arrive_at_port(link, segment, key),
+            Mode::SteppedPort => self.arrive_at_port(step, segment, key),
             Mode::Own => debug_assert!(false, "senders alone send over their own links"),
         }
     }
@@ -1002,8 +1007,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A segment that reaches its next hop: on through every hop that needs no event.
     #[inline(always)]
-    fn forward(&mut self, mut segment: Segment, mut hop: Hop) {
-        let route = self.net.routes[segment.flow() as usize];
+    fn forward(&mut self, route: Route, mut segment: Segment, mut hop: Hop) {
         loop {
             let step = self.net.step_of(route, segment.hop());
             match step.action {
@@ -1116,7 +1120,8 @@ impl<Q: EventQueue> Engine<Q> {
             }
             let Some(first) = self.merges[merge].pending.pop() else { return };
             let hop = Hop { order: 0, ..self.relay(link, first.hop, first.segment.size()) };
-            self.forward(first.segment.at_next_hop(), hop);
+            let route = self.net.routes[first.segment.flow() as usize];
+            self.forward(route, first.segment.at_next_hop(), hop);
         }
     }
 
@@ -1146,12 +1151,13 @@ impl<Q: EventQueue> Engine<Q> {
         };
         segment = segment.at_next_hop();
         let hop = Hop { arrival, start: now, cause, order: 0 };
-        let step = self.step(&segment);
+        let route = self.net.routes[segment.flow() as usize];
+        let step = self.net.step_of(route, segment.hop());
         match step.action {
             Action::AtEvent | Action::ReceiverAtEvent | Action::Sender => {
                 self.push_arrival(segment, hop, number - 1, step.lane);
             }
-            _ => self.forward(segment, hop),
+            _ => self.forward(route, segment, hop),
         }
     }
 
@@ -1235,7 +1241,8 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    fn arrive_at_port(&mut self, link: u32, segment: Segment, key: Key) {
+    fn arrive_at_port(&mut self, step: Step, segment: Segment, key: Key) {
+        let link = step.link;
         let slot = self.store(segment);
         let port_index = self.net.links[link as usize].port as usize;
         self.notice_idle(port_index, key);
@@ -1246,7 +1253,7 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(average) = discipline.average() {
             port.stats.advance_average(key.now, average);
         }
-        let mut packet = packet(&segment, &self.net.step(segment.flow(), segment.hop()));
+        let mut packet = packet(&segment, &step);
         packet.tag = slot;
         if let Some(observer) = &mut port.observer {
             observer.arrived(key.now, self.applications.who(&segment), length + 1);
@@ -1348,9 +1355,10 @@ impl<Q: EventQueue> Engine<Q> {
     fn flush(&mut self, flow: u32, key: Key) {
         if !self.out.segments.is_empty() {
             let born = Segment::stamp(key.now, self.ticks_per_second);
-            let link = self.net.step(flow, 0).link;
-            let own = self.net.links[link as usize].mode == Mode::Own;
-            let lane = self.net.step(flow, 1).lane;
+            let route = self.net.routes[flow as usize];
+            let first = self.net.step_of(route, 0);
+            let own = self.net.links[first.link as usize].mode == Mode::Own;
+            let lane = self.net.step_of(route, 1).lane;
             let wire = self.net.flows[flow as usize].wire;
             for i in 0..self.out.segments.len() {
                 let sent = self.out.segments[i];
@@ -1361,9 +1369,9 @@ impl<Q: EventQueue> Engine<Q> {
                 }
                 let segment = Segment::with(flow, sent.seq, born, size, sent.bits);
                 if own {
-                    self.send_over_own(link, lane, segment, key);
+                    self.send_over_own(first.link, lane, segment, key);
                 } else {
-                    self.arrive(link, segment, key);
+                    self.arrive(route, first, segment, key);
                 }
             }
             self.out.segments.clear();
@@ -1475,6 +1483,9 @@ impl<Q: EventQueue> Engine<Q> {
             }
         });
         let ports = ports.collect();
+        // With many flows, what is found of them needs as much room as what is no longer needed.
+        (self.net.links, self.net.steps, self.pool) = (Vec::new(), Vec::new(), Vec::new());
+        drop(self.queue);
         let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).zip(&self.specs))
             .enumerate()
             .map(|(index, (((flow, arrivals), tally), &spec))| {

@@ -318,8 +318,7 @@ impl<Q: EventQueue> Engine<Q> {
         let born = Segment::stamp(key.now, self.ticks_per_second);
         let Some(receiver) = self.hop_of_receiver(flow) else { return };
         let request = Segment::new(flow, number, born, bytes).with_bits(REQUEST).at_hop(receiver + 1);
-        let link = self.step(&request).link;
-        self.arrive(link, request, key);
+        self.set_out(request, key);
         self.counter += 1;
         let event = Segment::new(flow, number, 0, 0);
         let (time, cause) = (key.now + retry, key.scheduled.to_bits());
@@ -495,8 +494,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         // The client goes on; the ACK leaves before its next request.
         if let Some(ack) = ack {
-            let link = self.step(&ack).link;
-            self.arrive(link, ack, key);
+            self.set_out(ack, key);
         }
         self.applications.completed(flow, key.now);
         self.end_transfer(flow, key);
