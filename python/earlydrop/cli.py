@@ -150,14 +150,37 @@ def init(name: str | None = None, /, *, topology: str = "dumbbell") -> int:
 
 @app.command
 def check(scenario: ScenarioFile, /, *, set_: Sets = [], json: Json = False) -> int:  # noqa: B006
-    """Check a scenario without running it; with --json print it completed with every default."""
+    """Check a scenario, or a study's folder, without running it; with --json print it with every default."""
     from . import _core
 
+    if scenario.is_dir() or scenario.name == "study.toml":
+        return _check_study(scenario, set_, json)
     checked = _core.Scenario.load(str(scenario), _pairs(set_))
     if json:
         print(checked.to_json())
     else:
         print(f"{scenario}: {checked.name} is a valid scenario")
+    return DONE
+
+
+def _check_study(place: Path, sets: Sequence[str], as_json: bool) -> int:
+    from . import study as studies
+
+    if sets:
+        raise InputError("--set: belongs to a scenario; a study has --assume, and `reproduce` takes it")
+    study = studies.find(str(place.absolute()))
+    plan = studies.plan(study)
+    studies.plan(study.as_quick())
+    if as_json:
+        listed = [
+            {"id": e.id, "cells": len(e.cells), "seeds": e.seeds, "measures": list(e.measures)}
+            for e in study.experiments
+        ]
+        _print_json({"study": study.name, "runs": plan.runs, "experiments": listed})
+        return DONE
+    cells = sum(len(e.cells) for e in study.experiments)
+    counted = f"{len(study.experiments)} experiments, {cells} cells, {plan.runs:,} runs"
+    print(f"{place}: {study.name} is a valid study: {counted}, {study.as_quick().runs:,} with --quick")
     return DONE
 
 
@@ -276,8 +299,12 @@ def reproduce(
     *,
     seeds: Annotated[int | None, Parameter(help="Seeds for each cell (default: the study's).")] = None,
     quick: Annotated[
-        bool, Parameter(negative="", help="Fewer points and seeds, shorter runs: a look, not a result.")
+        bool, Parameter(negative="", help="Fewer levels and seeds, shorter runs: a look, not a result.")
     ] = False,
+    assume: Annotated[
+        list[str],
+        Parameter(name="--assume", negative="", help="Another value for an assumption: NAME=VALUE. May be repeated."),
+    ] = [],  # noqa: B006
     out: Annotated[
         Path | None, Parameter(name="--out", help="Folder for report and figures (default: out/STUDY).")
     ] = None,
@@ -289,47 +316,62 @@ def reproduce(
     Parameters
     ----------
     study
-        Name of a study, as `earlydrop list studies` prints it, or `all`.
+        Name of a study, as `earlydrop list studies` prints it, a study's folder, or `all`.
     """
     from . import study as studies
 
     if seeds is not None:
         _check_count("--seeds", seeds)
     _check_workers(workers)
-    names = studies.available() if study == "all" else [study]
-    chosen = []
-    for name in names:
-        data = studies.find(name)
-        data = data.as_quick() if quick else data
-        chosen.append(data.with_seeds(seeds) if seeds is not None else data)
-    base = out if out is not None else Path("out")
-    places = [base if out is not None and study != "all" else base / s.name for s in chosen]
-    for place in places:
-        _check_out(place)
-    documents = [_reproduce(data, place, workers, json) for data, place in zip(chosen, places, strict=True)]
-    if json:
-        _print_json({"studies": documents} if study == "all" else documents[0])
+    assumed = dict(_pairs(assume, "--assume", "NAME=VALUE", "tcp=newreno"))
+    chosen = [studies.find(name) for name in (studies.available() if study == "all" else [study])]
+    chosen = [s.as_quick() if quick else s for s in chosen]
+    chosen = [s.with_seeds(seeds) if seeds is not None else s for s in chosen]
+    place = out if out is not None else Path("out") / ("all" if study == "all" else chosen[0].name)
+    _check_out(place)
+    if study == "all":
+        return _reproduce_all(studies.assume_where_known(chosen, assumed), place, workers, json)
+    return _reproduce(studies.assume(chosen[0], assumed), place, workers, json)
+
+
+def _reproduce(study: Any, place: Path, workers: int | None, as_json: bool) -> int:
+    from . import output
+    from . import study as studies
+    from .study import folder as folders
+    from .study import text
+
+    plan = studies.plan(study)
+    with terminal.Progress() as progress:
+        outcome, results = studies.reproduce(plan, workers=workers, progress=progress)
+    about = {"kind": "study", "study": study.name, "quick": study.quick, "version": _version()}
+    with output.folder(place, about) as folder:
+        path = folders.write(folder, outcome, results, _version())
+    if as_json:
+        _print_json({**folders.document(outcome, results, _version()), "report": str(place / path.name)})
+        return DONE
+    print(text.study_text(outcome, results, terminal.coloured))
+    print(f"\nreport: {place / path.name}")
     return DONE
 
 
-def _reproduce(data: Any, place: Path, workers: int | None, quiet: bool) -> dict[str, Any]:
-    from . import output, report
+def _reproduce_all(chosen: Sequence[Any], place: Path, workers: int | None, as_json: bool) -> int:
+    from . import output
     from . import study as studies
+    from .study import scorecard
 
-    # A curve that cannot be drawn should not cost all the runs.
-    report.curves(data)
-    with terminal.Progress() as progress:
-        outcome = studies.run(data, workers=workers, progress=progress)
-    results = studies.judge(outcome)
-    about = {"kind": "study", "study": data.name, "quick": data.quick, "version": _version()}
-    with output.folder(place, about) as folder:
-        path = report.write_study(folder, outcome, results, _version())
-    document = studies.document(outcome, results, _version())
-    document["report"] = str(place / path.name)
-    if not quiet:
-        print(report.study_text(outcome, results, terminal.coloured))
-        print(f"\nreport: {place / path.name}")
-    return document
+    # Every scenario of every study is checked before the first run.
+    plans = [studies.plan(s) for s in chosen]
+    about = {"kind": "studies", "studies": [s.name for s in chosen], "version": _version()}
+    with output.folder(place, about) as folder, terminal.Progress() as progress:
+        entries = scorecard.reproduce_all(
+            plans, folder, studies.reproduce, _version(), workers=workers, progress=progress
+        )
+    if as_json:
+        _print_json({**scorecard.scorecard_document(entries, _version()), "index": str(place / "index.html")})
+        return DONE
+    print(scorecard.scorecard_text(entries, terminal.coloured))
+    print(f"\nreports: {place / 'index.html'}")
+    return DONE
 
 
 @app.command
@@ -440,15 +482,17 @@ def _print_json(document: Any) -> None:
     print(to_json(document))
 
 
-def _pairs(sets: Sequence[str]) -> list[tuple[str, str]]:
+def _pairs(
+    sets: Sequence[str], option: str = "--set", form: str = "PATH=VALUE", example: str = "queue.bottleneck.aqm=red"
+) -> list[tuple[str, str]]:
     pairs = []
     for text in sets:
         path, equals, value = text.partition("=")
         if not equals or not path.strip():
             raise InputError(
-                f'--set {text}: given "{text}"; allowed PATH=VALUE, such as queue.bottleneck.aqm=red',
+                f'{option} {text}: given "{text}"; allowed {form}, such as {example}',
                 given=text,
-                allowed="PATH=VALUE",
+                allowed=form,
             )
         pairs.append((path.strip(), value.strip()))
     return pairs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .compare import Comparison
-    from .study import ClaimResult, Level, Measure, Outcome
 
 COLUMN, PAGE = 3.5, 7.2
 """Widths in inches: one column and two columns of a journal page."""
@@ -109,19 +107,22 @@ def figure(width: float, height: float) -> Figure:
     return New(figsize=(width, height), layout="constrained")
 
 
-def save(drawing: Figure, base: Path, note: str = "") -> list[Path]:
-    """Write PNG and PDF beside each other; `note` is printed small below, for runs that are no result."""
+def save(drawing: Figure, base: Path, note: str = "", formats: Sequence[str] = ("png", "pdf")) -> list[Path]:
+    """Write several formats beside each other; `note` is printed small below, for runs that are no result."""
     with styled():
         _settle(drawing, note)
-        paths = [base.with_suffix(".png"), base.with_suffix(".pdf")]
-        drawing.savefig(paths[0])
-        drawing.savefig(paths[1], metadata={"CreationDate": None})
+        paths = [base.with_name(f"{base.name}.{name}") for name in formats]
+        for name, path in zip(formats, paths, strict=True):
+            drawing.savefig(path, metadata=cast("Any", _UNDATED.get(name)))
     return paths
+
+
+_UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
 def write(drawing: Figure, path: Path) -> None:
     """Write one file, in the format that its suffix names; it appears whole or not at all."""
-    metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix)
+    metadata = _UNDATED.get(path.suffix[1:])
     buffer = io.BytesIO()
     with styled():
         _settle(drawing, "")
@@ -132,15 +133,6 @@ def write(drawing: Figure, path: Path) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-
-
-def embedded(drawing: Figure, note: str = "") -> str:
-    """The figure as a data address for an HTML page that needs no other file."""
-    buffer = io.BytesIO()
-    with styled():
-        _settle(drawing, note)
-        drawing.savefig(buffer, format="svg", metadata={"Date": None})
-    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def _settle(drawing: Figure, note: str) -> None:
@@ -238,192 +230,6 @@ def _thresholds(ax: Axes, marks: Mapping[str, float]) -> None:
             bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
             zorder=5,
         )
-
-
-# ---- studies -------------------------------------------------------------------------------------------------------
-
-
-def sweep_figure(
-    outcome: Outcome, reading: Level, panel: Level, measure: Measure, disciplines: Sequence[Level]
-) -> Figure:
-    """One measure over the sweep in one panel, with the published points where there are any."""
-    with styled():
-        drawing = figure(COLUMN, 2.6)
-        ax = drawing.subplots()
-        _sweep(ax, outcome, reading, panel, measure, disciplines, published=reading.published)
-        _sweep_axes(ax, outcome, measure)
-        drawing.legend(*_legend(ax), loc="outside upper center", ncols=2, handlelength=2.2)
-    return drawing
-
-
-def sweep_grid(outcome: Outcome, reading: Level) -> Figure:
-    """Every main measure (rows) in every panel (columns), all disciplines."""
-    study = outcome.study
-    measures, panels = study.main_measures, study.panels
-    with styled():
-        drawing = figure(PAGE, 1.0 + 1.9 * len(measures))
-        axes = drawing.subplots(len(measures), len(panels), squeeze=False)
-        for row, measure in enumerate(measures):
-            for column, panel in enumerate(panels):
-                ax = axes[row][column]
-                _sweep(ax, outcome, reading, panel, measure, study.disciplines, published=False)
-                _sweep_axes(ax, outcome, measure)
-                if row == 0:
-                    ax.set_title(panel.title)
-                if row < len(measures) - 1:
-                    ax.set_xlabel("")
-                if column > 0:
-                    ax.set_ylabel("")
-        drawing.legend(*_legend(axes[0][0]), loc="outside upper center", ncols=len(study.disciplines), handlelength=2.6)
-    return drawing
-
-
-def _sweep(
-    ax: Axes,
-    outcome: Outcome,
-    reading: Level,
-    panel: Level,
-    measure: Measure,
-    disciplines: Sequence[Level],
-    *,
-    published: bool,
-) -> None:
-    study = outcome.study
-    order = {d.id: k for k, d in enumerate(study.disciplines)}
-    for discipline in disciplines:
-        own = look(order[discipline.id])
-        xs, means, lows, highs = [], [], [], []
-        for value in study.sweep.values:
-            estimate = outcome.estimate(reading.id, panel.id, value, discipline.id, measure.id)
-            if estimate is None:
-                continue
-            half = estimate.half_width or 0.0
-            xs.append(value)
-            means.append(estimate.mean)
-            lows.append(estimate.mean - half)
-            highs.append(estimate.mean + half)
-        ax.fill_between(xs, lows, highs, color=own.colour, alpha=0.18, linewidth=0)
-        ax.plot(xs, means, color=own.colour, marker=own.marker, linestyle=own.dashes, label=discipline.title)
-        if published:
-            points = [
-                (v, study.published[key])
-                for v in sorted({v for _, v, _, _ in study.published})
-                if (key := (panel.id, v, discipline.id, measure.id)) in study.published
-            ]
-            if points:
-                ax.plot(
-                    [p[0] for p in points],
-                    [p[1] for p in points],
-                    linestyle="none",
-                    marker=own.marker,
-                    markersize=4.5,
-                    markerfacecolor="white",
-                    markeredgecolor=own.colour,
-                    label=f"{discipline.title}, published",
-                )
-
-
-def _sweep_axes(ax: Axes, outcome: Outcome, measure: Measure) -> None:
-    sweep = outcome.study.sweep
-    ax.set_xlabel(f"{sweep.title} ({sweep.unit})" if sweep.unit else sweep.title)
-    ax.set_ylabel(measure.label)
-    low, high = ax.get_ylim()
-    # Never zoom into a band narrower than 2 % of the level: noise would look like an effect.
-    least = 0.02 * max(abs(low), abs(high))
-    if high - low < least:
-        centre = (low + high) / 2
-        ax.set_ylim(centre - least / 2, centre + least / 2)
-    ax.locator_params(axis="y", nbins=6)
-
-
-def effects(outcome: Outcome, results: Sequence[ClaimResult]) -> Figure:
-    """Every directional claim as one line: the relative effect with its interval, and the published one."""
-    study = outcome.study
-    lines = [
-        (result, part)
-        for result in results
-        for part in result.parts
-        if part.part.expect != "spread" and part.relative is not None
-    ]
-    readings = sorted(study.readings, key=lambda r: not r.primary)
-    labels: list[tuple[str, str, str]] = []
-    for result, part in lines:
-        label = (result.claim.id, part.part.measure, part.part.expect)
-        if label not in labels:
-            labels.append(label)
-    with styled():
-        drawing = figure(PAGE, 0.9 + 0.42 * len(labels))
-        ax = drawing.subplots()
-        place = {label: len(labels) - k for k, label in enumerate(labels)}
-        for label, y in place.items():
-            ax.annotate(
-                "claimed →" if label[2] in {"greater", "at_least"} else "← claimed",
-                (1.0, y),
-                xycoords=("axes fraction", "data"),
-                xytext=(4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=7,
-                color="#555555",
-            )
-        for k, reading in enumerate(readings):
-            own = LOOKS[1] if k == 0 else LOOKS[4]
-            xs, ys, errors = [], [], []
-            for result, part in lines:
-                if result.reading != reading.id or part.relative is None:
-                    continue
-                scale = part.relative / part.effect if part.effect else 0.0
-                xs.append(100 * part.relative)
-                ys.append(place[(result.claim.id, part.part.measure, part.part.expect)] - 0.18 * k + 0.09)
-                half = 0.0 if part.upper is None else abs(100 * scale * (part.upper - part.effect))
-                errors.append(half)
-            ax.errorbar(
-                xs,
-                ys,
-                xerr=errors,
-                linestyle="none",
-                marker=own.marker,
-                color=own.colour,
-                capsize=2,
-                linewidth=1.2,
-                label=f"ours, {reading.id}",
-            )
-            points = [
-                (100 * p.published.relative, place[(r.claim.id, p.part.measure, p.part.expect)])
-                for r, p in lines
-                if r.reading == reading.id and p.published is not None and p.published.relative is not None
-            ]
-            if points:
-                ax.plot(
-                    [p[0] for p in points],
-                    [p[1] + 0.09 for p in points],
-                    linestyle="none",
-                    marker="D",
-                    markersize=4.5,
-                    markerfacecolor="white",
-                    markeredgecolor="#D55E00",
-                    label="published",
-                    zorder=4,
-                )
-        ax.axvline(0, color="#333333", linewidth=0.8)
-        ax.set_yticks(list(place.values()))
-        panels = {c.id: c.panel for c in study.claims}
-        ax.set_yticklabels(
-            [
-                f"{claim}  {study.measure(measure).title.lower()}, {study.panel(panel).title}"
-                if (panel := panels[claim]) is not None
-                else claim
-                for claim, measure, _ in labels
-            ]
-        )
-        ax.set_ylim(0.4, len(labels) + 0.6)
-        treatment, control = study.discipline(study.treatment).title, study.discipline(study.control).title
-        ax.set_xlabel(f"{treatment} minus {control}, % of {control} (mean over seeds, 95 % interval)")
-        ax.grid(axis="y", visible=False)
-        handles, names = _legend(ax)
-        order = sorted(range(len(names)), key=lambda k: names[k] == "published")
-        drawing.legend([handles[k] for k in order], [names[k] for k in order], loc="outside upper center", ncols=4)
-    return drawing
 
 
 # ---- comparisons and single runs -----------------------------------------------------------------------------------

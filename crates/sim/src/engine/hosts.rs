@@ -118,7 +118,7 @@ impl<Q: EventQueue> Engine<Q> {
         if now < self.settings.duration {
             let flow = segment.flow();
             let segments = (self.net.arrivals[flow as usize].receiver.next() - before) as u64;
-            rates.add(flow, now, segments * u64::from(self.specs[flow as usize].payload));
+            rates.add(flow, now, segments * u64::from(self.specs.kind(flow).payload));
         }
     }
 

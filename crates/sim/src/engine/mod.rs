@@ -7,6 +7,7 @@ mod observer;
 pub mod plan;
 mod port;
 mod sources;
+mod specs;
 pub mod trace;
 mod transfers;
 
@@ -28,6 +29,7 @@ use observer::Observer;
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
 use sources::Sources;
+use specs::Specs;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 use trace::{QueueTrace, VariableChange};
@@ -292,8 +294,16 @@ struct Arrivals {
 struct Tally {
     drops: u32,
     marks: u32,
+}
+
+/// The same of what hardly ever happens: room for it is made when it first does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rare {
+    /// Packets lost on links.
     lost: u32,
+    /// Packets whose time to live was used up.
     expired: u32,
+    /// Before the window began, or the present sender: segments sent again, and timeouts.
     retransmits_before: u32,
     timeouts_before: u32,
 }
@@ -475,7 +485,8 @@ pub struct Engine<Q> {
     settings: Settings,
     net: Net,
     tallies: Vec<Tally>,
-    specs: Vec<FlowSpec>,
+    rare: Vec<Rare>,
+    specs: Specs,
     sources: Sources,
     applications: Applications,
     ports: Vec<Port>,
@@ -593,9 +604,10 @@ impl<Q: EventQueue> Engine<Q> {
             sources: Sources::new(network.sources, flow_count),
             applications: Applications::new(network.transfers, network.crowds, network.groups, flow_count),
             tallies: vec![Tally::default(); specs.len()],
+            rare: Vec::new(),
             opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
             ack_timers: hosts::ack_timers(&specs),
-            specs,
+            specs: Specs::new(&specs),
             ports,
             merges,
             media: network.media,
@@ -658,7 +670,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.net.flows[flow as usize].sender.core.traced = true;
         }
         for flow in 0..self.net.flows.len() as u32 {
-            let start = self.specs[flow as usize].start;
+            let start = self.specs.start(flow);
             // A flow of a crowd's pool waits until somebody needs it.
             if start < f64::INFINITY {
                 self.schedule(start, START, Kind::Start, flow);
@@ -747,7 +759,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// An application starts.
     fn on_start(&mut self, event: Segment, key: Key) {
         let flow = event.flow();
-        if self.specs[flow as usize].interval.is_some() {
+        if self.specs.kind(flow).interval.is_some() {
             return self.on_source(event, key);
         }
         if self.applications.has(flow) {
@@ -849,6 +861,14 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
+    /// The counts of a flow that are seldom needed.
+    fn rare(&mut self, flow: u32) -> &mut Rare {
+        if self.rare.is_empty() {
+            self.rare = vec![Rare::default(); self.specs.len()];
+        }
+        &mut self.rare[flow as usize]
+    }
+
     /// A packet's time to live is used up at `now`.
     #[inline(never)]
     fn expired(&mut self, segment: Segment, now: f64) {
@@ -857,7 +877,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.blocks.free(segment);
         }
         if now >= self.settings.warmup && now < self.settings.duration {
-            self.tallies[segment.flow() as usize].expired += 1;
+            self.rare(segment.flow()).expired += 1;
         }
     }
 
@@ -1171,7 +1191,7 @@ impl<Q: EventQueue> Engine<Q> {
         wire.free = sent.end;
         if sent.arrival.is_none() {
             // In transit for ever, if the link has no rate left.
-            self.tallies[segment.flow() as usize].lost += u32::from(sent.end.is_finite());
+            self.rare(segment.flow()).lost += u32::from(sent.end.is_finite());
             self.opening -= u32::from(segment.bits() & SYN != 0);
         }
         sent.arrival
@@ -1432,10 +1452,13 @@ impl<Q: EventQueue> Engine<Q> {
         }
         self.losses_by_distance.clear();
         self.media.iter_mut().for_each(|(_, medium)| medium.lost = 0);
-        for (tally, flow) in self.tallies.iter_mut().zip(&self.net.flows) {
-            let core = &flow.sender.core;
-            *tally = Tally { retransmits_before: core.retransmits, timeouts_before: core.timeouts, ..Tally::default() };
-        }
+        self.tallies.fill(Tally::default());
+        let before = self.net.flows.iter().map(|flow| &flow.sender.core).map(|core| Rare {
+            retransmits_before: core.retransmits,
+            timeouts_before: core.timeouts,
+            ..Rare::default()
+        });
+        self.rare = before.collect();
         self.applications.restart();
     }
 
@@ -1486,28 +1509,29 @@ impl<Q: EventQueue> Engine<Q> {
         // With many flows, what is found of them needs as much room as what is no longer needed.
         (self.net.links, self.net.steps, self.pool) = (Vec::new(), Vec::new(), Vec::new());
         drop(self.queue);
-        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).zip(&self.specs))
-            .enumerate()
-            .map(|(index, (((flow, arrivals), tally), &spec))| {
+        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).enumerate()).map(
+            |(index, ((flow, arrivals), tally))| {
                 let core = &flow.sender.core;
                 let past = self.applications.past_connections(index as u32);
+                let rare = self.rare.get(index).copied().unwrap_or_default();
                 FlowOutcome {
-                    spec,
+                    spec: self.specs.whole(index as u32, core.clock_phase()),
                     in_order: arrivals.in_order,
                     received: arrivals.received,
                     delay_mean: arrivals.delay_ticks as f64
                         / self.ticks_per_second
                         / f64::from(arrivals.received.max(1)),
-                    retransmits: core.retransmits - tally.retransmits_before + past.0,
-                    timeouts: core.timeouts - tally.timeouts_before + past.1,
+                    retransmits: core.retransmits - rare.retransmits_before + past.0,
+                    timeouts: core.timeouts - rare.timeouts_before + past.1,
                     drops: tally.drops,
                     marks: tally.marks,
                     unasked: self.sources.counted(index),
                     transfers: self.applications.of_flow(index as u32),
-                    lost: tally.lost,
-                    expired: tally.expired,
+                    lost: rare.lost,
+                    expired: rare.expired,
                 }
-            });
+            },
+        );
         Outcome {
             ports,
             flows: flows.collect(),
