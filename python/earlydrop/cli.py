@@ -272,8 +272,12 @@ def reproduce(
     *,
     seeds: Annotated[int | None, Parameter(help="Seeds for each cell (default: the study's).")] = None,
     quick: Annotated[
-        bool, Parameter(negative="", help="Fewer points and seeds, shorter runs: a look, not a result.")
+        bool, Parameter(negative="", help="Fewer levels and seeds, shorter runs: a look, not a result.")
     ] = False,
+    assume: Annotated[
+        list[str],
+        Parameter(name="--assume", negative="", help="Another value for an assumption: NAME=VALUE. May be repeated."),
+    ] = [],  # noqa: B006
     out: Annotated[
         Path | None, Parameter(name="--out", help="Folder for report and figures (default: out/STUDY).")
     ] = None,
@@ -285,47 +289,35 @@ def reproduce(
     Parameters
     ----------
     study
-        Name of a study, as `earlydrop list studies` prints it, or `all`.
+        Name of a study, as `earlydrop list studies` prints it, a study's folder, or `all`.
     """
+    from . import output
     from . import study as studies
+    from .study import folder as writing
+    from .study import text as wording
 
     if seeds is not None:
         _check_count("--seeds", seeds)
     _check_workers(workers)
-    names = studies.available() if study == "all" else [study]
-    chosen = []
-    for name in names:
-        data = studies.find(name)
-        data = data.as_quick() if quick else data
-        chosen.append(data.with_seeds(seeds) if seeds is not None else data)
-    base = out if out is not None else Path("out")
-    places = [base if out is not None and study != "all" else base / s.name for s in chosen]
-    for place in places:
-        _check_out(place)
-    documents = [_reproduce(data, place, workers, json) for data, place in zip(chosen, places, strict=True)]
-    if json:
-        _print_json({"studies": documents} if study == "all" else documents[0])
-    return DONE
-
-
-def _reproduce(data: Any, place: Path, workers: int | None, quiet: bool) -> dict[str, Any]:
-    from . import output, report
-    from . import study as studies
-
-    # A curve that cannot be drawn should not cost all the runs.
-    report.curves(data)
+    assumed = dict(_pairs(assume, "--assume", "NAME=VALUE", "tcp=newreno"))
+    chosen = studies.find(study)
+    chosen = chosen.as_quick() if quick else chosen
+    chosen = chosen.with_seeds(seeds) if seeds is not None else chosen
+    chosen = studies.assume(chosen, assumed)
+    place = out if out is not None else Path("out") / chosen.name
+    _check_out(place)
+    planned = studies.plan(chosen)
     with terminal.Progress() as progress:
-        outcome = studies.run(data, workers=workers, progress=progress)
-    results = studies.judge(outcome)
-    about = {"kind": "study", "study": data.name, "quick": data.quick, "version": _version()}
+        outcome, results = studies.reproduce(planned, workers=workers, progress=progress)
+    about = {"kind": "study", "study": chosen.name, "quick": chosen.quick, "version": _version()}
     with output.folder(place, about) as folder:
-        path = report.write_study(folder, outcome, results, _version())
-    document = studies.document(outcome, results, _version())
-    document["report"] = str(place / path.name)
-    if not quiet:
-        print(report.study_text(outcome, results, terminal.coloured))
-        print(f"\nreport: {place / path.name}")
-    return document
+        path = writing.write(folder, outcome, results, _version())
+    if json:
+        _print_json({**writing.document(outcome, results, _version()), "report": str(place / path.name)})
+        return DONE
+    print(wording.study_text(outcome, results, terminal.coloured))
+    print(f"\nreport: {place / path.name}")
+    return DONE
 
 
 @app.command
@@ -436,15 +428,17 @@ def _print_json(document: Any) -> None:
     print(to_json(document))
 
 
-def _pairs(sets: Sequence[str]) -> list[tuple[str, str]]:
+def _pairs(
+    sets: Sequence[str], option: str = "--set", form: str = "PATH=VALUE", example: str = "queue.bottleneck.aqm=red"
+) -> list[tuple[str, str]]:
     pairs = []
     for text in sets:
         path, equals, value = text.partition("=")
         if not equals or not path.strip():
             raise InputError(
-                f'--set {text}: given "{text}"; allowed PATH=VALUE, such as queue.bottleneck.aqm=red',
+                f'{option} {text}: given "{text}"; allowed {form}, such as {example}',
                 given=text,
-                allowed="PATH=VALUE",
+                allowed=form,
             )
         pairs.append((path.strip(), value.strip()))
     return pairs

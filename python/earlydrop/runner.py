@@ -35,6 +35,8 @@ class Job:
 
     scenario: Runnable
     seed: int | None = None
+    reduce: Callable[[str], Any] | None = None
+    """What is kept of its result document, instead of what `run_all` says for all jobs."""
 
 
 class RunError(Exception):
@@ -97,7 +99,7 @@ def _run(job: Job, reduce: Callable[[str], T]) -> T:
     except Exception as error:
         seed = "" if job.seed is None else f", seed {job.seed}"
         raise RunError(f"run failed ({job.scenario.name}{seed}): {error}") from error
-    return reduce(text)
+    return (job.reduce or reduce)(text)
 
 
 def run_one(job: Job) -> str:

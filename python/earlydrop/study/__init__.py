@@ -1,0 +1,132 @@
+"""Studies: a paper's experiments as data, run and judged. This engine knows no paper.
+
+A study folder holds `study.toml` and perhaps tables of published values (docs/studies.md describes both). The way
+through it:
+
+    reading.py    study.toml -> model.py, everything checked
+    runs.py       model -> runs -> one value for each cell, measure and seed (take.py, formula.py)
+    verdicts.py   values -> verdicts on the claims (select.py says which cells)
+    published.py  the paper's figures, and which reading fits them
+    tables.py, figures.py, drawing.py   the paper's tables and figures beside ours
+    text.py, page.py, folder.py, scorecard.py   what is printed and written
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..runner import Progress, no_progress
+from . import runs
+from . import verdicts as judging
+from .model import Study, StudyError
+from .reading import read
+from .runs import Outcome, Plan, plan
+from .table import unknown
+from .verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, ClaimResult, judge
+
+__all__ = [
+    "CONTRADICTED",
+    "NOT_TESTABLE",
+    "SUPPORTED",
+    "UNDECIDED",
+    "ClaimResult",
+    "Outcome",
+    "Plan",
+    "Study",
+    "StudyError",
+    "assume",
+    "available",
+    "find",
+    "home",
+    "judge",
+    "plan",
+    "read",
+    "reproduce",
+    "run",
+]
+
+
+def home() -> Path:
+    """Where the studies lie: in the package, which in a checkout has a link to the folder `studies`."""
+    return Path(__file__).resolve().parents[1] / "studies"
+
+
+def available() -> list[str]:
+    """Names of the studies that can be reproduced."""
+    return sorted(p.parent.name for p in home().glob("*/study.toml"))
+
+
+def find(name: str) -> Study:
+    """The study called `name`, or the one in a folder if `name` is a path (`./studies/mine`)."""
+    if name in available():
+        return read(home() / name)
+    path = Path(name)
+    if "/" in name or path.is_dir():
+        folder = path.parent if path.name == "study.toml" else path
+        if (folder / "study.toml").is_file():
+            return read(folder)
+        raise StudyError(f"{path}: there is no study.toml")
+    names = ", ".join(available()) or "none found"
+    raise StudyError(f'there is no study "{name}"; studies: {names}')
+
+
+def assume(study: Study, values: Mapping[str, str]) -> Study:
+    """The same study under other assumptions; `values` are those of `--assume NAME=VALUE`."""
+    known = {a.id: a for a in study.assumptions}
+    for name, value in values.items():
+        if name not in known:
+            raise StudyError(f'--assume {name}={value}: study {study.name}: "{name}": {unknown(name, tuple(known))}')
+        assumption = known[name]
+        listed = {a.value: a for a in assumption.alternatives}
+        if value in listed and listed[value].set:
+            settings = dict(listed[value].set)
+        elif assumption.paths:
+            settings = dict.fromkeys(assumption.paths, _value(value))
+        elif value == assumption.value:
+            settings = {}
+        elif listed:
+            raise StudyError(f'--assume {name}={value}: "{value}": {unknown(value, (assumption.value, *listed))}')
+        else:
+            raise StudyError(f"--assume {name}={value}: this assumption is a statement; no other value can be run")
+        study = study.with_assumption(name, value, settings)
+    return study
+
+
+def _value(text: str) -> object:
+    """A value as `--set` reads it: TOML where it is, else a text."""
+    try:
+        return tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def run(study: Study, *, workers: int | None = None, progress: Progress = no_progress) -> Outcome:
+    """Run every cell of a study with every seed. The same seeds are used in every cell (common random numbers)."""
+    return runs.Runs(plan(study), workers=workers, progress=progress).all()
+
+
+def reproduce(
+    study: Study | Plan,
+    *,
+    workers: int | None = None,
+    progress: Progress = no_progress,
+    most: int = judging.ENOUGH,
+    label: str = "",
+) -> tuple[Outcome, list[ClaimResult]]:
+    """Run a study and judge its claims.
+
+    A claim that stays undecided in a full run gets more seeds in the cells it is judged from, up to `most`, and is
+    judged again. A quick run, or one whose number of seeds was chosen by the user, gets no more.
+    """
+    planned = study if isinstance(study, Plan) else plan(study)
+    made = runs.Runs(planned, workers=workers, progress=progress, label=label)
+    outcome = made.all()
+    results = judge(outcome)
+    if not planned.study.quick and not planned.study.fixed_seeds:
+        more = judging.open_cells(results, most)
+        if more:
+            outcome = made.more(sorted(more), most)
+            results = judge(outcome)
+    return outcome, results

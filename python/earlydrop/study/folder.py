@@ -1,0 +1,131 @@
+"""The result folder of a study, and its result document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import output, statistics
+from ..documents import Document, to_toml
+from . import page, runs, text
+from .model import Experiment, Study
+from .published import fit
+from .runs import Outcome, Values
+from .verdicts import ClaimResult, claim_document
+
+
+def document(outcome: Outcome, results: Sequence[ClaimResult], version: str) -> Document:
+    """Everything that was found, as plain values. Without `cost` it is the same on every repetition."""
+    study = outcome.study
+    fits = [found for t in study.tables if (found := fit(outcome, t)) is not None]
+    return {
+        "study": study.name,
+        "title": study.title,
+        "version": version,
+        "quick": study.quick,
+        "assume": dict(study.assuming),
+        "runs": outcome.runs,
+        "verdicts": {r.claim.id: r.verdict for r in results},
+        "claims": [claim_document(r) for r in results],
+        "measures": {
+            m.id: {
+                "title": m.title,
+                "unit": m.unit,
+                **({"field": m.take.field} if m.take else {"formula": m.formula.text if m.formula else ""}),
+            }
+            for m in study.measures
+        },
+        "experiments": [_experiment(outcome, e) for e in study.experiments],
+        "fits": [
+            {
+                "table": f.table,
+                "axis": f.axis,
+                "best": f.best,
+                "distances": {k: {"mean": d, "values": n} for k, (d, n) in f.distances.items()},
+            }
+            for f in fits
+        ],
+        "published": [
+            {"in": shown.id, "experiment": shown.experiment, **p.at, "measure": p.measure, "value": p.value}
+            for shown in study.shown
+            for p in shown.printed
+        ],
+        "assumptions": [
+            {"id": a.id, "title": a.title, "by": a.by, "value": study.assuming.get(a.id, a.value), "text": a.text}
+            for a in study.assumptions
+        ],
+        "cost": outcome.cost,
+    }
+
+
+def _experiment(outcome: Outcome, e: Experiment) -> Document:
+    return {
+        "id": e.id,
+        "title": e.title,
+        "seeds": list(runs.seeds_of(e)),
+        "axes": {
+            a.id: {"title": a.title, "unit": a.unit, "levels": list(a.ids), **({"base": a.base} if a.reading else {})}
+            for a in e.axes
+        },
+        "cells": [
+            {
+                **dict(zip(e.names, cell, strict=True)),
+                **{m.id: _estimated(outcome.series(e, cell, m.id)) for m in outcome.study.measured(e)},
+            }
+            for cell in e.cells
+        ],
+        "scenario": e.scenario,
+    }
+
+
+def _estimated(values: Values) -> Document | None:
+    numbers = [v for v in values if v is not None]
+    return statistics.estimate(numbers).document() if len(numbers) == len(values) else None
+
+
+def first_cell(study: Study, e: Experiment) -> Document:
+    """The scenario of an experiment's cell at every base, as a file to run."""
+    at = e.base
+    cell = next(
+        (c for c in e.cells if all(at.get(n, level) == level for n, level in zip(e.names, c, strict=True))), e.cells[0]
+    )
+    found = e.document(cell, study.name)
+    found["name"] = file_name(str(found["name"]))
+    return found
+
+
+def file_name(name: str) -> str:
+    """A name for a file: letters, digits, dots and dashes."""
+    kept = "".join(c if c.isalnum() or c in "._" else "-" for c in name)
+    while "--" in kept:
+        kept = kept.replace("--", "-")
+    return kept.strip("-")
+
+
+def write(folder: Path, outcome: Outcome, results: Sequence[ClaimResult], version: str) -> Path:
+    """Fill a result folder: report, figures, tables, scenarios. Returns the report's path."""
+    study = outcome.study
+    output.write_json(folder / "result.json", document(outcome, results, version))
+    (folder / "verdicts.txt").write_text(text.study_text(outcome, results) + "\n", encoding="utf-8")
+    (folder / "runs").mkdir()
+    (folder / "scenarios").mkdir()
+    scenarios = {e.id: first_cell(study, e) for e in study.experiments}
+    for e in study.experiments:
+        name = file_name(e.id)
+        _write_runs(folder / "runs" / name, e, runs.rows(outcome, e))
+        (folder / "scenarios" / f"{name}.toml").write_text(to_toml(scenarios[e.id]), encoding="utf-8")
+    return page.write(folder, outcome, results, scenarios, version)
+
+
+def _write_runs(base: Path, e: Experiment, rows: Sequence[Sequence[Any]]) -> None:
+    import polars
+
+    from ..report import write_csv
+
+    write_csv(base.with_name(base.name + ".csv"), rows)
+    head, body = rows[0], rows[1:]
+    kinds = {name: polars.String() for name in e.names} | {"seed": polars.Int64()}
+    columns = {name: [row[k] for row in body] for k, name in enumerate(head)}
+    schema = {name: kinds.get(name, polars.Float64()) for name in head}
+    polars.DataFrame(columns, schema=schema).write_parquet(base.with_name(base.name + ".parquet"))

@@ -1,0 +1,441 @@
+"""A study as data: experiments, measures, claims, tables and figures. Nothing here runs or judges.
+
+Every object is frozen; a change gives a new study. `reading.py` makes one from `study.toml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from ..documents import Document, overlay
+from .formula import Formula
+from .take import Take
+
+Settings = Mapping[str, Any]
+Selection = Mapping[str, tuple[str, ...]]
+"""Axis -> ids of its levels."""
+Cell = tuple[str, ...]
+"""The id of a level for each axis of an experiment, in their order."""
+
+
+class StudyError(Exception):
+    """A study cannot be read, or asks for what does not exist. The message names the file or the study."""
+
+
+# ---- experiments ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Level:
+    """One value of an axis: how it is called and what it changes in the scenario."""
+
+    id: str
+    title: str
+    set: Settings = field(default_factory=dict)
+    value: float | None = None
+    """The number itself, on a numeric axis."""
+    text: str = ""
+    published: bool = True
+    """Whether the paper's figures belong to it."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A factor of an experiment, or a reading: a way to understand the paper, varied one at a time."""
+
+    id: str
+    title: str
+    levels: tuple[Level, ...]
+    unit: str = ""
+    reading: bool = False
+    base: str = ""
+    majority: bool = False
+    """A claim's verdict is that of the majority of the levels, not that at the base."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the levels."""
+        return tuple(level.id for level in self.levels)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether all levels are numbers."""
+        return all(level.value is not None for level in self.levels)
+
+    @property
+    def label(self) -> str:
+        """Title with unit, for axes and table heads."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+    def level(self, name: str) -> Level:
+        """The level called `name`."""
+        return next(level for level in self.levels if level.id == name)
+
+    def place(self, name: str) -> float:
+        """Where a level stands: its number, or its position on an axis without numbers."""
+        value = self.level(name).value
+        return float(self.ids.index(name)) if value is None else value
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A grid of scenarios: the product of its axes, each run with the same seeds."""
+
+    id: str
+    title: str
+    summary: str
+    scenario: Document
+    """The base, with the experiment's own overlay on it."""
+    seeds: int
+    first_seed: int
+    axes: tuple[Axis, ...]
+    measures: tuple[str, ...]
+    skip: tuple[Selection, ...] = ()
+    quick: Settings = field(default_factory=dict)
+    shortened: tuple[Settings, ...] = ()
+    """What --quick lays over every scenario."""
+    assumed: tuple[Settings, ...] = ()
+    """What --assume lays over every scenario, last."""
+
+    def axis(self, name: str) -> Axis:
+        """The axis called `name`."""
+        return next(axis for axis in self.axes if axis.id == name)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Ids of the axes."""
+        return tuple(axis.id for axis in self.axes)
+
+    @property
+    def readings(self) -> tuple[Axis, ...]:
+        """The axes that are readings."""
+        return tuple(axis for axis in self.axes if axis.reading)
+
+    @cached_property
+    def base(self) -> Mapping[str, str]:
+        """The base of every reading."""
+        return {axis.id: axis.base for axis in self.readings}
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every combination that is run: at most one reading off its base, nothing that is skipped."""
+        return tuple(cell for cell in product(*(axis.ids for axis in self.axes)) if self._runs(cell))
+
+    @cached_property
+    def cell_set(self) -> frozenset[Cell]:
+        """The same, to look up in."""
+        return frozenset(self.cells)
+
+    def _runs(self, cell: Cell) -> bool:
+        at = dict(zip(self.names, cell, strict=True))
+        if sum(at[axis.id] != axis.base for axis in self.readings) > 1:
+            return False
+        return not any(all(at[name] in ids for name, ids in rule.items()) for rule in self.skip)
+
+    def document(self, cell: Cell, study: str, more: Settings | None = None) -> Document:
+        """The scenario of one cell. `more` is laid over it for a figure."""
+        document = self.scenario
+        for axis, name in zip(self.axes, cell, strict=True):
+            document = overlay(document, axis.level(name).set)
+        for settings in (*self.shortened, more or {}, *self.assumed):
+            document = overlay(document, settings)
+        document["name"] = "/".join([study, self.id, *cell])
+        return document
+
+    def titled(self, cell: Cell, among: Iterator[str] | None = None) -> str:
+        """A cell in words: `RED, 40 flows`."""
+        wanted = set(self.names if among is None else among)
+        return ", ".join(self.say(a, name) for a, name in zip(self.axes, cell, strict=True) if a.id in wanted)
+
+    @staticmethod
+    def say(axis: Axis, name: str) -> str:
+        """A level in words; a bare number gets the name of its axis and its unit."""
+        level = axis.level(name)
+        if level.value is None or level.title != level.id:
+            return level.title
+        return f"{axis.title.lower()} {level.title}" + (f" {axis.unit}" if axis.unit else "")
+
+
+# ---- what is measured ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number of each run: taken from the result document, or reckoned from other measures."""
+
+    id: str
+    title: str
+    unit: str = ""
+    digits: int = 3
+    scale: float = 1.0
+    main: bool = False
+    take: Take | None = None
+    formula: Formula | None = None
+
+    @property
+    def label(self) -> str:
+        """Title with unit, for axes and table heads."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+
+# ---- what is claimed -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing a claim says about one measure."""
+
+    experiment: str
+    measure: str
+    expect: str
+    of: Selection
+    to: Selection | None = None
+    bound: float | None = None
+    value: float | None = None
+    within: tuple[float, float] | None = None
+    times: float = 1.0
+    ratio: bool = False
+    every_seed: bool = False
+    along: str = ""
+    reduce: str = "mean"
+    each: tuple[str, ...] = ()
+    published: Settings = field(default_factory=dict)
+    """What the paper says, given by hand."""
+    title: str = ""
+
+    @property
+    def chosen(self) -> frozenset[str]:
+        """Axes on which the part names levels."""
+        return frozenset(self.of) | frozenset(self.to or ())
+
+
+@dataclass(frozen=True)
+class Peer:
+    """What another simulator says of a claim's set-up."""
+
+    tool: str
+    text: str
+    agrees: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper that can fail."""
+
+    id: str
+    text: str
+    where: str = ""
+    note: str = ""
+    expected: str = ""
+    parts: tuple[Part, ...] = ()
+    untestable: str = ""
+    peers: tuple[Peer, ...] = ()
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something the paper states, or leaves open and we had to choose."""
+
+    id: str
+    title: str
+    by: str
+    value: str = ""
+    text: str = ""
+    paths: tuple[str, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    experiments: tuple[str, ...] = ()
+    """Empty: all."""
+
+    @property
+    def open(self) -> bool:
+        """Whether another value can be tried."""
+        return bool(self.paths or self.alternatives)
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another value of an assumption and what it changes."""
+
+    value: str
+    set: Settings
+    text: str = ""
+
+
+# ---- tables and figures of the paper -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One number that the paper prints."""
+
+    at: Mapping[str, str]
+    measure: str
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What tables and figures of a paper have in common."""
+
+    id: str
+    title: str
+    experiment: str = ""
+    measures: tuple[str, ...] = ()
+    at: Selection = field(default_factory=dict)
+    of: Selection = field(default_factory=dict)
+    to: Selection = field(default_factory=dict)
+    note: str = ""
+    lost: str = ""
+    """Why nothing of the paper's own numbers is left."""
+    unreproduced: str = ""
+    """Why it cannot be made."""
+    printed: tuple[Printed, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(Shown):
+    """A table of the paper, to be shown beside ours. With `of` and `to` it has a last column, of minus to."""
+
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    fit: str = ""
+    """A reading: the table is shown for each of its levels, and the one that fits best is named."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a figure of time series."""
+
+    take: Take
+    title: str
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure(Shown):
+    """A figure of the paper, to be drawn again. Which fields count depends on `kind`."""
+
+    kind: str = ""
+    x: str = ""
+    lines: str = ""
+    panels: str = ""
+    seed: int | None = None
+    take: Take | None = None
+    label: str = ""
+    """What the values of `field` are, for the axis."""
+    scale: float = 1.0
+    series: tuple[Line, ...] = ()
+    log: str = ""
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    set: Settings = field(default_factory=dict)
+    """Laid over the scenario in runs made for this figure alone."""
+    curves: tuple[Mapping[str, Any], ...] = ()
+    options: Settings = field(default_factory=dict)
+
+
+# ---- the whole -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study as read from its folder."""
+
+    name: str
+    title: str
+    question: str
+    folder: Path
+    source: Mapping[str, str]
+    experiments: tuple[Experiment, ...]
+    measures: tuple[Measure, ...]
+    claims: tuple[Claim, ...]
+    assumptions: tuple[Assumption, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    sections: tuple[Mapping[str, Any], ...] = ()
+    summary: str = ""
+    """What the paper proposes."""
+    quick_options: Settings = field(default_factory=dict)
+    quick: bool = False
+    fixed_seeds: bool = False
+    """The user chose the number of seeds: no more are run where a claim stays undecided."""
+    assuming: Mapping[str, str] = field(default_factory=dict)
+    """Assumptions that were exchanged, and the values taken."""
+
+    def experiment(self, name: str) -> Experiment:
+        """The experiment called `name`."""
+        return next(e for e in self.experiments if e.id == name)
+
+    def measure(self, name: str) -> Measure:
+        """The measure called `name`."""
+        return next(m for m in self.measures if m.id == name)
+
+    def claim(self, name: str) -> Claim:
+        """The claim called `name`."""
+        return next(c for c in self.claims if c.id == name)
+
+    def measured(self, experiment: Experiment) -> tuple[Measure, ...]:
+        """The measures of an experiment."""
+        return tuple(self.measure(name) for name in experiment.measures)
+
+    @property
+    def shown(self) -> tuple[Shown, ...]:
+        """All tables and figures."""
+        return (*self.tables, *self.figures)
+
+    @property
+    def runs(self) -> int:
+        """Number of simulations asked for, before equal ones are run once only and more seeds are added."""
+        return sum(len(e.cells) * e.seeds for e in self.experiments)
+
+    def with_experiments(self, experiments: tuple[Experiment, ...]) -> Study:
+        """The same study with other experiments."""
+        return replace(self, experiments=experiments)
+
+    def with_seeds(self, seeds: int) -> Study:
+        """The same study with another number of seeds, and no more than these."""
+        changed = tuple(replace(e, seeds=seeds) for e in self.experiments)
+        return replace(self, experiments=changed, fixed_seeds=True)
+
+    def with_level(self, axis: str, level: str, settings: Settings) -> Study:
+        """The same study in which a level secretly changes something else.
+
+        For tests: a comparison is worth something only if it can fail.
+        """
+
+        def changed(one: Axis) -> Axis:
+            if one.id != axis:
+                return one
+            return replace(one, levels=tuple(replace(x, set=settings) if x.id == level else x for x in one.levels))
+
+        return self.with_experiments(
+            tuple(replace(e, axes=tuple(changed(a) for a in e.axes)) for e in self.experiments)
+        )
+
+    def as_quick(self) -> Study:
+        """The short version: fewer levels and seeds, shorter runs, as the study itself says."""
+        common = self.quick_options
+        experiments = []
+        for e in self.experiments:
+            kept = {**common.get("levels", {}), **e.quick.get("levels", {})}
+            axes = tuple(
+                replace(a, levels=tuple(x for x in a.levels if x.id in kept[a.id])) if a.id in kept else a
+                for a in e.axes
+            )
+            seeds = e.quick.get("seeds", common.get("seeds", min(e.seeds, 3)))
+            shortened = tuple(q["set"] for q in (common, e.quick) if "set" in q)
+            experiments.append(replace(e, axes=axes, seeds=min(seeds, e.seeds), shortened=shortened))
+        return replace(self, experiments=tuple(experiments), quick=True)
+
+    def with_assumption(self, name: str, value: str, settings: Settings) -> Study:
+        """The same study under another assumption; `settings` is what it changes in the scenarios."""
+        assumption = next(a for a in self.assumptions if a.id == name)
+        among = assumption.experiments or tuple(e.id for e in self.experiments)
+        experiments = tuple(
+            replace(e, assumed=(*e.assumed, settings)) if e.id in among else e for e in self.experiments
+        )
+        return replace(self, experiments=experiments, assuming={**self.assuming, name: value})

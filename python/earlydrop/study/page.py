@@ -1,0 +1,304 @@
+"""The report of a study: one HTML file that needs no other."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import plot
+from ..documents import to_toml
+from . import drawing, tables, text
+from .model import Assumption, Experiment, Figure, Shown, Study
+from .model import Table as TableSpec
+from .published import fit
+from .runs import Outcome
+from .verdicts import Case, ClaimResult, PartResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+MINUS = "\u2212"
+FOLDED = 30
+"""From so many rows on a table is folded."""
+
+
+def write(
+    folder: Path, outcome: Outcome, results: Sequence[ClaimResult], scenarios: Mapping[str, Any], version: str
+) -> Path:
+    """Draw every figure into `figures/` and write `report.html` around them."""
+    figures = folder / "figures"
+    figures.mkdir()
+    path = folder / "report.html"
+    path.write_text(_render("study.html.j2", _context(outcome, results, scenarios, figures, version)), encoding="utf-8")
+    return path
+
+
+def _render(template: str, context: Mapping[str, Any]) -> str:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("earlydrop", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["prose"] = prose
+    environment.filters["minus"] = minus
+    environment.filters["thousands"] = lambda n: f"{int(n):,}"
+    return environment.get_template(template).render(**context)
+
+
+def prose(given: str) -> Any:
+    """Text with `code` in backquotes, safe for a page."""
+    from markupsafe import Markup
+
+    escaped = html.escape(given, quote=False)
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped))
+
+
+def minus(given: str) -> str:
+    """Numbers with a minus sign instead of a hyphen."""
+    return re.sub(r"(?<![\w.])-(?=[\d.])", MINUS, given)
+
+
+def anchor(name: str) -> str:
+    """A name as the target of a link."""
+    return "at-" + re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()
+
+
+# ---- figures -------------------------------------------------------------------------------------------------------
+
+
+class _Gallery:
+    """Figures for the page: each saved beside it as PNG, SVG and PDF, and embedded."""
+
+    def __init__(self, folder: Path, note: str) -> None:
+        self.folder, self.note = folder, note
+
+    def __call__(self, made: Drawing, name: str, *, runs: bool = True) -> dict[str, Any]:
+        # What does not come from runs is as good in a quick study as in a full one.
+        base = self.folder / file_name(name)
+        plot.save(made, base, self.note if runs else "")
+        svg = base.with_suffix(".svg")
+        plot.write(made, svg)
+        coded = base64.b64encode(svg.read_bytes()).decode("ascii")
+        return {
+            "name": base.name,
+            "data": f"data:image/svg+xml;base64,{coded}",
+            "wide": made.get_figwidth() > plot.COLUMN + 0.1,
+        }
+
+
+def file_name(name: str) -> str:
+    """A name for a file: letters, digits, dots and dashes."""
+    return re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-").lower()
+
+
+def _figure(outcome: Outcome, figure: Figure, gallery: _Gallery) -> dict[str, Any]:
+    found: dict[str, Any] = {**_about(figure), "kind": "figure", "image": None, "text": ""}
+    if figure.kind and not figure.unreproduced:
+        made, words = drawing.draw(outcome, figure)
+        found["image"] = gallery(made, figure.id, runs=figure.kind not in {"curves", "picture"})
+        found["text"] = words
+    return found
+
+
+def _about(one: Shown) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "anchor": anchor(one.id),
+        "title": one.title,
+        "note": one.note,
+        "lost": one.lost,
+        "unreproduced": one.unreproduced,
+        "printed": bool(one.printed),
+    }
+
+
+# ---- tables --------------------------------------------------------------------------------------------------------
+
+
+def _table(outcome: Outcome, table: TableSpec) -> dict[str, Any]:
+    found: dict[str, Any] = {**_about(table), "kind": "table", "blocks": [], "fit": ""}
+    if not table.experiment or table.unreproduced:
+        return found
+    e = outcome.study.experiment(table.experiment)
+    best = fit(outcome, table)
+    levels: Sequence[str | None] = e.axis(table.fit).ids if table.fit else (None,)
+    for level in levels:
+        reading = {} if level is None else {table.fit: level}
+        name = "" if level is None else f"{e.axis(table.fit).title}: {e.axis(table.fit).level(level).title}"
+        if best is not None and level == best.best:
+            name += " (fits best)"
+        found["blocks"] += [_block(block, name) for block in tables.shown(outcome, table, reading)]
+    found["fit"] = text.fit_text(e, best) if best is not None else ""
+    return found
+
+
+def _block(block: tables.Block, name: str = "") -> dict[str, Any]:
+    n = f"mean over seeds ± 95 % half-width, n = {block.n}" if block.n > 1 else "one seed"
+    over = f", averaged over {block.averaged}" if block.averaged else ""
+    edges, place = [], 1
+    for group in block.groups:
+        edges.append(place)
+        place += len(group.columns)
+    return {
+        "name": name,
+        "title": block.title,
+        "caption": f"{n}{over}",
+        "corner": block.corner,
+        "groups": block.groups,
+        "plain": all(len(g.columns) == 1 for g in block.groups),
+        "edges": edges,
+        "rows": block.rows,
+        "folded": len(block.rows) > FOLDED,
+        "left_out": block.left_out,
+        "columns": place,
+    }
+
+
+# ---- claims --------------------------------------------------------------------------------------------------------
+
+
+def claim_row(study: Study, result: ClaimResult) -> dict[str, Any]:
+    """A claim for the scorecard."""
+    claim = result.claim
+    return {
+        "claim": claim,
+        "anchor": anchor(f"claim {claim.id}"),
+        "verdict": result.verdict,
+        "word": result.verdict.replace(" ", "-"),
+        "majority": f"by the majority of readings; at the base {result.base.verdict}" if result.majority else "",
+        "parts": [_part(study, p, len(result.base.parts) > 1) for p in result.base.parts],
+        "tried": [
+            {"reading": name, "verdict": verdict, "word": verdict.replace(" ", "-"), "effects": effects}
+            for name, verdict, effects in text.tried_text(study, result)
+        ],
+        "peers": [{"tool": p.tool, "text": p.text, "agrees": text.AGREES[p.agrees]} for p in claim.peers],
+    }
+
+
+def _part(study: Study, result: PartResult, several: bool) -> dict[str, Any]:
+    part, worst = result.part, result.worst
+    cases = [_case(study, result, c) for c in result.cases if c.at] if len(result.cases) > 1 else []
+    return {
+        "says": text.expected_text(study, part),
+        "verdict": result.verdict if several else "",
+        "word": result.verdict.replace(" ", "-"),
+        "effect": text.effect_text(study, part, worst),
+        "where": text.case_text(study, part, worst) if cases else "",
+        "n": text.n_text(result),
+        "doubt": text.doubt_text(study, part, worst),
+        "published": text.published_text(study, part, result.cases).removeprefix("published: "),
+        "cases": cases,
+    }
+
+
+def _case(study: Study, result: PartResult, case: Case) -> dict[str, str]:
+    return {
+        "name": text.case_text(study, result.part, case),
+        "verdict": case.verdict,
+        "word": case.verdict.replace(" ", "-"),
+        "effect": text.effect_text(study, result.part, case),
+    }
+
+
+# ---- the whole -----------------------------------------------------------------------------------------------------
+
+
+def _context(
+    outcome: Outcome, results: Sequence[ClaimResult], scenarios: Mapping[str, Any], folder: Path, version: str
+) -> dict[str, Any]:
+    study = outcome.study
+    notes = text.notes(study)
+    gallery = _Gallery(folder, " ".join(notes))
+    overview = drawing.effects(study, results)
+    shown = {t.id: _table(outcome, t) for t in study.tables} | {
+        ("figure", f.id): _figure(outcome, f, gallery) for f in study.figures
+    }
+    every = list(shown.values())
+    by_experiment: dict[str, list[dict[str, Any]]] = {}
+    for one, made in zip(study.shown, every, strict=True):
+        by_experiment.setdefault(one.experiment, []).append(made)
+    experiments = [_experiment(outcome, e, by_experiment.get(e.id, []), scenarios[e.id]) for e in study.experiments]
+    return {
+        "study": study,
+        "version": version,
+        "notes": notes,
+        "tally": _tally(results),
+        "sizes": text.sizes(results),
+        "claims": [claim_row(study, r) for r in results],
+        "effects": gallery(overview, "effects") if overview is not None else None,
+        "loose": by_experiment.get("", []),
+        "experiments": experiments,
+        "every": every,
+        "assumptions": [_assumption(study, a) for a in study.assumptions],
+        "cost": outcome.cost,
+        "again": _again(study),
+        "seeds": _seeds(study),
+    }
+
+
+def _tally(results: Sequence[ClaimResult]) -> list[tuple[int, str, str]]:
+    from .verdicts import VERDICTS
+
+    found = [r.verdict for r in results]
+    return [(found.count(v), v, v.replace(" ", "-")) for v in VERDICTS if v in found]
+
+
+def _experiment(outcome: Outcome, e: Experiment, shown: list[dict[str, Any]], scenario: Any) -> dict[str, Any]:
+    every = _block(tables.automatic(outcome, e))
+    overlays = []
+    for axis in e.axes:
+        for level in axis.levels:
+            changes = "\n".join(f"{path} = {_plain(value)}" for path, value in level.set.items()) or "(no change)"
+            overlays.append((f"{axis.title}: {level.title}", changes))
+    return {
+        "experiment": e,
+        "anchor": anchor(f"experiment {e.id}"),
+        "grid": tables.summary(outcome.study, e),
+        "readings": [
+            {"axis": a, "levels": [(level, level.id == a.base) for level in a.levels], "majority": a.majority}
+            for a in e.readings
+        ],
+        "shown": shown,
+        "every": every,
+        "scenario": to_toml(scenario),
+        "overlays": overlays,
+    }
+
+
+def _assumption(study: Study, a: Assumption) -> dict[str, Any]:
+    return {
+        "about": a,
+        "value": study.assuming.get(a.id, a.value),
+        "changed": a.id in study.assuming,
+        "others": ", ".join(x.value for x in a.alternatives) or ("any the scenario takes" if a.paths else ""),
+    }
+
+
+def _again(study: Study) -> str:
+    command = f"earlydrop reproduce {study.name}"
+    command += " --quick" if study.quick else ""
+    command += f" --seeds {study.experiments[0].seeds}" if study.fixed_seeds else ""
+    return command + "".join(f" --assume {k}={_quoted(v)}" for k, v in study.assuming.items())
+
+
+def _quoted(value: str) -> str:
+    return value if re.fullmatch(r"[\w.:/-]+", value) else f"'{value}'"
+
+
+def _seeds(study: Study) -> str:
+    counts = sorted({e.seeds for e in study.experiments})
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "\n  " + to_toml(value).strip().replace("\n", "\n  ")
+    return to_toml({"x": value}).removeprefix("x = ").strip()

@@ -1,0 +1,146 @@
+"""What is taken from a result document: a number, a number reckoned from a list, or a whole list."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import statistics
+
+
+class TakeError(ValueError):
+    """A field of a result document is not of the kind that was asked for."""
+
+
+class _Missing:
+    """The document has no such field; a field that is there without a value is None."""
+
+    def __repr__(self) -> str:
+        return "missing"
+
+
+MISSING = _Missing()
+
+
+def _deviation(values: Sequence[float]) -> float | None:
+    return statistics.deviation(values)
+
+
+def _quantile(share: float) -> Callable[[Sequence[float]], float | None]:
+    def quantile(values: Sequence[float]) -> float | None:
+        # The smallest value that so many of them do not exceed, as in result documents.
+        return sorted(values)[max(0, math.ceil(share * len(values)) - 1)] if values else None
+
+    return quantile
+
+
+REDUCTIONS: dict[str, Callable[[Sequence[float]], float | None]] = {
+    "sum": math.fsum,
+    "mean": lambda values: statistics.mean(values) if values else None,
+    "min": lambda values: min(values, default=None),
+    "max": lambda values: max(values, default=None),
+    "deviation": _deviation,
+    "jain": statistics.jain,
+    "p50": _quantile(0.50),
+    "p95": _quantile(0.95),
+    "p99": _quantile(0.99),
+    "count": lambda values: float(len(values)),
+}
+
+
+@dataclass(frozen=True)
+class Take:
+    """A dotted path into the result document and what is done with it.
+
+    A `*` in the path stands for every entry of a list (or of a table). `where` keeps the entries whose fields have
+    these values. `from_s` and `to_s` cut a time series, whose times are `series.time_s`.
+    """
+
+    field: str
+    reduce: str = ""
+    """A reduction; empty for a plain number, "list" for the list as it is, "times" for a series with its times."""
+    where: tuple[tuple[str, Any], ...] = ()
+    from_s: float | None = None
+    to_s: float | None = None
+
+    def __call__(self, document: Mapping[str, Any]) -> Any:
+        """The value, None where it has none, MISSING where the document has no such field."""
+        found = list(_walk(document, self.field.split("."), self.where))
+        if not found and self.reduce in {"sum", "count"}:
+            return 0.0
+        if all(x is MISSING for x in found):
+            return MISSING
+        starred = "*" in self.field.split(".")
+        if not self.reduce:
+            return self._plain(found, starred)
+        values = found if starred else found[0]
+        if values is None:
+            return None
+        if not isinstance(values, list):
+            raise TakeError(f"{self.field} is no list, and cannot be reduced to its {self.reduce}")
+        if self.reduce == "list":
+            return [None if x is MISSING else x for x in values]
+        values = self._cut(document, values)
+        if self.reduce == "times":
+            return values
+        numbers = [self._number(x) for x in values if x is not None and x is not MISSING]
+        return REDUCTIONS[self.reduce](numbers)
+
+    def _plain(self, found: list[Any], starred: bool) -> float | None:
+        if starred:
+            raise TakeError(f"{self.field} gives a list; say how to reduce it: {', '.join(REDUCTIONS)}")
+        return None if found[0] is None else self._number(found[0])
+
+    def _number(self, value: Any) -> float:
+        if isinstance(value, (int, float)):
+            return float(value)
+        if isinstance(value, list):
+            raise TakeError(f"{self.field} is a list; say how to reduce it: {', '.join(REDUCTIONS)}")
+        raise TakeError(f"{self.field} is {'a table' if isinstance(value, dict) else 'no number'}")
+
+    def _cut(self, document: Mapping[str, Any], values: list[Any]) -> list[Any]:
+        """The part of a series between two times; with its times for a figure."""
+        wanted = self.reduce == "times"
+        if self.from_s is None and self.to_s is None and not wanted:
+            return values
+        times = next(iter(_walk(document, _times_of(document, self.field, len(values)), ())), MISSING)
+        if not isinstance(times, list) or len(times) != len(values):
+            raise TakeError(f"{self.field} is no time series: it cannot be cut by from_s and to_s")
+        low = -math.inf if self.from_s is None else self.from_s
+        high = math.inf if self.to_s is None else self.to_s
+        pairs = [(t, x) for t, x in zip(times, values, strict=True) if low <= t < high]
+        return [[t for t, _ in pairs], [x for _, x in pairs]] if wanted else [x for _, x in pairs]
+
+
+def _times_of(document: Mapping[str, Any], field: str, count: int) -> list[str]:
+    """Where the times of a series stand: the nearest `time_s` above it that has as many entries."""
+    steps = field.split(".")
+    for depth in range(len(steps) - 1, 0, -1):
+        place = [*steps[:depth], "time_s"]
+        found = next(iter(_walk(document, place, ())), MISSING)
+        if isinstance(found, list) and len(found) == count:
+            return place
+    return [steps[0], "time_s"]
+
+
+def _walk(here: Any, steps: Sequence[str], where: tuple[tuple[str, Any], ...]) -> Iterator[Any]:
+    if not steps:
+        yield here
+        return
+    step, rest = steps[0], steps[1:]
+    if step == "*":
+        entries = list(here.values()) if isinstance(here, Mapping) else here
+        if not isinstance(entries, list):
+            yield MISSING
+            return
+        for entry in entries:
+            if all(isinstance(entry, Mapping) and entry.get(key) == value for key, value in where):
+                yield from _walk(entry, rest, where)
+    elif isinstance(here, Mapping):
+        yield from _walk(here[step], rest, where) if step in here else [MISSING]
+    elif isinstance(here, list) and step.isdigit() and int(step) < len(here):
+        yield from _walk(here[int(step)], rest, where)
+    else:
+        yield MISSING

@@ -1,0 +1,386 @@
+"""What a study found, in words: for the terminal, and in pieces for the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..terminal import paragraph, signed, table
+from . import tables, verdicts
+from .model import Claim, Experiment, Part, Study
+from .model import Table as TableSpec
+from .published import Fit, fit
+from .runs import Outcome
+from .verdicts import Case, ClaimResult, Judged, PartResult
+
+AGREES = {"ours": "agrees with us", "paper": "agrees with the paper", "neither": "agrees with neither"}
+
+
+def percent(value: float | None, digits: int = 2) -> str:
+    """`+1.23 %`."""
+    return "-" if value is None else f"{signed(100 * value, digits)} %"
+
+
+def notes(study: Study) -> list[str]:
+    """What must stand on every page of a study that is not run as it stands."""
+    found = []
+    if study.quick:
+        found.append("Quick run: fewer seeds and levels, shorter runs. A look, not a result.")
+    if study.assuming:
+        given = ", ".join(f"{k} = {v}" for k, v in study.assuming.items())
+        found.append(f"Run with other assumptions than the study's own: {given}.")
+    return found
+
+
+# ---- one case ------------------------------------------------------------------------------------------------------
+
+
+class _Words:
+    """How the numbers of one part are written."""
+
+    def __init__(self, study: Study, part: Part) -> None:
+        self.part, self.measure = part, study.measure(part.measure)
+        e = study.experiment(part.experiment)
+        self.percent = part.along != "" and part.reduce == "cv"
+        self.bare = part.ratio or (part.along != "" and part.reduce == "correlation")
+        self.unit = "%" if self.percent else "" if self.bare else self.measure.unit
+        if part.along and part.reduce == "slope":
+            axis = e.axis(part.along)
+            per = axis.unit if axis.unit and axis.numeric else axis.title.lower() if axis.numeric else "level"
+            self.unit = f"{self.unit} per {per}".strip()
+        self.scale = 100.0 if self.percent else 1.0
+        self.least = 2 if self.percent or self.bare else self.measure.digits
+        self.difference = part.to is not None and not part.ratio
+
+    def digits(self, case: Case) -> int:
+        """The measure's digits, and more where the interval or its ends would not be seen with them."""
+        return max(self.least, _needed(case, self.scale))
+
+    def number(self, value: float, digits: int) -> str:
+        """One value, with its sign where it is a difference."""
+        if self.difference:
+            return signed(self.scale * value, digits)
+        return f"{self.scale * value:.{digits}f}"
+
+
+def _needed(case: Case, scale: float) -> int:
+    if case.lower is None or case.upper is None:
+        return 0
+    return max(_shows(abs(scale * x)) for x in (case.upper - case.effect, case.lower, case.upper))
+
+
+def _shows(half: float) -> int:
+    """Digits after the point that show the first figure of `half`, at most six."""
+    return min(6, -math.floor(math.log10(half))) if half > 0 else 0
+
+
+def effect_text(study: Study, part: Part, case: Case) -> str:
+    """The effect with its interval, and what it is held against."""
+    if case.reason:
+        return case.reason
+    words = _Words(study, part)
+    digits = words.digits(case)
+    text = words.number(case.effect, digits)
+    if case.lower is not None and case.upper is not None:
+        text += f" [{words.number(case.lower, digits)}, {words.number(case.upper, digits)}]"
+    text += f" {words.unit}" if words.unit else ""
+    if part.ratio:
+        text = f"ratio {text}"
+    if case.relative is not None:
+        more = max(2, _needed(case, 100 / abs(case.control or 1.0)))
+        text += f" ({percent(case.relative, min(more, 6))})"
+    limits = limit_text(words, case)
+    return f"{text}{'; ' + limits if limits else ''}"
+
+
+def limit_text(words: _Words, case: Case) -> str:
+    """What the interval is held against, where that is not zero."""
+    ends = [f"{words.scale * x:.6g}" for x in (case.low, case.high) if x is not None]
+    unit = f" {words.unit}" if words.unit else ""
+    if len(ends) == 2:
+        return f"limits {ends[0]} and {ends[1]}{unit}"
+    bounded = words.part.bound is not None or words.part.ratio or words.part.to is None
+    return f"bound {ends[0]}{unit}" if bounded and ends else ""
+
+
+def expected_text(study: Study, part: Part) -> str:
+    """What a part says, in short: `FTP bandwidth: SFRED less than RED`."""
+    measure, e = study.measure(part.measure), study.experiment(part.experiment)
+    if part.title:
+        return part.title
+    words = {"greater": "greater than", "less": "less than", "at_least": "at least", "at_most": "at most"}
+    same = {k for k in part.of if part.to is not None and part.to.get(k) == part.of[k]}
+    left = _said(e, {k: v for k, v in part.of.items() if k not in same and k not in part.each})
+    right = "" if part.to is None else _said(e, {k: v for k, v in part.to.items() if k not in same})
+    what = measure.title
+    if part.along:
+        names = {"deviation": "standard deviation", "cv": "relative deviation", "max": "maximum", "min": "minimum"}
+        over = e.axis(part.along).title.lower()
+        what = f"{names.get(part.reduce, part.reduce)} of {measure.title.lower()} over {over}"
+    relation = words.get(part.expect, "equal to" if part.expect == "equal" else "within its limits")
+    times = f"{part.times:g} times " if part.times != 1.0 else ""
+    if part.to is not None:
+        tail = "" if part.expect == "within" else f" {times}{right or 'the other'}"
+        text = f"{what}: {left or 'one'} {relation}{tail}"
+        if part.expect == "within":
+            text = f"{what}: {left or 'one'} against {right or 'the other'} {relation}"
+    else:
+        bound = part.value if part.expect == "equal" else part.bound
+        scale = 100.0 if part.reduce == "cv" and part.along else 1.0
+        tail = "" if part.expect == "within" or bound is None else f" {scale * bound:g}{' %' if scale > 1 else ''}"
+        text = f"{what}{', ' + left if left else ''}: {relation}{tail}"
+    where = _said(e, {k: v for k, v in part.of.items() if k in same})
+    text += f"; {where}" if where else ""
+    return text + ("; in every seed" if part.every_seed else "")
+
+
+def _said(e: Experiment, chosen: Any) -> str:
+    found = []
+    for name, ids in chosen.items():
+        axis = e.axis(name)
+        if len(ids) == len(axis.ids) and len(ids) > 1:
+            continue
+        if axis.numeric and len(ids) > 2:
+            found.append(f"{axis.title.lower()} {ids[0]} to {ids[-1]}")
+        else:
+            found.append(" and ".join(e.say(axis, i) for i in ids))
+    return ", ".join(found)
+
+
+def case_text(study: Study, part: Part, case: Case) -> str:
+    """For which levels a case stands."""
+    e = study.experiment(part.experiment)
+    return ", ".join(e.say(e.axis(name), level) for name, level in case.at.items())
+
+
+def doubt_text(study: Study, part: Part, case: Case) -> str:
+    """For an undecided case: the smallest effect these seeds could have shown."""
+    if case.verdict != verdicts.UNDECIDED or case.reason:
+        return ""
+    if case.detectable is None:
+        return "one seed has no interval: at least two are needed"
+    words = _Words(study, part)
+    size = f"{words.scale * case.detectable:.{max(words.least, _shows(words.scale * case.detectable))}f} {words.unit}"
+    if case.control:
+        share = 100 * case.detectable / abs(case.control)
+        size += f" ({share:.{max(2, _shows(share))}f} %)"
+    text = f"smallest effect these seeds could have shown: {size.strip()}"
+    if not words.difference:
+        text = f"smallest distance from a bound that these seeds could have shown: {size.strip()}"
+    if part.every_seed:
+        text = f"holds in {case.holding} of {case.n} seeds; {text}"
+    return text
+
+
+def published_text(study: Study, part: Part, cases: Sequence[Case]) -> str:
+    """What the paper's own figures say about a part."""
+    found = [c for c in cases if c.published is not None]
+    if not found:
+        return ""
+    words = _Words(study, part)
+    rows = sum(c.published.rows for c in found if c.published)
+    agreeing = sum(c.published.agreeing for c in found if c.published)
+    shown = min(found, key=lambda c: _margin(c))
+    p = shown.published
+    assert p is not None
+    if p.text:
+        return f"published: {p.text}"
+    pieces = []
+    if p.relative is not None:
+        pieces.append(percent(p.relative))
+    elif p.effect is not None:
+        value = words.number(p.effect, max(words.least, 2))
+        pieces.append(f"{'ratio ' if part.ratio else ''}{value} {words.unit}".strip())
+    if len(found) > 1:
+        pieces[-1:] = [f"at worst {x}" for x in pieces[-1:]]
+    if rows:
+        pieces.append(f"{agreeing} of {rows} rows agree")
+    text = "published: " + ", ".join(pieces)
+    inside = [c.reproduces_size for c in found if c.reproduces_size is not None]
+    if inside and len(found) == 1:
+        text += "; " + ("inside" if inside[0] else "outside") + " our interval"
+    elif inside:
+        text += f"; {sum(inside)} of {len(inside)} inside our intervals"
+    return text + ("; the paper's own figures contradict the claim" if rows and agreeing * 2 < rows else "")
+
+
+def _margin(case: Case) -> float:
+    effect = case.published.effect if case.published is not None else None
+    if effect is None:
+        return 0.0
+    sides = [effect - x for x in (case.low,) if x is not None] + [x - effect for x in (case.high,) if x is not None]
+    return min(sides, default=0.0)
+
+
+# ---- claims --------------------------------------------------------------------------------------------------------
+
+
+def tally(results: Sequence[ClaimResult]) -> str:
+    """`4 supported, 1 contradicted, 1 undecided`."""
+    found = [r.verdict for r in results]
+    return ", ".join(f"{found.count(v)} {v}" for v in verdicts.VERDICTS if v in found)
+
+
+def sizes(results: Sequence[ClaimResult]) -> str:
+    """How many published effects have the size we find; empty where nothing is published."""
+    inside = [c.reproduces_size for r in results for p in r.base.parts for c in p.cases]
+    known = [x for x in inside if x is not None]
+    return f"{sum(known)} of {len(known)} published effects lie inside our intervals" if known else ""
+
+
+def reading_text(study: Study, claim: Claim, judged: Judged) -> str:
+    """A reading in words."""
+    found = []
+    for name, level in judged.reading.items():
+        for part in claim.parts:
+            e = study.experiment(part.experiment)
+            if name in e.names:
+                axis = e.axis(name)
+                found.append(f"{axis.title.lower()}: {axis.level(level).title}")
+                break
+    return ", ".join(found)
+
+
+def tried_text(study: Study, result: ClaimResult) -> list[tuple[str, str, str]]:
+    """What other readings give: reading, verdict, effects in short."""
+    found = []
+    for judged in result.tried:
+        effects = "; ".join(effect_text(study, p.part, p.worst) for p in judged.parts)
+        found.append((reading_text(study, result.claim, judged), judged.verdict, effects))
+    return found
+
+
+def n_text(part: PartResult) -> str:
+    """Number of seeds, or their range where cases differ."""
+    counts = sorted({c.n for c in part.cases if c.n})
+    if not counts:
+        return ""
+    return f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+
+
+# ---- the whole -----------------------------------------------------------------------------------------------------
+
+
+def study_text(outcome: Outcome, results: Sequence[ClaimResult], paint: Any = lambda text, kind: text) -> str:
+    """Everything `reproduce` prints: tables, verdicts, assumptions."""
+    study = outcome.study
+    lines = [f"{study.title} ({study.name})", study.source.get("paper", "")]
+    lines += [paragraph(note) for note in notes(study)]
+    for e in study.experiments:
+        lines += ["", "", f"== {e.id}  {e.title}", paragraph(tables.summary(study, e))]
+        mine = [t for t in study.tables if t.experiment == e.id]
+        for spec in mine:
+            lines += ["", *_table_lines(outcome, spec)]
+        if not mine:
+            lines += ["", _block_text(tables.automatic(outcome, e, most=24))]
+    gone = [t for t in study.shown if t.lost or t.unreproduced]
+    if gone:
+        lines += ["", "", "== What cannot be shown", ""]
+        lines += [paragraph(f"{t.id}: {t.lost or t.unreproduced}", "  ") for t in gone]
+    if study.assumptions:
+        lines += ["", "", "== What is assumed", ""]
+        for a in study.assumptions:
+            value = study.assuming.get(a.id, a.value)
+            whose = "the paper's" if a.by == "paper" else "ours"
+            changed = f" (the study's own: {a.value})" if a.id in study.assuming else ""
+            lines.append(paragraph(f"{a.id}: {a.title}: {value}{changed} [{whose}]", "  "))
+    lines += ["", "", "== Claims", ""]
+    lines += [paragraph("; ".join(x for x in (tally(results), sizes(results)) if x)), ""]
+    for result in results:
+        lines += [claim_text(study, result, paint), ""]
+    lines += [paragraph(note) for note in notes(study)]
+    return "\n".join(lines).rstrip()
+
+
+def _table_lines(outcome: Outcome, spec: TableSpec) -> list[str]:
+    lines = [paragraph(f"{spec.id}: {spec.title}")]
+    if spec.lost or spec.unreproduced:
+        lines.append(paragraph(spec.lost or spec.unreproduced, "  "))
+    e = outcome.study.experiment(spec.experiment)
+    found = fit(outcome, spec)
+    levels = e.axis(spec.fit).ids if spec.fit else (None,)
+    for level in levels:
+        reading = {} if level is None else {spec.fit: level}
+        if level is not None:
+            lines += ["", f"  {e.axis(spec.fit).title}: {e.axis(spec.fit).level(level).title}"]
+        lines += [_block_text(block) for block in tables.shown(outcome, spec, reading)]
+    if found is not None:
+        lines.append(paragraph(fit_text(e, found), "  "))
+    return lines
+
+
+def fit_text(e: Experiment, found: Fit) -> str:
+    """Which reading fits a table best."""
+    axis = e.axis(found.axis)
+    each = ", ".join(f"{axis.level(k).title} {100 * d:.1f} %" for k, (d, _) in found.distances.items())
+    return f"Mean distance from the published figures: {each}. Best fit: {axis.level(found.best).title}."
+
+
+def _block_text(block: tables.Block) -> str:
+    head = [block.corner]
+    for group in block.groups:
+        head += [group.title if len(group.columns) == 1 else f"{group.title}: {c}" for c in group.columns]
+    folded = [_folded(text) for text in head]
+    depth = max(len(f) for f in folded)
+    body = [[label, *cells] for label, cells in block.rows]
+    over = f", averaged over {block.averaged}" if block.averaged else ""
+    n = f"mean over seeds ± 95 % half-width, n = {block.n}{over}" if block.n > 1 else f"one seed{over}"
+    title = f"  {block.title}: {n}" if block.title else f"  {n}"
+    extra = [[f[k] if k < len(f) else "" for f in folded] for k in range(depth - 1)]
+    last = [f[-1] if len(f) == depth else "" for f in folded]
+    widths = [max(len(r[k]) for r in [*extra, last, *body]) for k in range(len(head))]
+    lines = [title]
+    for row in extra:
+        cells = [c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
+        lines.append(("  " + "  ".join(cells)).rstrip())
+    padded = [c.ljust(w) for c, w in zip(last, widths, strict=True)]
+    padded[1:] = [c.rjust(w) for c, w in zip(last[1:], widths[1:], strict=True)]
+    lines.append(table(padded, body, left=1, indent="  "))
+    if block.left_out:
+        lines.append(f"  ... and {block.left_out} rows more")
+    return "\n".join(lines)
+
+
+def _folded(text: str, room: int = 18) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, room, break_long_words=False) or [""]
+
+
+def claim_text(study: Study, result: ClaimResult, paint: Any = lambda text, kind: text) -> str:
+    """A claim, its verdict, and how it was reached."""
+    claim = result.claim
+    verdict = paint(f"{result.verdict:<12}", result.verdict)
+    lines = [paragraph(f"{claim.id:<6}@{claim.text}", "").replace("@", f"{verdict}  ", 1)]
+    if claim.untestable:
+        lines.append(paragraph(claim.untestable, "      "))
+    if result.majority:
+        lines.append(paragraph(f"by the majority of readings; at the base: {result.base.verdict}", "      "))
+    several = len(result.base.parts) > 1
+    for part in result.base.parts:
+        lines += _part_lines(study, part, several)
+    for name, verdict, effects in tried_text(study, result):
+        lines.append(paragraph(f"also tried, {name}: {verdict} ({effects})", "        "))
+    for peer in claim.peers:
+        lines.append(paragraph(f"{peer.tool} {AGREES[peer.agrees]}: {peer.text}", "        "))
+    return "\n".join(lines)
+
+
+def _part_lines(study: Study, result: PartResult, several: bool) -> list[str]:
+    part, worst = result.part, result.worst
+    own = f"{result.verdict}: " if several else ""
+    where = case_text(study, part, worst)
+    where = f" ({where})" if where and len(result.cases) > 1 else ""
+    n = n_text(result)
+    text = f"{expected_text(study, part)}: {own}{effect_text(study, part, worst)}{where}{', ' + n if n else ''}"
+    lines = [paragraph(text, "      ")]
+    if len(result.cases) > 1:
+        for case in result.cases:
+            name = case_text(study, part, case)
+            if name:
+                lines.append(paragraph(f"{name}: {case.verdict}, {effect_text(study, part, case)}", "        "))
+    for more in (doubt_text(study, part, worst), published_text(study, part, result.cases)):
+        if more:
+            lines.append(paragraph(more, "        "))
+    return lines
