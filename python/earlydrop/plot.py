@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -105,19 +104,22 @@ def figure(width: float, height: float) -> Figure:
     return New(figsize=(width, height), layout="constrained")
 
 
-def save(drawing: Figure, base: Path, note: str = "") -> list[Path]:
-    """Write PNG and PDF beside each other; `note` is printed small below, for runs that are no result."""
+def save(drawing: Figure, base: Path, note: str = "", formats: Sequence[str] = ("png", "pdf")) -> list[Path]:
+    """Write several formats beside each other; `note` is printed small below, for runs that are no result."""
     with styled():
         _settle(drawing, note)
-        paths = [base.with_suffix(".png"), base.with_suffix(".pdf")]
-        drawing.savefig(paths[0])
-        drawing.savefig(paths[1], metadata={"CreationDate": None})
+        paths = [base.with_name(f"{base.name}.{name}") for name in formats]
+        for name, path in zip(formats, paths, strict=True):
+            drawing.savefig(path, metadata=cast("Any", _UNDATED.get(name)))
     return paths
+
+
+_UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
 def write(drawing: Figure, path: Path) -> None:
     """Write one file, in the format that its suffix names; it appears whole or not at all."""
-    metadata = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix)
+    metadata = _UNDATED.get(path.suffix[1:])
     buffer = io.BytesIO()
     with styled():
         _settle(drawing, "")
@@ -128,15 +130,6 @@ def write(drawing: Figure, path: Path) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-
-
-def embedded(drawing: Figure, note: str = "") -> str:
-    """The figure as a data address for an HTML page that needs no other file."""
-    buffer = io.BytesIO()
-    with styled():
-        _settle(drawing, note)
-        drawing.savefig(buffer, format="svg", metadata={"Date": None})
-    return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def _settle(drawing: Figure, note: str) -> None:

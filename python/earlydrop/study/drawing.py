@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "oooo", "----")
-PUBLISHED = "#000000"
+PUBLISHED = "published"
 MANY_POINTS = 3000
 """From so many points on a line is drawn as an image inside the figure."""
 
@@ -60,8 +60,14 @@ def _legend(drawing: Drawing, axes: Sequence[Axes], width: float) -> None:
         handles, labels = ax.get_legend_handles_labels()
         for handle, label in zip(handles, labels, strict=True):
             named.setdefault(label, handle)
-    if not named or list(named) == [""]:
+    if not named or list(named) == ["ours"]:
         return
+    if PUBLISHED in named:
+        # One entry, in the colour of no line, for the open marks of all of them; it stands last.
+        from matplotlib.lines import Line2D
+
+        del named[PUBLISHED]
+        named[PUBLISHED] = Line2D([], [], linestyle="none", marker="o", mfc="white", mec="#222222", markersize=4.8)
     longest = max(len(label) for label in named)
     columns = max(1, min(len(named), int((width - 0.2) / (0.062 * longest + 0.55))))
     rows = math.ceil(len(named) / columns)
@@ -146,7 +152,7 @@ def _panel(ax: Axes, found: Data, panel: Panel, width: float) -> None:
         fits = longest * len(names) * 0.062 < width - 0.8
         ax.set_xticks([x for x, _ in found.ticks], names, rotation=0 if fits else 35, ha="center" if fits else "right")
         ax.grid(axis="x", visible=False)
-    elif kind == "lines" and found.figure.x == "seed":
+    elif kind == "histogram" or found.figure.x == "seed":
         ax.locator_params(axis="x", integer=True)
     elif not log.startswith("x"):
         ax.locator_params(axis="x", nbins=6 if width > 2.6 else 4)
@@ -201,7 +207,7 @@ def _line(ax: Axes, curve: Curve) -> None:
             markersize=4.8,
             markerfacecolor="white",
             markeredgecolor=own.colour,
-            label=f"{label}, published" if curve.title else "published",
+            label=PUBLISHED,
         )
 
 
@@ -334,8 +340,8 @@ def _bars(ax: Axes, panel: Panel, found: Data) -> None:
                 marker="D",
                 markersize=4.5,
                 markerfacecolor="white",
-                markeredgecolor=PUBLISHED,
-                label="published",
+                markeredgecolor="#000000",
+                label=PUBLISHED,
                 zorder=4,
             )
     if not found.ticks and found.figure.kind == "bars":
@@ -378,8 +384,8 @@ def _lying_bars(found: Data) -> Drawing:
                 marker="D",
                 markersize=4.5,
                 markerfacecolor="white",
-                markeredgecolor=PUBLISHED,
-                label="published",
+                markeredgecolor="#000000",
+                label=PUBLISHED,
                 zorder=4,
             )
     ax.set_yticks([x for x, _ in found.ticks], [name for _, name in found.ticks], fontsize=6.5)

@@ -196,7 +196,7 @@ def _scatter(outcome: Outcome, figure: Figure, e: Experiment) -> Data:
                 xs += [a for a, _ in known]
                 ys += [b for _, b in known]
             look, count = _look(e, figure.lines, level)
-            title = e.axis(figure.lines).level(level).title if figure.lines else ""
+            title = _title(e, figure.lines, level)
             curves.append(Curve(title, look, count, xs, ys))
         panels.append(Panel(_title(e, figure.panels, panel), y.label, tuple(curves)))
     each = "One point for each cell: its mean over the seeds." if len(levels) > 8 else "One point for each run."

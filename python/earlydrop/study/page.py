@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from .model import Assumption, Experiment, Figure, Shown, Study
 from .model import Table as TableSpec
 from .published import fit
 from .runs import Outcome
-from .verdicts import Case, ClaimResult, PartResult
+from .verdicts import VERDICTS, Case, ClaimResult, PartResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -27,17 +28,24 @@ FOLDED = 30
 
 
 def write(
-    folder: Path, outcome: Outcome, results: Sequence[ClaimResult], scenarios: Mapping[str, Any], version: str
+    folder: Path,
+    outcome: Outcome,
+    results: Sequence[ClaimResult],
+    scenarios: Mapping[str, Any],
+    version: str,
+    stop: threading.Event | None = None,
 ) -> Path:
-    """Draw every figure into `figures/` and write `report.html` around them."""
+    """Draw every figure into `figures/` and write `report.html` around them. `stop` ends it between two figures."""
     figures = folder / "figures"
     figures.mkdir()
     path = folder / "report.html"
-    path.write_text(_render("study.html.j2", _context(outcome, results, scenarios, figures, version)), encoding="utf-8")
+    gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), stop)
+    page = render("study.html.j2", _context(outcome, results, scenarios, gallery, version))
+    path.write_text(page, encoding="utf-8")
     return path
 
 
-def _render(template: str, context: Mapping[str, Any]) -> str:
+def render(template: str, context: Mapping[str, Any]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -74,19 +82,23 @@ def anchor(name: str) -> str:
 # ---- figures -------------------------------------------------------------------------------------------------------
 
 
+class Stopped(Exception):
+    """The page was given up, because something else failed or was interrupted."""
+
+
 class _Gallery:
     """Figures for the page: each saved beside it as PNG, SVG and PDF, and embedded."""
 
-    def __init__(self, folder: Path, note: str) -> None:
-        self.folder, self.note = folder, note
+    def __init__(self, folder: Path, note: str, stop: threading.Event | None) -> None:
+        self.folder, self.note, self.stop = folder, note, stop
 
     def __call__(self, made: Drawing, name: str, *, runs: bool = True) -> dict[str, Any]:
+        if self.stop is not None and self.stop.is_set():
+            raise Stopped
         # What does not come from runs is as good in a quick study as in a full one.
         base = self.folder / file_name(name)
-        plot.save(made, base, self.note if runs else "")
-        svg = base.with_suffix(".svg")
-        plot.write(made, svg)
-        coded = base64.b64encode(svg.read_bytes()).decode("ascii")
+        paths = plot.save(made, base, self.note if runs else "", ("png", "pdf", "svg"))
+        coded = base64.b64encode(paths[-1].read_bytes()).decode("ascii")
         return {
             "name": base.name,
             "data": f"data:image/svg+xml;base64,{coded}",
@@ -95,12 +107,12 @@ class _Gallery:
 
 
 def file_name(name: str) -> str:
-    """A name for a file: letters, digits, dots and dashes."""
-    return re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-").lower()
+    """A name for a file: letters, digits and dashes."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()
 
 
 def _figure(outcome: Outcome, figure: Figure, gallery: _Gallery) -> dict[str, Any]:
-    found: dict[str, Any] = {**_about(figure), "kind": "figure", "image": None, "text": ""}
+    found: dict[str, Any] = {**_about(figure), "kind": "figure", "image": None, "blocks": [], "text": ""}
     if figure.kind and not figure.unreproduced:
         made, words = drawing.draw(outcome, figure)
         found["image"] = gallery(made, figure.id, runs=figure.kind not in {"curves", "picture"})
@@ -124,7 +136,7 @@ def _about(one: Shown) -> dict[str, Any]:
 
 
 def _table(outcome: Outcome, table: TableSpec) -> dict[str, Any]:
-    found: dict[str, Any] = {**_about(table), "kind": "table", "blocks": [], "fit": ""}
+    found: dict[str, Any] = {**_about(table), "kind": "table", "blocks": [], "image": None, "fit": ""}
     if not table.experiment or table.unreproduced:
         return found
     e = outcome.study.experiment(table.experiment)
@@ -133,14 +145,15 @@ def _table(outcome: Outcome, table: TableSpec) -> dict[str, Any]:
     for level in levels:
         reading = {} if level is None else {table.fit: level}
         name = "" if level is None else f"{e.axis(table.fit).title}: {e.axis(table.fit).level(level).title}"
-        if best is not None and level == best.best:
-            name += " (fits best)"
-        found["blocks"] += [_block(block, name) for block in tables.shown(outcome, table, reading)]
+        fits = best is None or level == best.best
+        name += " (fits best)" if best is not None and fits else ""
+        blocks = [_block(block) for block in tables.shown(outcome, table, reading)]
+        found["blocks"].append({"name": name, "folded": not fits, "tables": blocks})
     found["fit"] = text.fit_text(e, best) if best is not None else ""
     return found
 
 
-def _block(block: tables.Block, name: str = "") -> dict[str, Any]:
+def _block(block: tables.Block) -> dict[str, Any]:
     n = f"mean over seeds ± 95 % half-width, n = {block.n}" if block.n > 1 else "one seed"
     over = f", averaged over {block.averaged}" if block.averaged else ""
     edges, place = [], 1
@@ -148,7 +161,6 @@ def _block(block: tables.Block, name: str = "") -> dict[str, Any]:
         edges.append(place)
         place += len(group.columns)
     return {
-        "name": name,
         "title": block.title,
         "caption": f"{n}{over}",
         "corner": block.corner,
@@ -173,7 +185,7 @@ def claim_row(study: Study, result: ClaimResult) -> dict[str, Any]:
         "anchor": anchor(f"claim {claim.id}"),
         "verdict": result.verdict,
         "word": result.verdict.replace(" ", "-"),
-        "majority": f"by the majority of readings; at the base {result.base.verdict}" if result.majority else "",
+        "majority": text.majority_text(result),
         "parts": [_part(study, p, len(result.base.parts) > 1) for p in result.base.parts],
         "tried": [
             {"reading": name, "verdict": verdict, "word": verdict.replace(" ", "-"), "effects": effects}
@@ -212,11 +224,10 @@ def _case(study: Study, result: PartResult, case: Case) -> dict[str, str]:
 
 
 def _context(
-    outcome: Outcome, results: Sequence[ClaimResult], scenarios: Mapping[str, Any], folder: Path, version: str
+    outcome: Outcome, results: Sequence[ClaimResult], scenarios: Mapping[str, Any], gallery: _Gallery, version: str
 ) -> dict[str, Any]:
     study = outcome.study
     notes = text.notes(study)
-    gallery = _Gallery(folder, " ".join(notes))
     overview = drawing.effects(study, results)
     shown = {t.id: _table(outcome, t) for t in study.tables} | {
         ("figure", f.id): _figure(outcome, f, gallery) for f in study.figures
@@ -230,7 +241,7 @@ def _context(
         "study": study,
         "version": version,
         "notes": notes,
-        "tally": _tally(results),
+        "tally": tally(results),
         "sizes": text.sizes(results),
         "claims": [claim_row(study, r) for r in results],
         "effects": gallery(overview, "effects") if overview is not None else None,
@@ -244,9 +255,8 @@ def _context(
     }
 
 
-def _tally(results: Sequence[ClaimResult]) -> list[tuple[int, str, str]]:
-    from .verdicts import VERDICTS
-
+def tally(results: Sequence[ClaimResult]) -> list[tuple[int, str, str]]:
+    """How many claims got each verdict: count, verdict, and the verdict as a class of the page."""
     found = [r.verdict for r in results]
     return [(found.count(v), v, v.replace(" ", "-")) for v in VERDICTS if v in found]
 

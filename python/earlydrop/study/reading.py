@@ -765,7 +765,8 @@ def published(path: Path, e: Experiment) -> tuple[Printed, ...]:
     """Read a table of the paper: columns are axes and measures, an empty cell is a value that is not printed."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+            reader = csv.DictReader(file)
+            rows, columns = list(reader), reader.fieldnames or []
     except OSError as error:
         raise StudyError(f"{path.name}: {error.strerror}") from error
     except (UnicodeDecodeError, csv.Error) as error:
@@ -773,7 +774,7 @@ def published(path: Path, e: Experiment) -> tuple[Printed, ...]:
     if not rows:
         raise StudyError(f"{path.name}: has no rows")
     found = []
-    for column in rows[0]:
+    for column in columns:
         if column not in e.names and column not in e.measures:
             known = (*e.names, *e.measures)
             raise StudyError(f'{path.name}: column "{column}": {unknown(str(column), known)}')

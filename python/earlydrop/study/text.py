@@ -47,7 +47,7 @@ class _Words:
         self.unit = "%" if self.percent else "" if self.bare else self.measure.unit
         if part.along and part.reduce == "slope":
             axis = e.axis(part.along)
-            per = axis.unit if axis.unit and axis.numeric else axis.title.lower() if axis.numeric else "level"
+            per = (axis.unit or f"unit of {axis.title.lower()}") if axis.numeric else "level"
             self.unit = f"{self.unit} per {per}".strip()
         self.scale = 100.0 if self.percent else 1.0
         self.least = 2 if self.percent or self.bare else self.measure.digits
@@ -96,12 +96,14 @@ def effect_text(study: Study, part: Part, case: Case) -> str:
 
 def limit_text(words: _Words, case: Case) -> str:
     """What the interval is held against, where that is not zero."""
-    ends = [f"{words.scale * x:.6g}" for x in (case.low, case.high) if x is not None]
+    part = words.part
+    if part.expect == "equal" and words.difference:
+        return f"limits \u00b1 {100 * (part.bound or 0.0):g} %"
+    ends = [words.scale * x for x in (case.low, case.high) if x is not None]
     unit = f" {words.unit}" if words.unit else ""
     if len(ends) == 2:
-        return f"limits {ends[0]} and {ends[1]}{unit}"
-    bounded = words.part.bound is not None or words.part.ratio or words.part.to is None
-    return f"bound {ends[0]}{unit}" if bounded and ends else ""
+        return f"limits {ends[0]:.6g} and {ends[1]:.6g}{unit}"
+    return f"bound {ends[0]:.6g}{unit}" if ends and ends[0] else ""
 
 
 def expected_text(study: Study, part: Part) -> str:
@@ -111,13 +113,14 @@ def expected_text(study: Study, part: Part) -> str:
         return part.title
     words = {"greater": "greater than", "less": "less than", "at_least": "at least", "at_most": "at most"}
     same = {k for k in part.of if part.to is not None and part.to.get(k) == part.of[k]}
+    named = same - set(part.each)
     left = _said(e, {k: v for k, v in part.of.items() if k not in same and k not in part.each})
     right = "" if part.to is None else _said(e, {k: v for k, v in part.to.items() if k not in same})
     what = measure.title
     if part.along:
         names = {"deviation": "standard deviation", "cv": "relative deviation", "max": "maximum", "min": "minimum"}
         over = e.axis(part.along).title.lower()
-        what = f"{names.get(part.reduce, part.reduce)} of {measure.title.lower()} over {over}"
+        what = f"{names.get(part.reduce, part.reduce).capitalize()} of {_small(measure.title)} over {over}"
     relation = words.get(part.expect, "equal to" if part.expect == "equal" else "within its limits")
     times = f"{part.times:g} times " if part.times != 1.0 else ""
     if part.to is not None:
@@ -130,9 +133,14 @@ def expected_text(study: Study, part: Part) -> str:
         scale = 100.0 if part.reduce == "cv" and part.along else 1.0
         tail = "" if part.expect == "within" or bound is None else f" {scale * bound:g}{' %' if scale > 1 else ''}"
         text = f"{what}{', ' + left if left else ''}: {relation}{tail}"
-    where = _said(e, {k: v for k, v in part.of.items() if k in same})
+    where = _said(e, {k: v for k, v in part.of.items() if k in named})
     text += f"; {where}" if where else ""
     return text + ("; in every seed" if part.every_seed else "")
+
+
+def _small(title: str) -> str:
+    """A title inside a sentence: `FTP bandwidth` keeps its capitals."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 
 def _said(e: Experiment, chosen: Any) -> str:
@@ -251,6 +259,14 @@ def tried_text(study: Study, result: ClaimResult) -> list[tuple[str, str, str]]:
     return found
 
 
+def majority_text(result: ClaimResult) -> str:
+    """That a verdict is a majority's, and the base's own where it differs."""
+    if not result.majority:
+        return ""
+    own = f"; at the base: {result.base.verdict}" if result.base.verdict != result.verdict else ""
+    return f"by the majority of {len(result.majority)} readings{own}"
+
+
 def n_text(part: PartResult) -> str:
     """Number of seeds, or their range where cases differ."""
     counts = sorted({c.n for c in part.cases if c.n})
@@ -318,25 +334,30 @@ def fit_text(e: Experiment, found: Fit) -> str:
 
 
 def _block_text(block: tables.Block) -> str:
-    head = [block.corner]
-    for group in block.groups:
-        head += [group.title if len(group.columns) == 1 else f"{group.title}: {c}" for c in group.columns]
-    folded = [_folded(text) for text in head]
-    depth = max(len(f) for f in folded)
-    body = [[label, *cells] for label, cells in block.rows]
     over = f", averaged over {block.averaged}" if block.averaged else ""
-    n = f"mean over seeds ± 95 % half-width, n = {block.n}{over}" if block.n > 1 else f"one seed{over}"
-    title = f"  {block.title}: {n}" if block.title else f"  {n}"
-    extra = [[f[k] if k < len(f) else "" for f in folded] for k in range(depth - 1)]
-    last = [f[-1] if len(f) == depth else "" for f in folded]
-    widths = [max(len(r[k]) for r in [*extra, last, *body]) for k in range(len(head))]
-    lines = [title]
-    for row in extra:
-        cells = [c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
-        lines.append(("  " + "  ".join(cells)).rstrip())
-    padded = [c.ljust(w) for c, w in zip(last, widths, strict=True)]
-    padded[1:] = [c.rjust(w) for c, w in zip(last[1:], widths[1:], strict=True)]
-    lines.append(table(padded, body, left=1, indent="  "))
+    n = f"mean over seeds \u00b1 95 % half-width, n = {block.n}{over}" if block.n > 1 else f"one seed{over}"
+    plain = all(len(group.columns) == 1 for group in block.groups)
+    heads = [_folded(g.title) if plain else [*_folded(g.title, 30), ""] for g in block.groups]
+    depth = max((len(h) for h in heads), default=1)
+    heads = [[""] * (depth - len(h)) + h for h in heads]
+    names = [[h[-1]] if plain else list(g.columns) for h, g in zip(heads, block.groups, strict=True)]
+    widths, place = [], 0
+    for head, group, under in zip(heads, block.groups, names, strict=True):
+        cells = [[c[place + k] for _, c in block.rows] for k in range(len(group.columns))]
+        own = [max(map(len, [name, *column])) for name, column in zip(under, cells, strict=True)]
+        lacking = max(map(len, head)) - sum(own) - 2 * (len(own) - 1)
+        own[0] += max(0, lacking)
+        widths.append(own)
+        place += len(own)
+    first = max(len(x) for x in [block.corner, *(label for label, _ in block.rows)])
+    lines = [f"  {block.title}: {n}" if block.title else f"  {n}"]
+    for row in range(depth - 1):
+        spans = [sum(own) + 2 * (len(own) - 1) for own in widths]
+        over_cells = [h[row].rjust(w) if plain else h[row].center(w) for h, w in zip(heads, spans, strict=True)]
+        lines.append(("  " + "  ".join([" " * first, *over_cells])).rstrip())
+    flat = [w for own in widths for w in own]
+    last = [n.rjust(w) for n, w in zip([x for under in names for x in under], flat, strict=True)]
+    lines.append(table([block.corner.ljust(first), *last], [[a, *b] for a, b in block.rows], left=1, indent="  "))
     if block.left_out:
         lines.append(f"  ... and {block.left_out} rows more")
     return "\n".join(lines)
@@ -356,7 +377,7 @@ def claim_text(study: Study, result: ClaimResult, paint: Any = lambda text, kind
     if claim.untestable:
         lines.append(paragraph(claim.untestable, "      "))
     if result.majority:
-        lines.append(paragraph(f"by the majority of readings; at the base: {result.base.verdict}", "      "))
+        lines.append(paragraph(majority_text(result), "      "))
     several = len(result.base.parts) > 1
     for part in result.base.parts:
         lines += _part_lines(study, part, several)
