@@ -176,6 +176,10 @@ class Measure:
     main: bool = False
     take: Take | None = None
     formula: Formula | None = None
+    against: Mapping[str, str] = field(default_factory=dict)
+    """Levels: the lists of a run are compared, entry by entry, with those of the cell that has these levels."""
+    pairing: str = ""
+    """How they are compared."""
 
     @property
     def label(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
@@ -20,7 +20,7 @@ from ..runner import Job, Progress, no_progress
 from ..statistics import Estimate
 from .model import Cell, Experiment, Figure, Measure, Study, StudyError
 from .select import average_cells
-from .take import MISSING, Take, TakeError
+from .take import MISSING, Take, TakeError, paired
 
 Takes = tuple[Take, ...]
 Kept = dict[Take, Any]
@@ -248,7 +248,11 @@ class Runs:
         """Run some cells with more seeds."""
         study = self.plan.study
         wanted: Wanted = {}
-        for name, cell in cells:
+        named = list(cells)
+        for name, cell in list(named):
+            e = study.experiment(name)
+            named += [(name, other) for m in study.measured(e) if (other := _other(e, cell, m)) is not None]
+        for name, cell in dict.fromkeys(named):
             e = study.experiment(name)
             self._counts[(name, cell)] = max(count, self._counts[(name, cell)])
             for seed in seeds_of(e, count):
@@ -317,7 +321,7 @@ class Runs:
             for cell in e.cells:
                 key = self.plan.cells[(e.id, cell)].key
                 rows = [
-                    _measure(study, measures, self._kept[(key, seed)])
+                    _measure(study, measures, self._kept[(key, seed)], partial(self._opposite, e, cell, seed))
                     for seed in seeds_of(e, self._counts[(e.id, cell)])
                 ]
                 values[e.id][cell] = {m.id: [row[m.id] for row in rows] for m in measures}
@@ -332,6 +336,20 @@ class Runs:
         return Outcome(study, values, drawn, cost, len(self._kept))
 
 
+    def _opposite(self, e: Experiment, cell: Cell, seed: int, measure: Measure) -> object:
+        """What the run that a measure compares with gave; None where it was not made."""
+        other = _other(e, cell, measure)
+        key = "" if other is None else self.plan.cells[(e.id, other)].key
+        return self._kept.get((key, seed), {}).get(cast("Take", measure.take))
+
+
+def _other(e: Experiment, cell: Cell, measure: Measure) -> Cell | None:
+    """The cell that a measure compares this one with; None where it does not, or where that cell is not run."""
+    at = dict(zip(e.names, cell, strict=True)) | dict(measure.against)
+    other = tuple(at[name] for name in e.names)
+    return other if measure.against and other in e.cell_set else None
+
+
 def _want(wanted: Wanted, one: Planned, seed: int, takes: Takes) -> None:
     wanted.setdefault((one.key, seed), (one, {}))[1].update(dict.fromkeys(takes))
 
@@ -344,7 +362,9 @@ def _keep(takes: Takes, where: str, text: str) -> tuple[Kept, dict[str, Any]]:
         raise StudyError(f"{where}: field {error}") from error
 
 
-def _measure(study: Study, measures: Sequence[Measure], kept: Kept) -> dict[str, float | None]:
+def _measure(
+    study: Study, measures: Sequence[Measure], kept: Kept, opposite: Callable[[Measure], object]
+) -> dict[str, float | None]:
     """The measures of one run. Scales are applied before formulas use them."""
     found: dict[str, float | None] = {}
 
@@ -356,6 +376,8 @@ def _measure(study: Study, measures: Sequence[Measure], kept: Kept) -> dict[str,
             else:
                 raw = kept[cast("Take", measure.take)]
                 raw = None if raw is MISSING else raw
+                if measure.against:
+                    raw = paired(measure.pairing, raw, opposite(measure))
             found[measure.id] = None if raw is None else raw * measure.scale
         return found[measure.id]
 
