@@ -291,32 +291,59 @@ def reproduce(
     study
         Name of a study, as `earlydrop list studies` prints it, a study's folder, or `all`.
     """
-    from . import output
     from . import study as studies
-    from .study import folder as writing
-    from .study import text as wording
 
     if seeds is not None:
         _check_count("--seeds", seeds)
     _check_workers(workers)
     assumed = dict(_pairs(assume, "--assume", "NAME=VALUE", "tcp=newreno"))
-    chosen = studies.find(study)
-    chosen = chosen.as_quick() if quick else chosen
-    chosen = chosen.with_seeds(seeds) if seeds is not None else chosen
-    chosen = studies.assume(chosen, assumed)
-    place = out if out is not None else Path("out") / chosen.name
+    chosen = [studies.find(name) for name in (studies.available() if study == "all" else [study])]
+    chosen = [s.as_quick() if quick else s for s in chosen]
+    chosen = [s.with_seeds(seeds) if seeds is not None else s for s in chosen]
+    place = out if out is not None else Path("out") / ("all" if study == "all" else chosen[0].name)
     _check_out(place)
-    planned = studies.plan(chosen)
+    if study == "all":
+        return _reproduce_all(studies.assume_where_known(chosen, assumed), place, workers, json)
+    return _reproduce(studies.assume(chosen[0], assumed), place, workers, json)
+
+
+def _reproduce(study: Any, place: Path, workers: int | None, as_json: bool) -> int:
+    from . import output
+    from . import study as studies
+    from .study import folder as folders
+    from .study import text
+
+    plan = studies.plan(study)
     with terminal.Progress() as progress:
-        outcome, results = studies.reproduce(planned, workers=workers, progress=progress)
-    about = {"kind": "study", "study": chosen.name, "quick": chosen.quick, "version": _version()}
+        outcome, results = studies.reproduce(plan, workers=workers, progress=progress)
+    about = {"kind": "study", "study": study.name, "quick": study.quick, "version": _version()}
     with output.folder(place, about) as folder:
-        path = writing.write(folder, outcome, results, _version())
-    if json:
-        _print_json({**writing.document(outcome, results, _version()), "report": str(place / path.name)})
+        path = folders.write(folder, outcome, results, _version())
+    if as_json:
+        _print_json({**folders.document(outcome, results, _version()), "report": str(place / path.name)})
         return DONE
-    print(wording.study_text(outcome, results, terminal.coloured))
+    print(text.study_text(outcome, results, terminal.coloured))
     print(f"\nreport: {place / path.name}")
+    return DONE
+
+
+def _reproduce_all(chosen: Sequence[Any], place: Path, workers: int | None, as_json: bool) -> int:
+    from . import output
+    from . import study as studies
+    from .study import scorecard
+
+    # Every scenario of every study is checked before the first run.
+    plans = [studies.plan(s) for s in chosen]
+    about = {"kind": "studies", "studies": [s.name for s in chosen], "version": _version()}
+    with output.folder(place, about) as folder, terminal.Progress() as progress:
+        entries = scorecard.reproduce_all(
+            plans, folder, studies.reproduce, _version(), workers=workers, progress=progress
+        )
+    if as_json:
+        _print_json({**scorecard.scorecard_document(entries, _version()), "index": str(place / "index.html")})
+        return DONE
+    print(scorecard.scorecard_text(entries, terminal.coloured))
+    print(f"\nreports: {place / 'index.html'}")
     return DONE
 
 

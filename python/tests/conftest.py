@@ -87,6 +87,9 @@ def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
 
 
+SMALL = Path(__file__).parent / "studies" / "small"
+"""A study of nothing that has every part of the format, and runs in a moment."""
+
 LEVELS = {
     "throughput": {"low": 13.8, "moderate": 15.9, "high": 16.4},
     "delay": {"low": 57.0, "moderate": 70.0, "high": 81.0},
@@ -98,31 +101,26 @@ EFFECTS = {
 
 
 def outcome(study: studies.Study, *, effect: float = 1.0, noise: float = 1.0) -> studies.Outcome:
-    """What a study might give: the paper's effects times `effect`, under noise that is partly shared by seed.
+    """What the study `tred` might give: the paper's effects times `effect`, under noise that is partly shared by seed.
 
     With `effect` 0 and `noise` 1 both disciplines are the same in distribution; what differs is chance.
     """
-    values: dict[studies.Cell, dict[str, list[float | None]]] = {}
-    seeds = tuple(range(study.first_seed, study.first_seed + study.seeds))
-    for reading in study.readings:
-        for panel in study.panels:
-            for value in study.sweep.values:
-                for discipline in study.disciplines:
-                    cell = (reading.id, panel.id, value, discipline.id)
-                    values[cell] = {
-                        m.id: [_value(study, m.id, panel.id, cell, s, effect, noise) for s in seeds]
-                        for m in study.measures
-                    }
-    return studies.Outcome(study, seeds, values, {"runs": 0.0, "run_wall_s": 0.0, "events": 0.0})
+    values: dict[str, dict[tuple[str, ...], dict[str, list[float | None]]]] = {}
+    for e in study.experiments:
+        seeds = range(e.first_seed, e.first_seed + e.seeds)
+        values[e.id] = {
+            cell: {name: [_value(name, cell, s, effect, noise) for s in seeds] for name in e.measures}
+            for cell in e.cells
+        }
+    return studies.Outcome(study, values, {}, {"runs": 0.0, "run_wall_s": 0.0, "events": 0.0})
 
 
-def _value(
-    study: studies.Study, measure: str, panel: str, cell: studies.Cell, seed: int, effect: float, noise: float
-) -> float | None:
-    if measure == "queue" and cell[3] == "droptail":
+def _value(measure: str, cell: tuple[str, ...], seed: int, effect: float, noise: float) -> float | None:
+    network, load, aqm, _ = cell
+    if measure == "queue" and aqm == "droptail":
         return None
-    level = LEVELS.get(measure, {}).get(panel, 40.0)
-    shared = random.Random(f"{cell[0]} {panel} {measure} {seed}").gauss(0, 0.002)
+    level = LEVELS.get(measure, {}).get(load, 40.0)
+    shared = random.Random(f"{network} {load} {measure} {seed}").gauss(0, 0.002)
     own = random.Random(f"{cell} {measure} {seed}").gauss(0, 0.001)
-    moved = effect * EFFECTS.get(measure, {}).get(panel, 0.0) if cell[3] == study.treatment else 0.0
+    moved = effect * EFFECTS.get(measure, {}).get(load, 0.0) if aqm == "tred" else 0.0
     return level * (1 + shared + noise * own) + moved

@@ -14,7 +14,7 @@ through it:
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..runner import Progress, no_progress
@@ -37,6 +37,7 @@ __all__ = [
     "Study",
     "StudyError",
     "assume",
+    "assume_where_known",
     "available",
     "find",
     "home",
@@ -92,6 +93,15 @@ def assume(study: Study, values: Mapping[str, str]) -> Study:
             raise StudyError(f"--assume {name}={value}: this assumption is a statement; no other value can be run")
         study = study.with_assumption(name, value, settings)
     return study
+
+
+def assume_where_known(studies: Sequence[Study], values: Mapping[str, str]) -> list[Study]:
+    """Several studies under other assumptions, each under those that it knows; one at least must know each."""
+    for name, value in values.items():
+        ids = [a.id for s in studies for a in s.assumptions]
+        if name not in ids:
+            raise StudyError(f'--assume {name}={value}: "{name}": {unknown(name, tuple(dict.fromkeys(ids)))}')
+    return [assume(s, {k: v for k, v in values.items() if k in {a.id for a in s.assumptions}}) for s in studies]
 
 
 def _value(text: str) -> object:

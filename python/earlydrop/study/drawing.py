@@ -152,7 +152,7 @@ def _panel(ax: Axes, found: Data, panel: Panel, width: float) -> None:
         fits = longest * len(names) * 0.062 < width - 0.8
         ax.set_xticks([x for x, _ in found.ticks], names, rotation=0 if fits else 35, ha="center" if fits else "right")
         ax.grid(axis="x", visible=False)
-    elif kind == "lines" and found.figure.x == "seed":
+    elif kind == "histogram" or found.figure.x == "seed":
         ax.locator_params(axis="x", integer=True)
     elif not log.startswith("x"):
         ax.locator_params(axis="x", nbins=6 if width > 2.6 else 4)

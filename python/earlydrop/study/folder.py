@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,13 @@ def file_name(name: str) -> str:
     return kept.strip("-")
 
 
-def write(folder: Path, outcome: Outcome, results: Sequence[ClaimResult], version: str) -> Path:
+def write(
+    folder: Path,
+    outcome: Outcome,
+    results: Sequence[ClaimResult],
+    version: str,
+    stop: threading.Event | None = None,
+) -> Path:
     """Fill a result folder: report, figures, tables, scenarios. Returns the report's path."""
     study = outcome.study
     output.write_json(folder / "result.json", document(outcome, results, version))
@@ -115,7 +122,7 @@ def write(folder: Path, outcome: Outcome, results: Sequence[ClaimResult], versio
         name = file_name(e.id)
         _write_runs(folder / "runs" / name, e, runs.rows(outcome, e))
         (folder / "scenarios" / f"{name}.toml").write_text(to_toml(scenarios[e.id]), encoding="utf-8")
-    return page.write(folder, outcome, results, scenarios, version)
+    return page.write(folder, outcome, results, scenarios, version, stop)
 
 
 def _write_runs(base: Path, e: Experiment, rows: Sequence[Sequence[Any]]) -> None:

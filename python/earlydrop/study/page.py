@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from .model import Assumption, Experiment, Figure, Shown, Study
 from .model import Table as TableSpec
 from .published import fit
 from .runs import Outcome
-from .verdicts import Case, ClaimResult, PartResult
+from .verdicts import VERDICTS, Case, ClaimResult, PartResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -27,17 +28,24 @@ FOLDED = 30
 
 
 def write(
-    folder: Path, outcome: Outcome, results: Sequence[ClaimResult], scenarios: Mapping[str, Any], version: str
+    folder: Path,
+    outcome: Outcome,
+    results: Sequence[ClaimResult],
+    scenarios: Mapping[str, Any],
+    version: str,
+    stop: threading.Event | None = None,
 ) -> Path:
-    """Draw every figure into `figures/` and write `report.html` around them."""
+    """Draw every figure into `figures/` and write `report.html` around them. `stop` ends it between two figures."""
     figures = folder / "figures"
     figures.mkdir()
     path = folder / "report.html"
-    path.write_text(_render("study.html.j2", _context(outcome, results, scenarios, figures, version)), encoding="utf-8")
+    gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), stop)
+    page = render("study.html.j2", _context(outcome, results, scenarios, gallery, version))
+    path.write_text(page, encoding="utf-8")
     return path
 
 
-def _render(template: str, context: Mapping[str, Any]) -> str:
+def render(template: str, context: Mapping[str, Any]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -74,13 +82,19 @@ def anchor(name: str) -> str:
 # ---- figures -------------------------------------------------------------------------------------------------------
 
 
+class Stopped(Exception):
+    """The page was given up, because something else failed or was interrupted."""
+
+
 class _Gallery:
     """Figures for the page: each saved beside it as PNG, SVG and PDF, and embedded."""
 
-    def __init__(self, folder: Path, note: str) -> None:
-        self.folder, self.note = folder, note
+    def __init__(self, folder: Path, note: str, stop: threading.Event | None) -> None:
+        self.folder, self.note, self.stop = folder, note, stop
 
     def __call__(self, made: Drawing, name: str, *, runs: bool = True) -> dict[str, Any]:
+        if self.stop is not None and self.stop.is_set():
+            raise Stopped
         # What does not come from runs is as good in a quick study as in a full one.
         base = self.folder / file_name(name)
         paths = plot.save(made, base, self.note if runs else "", ("png", "pdf", "svg"))
@@ -210,11 +224,10 @@ def _case(study: Study, result: PartResult, case: Case) -> dict[str, str]:
 
 
 def _context(
-    outcome: Outcome, results: Sequence[ClaimResult], scenarios: Mapping[str, Any], folder: Path, version: str
+    outcome: Outcome, results: Sequence[ClaimResult], scenarios: Mapping[str, Any], gallery: _Gallery, version: str
 ) -> dict[str, Any]:
     study = outcome.study
     notes = text.notes(study)
-    gallery = _Gallery(folder, " ".join(notes))
     overview = drawing.effects(study, results)
     shown = {t.id: _table(outcome, t) for t in study.tables} | {
         ("figure", f.id): _figure(outcome, f, gallery) for f in study.figures
@@ -228,7 +241,7 @@ def _context(
         "study": study,
         "version": version,
         "notes": notes,
-        "tally": _tally(results),
+        "tally": tally(results),
         "sizes": text.sizes(results),
         "claims": [claim_row(study, r) for r in results],
         "effects": gallery(overview, "effects") if overview is not None else None,
@@ -242,9 +255,8 @@ def _context(
     }
 
 
-def _tally(results: Sequence[ClaimResult]) -> list[tuple[int, str, str]]:
-    from .verdicts import VERDICTS
-
+def tally(results: Sequence[ClaimResult]) -> list[tuple[int, str, str]]:
+    """How many claims got each verdict: count, verdict, and the verdict as a class of the page."""
     found = [r.verdict for r in results]
     return [(found.count(v), v, v.replace(" ", "-")) for v in VERDICTS if v in found]
 
