@@ -56,6 +56,8 @@ pub struct Receiver {
     pub(super) extra: Option<Box<Extra>>,
     /// A mark has arrived, and no CWR since (`ecn_unacked_`).
     pub(super) unanswered_mark: bool,
+    /// It reports blocks, delays ACKs, or is watched.
+    special: bool,
 }
 
 impl Receiver {
@@ -67,13 +69,18 @@ impl Receiver {
     /// One that reports blocks (`TCPSink/Sack1`), delays ACKs by so many seconds (`TCPSink/DelAck`), or both.
     pub fn with(sack: bool, delay: Option<f64>) -> Self {
         let extra = (sack || delay.is_some()).then(|| Box::new(Extra::new(sack, delay)));
-        Receiver { extra, ..Self::default() }
+        Receiver { special: extra.is_some(), extra, ..Self::default() }
     }
 
-    /// Whether it answers every segment at once, without blocks.
+    /// From now on it is not plain, though it answers as before: somebody wants to see what it takes in.
+    pub fn watch(&mut self) {
+        self.special = true;
+    }
+
+    /// Whether it answers every segment at once, without blocks, and nobody watches it.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
-        self.extra.is_none()
+        !self.special
     }
 
     /// The next segment expected.

@@ -13,6 +13,7 @@ mod transfers;
 use crate::events::{Event, EventQueue, Kind, Watch};
 use crate::measure::QueueStats;
 use crate::prefetch::{prefetch, prefetch_lines};
+use crate::rates::Rates;
 use crate::shares::{self, Shares};
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Ecn, Packet, Time};
@@ -82,6 +83,12 @@ pub struct Settings {
     pub trace_flow: Option<u32>,
     /// Index of its traffic entry, by flow, to count every queue by flow and measure round-trip times by entry.
     pub entry_of: Option<Vec<u16>>,
+    /// Length of the intervals over which rates are averaged, s.
+    pub rates: Option<f64>,
+    /// Flows (from 0) whose rates are recorded.
+    pub rate_flows: Vec<u32>,
+    /// Ports at which they are recorded too.
+    pub rate_ports: Vec<u32>,
 }
 
 /// Where a hop leads.
@@ -326,6 +333,8 @@ pub struct PortOutcome {
     pub trace: Option<QueueTrace>,
     /// Shares of the flows, if asked for.
     pub shares: Option<Shares>,
+    /// What left for the link, by flow and over time, if asked for.
+    pub rates: Option<Rates>,
 }
 
 /// What a run found of one flow, over the window.
@@ -371,6 +380,8 @@ pub struct Outcome {
     pub lost: Vec<(u32, u64)>,
     /// Sampled series.
     pub series: Option<Series>,
+    /// Payload available in order at the receivers, by flow and over time.
+    pub rates: Option<Rates>,
     /// Changes of the traced flow's variables.
     pub variables: Vec<VariableChange>,
     /// Round-trip times by traffic entry, microseconds; empty if not asked for.
@@ -484,6 +495,8 @@ pub struct Engine<Q> {
     /// By flow: the timer of a delayed ACK; none at all if no flow delays ACKs.
     ack_timers: Vec<AckTimer>,
     series: Option<Series>,
+    /// Payload available in order, if rates are recorded.
+    rates: Option<Box<Rates>>,
     variables: Vec<VariableChange>,
     /// Round-trip times by traffic entry, microseconds; empty if not asked for.
     round_trips: Vec<Histogram<u32>>,
@@ -591,6 +604,7 @@ impl<Q: EventQueue> Engine<Q> {
             dropped_slots: Vec::new(),
             blocks: BlockPool::default(),
             series: settings.series.map(|_| Series::default()),
+            rates: rates(&settings).map(Box::new),
             variables: Vec::new(),
             round_trips: Vec::new(),
             link_counts,
@@ -625,9 +639,14 @@ impl<Q: EventQueue> Engine<Q> {
             let keep = self.settings.trace.filter(|_| traced.contains(&(index as u32)));
             let trace = keep.map(QueueTrace::new);
             let shares = self.settings.entry_of.as_deref().map(Shares::new);
-            if trace.is_some() || shares.is_some() {
-                port.observer = Some(Box::new(Observer { trace, shares }));
+            let recorded = self.settings.rate_ports.contains(&(index as u32));
+            let rates = if recorded { rates(&self.settings) } else { None };
+            if trace.is_some() || shares.is_some() || rates.is_some() {
+                port.observer = Some(Box::new(Observer { trace, shares, rates }));
             }
+        }
+        if self.rates.is_some() {
+            self.net.arrivals.iter_mut().for_each(|arrivals| arrivals.receiver.watch());
         }
         if let Some(entry_of) = &self.settings.entry_of {
             let entries = entry_of.iter().map(|&entry| usize::from(entry) + 1).max().unwrap_or(0);
@@ -1436,7 +1455,7 @@ impl<Q: EventQueue> Engine<Q> {
         };
         let ports = std::mem::take(&mut self.ports).into_iter().map(|mut port| {
             port.finish(end);
-            let (trace, shares) = port.observer.take().map_or((None, None), |found| (found.trace, found.shares));
+            let Observer { trace, shares, rates } = *port.observer.take().unwrap_or_default();
             PortOutcome {
                 rate_bps: rate(port.link),
                 counters: *port.counters(),
@@ -1445,6 +1464,7 @@ impl<Q: EventQueue> Engine<Q> {
                 queued_at_end: port.packets(),
                 trace,
                 shares,
+                rates,
                 name: port.name,
                 aqm: port.aqm,
                 stats: port.stats,
@@ -1480,12 +1500,18 @@ impl<Q: EventQueue> Engine<Q> {
             losses_by_distance: self.losses_by_distance,
             lost: self.media.iter().map(|(link, medium)| (*link, medium.lost)).collect(),
             series: self.series,
+            rates: self.rates.map(|rates| *rates),
             variables: self.variables,
             round_trips: self.round_trips,
             events: self.events,
             links: self.link_counts,
         }
     }
+}
+
+/// Rates of the recorded flows, if any are.
+fn rates(settings: &Settings) -> Option<Rates> {
+    settings.rates.map(|interval| Rates::new(interval, settings.duration, &settings.rate_flows))
 }
 
 /// One more in the class of a distance.

@@ -1,6 +1,7 @@
 //! What is noted of single packets at a port, if asked for.
 
 use super::trace::QueueTrace;
+use crate::rates::Rates;
 use crate::shares::Shares;
 use earlydrop_net::Segment;
 
@@ -21,10 +22,12 @@ impl From<&Segment> for Who {
     }
 }
 
-/// A port's trace, and what each flow had of the queue.
+/// A port's trace, and what each flow had of the queue, in all and over time.
+#[derive(Default)]
 pub struct Observer {
     pub trace: Option<QueueTrace>,
     pub shares: Option<Shares>,
+    pub rates: Option<Rates>,
 }
 
 impl Observer {
@@ -55,6 +58,9 @@ impl Observer {
         }
         if let Some(shares) = &mut self.shares {
             shares.departed(who.flow, who.size, waited);
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.add(who.flow, now, u64::from(who.size));
         }
     }
 

@@ -84,6 +84,9 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A packet without feedback reaches its receiver at `now`.
     pub(super) fn sink(&mut self, segment: Segment, now: f64) {
+        if self.rates.is_some() {
+            self.note_received(segment, now);
+        }
         if now >= self.settings.warmup && now < self.settings.duration {
             let arrivals = &mut self.net.arrivals[segment.flow() as usize];
             arrivals.received += 1;
@@ -92,6 +95,17 @@ impl<Q: EventQueue> Engine<Q> {
             arrivals.delay_ticks += u64::from(segment.age_ticks(now));
             let source = &mut self.sources.at_work[self.sources.of_flow[segment.flow() as usize] as usize];
             source.received_bytes += u64::from(u32::from(segment.size()).saturating_sub(source.header));
+        }
+    }
+
+    /// If rates are recorded: the payload of a packet without feedback.
+    #[cold]
+    #[inline(never)]
+    fn note_received(&mut self, segment: Segment, now: f64) {
+        let Some(rates) = &mut self.rates else { return };
+        if now < self.settings.duration {
+            let header = self.sources.at_work[self.sources.of_flow[segment.flow() as usize] as usize].header;
+            rates.add(segment.flow(), now, u64::from(u32::from(segment.size()).saturating_sub(header)));
         }
     }
 }

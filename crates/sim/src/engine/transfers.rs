@@ -396,7 +396,10 @@ impl<Q: EventQueue> Engine<Q> {
         state.deadline = f64::INFINITY;
         state.armed_number = 0;
         self.opening += u32::from(opened);
-        let receiver = Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack);
+        let mut receiver = Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack);
+        if self.rates.is_some() {
+            receiver.watch();
+        }
         self.net.arrivals[flow as usize].receiver = receiver;
         self.forget_ack(flow);
     }

@@ -128,6 +128,8 @@ start = { uniform = ["0 s", "1 s"] }
 #trace = 1000                # keep the first events at the bottleneck
 #transfers = true            # keep the time of every transfer
 #by_flow = true              # count the queues by flow and by traffic entry
+#rates = "10 s"              # each flow's rate, averaged over such intervals
+#rate_flows = [1, 2]         # of these flows; by default of all, up to 64
 "##;
 
 #[cfg(test)]
