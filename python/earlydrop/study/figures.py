@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import statistics
-from .model import Axis, Cell, Experiment, Figure, Measure, Selection
+from .model import Axis, Cell, Experiment, Figure, Measure, Selection, in_sentence
 from .runs import Outcome, seeds_of, takes_of
 from .select import average_cells
 from .take import MISSING
@@ -84,7 +84,7 @@ def _averaged(outcome: Outcome, figure: Figure) -> str:
         return ""
     e = outcome.study.experiment(figure.experiment)
     used = {figure.x, figure.lines, figure.panels, *(n for n, i in figure.at.items() if len(i) == 1)}
-    return " and ".join(a.title.lower() for a in e.axes if a.id not in used and not a.reading and len(a.ids) > 1)
+    return " and ".join(in_sentence(a.title) for a in e.axes if a.id not in used and not a.reading and len(a.ids) > 1)
 
 
 def _levels(e: Experiment, name: str, chosen: Selection) -> list[str]:

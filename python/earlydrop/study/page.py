@@ -70,8 +70,8 @@ def prose(given: str) -> Any:
 
 
 def minus(given: str) -> str:
-    """Numbers with a minus sign instead of a hyphen."""
-    return re.sub(r"(?<![\w.])-(?=[\d.])", MINUS, given)
+    """Numbers with a minus sign instead of a hyphen, and not parted from what belongs to them."""
+    return re.sub(r"(?<![\w.])-(?=[\d.])", MINUS, given).replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0")
 
 
 def anchor(name: str) -> str:
@@ -145,10 +145,12 @@ def _table(outcome: Outcome, table: TableSpec) -> dict[str, Any]:
     for level in levels:
         reading = {} if level is None else {table.fit: level}
         name = "" if level is None else f"{e.axis(table.fit).title}: {e.axis(table.fit).level(level).title}"
-        fits = best is None or level == best.best
-        name += " (fits best)" if best is not None and fits else ""
+        fits = best is not None and level == best.best
+        base = level is not None and level == e.base[table.fit]
+        said = [word for word, so in (("fits best", fits), ("base", base)) if so]
+        name += f" ({', '.join(said)})" if said else ""
         blocks = [_block(block) for block in tables.shown(outcome, table, reading)]
-        found["blocks"].append({"name": name, "folded": not fits, "tables": blocks})
+        found["blocks"].append({"name": name, "folded": level is not None and not said, "tables": blocks})
     found["fit"] = text.fit_text(e, best) if best is not None else ""
     return found
 
@@ -179,7 +181,7 @@ def _block(block: tables.Block) -> dict[str, Any]:
 
 def claim_row(study: Study, result: ClaimResult) -> dict[str, Any]:
     """A claim for the scorecard."""
-    claim = result.claim
+    claim, found = result.claim, text.tried(study, result)
     return {
         "claim": claim,
         "anchor": anchor(f"claim {claim.id}"),
@@ -187,10 +189,8 @@ def claim_row(study: Study, result: ClaimResult) -> dict[str, Any]:
         "word": result.verdict.replace(" ", "-"),
         "majority": text.majority_text(result),
         "parts": [_part(study, p, len(result.base.parts) > 1) for p in result.base.parts],
-        "tried": [
-            {"reading": name, "verdict": verdict, "word": verdict.replace(" ", "-"), "effects": effects}
-            for name, verdict, effects in text.tried_text(study, result)
-        ],
+        "tried": [{**vars(t), "word": t.verdict.replace(" ", "-")} for t in found],
+        "counts": text.tried_counts(found) if len(found) > text.FEW else "",
         "peers": [{"tool": p.tool, "text": p.text, "agrees": text.AGREES[p.agrees]} for p in claim.peers],
     }
 

@@ -36,7 +36,7 @@ from .model import (
 from .select import ALONG, rows_of
 from .table import Table as Reader
 from .table import unknown
-from .take import REDUCTIONS, Take
+from .take import PAIRINGS, REDUCTIONS, Take
 
 DIRECTIONS = ("greater", "less", "at_least", "at_most")
 KINDS = ("lines", "bars", "series", "cdf", "histogram", "differences", "scatter", "curves", "picture")
@@ -192,6 +192,10 @@ class _Reading:
             skip.append(chosen)
         t.end()
         e = replace(e, skip=tuple(skip))
+        for name in names:
+            for other, ids in _select(e, self.measures[name].against, t.fault).items():
+                if len(ids) != 1:
+                    raise t.fault(f'measure "{name}": against: {other} must be a single level')
         if not e.cells:
             raise t.fault("skips every combination")
         for cell in e.cells:
@@ -219,11 +223,17 @@ class _Reading:
             raise t.fault("needs either a field or a formula")
         made: formula.Formula | None = None
         take: Take | None = None
+        against: dict[str, str] = {}
+        pairing = ""
         if t.has("formula"):
             try:
                 made = formula.parse(t.text("formula"))
             except formula.FormulaError as error:
                 raise t.fault(f"formula: {error}") from error
+        elif t.has("against"):
+            pairing = t.word("reduce", PAIRINGS)
+            take = _take(t, "list")
+            against = {axis: _name(level) for axis, level in t.settings("against").items()}
         else:
             take = _take(t)
         measure = Measure(
@@ -235,6 +245,8 @@ class _Reading:
             main=t.flag("main"),
             take=take,
             formula=made,
+            against=against,
+            pairing=pairing,
         )
         t.end()
         return measure
@@ -765,7 +777,8 @@ def published(path: Path, e: Experiment) -> tuple[Printed, ...]:
     """Read a table of the paper: columns are axes and measures, an empty cell is a value that is not printed."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+            reader = csv.DictReader(file)
+            rows, columns = list(reader), reader.fieldnames or []
     except OSError as error:
         raise StudyError(f"{path.name}: {error.strerror}") from error
     except (UnicodeDecodeError, csv.Error) as error:
@@ -773,7 +786,7 @@ def published(path: Path, e: Experiment) -> tuple[Printed, ...]:
     if not rows:
         raise StudyError(f"{path.name}: has no rows")
     found = []
-    for column in rows[0]:
+    for column in columns:
         if column not in e.names and column not in e.measures:
             known = (*e.names, *e.measures)
             raise StudyError(f'{path.name}: column "{column}": {unknown(str(column), known)}')

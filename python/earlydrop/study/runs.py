@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
@@ -20,10 +20,12 @@ from ..runner import Job, Progress, no_progress
 from ..statistics import Estimate
 from .model import Cell, Experiment, Figure, Measure, Study, StudyError
 from .select import average_cells
-from .take import MISSING, Take, TakeError
+from .take import MISSING, Take, TakeError, paired
 
 Takes = tuple[Take, ...]
 Kept = dict[Take, Any]
+Run = tuple[str, int]
+"""The key of a scenario, and a seed."""
 Values = list[float | None]
 
 
@@ -203,6 +205,10 @@ class Outcome:
         return statistics.estimate(values) if values else None
 
 
+Wanted = dict[Run, tuple[Planned, dict[Take, None]]]
+"""The runs to make, and what is to be kept of each."""
+
+
 # ---- running -------------------------------------------------------------------------------------------------------
 
 
@@ -214,7 +220,7 @@ class Runs:
     ) -> None:
         self.plan, self.workers = plan, workers
         self._report, self._label = progress, label or plan.study.name
-        self._kept: dict[tuple[str, int], Kept] = {}
+        self._kept: dict[Run, Kept] = {}
         self._cost = {"run_wall_s": 0.0, "events": 0.0}
         self._done, self._total = 0, plan.runs
         self._counts: dict[tuple[str, Cell], int] = {
@@ -224,8 +230,7 @@ class Runs:
     def all(self) -> Outcome:
         """Run everything that is planned."""
         study = self.plan.study
-        self._probe()
-        wanted: dict[tuple[str, int], tuple[Planned, dict[Take, None]]] = {}
+        wanted: Wanted = {}
         for e in study.experiments:
             takes = needed(study, e)
             for cell in e.cells:
@@ -235,14 +240,19 @@ class Runs:
             for one in self.plan.figures.get(figure.id, ()):
                 for seed in one.seeds:
                     _want(wanted, one.planned, seed, takes_of(figure))
+        self._probe(wanted)
         self._run(wanted)
         return self.outcome()
 
     def more(self, cells: Iterable[tuple[str, Cell]], count: int) -> Outcome:
         """Run some cells with more seeds."""
         study = self.plan.study
-        wanted: dict[tuple[str, int], tuple[Planned, dict[Take, None]]] = {}
-        for name, cell in cells:
+        wanted: Wanted = {}
+        named = list(cells)
+        for name, cell in list(named):
+            e = study.experiment(name)
+            named += [(name, other) for m in study.measured(e) if (other := _other(e, cell, m)) is not None]
+        for name, cell in dict.fromkeys(named):
             e = study.experiment(name)
             self._counts[(name, cell)] = max(count, self._counts[(name, cell)])
             for seed in seeds_of(e, count):
@@ -252,7 +262,7 @@ class Runs:
         self._run(wanted)
         return self.outcome()
 
-    def _run(self, wanted: Mapping[tuple[str, int], tuple[Planned, Mapping[Take, None]]]) -> None:
+    def _run(self, wanted: Wanted) -> None:
         """Run what has not been run, or of which too little was kept."""
         todo = {
             run: (one, tuple(takes))
@@ -274,49 +284,32 @@ class Runs:
             self._cost["run_wall_s"] += cost.get("wall_s") or 0.0
             self._cost["events"] += cost.get("events") or 0
 
-    def _probe(self) -> None:
-        """Run one cell of every experiment first, to find out whether its fields exist.
+    def _probe(self, wanted: Wanted) -> None:
+        """Run one cell of every experiment first, to find out whether the fields that are asked for exist.
 
-        A field that the first cell lacks may belong to another level: one cell of each level is tried before the
-        field is called wrong.
+        A field that the first cell lacks may belong to another level: one cell of each level is run before the field
+        is called wrong. Nothing is run that would not be run anyway.
         """
-        study = self.plan.study
-        for stage in (_first, _star):
-            wanted: dict[tuple[str, int], tuple[Planned, dict[Take, None]]] = {}
-            for e in study.experiments:
-                takes = needed(study, e)
-                if stage is _first or self._lacking(e, takes, _first(e)):
-                    for cell in stage(e):
-                        _want(wanted, self.plan.cells[(e.id, cell)], e.first_seed, takes)
-            for figure in study.figures:
-                drawn = self.plan.figures.get(figure.id, ())
-                takes = takes_of(figure) if drawn else ()
-                few = drawn[:1] if stage is _first else drawn
-                if few and (stage is _first or self._absent([d.planned.key for d in drawn[:1]], drawn[0], takes)):
-                    for one in few:
-                        _want(wanted, one.planned, one.seeds[0], takes)
-            self._run(wanted)
+        study, place = self.plan.study, self.plan.study.folder / "study.toml"
+        asked: list[tuple[str, Takes, list[Run]]] = []
         for e in study.experiments:
-            for take in self._lacking(e, needed(study, e), _star(e)):
-                users = [m.id for m in study.measures if m.take == take]
-                raise StudyError(
-                    f"{study.folder / 'study.toml'}: measure {users[0]}: results of experiment {e.id} "
-                    f"have no field {take.field}"
-                )
+            star = [(self.plan.cells[(e.id, cell)].key, e.first_seed) for cell in _star(e)]
+            asked.append((f"experiment {e.id}", needed(study, e), star))
         for figure in study.figures:
-            drawn = self.plan.figures.get(figure.id, ())
-            for take in self._absent([d.planned.key for d in drawn], drawn[0], takes_of(figure)) if drawn else ():
-                raise StudyError(
-                    f"{study.folder / 'study.toml'}: figure {figure.id}: its runs have no field {take.field}"
-                )
+            drawn = [(one.planned.key, one.seeds[0]) for one in self.plan.figures.get(figure.id, ())]
+            if drawn:
+                asked.append((f"figure {figure.id}", takes_of(figure), drawn))
+        self._run({runs[0]: wanted[runs[0]] for _, _, runs in asked})
+        more = [run for _, takes, runs in asked if self._lacking(takes, runs[:1]) for run in runs]
+        self._run({run: wanted[run] for run in more})
+        for whose, takes, runs in asked:
+            for take in self._lacking(takes, runs):
+                users = [f"measure {m.id}: " for m in study.measures if m.take == take]
+                raise StudyError(f"{place}: {users[0] if users else ''}results of {whose} have no field {take.field}")
 
-    def _lacking(self, e: Experiment, takes: Takes, cells: Sequence[Cell]) -> list[Take]:
-        runs = [(self.plan.cells[(e.id, cell)].key, e.first_seed) for cell in cells]
-        return [t for t in takes if all(self._kept.get(run, {}).get(t, MISSING) is MISSING for run in runs)]
-
-    def _absent(self, keys: Sequence[str], first: Drawn, takes: Takes) -> list[Take]:
-        runs = [(key, first.seeds[0]) for key in keys]
-        return [t for t in takes if all(self._kept.get(run, {}).get(t, MISSING) is MISSING for run in runs)]
+    def _lacking(self, takes: Takes, runs: Sequence[Run]) -> list[Take]:
+        """What none of these runs had."""
+        return [t for t in takes if all(self._kept[run].get(t, MISSING) is MISSING for run in runs)]
 
     def outcome(self) -> Outcome:
         """What all runs until now gave."""
@@ -328,7 +321,7 @@ class Runs:
             for cell in e.cells:
                 key = self.plan.cells[(e.id, cell)].key
                 rows = [
-                    _measure(study, measures, self._kept[(key, seed)])
+                    _measure(study, measures, self._kept[(key, seed)], partial(self._opposite, e, cell, seed))
                     for seed in seeds_of(e, self._counts[(e.id, cell)])
                 ]
                 values[e.id][cell] = {m.id: [row[m.id] for row in rows] for m in measures}
@@ -342,10 +335,21 @@ class Runs:
         cost = {"runs": float(len(self._kept)), **self._cost}
         return Outcome(study, values, drawn, cost, len(self._kept))
 
+    def _opposite(self, e: Experiment, cell: Cell, seed: int, measure: Measure) -> object:
+        """What the run that a measure compares with gave; None where it was not made."""
+        other = _other(e, cell, measure)
+        key = "" if other is None else self.plan.cells[(e.id, other)].key
+        return self._kept.get((key, seed), {}).get(cast("Take", measure.take))
 
-def _want(
-    wanted: dict[tuple[str, int], tuple[Planned, dict[Take, None]]], one: Planned, seed: int, takes: Takes
-) -> None:
+
+def _other(e: Experiment, cell: Cell, measure: Measure) -> Cell | None:
+    """The cell that a measure compares this one with; None where it does not, or where that cell is not run."""
+    at = dict(zip(e.names, cell, strict=True)) | dict(measure.against)
+    other = tuple(at[name] for name in e.names)
+    return other if measure.against and other in e.cell_set else None
+
+
+def _want(wanted: Wanted, one: Planned, seed: int, takes: Takes) -> None:
     wanted.setdefault((one.key, seed), (one, {}))[1].update(dict.fromkeys(takes))
 
 
@@ -357,7 +361,9 @@ def _keep(takes: Takes, where: str, text: str) -> tuple[Kept, dict[str, Any]]:
         raise StudyError(f"{where}: field {error}") from error
 
 
-def _measure(study: Study, measures: Sequence[Measure], kept: Kept) -> dict[str, float | None]:
+def _measure(
+    study: Study, measures: Sequence[Measure], kept: Kept, opposite: Callable[[Measure], object]
+) -> dict[str, float | None]:
     """The measures of one run. Scales are applied before formulas use them."""
     found: dict[str, float | None] = {}
 
@@ -369,16 +375,14 @@ def _measure(study: Study, measures: Sequence[Measure], kept: Kept) -> dict[str,
             else:
                 raw = kept[cast("Take", measure.take)]
                 raw = None if raw is MISSING else raw
+                if measure.against:
+                    raw = paired(measure.pairing, raw, opposite(measure))
             found[measure.id] = None if raw is None else raw * measure.scale
         return found[measure.id]
 
     for measure in measures:
         value(measure)
     return found
-
-
-def _first(e: Experiment) -> list[Cell]:
-    return [e.cells[0]]
 
 
 def _star(e: Experiment) -> list[Cell]:

@@ -26,7 +26,8 @@ class Table:
         return StudyError(f"{self.place}: {message}" if self.place else message)
 
     def has(self, key: str) -> bool:
-        """Whether the key is given."""
+        """Whether a key that may be left out is given."""
+        self._known.append(key)
         return key in self._data
 
     def _take(self, key: str, default: Any) -> Any:
@@ -135,7 +136,7 @@ class Table:
         """Refuse whatever was not asked for."""
         for key in self._data:
             if key not in self._known:
-                raise self.fault(f'unknown key "{key}"; {suggestion(key, self._known)}')
+                raise self.fault(f'unknown key "{key}"; {suggestion(key, list(dict.fromkeys(self._known)))}')
 
 
 def _called(key: str, one: Any, number: int) -> str:

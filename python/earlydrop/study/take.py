@@ -50,6 +50,28 @@ REDUCTIONS: dict[str, Callable[[Sequence[float]], float | None]] = {
 }
 
 
+def _smaller(of: Sequence[float], to: Sequence[float]) -> list[float]:
+    return [b - a for a, b in zip(of, to, strict=True) if a < b]
+
+
+PAIRINGS: dict[str, Callable[[Sequence[float], Sequence[float]], float]] = {
+    "below": lambda of, to: float(len(_smaller(of, to))),
+    "above": lambda of, to: float(len(_smaller(to, of))),
+    "below_sum": lambda of, to: math.fsum(_smaller(of, to)),
+    "above_sum": lambda of, to: math.fsum(_smaller(to, of)),
+}
+"""How two runs of the same seed are compared entry by entry: how many entries of the first are smaller or larger than
+those of the second, and by how much together."""
+
+
+def paired(how: str, of: object, to: object) -> float | None:
+    """Compare two lists entry by entry; entries without a value on either side are left out."""
+    if not isinstance(of, list) or not isinstance(to, list) or len(of) != len(to):
+        return None
+    known = [(a, b) for a, b in zip(of, to, strict=True) if a is not None and b is not None]
+    return PAIRINGS[how]([a for a, _ in known], [b for _, b in known])
+
+
 @dataclass(frozen=True)
 class Take:
     """A dotted path into the result document and what is done with it.

@@ -1,0 +1,164 @@
+"""Running a study: equal runs once, the same result whatever the workers, more seeds for what is undecided."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+from conftest import SMALL
+
+from earlydrop import runner, statistics
+from earlydrop import study as studies
+from earlydrop.output import to_json
+from earlydrop.study import folder as folders
+from earlydrop.study import runs
+from earlydrop.study.model import Study
+
+
+@pytest.fixture(scope="module")
+def small() -> Study:
+    return studies.read(SMALL).as_quick()
+
+
+@pytest.fixture(scope="module")
+def ran(small: Study) -> tuple[studies.Outcome, list[studies.ClaimResult]]:
+    return studies.reproduce(small)
+
+
+def document(outcome: studies.Outcome, results: list[studies.ClaimResult]) -> str:
+    found = folders.document(outcome, results, "0")
+    found.pop("cost")
+    return to_json(found)
+
+
+def test_every_run_is_made_once(small: Study, ran: Any) -> None:
+    outcome, _ = ran
+    plan = studies.plan(small)
+    # The figures of A-2 share the runs of their experiment, those with a `set` have their own.
+    assert outcome.runs == plan.runs == outcome.cost["runs"]
+    measured = small.runs
+    # The transfers of three disciplines with two seeds. The series shows a load that the quick version leaves out.
+    assert plan.runs == measured + 3 * 2
+    assert studies.plan(studies.read(SMALL)).runs == studies.read(SMALL).runs + 3 * 3 + 2
+
+
+def test_equal_scenarios_are_run_once(small: Study) -> None:
+    a = small.experiment("A-1")
+    twice = small.with_experiments((*small.experiments, replace(a, id="A-3", title="Again")))
+    assert studies.plan(twice).runs == studies.plan(small).runs
+    # Another way to write the same scenario is the same scenario.
+    written = replace(a, id="A-3", shortened=(*a.shortened, {"traffic.0.window": 1000, "traffic.0.tcp": "reno"}))
+    same = studies.plan(small.with_experiments((*small.experiments, written))).runs
+    assert same < studies.plan(small).runs + len(a.cells) * a.seeds
+    outcome = studies.run(small.with_experiments((small.experiments[0], replace(a, id="A-3"), small.experiments[1])))
+    assert outcome.values["A-3"] == outcome.values["A-1"]
+
+
+def test_the_result_does_not_depend_on_the_workers(small: Study, ran: Any) -> None:
+    assert document(*studies.reproduce(small, workers=1)) == document(*ran)
+    assert document(*studies.reproduce(small, workers=5)) == document(*ran)
+
+
+def test_values_are_those_of_the_runs(small: Study, ran: Any) -> None:
+    outcome, _ = ran
+    e = small.experiment("A-1")
+    cell = ("red", "8", "1000", "1000")
+    from earlydrop import _core
+
+    scenario = _core.Scenario.parse(e.document(cell, "small"), [])
+    for k, seed in enumerate(runs.seeds_of(e)):
+        result = json.loads(scenario.run(seed))
+        values = {m: v[k] for m, v in outcome.values["A-1"][cell].items()}
+        goodputs = [f["goodput_mbps"] for f in result["flows"]]
+        assert values["delay"] == result["delay_mean_ms"]
+        assert values["throughput"] == 1000 * result["throughput_total_mbps"]
+        assert values["share"] == pytest.approx(goodputs[0] / sum(goodputs))
+        assert values["fairness"] == pytest.approx(statistics.jain(goodputs))
+        packets = [q for t, q in zip(result["series"]["time_s"], result["series"]["queues"]["bottleneck"]["packets"],
+                                     strict=True) if t >= 1]  # fmt: skip
+        assert values["deviation"] == pytest.approx(statistics.deviation(packets))
+
+
+def test_a_run_is_compared_entry_by_entry_with_its_counterpart(small: Study, ran: Any) -> None:
+    from earlydrop import _core
+
+    outcome, _ = ran
+    e = small.experiment("A-2")
+    for k, seed in enumerate(runs.seeds_of(e)):
+        times = []
+        for aqm in ("sfred", "red"):
+            result = json.loads(_core.Scenario.parse(e.document((aqm,), "small"), []).run(seed))
+            times.append([f["completion_s"] for f in result["flows"]])
+        known = [(a, b) for a, b in zip(*times, strict=True) if a is not None and b is not None]
+        values = outcome.values["A-2"]
+        assert values[("sfred",)]["winners"][k] == sum(a < b for a, b in known)
+        assert values[("sfred",)]["won"][k] == pytest.approx(sum(b - a for a, b in known if a < b))
+        assert values[("red",)]["winners"][k] == 0
+
+
+def test_the_table_of_runs(small: Study, ran: Any, tmp_path: Path) -> None:
+    outcome, results = ran
+    folders.write(tmp_path, outcome, results, "0")
+    table = polars.read_parquet(tmp_path / "runs" / "A-1.parquet")
+    text = polars.read_csv(tmp_path / "runs" / "A-1.csv")
+    e = small.experiment("A-1")
+    assert table.columns == text.columns == [*e.names, "seed", *e.measures]
+    assert table.height == text.height == len(e.cells) * e.seeds
+    one = table.filter(aqm="droptail", flows="2", window="6", segment="1000", seed=2)
+    assert one["delay"].to_list() == [outcome.values["A-1"][("droptail", "2", "6", "1000")]["delay"][1]]
+    assert one["average"].to_list() == [None]
+
+
+def test_undecided_claims_get_more_seeds_and_are_judged_again() -> None:
+    study = studies.read(SMALL)
+    claims = tuple(c for c in study.claims if c.id in {"C-2", "C-6"})
+    study = replace(study, claims=claims, figures=(), experiments=tuple(replace(e, seeds=2) for e in study.experiments))
+    first = {r.claim.id: r for r in studies.judge(studies.run(study))}
+    assert first["C-6"].verdict == studies.UNDECIDED
+    outcome, results = studies.reproduce(study, most=6)
+    again = {r.claim.id: r for r in results}
+    assert again["C-6"].base.parts[0].worst.n == 6
+    e = study.experiment("A-2")
+    assert {outcome.count(e, cell) for cell in e.cells} == {2, 6}
+    assert outcome.count(e, ("droptail",)) == 2
+    # Tables keep to the seeds that every cell has.
+    assert outcome.estimate(e, [("red",)], "mean_time").n == 2  # type: ignore[union-attr]
+    assert len(runs.rows(outcome, e)) == 1 + 2 + 6 + 6
+    assert None not in outcome.series(e, ("sfred",), "winners", 6)
+    # Whoever chooses the number of seeds gets no more, nor does a quick run.
+    fixed = study.with_seeds(2)
+    assert {c.n for r in studies.reproduce(fixed)[1] for p in r.base.parts for c in p.cases} == {2}
+    assert {c.n for r in studies.reproduce(study.as_quick())[1] for p in r.base.parts for c in p.cases} == {2}
+
+
+def test_the_verdict_on_more_seeds_is_that_of_all_of_them() -> None:
+    study = studies.read(SMALL)
+    study = replace(study, claims=(study.claim("C-6"),), figures=(), experiments=(study.experiment("A-2"),))
+    grown = studies.reproduce(replace(study, experiments=(replace(study.experiments[0], seeds=2),)), most=6)[1][0]
+    whole = studies.judge(studies.run(study.with_seeds(6)))[0]
+    assert grown.base.parts[0].worst == whole.base.parts[0].worst
+
+
+def test_progress_counts_every_run(small: Study) -> None:
+    seen: list[tuple[int, int]] = []
+    studies.run(small, progress=lambda done, total, _: seen.append((done, total)))
+    total = studies.plan(small).runs
+    assert seen[-1] == (total, total)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_a_run_that_fails_names_cell_and_seed(small: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = runner._run
+
+    def fail(job: runner.Job, reduce: Any) -> Any:
+        if job.seed == 2:
+            raise runner.RunError(f"run failed ({job.scenario.name}, seed 2)")
+        return real(job, reduce)
+
+    monkeypatch.setattr(runner, "_run", fail)
+    with pytest.raises(runner.RunError, match=r"small/A-\d/.*seed 2"):
+        studies.run(small)

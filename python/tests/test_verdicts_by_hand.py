@@ -1,0 +1,491 @@
+"""Every predicate at its edges, on outcomes made by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from earlydrop import study as studies
+from earlydrop.study import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, text
+from earlydrop.study.verdicts import (
+    Case,
+    ClaimResult,
+    conjunction,
+    direction_verdict,
+    inside_verdict,
+    majority,
+    open_cells,
+    seed_verdict,
+)
+
+STUDY = """\
+name = "hand"
+title = "By hand"
+question = "?"
+seeds = 4
+[scenario]
+name = "hand"
+duration = "1 s"
+topology = {{ kind = "dumbbell", pairs = 1, access = {{ rate = "1 Mbit/s", delay = "1 ms" }}, \
+bottleneck = {{ rate = "1 Mbit/s", delay = "1 ms" }} }}
+queue = {{ bottleneck = {{ aqm = "red" }} }}
+traffic = [{{ kind = "ftp" }}]
+[[measure]]
+id = "m"
+title = "Measure"
+unit = "ms"
+field = "jain"
+[[experiment]]
+id = "E"
+title = "Experiment"
+{skip}
+[[experiment.axis]]
+id = "side"
+title = "Side"
+levels = [{{ id = "a" }}, {{ id = "b" }}]
+[[experiment.axis]]
+id = "x"
+title = "X"
+values = [1, 2, 4]
+path = "traffic.0.window"
+[[experiment.axis]]
+id = "view"
+title = "View"
+reading = true
+{rule}
+base = "v1"
+levels = [{{ id = "v1" }}, {{ id = "v2", published = false }}, {{ id = "v3" }}]
+[[experiment.axis]]
+id = "other"
+title = "Other"
+reading = true
+levels = [{{ id = "o1" }}, {{ id = "o2" }}]
+[[claim]]
+id = "C"
+text = "It is so."
+experiment = "E"
+parts = [{part}]
+{table}
+"""
+
+Value = Callable[[dict[str, str], int], float | None]
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Callable[..., ClaimResult]:
+    def judge(
+        part: str, value: Value, *, seeds: int = 4, rule: str = "", skip: str = "", printed: str = "", at: str = ""
+    ) -> ClaimResult:
+        table = ""
+        if printed:
+            (tmp_path / "t.csv").write_text(printed, encoding="utf-8")
+            table = f'[[table]]\nid = "T"\ntitle = "T"\nexperiment = "E"\nrows = ["x"]\npublished = "t.csv"\n{at}'
+        text_of = STUDY.format(part=part, rule=rule, skip=skip, table=table)
+        (tmp_path / "study.toml").write_text(text_of, encoding="utf-8")
+        study = studies.read(tmp_path)
+        (e,) = study.experiments
+        values = {
+            cell: {"m": [value(dict(zip(e.names, cell, strict=True)), s) for s in range(1, seeds + 1)]}
+            for cell in e.cells
+        }
+        (result,) = studies.judge(studies.Outcome(study, {"E": values}))
+        judge.study = study  # type: ignore[attr-defined]
+        return result
+
+    return judge
+
+
+def worst(result: ClaimResult) -> Case:
+    return result.base.parts[0].worst
+
+
+def sides(a: Sequence[float], b: Sequence[float]) -> Value:
+    return lambda at, seed: (a if at["side"] == "a" else b)[seed - 1]
+
+
+A_B = "of = { side = 'a' }, to = { side = 'b' }"
+
+
+@pytest.mark.parametrize(
+    ("expect", "lower", "upper", "verdict"),
+    [
+        ("greater", 0.1, 0.2, SUPPORTED),
+        ("greater", 0.0, 0.2, UNDECIDED),
+        ("greater", 0.0, 0.0, UNDECIDED),
+        ("greater", -0.2, -0.1, CONTRADICTED),
+        ("greater", -0.2, 0.0, UNDECIDED),
+        ("less", -0.2, -0.1, SUPPORTED),
+        ("less", -0.1, 0.1, UNDECIDED),
+        ("less", 0.1, 0.2, CONTRADICTED),
+        ("at_least", 0.0, 0.0, SUPPORTED),
+        ("at_least", -0.1, 0.3, UNDECIDED),
+        ("at_least", -0.3, -0.1, CONTRADICTED),
+        ("at_most", -0.3, 0.0, SUPPORTED),
+        ("at_most", 0.1, 0.3, CONTRADICTED),
+        ("greater", None, None, UNDECIDED),
+    ],
+)
+def test_directions_at_their_edges(expect: str, lower: float | None, upper: float | None, verdict: str) -> None:
+    assert direction_verdict(expect, lower, upper) == verdict
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "verdict"),
+    [
+        (1.0, 2.0, SUPPORTED),
+        (1.2, 1.4, SUPPORTED),
+        (0.9, 1.5, UNDECIDED),
+        (1.5, 2.1, UNDECIDED),
+        (0.0, 3.0, UNDECIDED),
+        (0.0, 1.0, UNDECIDED),
+        (0.0, 0.99, CONTRADICTED),
+        (2.01, 3.0, CONTRADICTED),
+        (None, None, UNDECIDED),
+    ],
+)
+def test_limits_at_their_edges(lower: float | None, upper: float | None, verdict: str) -> None:
+    assert inside_verdict(lower, upper, 1.0, 2.0) == verdict
+
+
+@pytest.mark.parametrize(
+    ("interval", "holds", "opposite", "verdict"),
+    [
+        (SUPPORTED, [True, True], [False, False], SUPPORTED),
+        (UNDECIDED, [True, True], [False, False], SUPPORTED),
+        (SUPPORTED, [True, True, False], [False, False, True], UNDECIDED),
+        (UNDECIDED, [False, False], [True, True], CONTRADICTED),
+        (CONTRADICTED, [True, False, False], [False, True, True], CONTRADICTED),
+        (UNDECIDED, [False, False], [False, False], UNDECIDED),
+        (UNDECIDED, [True], [False], UNDECIDED),
+    ],
+)
+def test_a_sign_in_every_seed(interval: str, holds: list[bool], opposite: list[bool], verdict: str) -> None:
+    assert seed_verdict("greater", interval, holds, opposite) == verdict
+
+
+@pytest.mark.parametrize(
+    ("parts", "verdict"),
+    [
+        ([SUPPORTED, SUPPORTED], SUPPORTED),
+        ([SUPPORTED, UNDECIDED], UNDECIDED),
+        ([UNDECIDED, CONTRADICTED], CONTRADICTED),
+        ([SUPPORTED, CONTRADICTED], CONTRADICTED),
+        ([], UNDECIDED),
+    ],
+)
+def test_a_claim_of_parts_needs_them_all(parts: list[str], verdict: str) -> None:
+    assert conjunction(parts) == verdict
+
+
+@pytest.mark.parametrize(
+    ("votes", "verdict"),
+    [
+        ([SUPPORTED, SUPPORTED, CONTRADICTED], SUPPORTED),
+        ([CONTRADICTED, UNDECIDED, CONTRADICTED], CONTRADICTED),
+        ([SUPPORTED, CONTRADICTED], UNDECIDED),
+        ([SUPPORTED, UNDECIDED], UNDECIDED),
+        ([SUPPORTED, UNDECIDED, CONTRADICTED], UNDECIDED),
+    ],
+)
+def test_a_majority_is_more_than_half(votes: list[str], verdict: str) -> None:
+    assert majority(votes) == verdict
+
+
+def test_a_difference_is_paired_by_seed(judged: Callable[..., ClaimResult]) -> None:
+    # What both sides share is large and cancels.
+    shared = [100.0, 50.0, 75.0, 20.0]
+    found = judged(f"{{ measure = 'm', {A_B}, expect = 'greater' }}", sides([x + 1 for x in shared], shared))
+    case = worst(found)
+    assert found.verdict == SUPPORTED
+    assert (case.effect, case.n, case.holding) == (1.0, 4, 4)
+    assert case.relative == pytest.approx(1 / 61.25)
+
+
+def test_axes_that_are_not_named_are_averaged_within_each_seed(judged: Callable[..., ClaimResult]) -> None:
+    def value(at: dict[str, str], seed: int) -> float:
+        return float(at["x"]) * (2 if at["side"] == "a" else 1) + seed
+
+    case = worst(judged(f"{{ measure = 'm', {A_B}, expect = 'greater' }}", value))
+    # The mean of x is 7/3; it is the same in every seed.
+    assert case.effect == pytest.approx(7 / 3)
+    assert case.n == 4
+    assert case.cells == frozenset(("E", (s, x, "v1", "o1")) for s in "ab" for x in "124")
+
+
+@pytest.mark.parametrize(
+    ("bound", "verdict"),
+    [(0.9, SUPPORTED), (1.0, UNDECIDED), (1.1, CONTRADICTED)],
+)
+def test_a_difference_against_a_bound(judged: Callable[..., ClaimResult], bound: float, verdict: str) -> None:
+    part = f"{{ measure = 'm', {A_B}, expect = 'greater', bound = {bound} }}"
+    assert judged(part, sides([2.0] * 4, [1.0] * 4)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("times", "expect", "verdict"),
+    [
+        (0.5, "less", SUPPORTED),
+        (0.4, "less", UNDECIDED),
+        (0.4, "at_most", SUPPORTED),
+        (0.3, "less", CONTRADICTED),
+        (0.4, "equal", SUPPORTED),
+    ],
+)
+def test_one_side_against_so_many_times_the_other(
+    judged: Callable[..., ClaimResult], times: float, expect: str, verdict: str
+) -> None:
+    bound = ", bound = 0.01" if expect == "equal" else ""
+    part = f"{{ measure = 'm', {A_B}, times = {times}, expect = '{expect}'{bound} }}"
+    found = judged(part, sides([4.0] * 4, [10.0] * 4))
+    assert found.verdict == verdict
+    assert worst(found).control == pytest.approx(times * 10)
+
+
+@pytest.mark.parametrize(
+    ("more", "verdict"),
+    [
+        ("expect = 'less'", SUPPORTED),
+        ("expect = 'less', bound = 0.5", UNDECIDED),
+        ("expect = 'at_most', bound = 0.5", SUPPORTED),
+        ("expect = 'greater', bound = 0.49", SUPPORTED),
+        ("expect = 'equal', bound = 0.01", CONTRADICTED),
+        ("expect = 'equal', value = 0.5, bound = 0", SUPPORTED),
+        ("expect = 'equal', value = 0.55, bound = 0.1", SUPPORTED),
+        ("expect = 'equal', value = 0.56, bound = 0.1", CONTRADICTED),
+        ("within = [0.5, 0.6]", SUPPORTED),
+        ("expect = 'within', within = [0.51, 0.6]", CONTRADICTED),
+    ],
+)
+def test_ratios(judged: Callable[..., ClaimResult], more: str, verdict: str) -> None:
+    # The ratio is one half in each seed, whatever the size.
+    found = judged(f"{{ measure = 'm', {A_B}, form = 'ratio', {more} }}", sides([1, 2, 3, 4], [2, 4, 6, 8]))
+    assert found.verdict == verdict
+    assert (worst(found).effect, worst(found).relative) == (0.5, None)
+
+
+def test_a_ratio_to_nothing_decides_nothing(judged: Callable[..., ClaimResult]) -> None:
+    found = judged(f"{{ measure = 'm', {A_B}, form = 'ratio', expect = 'less' }}", sides([1] * 4, [0, 1, 1, 1]))
+    assert found.verdict == UNDECIDED
+    assert "nothing" in worst(found).reason
+
+
+@pytest.mark.parametrize(
+    ("a", "bound", "verdict"),
+    [(102.0, 0.02, SUPPORTED), (102.0, 0.019, CONTRADICTED), (98.0, 0.02, SUPPORTED), (97.9, 0.02, CONTRADICTED)],
+)
+def test_equal_means_inside_the_bound(judged: Callable[..., ClaimResult], a: float, bound: float, verdict: str) -> None:
+    part = f"{{ measure = 'm', {A_B}, expect = 'equal', bound = {bound} }}"
+    assert judged(part, sides([a] * 4, [100.0] * 4)).verdict == verdict
+
+
+def test_equal_is_undecided_where_the_interval_crosses_the_bound(judged: Callable[..., ClaimResult]) -> None:
+    part = f"{{ measure = 'm', {A_B}, expect = 'equal', bound = 0.02 }}"
+    assert judged(part, sides([99.0, 103.0, 101.0, 104.0], [100.0] * 4)).verdict == UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("more", "verdict"),
+    [
+        ("expect = 'greater', bound = 4.9", SUPPORTED),
+        ("expect = 'greater', bound = 5", UNDECIDED),
+        ("expect = 'at_least', bound = 5", SUPPORTED),
+        ("expect = 'less', bound = 4", CONTRADICTED),
+        ("expect = 'equal', value = 5.2, bound = 0.05", SUPPORTED),
+        ("expect = 'equal', value = 6, bound = 0.05", CONTRADICTED),
+        ("within = [5, 6]", SUPPORTED),
+        ("within = [1, 4.9]", CONTRADICTED),
+    ],
+)
+def test_one_side_against_a_number(judged: Callable[..., ClaimResult], more: str, verdict: str) -> None:
+    assert judged(f"{{ measure = 'm', of = {{ side = 'a' }}, {more} }}", lambda at, s: 5.0).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("a", "verdict"),
+    [
+        ([2, 2, 2, 2], SUPPORTED),
+        ([2, 2, 2, 0.9], UNDECIDED),
+        ([0.9, 0.5, 0.8, 0.1], CONTRADICTED),
+        ([1, 1, 1, 1], UNDECIDED),
+        ([1, 2, 2, 2], UNDECIDED),
+    ],
+)
+def test_every_seed(judged: Callable[..., ClaimResult], a: list[float], verdict: str) -> None:
+    part = f"{{ measure = 'm', {A_B}, expect = 'greater', every_seed = true }}"
+    found = judged(part, sides(a, [1] * 4))
+    assert found.verdict == verdict
+    assert worst(found).holding == sum(x > 1 for x in a)
+
+
+@pytest.mark.parametrize(
+    ("reduce", "value"),
+    [
+        ("mean", 7.0),
+        ("min", 3.0),
+        ("max", 12.0),
+        ("range", 9.0),
+        ("deviation", math.sqrt(21.0)),
+        ("cv", math.sqrt(21.0) / 7),
+        ("slope", 3.0),
+        ("correlation", 1.0),
+    ],
+)
+def test_along_an_axis(judged: Callable[..., ClaimResult], reduce: str, value: float) -> None:
+    part = f"{{ measure = 'm', along = 'x', reduce = '{reduce}', expect = 'greater', bound = 0 }}"
+    case = worst(judged(part, lambda at, s: 3.0 * float(at["x"])))
+    assert case.effect == pytest.approx(value)
+    assert case.verdict == SUPPORTED
+
+
+def test_along_a_part_of_an_axis(judged: Callable[..., ClaimResult]) -> None:
+    part = "{ measure = 'm', at = { x = '2..9' }, along = 'x', reduce = 'slope', expect = 'less', bound = 0 }"
+    case = worst(judged(part, lambda at, s: {"1": 0.0, "2": 9.0, "4": 5.0}[at["x"]]))
+    assert case.effect == pytest.approx(-2.0)
+
+
+def test_one_level_has_no_spread(judged: Callable[..., ClaimResult]) -> None:
+    part = "{ measure = 'm', at = { x = 2 }, along = 'x', reduce = 'cv', expect = 'at_most', bound = 1 }"
+    found = judged(part, lambda at, s: 1.0)
+    assert found.verdict == UNDECIDED
+    assert "single value" in worst(found).reason
+
+
+def test_each_level_is_judged_and_all_must_hold(judged: Callable[..., ClaimResult]) -> None:
+    def value(at: dict[str, str], seed: int) -> float:
+        gain = {"1": 1.0, "2": 0.1, "4": -0.2}[at["x"]]
+        return 10.0 + (gain if at["side"] == "a" else 0.0)
+
+    part = f"{{ measure = 'm', {A_B}, expect = 'greater', each = ['x'] }}"
+    found = judged(part, value)
+    assert found.verdict == CONTRADICTED
+    assert [(dict(c.at), c.verdict) for c in found.base.parts[0].cases] == [
+        ({"x": "1"}, SUPPORTED),
+        ({"x": "2"}, SUPPORTED),
+        ({"x": "4"}, CONTRADICTED),
+    ]
+    assert worst(found).at == {"x": "4"}
+    some = judged(f"{{ measure = 'm', {A_B}, at = {{ x = [1, 2] }}, expect = 'greater', each = ['x'] }}", value)
+    assert some.verdict == SUPPORTED
+    # Of cases that agree the one nearest to its bound is shown first.
+    assert worst(some).at == {"x": "2"}
+
+
+def test_readings_are_tried_one_at_a_time(judged: Callable[..., ClaimResult]) -> None:
+    def value(at: dict[str, str], seed: int) -> float:
+        gain = {"v1": 1.0, "v2": -1.0, "v3": 0.0}[at["view"]] * (1 if at["other"] == "o1" else 2)
+        return 10.0 + (gain if at["side"] == "a" else 0.0)
+
+    part = f"{{ measure = 'm', {A_B}, expect = 'greater' }}"
+    found = judged(part, value)
+    assert found.verdict == SUPPORTED
+    assert [(dict(j.reading), j.verdict) for j in found.tried] == [
+        ({"view": "v2"}, CONTRADICTED),
+        ({"view": "v3"}, UNDECIDED),
+        ({"other": "o2"}, SUPPORTED),
+    ]
+    assert found.tried[2].parts[0].worst.effect == pytest.approx(2.0)
+    assert found.majority == ()
+    voted = judged(part, value, rule="rule = 'majority'")
+    assert voted.verdict == UNDECIDED
+    assert [j.verdict for j in voted.majority] == [SUPPORTED, CONTRADICTED, UNDECIDED]
+    # A claim that names the reading is about that reading, whatever the base.
+    named = judged(f"{{ measure = 'm', {A_B}, at = {{ view = 'v2' }}, expect = 'greater' }}", value)
+    assert named.verdict == CONTRADICTED
+    assert [dict(j.reading) for j in named.tried] == []
+    # One that compares readings has them as its sides.
+    compared = judged("{ measure = 'm', of = { view = 'v1' }, to = { view = 'v2' }, expect = 'greater' }", value)
+    assert (compared.verdict, worst(compared).effect) == (SUPPORTED, 1.0)
+
+
+def test_only_what_both_sides_were_run_for_is_compared(judged: Callable[..., ClaimResult]) -> None:
+    def value(at: dict[str, str], seed: int) -> float:
+        return float(at["x"]) + (1.0 if at["side"] == "a" else 0.0)
+
+    skip = "skip = [{ side = 'b', x = [1, 2] }]"
+    case = worst(judged(f"{{ measure = 'm', {A_B}, expect = 'greater' }}", value, skip=skip))
+    assert case.effect == 1.0
+    assert {cell[1] for _, cell in case.cells} == {"4"}
+
+
+def test_a_missing_value_decides_nothing(judged: Callable[..., ClaimResult]) -> None:
+    part = f"{{ measure = 'm', {A_B}, expect = 'greater' }}"
+    found = judged(part, lambda at, s: None if (at["side"], s) == ("a", 3) else 1.0)
+    assert found.verdict == UNDECIDED
+    assert worst(found).reason == "has no value in 1 of 4 runs at a, x 1, v1, o1"
+    assert open_cells([found]) == set()
+
+
+@pytest.mark.parametrize(("seeds", "open_"), [(4, True), (30, False)])
+def test_undecided_claims_ask_for_more_seeds(judged: Callable[..., ClaimResult], seeds: int, open_: bool) -> None:
+    def value(at: dict[str, str], seed: int) -> float:
+        return 1.0 + (0.1 if seed % 2 else -0.1) * (at["side"] == "a")
+
+    found = judged(f"{{ measure = 'm', {A_B}, at = {{ x = 2 }}, expect = 'greater' }}", value, seeds=seeds)
+    assert found.verdict == UNDECIDED
+    assert worst(found).n == seeds
+    cells = open_cells([found])
+    assert cells == ({("E", ("a", "2", "v1", "o1")), ("E", ("b", "2", "v1", "o1"))} if open_ else set())
+    study = judged.study  # type: ignore[attr-defined]
+    assert "smallest effect" in text.doubt_text(study, found.base.parts[0].part, worst(found))
+
+
+def test_a_claim_that_cannot_be_tested_says_why(judged: Callable[..., ClaimResult], tmp_path: Path) -> None:
+    judged("{ measure = 'm', expect = 'greater', bound = 0 }", lambda at, s: 1.0)
+    path = tmp_path / "study.toml"
+    untestable = path.read_text(encoding="utf-8").replace(
+        "parts = [{ measure = 'm', expect = 'greater', bound = 0 }]", "untestable = 'lost'"
+    )
+    path.write_text(untestable, encoding="utf-8")
+    study = studies.read(tmp_path)
+    (result,) = studies.judge(studies.Outcome(study, {"E": {}}))
+    assert result.verdict == NOT_TESTABLE
+    assert "lost" in text.claim_text(study, result)
+
+
+PRINTED = "x,side,m\n1,a,11\n1,b,10\n2,a,12\n2,b,10\n4,a,9\n4,b,\n"
+
+
+@pytest.mark.parametrize(
+    ("part", "rows", "agreeing", "effect", "relative"),
+    [
+        (f"{{ measure = 'm', {A_B}, expect = 'greater' }}", 2, 2, 1.5, 0.15),
+        (f"{{ measure = 'm', {A_B}, expect = 'less' }}", 2, 0, 1.5, 0.15),
+        (f"{{ measure = 'm', {A_B}, at = {{ x = 2 }}, expect = 'greater' }}", 1, 1, 2.0, 0.2),
+        (f"{{ measure = 'm', {A_B}, form = 'ratio', within = [1.15, 2] }}", 2, 1, 1.15, None),
+        (f"{{ measure = 'm', {A_B}, times = 1.1, expect = 'greater' }}", 2, 1, 0.5, 0.5 / 11),
+        ("{ measure = 'm', of = { side = 'a' }, along = 'x', reduce = 'max', expect = 'greater', bound = 5 }",
+         1, 1, 12.0, None),
+    ],
+)  # fmt: skip
+def test_what_the_paper_prints_is_judged_row_by_row(
+    judged: Callable[..., ClaimResult], part: str, rows: int, agreeing: int, effect: float, relative: float | None
+) -> None:
+    found = judged(part, lambda at, s: 10.0 + (at["side"] == "a"), printed=PRINTED)
+    published = worst(found).published
+    assert published is not None
+    assert (published.rows, published.agreeing) == (rows, agreeing)
+    assert published.effect == pytest.approx(effect)
+    assert published.relative == (None if relative is None else pytest.approx(relative))
+    # The level says that the paper's figures do not belong to it.
+    views: dict[str, Any] = {j.reading["view"]: j.parts[0].worst for j in found.tried if "view" in j.reading}
+    assert views["v2"].published is None
+    assert views["v3"].published is not None
+
+
+def test_a_table_for_one_reading_says_nothing_of_others(judged: Callable[..., ClaimResult]) -> None:
+    part = f"{{ measure = 'm', {A_B}, expect = 'greater' }}"
+    found = judged(part, lambda at, s: 1.0, printed=PRINTED, at="at = { view = 'v3' }\n")
+    assert worst(found).published is None
+    assert found.tried[1].parts[0].worst.published is not None
+
+
+def test_published_by_hand(judged: Callable[..., ClaimResult]) -> None:
+    part = f"{{ measure = 'm', {A_B}, expect = 'greater', published = {{ relative = 0.1, text = 'a tenth' }} }}"
+    found = judged(part, sides([11.0, 11.2, 10.9, 11.1], [10.0] * 4), printed=PRINTED)
+    case = worst(found)
+    assert case.published is not None
+    assert (case.published.relative, case.published.text, case.reproduces_size) == (0.1, "a tenth", True)
