@@ -36,10 +36,17 @@ WRITING = "earlydrop.output:write_json"
 DRAWING = "earlydrop.plot:save"
 
 
+def _take_signals() -> None:
+    """Whoever started the tests in the background may have made them, and their children, deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def interrupted(where: str, *arguments: str | Path, by: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
     """Exit code, output and messages of a command that got a signal when it entered the function `where`."""
     command = [sys.executable, "-c", TOLD, where, *(str(a) for a in arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_take_signals
+    ) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
         process.send_signal(by)

@@ -56,8 +56,6 @@ pub struct Receiver {
     pub(super) extra: Option<Box<Extra>>,
     /// A mark has arrived, and no CWR since (`ecn_unacked_`).
     pub(super) unanswered_mark: bool,
-    /// It reports blocks, delays ACKs, or is watched.
-    special: bool,
 }
 
 impl Receiver {
@@ -69,18 +67,18 @@ impl Receiver {
     /// One that reports blocks (`TCPSink/Sack1`), delays ACKs by so many seconds (`TCPSink/DelAck`), or both.
     pub fn with(sack: bool, delay: Option<f64>) -> Self {
         let extra = (sack || delay.is_some()).then(|| Box::new(Extra::new(sack, delay)));
-        Receiver { special: extra.is_some(), extra, ..Self::default() }
+        Receiver { extra, ..Self::default() }
     }
 
     /// From now on it is not plain, though it answers as before: somebody wants to see what it takes in.
     pub fn watch(&mut self) {
-        self.special = true;
+        self.extra.get_or_insert_with(|| Box::new(Extra::new(false, None)));
     }
 
     /// Whether it answers every segment at once, without blocks, and nobody watches it.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
-        !self.special
+        self.extra.is_none()
     }
 
     /// The next segment expected.

@@ -118,7 +118,7 @@ impl<Q: EventQueue> Engine<Q> {
         if now < self.settings.duration {
             let flow = segment.flow();
             let segments = (self.net.arrivals[flow as usize].receiver.next() - before) as u64;
-            rates.add(flow, now, segments * u64::from(self.specs[flow as usize].payload));
+            rates.add(flow, now, segments * u64::from(self.specs.kind(flow).payload));
         }
     }
 
@@ -176,8 +176,7 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(answer) = self.net.arrivals[flow as usize].receiver.on_timer() {
             let ack = self.acknowledgement(segment, &answer);
             let ack = ack.with_seq(ack.seq() + self.applications.base(flow));
-            let link = self.step(&ack).link;
-            self.arrive(link, ack, key);
+            self.set_out(ack, key);
         }
     }
 }

@@ -22,7 +22,8 @@ impl From<&Segment> for Who {
     }
 }
 
-/// A port's trace, and what each flow had of the queue, in all and over time.
+/// A port's trace, and what each flow had of the queue, in all and over time. Its methods stay out of the way of runs
+/// without one.
 #[derive(Default)]
 pub struct Observer {
     pub trace: Option<QueueTrace>,
@@ -32,6 +33,8 @@ pub struct Observer {
 
 impl Observer {
     /// A packet arrived at `now`; the queue has `length` packets with it.
+    #[cold]
+    #[inline(never)]
     pub fn arrived(&mut self, now: f64, who: Who, length: u64) {
         if let Some(trace) = &mut self.trace {
             trace.record(now, '+', who.flow, who.seq, who.size, length);
@@ -42,6 +45,8 @@ impl Observer {
     }
 
     /// A packet was dropped; `length` packets are left.
+    #[cold]
+    #[inline(never)]
     pub fn dropped(&mut self, now: f64, who: Who, length: u64) {
         if let Some(trace) = &mut self.trace {
             trace.record(now, 'd', who.flow, who.seq, who.size, length);
@@ -52,6 +57,8 @@ impl Observer {
     }
 
     /// A packet left at `now`, having waited so many seconds; `length` packets are left.
+    #[cold]
+    #[inline(never)]
     pub fn departed(&mut self, now: f64, who: Who, waited: f64, length: u64) {
         if let Some(trace) = &mut self.trace {
             trace.record(now, '-', who.flow, who.seq, who.size, length);
@@ -65,6 +72,8 @@ impl Observer {
     }
 
     /// A packet of `flow` was marked.
+    #[cold]
+    #[inline(never)]
     pub fn marked(&mut self, flow: u32) {
         if let Some(shares) = &mut self.shares {
             shares.marked(flow);

@@ -78,15 +78,11 @@ impl<Q: EventQueue> Engine<Q> {
         source.sent += u64::from(key.now >= self.settings.warmup);
         let size = (source.next + source.header).min(u32::from(u16::MAX)) as u16;
         let born = Segment::stamp(key.now, self.ticks_per_second);
-        let link = self.net.step(flow, 0).link;
-        self.arrive(link, Segment::new(flow, seq, born, size), key);
+        self.set_out(Segment::new(flow, seq, born, size), key);
     }
 
     /// A packet without feedback reaches its receiver at `now`.
     pub(super) fn sink(&mut self, segment: Segment, now: f64) {
-        if self.rates.is_some() {
-            self.note_received(segment, now);
-        }
         if now >= self.settings.warmup && now < self.settings.duration {
             let arrivals = &mut self.net.arrivals[segment.flow() as usize];
             arrivals.received += 1;
@@ -98,14 +94,13 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// If rates are recorded: the payload of a packet without feedback.
-    #[cold]
+    /// The same where rates are recorded.
     #[inline(never)]
-    fn note_received(&mut self, segment: Segment, now: f64) {
-        let Some(rates) = &mut self.rates else { return };
-        if now < self.settings.duration {
+    pub(super) fn recorded_sink(&mut self, segment: Segment, now: f64) {
+        if let Some(rates) = self.rates.as_mut().filter(|_| now < self.settings.duration) {
             let header = self.sources.at_work[self.sources.of_flow[segment.flow() as usize] as usize].header;
             rates.add(segment.flow(), now, u64::from(u32::from(segment.size()).saturating_sub(header)));
         }
+        self.sink(segment, now);
     }
 }
