@@ -169,8 +169,7 @@ def _check_study(place: Path, sets: Sequence[str], as_json: bool) -> int:
     if sets:
         raise InputError("--set: belongs to a scenario; a study has --assume, and `reproduce` takes it")
     study = studies.find(str(place.absolute()))
-    plan = studies.plan(study)
-    studies.plan(study.as_quick())
+    plan, quick = studies.plan(study), studies.plan(study.as_quick())
     if as_json:
         listed = [
             {"id": e.id, "cells": len(e.cells), "seeds": e.seeds, "measures": list(e.measures)}
@@ -180,7 +179,7 @@ def _check_study(place: Path, sets: Sequence[str], as_json: bool) -> int:
         return DONE
     cells = sum(len(e.cells) for e in study.experiments)
     counted = f"{len(study.experiments)} experiments, {cells} cells, {plan.runs:,} runs"
-    print(f"{place}: {study.name} is a valid study: {counted}, {study.as_quick().runs:,} with --quick")
+    print(f"{place}: {study.name} is a valid study: {counted}, {quick.runs:,} with --quick")
     return DONE
 
 

@@ -31,7 +31,8 @@ class Curve:
     highs: Sequence[float] = ()
     printed: Sequence[tuple[float, float]] = ()
     """The paper's points."""
-    labels: Sequence[str] = ()
+    role: str = ""
+    """In a time series: "average" for a slow line, "moving" for the fast one that it is the average of."""
 
 
 @dataclass(frozen=True)
@@ -285,13 +286,20 @@ def _series(outcome: Outcome, figure: Figure, e: Experiment) -> Data:
             found = runs[0][k] if runs else None
             if isinstance(found, list) and len(found) == 2:
                 pairs = [(t, v * line.scale) for t, v in zip(*found, strict=True) if v is not None]
-                title = line.title
-                curves.append(Curve(title, k, len(figure.series), [t for t, _ in pairs], [v for _, v in pairs]))
+                xs, ys = [t for t, _ in pairs], [v for _, v in pairs]
+                curves.append(Curve(line.title, k, len(figure.series), xs, ys, role=_role(figure, k)))
         panels.append(Panel(_title(e, figure.panels, panel), figure.label or _series_label(figure), tuple(curves)))
     seed = figure.seed if figure.seed is not None else e.first_seed
     several = any(len(average_cells(e, _with(chosen, figure.panels, p))) > 1 for p in _levels(e, figure.panels, chosen))
     more = " The first of several cells is shown." if several else ""
     return Data(figure, tuple(panels), "Time (s)", columns=1, text=f"Seed {seed}.{more}")
+
+
+def _role(figure: Figure, place: int) -> str:
+    last = [line.take.field.rpartition(".")[2] for line in figure.series]
+    if "average" not in last:
+        return ""
+    return "average" if last[place] == "average" else "moving"
 
 
 def _series_label(figure: Figure) -> str:

@@ -39,7 +39,9 @@ def write(
     figures = folder / "figures"
     figures.mkdir()
     path = folder / "report.html"
-    gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), stop)
+    # Nobody prints what is only a look, and PDF takes longest.
+    formats = ("png", "svg") if outcome.study.quick else ("png", "pdf", "svg")
+    gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), formats, stop)
     page = render("study.html.j2", _context(outcome, results, scenarios, gallery, version))
     path.write_text(page, encoding="utf-8")
     return path
@@ -87,17 +89,17 @@ class Stopped(Exception):
 
 
 class _Gallery:
-    """Figures for the page: each saved beside it as PNG, SVG and PDF, and embedded."""
+    """Figures for the page: each saved beside it, and embedded as SVG."""
 
-    def __init__(self, folder: Path, note: str, stop: threading.Event | None) -> None:
-        self.folder, self.note, self.stop = folder, note, stop
+    def __init__(self, folder: Path, note: str, formats: Sequence[str], stop: threading.Event | None) -> None:
+        self.folder, self.note, self.formats, self.stop = folder, note, formats, stop
 
     def __call__(self, made: Drawing, name: str, *, runs: bool = True) -> dict[str, Any]:
         if self.stop is not None and self.stop.is_set():
             raise Stopped
         # What does not come from runs is as good in a quick study as in a full one.
         base = self.folder / file_name(name)
-        paths = plot.save(made, base, self.note if runs else "", ("png", "pdf", "svg"))
+        paths = plot.save(made, base, self.note if runs else "", self.formats)
         coded = base64.b64encode(paths[-1].read_bytes()).decode("ascii")
         return {
             "name": base.name,

@@ -349,6 +349,20 @@ def _other(e: Experiment, cell: Cell, measure: Measure) -> Cell | None:
     return other if measure.against and other in e.cell_set else None
 
 
+    def _opposite(self, e: Experiment, cell: Cell, seed: int, measure: Measure) -> object:
+        """What the run that a measure compares with gave; None where it was not made."""
+        other = _other(e, cell, measure)
+        key = "" if other is None else self.plan.cells[(e.id, other)].key
+        return self._kept.get((key, seed), {}).get(cast("Take", measure.take))
+
+
+def _other(e: Experiment, cell: Cell, measure: Measure) -> Cell | None:
+    """The cell that a measure compares this one with; None where it does not, or where that cell is not run."""
+    at = dict(zip(e.names, cell, strict=True)) | dict(measure.against)
+    other = tuple(at[name] for name in e.names)
+    return other if measure.against and other in e.cell_set else None
+
+
 def _want(wanted: Wanted, one: Planned, seed: int, takes: Takes) -> None:
     wanted.setdefault((one.key, seed), (one, {}))[1].update(dict.fromkeys(takes))
 

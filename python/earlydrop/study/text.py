@@ -133,8 +133,9 @@ def expected_text(study: Study, part: Part) -> str:
             text = f"{what}: {left or 'one'} against {right or 'the other'} {relation}"
     else:
         bound = part.value if part.expect == "equal" else part.bound
-        scale = 100.0 if part.reduce == "cv" and part.along else 1.0
-        tail = "" if part.expect == "within" or bound is None else f" {scale * bound:g}{' %' if scale > 1 else ''}"
+        words_of = _Words(study, part)
+        unit = f" {words_of.unit}" if words_of.unit and bound else ""
+        tail = "" if part.expect == "within" or bound is None else f" {words_of.scale * bound:g}{unit}"
         text = f"{what}{', ' + left if left else ''}: {relation}{tail}"
     where = _said(e, {k: v for k, v in part.of.items() if k in named})
     text += f"; {where}" if where else ""

@@ -5,8 +5,10 @@ use super::core::{Core, Output};
 
 /// Length of a tick of the RTT clock, s (`tcpTick_`).
 pub(super) const TICK: f64 = 0.01;
-/// Smallest retransmission timeout before backoff, s (`minrto_`).
-pub const MIN_RTO: f64 = 0.2;
+/// Smallest retransmission timeout before backoff, ms (`minrto_`), where nothing else is said.
+pub const MIN_RTO_MS: u16 = 200;
+/// The same, s.
+pub const MIN_RTO: f64 = MIN_RTO_MS as f64 / 1000.0;
 /// Largest retransmission timeout, s (`maxrto_`).
 const MAX_RTO: f64 = 60.0;
 /// Retransmission timeout before the first sample, s (`rtxcur_init_`).
@@ -47,7 +49,8 @@ impl Core {
     /// Length of the timer, s. The minimum applies before the backoff (`rfc2988_`).
     #[inline(always)]
     fn timeout(&self) -> f64 {
-        let base = if self.rto < MIN_RTO { MIN_RTO } else { self.rto };
+        let least = f64::from(self.min_rto_ms) / 1000.0;
+        let base = if self.rto < least { least } else { self.rto };
         (base * f64::from(self.backoff)).clamp(2.0 * TICK, MAX_RTO)
     }
 
@@ -122,6 +125,23 @@ mod tests {
             [part, part * 0.02, part * 200.0, part * 10_400.0, part * 1e6].map(&mut check);
         }
         [0.0, 5e-324, 1e-300, 1e12, f64::MAX].map(check);
+    }
+
+    #[test]
+    fn the_shortest_timer_holds_before_the_backoff() {
+        let mut core = Core::new(20, 0.0);
+        let mut out = Output::default();
+        core.sample_rtt(0.05, 0.05 + 1e-12, &mut out);
+        assert_eq!(core.timeout(), 0.2);
+        core.min_rto_ms = 1000;
+        assert_eq!(core.timeout(), 1.0);
+        core.back_off(&mut out);
+        assert_eq!(core.timeout(), 2.0);
+        // A longer estimate is not touched.
+        core.sample_rtt(3.0, 3.0 + 1e-12, &mut out);
+        let estimate = core.rto;
+        assert!(estimate > 1.0);
+        assert_eq!(core.timeout(), 2.0 * estimate);
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub(super) fn sender(spec: &FlowSpec) -> Sender {
         sender.core.use_ecn();
     }
     sender.core.limited_transmit = spec.options.limited_transmit;
+    sender.core.min_rto_ms = spec.options.min_rto_ms;
     sender
 }
 
