@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +79,9 @@ LOOKS = (
     Look("#56B4E9", "X", (0, (4, 1, 1, 1, 1, 1))),
     Look("#000000", "*", "-"),
 )
+
+MOST_RATES = 10
+"""Flows whose rates over time can still be told apart in one plot."""
 
 VERDICT_COLOURS = {"supported": "#1b7f4b", "contradicted": "#b3261e", "undecided": "#7a6a00"}
 
@@ -274,20 +277,47 @@ def comparison(result: Comparison) -> Figure:
 
 
 def run_figure(document: Mapping[str, Any]) -> Figure:
-    """One run: the queue over time where it was recorded, queueing delay, and the goodput of the flows."""
-    series = document.get("series")
+    """One run: queueing delay and the goodput of the flows; above them, over time, what was recorded.
+
+    That is the queue, and the rates of the flows if these are few.
+    """
+    over_time: list[tuple[Callable[..., None], Mapping[str, Any]]] = []
+    if series := document.get("series"):
+        over_time.append((_queue_series, series))
+    rates = document.get("rates")
+    if rates and len(rates["flows"]) <= MOST_RATES:
+        over_time.append((_flow_rates, {**rates, "end_s": document["duration_s"]}))
+    rows = 1 + len(over_time)
     with styled():
-        drawing = figure(PAGE, 4.4 if series else 2.5)
-        if series:
-            grid = drawing.add_gridspec(2, 2)
-            top = drawing.add_subplot(grid[0, :])
-            _queue_series(top, series)
-            left, right = drawing.add_subplot(grid[1, 0]), drawing.add_subplot(grid[1, 1])
-        else:
-            left, right = drawing.subplots(1, 2)
-        _delays(left, document)
-        _goodputs(right, document)
+        drawing = figure(PAGE, 0.6 + 1.9 * rows)
+        grid = drawing.add_gridspec(rows, 2)
+        for row, (draw, what) in enumerate(over_time):
+            draw(drawing.add_subplot(grid[row, :]), what)
+        _delays(drawing.add_subplot(grid[-1, 0]), document)
+        _goodputs(drawing.add_subplot(grid[-1, 1]), document)
     return drawing
+
+
+def _flow_rates(ax: Axes, rates: Mapping[str, Any]) -> None:
+    edges = [*rates["time_s"], rates["end_s"]]
+    for k, flow in enumerate(rates["flows"]):
+        own = look(k)
+        ax.stairs(
+            flow["goodput_mbps"],
+            edges,
+            baseline=None,
+            color=own.colour,
+            linestyle=own.dashes,
+            linewidth=1.2,
+            label=f"flow {flow['id']}",
+        )
+    ax.set_xlabel("Time (s)")
+    ax.set_ylabel("Goodput (Mbit/s)")
+    # Room for the legend.
+    highest = max((rate for flow in rates["flows"] for rate in flow["goodput_mbps"]), default=0.0)
+    ax.set_ylim(0, 1.25 * highest or 1)
+    ax.margins(x=0)
+    ax.legend(loc="upper right", ncols=5)
 
 
 def _queue_series(ax: Axes, series: Mapping[str, Any]) -> None:

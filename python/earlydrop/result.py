@@ -104,8 +104,25 @@ class Result:
             columns |= {f"flow {flow['id']}.{key}": v for key, v in flow.items() if isinstance(v, list)}
         return polars.DataFrame(columns)
 
+    @property
+    def rates(self) -> polars.DataFrame | None:
+        """The flows' rates over time, one row for each interval; None unless the scenario asked for them.
+
+        Columns, in Mbit/s: `time_s`, where the interval begins, then `flow ID.goodput` and `QUEUE.flow ID.throughput`.
+        """
+        import polars
+
+        rates = self.document.get("rates")
+        if not rates:
+            return None
+        columns: dict[str, Any] = {"time_s": rates["time_s"]}
+        columns |= {f"flow {flow['id']}.goodput": flow["goodput_mbps"] for flow in rates["flows"]}
+        for name, queue in rates["queues"].items():
+            columns |= {f"{name}.flow {flow['id']}.throughput": flow["throughput_mbps"] for flow in queue["flows"]}
+        return polars.DataFrame(columns)
+
     def plot(self) -> Figure:
-        """Queue over time (where sampled), queueing delay, goodput of the flows: a matplotlib figure."""
+        """A matplotlib figure: queueing delay, goodput of the flows, and over time what was recorded."""
         from . import plot
 
         return plot.run_figure(self.document)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars
 import pytest
 
 import earlydrop as ed
@@ -38,6 +39,23 @@ def test_a_series_is_a_table_over_time() -> None:
     assert len(result.series) >= 49
 
 
+def test_rates_are_a_table_over_time() -> None:
+    net = network()
+    assert net.run(duration="5 s", seed=2).rates is None
+    result = net.run(duration="5 s", seed=2, record={"rates": "2 s", "rate_flows": [3, 1], "by_flow": True})
+    rates, shares = result.rates, result.shares()
+    assert rates is not None
+    assert shares is not None
+    names = ["flow 3.goodput", "flow 1.goodput", "bottleneck.flow 3.throughput", "bottleneck.flow 1.throughput"]
+    assert rates.columns == ["time_s", *names]
+    assert rates["time_s"].to_list() == [0, 2, 4]
+    for row in (2, 0):
+        goodput = rates[f"flow {row + 1}.goodput"].dot(polars.Series([2, 2, 1]))
+        assert goodput == pytest.approx(5 * result.flows["goodput_mbps"][row])
+        left = rates[f"bottleneck.flow {row + 1}.throughput"].dot(polars.Series([2, 2, 1]))
+        assert left == pytest.approx(8e-6 * shares["departed_bytes"][row])
+
+
 def test_shares_of_a_queue_add_up() -> None:
     net = network()
     net.cbr(2, rate="200 kbit/s", segment="500 B")
@@ -61,7 +79,7 @@ def test_shares_of_a_queue_add_up() -> None:
         result.shares("flow")
 
 
-@pytest.mark.parametrize("record", [None, {"series": "100 ms"}])
+@pytest.mark.parametrize("record", [None, {"series": "100 ms"}, {"series": "100 ms", "rates": "500 ms"}])
 def test_a_result_can_be_drawn(record: dict[str, str] | None, tmp_path: Path) -> None:
     drawing = network().run(duration="5 s", record=record).plot()
     drawing.savefig(tmp_path / "x.png")

@@ -23,7 +23,8 @@
 //! 1. The default is linux: it has the paper's perturbed hash and drops from the longest queue, ns-2 does neither.
 //! 2. Kernels before 6.13 count what a packet pays in units of 8 B, rounded up, and the quantum likewise; later ones
 //!    count bytes. `allot_unit` is 8 or 1.
-//! 3. linux: RED inside each flow (`redflowlimit`) is left out.
+//! 3. linux: RED inside each flow (`redflowlimit`) is left out. It is off there unless it is asked for, neither the paper
+//!    nor ns-2 has it, and it is no rule of fairness: a flow's queue has an average and a curve of its own, in bytes.
 //! 4. linux: of flows with equally many packets, the one whose number changed last loses a packet; if all have one, the
 //!    one whose turn it is. As in the kernel, the tail goes, or the head with `headdrop`.
 //! 5. linux: the limit is at most `depth * flows`, and `flows` at most the limit and `divisor`, as in the kernel. It

@@ -17,6 +17,7 @@ pub mod events;
 mod fifo;
 pub mod measure;
 mod prefetch;
+pub mod rates;
 pub mod result;
 pub mod run;
 pub mod scenario;

@@ -3,6 +3,7 @@
 use crate::engine::trace::QueueTrace;
 use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series, TransferOutcome};
 use crate::measure::{jain, variance};
+use crate::rates::Rates;
 use crate::scenario::{Load, Scenario, Tcp, Traffic};
 use crate::shares::{Share, Shares};
 use earlydrop_net::tcp::Variable;
@@ -44,6 +45,9 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
     });
     if let Some(series) = &outcome.series {
         document["series"] = series_table(scenario, outcome, series);
+    }
+    if let Some(rates) = &outcome.rates {
+        document["rates"] = rates_table(scenario, outcome, rates);
     }
     let mut traces = outcome.ports.iter().filter_map(|port| Some((&port.name, port.trace.as_ref()?)));
     if !scenario.record.trace_queues.is_empty() {
@@ -322,6 +326,24 @@ fn series_table(scenario: &Scenario, outcome: &Outcome, series: &Series) -> Valu
         .map(|(id, cwnd)| json!({ "id": id, "cwnd": cwnd }))
         .collect();
     json!({ "interval_s": scenario.record.series, "time_s": series.time, "queues": queues, "flows": flows })
+}
+
+/// Averages over intervals: payload available in order at the receivers, and bits that left the queues.
+fn rates_table(scenario: &Scenario, outcome: &Outcome, rates: &Rates) -> Value {
+    let flows = |rates: &Rates, field: &str| -> Value {
+        let ids = scenario.record.rate_flows.iter();
+        ids.zip(rates.mbps()).map(|(id, values)| json!({ "id": id, field: values })).collect()
+    };
+    let of_port = |port: &PortOutcome| {
+        let rates = port.rates.as_ref()?;
+        Some((port.name.clone(), json!({ "flows": flows(rates, "throughput_mbps") })))
+    };
+    json!({
+        "interval_s": scenario.record.rates,
+        "time_s": rates.begins(),
+        "flows": flows(rates, "goodput_mbps"),
+        "queues": outcome.ports.iter().filter_map(of_port).collect::<Map<String, Value>>(),
+    })
 }
 
 /// ns-2's name of a sender's variable.

@@ -54,6 +54,11 @@ pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Resu
 fn settings(scenario: &Scenario, network: &Network) -> Settings {
     let record = &scenario.record;
     let traced = |port: &&PortSpec| record.trace_queues.contains(&port.name);
+    // By default the first queue.
+    let recorded = |at: u32, port: &PortSpec| match &record.rate_queues[..] {
+        [] => at == 0,
+        names => names.contains(&port.name),
+    };
     Settings {
         duration: scenario.duration,
         warmup: scenario.warmup,
@@ -63,6 +68,12 @@ fn settings(scenario: &Scenario, network: &Network) -> Settings {
         trace_ports: (network.ports.iter().zip(0..)).filter(|(port, _)| traced(port)).map(|(_, at)| at).collect(),
         trace_flow: record.trace_flow.map(|flow| (flow - 1) as u32),
         entry_of: record.by_flow.then(|| entries(scenario)),
+        rates: record.rates,
+        rate_flows: record.rate_flows.iter().map(|&flow| (flow - 1) as u32).collect(),
+        rate_ports: (network.ports.iter().zip(0..))
+            .filter(|&(port, at)| recorded(at, port))
+            .map(|(_, at)| at)
+            .collect(),
     }
 }
 

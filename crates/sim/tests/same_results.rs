@@ -10,7 +10,7 @@ use earlydrop_sim::engine::trace::QueueEvent;
 use earlydrop_sim::engine::Outcome;
 use earlydrop_sim::result;
 use earlydrop_sim::run::{build, run, Events, Links};
-use earlydrop_sim::scenario::{check, Doc, Scenario};
+use earlydrop_sim::scenario::{check, Doc, Record, Scenario};
 use earlydrop_sim::shares::Share;
 
 /// Draws from lists.
@@ -220,7 +220,13 @@ fn parameters(draw: &mut Draw, of: &Choices, aqm: &str) -> String {
     }
 }
 
-fn checked(number: u64, text: String) -> (String, Scenario) {
+fn checked(number: u64, mut text: String) -> (String, Scenario) {
+    if number % 2 == 1 {
+        // Intervals of many begins and ends of transmissions, and others.
+        let interval = ["0.125 s", "100 ms", "130 ms"][number as usize / 2 % 3];
+        let rates = format!("[record]\nrates = \"{interval}\"\nrate_flows = [1]\nrate_queues = \"all\"\n");
+        text = text.replace("[record]\n", &rates);
+    }
     let doc = Doc::from_toml(&text, None).unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
     let scenario = check(&doc, None).unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
     (text, scenario)
@@ -235,6 +241,14 @@ fn everything(scenario: &Scenario, outcome: &Outcome) -> (String, Vec<QueueEvent
 }
 
 fn conserved(outcome: &Outcome, text: &str) {
+    let sum = |row: &Vec<u64>| row.iter().sum::<u64>();
+    // Rates count the warm-up too.
+    let measured_from_0 = text.contains("warmup = \"0 s\"");
+    if let Some(rates) = outcome.rates.as_ref().filter(|_| measured_from_0) {
+        let flow = &outcome.flows[0];
+        let payload = flow.unasked.map_or(u64::from(flow.in_order) * u64::from(flow.spec.payload), |(_, bytes)| bytes);
+        assert_eq!(sum(&rates.bytes()[0]), payload, "payload of the first flow of\n{text}");
+    }
     for port in &outcome.ports {
         let counts = &port.counters;
         assert_eq!(
@@ -244,6 +258,9 @@ fn conserved(outcome: &Outcome, text: &str) {
             port.name
         );
         let Some(shares) = &port.shares else { continue };
+        if let Some(rates) = port.rates.as_ref().filter(|_| measured_from_0) {
+            assert_eq!(sum(&rates.bytes()[0]), shares.flows[0].departed_bytes, "rates at {} of\n{text}", port.name);
+        }
         let all = shares.flows.iter().fold(Share::default(), Share::and);
         let counted = (counts.arrivals, counts.arrived_bytes, counts.departures, counts.departed_bytes, counts.drops());
         let shared = (all.arrivals, all.arrived_bytes, all.departures, all.departed_bytes, all.drops);
@@ -272,6 +289,7 @@ fn agree(text: &str, scenario: &Scenario) -> (Plan, u64) {
         packets += outcome.ports[0].counters.arrivals;
         answers.push((links, events, everything(scenario, &outcome)));
     }
+    recording_rates_changes_nothing(text, scenario);
     for (links, events, answer) in &answers[1..] {
         let oracle = &answers[0].2;
         let first = oracle.1.iter().zip(&answer.1).find(|(a, b)| a != b);
@@ -280,6 +298,22 @@ fn agree(text: &str, scenario: &Scenario) -> (Plan, u64) {
         assert_eq!(oracle.0, answer.0, "{links:?} {events:?}\n{text}");
     }
     (plan, packets)
+}
+
+/// The same with rates recorded and without.
+fn recording_rates_changes_nothing(text: &str, scenario: &Scenario) {
+    let without = Record { rates: None, ..scenario.record.clone() };
+    let with = Record { rates: Some(0.1), rate_flows: vec![1], ..scenario.record.clone() };
+    let [without, with] = [without, with].map(|record| {
+        let scenario = Scenario { record, ..scenario.clone() };
+        let outcome = run(&scenario, scenario.seed, Links::Auto, Events::Lanes).expect("runs");
+        let mut document = result::document(&scenario, scenario.seed, &outcome, 0.0);
+        let document = document.as_object_mut().expect("an object");
+        let rates = document.shift_remove("rates");
+        (rates.is_some(), serde_json::to_string(&document).expect("JSON"))
+    });
+    assert!(!without.0 && with.0);
+    assert_eq!(without.1, with.1, "rates of\n{text}");
 }
 
 fn rounds(usual: u64) -> u64 {

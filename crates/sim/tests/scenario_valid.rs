@@ -61,6 +61,8 @@ series = "10 ms"
 cwnd_flows = [1, 5]
 trace = 2000
 trace_flow = 1
+rates = "10 s"
+rate_queues = "all"
 "#;
 
 fn doc(text: &str) -> Doc {
@@ -98,6 +100,8 @@ fn all_fields_arrive_in_base_units() {
     assert_eq!(second.start, Starts::Times(Delays::Uniform(0.0, 1.0)));
     assert_eq!((scenario.flows(), scenario.largest_packet(Direction::Forward)), (5, 1040));
     assert_eq!(scenario.record.cwnd_flows, [1, 5]);
+    assert_eq!((scenario.record.rates, &scenario.record.rate_flows[..]), (Some(10.0), &[1, 2, 3, 4, 5][..]));
+    assert_eq!(scenario.record.rate_queues, ["bottleneck", "reverse"]);
     assert_eq!((scenario.record.series, scenario.record.trace_flow), (Some(10.0 * 1e-3), Some(1)));
 }
 

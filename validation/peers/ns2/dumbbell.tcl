@@ -133,6 +133,7 @@ if {!$opt(automatic)} {
     Queue/RED set linterm_ [expr {1.0 / $opt(max_p)}]
     Queue/RED set q_weight_ $opt(w_q)
 }
+Queue/REM set qib_ $in_bytes
 Queue/REM set mean_pktsize_ $opt(mean_packet)
 Queue/PI set mean_pktsize_ $opt(mean_packet)
 Queue/PI set qref_ $opt(q_ref)

@@ -124,6 +124,11 @@ pub struct Core {
 }
 
 impl Core {
+    /// Phase of the RTT clock, s.
+    pub fn clock_phase(&self) -> f64 {
+        self.clock_phase
+    }
+
     /// Nothing sent; cwnd 1 for the SYN.
     pub fn new(window: i32, clock_phase: f64) -> Self {
         Core {

@@ -70,7 +70,12 @@ impl Receiver {
         Receiver { extra, ..Self::default() }
     }
 
-    /// Whether it answers every segment at once, without blocks.
+    /// From now on it is not plain, though it answers as before: somebody wants to see what it takes in.
+    pub fn watch(&mut self) {
+        self.extra.get_or_insert_with(|| Box::new(Extra::new(false, None)));
+    }
+
+    /// Whether it answers every segment at once, without blocks, and nobody watches it.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.extra.is_none()

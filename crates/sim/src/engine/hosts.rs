@@ -96,6 +96,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.opening -= 1;
         } else {
             self.count_arrival(&segment, before, key.now);
+            self.note_delivery(&segment, before, key.now);
         }
         match reply {
             Reply::Now(answer) => {
@@ -108,6 +109,17 @@ impl<Q: EventQueue> Engine<Q> {
                 self.delay_ack(segment, delay, key);
                 None
             }
+        }
+    }
+
+    /// If rates are recorded: the payload that a segment made available in order.
+    #[inline(never)]
+    fn note_delivery(&mut self, segment: &Segment, before: i32, now: f64) {
+        let Some(rates) = &mut self.rates else { return };
+        if now < self.settings.duration {
+            let flow = segment.flow();
+            let segments = (self.net.arrivals[flow as usize].receiver.next() - before) as u64;
+            rates.add(flow, now, segments * u64::from(self.specs.kind(flow).payload));
         }
     }
 

@@ -7,12 +7,14 @@ mod observer;
 pub mod plan;
 mod port;
 mod sources;
+mod specs;
 pub mod trace;
 mod transfers;
 
 use crate::events::{Event, EventQueue, Kind, Watch};
 use crate::measure::QueueStats;
 use crate::prefetch::{prefetch, prefetch_lines};
+use crate::rates::Rates;
 use crate::shares::{self, Shares};
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Ecn, Packet, Time};
@@ -27,6 +29,7 @@ use observer::Observer;
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
 use sources::Sources;
+use specs::Specs;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 use trace::{QueueTrace, VariableChange};
@@ -82,6 +85,12 @@ pub struct Settings {
     pub trace_flow: Option<u32>,
     /// Index of its traffic entry, by flow, to count every queue by flow and measure round-trip times by entry.
     pub entry_of: Option<Vec<u16>>,
+    /// Length of the intervals over which rates are averaged, s.
+    pub rates: Option<f64>,
+    /// Flows (from 0) whose rates are recorded.
+    pub rate_flows: Vec<u32>,
+    /// Ports at which they are recorded too.
+    pub rate_ports: Vec<u32>,
 }
 
 /// Where a hop leads.
@@ -113,6 +122,8 @@ enum Action {
     Sink,
     /// The packet's time to live is used up; it is counted in the same call.
     Expired,
+    /// As a sink, and the packet's bytes are recorded.
+    RecordedSink,
 }
 
 /// Where a flow's hops are: flows whose hops differ in their own links alone share them.
@@ -283,8 +294,16 @@ struct Arrivals {
 struct Tally {
     drops: u32,
     marks: u32,
+}
+
+/// The same of what hardly ever happens: room for it is made when it first does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rare {
+    /// Packets lost on links.
     lost: u32,
+    /// Packets whose time to live was used up.
     expired: u32,
+    /// Before the window began, or the present sender: segments sent again, and timeouts.
     retransmits_before: u32,
     timeouts_before: u32,
 }
@@ -326,6 +345,8 @@ pub struct PortOutcome {
     pub trace: Option<QueueTrace>,
     /// Shares of the flows, if asked for.
     pub shares: Option<Shares>,
+    /// What left for the link, by flow and over time, if asked for.
+    pub rates: Option<Rates>,
 }
 
 /// What a run found of one flow, over the window.
@@ -371,6 +392,8 @@ pub struct Outcome {
     pub lost: Vec<(u32, u64)>,
     /// Sampled series.
     pub series: Option<Series>,
+    /// Payload available in order at the receivers, by flow and over time.
+    pub rates: Option<Rates>,
     /// Changes of the traced flow's variables.
     pub variables: Vec<VariableChange>,
     /// Round-trip times by traffic entry, microseconds; empty if not asked for.
@@ -462,7 +485,8 @@ pub struct Engine<Q> {
     settings: Settings,
     net: Net,
     tallies: Vec<Tally>,
-    specs: Vec<FlowSpec>,
+    rare: Vec<Rare>,
+    specs: Specs,
     sources: Sources,
     applications: Applications,
     ports: Vec<Port>,
@@ -484,6 +508,8 @@ pub struct Engine<Q> {
     /// By flow: the timer of a delayed ACK; none at all if no flow delays ACKs.
     ack_timers: Vec<AckTimer>,
     series: Option<Series>,
+    /// Payload available in order, if rates are recorded.
+    rates: Option<Box<Rates>>,
     variables: Vec<VariableChange>,
     /// Round-trip times by traffic entry, microseconds; empty if not asked for.
     round_trips: Vec<Histogram<u32>>,
@@ -578,9 +604,10 @@ impl<Q: EventQueue> Engine<Q> {
             sources: Sources::new(network.sources, flow_count),
             applications: Applications::new(network.transfers, network.crowds, network.groups, flow_count),
             tallies: vec![Tally::default(); specs.len()],
+            rare: Vec::new(),
             opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
             ack_timers: hosts::ack_timers(&specs),
-            specs,
+            specs: Specs::new(&specs),
             ports,
             merges,
             media: network.media,
@@ -591,6 +618,7 @@ impl<Q: EventQueue> Engine<Q> {
             dropped_slots: Vec::new(),
             blocks: BlockPool::default(),
             series: settings.series.map(|_| Series::default()),
+            rates: rates(&settings).map(Box::new),
             variables: Vec::new(),
             round_trips: Vec::new(),
             link_counts,
@@ -625,9 +653,14 @@ impl<Q: EventQueue> Engine<Q> {
             let keep = self.settings.trace.filter(|_| traced.contains(&(index as u32)));
             let trace = keep.map(QueueTrace::new);
             let shares = self.settings.entry_of.as_deref().map(Shares::new);
-            if trace.is_some() || shares.is_some() {
-                port.observer = Some(Box::new(Observer { trace, shares }));
+            let recorded = self.settings.rate_ports.contains(&(index as u32));
+            let rates = if recorded { rates(&self.settings) } else { None };
+            if trace.is_some() || shares.is_some() || rates.is_some() {
+                port.observer = Some(Box::new(Observer { trace, shares, rates }));
             }
+        }
+        if self.rates.is_some() {
+            self.net.arrivals.iter_mut().for_each(|arrivals| arrivals.receiver.watch());
         }
         if let Some(entry_of) = &self.settings.entry_of {
             let entries = entry_of.iter().map(|&entry| usize::from(entry) + 1).max().unwrap_or(0);
@@ -637,7 +670,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.net.flows[flow as usize].sender.core.traced = true;
         }
         for flow in 0..self.net.flows.len() as u32 {
-            let start = self.specs[flow as usize].start;
+            let start = self.specs.start(flow);
             // A flow of a crowd's pool waits until somebody needs it.
             if start < f64::INFINITY {
                 self.schedule(start, START, Kind::Start, flow);
@@ -726,7 +759,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// An application starts.
     fn on_start(&mut self, event: Segment, key: Key) {
         let flow = event.flow();
-        if self.specs[flow as usize].interval.is_some() {
+        if self.specs.kind(flow).interval.is_some() {
             return self.on_source(event, key);
         }
         if self.applications.has(flow) {
@@ -824,7 +857,16 @@ impl<Q: EventQueue> Engine<Q> {
                 self.set_out(ack, key);
             }
             Action::Expired => self.expired(segment, key.now),
+            Action::RecordedSink => self.recorded_sink(segment, key.now),
         }
+    }
+
+    /// The counts of a flow that are seldom needed.
+    fn rare(&mut self, flow: u32) -> &mut Rare {
+        if self.rare.is_empty() {
+            self.rare = vec![Rare::default(); self.specs.len()];
+        }
+        &mut self.rare[flow as usize]
     }
 
     /// A packet's time to live is used up at `now`.
@@ -835,7 +877,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.blocks.free(segment);
         }
         if now >= self.settings.warmup && now < self.settings.duration {
-            self.tallies[segment.flow() as usize].expired += 1;
+            self.rare(segment.flow()).expired += 1;
         }
     }
 
@@ -1014,6 +1056,7 @@ impl<Q: EventQueue> Engine<Q> {
                 }
                 Action::Sink => return self.sink(segment, hop.arrival),
                 Action::Expired => return self.expired(segment, hop.arrival),
+                Action::RecordedSink => return self.recorded_sink(segment, hop.arrival),
                 Action::Ahead => {
                     if !self.may_pass(step.link, hop) {
                         return self.hold(step.link, hop, segment);
@@ -1148,7 +1191,7 @@ impl<Q: EventQueue> Engine<Q> {
         wire.free = sent.end;
         if sent.arrival.is_none() {
             // In transit for ever, if the link has no rate left.
-            self.tallies[segment.flow() as usize].lost += u32::from(sent.end.is_finite());
+            self.rare(segment.flow()).lost += u32::from(sent.end.is_finite());
             self.opening -= u32::from(segment.bits() & SYN != 0);
         }
         sent.arrival
@@ -1409,10 +1452,13 @@ impl<Q: EventQueue> Engine<Q> {
         }
         self.losses_by_distance.clear();
         self.media.iter_mut().for_each(|(_, medium)| medium.lost = 0);
-        for (tally, flow) in self.tallies.iter_mut().zip(&self.net.flows) {
-            let core = &flow.sender.core;
-            *tally = Tally { retransmits_before: core.retransmits, timeouts_before: core.timeouts, ..Tally::default() };
-        }
+        self.tallies.fill(Tally::default());
+        let before = self.net.flows.iter().map(|flow| &flow.sender.core).map(|core| Rare {
+            retransmits_before: core.retransmits,
+            timeouts_before: core.timeouts,
+            ..Rare::default()
+        });
+        self.rare = before.collect();
         self.applications.restart();
     }
 
@@ -1444,7 +1490,7 @@ impl<Q: EventQueue> Engine<Q> {
         };
         let ports = std::mem::take(&mut self.ports).into_iter().map(|mut port| {
             port.finish(end);
-            let (trace, shares) = port.observer.take().map_or((None, None), |found| (found.trace, found.shares));
+            let Observer { trace, shares, rates } = *port.observer.take().unwrap_or_default();
             PortOutcome {
                 rate_bps: rate(port.link),
                 counters: *port.counters(),
@@ -1453,34 +1499,39 @@ impl<Q: EventQueue> Engine<Q> {
                 queued_at_end: port.packets(),
                 trace,
                 shares,
+                rates,
                 name: port.name,
                 aqm: port.aqm,
                 stats: port.stats,
             }
         });
         let ports = ports.collect();
-        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).zip(&self.specs))
-            .enumerate()
-            .map(|(index, (((flow, arrivals), tally), &spec))| {
+        // With many flows, what is found of them needs as much room as what is no longer needed.
+        (self.net.links, self.net.steps, self.pool) = (Vec::new(), Vec::new(), Vec::new());
+        drop(self.queue);
+        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).enumerate()).map(
+            |(index, ((flow, arrivals), tally))| {
                 let core = &flow.sender.core;
                 let past = self.applications.past_connections(index as u32);
+                let rare = self.rare.get(index).copied().unwrap_or_default();
                 FlowOutcome {
-                    spec,
+                    spec: self.specs.whole(index as u32, core.clock_phase()),
                     in_order: arrivals.in_order,
                     received: arrivals.received,
                     delay_mean: arrivals.delay_ticks as f64
                         / self.ticks_per_second
                         / f64::from(arrivals.received.max(1)),
-                    retransmits: core.retransmits - tally.retransmits_before + past.0,
-                    timeouts: core.timeouts - tally.timeouts_before + past.1,
+                    retransmits: core.retransmits - rare.retransmits_before + past.0,
+                    timeouts: core.timeouts - rare.timeouts_before + past.1,
                     drops: tally.drops,
                     marks: tally.marks,
                     unasked: self.sources.counted(index),
                     transfers: self.applications.of_flow(index as u32),
-                    lost: tally.lost,
-                    expired: tally.expired,
+                    lost: rare.lost,
+                    expired: rare.expired,
                 }
-            });
+            },
+        );
         Outcome {
             ports,
             flows: flows.collect(),
@@ -1488,12 +1539,18 @@ impl<Q: EventQueue> Engine<Q> {
             losses_by_distance: self.losses_by_distance,
             lost: self.media.iter().map(|(link, medium)| (*link, medium.lost)).collect(),
             series: self.series,
+            rates: self.rates.map(|rates| *rates),
             variables: self.variables,
             round_trips: self.round_trips,
             events: self.events,
             links: self.link_counts,
         }
     }
+}
+
+/// Rates of the recorded flows, if any are.
+fn rates(settings: &Settings) -> Option<Rates> {
+    settings.rates.map(|interval| Rates::new(interval, settings.duration, &settings.rate_flows))
 }
 
 /// One more in the class of a distance.
@@ -1587,12 +1644,16 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
                 (None, false, false) => Action::Sender,
             }));
         } else {
-            steps.push(host(if time.expires.is_some() { Action::Expired } else { Action::Sink }));
+            steps.push(host(match time.expires {
+                Some(_) => Action::Expired,
+                None if settings.rates.is_some() => Action::RecordedSink,
+                None => Action::Sink,
+            }));
         }
         // Segments enter their first link without an event; the others share the lanes out in the order of the hops.
         let at_event = |step: &&mut Step| {
-            use Action::{Ahead, Expired, Fold, Receiver, Sink, SlowFold, Through};
-            !matches!(step.action, Through | Fold | SlowFold | Ahead | Receiver | Sink | Expired)
+            use Action::{Ahead, Expired, Fold, Receiver, RecordedSink, Sink, SlowFold, Through};
+            !matches!(step.action, Through | Fold | SlowFold | Ahead | Receiver | Sink | RecordedSink | Expired)
         };
         let events = steps[1..].iter_mut().filter(at_event).count();
         for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {

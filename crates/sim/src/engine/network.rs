@@ -108,7 +108,7 @@ pub struct CrowdSpec {
 }
 
 /// A flow: a bulk transfer, or packets without feedback.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowSpec {
     /// Congestion control.
     pub flavour: Flavour,

@@ -1,6 +1,7 @@
 //! What is noted of single packets at a port, if asked for.
 
 use super::trace::QueueTrace;
+use crate::rates::Rates;
 use crate::shares::Shares;
 use earlydrop_net::Segment;
 
@@ -21,14 +22,19 @@ impl From<&Segment> for Who {
     }
 }
 
-/// A port's trace, and what each flow had of the queue.
+/// A port's trace, and what each flow had of the queue, in all and over time. Its methods stay out of the way of runs
+/// without one.
+#[derive(Default)]
 pub struct Observer {
     pub trace: Option<QueueTrace>,
     pub shares: Option<Shares>,
+    pub rates: Option<Rates>,
 }
 
 impl Observer {
     /// A packet arrived at `now`; the queue has `length` packets with it.
+    #[cold]
+    #[inline(never)]
     pub fn arrived(&mut self, now: f64, who: Who, length: u64) {
         if let Some(trace) = &mut self.trace {
             trace.record(now, '+', who.flow, who.seq, who.size, length);
@@ -39,6 +45,8 @@ impl Observer {
     }
 
     /// A packet was dropped; `length` packets are left.
+    #[cold]
+    #[inline(never)]
     pub fn dropped(&mut self, now: f64, who: Who, length: u64) {
         if let Some(trace) = &mut self.trace {
             trace.record(now, 'd', who.flow, who.seq, who.size, length);
@@ -49,6 +57,8 @@ impl Observer {
     }
 
     /// A packet left at `now`, having waited so many seconds; `length` packets are left.
+    #[cold]
+    #[inline(never)]
     pub fn departed(&mut self, now: f64, who: Who, waited: f64, length: u64) {
         if let Some(trace) = &mut self.trace {
             trace.record(now, '-', who.flow, who.seq, who.size, length);
@@ -56,9 +66,14 @@ impl Observer {
         if let Some(shares) = &mut self.shares {
             shares.departed(who.flow, who.size, waited);
         }
+        if let Some(rates) = &mut self.rates {
+            rates.add(who.flow, now, u64::from(who.size));
+        }
     }
 
     /// A packet of `flow` was marked.
+    #[cold]
+    #[inline(never)]
     pub fn marked(&mut self, flow: u32) {
         if let Some(shares) = &mut self.shares {
             shares.marked(flow);

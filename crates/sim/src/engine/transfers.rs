@@ -5,9 +5,9 @@
 //! there is told from what is new, and ignored. ns-2 has no such thing: an agent that is reset takes late packets for its
 //! own.
 
-use super::network::{CrowdSpec, TransferSpec};
+use super::network::{CrowdSpec, FlowSpec, TransferSpec};
 use super::observer::Who;
-use super::{hosts, Engine, Key, NONE, START};
+use super::{hosts, Engine, Key, Rare, NONE, START};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::segment::{REQUEST, SACK, SYN};
@@ -353,7 +353,7 @@ impl<Q: EventQueue> Engine<Q> {
         if again && application.spec.fresh {
             self.reconnect(flow);
         }
-        let wanted = segments(bytes, u32::from(self.specs[flow as usize].payload)) as u32;
+        let wanted = segments(bytes, u32::from(self.specs.kind(flow).payload)) as u32;
         let sender = &mut self.net.flows[flow as usize].sender;
         let bare_syn = sender.flavour().has_bare_syn();
         let opens = sender.core.limit < 0;
@@ -373,14 +373,16 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A fresh sender and a fresh receiver, whose numbers begin behind all that are on their way.
     fn reconnect(&mut self, flow: u32) {
-        let spec = &mut self.specs[flow as usize];
         let state = &mut self.net.flows[flow as usize];
         let old = &state.sender.core;
-        let tally = &mut self.tallies[flow as usize];
+        if self.rare.is_empty() {
+            self.rare = vec![Rare::default(); self.specs.len()];
+        }
+        let rare = &mut self.rare[flow as usize];
         let application = &mut self.applications.all[self.applications.of_flow[flow as usize] as usize];
-        application.past.0 += old.retransmits - tally.retransmits_before;
-        application.past.1 += old.timeouts - tally.timeouts_before;
-        (tally.retransmits_before, tally.timeouts_before) = (0, 0);
+        application.past.0 += old.retransmits - rare.retransmits_before;
+        application.past.1 += old.timeouts - rare.timeouts_before;
+        (rare.retransmits_before, rare.timeouts_before) = (0, 0);
         let (traced, opened) = (old.traced, old.ack >= 0);
         let beyond = application.base.saturating_add(old.max_sent).saturating_add(2);
         // After a thousand million segments nothing is late from the first ones.
@@ -389,13 +391,17 @@ impl<Q: EventQueue> Engine<Q> {
             application.bases.push(application.base);
         }
         // ns-2 draws a phase for every agent that is made.
-        spec.clock_phase = TICK * application.random.uniform();
-        state.sender = hosts::sender(spec).finite();
+        let clock_phase = TICK * application.random.uniform();
+        let spec = FlowSpec { clock_phase, ..*self.specs.kind(flow) };
+        state.sender = hosts::sender(&spec).finite();
         state.sender.core.traced = traced;
         state.deadline = f64::INFINITY;
         state.armed_number = 0;
         self.opening += u32::from(opened);
-        let receiver = Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack);
+        let mut receiver = Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack);
+        if self.rates.is_some() {
+            receiver.watch();
+        }
         self.net.arrivals[flow as usize].receiver = receiver;
         self.forget_ack(flow);
     }

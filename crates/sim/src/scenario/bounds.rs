@@ -51,6 +51,8 @@ pub(super) const MRG_SEED: u64 = 4_294_944_442;
 /// Most skipped random numbers.
 pub(super) const SKIP: u64 = 1_000_000_000;
 
+/// Flows whose rates are recorded without being named.
+pub(super) const RATE_FLOWS: u64 = 64;
 /// Traffic entries that are counted apart at every queue: each has a histogram there.
 pub(super) const ENTRIES_BY_FLOW: usize = 200;
 

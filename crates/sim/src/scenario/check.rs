@@ -20,9 +20,20 @@ use crate::topology::{Delays, Direction, Dumbbell, LinkSpec, Rate};
 pub(super) const SCENARIO: &[&str] =
     &["name", "duration", "warmup", "seed", "topology", "node", "link", "queue", "traffic", "record"];
 /// Keys of `[record]`.
-pub(super) const RECORD: &[&str] =
-    &["series", "cwnd_flows", "trace", "trace_queues", "trace_flow", "by_flow", "transfers"];
+pub(super) const RECORD: &[&str] = &[
+    "series",
+    "cwnd_flows",
+    "trace",
+    "trace_queues",
+    "trace_flow",
+    "by_flow",
+    "transfers",
+    "rates",
+    "rate_flows",
+    "rate_queues",
+];
 
+const FLOW_NUMBERS: &str = "a list of flow numbers, such as [1, 2]";
 pub(super) const DELAYS_FORM: &str =
     "a time such as \"20 ms\", a list of times, or { uniform = [\"1 ms\", \"10 ms\"] }";
 
@@ -194,7 +205,9 @@ fn cycle<'a>(nodes: usize, links: &[(u32, u32, &'a Direction)]) -> Option<&'a Di
 
 fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
     let fields = field.table(RECORD)?;
-    let cwnd_flows = fields.optional("cwnd_flows").map_or(Ok(Vec::new()), |field| flow_list(&field, scenario))?;
+    let cwnd_flows =
+        fields.optional("cwnd_flows").map_or(Ok(Vec::new()), |field| flow_list(&field, scenario, tcp_flow))?;
+    let rates = rates(&fields, scenario)?;
     Ok(Record {
         series: series(&fields, scenario.duration, cwnd_flows.len())?,
         cwnd_flows,
@@ -203,6 +216,7 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,
         transfers: fields.optional("transfers").map_or(Ok(false), |field| field.flag())?,
         by_flow: by_flow(&fields, scenario)?,
+        ..rates
     })
 }
 
@@ -254,9 +268,47 @@ fn series(fields: &Fields<'_>, duration: f64, windows: usize) -> Checked<Option<
     Ok(Some(interval))
 }
 
+/// What the keys of the rates say; nothing of a record's other fields.
+fn rates(fields: &Fields<'_>, scenario: &Scenario) -> Checked<Record> {
+    const WANTED: &str = "the length of the intervals, such as \"10 s\"";
+    let (flows, queues) = (fields.optional("rate_flows"), fields.optional("rate_queues"));
+    let Some(field) = fields.optional("rates") else {
+        return match (flows, queues) {
+            (None, None) => Ok(Record::default()),
+            _ => Err(fields.missing("rates").allowed(WANTED)),
+        };
+    };
+    let interval = field.measure(&TIMES, bounds::SERIES)?;
+    let rate_flows = match flows {
+        Some(field) => {
+            field.items(FLOW_NUMBERS)?;
+            flow_list(&field, scenario, any_flow)?
+        }
+        None if scenario.flows() <= bounds::RATE_FLOWS => (1..=scenario.flows()).collect(),
+        None => {
+            let (flows, most) = (scenario.flows(), bounds::RATE_FLOWS);
+            let wanted =
+                format!("{FLOW_NUMBERS}: the scenario has {flows} flows, and only up to {most} are all recorded");
+            return Err(fields.missing("rate_flows").allowed(wanted));
+        }
+    };
+    let rate_queues = queues.map_or(Ok(Vec::new()), |field| queue_list(&field, scenario))?;
+    let rows = (rate_flows.len() * (1 + rate_queues.len().max(1))) as f64;
+    if scenario.duration / interval * rows > bounds::SAMPLES {
+        let least = scenario.duration * rows / bounds::SAMPLES;
+        return Err(field.error("makes too long a record").allowed(format!("at least {least:?} s")));
+    }
+    Ok(Record { rates: Some(interval), rate_flows, rate_queues, ..Record::default() })
+}
+
+/// A flow, by its number from 1.
+fn any_flow(field: &Field<'_>, scenario: &Scenario) -> Checked<u64> {
+    field.whole(1, scenario.flows())
+}
+
 /// A flow with a window, by its number from 1.
 fn tcp_flow(field: &Field<'_>, scenario: &Scenario) -> Checked<u64> {
-    let id = field.whole(1, scenario.flows())?;
+    let id = any_flow(field, scenario)?;
     let mut last = 0;
     let traffic = scenario.traffic.iter().find(|traffic| {
         last += traffic.flows();
@@ -271,10 +323,14 @@ fn tcp_flow(field: &Field<'_>, scenario: &Scenario) -> Checked<u64> {
 }
 
 /// Different flows, each by its number from 1.
-fn flow_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<u64>> {
+fn flow_list(
+    field: &Field<'_>,
+    scenario: &Scenario,
+    read: fn(&Field<'_>, &Scenario) -> Checked<u64>,
+) -> Checked<Vec<u64>> {
     let mut seen = std::collections::BTreeSet::new();
     let one = |item: &Field<'_>| {
-        let id = tcp_flow(item, scenario)?;
+        let id = read(item, scenario)?;
         if seen.insert(id) {
             Ok(id)
         } else {
@@ -283,6 +339,6 @@ fn flow_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<u64>> {
     };
     match field.doc {
         Doc::Array(items) if items.is_empty() => Ok(Vec::new()),
-        _ => field.items("a list of flow numbers, such as [1, 2]")?.iter().map(one).collect(),
+        _ => field.items(FLOW_NUMBERS)?.iter().map(one).collect(),
     }
 }

@@ -211,5 +211,8 @@ fn record(record: &Record) -> Json {
     insert(&mut map, "trace_flow", record.trace_flow.map(Json::from));
     insert(&mut map, "transfers", record.transfers.then_some(true.into()));
     map.insert("by_flow".into(), record.by_flow.into());
+    insert(&mut map, "rates", record.rates.map(|x| seconds(x).into()));
+    insert(&mut map, "rate_flows", record.rates.map(|_| json!(record.rate_flows)));
+    insert(&mut map, "rate_queues", (!record.rate_queues.is_empty()).then(|| json!(record.rate_queues)));
     map.into()
 }

@@ -219,4 +219,10 @@ pub struct Record {
     pub transfers: bool,
     /// Counts every queue by flow and by traffic entry, and measures round-trip times.
     pub by_flow: bool,
+    /// Length of the intervals over which rates are averaged, in seconds; `None` records none.
+    pub rates: Option<f64>,
+    /// Flows whose rates are recorded, numbered from 1.
+    pub rate_flows: Vec<u64>,
+    /// Queues at which they are recorded, by name; none means the first.
+    pub rate_queues: Vec<String>,
 }

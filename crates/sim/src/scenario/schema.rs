@@ -296,19 +296,21 @@ fn traffic(kind: &traffic::Kind) -> Json {
 
 fn record() -> Json {
     let flow = json!({ "type": "integer", "minimum": 1 });
+    let flows = json!({ "type": "array", "items": flow.clone(), "uniqueItems": true });
+    let queues = json!({ "anyOf": [{ "const": "all" }, { "type": "array", "items": name(), "minItems": 1 }] });
     object(
         &[],
         json!({
             "series": about(reference("time"), "Sampling interval of the series."),
-            "cwnd_flows": about(json!({ "type": "array", "items": flow.clone(), "uniqueItems": true }), "Flows whose windows are in the series."),
+            "cwnd_flows": about(flows.clone(), "Flows whose windows are in the series."),
             "trace": about(with_default(whole(0, bounds::TRACE), 0), "Number of events to keep of each traced queue."),
-            "trace_queues": about(
-                json!({ "anyOf": [{ "const": "all" }, { "type": "array", "items": name(), "minItems": 1 }] }),
-                "Queues whose events are kept; by default the first.",
-            ),
+            "trace_queues": about(queues.clone(), "Queues whose events are kept; by default the first."),
             "trace_flow": about(flow, "Flow whose variables are traced."),
             "transfers": about(with_default(json!({ "type": "boolean" }), false), "Keep the time of every transfer."),
             "by_flow": about(json!({ "type": "boolean", "default": false }), "Counts every queue by flow and by traffic entry."),
+            "rates": about(reference("time"), "Interval over which the flows' rates are averaged."),
+            "rate_flows": about(flows, "Flows whose rates are recorded; by default all, if they are few."),
+            "rate_queues": about(queues, "Queues at which they are recorded too; by default the first."),
         }),
     )
 }
