@@ -13,7 +13,7 @@ from ..plot import COLUMN, LOOKS, PAGE, Look, styled
 from .figures import Curve, Data, Panel, data
 from .model import Figure, Study
 from .runs import Outcome, curve_values
-from .text import expected_text
+from .text import expected_text, reading_text
 from .verdicts import UNDECIDED, ClaimResult
 
 if TYPE_CHECKING:
@@ -456,6 +456,8 @@ def effects(study: Study, results: Sequence[ClaimResult]) -> Drawing | None:
             lines.append((result, part, case, others))
     if not lines:
         return None
+    readings = {reading_text(study, result.claim, judged) for result, _, _, others in lines for judged, _ in others}
+    other_name = readings.pop() if len(readings) == 1 else "other readings"
     with styled():
         drawing = plot.figure(PAGE, 0.7 + 0.34 * len(lines))
         ax = drawing.subplots()
@@ -464,7 +466,7 @@ def effects(study: Study, results: Sequence[ClaimResult]) -> Drawing | None:
             y = len(lines) - k
             values += _effect(ax, case, y + 0.1, LOOKS[1], 5.0, "ours" if k == 0 else "")
             for index, (_, other) in enumerate(others[:4]):
-                first = "other readings" if all(not o for _, _, _, o in lines[:k]) and index == 0 else ""
+                first = other_name if all(not o for _, _, _, o in lines[:k]) and index == 0 else ""
                 values += _effect(ax, other, y - 0.12 - 0.07 * index, LOOKS[4], 3.5, first)
             theirs = case.published.relative if case.published is not None else None
             if theirs is not None:
