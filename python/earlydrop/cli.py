@@ -146,14 +146,36 @@ def init(name: str | None = None, /) -> int:
 
 @app.command
 def check(scenario: ScenarioFile, /, *, set_: Sets = [], json: Json = False) -> int:  # noqa: B006
-    """Check a scenario without running it; with --json print it completed with every default."""
+    """Check a scenario, or a study's folder, without running it; with --json print it with every default."""
     from . import _core
 
+    if scenario.name == "study.toml" or (scenario / "study.toml").is_file():
+        return _check_study(scenario, set_, json)
     checked = _core.Scenario.load(str(scenario), _pairs(set_))
     if json:
         print(checked.to_json())
     else:
         print(f"{scenario}: {checked.name} is a valid scenario")
+    return DONE
+
+
+def _check_study(place: Path, sets: Sequence[str], as_json: bool) -> int:
+    from . import study as studies
+
+    if sets:
+        raise InputError("--set: belongs to a scenario; a study has --assume, and `reproduce` takes it")
+    study = studies.find(str(place.absolute()))
+    plan, quick = studies.plan(study), studies.plan(study.as_quick())
+    if as_json:
+        listed = [
+            {"id": e.id, "cells": len(e.cells), "seeds": e.seeds, "measures": list(e.measures)}
+            for e in study.experiments
+        ]
+        _print_json({"study": study.name, "runs": plan.runs, "experiments": listed})
+        return DONE
+    cells = sum(len(e.cells) for e in study.experiments)
+    counted = f"{len(study.experiments)} experiments, {cells} cells, {plan.runs:,} runs"
+    print(f"{place}: {study.name} is a valid study: {counted}, {quick.runs:,} with --quick")
     return DONE
 
 

@@ -144,7 +144,11 @@ def _settle(drawing: Figure, note: str) -> None:
         note = textwrap.fill(note, max(20, int(drawing.get_figwidth() / 0.05)))
         drawing.supxlabel(note, fontsize=6.5, color="#b3261e", x=0.99, ha="right")
     drawing.draw_without_rendering()
-    drawing.set_layout_engine("none")
+    import matplotlib
+
+    with matplotlib.rc_context({"figure.constrained_layout.use": False}):
+        # No engine at all: with one left, each format would be laid out, and so drawn, twice.
+        drawing.set_layout_engine(None)
 
 
 # ---- drop curves ---------------------------------------------------------------------------------------------------

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import SMALL
 
 from earlydrop import cli, runner
 from earlydrop import study as studies
@@ -175,14 +177,16 @@ def test_compare_prints_mean_half_width_and_n(earlydrop: Any, scenario: Path, tm
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """`tred` cut down to what a test can wait for."""
     whole = studies.find("tred")
-    small = studies.replace(
-        whole,
-        readings=whole.readings[:1],
-        sweep=studies.replace(whole.sweep, values=(110, 200)),
-        scenario={**whole.scenario, "duration": "3 s"},
-        seeds=2,
+    (e,) = whole.experiments
+    kept = {"network": ["T-fit"], "buffer": ["110", "200"]}
+    axes = tuple(
+        replace(a, levels=tuple(x for x in a.levels if a.id not in kept or x.id in kept[a.id])) for a in e.axes
     )
-    monkeypatch.setattr(studies, "find", lambda name: small)
+    small = replace(e, axes=axes, scenario={**e.scenario, "duration": "3 s"}, seeds=2)
+    figures = tuple(f for f in whole.figures if "T-literal" not in f.id)
+    tables = tuple(t for t in whole.tables if "T-literal" not in t.id)
+    study = replace(whole, experiments=(small,), figures=figures, tables=tables, fixed_seeds=True)
+    monkeypatch.setattr(studies, "find", lambda name: study)
 
 
 @pytest.mark.usefixtures("tiny")
@@ -196,9 +200,9 @@ def test_reproduce_writes_a_report_that_needs_no_other_file(earlydrop: Any, tmp_
     assert "http" not in page
     assert page.count("data:image/svg+xml;base64,") == len(list((out / "figures").glob("*.png")))
     assert 'src="figures' not in page
-    assert {"result.json", "runs.csv", "verdicts.txt", "figures/figure4.pdf"} <= set(files(out))
-    for reading in (out / "scenarios").glob("*.toml"):
-        assert earlydrop("check", reading).code == 0
+    assert {"result.json", "runs/T.csv", "runs/T.parquet", "verdicts.txt", "figures/figure-4.pdf"} <= set(files(out))
+    for scenario in (out / "scenarios").glob("*.toml"):
+        assert earlydrop("check", scenario).code == 0
 
 
 @pytest.mark.usefixtures("tiny")
@@ -206,18 +210,32 @@ def test_reproduce_prints_one_document(earlydrop: Any, tmp_path: Path) -> None:
     document = earlydrop("reproduce", "tred", "--out", tmp_path / "out", "--json").json
     assert [c["id"] for c in document["claims"]] == [f"T-{k}" for k in range(1, 7)]
     assert {c["verdict"] for c in document["claims"]} <= {"supported", "contradicted", "undecided"}
-    cell = document["cells"][0]
+    cell = document["experiments"][0]["cells"][0]
     assert set(cell["delay"]) == {"mean", "half_width", "n"}
 
 
-def test_every_cell_of_the_study_is_a_valid_scenario() -> None:
-    from earlydrop import _core
+def test_reproduce_takes_a_folder(earlydrop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    text = (SMALL / "study.toml").read_text(encoding="utf-8").replace('name = "small"', 'name = "mine"', 1)
+    (tmp_path / "mine" / "study.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "mine" / "published").symlink_to(SMALL / "published")
+    ended = earlydrop("reproduce", "./mine", "--quick", "--assume", "tcp=newreno", "--assume", "buffer=large")
+    assert ended.code == 0, ended.err
+    assert "report: out/mine/report.html" in ended.out
+    assert "tcp = newreno, buffer = large" in ended.out
 
-    study = studies.find("tred")
-    for reading in study.readings:
-        for panel in study.panels:
-            for discipline in study.disciplines:
-                _core.Scenario.parse(study.document(reading, panel, discipline, 110), [])
+
+def test_check_takes_a_study(earlydrop: Any) -> None:
+    ended = earlydrop("check", SMALL)
+    assert ended.code == 0
+    assert "small is a valid study: 2 experiments, 23 cells, 100 runs" in ended.out
+    assert earlydrop("check", SMALL / "study.toml", "--json").json["experiments"][1] == {
+        "id": "A-2",
+        "cells": 3,
+        "seeds": 3,
+        "measures": ["completed", "mean_time", "lost", "winners", "won"],
+    }
 
 
 # ---- how it ends ---------------------------------------------------------------------------------------------------
@@ -258,7 +276,12 @@ def test_help_is_no_error(earlydrop: Any, arguments: list[str]) -> None:
         (["compare", "SCENARIO", "--aqm", "red", "--seeds", "0"], "--seeds"),
         (["compare", "missing.toml", "--aqm", "red"], "missing.toml"),
         (["reproduce", "nope"], "nope"),
+        (["reproduce", "./nope"], "study.toml"),
         (["reproduce", "tred", "--workers", "0"], "--workers"),
+        (["reproduce", "tred", "--assume", "tcp"], "NAME=VALUE"),
+        (["reproduce", "tred", "--assume", "tpc=reno"], 'did you mean "tcp"'),
+        (["reproduce", "tred", "--assume", "tcp=fast"], "traffic[0].tcp"),
+        (["reproduce", "all", "--assume", "tpc=reno"], 'did you mean "tcp"'),
         (["list", "birds"], "birds"),
         (["bench", "--against", "ns4"], "ns4"),
         (["bench", "--case", "Z"], "A, B, C"),

@@ -93,6 +93,26 @@ def test_scenarios_in_the_text_pass_the_checker(page: Path) -> None:
             _core.Scenario.parse(tomllib.loads(block), [])
 
 
+def test_the_study_in_the_text_runs_and_says_what_it_says(tmp_path: Path) -> None:
+    from earlydrop import study as studies
+
+    (block,) = [b for k, b in fences((ROOT / "docs/studies.md").read_text(encoding="utf-8")) if k == "toml study"]
+    (tmp_path / "study.toml").write_text(block, encoding="utf-8")
+    _, results = studies.reproduce(studies.read(tmp_path).with_seeds(3))
+    assert {r.claim.id: r.verdict for r in results} == {"C-1": "supported", "C-2": "supported"}
+
+
+def test_every_key_of_a_study_is_described() -> None:
+    source = (ROOT / "python/earlydrop/study/reading.py").read_text(encoding="utf-8")
+    taken = re.findall(
+        r"\.(?:text|word|number|whole|flag|texts|pair|settings|tables?|values|raw|has)\(\s*\"(\w+)\"", source
+    )
+    assert len(set(taken)) > 60
+    # "rule" and "curve" stand for a combination that is not run and for another way to write "curves".
+    undescribed = set(taken) - words((ROOT / "docs/studies.md").read_text(encoding="utf-8")) - {"curve"}
+    assert not sorted(undescribed)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_python_in_the_text_is_python(page: Path) -> None:
     for kind, block in fences(page.read_text(encoding="utf-8")):

@@ -81,6 +81,17 @@ def test_an_interrupted_study_leaves_nothing(tmp_path: Path, where: str) -> None
     assert left(tmp_path) == []
 
 
+@pytest.mark.parametrize("where", [RUNNING, DRAWING])
+def test_all_studies_interrupted_leave_nothing(tmp_path: Path, where: str) -> None:
+    quick = ["--quick", "--seeds", "1"] if where != RUNNING else []
+    code, printed, said = interrupted(where, "reproduce", "all", *quick, "--out", tmp_path / "out")
+    assert code == 130, said
+    assert "interrupted" in said
+    assert "Traceback" not in said
+    assert printed == ""
+    assert left(tmp_path) == []
+
+
 def test_an_interrupted_comparison_keeps_the_result_that_was_there(scenario: Path, tmp_path: Path) -> None:
     command = ["compare", str(scenario), "--aqm", "red", "--seeds", "2", "--out", str(tmp_path / "out")]
     subprocess.run([sys.executable, "-m", "earlydrop", *command], check=True, capture_output=True)

@@ -34,7 +34,14 @@ def test_it_holds_the_package_with_its_studies_and_nothing_else(installed: Path)
     kept = {p.relative_to(studies) for p in studies.rglob("*") if p.is_file()}
     carried = installed / "earlydrop" / "studies"
     assert {p.relative_to(carried) for p in carried.rglob("*") if p.is_file()} == kept
-    for name in ("py.typed", "_core.pyi", "aqm.pyi", "templates/study.html.j2"):
+    for name in (
+        "py.typed",
+        "_core.pyi",
+        "aqm.pyi",
+        "templates/study.html.j2",
+        "templates/scorecard.html.j2",
+        "templates/style.css",
+    ):
         assert (installed / "earlydrop" / name).is_file()
 
 

@@ -83,6 +83,23 @@ def test_values_are_those_of_the_runs(small: Study, ran: Any) -> None:
         assert values["deviation"] == pytest.approx(statistics.deviation(packets))
 
 
+def test_a_run_is_compared_entry_by_entry_with_its_counterpart(small: Study, ran: Any) -> None:
+    from earlydrop import _core
+
+    outcome, _ = ran
+    e = small.experiment("A-2")
+    for k, seed in enumerate(runs.seeds_of(e)):
+        times = []
+        for aqm in ("sfred", "red"):
+            result = json.loads(_core.Scenario.parse(e.document((aqm,), "small"), []).run(seed))
+            times.append([f["completion_s"] for f in result["flows"]])
+        known = [(a, b) for a, b in zip(*times, strict=True) if a is not None and b is not None]
+        values = outcome.values["A-2"]
+        assert values[("sfred",)]["winners"][k] == sum(a < b for a, b in known)
+        assert values[("sfred",)]["won"][k] == pytest.approx(sum(b - a for a, b in known if a < b))
+        assert values[("red",)]["winners"][k] == 0
+
+
 def test_the_table_of_runs(small: Study, ran: Any, tmp_path: Path) -> None:
     outcome, results = ran
     folders.write(tmp_path, outcome, results, "0")
@@ -111,6 +128,7 @@ def test_undecided_claims_get_more_seeds_and_are_judged_again() -> None:
     # Tables keep to the seeds that every cell has.
     assert outcome.estimate(e, [("red",)], "mean_time").n == 2  # type: ignore[union-attr]
     assert len(runs.rows(outcome, e)) == 1 + 2 + 6 + 6
+    assert None not in outcome.series(e, ("sfred",), "winners", 6)
     # Whoever chooses the number of seeds gets no more, nor does a quick run.
     fixed = study.with_seeds(2)
     assert {c.n for r in studies.reproduce(fixed)[1] for p in r.base.parts for c in p.cases} == {2}

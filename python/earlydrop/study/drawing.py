@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from ..plot import COLUMN, LOOKS, PAGE, Look, styled
 from .figures import Curve, Data, Panel, data
 from .model import Figure, Study
 from .runs import Outcome, curve_values
-from .text import expected_text
+from .text import expected_text, reading_text
 from .verdicts import UNDECIDED, ClaimResult
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ def _panels(found: Data) -> Drawing:
     wide = columns > 1 or kind in {"series", "differences"} or entries > 6 or longest > 28 or _crowded(found)
     width = PAGE if wide else COLUMN
     high = {"series": 1.5}.get(kind, 2.3 if columns < 3 else 1.9)
+    if kind == "scatter" and entries > len(LOOKS):
+        high = 3.4
     drawing = plot.figure(width, 0.35 + high * rows)
     grid = drawing.subplots(rows, columns, squeeze=False, sharex=kind == "series")
     axes = list(grid.flat)
@@ -217,18 +220,22 @@ def _step(ax: Axes, curve: Curve) -> None:
 
 
 def _thin(ax: Axes, curve: Curve) -> None:
+    own = _look(curve)
     # Of a queue and its average the one that moves fast lies below, thin and pale.
-    own = LOOKS[curve.look % len(LOOKS)] if curve.of != 2 else (LOOKS[1], Look("#000000", "", "-"))[curve.look]
-    wide = curve.of == 2 and curve.look == 1
+    colour, dashes, wide, alpha = {
+        "average": ("#000000", "-", 1.2, 1.0),
+        "moving": (LOOKS[1].colour, "-", 0.7, 0.6),
+    }.get(curve.role, (own.colour, own.dashes, 1.2 if len(curve.xs) <= 400 else 0.8, 1.0))
+    many = len(curve.xs) > MANY_POINTS
     ax.plot(
         curve.xs,
         curve.ys,
-        color=own.colour,
-        linestyle="-" if curve.of <= 2 else own.dashes,
-        linewidth=1.2 if wide else 0.7,
-        alpha=1.0 if wide or curve.of > 2 else 0.6,
+        color=colour,
+        linestyle=dashes,
+        linewidth=wide,
+        alpha=alpha,
         label=curve.title,
-        rasterized=len(curve.xs) > MANY_POINTS,
+        rasterized=many,
     )
 
 
@@ -277,8 +284,9 @@ def _name_points(ax: Axes, panel: Panel) -> None:
         else:
             left_out += 1
     if left_out:
+        names = "name" if left_out == 1 else "names"
         ax.annotate(
-            f"{left_out} names left out for want of room", (1, 1), xycoords="axes fraction", xytext=(0, 2),
+            f"{left_out} {names} left out for want of room", (1, 1), xycoords="axes fraction", xytext=(0, 2),
             textcoords="offset points", ha="right", va="bottom", fontsize=6, color="#777777",
         )  # fmt: skip
 
@@ -445,6 +453,8 @@ def effects(study: Study, results: Sequence[ClaimResult]) -> Drawing | None:
             lines.append((result, part, case, others))
     if not lines:
         return None
+    readings = {reading_text(study, result.claim, judged) for result, _, _, others in lines for judged, _ in others}
+    other_name = readings.pop() if len(readings) == 1 else "other readings"
     with styled():
         drawing = plot.figure(PAGE, 0.7 + 0.34 * len(lines))
         ax = drawing.subplots()
@@ -453,7 +463,7 @@ def effects(study: Study, results: Sequence[ClaimResult]) -> Drawing | None:
             y = len(lines) - k
             values += _effect(ax, case, y + 0.1, LOOKS[1], 5.0, "ours" if k == 0 else "")
             for index, (_, other) in enumerate(others[:4]):
-                first = "other readings" if all(not o for _, _, _, o in lines[:k]) and index == 0 else ""
+                first = other_name if all(not o for _, _, _, o in lines[:k]) and index == 0 else ""
                 values += _effect(ax, other, y - 0.12 - 0.07 * index, LOOKS[4], 3.5, first)
             theirs = case.published.relative if case.published is not None else None
             if theirs is not None:
@@ -526,5 +536,9 @@ def _spread(ax: Axes, values: Sequence[float]) -> None:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
 
 
-def _short(text: str, room: int = 52) -> str:
-    return text if len(text) <= room else text[: room - 1].rstrip(" ,;:") + "\u2026"
+def _short(text: str, room: int = 48) -> str:
+    """At most two lines of words."""
+    lines = textwrap.wrap(text, room)
+    if len(lines) > 2:
+        lines = [lines[0], lines[1][: room - 1].rstrip(" ,;:") + "\u2026"]
+    return "\n".join(lines)

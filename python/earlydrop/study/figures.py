@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import statistics
-from .model import Axis, Cell, Experiment, Figure, Measure, Selection
+from .model import Axis, Cell, Experiment, Figure, Measure, Selection, in_sentence
 from .runs import Outcome, seeds_of, takes_of
 from .select import average_cells
 from .take import MISSING
@@ -31,7 +31,8 @@ class Curve:
     highs: Sequence[float] = ()
     printed: Sequence[tuple[float, float]] = ()
     """The paper's points."""
-    labels: Sequence[str] = ()
+    role: str = ""
+    """In a time series: "average" for a slow line, "moving" for the fast one that it is the average of."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def _averaged(outcome: Outcome, figure: Figure) -> str:
         return ""
     e = outcome.study.experiment(figure.experiment)
     used = {figure.x, figure.lines, figure.panels, *(n for n, i in figure.at.items() if len(i) == 1)}
-    return " and ".join(a.title.lower() for a in e.axes if a.id not in used and not a.reading and len(a.ids) > 1)
+    return " and ".join(in_sentence(a.title) for a in e.axes if a.id not in used and not a.reading and len(a.ids) > 1)
 
 
 def _levels(e: Experiment, name: str, chosen: Selection) -> list[str]:
@@ -285,13 +286,20 @@ def _series(outcome: Outcome, figure: Figure, e: Experiment) -> Data:
             found = runs[0][k] if runs else None
             if isinstance(found, list) and len(found) == 2:
                 pairs = [(t, v * line.scale) for t, v in zip(*found, strict=True) if v is not None]
-                title = line.title
-                curves.append(Curve(title, k, len(figure.series), [t for t, _ in pairs], [v for _, v in pairs]))
+                xs, ys = [t for t, _ in pairs], [v for _, v in pairs]
+                curves.append(Curve(line.title, k, len(figure.series), xs, ys, role=_role(figure, k)))
         panels.append(Panel(_title(e, figure.panels, panel), figure.label or _series_label(figure), tuple(curves)))
     seed = figure.seed if figure.seed is not None else e.first_seed
     several = any(len(average_cells(e, _with(chosen, figure.panels, p))) > 1 for p in _levels(e, figure.panels, chosen))
     more = " The first of several cells is shown." if several else ""
     return Data(figure, tuple(panels), "Time (s)", columns=1, text=f"Seed {seed}.{more}")
+
+
+def _role(figure: Figure, place: int) -> str:
+    last = [line.take.field.rpartition(".")[2] for line in figure.series]
+    if "average" not in last:
+        return ""
+    return "average" if last[place] == "average" else "moving"
 
 
 def _series_label(figure: Figure) -> str:

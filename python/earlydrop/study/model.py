@@ -27,6 +27,12 @@ class StudyError(Exception):
     """A study cannot be read, or asks for what does not exist. The message names the file or the study."""
 
 
+def in_sentence(title: str) -> str:
+    """A title inside a sentence: `Buffer` becomes `buffer`, `RED underneath` stays."""
+    first = title.partition(" ")[0]
+    return title if any(c.isupper() or c.isdigit() for c in first[1:]) else title[:1].lower() + title[1:]
+
+
 # ---- experiments ---------------------------------------------------------------------------------------------------
 
 
@@ -158,7 +164,7 @@ class Experiment:
         level = axis.level(name)
         if level.value is None or level.title != level.id:
             return level.title
-        return f"{axis.title.lower()} {level.title}" + (f" {axis.unit}" if axis.unit else "")
+        return f"{in_sentence(axis.title)} {level.title}" + (f" {axis.unit}" if axis.unit else "")
 
 
 # ---- what is measured ----------------------------------------------------------------------------------------------

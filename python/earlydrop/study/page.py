@@ -39,7 +39,9 @@ def write(
     figures = folder / "figures"
     figures.mkdir()
     path = folder / "report.html"
-    gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), stop)
+    # Nobody prints what is only a look, and PDF takes longest.
+    formats = ("png", "svg") if outcome.study.quick else ("png", "pdf", "svg")
+    gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), formats, stop)
     page = render("study.html.j2", _context(outcome, results, scenarios, gallery, version))
     path.write_text(page, encoding="utf-8")
     return path
@@ -70,8 +72,8 @@ def prose(given: str) -> Any:
 
 
 def minus(given: str) -> str:
-    """Numbers with a minus sign instead of a hyphen."""
-    return re.sub(r"(?<![\w.])-(?=[\d.])", MINUS, given)
+    """Numbers with a minus sign instead of a hyphen, and not parted from what belongs to them."""
+    return re.sub(r"(?<![\w.])-(?=[\d.])", MINUS, given).replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0")
 
 
 def anchor(name: str) -> str:
@@ -87,17 +89,17 @@ class Stopped(Exception):
 
 
 class _Gallery:
-    """Figures for the page: each saved beside it as PNG, SVG and PDF, and embedded."""
+    """Figures for the page: each saved beside it, and embedded as SVG."""
 
-    def __init__(self, folder: Path, note: str, stop: threading.Event | None) -> None:
-        self.folder, self.note, self.stop = folder, note, stop
+    def __init__(self, folder: Path, note: str, formats: Sequence[str], stop: threading.Event | None) -> None:
+        self.folder, self.note, self.formats, self.stop = folder, note, formats, stop
 
     def __call__(self, made: Drawing, name: str, *, runs: bool = True) -> dict[str, Any]:
         if self.stop is not None and self.stop.is_set():
             raise Stopped
         # What does not come from runs is as good in a quick study as in a full one.
         base = self.folder / file_name(name)
-        paths = plot.save(made, base, self.note if runs else "", ("png", "pdf", "svg"))
+        paths = plot.save(made, base, self.note if runs else "", self.formats)
         coded = base64.b64encode(paths[-1].read_bytes()).decode("ascii")
         return {
             "name": base.name,
@@ -145,10 +147,12 @@ def _table(outcome: Outcome, table: TableSpec) -> dict[str, Any]:
     for level in levels:
         reading = {} if level is None else {table.fit: level}
         name = "" if level is None else f"{e.axis(table.fit).title}: {e.axis(table.fit).level(level).title}"
-        fits = best is None or level == best.best
-        name += " (fits best)" if best is not None and fits else ""
+        fits = best is not None and level == best.best
+        base = level is not None and level == e.base[table.fit]
+        said = [word for word, so in (("fits best", fits), ("base", base)) if so]
+        name += f" ({', '.join(said)})" if said else ""
         blocks = [_block(block) for block in tables.shown(outcome, table, reading)]
-        found["blocks"].append({"name": name, "folded": not fits, "tables": blocks})
+        found["blocks"].append({"name": name, "folded": level is not None and not said, "tables": blocks})
     found["fit"] = text.fit_text(e, best) if best is not None else ""
     return found
 
@@ -179,7 +183,7 @@ def _block(block: tables.Block) -> dict[str, Any]:
 
 def claim_row(study: Study, result: ClaimResult) -> dict[str, Any]:
     """A claim for the scorecard."""
-    claim = result.claim
+    claim, found = result.claim, text.tried(study, result)
     return {
         "claim": claim,
         "anchor": anchor(f"claim {claim.id}"),
@@ -187,10 +191,8 @@ def claim_row(study: Study, result: ClaimResult) -> dict[str, Any]:
         "word": result.verdict.replace(" ", "-"),
         "majority": text.majority_text(result),
         "parts": [_part(study, p, len(result.base.parts) > 1) for p in result.base.parts],
-        "tried": [
-            {"reading": name, "verdict": verdict, "word": verdict.replace(" ", "-"), "effects": effects}
-            for name, verdict, effects in text.tried_text(study, result)
-        ],
+        "tried": [{**vars(t), "word": t.verdict.replace(" ", "-")} for t in found],
+        "counts": text.tried_counts(found) if len(found) > text.FEW else "",
         "peers": [{"tool": p.tool, "text": p.text, "agrees": text.AGREES[p.agrees]} for p in claim.peers],
     }
 

@@ -193,9 +193,9 @@ class _Reading:
         t.end()
         e = replace(e, skip=tuple(skip))
         for name in names:
-            for axis, ids in _select(e, self.measures[name].against, t.fault).items():
+            for other, ids in _select(e, self.measures[name].against, t.fault).items():
                 if len(ids) != 1:
-                    raise t.fault(f'measure "{name}": against: {axis} must be a single level')
+                    raise t.fault(f'measure "{name}": against: {other} must be a single level')
         if not e.cells:
             raise t.fault("skips every combination")
         for cell in e.cells:

@@ -335,7 +335,6 @@ class Runs:
         cost = {"runs": float(len(self._kept)), **self._cost}
         return Outcome(study, values, drawn, cost, len(self._kept))
 
-
     def _opposite(self, e: Experiment, cell: Cell, seed: int, measure: Measure) -> object:
         """What the run that a measure compares with gave; None where it was not made."""
         other = _other(e, cell, measure)

@@ -9,7 +9,7 @@ from itertools import product
 from .. import statistics
 from ..statistics import Estimate
 from ..terminal import number, signed, with_half_width
-from .model import Axis, Experiment, Measure, Selection, Study, Table
+from .model import Axis, Experiment, Measure, Selection, Study, Table, in_sentence
 from .published import PrintedValues
 from .runs import Outcome
 from .select import average_cells
@@ -197,7 +197,7 @@ class _Maker:
     def _averaged(self) -> str:
         fixed = {*self.table.rows, *self.table.columns, *(n for n, i in self.table.at.items() if len(i) == 1)}
         fixed |= set(self.table.of)
-        over = [a.title.lower() for a in self.e.axes if a.id not in fixed and not a.reading and len(a.ids) > 1]
+        over = [in_sentence(a.title) for a in self.e.axes if a.id not in fixed and not a.reading and len(a.ids) > 1]
         return " and ".join(over)
 
 
@@ -243,7 +243,7 @@ def distance(ours: Estimate | None, theirs: float | None, digits: int) -> str:
 def summary(study: Study, e: Experiment) -> str:
     """What is run, in one line: the axes, the seeds, the number of runs."""
     factors = [f"{len(a.ids)} {_plural(a.title)}" for a in e.axes if not a.reading and len(a.ids) > 1]
-    readings = [f"{len(a.ids)} readings of {a.title.lower()}" for a in e.readings if len(a.ids) > 1]
+    readings = [f"{len(a.ids)} readings of {in_sentence(a.title)}" for a in e.readings if len(a.ids) > 1]
     seeds = f"seeds {e.first_seed} to {e.first_seed + e.seeds - 1}" if e.seeds > 1 else f"seed {e.first_seed}"
     grid = " x ".join(factors) or "one cell"
     more = f"; one at a time: {', '.join(readings)}" if readings else ""
@@ -251,4 +251,4 @@ def summary(study: Study, e: Experiment) -> str:
 
 
 def _plural(title: str) -> str:
-    return f"levels of {title.lower()}"
+    return f"levels of {in_sentence(title)}"

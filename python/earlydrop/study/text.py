@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..terminal import paragraph, signed, table
 from . import tables, verdicts
-from .model import Claim, Experiment, Part, Study
+from .model import Claim, Experiment, Part, Study, in_sentence
 from .model import Table as TableSpec
 from .published import Fit, fit
 from .runs import Outcome
@@ -47,11 +48,13 @@ class _Words:
         self.unit = "%" if self.percent else "" if self.bare else self.measure.unit
         if part.along and part.reduce == "slope":
             axis = e.axis(part.along)
-            per = (axis.unit or f"unit of {axis.title.lower()}") if axis.numeric else "level"
+            per = (axis.unit or f"unit of {in_sentence(axis.title)}") if axis.numeric else "level"
             self.unit = f"{self.unit} per {per}".strip()
         self.scale = 100.0 if self.percent else 1.0
         self.least = 2 if self.percent or self.bare else self.measure.digits
         self.difference = part.to is not None and not part.ratio
+        if self.difference and self.unit == "%":
+            self.unit = "points"
 
     def digits(self, case: Case) -> int:
         """The measure's digits, and more where the interval or its ends would not be seen with them."""
@@ -119,8 +122,8 @@ def expected_text(study: Study, part: Part) -> str:
     what = measure.title
     if part.along:
         names = {"deviation": "standard deviation", "cv": "relative deviation", "max": "maximum", "min": "minimum"}
-        over = e.axis(part.along).title.lower()
-        what = f"{names.get(part.reduce, part.reduce).capitalize()} of {_small(measure.title)} over {over}"
+        over = in_sentence(e.axis(part.along).title)
+        what = f"{names.get(part.reduce, part.reduce).capitalize()} of {in_sentence(measure.title)} over {over}"
     relation = words.get(part.expect, "equal to" if part.expect == "equal" else "within its limits")
     times = f"{part.times:g} times " if part.times != 1.0 else ""
     if part.to is not None:
@@ -130,17 +133,13 @@ def expected_text(study: Study, part: Part) -> str:
             text = f"{what}: {left or 'one'} against {right or 'the other'} {relation}"
     else:
         bound = part.value if part.expect == "equal" else part.bound
-        scale = 100.0 if part.reduce == "cv" and part.along else 1.0
-        tail = "" if part.expect == "within" or bound is None else f" {scale * bound:g}{' %' if scale > 1 else ''}"
+        words_of = _Words(study, part)
+        unit = f" {words_of.unit}" if words_of.unit and bound else ""
+        tail = "" if part.expect == "within" or bound is None else f" {words_of.scale * bound:g}{unit}"
         text = f"{what}{', ' + left if left else ''}: {relation}{tail}"
     where = _said(e, {k: v for k, v in part.of.items() if k in named})
     text += f"; {where}" if where else ""
     return text + ("; in every seed" if part.every_seed else "")
-
-
-def _small(title: str) -> str:
-    """A title inside a sentence: `FTP bandwidth` keeps its capitals."""
-    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 
 def _said(e: Experiment, chosen: Any) -> str:
@@ -150,7 +149,7 @@ def _said(e: Experiment, chosen: Any) -> str:
         if len(ids) == len(axis.ids) and len(ids) > 1:
             continue
         if axis.numeric and len(ids) > 2:
-            found.append(f"{axis.title.lower()} {ids[0]} to {ids[-1]}")
+            found.append(f"{in_sentence(axis.title)} {ids[0]} to {ids[-1]}")
         else:
             found.append(" and ".join(e.say(axis, i) for i in ids))
     return ", ".join(found)
@@ -245,18 +244,47 @@ def reading_text(study: Study, claim: Claim, judged: Judged) -> str:
             e = study.experiment(part.experiment)
             if name in e.names:
                 axis = e.axis(name)
-                found.append(f"{axis.title.lower()}: {axis.level(level).title}")
+                found.append(f"{in_sentence(axis.title)}: {axis.level(level).title}")
                 break
     return ", ".join(found)
 
 
-def tried_text(study: Study, result: ClaimResult) -> list[tuple[str, str, str]]:
+@dataclass(frozen=True)
+class Tried:
+    """What a claim gives in another reading."""
+
+    reading: str
+    verdict: str
+    effects: str
+
+
+FEW = 3
+"""More other readings than these are told in short, by verdict."""
+
+
+def tried(study: Study, result: ClaimResult) -> list[Tried]:
     """What other readings give: reading, verdict, effects in short."""
-    found = []
-    for judged in result.tried:
-        effects = "; ".join(effect_text(study, p.part, p.worst) for p in judged.parts)
-        found.append((reading_text(study, result.claim, judged), judged.verdict, effects))
-    return found
+    return [
+        Tried(
+            reading_text(study, result.claim, judged),
+            judged.verdict,
+            "; ".join(effect_text(study, p.part, p.worst) for p in judged.parts),
+        )
+        for judged in result.tried
+    ]
+
+
+def tried_counts(found: Sequence[Tried]) -> str:
+    """`7 supported, 2 contradicted`, in the order of the verdicts."""
+    words = [t.verdict for t in found]
+    return ", ".join(f"{words.count(v)} {v}" for v in verdicts.VERDICTS if v in words)
+
+
+def _tried_lines(found: Sequence[Tried]) -> list[str]:
+    if len(found) <= FEW:
+        return [f"also tried, {t.reading}: {t.verdict} ({t.effects})" for t in found]
+    by_verdict = {v: [t.reading for t in found if t.verdict == v] for v in verdicts.VERDICTS}
+    return [f"also tried, {v} with {'; '.join(names)}" for v, names in by_verdict.items() if names]
 
 
 def majority_text(result: ClaimResult) -> str:
@@ -381,8 +409,7 @@ def claim_text(study: Study, result: ClaimResult, paint: Any = lambda text, kind
     several = len(result.base.parts) > 1
     for part in result.base.parts:
         lines += _part_lines(study, part, several)
-    for name, verdict, effects in tried_text(study, result):
-        lines.append(paragraph(f"also tried, {name}: {verdict} ({effects})", "        "))
+    lines += [paragraph(line, "        ") for line in _tried_lines(tried(study, result))]
     for peer in claim.peers:
         lines.append(paragraph(f"{peer.tool} {AGREES[peer.agrees]}: {peer.text}", "        "))
     return "\n".join(lines)

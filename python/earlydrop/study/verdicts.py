@@ -14,7 +14,7 @@ from typing import Any
 from .. import statistics
 from ..documents import Document
 from ..statistics import Estimate
-from .model import Cell, Claim, Experiment, Part, Study
+from .model import Cell, Claim, Experiment, Part, Study, in_sentence
 from .published import PrintedValues, printed_values
 from .reading import cases_of
 from .runs import Outcome
@@ -177,7 +177,7 @@ def inside_verdict(lower: float | None, upper: float | None, low: float, high: f
     return CONTRADICTED if upper < low or lower > high else UNDECIDED
 
 
-def seed_verdict(expect: str, interval: str, holds: Sequence[bool], opposite: Sequence[bool]) -> str:
+def seed_verdict(interval: str, holds: Sequence[bool], opposite: Sequence[bool]) -> str:
     """A sign that must hold in every seed: it does, it never does, or neither."""
     if len(holds) < 2:
         return UNDECIDED
@@ -263,7 +263,7 @@ def _case(
     used = frozenset((e.id, cell) for cell in cells)
     names = [cell[e.names.index(part.along)] for cell in cells] if part.along else []
     if part.along and part.reduce not in ALONE and len(set(names)) < 2:
-        return Case(at, UNDECIDED, f"a single value of the {e.axis(part.along).title.lower()} was run", cells=used)
+        return Case(at, UNDECIDED, f"a single value of the {in_sentence(e.axis(part.along).title)} was run", cells=used)
     n = min(outcome.count(e, cell) for cell in cells)
     known = {cell: outcome.series(e, cell, part.measure, n) for cell in cells}
     lacking = next((cell for cell in e.cells if cell in cells and None in known[cell]), None)
@@ -293,7 +293,7 @@ def _judge(part: Part, sides: _Sides, at: Mapping[str, str]) -> Case:
     agree = [holds(part, x, limits) for x in numbers]
     if part.every_seed:
         against = [not ok and (edge is None or x != edge) for ok, x in zip(agree, numbers, strict=True)]
-        verdict = seed_verdict(part.expect, verdict, agree, against)
+        verdict = seed_verdict(verdict, agree, against)
     away = [] if edge is None else [x - edge for x in numbers]
     return Case(
         at=at,
