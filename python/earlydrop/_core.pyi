@@ -9,8 +9,8 @@ def version() -> str:
 def catalogue() -> str:
     """JSON list of the disciplines: name, title, family, year, summary, source, doc, parameters."""
 
-def template(name: str) -> str:
-    """A commented scenario called `name`, as TOML."""
+def template(name: str, topology: str = "dumbbell") -> str:
+    """A commented scenario called `name`, with a topology of this kind, as TOML."""
 
 def schema() -> str:
     """JSON schema of a scenario."""

@@ -118,21 +118,25 @@ def _listed(kind: Kind) -> list[dict[str, Any]]:
 
 
 @app.command
-def init(name: str | None = None, /) -> int:
+def init(name: str | None = None, /, *, topology: str = "dumbbell") -> int:
     """A commented scenario to start from: written to NAME.toml, or printed when no name is given.
 
     Parameters
     ----------
     name
         Name of the scenario and of its file.
+    topology
+        Kind of its network; `earlydrop list topologies` names them all.
     """
     from . import _core
+    from .schema import choices
 
+    _check_name("topology", topology, [one["name"] for one in choices("topologies")])
     if name is None:
-        print(_core.template("example"), end="")
+        print(_core.template("example", topology), end="")
         return DONE
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
-    text = _core.template(path.stem)
+    text = _core.template(path.stem, topology)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -494,13 +498,17 @@ def _pairs(
 
 
 def _check_aqm(name: str, known: Sequence[str]) -> None:
+    _check_name("discipline", name, known)
+
+
+def _check_name(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
         import difflib
 
         near = difflib.get_close_matches(name, known, 1)
         hint = f'did you mean "{near[0]}"? ' if near else ""
         raise InputError(
-            f'there is no discipline "{name}"; {hint}Known: {", ".join(known)}', given=name, allowed=", ".join(known)
+            f'there is no {what} "{name}"; {hint}Known: {", ".join(known)}', given=name, allowed=", ".join(known)
         )
 
 

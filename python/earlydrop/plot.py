@@ -313,7 +313,9 @@ def _flow_rates(ax: Axes, rates: Mapping[str, Any]) -> None:
         )
     ax.set_xlabel("Time (s)")
     ax.set_ylabel("Goodput (Mbit/s)")
-    ax.set_ylim(bottom=0)
+    # Room for the legend.
+    highest = max((rate for flow in rates["flows"] for rate in flow["goodput_mbps"]), default=0.0)
+    ax.set_ylim(0, 1.25 * highest or 1)
     ax.margins(x=0)
     ax.legend(loc="upper right", ncols=5)
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core, runner, statistics
 from .documents import Document
@@ -35,22 +36,8 @@ Settings = Mapping[str, Any]
 THRESHOLDS: Settings = {"min_th": 24, "max_th": 72, "max_p": 0.1, "mean_packet": 1000}
 """Those of the TRED paper, for all of them."""
 
-
-@dataclass(frozen=True)
-class Load:
-    """So many TCP flows, and perhaps one that sends at a constant bit rate."""
-
-    id: str
-    title: str
-    flows: int
-    cbr: str | None = None
-
-
-LOADS = (
-    Load("6", "6 TCP", 6),
-    Load("40", "40 TCP", 40),
-    Load("cbr", "10 TCP, 1 CBR", 10, "2.5 Mbit/s"),
-)
+BUS_THRESHOLDS: Settings = {"min_th": 5, "max_th": 15, "max_p": 0.1, "mean_packet": 1000}
+"""On the bus: the DDRED paper gives none, these are the discipline's own."""
 
 
 @dataclass(frozen=True)
@@ -59,32 +46,94 @@ class Measure:
 
     title: str
     digits: int
-    cbr_only: bool = False
+    of: Callable[[Document], float]
+    """The value of one run."""
 
-    def of(self, document: Document) -> float:
-        """The value of one run."""
-        queue = document["queues"]["bottleneck"]
-        match self.title:
-            case "throughput, Mbit/s":
-                return float(queue["throughput_mbps"])
-            case "mean queue, packets":
-                return float(queue["queue_mean_packets"])
-            case "p99 delay, ms":
-                return float(queue["delay_p99_ms"])
-            case "drops, %":
-                return 100 * float(queue["drop_rate"])
-            case "Jain":
-                return float(document["jain"])
-        return 100 * float(document["flows"][-1]["goodput_mbps"]) / float(document["goodput_total_mbps"])
+
+def _bottleneck(field: str, factor: float = 1) -> Callable[[Document], float]:
+    return lambda document: factor * float(document["queues"]["bottleneck"][field])
+
+
+def _jain(document: Document) -> float:
+    return float(document["jain"])
+
+
+def _share(document: Document, flows: Sequence[Document]) -> float:
+    return 100 * sum(float(flow["goodput_mbps"]) for flow in flows) / float(document["goodput_total_mbps"])
 
 
 MEASURES = (
-    Measure("throughput, Mbit/s", 3),
-    Measure("mean queue, packets", 1),
-    Measure("p99 delay, ms", 1),
-    Measure("drops, %", 2),
-    Measure("Jain", 3),
-    Measure("CBR's share, %", 1, cbr_only=True),
+    Measure("throughput, Mbit/s", 3, _bottleneck("throughput_mbps")),
+    Measure("mean queue, packets", 1, _bottleneck("queue_mean_packets")),
+    Measure("p99 delay, ms", 1, _bottleneck("delay_p99_ms")),
+    Measure("drops, %", 2, _bottleneck("drop_rate", 100)),
+    Measure("Jain", 3, _jain),
+)
+CBR_SHARE = Measure("CBR's share, %", 1, lambda document: _share(document, document["flows"][-1:]))
+
+
+def _drops(document: Document) -> float:
+    return float(sum(document["losses"]["by_distance"]))
+
+
+def _wasted(document: Document) -> float:
+    return float(document["losses"]["weighted"])
+
+
+def _carried(document: Document) -> float:
+    """What the links between routers carried, ACKs included, in packets."""
+    queues = document["queues"].items()
+    return float(sum(queue["departed_bytes"] for name, queue in queues if name.count("r") == 2)) / 1000
+
+
+def _per_delivered(of: Callable[[Document], float], factor: float = 1) -> Callable[[Document], float]:
+    return lambda document: factor * of(document) / sum(flow["delivered_packets"] for flow in document["flows"])
+
+
+BUS_MEASURES = (
+    Measure("goodput, Mbit/s", 3, lambda document: float(document["goodput_total_mbps"])),
+    Measure("drops per 1000", 1, _per_delivered(_drops, 1000)),
+    Measure("links passed by a drop", 2, lambda document: _wasted(document) / max(_drops(document), 1)),
+    Measure("links wasted per 1000", 1, _per_delivered(_wasted, 1000)),
+    Measure("links per packet", 2, _per_delivered(_carried)),
+    Measure("Jain", 3, _jain),
+)
+# Flows are dealt to the nine senders in turn, the farthest first.
+FAR_SHARE = Measure(
+    "far third's share, %",
+    1,
+    lambda document: _share(document, [flow for flow in document["flows"] if (flow["id"] - 1) % 9 < 3]),
+)
+
+
+@dataclass(frozen=True)
+class Load:
+    """So many TCP flows over a network, and perhaps one that sends at a constant bit rate."""
+
+    id: str
+    title: str
+    flows: int
+    cbr: str | None = None
+    network: Literal["dumbbell", "bus"] = "dumbbell"
+    to_one_end: bool = False
+    """On the bus: from every other host to the last; else between hosts drawn at random."""
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The columns of its table."""
+        if self.network == "bus":
+            return (*BUS_MEASURES, FAR_SHARE) if self.to_one_end else BUS_MEASURES
+        return (*MEASURES, CBR_SHARE) if self.cbr else MEASURES
+
+
+LOADS = (
+    Load("6", "6 TCP", 6),
+    Load("40", "40 TCP", 40),
+    Load("cbr", "10 TCP, 1 CBR", 10, "2.5 Mbit/s"),
+)
+BUS_LOADS = (
+    Load("end", "36 TCP to one end", 36, network="bus", to_one_end=True),
+    Load("random", "40 TCP between random hosts", 40, network="bus"),
 )
 
 
@@ -98,6 +147,7 @@ class Section:
     rows: tuple[Settings, ...]
     covers: tuple[str, ...]
     """Parameters of which every declared word has a row."""
+    loads: tuple[Load, ...] = LOADS
 
 
 def _each(name: str, *words: Any) -> tuple[Settings, ...]:
@@ -193,6 +243,25 @@ SECTIONS = (
         ),
         ("tie", "forced_victim"),
     ),
+    Section(
+        "ddred-bus",
+        "DDRED on a bus",
+        {"aqm": "ddred", **BUS_THRESHOLDS},
+        (
+            {"method": 1},
+            {"method": 2},
+            {"tie": "oldest"},
+            {"method": 2, "tie": "oldest"},
+            {"forced_victim": "arrival"},
+            {"aqm": "red", "gentle": True},
+            {"aqm": "ddtail"},
+            {"aqm": "ddtail", "method": 2},
+            {"aqm": "ddtail", "scan": 5},
+            {"aqm": "droptail"},
+        ),
+        ("tie", "forced_victim"),
+        BUS_LOADS,
+    ),
 )
 
 
@@ -200,6 +269,26 @@ SECTIONS = (
 
 
 def scenario(section: Section, row: Settings, load: Load) -> Document:
+    """One row on one load."""
+    queue = _known({**section.common, **row})
+    parts = _bus(load, queue) if load.network == "bus" else _dumbbell(load, queue)
+    return {"name": f"{section.id}-{load.id}", **parts}
+
+
+def _bus(load: Load, queue: Settings) -> Document:
+    """The DDRED paper's bus: ten routers with a workstation each, 10 Mbit/s, the policy at every output of a router."""
+    ends = {"from": [f"h{i}" for i in range(1, 10)], "to": "h10"} if load.to_one_end else {}
+    traffic = {"kind": "ftp", "count": load.flows, "tcp": "newreno", "start": {"uniform": ["0 s", "1 s"]}, **ends}
+    return {
+        "duration": "80 s",
+        "warmup": "20 s",
+        "topology": {"kind": "bus"},
+        "queue": {"routers": {"limit": "50 packets", **queue}},
+        "traffic": [{**traffic, "segment": "960 B", "header": "40 B"}],
+    }
+
+
+def _dumbbell(load: Load, queue: Settings) -> Document:
     """The TRED paper's dumbbell, as in scenario S1."""
     link = {"rate": "5 Mbit/s", "delay": "20 ms"}
     packet = {"segment": "960 B", "header": "40 B"}
@@ -207,7 +296,6 @@ def scenario(section: Section, row: Settings, load: Load) -> Document:
     if load.cbr:
         traffic.append({"kind": "cbr", "rate": load.cbr, "start": {"uniform": ["0 s", "1 s"]}, **packet})
     return {
-        "name": f"{section.id}-{load.id}",
         "duration": "200 s",
         "warmup": "50 s",
         "topology": {
@@ -216,7 +304,7 @@ def scenario(section: Section, row: Settings, load: Load) -> Document:
             "access": link,
             "bottleneck": {"rate": "5 Mbit/s", "delay": "10 ms"},
         },
-        "queue": {"bottleneck": {"limit": "120 packets", **_known({**section.common, **row})}},
+        "queue": {"bottleneck": {"limit": "120 packets", **queue}},
         "traffic": traffic,
     }
 
@@ -251,19 +339,23 @@ Values = dict[tuple[int, str], list[list[float]]]
 
 def run(section: Section, rows: Iterable[int], loads: Iterable[Load], progress: Progress = no_progress) -> Values:
     """Runs these rows on these loads with every seed."""
-    cells = [(number, load) for number in rows for load in loads]
-    jobs = []
-    for number, load in cells:
-        parsed = _core.Scenario.parse(scenario(section, section.rows[number], load), [])
-        jobs += [Job(parsed, seed) for seed in SEEDS]
-    found = runner.run_all(jobs, _measured, progress=progress, label=section.title)
+    rows = list(rows)
     n = len(SEEDS)
-    return {(number, load.id): found[k * n : (k + 1) * n] for k, (number, load) in enumerate(cells)}
+    values: Values = {}
+    for load in loads:
+        jobs = []
+        for number in rows:
+            parsed = _core.Scenario.parse(scenario(section, section.rows[number], load), [])
+            jobs += [Job(parsed, seed) for seed in SEEDS]
+        label = f"{section.title}, {load.title}"
+        found = runner.run_all(jobs, partial(_measured, load), progress=progress, label=label)
+        values |= {(number, load.id): found[k * n : (k + 1) * n] for k, number in enumerate(rows)}
+    return values
 
 
-def _measured(text: str) -> list[float]:
+def _measured(load: Load, text: str) -> list[float]:
     document = json.loads(text)
-    return [measure.of(document) for measure in MEASURES]
+    return [measure.of(document) for measure in load.measures]
 
 
 def difference(values: Values, row: int, load: Load, column: int) -> Difference:
@@ -282,9 +374,7 @@ def label(row: Settings) -> str:
 def line(section: Section, values: Values, number: int, load: Load) -> str:
     """One row of a table: means of the first reading, differences of the others."""
     cells = [label(section.rows[number])]
-    for column, measure in enumerate(MEASURES):
-        if measure.cbr_only and not load.cbr:
-            continue
+    for column, measure in enumerate(load.measures):
         if number == 0:
             mean = statistics.mean([v[column] for v in values[0, load.id]])
             cells.append(f"{mean:.{measure.digits}f}")
@@ -302,8 +392,8 @@ def line(section: Section, values: Values, number: int, load: Load) -> str:
 def tables(section: Section, values: Values) -> str:
     """What stands between the marks of a section."""
     lines = []
-    for load in LOADS:
-        titles = [m.title for m in MEASURES if load.cbr or not m.cbr_only]
+    for load in section.loads:
+        titles = [measure.title for measure in load.measures]
         lines += [f"| {load.title} | {' | '.join(titles)} |", "|---|" + "---|" * len(titles)]
         lines += [line(section, values, number, load) for number in range(len(section.rows))]
         lines.append("")
@@ -342,14 +432,15 @@ def stale(text: str, progress: Progress = no_progress) -> list[str]:
             found.append(f"{section.id}: no tables")
             continue
         rows = [row.split(" | ")[0].removeprefix("| ") for row in body.splitlines() if row.startswith("| ")]
-        wanted = [name for load in LOADS for name in (load.title, *map(label, section.rows))]
+        wanted = [name for load in section.loads for name in (load.title, *map(label, section.rows))]
         if rows != wanted:
             found.append(f"{section.id}: other rows")
             continue
         last = len(section.rows) - 1
-        values = run(section, (0, last), LOADS[:1], progress)
+        first = section.loads[0]
+        values = run(section, (0, last), (first,), progress)
         for number in (0, last):
-            if line(section, values, number, LOADS[0]) not in body.splitlines():
+            if line(section, values, number, first) not in body.splitlines():
                 found.append(f"{section.id}: other values, {label(section.rows[number])}")
     return found
 
@@ -358,15 +449,18 @@ def stale(text: str, progress: Progress = no_progress) -> list[str]:
 
 
 def picture(results: Mapping[str, Values]) -> Figure:
-    """Every reading: how it moves queue and drops, and what it leaves to the flow that does not slow down."""
+    """Every reading on the dumbbell: how it moves queue and delay, and what it leaves to the flow that does not slow
+    down.
+    """
     from . import plot
 
+    sections = [section for section in SECTIONS if section.loads == LOADS]
     with plot.styled():
-        count = sum(len(section.rows) for section in SECTIONS) + 1.3 * len(SECTIONS)
+        count = sum(len(section.rows) for section in sections) + 1.3 * len(sections)
         drawing = plot.figure(plot.PAGE, 0.6 + 0.135 * count)
         axes = drawing.subplots(1, 3, sharey=True)
         place, ticks, names = 0.0, list[float](), list[str]()
-        for section in SECTIONS:
+        for section in sections:
             values = results[section.id]
             axes[0].annotate(
                 section.title,
@@ -442,7 +536,7 @@ def write(page: Path, progress: Progress) -> None:
     text = page.read_text(encoding="utf-8")
     results = {}
     for section in SECTIONS:
-        results[section.id] = run(section, range(len(section.rows)), LOADS, progress)
+        results[section.id] = run(section, range(len(section.rows)), section.loads, progress)
         text = replaced(text, section, tables(section, results[section.id]))
     page.write_text(text, encoding="utf-8")
     with plot.styled():

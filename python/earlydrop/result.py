@@ -122,7 +122,7 @@ class Result:
         return polars.DataFrame(columns)
 
     def plot(self) -> Figure:
-        """A matplotlib figure: queueing delay, goodput of the flows; over time what was recorded of queues and flows."""
+        """A matplotlib figure: queueing delay, goodput of the flows, and over time what was recorded."""
         from . import plot
 
         return plot.run_figure(self.document)

@@ -57,11 +57,12 @@ class Browser:
         self._session: str | None = None
         self.requests: list[str] = []
         self.complaints: list[str] = []
-        self._loaded = False
+        self._loaded = ""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def _end(self) -> None:
         self._process.terminate()
@@ -113,16 +114,16 @@ class Browser:
             self.complaints.append(json.dumps(parameters["args"]))
         elif event == "Log.entryAdded" and parameters["entry"]["level"] in {"error", "warning"}:
             self.complaints.append(parameters["entry"]["text"])
-        elif event == "Page.loadEventFired":
-            self._loaded = True
+        elif event == "Page.lifecycleEvent" and parameters["name"] == "load":
+            self._loaded = parameters["loaderId"]
 
     def open(self, path: Path) -> None:
         """Load a file and wait until everything on it is there."""
         self.requests.clear()
         self.complaints.clear()
-        self._loaded = False
-        self.call("Page.navigate", url=path.as_uri())
-        while not self._loaded:
+        # An empty page may still be loading: the event must be that of this one.
+        wanted = self.call("Page.navigate", url=path.as_uri())["loaderId"]
+        while self._loaded != wanted:
             self._read()
 
     def width(self, pixels: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from conftest import SMALL
 
-from earlydrop import cli, runner
+from earlydrop import cli, runner, schema
 from earlydrop import study as studies
 
 
@@ -105,6 +105,26 @@ def test_init_writes_a_scenario_that_is_valid_and_never_twice(
     assert printed.code == 0
     (tmp_path / "printed.toml").write_text(printed.out, encoding="utf-8")
     assert earlydrop("check", "printed.toml", "--set", "queue.bottleneck.aqm=red").code == 0
+
+
+@pytest.mark.parametrize("kind", [one["name"] for one in schema.choices("topologies")])
+def test_init_knows_every_topology(earlydrop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert earlydrop("init", "first", "--topology", kind).code == 0
+    assert earlydrop("check", "first.toml", "--json").json["name"] == "first"
+    short = ["--set", "duration=3 s", "--set", "warmup=1 s"]
+    document = earlydrop("run", "first.toml", *short, "--json").json
+    assert document["goodput_total_mbps"] > 0.5
+    assert all(queue["aqm"] == "red" for queue in document["queues"].values())
+    assert earlydrop("show", "first.toml").code == 0
+
+
+def test_init_suggests_a_topology(earlydrop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = earlydrop("init", "first", "--topology", "flour")
+    assert ended.code == 2
+    assert 'no topology "flour"; did you mean "flower"?' in ended.err
+    assert files(tmp_path) == []
 
 
 def test_check_prints_the_completed_document(earlydrop: Any, scenario: Path) -> None:

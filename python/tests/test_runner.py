@@ -44,6 +44,9 @@ def test_a_failure_names_scenario_and_seed_and_stops_the_rest() -> None:
     class Counted(Slow):
         def run(self, seed: int | None = None) -> str:
             ran.append(seed or 0)
+            if seed and seed > 10:
+                # Time enough for the failure to be seen long before the last one, on any machine.
+                time.sleep(0.05)
             return super().run(seed)
 
     jobs = [Job(Counted(fails_at=3), seed) for seed in range(200)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,14 @@ def test_a_series_is_one_run_between_two_times(ran: Ran) -> None:
     assert [c.title for c in droptail.curves] == ["queue"]
     assert (min(red.curves[0].xs), max(red.curves[0].xs)) == (1.0, pytest.approx(2.98))
     assert found.text == "Seed 2."
+
+
+def test_level_lines_have_their_names(ran: Ran) -> None:
+    series = figure(ran[0].study, 4)
+    marked = replace(series, options={**series.options, "marks": {"half of the buffer": 30}})
+    drawn, _ = drawing.draw(ran[0], marked)
+    assert [t.get_text() for t in drawn.legends[0].get_texts()] == ["queue", "average", "half of the buffer"]
+    assert all(30 in line.get_ydata() for ax in drawn.axes for line in ax.lines[-1:])
 
 
 def test_a_distribution_pools_the_seeds(ran: Ran) -> None:

@@ -148,6 +148,8 @@ MISTAKES = [
     ('reduce = "sum"\nwhere = { kind = "ftp" }\n', "", r"flows\.\*\.goodput_mbps gives a list: reduce is missing"),
     ('field = "delay_mean_ms"', 'field = "delay_mean_ms"\nwhere = { a = 1 }', "the field has no"),
     ('field = "delay_mean_ms"', 'field = "delay_mean_ms"\nfrom_s = 1', "from_s and to_s cut a series"),
+    ('field = "delay_mean_ms"', 'field = "delay_mean_ms"\nat_most = 1', "at_most chooses among the numbers of a list"),
+    ("from_s = 1\nto_s = 3", 'marks = { half = "30" }', r'Figure 4: marks: "half" must be a number'),
     ('field = "delay_mean_ms"', 'field = "delay_mean_ms"\nformula = "1"', "either a field or a formula"),
     (
         'formula = "first / others"',

@@ -39,8 +39,14 @@ def test_a_plot_of_two_curves(golden: Callable[[str, str], None]) -> None:
     golden("plot.txt", text + "\n")
 
 
-def test_progress_is_silent_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_in_a_pipe_is_a_line_in_ten_seconds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("earlydrop.terminal.time.monotonic", lambda: now)
     with terminal.Progress() as progress:
         for k in range(11):
+            now += 3
             progress(k, 10, "runs")
-    assert capsys.readouterr() == ("", "")
+    # After 12 s, after 24 s; not at the end.
+    assert capsys.readouterr() == ("", "runs: 3 of 10\nruns: 7 of 10\n")

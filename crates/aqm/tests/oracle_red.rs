@@ -61,6 +61,8 @@ enum Turn {
     IdleStep,
     /// An arrival dropped at an idle link leaves the idle time to be counted again.
     IdleCountedTwice,
+    /// It uses up the idle time that is less than a packet's, too (paper).
+    IdleRestLost,
     // The thresholds.
     /// `avg > min_th` for `avg >= min_th`.
     MinStrict,
@@ -128,7 +130,7 @@ enum Turn {
     SizeScalesOne,
 }
 
-const TURNS: [Turn; 35] = {
+const TURNS: [Turn; 36] = {
     use Turn::*;
     [
         AverageAfterTest,
@@ -137,6 +139,7 @@ const TURNS: [Turn; 35] = {
         IdleRoundedUp,
         IdleStep,
         IdleCountedTwice,
+        IdleRestLost,
         MinStrict,
         MaxStrict,
         GentleEndsAtMaxTh,
@@ -259,6 +262,7 @@ impl Oracle {
             }
         }
         let idle = self.busy_until.is_none();
+        let missed = self.packets_missed(time);
         let outcome = if self.rule.ns2 { self.ns2(time, size, ect) } else { self.paper(time, size, ect) };
         if matches!(outcome, Outcome::Queued | Outcome::Marked) {
             self.waiting.push(size);
@@ -267,7 +271,11 @@ impl Oracle {
                 self.busy_until = Some(time + 8.0 * f64::from(size) / RATE);
             }
         } else if idle && !self.turned(Turn::IdleCountedTwice) {
-            self.idle_since = time;
+            if self.rule.ns2 || self.turned(Turn::IdleRestLost) {
+                self.idle_since = time;
+            } else {
+                self.idle_since += missed as f64 / (RATE / (8.0 * MEAN));
+            }
         }
         outcome
     }
@@ -710,7 +718,7 @@ proptest! {
 fn every_turned_rule_is_noticed() {
     use Turn::*;
     let paper_only = [CountStartsAtZero, CountLivesBelowMinTh];
-    // IdleCountedTwice: ns-2 never drops at an idle link, where nothing waits.
+    // IdleCountedTwice, IdleRestLost: ns-2 never drops at an idle link, where nothing waits.
     let ns2_only = [
         OverflowKeepsCount,
         NoWait,
@@ -728,7 +736,7 @@ fn every_turned_rule_is_noticed() {
     for turn in TURNS {
         for ns2 in [false, true] {
             let exists = match (turn, ns2) {
-                (IdleCountedTwice, true) => false,
+                (IdleCountedTwice | IdleRestLost, true) => false,
                 (turn, false) => !ns2_only.contains(&turn),
                 (turn, true) => !paper_only.contains(&turn),
             };

@@ -579,7 +579,7 @@ fn idle_time_is_counted_once() {
             queue.enqueue(Packet::new(1, 1000), at(0.0), &mut |_, _| {});
         }
         while queue.dequeue(at(0.1), &mut |_, _| {}).is_some() {}
-        [0.1, 0.35, 0.6, 0.85].map(|now| {
+        [0.1, 0.37, 0.64, 0.91].map(|now| {
             assert!(queue.enqueue(Packet::new(1, 1000), at(now), &mut |_, _| {}).is_none(), "forced, at {now}");
             if asks {
                 assert!(queue.dequeue(at(now), &mut |_, _| {}).is_none());
@@ -589,9 +589,36 @@ fn idle_time_is_counted_once() {
     };
     let asked = averages(true);
     assert_eq!(asked, averages(false));
-    for pair in asked.windows(2) {
-        // Two whole packets in each quarter of a second; from the beginning there would be 2, 5, 7.
-        assert!((pair[1] / pair[0] - 0.81).abs() < 1e-12, "{asked:?}");
+    // 2.7 packets each time, of which whole ones count: 2, then 3 of 3.4, 3 of 3.1. From the beginning there would be
+    // 2, 5, 8; without what was left over 2, 2, 2.
+    for (pair, packets) in asked.windows(2).zip([2, 3, 3]) {
+        assert!((pair[1] / pair[0] - 0.9_f64.powi(packets)).abs() < 1e-12, "{asked:?}");
+    }
+}
+
+/// Packets that come faster than the link could send them find it idle, since all are dropped: RED has to open again.
+#[test]
+fn an_average_above_max_th_does_not_stay_there_over_an_idle_link() {
+    let link = Link { rate_bps: 1.5e6, delay_s: 0.0 };
+    for aqm in ["red", "nlred", "tred", "autored", "autoredwithred", "fred"] {
+        let values = values(&[("min_th", Value::Real(5.0)), ("max_th", Value::Real(15.0))]);
+        let mut queue = queue(aqm, &values, &link, Limit::Packets(50), false, Generator::stream(1, "queue"));
+        let mut free = 0.0;
+        let (mut sent, mut time) = (0, 0.0);
+        while time < 60.0 {
+            while free <= time && queue.dequeue(Time::from_seconds(free), &mut |_, _| {}).is_some() {
+                free += 8.0 * 500.0 / 1.5e6;
+                sent += usize::from(time >= 50.0);
+            }
+            queue.enqueue(Packet::new(1, 500), Time::from_seconds(time), &mut |_, _| {});
+            if free <= time && queue.dequeue(Time::from_seconds(time), &mut |_, _| {}).is_some() {
+                free = time + 8.0 * 500.0 / 1.5e6;
+                sent += usize::from(time >= 50.0);
+            }
+            time += 8.0 * 500.0 / 3e6;
+        }
+        // 3,750 packets fit into the last ten seconds.
+        assert!(sent > 1000, "{aqm} sends {sent}");
     }
 }
 

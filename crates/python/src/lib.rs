@@ -218,11 +218,11 @@ fn parameter(param: &Param) -> Value {
     })
 }
 
-/// A commented scenario to start from, as TOML.
+/// A commented scenario to start from, with a topology of this kind, as TOML.
 #[pyfunction]
-#[pyo3(signature = (name="my-scenario"))]
-fn template(name: &str) -> String {
-    scenario::template(name)
+#[pyo3(signature = (name, topology="dumbbell"))]
+fn template(name: &str, topology: &str) -> PyResult<String> {
+    scenario::template_of(name, topology).map_err(raise)
 }
 
 /// The decision vectors of a discipline, as JSON lines; None if there is none of that name.

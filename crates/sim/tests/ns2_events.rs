@@ -75,6 +75,7 @@ fn network(case: &Json) -> (Network, Settings) {
         ecn,
         delayed_ack: case["delayed_ack"].as_bool().unwrap().then_some(0.1),
         limited_transmit: case["limited_transmit"].as_bool().unwrap(),
+        min_rto_ms: (1000.0 * number(case, "min_rto_s")).round() as u16,
     };
     let (tcps, delays) = (case["tcp"].as_array().unwrap(), case["sender_delays_ms"].as_array().unwrap());
     for i in 0..flows {
@@ -195,7 +196,7 @@ fn check(case: &Json, outcome: &Outcome) {
 #[test]
 fn arithmetic_links_equal_ns2_event_by_event() {
     let cases = cases();
-    assert_eq!(cases.len(), 55);
+    assert_eq!(cases.len(), 57);
     for case in &cases {
         let outcome = run::<LaneQueue<8>>(case, false);
         assert!(outcome.links.0 > 0, "some links are arithmetic");

@@ -123,6 +123,7 @@ fn scenario_of_tcps(number: u64) -> (String, Scenario) {
                 text += &format!("ecn = {}\n", draw.of(&["true", "false"]));
             }
             text += &format!("limited_transmit = {}\n", draw.of(&["true", "true", "false"]));
+            text += draw.of(&["", "", "min_rto = \"1 s\"\n"]);
             // Also as long as links' delays.
             text += &format!("delayed_ack = {}\n", draw.of(&["false", "false", "true", "\"5 ms\"", "\"0.25 s\""]));
             text += &format!("window = {}\n", draw.of(&["1000", "1000", "6"]));

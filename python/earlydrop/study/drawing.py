@@ -135,6 +135,9 @@ def _panel(ax: Axes, found: Data, panel: Panel, width: float) -> None:
             {"cdf": _step, "series": _thin, "differences": _surfaces, "scatter": _cloud}.get(kind, _line)(ax, curve)
     if kind == "scatter" and any(c.of > len(LOOKS) for c in panel.curves):
         _name_points(ax, panel)
+    if kind in {"series", "lines"}:
+        for name, value in found.figure.options["marks"].items():
+            ax.axhline(value, color="#444444", linestyle=(0, (6, 2, 1, 2)), linewidth=0.9, label=name, zorder=1.5)
     if "x" in log:
         ax.set_xscale("log")
         _plain_ticks(ax.xaxis, [x for c in panel.curves for x in c.xs])

@@ -508,6 +508,9 @@ class _Reading:
             unreproduced=unreproduced,
             printed=self._printed(t, e),
         )
+        for name, value in figure.options["marks"].items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise t.fault(f'marks: "{name}" must be a number, not {value!r}')
         if kind == "differences" and not (figure.of and figure.to):
             raise t.fault('"differences" needs "of" and "to"')
         if kind == "curves" and not figure.curves:
@@ -709,7 +712,10 @@ def _take(t: Reader, reduce: str = "") -> Take:
     cut = (None, None) if reduce else (t.number("from_s", None), t.number("to_s", None))
     if cut != (None, None) and not chosen:
         raise t.fault("from_s and to_s cut a series: reduce is missing")
-    return Take(field, chosen, tuple(where.items()), *cut)
+    at_most = None if reduce else t.number("at_most", None)
+    if at_most is not None and not chosen:
+        raise t.fault("at_most chooses among the numbers of a list: reduce is missing")
+    return Take(field, chosen, tuple(where.items()), cut[0], cut[1], at_most)
 
 
 def _by_hand(t: Reader) -> dict[str, Any]:

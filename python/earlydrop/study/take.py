@@ -77,7 +77,8 @@ class Take:
     """A dotted path into the result document and what is done with it.
 
     A `*` in the path stands for every entry of a list (or of a table). `where` keeps the entries whose fields have
-    these values. `from_s` and `to_s` cut a time series, whose times are `series.time_s`.
+    these values, `at_most` the numbers up to this one. `from_s` and `to_s` cut a time series, whose times are
+    `series.time_s`.
     """
 
     field: str
@@ -86,6 +87,7 @@ class Take:
     where: tuple[tuple[str, Any], ...] = ()
     from_s: float | None = None
     to_s: float | None = None
+    at_most: float | None = None
 
     def __call__(self, document: Mapping[str, Any]) -> Any:
         """The value, None where it has none, MISSING where the document has no such field."""
@@ -108,6 +110,8 @@ class Take:
         if self.reduce == "times":
             return values
         numbers = [self._number(x) for x in values if x is not None and x is not MISSING]
+        if self.at_most is not None:
+            numbers = [x for x in numbers if x <= self.at_most]
         return REDUCTIONS[self.reduce](numbers)
 
     def _plain(self, found: list[Any], starred: bool) -> float | None:

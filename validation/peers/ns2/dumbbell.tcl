@@ -7,6 +7,9 @@
 # notation (5Mb, 20ms). `sender_delay`, a list that is gone through in turn,
 # replaces `access_delay` on the senders' side; `tcp` and `wire_bytes` are such
 # lists too, `receiver_rate` and `receiver_delay` do the same on the other side.
+# `starts` lists start times, in the place of those that are drawn. `byte_scaling`
+# is RED's second byte switch, `bytes_`; left out it goes with `byte_mode`. `tick`
+# and `min_rto` are the senders' `tcpTick_` and `minrto_`.
 # `cbr` lists flows of constant rate: {BYTES INTERVAL SENDER_DELAY}. With
 # `two_flows 1` the network is the DDRED paper's: flow 1 comes to the right
 # router over the left one, flow 2 directly, and both end at one host, whose
@@ -21,7 +24,9 @@ array set opt {
     rate 5Mb           delay 10ms
     queue DropTail     limit 120         min_th 24  max_th 72  max_p 0.1  w_q 0.002
     gentle false       mean_packet 1000  q_ref 50          byte_mode 0      automatic 0
-    seed 1             start_jitter 1    start_stagger 0
+    byte_scaling ""    wait true         adaptive 0        use_mark_p true
+    min_rto 0.2        tick 0.01
+    seed 1             start_jitter 1    start_stagger 0   starts ""
     duration 200       warmup 50         plain_limit 10000
     lean_headers 1     statistics 1       count 0
     events ""          variables ""      summary ""
@@ -113,10 +118,14 @@ $ns queue-limit $far $near $opt(plain_limit)
 set in_bytes [expr {$opt(byte_mode) ? {true} : {false}}]
 Queue/DropTail set queue_in_bytes_ $in_bytes
 Queue/DropTail set mean_pktsize_ $opt(mean_packet)
-Queue/RED set bytes_ $in_bytes
+if {$opt(byte_scaling) eq ""} { set opt(byte_scaling) $opt(byte_mode) }
+Queue/RED set bytes_ [expr {$opt(byte_scaling) ? {true} : {false}}]
 Queue/RED set queue_in_bytes_ $in_bytes
 Queue/RED set mean_pktsize_ $opt(mean_packet)
 Queue/RED set gentle_ $opt(gentle)
+Queue/RED set wait_ $opt(wait)
+Queue/RED set adaptive_ $opt(adaptive)
+Queue/RED set use_mark_p_ $opt(use_mark_p)
 Queue/RED set setbit_ [expr {$opt(ecn) ? {true} : {false}}]
 if {!$opt(automatic)} {
     Queue/RED set thresh_ $opt(min_th)
@@ -124,6 +133,7 @@ if {!$opt(automatic)} {
     Queue/RED set linterm_ [expr {1.0 / $opt(max_p)}]
     Queue/RED set q_weight_ $opt(w_q)
 }
+Queue/REM set qib_ $in_bytes
 Queue/REM set mean_pktsize_ $opt(mean_packet)
 Queue/PI set mean_pktsize_ $opt(mean_packet)
 Queue/PI set qref_ $opt(q_ref)
@@ -163,6 +173,8 @@ if {$opt(events) ne ""} {
 }
 
 # ---- traffic --------------------------------------------------------------
+Agent/TCP set tcpTick_ $opt(tick)
+Agent/TCP set minrto_ $opt(min_rto)
 set tcps {}
 set starts {}
 for {set i 0} {$i < $opt(flows)} {incr i} {
@@ -188,6 +200,7 @@ for {set i 0} {$i < $opt(flows)} {incr i} {
     if {$opt(start_jitter) > 0} {
         set start [expr {$start + [$start_rng uniform 0 $opt(start_jitter)]}]
     }
+    if {$opt(starts) ne ""} { set start [in_turn $opt(starts) $i] }
     $ns at $start "$ftp start"
     lappend tcps $tcp
     lappend starts $start

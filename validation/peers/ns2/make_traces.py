@@ -64,6 +64,7 @@ class Case:
     ecn: bool = False
     delayed_ack: bool = False
     limited_transmit: bool = True
+    min_rto_s: float = 0.2
     access_delay_ms: int = 20
     sender_delays_ms: tuple[int, ...] = ()
     bottleneck_rate_bps: int = 5_000_000
@@ -120,6 +121,9 @@ CASES += [
          delayed_ack=True, sender_delays_ms=UNEQUAL),
     Case("unlimited_n12_b10", 12, 10, 60, FAST, tcp=("reno", "sack", "newreno", "tahoe"), limited_transmit=False),
     Case("window_n5_b20", 5, 20, 60, FAST, tcp=tuple(TCPS), window=12),
+    Case("patient_n25_b10", 25, 10, 60, FAST, tcp=tuple(TCPS), min_rto_s=1.0),
+    Case("patient_ecn_n12", 12, 60, 60, FAST, MORE_RED, tcp=("reno", "sack", "newreno", "tahoe"), ecn=True,
+         min_rto_s=1.0, sender_delays_ms=UNEQUAL),
 ]
 
 
@@ -184,6 +188,7 @@ def simulate(case: Case, scratch: Path) -> tuple[Path, Path, list[list[str]]]:
         "ecn": int(case.ecn),
         "delayed_ack": int(case.delayed_ack),
         "limited_transmit": int(case.limited_transmit),
+        "min_rto": case.min_rto_s,
         "sender_delay": " ".join(f"{delay}ms" for delay in case.sender_delays_ms),
         "limit": case.buffer,
         "wire_bytes": case.wire_bytes,

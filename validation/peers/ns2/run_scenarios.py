@@ -61,7 +61,7 @@ class Case:
         match self.options["queue"]:
             case "DropTail":
                 return "0"
-            case "REM":
+            case "REM" if not self.options.get("byte_mode"):
                 return str(limit - 1)
             case _ if self.options.get("byte_mode"):
                 return f"{limit * self.options['mean_packet']}B"

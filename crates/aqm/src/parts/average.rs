@@ -15,16 +15,40 @@ pub struct Average {
 
 #[derive(Clone, Debug)]
 enum Rule {
-    Paper,
+    Paper(Counted),
     Ns,
     Linux(Box<LinuxAverage>),
+}
+
+/// Idle time of which the packets have been counted.
+///
+/// An arrival that is dropped at an idle link leaves it idle. What it has not counted, less than a packet's time, the
+/// next one counts: else arrivals that come faster than packets could be sent would never count any, and an average
+/// above max_th would stay there for ever.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    /// The last arrival, if it found the link idle.
+    last: Option<Time>,
+    /// Until when it counted, s.
+    until: f64,
+}
+
+impl Counted {
+    /// From when on the idle time since `since` has not been counted, s.
+    fn from(&self, since: Time) -> f64 {
+        if self.last == Some(since) {
+            self.until
+        } else {
+            since.seconds()
+        }
+    }
 }
 
 impl Average {
     /// The 1993 rule: an arrival at an idle link only decays the average, by (1 - `weight`)^m in closed form, m being
     /// the packets that the link could have sent at `packets_per_second` meanwhile.
     pub fn paper(weight: f64, packets_per_second: f64) -> Self {
-        Average { value: 0.0, weight, packets_per_second, rule: Rule::Paper }
+        Average { value: 0.0, weight, packets_per_second, rule: Rule::Paper(Counted::default()) }
     }
 
     /// The rule of ns-2 and ns-3: m decays, one after the other, and then the update of a busy link.
@@ -47,9 +71,14 @@ impl Average {
                 let missed = idle_packets(now - since, self.packets_per_second);
                 self.value = update_ns2(self.value, self.weight, missed, length);
             }
-            (Rule::Paper, None) => self.value = (1.0 - self.weight) * self.value + self.weight * length,
-            (Rule::Paper, Some(since)) => {
-                let missed = idle_packets(now - since, self.packets_per_second);
+            (Rule::Paper(counted), None) => {
+                counted.last = None;
+                self.value = (1.0 - self.weight) * self.value + self.weight * length;
+            }
+            (Rule::Paper(counted), Some(since)) => {
+                let from = counted.from(since);
+                let missed = idle_packets(now.seconds() - from, self.packets_per_second);
+                *counted = Counted { last: Some(now), until: from + missed as f64 / self.packets_per_second };
                 self.value = decay_at_once(self.value, self.weight, missed);
             }
             (Rule::Linux(state), idle) => {
@@ -81,8 +110,10 @@ impl Average {
                 state.whole_bytes() as f64
             }
             (_, None) => self.value,
-            (_, Some(since)) => {
-                decay_at_once(self.value, self.weight, idle_packets(now - since, self.packets_per_second))
+            (rule, Some(since)) => {
+                let from = if let Rule::Paper(counted) = rule { counted.from(since) } else { since.seconds() };
+                let missed = idle_packets(now.seconds() - from, self.packets_per_second);
+                decay_at_once(self.value, self.weight, missed)
             }
         }
     }

@@ -7,7 +7,7 @@ use super::rtt::TICK;
 use super::Ack;
 use crate::segment::{CWR, ECE, ECT0, SYN};
 
-pub use super::rtt::{INITIAL_RTO, MIN_RTO};
+pub use super::rtt::{INITIAL_RTO, MIN_RTO, MIN_RTO_MS};
 
 /// Congestion window once the SYN is acknowledged, segments (`windowInit_`).
 const INITIAL_WINDOW: u8 = 2;
@@ -109,6 +109,8 @@ pub struct Core {
     pub(super) timing: bool,
     pub(super) timer_pending: bool,
     initial_window: u8,
+    /// Smallest retransmission timeout before backoff, ms (`minrto_`); not below [`MIN_RTO`].
+    pub min_rto_ms: u16,
     /// Whether changes of variables go to [`Output::changes`].
     pub traced: bool,
     /// Whether the first two duplicate ACKs send a new segment each (`singledup_`, RFC 3042).
@@ -122,6 +124,11 @@ pub struct Core {
 }
 
 impl Core {
+    /// Phase of the RTT clock, s.
+    pub fn clock_phase(&self) -> f64 {
+        self.clock_phase
+    }
+
     /// Nothing sent; cwnd 1 for the SYN.
     pub fn new(window: i32, clock_phase: f64) -> Self {
         Core {
@@ -150,6 +157,7 @@ impl Core {
             timer_pending: false,
             initial_window: INITIAL_WINDOW,
             traced: false,
+            min_rto_ms: MIN_RTO_MS,
             limited_transmit: true,
             bits: 0,
             ecn_agreed: false,

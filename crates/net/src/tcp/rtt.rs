@@ -5,12 +5,38 @@ use super::core::{Core, Output};
 
 /// Length of a tick of the RTT clock, s (`tcpTick_`).
 pub(super) const TICK: f64 = 0.01;
-/// Smallest retransmission timeout before backoff, s (`minrto_`).
-pub const MIN_RTO: f64 = 0.2;
+/// Smallest retransmission timeout before backoff, ms (`minrto_`), where nothing else is said.
+pub const MIN_RTO_MS: u16 = 200;
+/// The same, s.
+pub const MIN_RTO: f64 = MIN_RTO_MS as f64 / 1000.0;
 /// Largest retransmission timeout, s (`maxrto_`).
 const MAX_RTO: f64 = 60.0;
 /// Retransmission timeout before the first sample, s (`rtxcur_init_`).
 pub const INITIAL_RTO: f64 = 3.0;
+
+/// The upper 33 bits of a tick and the rest: a whole number below 2^20 times either has no rounding error.
+const TICK_HIGH: f64 = f64::from_bits(TICK.to_bits() & !0xf_ffff);
+const TICK_LOW: f64 = TICK - TICK_HIGH;
+
+/// `time % TICK`, exactly, without the long division of `fmod` (which takes its quotient bit by bit).
+///
+/// All three terms are multiples of 2^-59 and both differences are below 2^-6, so nothing is rounded; the quotient may be
+/// one off, and is put right.
+#[inline]
+fn into_tick(time: f64) -> f64 {
+    let ticks = f64::from((time / TICK) as i32);
+    if !(time >= TICK && ticks < 1_048_576.0) {
+        return time % TICK;
+    }
+    let rest = (time - ticks * TICK_HIGH) - ticks * TICK_LOW;
+    if rest < 0.0 {
+        rest + TICK
+    } else if rest >= TICK {
+        rest - TICK
+    } else {
+        rest
+    }
+}
 
 impl Core {
     /// (Re)arms the retransmission timer.
@@ -23,7 +49,8 @@ impl Core {
     /// Length of the timer, s. The minimum applies before the backoff (`rfc2988_`).
     #[inline(always)]
     fn timeout(&self) -> f64 {
-        let base = if self.rto < MIN_RTO { MIN_RTO } else { self.rto };
+        let least = f64::from(self.min_rto_ms) / 1000.0;
+        let base = if self.rto < least { least } else { self.rto };
         (base * f64::from(self.backoff)).clamp(2.0 * TICK, MAX_RTO)
     }
 
@@ -35,7 +62,7 @@ impl Core {
     /// An RTT sample of `rtt` seconds, in ticks of the sender's own clock (`rtt_update`).
     pub(super) fn sample_rtt(&mut self, now: f64, rtt: f64, out: &mut Output) {
         let sent = now - rtt + self.clock_phase;
-        let ticks = (((rtt + sent % TICK) / TICK) as i32).max(1);
+        let ticks = (((rtt + into_tick(sent)) / TICK) as i32).max(1);
         if self.srtt == 0 {
             self.set_srtt(ticks << 3, out);
             self.set_rttvar(ticks << 1, out);
@@ -83,6 +110,38 @@ mod tests {
             core.sample_rtt(rtt, rtt + 1e-12, &mut out);
             assert_eq!((core.srtt, core.rttvar, (core.rto / TICK).round() as i32), want);
         }
+    }
+
+    #[test]
+    fn time_into_a_tick_is_the_remainder_of_the_division() {
+        let mut random = earlydrop_aqm::random::Generator::stream(1, "times");
+        let mut check = |time: f64| assert_eq!(into_tick(time).to_bits(), (time % TICK).to_bits(), "{time:e}");
+        for whole in 0..200_000 {
+            let near = f64::from(whole) * TICK;
+            [near.next_down().max(0.0), near, near.next_up()].map(&mut check);
+        }
+        for _ in 0..200_000 {
+            let part = random.uniform();
+            [part, part * 0.02, part * 200.0, part * 10_400.0, part * 1e6].map(&mut check);
+        }
+        [0.0, 5e-324, 1e-300, 1e12, f64::MAX].map(check);
+    }
+
+    #[test]
+    fn the_shortest_timer_holds_before_the_backoff() {
+        let mut core = Core::new(20, 0.0);
+        let mut out = Output::default();
+        core.sample_rtt(0.05, 0.05 + 1e-12, &mut out);
+        assert_eq!(core.timeout(), 0.2);
+        core.min_rto_ms = 1000;
+        assert_eq!(core.timeout(), 1.0);
+        core.back_off(&mut out);
+        assert_eq!(core.timeout(), 2.0);
+        // A longer estimate is not touched.
+        core.sample_rtt(3.0, 3.0 + 1e-12, &mut out);
+        let estimate = core.rto;
+        assert!(estimate > 1.0);
+        assert_eq!(core.timeout(), 2.0 * estimate);
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub(super) fn sender(spec: &FlowSpec) -> Sender {
         sender.core.use_ecn();
     }
     sender.core.limited_transmit = spec.options.limited_transmit;
+    sender.core.min_rto_ms = spec.options.min_rto_ms;
     sender
 }
 
@@ -118,7 +119,7 @@ impl<Q: EventQueue> Engine<Q> {
         if now < self.settings.duration {
             let flow = segment.flow();
             let segments = (self.net.arrivals[flow as usize].receiver.next() - before) as u64;
-            rates.add(flow, now, segments * u64::from(self.specs[flow as usize].payload));
+            rates.add(flow, now, segments * u64::from(self.specs.kind(flow).payload));
         }
     }
 
@@ -176,8 +177,7 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(answer) = self.net.arrivals[flow as usize].receiver.on_timer() {
             let ack = self.acknowledgement(segment, &answer);
             let ack = ack.with_seq(ack.seq() + self.applications.base(flow));
-            let link = self.step(&ack).link;
-            self.arrive(link, ack, key);
+            self.set_out(ack, key);
         }
     }
 }

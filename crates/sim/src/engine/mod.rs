@@ -7,6 +7,7 @@ mod observer;
 pub mod plan;
 mod port;
 mod sources;
+mod specs;
 pub mod trace;
 mod transfers;
 
@@ -28,6 +29,7 @@ use observer::Observer;
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
 use sources::Sources;
+use specs::Specs;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 use trace::{QueueTrace, VariableChange};
@@ -292,8 +294,16 @@ struct Arrivals {
 struct Tally {
     drops: u32,
     marks: u32,
+}
+
+/// The same of what hardly ever happens: room for it is made when it first does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rare {
+    /// Packets lost on links.
     lost: u32,
+    /// Packets whose time to live was used up.
     expired: u32,
+    /// Before the window began, or the present sender: segments sent again, and timeouts.
     retransmits_before: u32,
     timeouts_before: u32,
 }
@@ -475,7 +485,8 @@ pub struct Engine<Q> {
     settings: Settings,
     net: Net,
     tallies: Vec<Tally>,
-    specs: Vec<FlowSpec>,
+    rare: Vec<Rare>,
+    specs: Specs,
     sources: Sources,
     applications: Applications,
     ports: Vec<Port>,
@@ -593,9 +604,10 @@ impl<Q: EventQueue> Engine<Q> {
             sources: Sources::new(network.sources, flow_count),
             applications: Applications::new(network.transfers, network.crowds, network.groups, flow_count),
             tallies: vec![Tally::default(); specs.len()],
+            rare: Vec::new(),
             opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
             ack_timers: hosts::ack_timers(&specs),
-            specs,
+            specs: Specs::new(&specs),
             ports,
             merges,
             media: network.media,
@@ -658,7 +670,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.net.flows[flow as usize].sender.core.traced = true;
         }
         for flow in 0..self.net.flows.len() as u32 {
-            let start = self.specs[flow as usize].start;
+            let start = self.specs.start(flow);
             // A flow of a crowd's pool waits until somebody needs it.
             if start < f64::INFINITY {
                 self.schedule(start, START, Kind::Start, flow);
@@ -747,7 +759,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// An application starts.
     fn on_start(&mut self, event: Segment, key: Key) {
         let flow = event.flow();
-        if self.specs[flow as usize].interval.is_some() {
+        if self.specs.kind(flow).interval.is_some() {
             return self.on_source(event, key);
         }
         if self.applications.has(flow) {
@@ -823,10 +835,11 @@ impl<Q: EventQueue> Engine<Q> {
 
     #[inline(always)]
     fn on_arrival(&mut self, segment: Segment, key: Key) {
-        let step = self.step(&segment);
+        let route = self.net.routes[segment.flow() as usize];
+        let step = self.net.step_of(route, segment.hop());
         match step.action {
             Action::AtEvent | Action::Through | Action::Fold | Action::SlowFold | Action::Ahead => {
-                self.arrive(step.link, segment, key)
+                self.arrive(route, step, segment, key)
             }
             Action::Sender => self.answer(segment, key),
             Action::SenderAhead => {
@@ -835,19 +848,25 @@ impl<Q: EventQueue> Engine<Q> {
             }
             Action::ReceiverAtEvent | Action::Receiver => {
                 let Some(ack) = self.receive(segment, key) else { return };
-                let link = self.step(&ack).link;
-                self.arrive(link, ack, key);
+                self.arrive(route, self.net.step_of(route, ack.hop()), ack, key);
             }
             Action::Sink => self.sink(segment, key.now),
             Action::Server => self.answer_server(segment, key),
             Action::Client => {
                 let Some(ack) = self.receive_client(segment, key) else { return };
-                let link = self.step(&ack).link;
-                self.arrive(link, ack, key);
+                self.set_out(ack, key);
             }
             Action::Expired => self.expired(segment, key.now),
             Action::RecordedSink => self.recorded_sink(segment, key.now),
         }
+    }
+
+    /// The counts of a flow that are seldom needed.
+    fn rare(&mut self, flow: u32) -> &mut Rare {
+        if self.rare.is_empty() {
+            self.rare = vec![Rare::default(); self.specs.len()];
+        }
+        &mut self.rare[flow as usize]
     }
 
     /// A packet's time to live is used up at `now`.
@@ -858,7 +877,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.blocks.free(segment);
         }
         if now >= self.settings.warmup && now < self.settings.duration {
-            self.tallies[segment.flow() as usize].expired += 1;
+            self.rare(segment.flow()).expired += 1;
         }
     }
 
@@ -925,15 +944,22 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// A segment stands at the near end of `link`, at the event `key`.
+    /// A segment stands at the near end of the link that its next hop leads over, at the event `key`.
+    fn set_out(&mut self, segment: Segment, key: Key) {
+        let route = self.net.routes[segment.flow() as usize];
+        self.arrive(route, self.net.step_of(route, segment.hop()), segment, key);
+    }
+
+    /// The same, where its route and hop are known.
     #[inline(never)]
-    fn arrive(&mut self, link: u32, mut segment: Segment, key: Key) {
+    fn arrive(&mut self, route: Route, step: Step, mut segment: Segment, key: Key) {
+        let link = step.link;
         let at = &mut self.net.links[link as usize];
         match at.mode {
             Mode::Merge | Mode::Fold | Mode::SlowFold => {
                 let (start, arrival, cause) = at.wire.relay(key.now, key.scheduled, segment.size());
                 segment = segment.at_next_hop();
-                self.forward(segment, Hop { arrival, start, cause, order: 0 });
+                self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
             }
             Mode::Stepped => {
                 let idle = at.head == NONE
@@ -946,8 +972,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
             Mode::ArithmeticPort => {
                 let port = &mut self.ports[at.port as usize];
-                let mut packet = packet(&segment, &self.net.step(segment.flow(), segment.hop()));
-                let at = &mut self.net.links[link as usize];
+                let mut packet = packet(&segment, &step);
                 match port.arithmetic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
                     Answer::Dropped => self.dropped(segment),
                     Answer::Leaves { start, marked } => {
@@ -958,11 +983,11 @@ impl<Q: EventQueue> Engine<Q> {
                         let cause = if start > key.now { at.wire.started } else { key.scheduled };
                         let arrival = at.wire.send(start, segment.size());
                         segment = segment.at_next_hop();
-                        self.forward(segment, Hop { arrival, start, cause, order: 0 });
+                        self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
                     }
                 }
             }
-            Mode::SteppedPort => self.arrive_at_port(link, segment, key),
+            Mode::SteppedPort => self.arrive_at_port(step, segment, key),
             Mode::Own => debug_assert!(false, "senders alone send over their own links"),
         }
     }
@@ -1002,8 +1027,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A segment that reaches its next hop: on through every hop that needs no event.
     #[inline(always)]
-    fn forward(&mut self, mut segment: Segment, mut hop: Hop) {
-        let route = self.net.routes[segment.flow() as usize];
+    fn forward(&mut self, route: Route, mut segment: Segment, mut hop: Hop) {
         loop {
             let step = self.net.step_of(route, segment.hop());
             match step.action {
@@ -1116,7 +1140,8 @@ impl<Q: EventQueue> Engine<Q> {
             }
             let Some(first) = self.merges[merge].pending.pop() else { return };
             let hop = Hop { order: 0, ..self.relay(link, first.hop, first.segment.size()) };
-            self.forward(first.segment.at_next_hop(), hop);
+            let route = self.net.routes[first.segment.flow() as usize];
+            self.forward(route, first.segment.at_next_hop(), hop);
         }
     }
 
@@ -1146,12 +1171,13 @@ impl<Q: EventQueue> Engine<Q> {
         };
         segment = segment.at_next_hop();
         let hop = Hop { arrival, start: now, cause, order: 0 };
-        let step = self.step(&segment);
+        let route = self.net.routes[segment.flow() as usize];
+        let step = self.net.step_of(route, segment.hop());
         match step.action {
             Action::AtEvent | Action::ReceiverAtEvent | Action::Sender => {
                 self.push_arrival(segment, hop, number - 1, step.lane);
             }
-            _ => self.forward(segment, hop),
+            _ => self.forward(route, segment, hop),
         }
     }
 
@@ -1165,7 +1191,7 @@ impl<Q: EventQueue> Engine<Q> {
         wire.free = sent.end;
         if sent.arrival.is_none() {
             // In transit for ever, if the link has no rate left.
-            self.tallies[segment.flow() as usize].lost += u32::from(sent.end.is_finite());
+            self.rare(segment.flow()).lost += u32::from(sent.end.is_finite());
             self.opening -= u32::from(segment.bits() & SYN != 0);
         }
         sent.arrival
@@ -1235,7 +1261,8 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    fn arrive_at_port(&mut self, link: u32, segment: Segment, key: Key) {
+    fn arrive_at_port(&mut self, step: Step, segment: Segment, key: Key) {
+        let link = step.link;
         let slot = self.store(segment);
         let port_index = self.net.links[link as usize].port as usize;
         self.notice_idle(port_index, key);
@@ -1246,7 +1273,7 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(average) = discipline.average() {
             port.stats.advance_average(key.now, average);
         }
-        let mut packet = packet(&segment, &self.net.step(segment.flow(), segment.hop()));
+        let mut packet = packet(&segment, &step);
         packet.tag = slot;
         if let Some(observer) = &mut port.observer {
             observer.arrived(key.now, self.applications.who(&segment), length + 1);
@@ -1348,9 +1375,10 @@ impl<Q: EventQueue> Engine<Q> {
     fn flush(&mut self, flow: u32, key: Key) {
         if !self.out.segments.is_empty() {
             let born = Segment::stamp(key.now, self.ticks_per_second);
-            let link = self.net.step(flow, 0).link;
-            let own = self.net.links[link as usize].mode == Mode::Own;
-            let lane = self.net.step(flow, 1).lane;
+            let route = self.net.routes[flow as usize];
+            let first = self.net.step_of(route, 0);
+            let own = self.net.links[first.link as usize].mode == Mode::Own;
+            let lane = self.net.step_of(route, 1).lane;
             let wire = self.net.flows[flow as usize].wire;
             for i in 0..self.out.segments.len() {
                 let sent = self.out.segments[i];
@@ -1361,9 +1389,9 @@ impl<Q: EventQueue> Engine<Q> {
                 }
                 let segment = Segment::with(flow, sent.seq, born, size, sent.bits);
                 if own {
-                    self.send_over_own(link, lane, segment, key);
+                    self.send_over_own(first.link, lane, segment, key);
                 } else {
-                    self.arrive(link, segment, key);
+                    self.arrive(route, first, segment, key);
                 }
             }
             self.out.segments.clear();
@@ -1424,10 +1452,13 @@ impl<Q: EventQueue> Engine<Q> {
         }
         self.losses_by_distance.clear();
         self.media.iter_mut().for_each(|(_, medium)| medium.lost = 0);
-        for (tally, flow) in self.tallies.iter_mut().zip(&self.net.flows) {
-            let core = &flow.sender.core;
-            *tally = Tally { retransmits_before: core.retransmits, timeouts_before: core.timeouts, ..Tally::default() };
-        }
+        self.tallies.fill(Tally::default());
+        let before = self.net.flows.iter().map(|flow| &flow.sender.core).map(|core| Rare {
+            retransmits_before: core.retransmits,
+            timeouts_before: core.timeouts,
+            ..Rare::default()
+        });
+        self.rare = before.collect();
         self.applications.restart();
     }
 
@@ -1475,28 +1506,32 @@ impl<Q: EventQueue> Engine<Q> {
             }
         });
         let ports = ports.collect();
-        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).zip(&self.specs))
-            .enumerate()
-            .map(|(index, (((flow, arrivals), tally), &spec))| {
+        // With many flows, what is found of them needs as much room as what is no longer needed.
+        (self.net.links, self.net.steps, self.pool) = (Vec::new(), Vec::new(), Vec::new());
+        drop(self.queue);
+        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).enumerate()).map(
+            |(index, ((flow, arrivals), tally))| {
                 let core = &flow.sender.core;
                 let past = self.applications.past_connections(index as u32);
+                let rare = self.rare.get(index).copied().unwrap_or_default();
                 FlowOutcome {
-                    spec,
+                    spec: self.specs.whole(index as u32, core.clock_phase()),
                     in_order: arrivals.in_order,
                     received: arrivals.received,
                     delay_mean: arrivals.delay_ticks as f64
                         / self.ticks_per_second
                         / f64::from(arrivals.received.max(1)),
-                    retransmits: core.retransmits - tally.retransmits_before + past.0,
-                    timeouts: core.timeouts - tally.timeouts_before + past.1,
+                    retransmits: core.retransmits - rare.retransmits_before + past.0,
+                    timeouts: core.timeouts - rare.timeouts_before + past.1,
                     drops: tally.drops,
                     marks: tally.marks,
                     unasked: self.sources.counted(index),
                     transfers: self.applications.of_flow(index as u32),
-                    lost: tally.lost,
-                    expired: tally.expired,
+                    lost: rare.lost,
+                    expired: rare.expired,
                 }
-            });
+            },
+        );
         Outcome {
             ports,
             flows: flows.collect(),

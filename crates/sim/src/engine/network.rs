@@ -7,6 +7,7 @@ use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
 use earlydrop_net::source::{Habits, Source, Transfers};
+use earlydrop_net::tcp::core::MIN_RTO_MS;
 use earlydrop_net::tcp::Flavour;
 
 /// A link in one direction.
@@ -107,7 +108,7 @@ pub struct CrowdSpec {
 }
 
 /// A flow: a bulk transfer, or packets without feedback.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowSpec {
     /// Congestion control.
     pub flavour: Flavour,
@@ -136,11 +137,13 @@ pub struct TcpOptions {
     pub delayed_ack: Option<f64>,
     /// A new segment on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
+    /// Smallest retransmission timeout before backoff, ms; not below [`MIN_RTO_MS`], which the plan of a run relies on.
+    pub min_rto_ms: u16,
 }
 
 impl Default for TcpOptions {
     fn default() -> Self {
-        TcpOptions { ecn: false, delayed_ack: None, limited_transmit: true }
+        TcpOptions { ecn: false, delayed_ack: None, limited_transmit: true, min_rto_ms: MIN_RTO_MS }
     }
 }
 

@@ -78,8 +78,7 @@ impl<Q: EventQueue> Engine<Q> {
         source.sent += u64::from(key.now >= self.settings.warmup);
         let size = (source.next + source.header).min(u32::from(u16::MAX)) as u16;
         let born = Segment::stamp(key.now, self.ticks_per_second);
-        let link = self.net.step(flow, 0).link;
-        self.arrive(link, Segment::new(flow, seq, born, size), key);
+        self.set_out(Segment::new(flow, seq, born, size), key);
     }
 
     /// A packet without feedback reaches its receiver at `now`.

@@ -5,9 +5,9 @@
 //! there is told from what is new, and ignored. ns-2 has no such thing: an agent that is reset takes late packets for its
 //! own.
 
-use super::network::{CrowdSpec, TransferSpec};
+use super::network::{CrowdSpec, FlowSpec, TransferSpec};
 use super::observer::Who;
-use super::{hosts, Engine, Key, NONE, START};
+use super::{hosts, Engine, Key, Rare, NONE, START};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::segment::{REQUEST, SACK, SYN};
@@ -318,8 +318,7 @@ impl<Q: EventQueue> Engine<Q> {
         let born = Segment::stamp(key.now, self.ticks_per_second);
         let Some(receiver) = self.hop_of_receiver(flow) else { return };
         let request = Segment::new(flow, number, born, bytes).with_bits(REQUEST).at_hop(receiver + 1);
-        let link = self.step(&request).link;
-        self.arrive(link, request, key);
+        self.set_out(request, key);
         self.counter += 1;
         let event = Segment::new(flow, number, 0, 0);
         let (time, cause) = (key.now + retry, key.scheduled.to_bits());
@@ -354,7 +353,7 @@ impl<Q: EventQueue> Engine<Q> {
         if again && application.spec.fresh {
             self.reconnect(flow);
         }
-        let wanted = segments(bytes, u32::from(self.specs[flow as usize].payload)) as u32;
+        let wanted = segments(bytes, u32::from(self.specs.kind(flow).payload)) as u32;
         let sender = &mut self.net.flows[flow as usize].sender;
         let bare_syn = sender.flavour().has_bare_syn();
         let opens = sender.core.limit < 0;
@@ -374,14 +373,16 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A fresh sender and a fresh receiver, whose numbers begin behind all that are on their way.
     fn reconnect(&mut self, flow: u32) {
-        let spec = &mut self.specs[flow as usize];
         let state = &mut self.net.flows[flow as usize];
         let old = &state.sender.core;
-        let tally = &mut self.tallies[flow as usize];
+        if self.rare.is_empty() {
+            self.rare = vec![Rare::default(); self.specs.len()];
+        }
+        let rare = &mut self.rare[flow as usize];
         let application = &mut self.applications.all[self.applications.of_flow[flow as usize] as usize];
-        application.past.0 += old.retransmits - tally.retransmits_before;
-        application.past.1 += old.timeouts - tally.timeouts_before;
-        (tally.retransmits_before, tally.timeouts_before) = (0, 0);
+        application.past.0 += old.retransmits - rare.retransmits_before;
+        application.past.1 += old.timeouts - rare.timeouts_before;
+        (rare.retransmits_before, rare.timeouts_before) = (0, 0);
         let (traced, opened) = (old.traced, old.ack >= 0);
         let beyond = application.base.saturating_add(old.max_sent).saturating_add(2);
         // After a thousand million segments nothing is late from the first ones.
@@ -390,8 +391,9 @@ impl<Q: EventQueue> Engine<Q> {
             application.bases.push(application.base);
         }
         // ns-2 draws a phase for every agent that is made.
-        spec.clock_phase = TICK * application.random.uniform();
-        state.sender = hosts::sender(spec).finite();
+        let clock_phase = TICK * application.random.uniform();
+        let spec = FlowSpec { clock_phase, ..*self.specs.kind(flow) };
+        state.sender = hosts::sender(&spec).finite();
         state.sender.core.traced = traced;
         state.deadline = f64::INFINITY;
         state.armed_number = 0;
@@ -495,8 +497,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         // The client goes on; the ACK leaves before its next request.
         if let Some(ack) = ack {
-            let link = self.step(&ack).link;
-            self.arrive(link, ack, key);
+            self.set_out(ack, key);
         }
         self.applications.completed(flow, key.now);
         self.end_transfer(flow, key);

@@ -2,6 +2,7 @@
 
 use super::fields::{Interval, Measure};
 use super::units;
+use earlydrop_net::tcp::core::MIN_RTO;
 
 /// Longest name, in characters.
 pub(super) const NAME: usize = 100;
@@ -75,6 +76,8 @@ pub(super) const THINGS: Interval = Interval { low: 1.0, high: 1e6, open_low: fa
 pub(super) const SERIES: Interval = seconds(1e-6, 1e6, false);
 /// How long an ACK may be delayed (RFC 5681, 4.2).
 pub(super) const ACK_DELAY: Interval = Interval { open_low: true, ..seconds(0.0, 0.5, false) };
+/// The shortest retransmission timeout: the engine's plan relies on ns-2's 0.2 s at least; up to its `maxrto_`.
+pub(super) const SHORTEST_RTO: Interval = seconds(MIN_RTO, 60.0, false);
 /// Phases of a clock that ticks every 10 ms.
 pub(super) const PHASE: Interval = Interval { open_high: true, ..seconds(0.0, 0.01, false) };
 /// Rates.

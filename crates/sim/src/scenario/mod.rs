@@ -46,7 +46,7 @@ pub use nesting::MAX_DEPTH;
 pub use queue::retain_known;
 pub use schema::schema;
 pub use sets::apply_sets;
-pub use template::template;
+pub use template::{template, template_of};
 pub use traffic::{
     Cbr, Completion, Connection, Direction, Law, Load, OnOff, Packets, Poisson, Requests, Starts, TcpSpec, Traffic,
     Transfers, Video, Voip, Web,

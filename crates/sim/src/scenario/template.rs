@@ -1,22 +1,47 @@
-//! A commented scenario to start from.
+//! Commented scenarios to start from, one for each kind of topology.
 
 use earlydrop_aqm::catalogue;
 use earlydrop_aqm::params::{Param, Value};
 
 use super::bounds;
+use super::error::{quoted_list, ScenarioError};
+use super::nearest::suggestion;
 
 /// Discipline of the template.
 const AQM: &str = "red";
 /// Longest comment line.
 const WIDTH: usize = 100;
 
-/// A scenario in TOML that runs as it is: 40 TCP flows through a RED queue. Its comments name every other key.
+/// A scenario in TOML that runs as it is: 40 TCP flows through the RED queue of a dumbbell. Its comments name every
+/// other key.
 ///
 /// `name` becomes the scenario's name, shortened and freed of control characters where needed.
 pub fn template(name: &str) -> String {
+    written(name, &NETWORKS[0])
+}
+
+/// The same with a topology of this kind.
+///
+/// # Errors
+/// If there is no such kind.
+pub fn template_of(name: &str, kind: &str) -> Result<String, ScenarioError> {
+    let kinds = || NETWORKS.iter().map(|network| network.kind);
+    let found = NETWORKS.iter().find(|network| network.kind == kind);
+    found.map(|network| written(name, network)).ok_or_else(|| {
+        ScenarioError::new("topology.kind", format!("is unknown{}", suggestion(kind, kinds())))
+            .given(format!("{kind:?}"))
+            .allowed(quoted_list(kinds()))
+    })
+}
+
+fn written(name: &str, network: &Network) -> String {
     let name: String = name.chars().filter(|c| !c.is_control()).take(bounds::NAME).collect();
     let name = if name.is_empty() { "scenario".to_string() } else { name };
-    [HEAD.replace("NAME", &quoted(&name)), parameters(), TAIL.to_string()].concat()
+    let queue = QUEUE.replace("KEY", network.queue).replace("ABOUT\n", network.about_queue);
+    let listed = network.ends.is_empty();
+    let tail = TAIL.replace("FLOWS", &format!("{:<27}", format!("count = {}", network.flows)));
+    let tail = tail.replace("ENDS\n", network.ends).replace("AGAINST\n", if listed { AGAINST } else { "" });
+    [HEAD.replace("NAME", &quoted(&name)), network.topology.to_string(), queue, parameters(), tail].concat()
 }
 
 /// Without control characters only two characters need a backslash.
@@ -70,20 +95,11 @@ duration = "200 s"           # simulated time
 warmup = "50 s"              # statistics start here
 seed = 1                     # the same seed gives the same run, to the last packet
 
-# 40 senders and 40 receivers on either side of one bottleneck.
-[topology]
-kind = "dumbbell"
-pairs = 40
-access = { rate = "5 Mbit/s", delay = "20 ms" }
-bottleneck = { rate = "5 Mbit/s", delay = "10 ms" }
-# Instead of access, each side by itself; a delay may be a list, or drawn from an interval.
-#senders = { rate = "5 Mbit/s", delay = ["10 ms", "20 ms"] }
-#receivers = { rate = "5 Mbit/s", delay = { uniform = ["1 ms", "10 ms"] } }
-# Where the bottleneck's other direction differs.
-#reverse = { rate = "5 Mbit/s", delay = "10 ms" }
+"##;
 
-# The queue at the bottleneck; [queue.reverse] is the one where acknowledgements go.
-[queue.bottleneck]
+const QUEUE: &str = r##"
+ABOUT
+[queue.KEY]
 aqm = "red"
 limit = "120 packets"        # or bytes, such as "120 kB"
 ecn = false                  # mark instead of dropping
@@ -93,7 +109,8 @@ const TAIL: &str = r##"
 [[traffic]]
 kind = "ftp"                 # endless files over TCP
 #name = "background"
-count = 40                   # flows; by default one a pair
+FLOWS  # flows; by default one a pair
+ENDS
 tcp = "reno"
 profile = "ns2"              # segments, coarse clock ticks, no handshake
 segment = "1000 B"           # payload of a packet
@@ -119,23 +136,247 @@ start = { uniform = ["0 s", "1 s"] }
 #[[traffic]]
 #kind = "web"
 #session_gap = "2 s"
-#direction = "reverse"       # against the others
+AGAINST
 
 # What to record besides the statistics.
 #[record]
 #series = "100 ms"           # sample queue and average this often
 #cwnd_flows = [1, 2]         # and these flows' windows
-#trace = 1000                # keep the first events at the bottleneck
+#trace = 1000                # keep the first events of the first queue
 #transfers = true            # keep the time of every transfer
 #by_flow = true              # count the queues by flow and by traffic entry
 #rates = "10 s"              # each flow's rate, averaged over such intervals
 #rate_flows = [1, 2]         # of these flows; by default of all, up to 64
 "##;
 
+/// A topology, and what of a scenario depends on it.
+struct Network {
+    kind: &'static str,
+    topology: &'static str,
+    /// Key of its queue.
+    queue: &'static str,
+    about_queue: &'static str,
+    flows: u32,
+    /// Where flows go, if the topology lists no pairs or need not.
+    ends: &'static str,
+}
+
+/// All kinds, as in the checker.
+const NETWORKS: [Network; 10] = [
+    Network {
+        kind: "dumbbell",
+        topology: r##"# 40 senders and 40 receivers on either side of one bottleneck.
+[topology]
+kind = "dumbbell"
+pairs = 40
+access = { rate = "5 Mbit/s", delay = "20 ms" }
+bottleneck = { rate = "5 Mbit/s", delay = "10 ms" }
+# Instead of access, each side by itself; a delay may be a list, or drawn from an interval.
+#senders = { rate = "5 Mbit/s", delay = ["10 ms", "20 ms"] }
+#receivers = { rate = "5 Mbit/s", delay = { uniform = ["1 ms", "10 ms"] } }
+# Where the bottleneck's other direction differs.
+#reverse = { rate = "5 Mbit/s", delay = "10 ms" }
+"##,
+        queue: "bottleneck",
+        about_queue: r##"# The queue at the bottleneck; [queue.reverse] is the one where acknowledgements go.
+"##,
+        flows: 40,
+        ends: "",
+    },
+    Network {
+        kind: "parking_lot",
+        topology: r##"# Three bottlenecks in a row, and hosts whose flows pass all of them or one alone.
+[topology]
+kind = "parking_lot"
+bottlenecks = 3
+pairs = 10                   # s1 to d1, s2 to d2, ... over all of them
+cross = 10                   # at each: c1.1 to e1.1, ... over the first, c2.1 to e2.1, ... over the second
+access = { rate = "10 Mbit/s", delay = "5 ms" }
+bottleneck = { rate = "5 Mbit/s", delay = "10 ms" }
+# Where the bottlenecks' other direction differs.
+#reverse = { rate = "5 Mbit/s", delay = "10 ms" }
+"##,
+        queue: "bottleneck",
+        about_queue: r##"# The queue at each bottleneck; [queue.bottleneck2] would be another one at the second. [queue.reverse] is the one
+# where acknowledgements go.
+"##,
+        flows: 40,
+        ends: "",
+    },
+    Network {
+        kind: "star",
+        topology: r##"# Hosts round one router: h2, h3, ... send to h1.
+[topology]
+kind = "star"
+hosts = 41
+access = { rate = "5 Mbit/s", delay = "10 ms" }     # of every host; a delay may be a list, or drawn
+"##,
+        queue: "bottleneck",
+        about_queue: r##"# The queue at each link of the router; [queue."r1>h1"] would be another one at the link to h1, where the data go.
+"##,
+        flows: 40,
+        ends: "",
+    },
+    Network {
+        kind: "sfred",
+        topology: r##"# Senders s1, s2, ... and one receiver d: the network of the SFRED paper. Near and far senders take turns.
+[topology]
+kind = "sfred"
+pairs = 10
+senders = { rate = "10 Mbit/s", delay = ["10 ms", "100 ms"] }
+bottleneck = { rate = "1.5 Mbit/s", delay = "10 ms" }
+receiver = { rate = "10 Mbit/s", delay = "5 ms" }
+"##,
+        queue: "bottleneck",
+        about_queue: r##"# The queue at the bottleneck; [queue.reverse] is the one where acknowledgements go.
+"##,
+        flows: 10,
+        ends: "",
+    },
+    Network {
+        kind: "nlred",
+        topology: r##"# Senders s1, s2, ... and one receiver d: the network of the NLRED paper.
+[topology]
+kind = "nlred"
+pairs = 40
+senders = { rate = "100 Mbit/s", delay = "5 ms" }
+bottleneck = { rate = "10 Mbit/s", delay = "20 ms" }
+receiver = { rate = "100 Mbit/s", delay = "5 ms" }
+"##,
+        queue: "bottleneck",
+        about_queue: r##"# The queue at the bottleneck; [queue.reverse] is the one where acknowledgements go.
+"##,
+        flows: 40,
+        ends: "",
+    },
+    Network {
+        kind: "bus",
+        topology: r##"# Routers r1, r2, ... in a line, each with a workstation h1, h2, ...: the bus of the DDRED paper.
+[topology]
+kind = "bus"
+routers = 10
+core = { rate = "10 Mbit/s", delay = "5 ms" }       # between routers
+access = { rate = "10 Mbit/s", delay = "1 ms" }     # of workstations
+"##,
+        queue: "routers",
+        about_queue: r##"# The queue at every output of every router; [queue."r5>r6"] would be another one at that link.
+"##,
+        flows: 40,
+        ends: r##"# Between workstations drawn with the run's seed; or by name.
+#from = ["h1", "h4"]
+#to = "h10"
+"##,
+    },
+    Network {
+        kind: "flower",
+        topology: r##"# A ring of routers, each with a loop of more, each router with a workstation: the flower of the DDRED paper.
+[topology]
+kind = "flower"
+petals = 5                   # routers r1, r2, ... in the ring
+petal = 8                    # routers in each loop: r6 to r13 at r1, r14 to r21 at r2
+core = { rate = "10 Mbit/s", delay = "5 ms" }       # between routers
+access = { rate = "10 Mbit/s", delay = "1 ms" }     # of workstations h1, h2, ...
+"##,
+        queue: "routers",
+        about_queue: r##"# The queue at every output of every router; [queue."r1>r2"] would be another one at that link.
+"##,
+        flows: 100,
+        ends: r##"# Between workstations drawn with the run's seed; or by name.
+#from = ["h9", "h17", "h25"]
+#to = "h1"
+"##,
+    },
+    Network {
+        kind: "two_flow",
+        topology: r##"# s1 - r1 - r2 - d and s2 - r2: the two flows of the DDRED paper, the first of them from farther away.
+[topology]
+kind = "two_flow"
+first = { rate = "10 Mbit/s", delay = "10 ms" }     # the link of s1
+link = { rate = "10 Mbit/s", delay = "1 ms" }       # every other
+"##,
+        queue: "bottleneck",
+        about_queue: r##"# The queue at r2 towards d; [queue.reverse] is the one where acknowledgements go.
+"##,
+        flows: 2,
+        ends: "",
+    },
+    Network {
+        kind: "random",
+        topology: r##"# Routers r1, r2, ... joined at random, each with hosts h1, h2, ...
+[topology]
+kind = "random"
+routers = 20
+degree = 4                   # links between routers at each of them, on average
+hosts = 2                    # at each router
+graph_seed = 1               # draws the network; the run's seed draws who sends to whom
+core = { rate = "10 Mbit/s", delay = "5 ms" }       # between routers
+access = { rate = "100 Mbit/s", delay = "1 ms" }    # of hosts
+"##,
+        queue: "routers",
+        about_queue: r##"# The queue at every output of every router.
+"##,
+        flows: 200,
+        ends: r##"# Between hosts drawn with the run's seed; or by name.
+#from = "h2*"
+#to = "h1"
+"##,
+    },
+    Network {
+        kind: "graph",
+        topology: r##"# Any nodes and links: here a and b send to c over the link from r1 to r2.
+[topology]
+kind = "graph"
+pairs = [["a", "c"], ["b", "c"]]    # who sends to whom where traffic does not say; or "random"
+
+[[link]]
+from = "a"
+to = "r1"
+rate = "100 Mbit/s"
+delay = "1 ms"
+
+[[link]]
+from = "b"
+to = "r1"
+rate = "100 Mbit/s"
+delay = { uniform = ["10 ms", "20 ms"] }    # drawn with the run's seed
+
+[[link]]
+from = "r1"
+to = "r2"
+rate = "5 Mbit/s"
+delay = "10 ms"
+queue = "core"               # a [queue.core], below; without one there is room for everything
+# The other direction, by default with the same rate and delay; false for none.
+reverse = { rate = "2 Mbit/s", queue = "core" }
+# What else may happen on a link.
+#loss = 0.0001
+#jitter = "2 ms"
+#reorder = { probability = 0.001, delay = "5 ms" }
+
+[[link]]
+from = "r2"
+to = "c"
+rate = "100 Mbit/s"
+delay = "1 ms"
+"##,
+        queue: "core",
+        about_queue: r##"# The queue at each link that names it.
+"##,
+        flows: 20,
+        ends: r##"# Instead of the pairs above: names of nodes, or patterns such as "h*".
+#from = ["a", "b"]
+#to = "c"
+"##,
+    },
+];
+
+/// For a topology with pairs.
+const AGAINST: &str = "#direction = \"reverse\"       # against the others\n";
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{check, Doc, Limit, Scenario};
+    use crate::scenario::{check, topology, Doc, Limit, Scenario};
 
     fn scenario(text: &str) -> Scenario {
         Doc::from_toml(text, None).and_then(|doc| check(&doc, None)).expect("the template is sound")
@@ -154,9 +395,31 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_of_topology_has_a_template() {
+        let kinds: Vec<&str> = NETWORKS.iter().map(|network| network.kind).collect();
+        assert_eq!(kinds, topology::KINDS.iter().map(|(kind, _)| *kind).collect::<Vec<_>>());
+        for network in &NETWORKS {
+            let text = template_of("a", network.kind).expect("a kind");
+            assert!(text.contains(&format!("\nkind = \"{}\"\n", network.kind)));
+            assert!(text.lines().all(|line| line.len() <= 120), "{}", network.kind);
+            let scenario = scenario(&text);
+            assert_eq!(scenario.flows(), u64::from(network.flows));
+            assert_eq!(scenario.queues[0].key, network.queue);
+        }
+        for (kind, keys) in topology::KINDS {
+            let text = template_of("a", kind).expect("a kind");
+            for key in *keys {
+                assert!(text.contains(&format!("\n{key} = ")) || text.contains(&format!("\n#{key} = ")), "{key}");
+            }
+        }
+        assert_eq!(template_of("first", "dumbbell"), Ok(template("first")));
+        let error = template_of("a", "sta").expect_err("no kind");
+        assert_eq!(error.message, "is unknown; did you mean \"star\"?");
+    }
+
+    #[test]
     fn is_sound_with_its_comments_taken_as_settings() {
         let spec = catalogue::find(AQM).expect("in the catalogue");
-        let text = template("all");
         let uncomment = |line: &str| match line.strip_prefix('#') {
             Some(access) if access.starts_with("senders") || access.starts_with("receivers") => {
                 format!("{line}\n")
@@ -164,8 +427,12 @@ mod tests {
             Some(setting) if !setting.starts_with(' ') => format!("{setting}\n"),
             _ => format!("{line}\n"),
         };
-        let all = scenario(&text.lines().map(uncomment).collect::<String>());
-        assert!(spec.all_params().all(|param| all.queues[0].spec.values.given(param.name).is_some()));
-        assert_eq!(all.record.cwnd_flows, [1, 2]);
+        for network in &NETWORKS {
+            let text = template_of("all", network.kind).expect("a kind");
+            let all = scenario(&text.lines().map(uncomment).collect::<String>());
+            assert!(spec.all_params().all(|param| all.queues[0].spec.values.given(param.name).is_some()));
+            assert_eq!(all.record.cwnd_flows, [1, 2]);
+            assert_eq!(all.ends[0].between.is_some(), !network.ends.is_empty());
+        }
     }
 }

@@ -12,10 +12,21 @@ use super::super::schema::{about, reference, whole, with_default};
 use super::model::TcpSpec;
 use super::{packets, whole_or};
 use crate::engine::network::TcpOptions;
+use earlydrop_net::tcp::core::{MIN_RTO, MIN_RTO_MS};
 
 /// Keys.
-pub(super) const KEYS: &[&str] =
-    &["tcp", "profile", "segment", "header", "window", "clock_phase", "ecn", "delayed_ack", "limited_transmit"];
+pub(super) const KEYS: &[&str] = &[
+    "tcp",
+    "profile",
+    "segment",
+    "header",
+    "window",
+    "clock_phase",
+    "ecn",
+    "delayed_ack",
+    "limited_transmit",
+    "min_rto",
+];
 /// Headers of a packet when none are given, in bytes: TCP and IPv4 without options. ns-2's Vegas counts none.
 const DEFAULT_HEADER: u32 = 40;
 const DEFAULT_VEGAS_HEADER: u32 = 0;
@@ -39,6 +50,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
             ecn: ecn(fields, tcp)?,
             delayed_ack: fields.optional("delayed_ack").map_or(Ok(None), |field| delayed_ack(&field))?,
             limited_transmit: fields.optional("limited_transmit").map_or(Ok(true), |field| field.flag())?,
+            min_rto_ms: fields.optional("min_rto").map_or(Ok(MIN_RTO_MS), |field| min_rto(&field))?,
         },
     })
 }
@@ -63,6 +75,12 @@ fn delayed_ack(field: &Field<'_>) -> Checked<Option<f64>> {
         Doc::Bool(true) => Ok(Some(DEFAULT_ACK_DELAY)),
         _ => field.measure(&TIMES, bounds::ACK_DELAY).map(Some),
     }
+}
+
+/// In whole milliseconds, as the sender keeps it.
+fn min_rto(field: &Field<'_>) -> Checked<u16> {
+    let seconds = field.measure(&TIMES, bounds::SHORTEST_RTO)?;
+    Ok((seconds * 1000.0).round() as u16)
 }
 
 fn tcp(fields: &Fields<'_>) -> Checked<Tcp> {
@@ -101,6 +119,9 @@ pub(super) fn write(spec: &TcpSpec, map: &mut Map<String, Json>) {
     if !spec.options.limited_transmit {
         map.insert("limited_transmit".into(), false.into());
     }
+    if spec.options.min_rto_ms != MIN_RTO_MS {
+        map.insert("min_rto".into(), format!("{} ms", spec.options.min_rto_ms).into());
+    }
 }
 
 pub(super) fn schema(map: &mut Map<String, Json>) {
@@ -123,4 +144,6 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     map.insert("delayed_ack".into(), about(delay, text));
     let text = "Send a new segment on each of the first two duplicate acknowledgements (RFC 3042).";
     map.insert("limited_transmit".into(), about(flag(true), text));
+    let text = "The shortest retransmission timeout, before it is doubled; at least 0.2 s.";
+    map.insert("min_rto".into(), about(with_default(reference("time"), format!("{MIN_RTO} s")), text));
 }
