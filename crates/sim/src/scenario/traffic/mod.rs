@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value as Json};
 
+use crate::engine::network::TtlOption;
 use super::bounds;
 use super::check::name;
 use super::document::Doc;
@@ -165,7 +166,12 @@ pub(super) fn write(traffic: &Traffic, ends: &Ends) -> Json {
         map.insert("to".into(), to.as_slice().into());
     }
     map.insert("ttl".into(), ends.ttl.into());
-    map.insert("ttl_option".into(), ends.ttl_option.into());
+    let told = match ends.ttl_option {
+        TtlOption::All => true.into(),
+        TtlOption::Data => "data".into(),
+        TtlOption::Nothing => false.into(),
+    };
+    map.insert("ttl_option".into(), told);
     map.into()
 }
 
