@@ -26,7 +26,7 @@ static enum verdict red_enqueue(double now, long waiting, long limit, int ecn_ca
     if (idle) {
         double missed = floor(packets_per_second * (now - idle_since));
         avg *= pow(1 - w_q, missed);
-        idle_since = now;                   /* a drop at an idle link uses this idle time up */
+        idle_since += missed / packets_per_second;  /* after a drop at an idle link, the rest counts later */
     } else {
         avg = (1 - w_q) * avg + w_q * waiting;
     }

@@ -153,7 +153,7 @@ def check(scenario: ScenarioFile, /, *, set_: Sets = [], json: Json = False) -> 
     """Check a scenario, or a study's folder, without running it; with --json print it with every default."""
     from . import _core
 
-    if scenario.is_dir() or scenario.name == "study.toml":
+    if scenario.name == "study.toml" or (scenario / "study.toml").is_file():
         return _check_study(scenario, set_, json)
     checked = _core.Scenario.load(str(scenario), _pairs(set_))
     if json:

@@ -92,10 +92,10 @@ def test_every_link_of_the_contents_leads_somewhere(browser: Browser) -> None:
 
 
 def test_the_published_tables_stand_beside_ours(browser: Browser) -> None:
-    # Each in both readings, the one that fits best first to be seen.
+    # Each in both readings; the base is open, and what fits best, which of invented figures is either.
     tables = browser.value(
         "[...document.querySelectorAll('table')].filter(t => /published/.test(t.tHead?.textContent))"
         ".map(t => [t.tBodies[0].rows.length, t.closest('details') === null])"
     )
     assert [rows for rows, _ in tables] == [10] * 12
-    assert sum(open_ for _, open_ in tables) == 6
+    assert 6 <= sum(open_ for _, open_ in tables) < 12

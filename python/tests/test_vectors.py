@@ -112,7 +112,8 @@ def test_red_in_c_decides_the_same(tmp_path: Path) -> None:
         ("waiting < limit ? ADMIT : DROP", "waiting <= limit + 40 ? ADMIT : DROP"),
         ("if (!ecn_capable)", "if (ecn_capable)"),
         ("count = -1;\n    } else", "count = 0;\n    } else"),
-        ("idle_since = now;                   /*", "/*"),
+        ("idle_since += missed / packets_per_second;", ""),
+        ("idle_since += missed / packets_per_second;", "idle_since = now;"),
     ],
 )
 def test_a_slip_in_red_in_c_is_noticed(tmp_path: Path, rule: str, mutation: str) -> None:

@@ -164,7 +164,7 @@ def test_limits_at_their_edges(lower: float | None, upper: float | None, verdict
     ],
 )
 def test_a_sign_in_every_seed(interval: str, holds: list[bool], opposite: list[bool], verdict: str) -> None:
-    assert seed_verdict("greater", interval, holds, opposite) == verdict
+    assert seed_verdict(interval, holds, opposite) == verdict
 
 
 @pytest.mark.parametrize(

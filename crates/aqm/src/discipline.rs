@@ -129,7 +129,7 @@ impl Discipline for Fifo {
         loop {
             let packet = self.ring.pop();
             if packet.is_none() {
-                self.idle_since = Some(now);
+                self.idle_since.get_or_insert(now);
             }
             if self.gate.needs().dequeue {
                 let queue = view(&self.gate, &self.ring, self.idle_since);

@@ -123,7 +123,11 @@ fn modes_of_ns_part_at_the_exception_for_short_queues() {
         for seed in SEEDS {
             let outcome = both(rules, true, 50, 1.0, seed);
             let free_of_it = outcome.first_exception.unwrap_or(ARRIVALS);
-            assert!(outcome.agreed >= free_of_it, "{rules:?}, seed {seed}: parted at {} of {free_of_it}", outcome.agreed);
+            assert!(
+                outcome.agreed >= free_of_it,
+                "{rules:?}, seed {seed}: parted at {} of {free_of_it}",
+                outcome.agreed
+            );
             parted += usize::from(outcome.agreed < ARRIVALS);
         }
         assert!(parted >= 10, "{rules:?}: {parted} of 40 parted");

@@ -179,6 +179,9 @@ struct Oracle<'a> {
     used: usize,
     slots: Vec<Option<Waiting>>,
     idle_from: Option<f64>,
+    counted_until: f64,
+    /// The last arrival, if it found the link idle. A packet that takes no time leaves it as idle as it was.
+    idle_arrival: Option<f64>,
     average: f64,
     /// Linux: the average times 2^weight_log, a whole number.
     scaled: i64,
@@ -190,7 +193,20 @@ struct Oracle<'a> {
 impl<'a> Oracle<'a> {
     fn new(setup: &'a Setup, fault: Fault, numbers: &'a [f64]) -> Self {
         let (slots, idle_from) = (Vec::new(), Some(0.0));
-        Oracle { setup, fault, numbers, used: 0, slots, idle_from, average: 0.0, scaled: 0, count: -1, awaited: 0.0 }
+        Oracle {
+            setup,
+            fault,
+            numbers,
+            used: 0,
+            slots,
+            idle_from,
+            counted_until: 0.0,
+            idle_arrival: None,
+            average: 0.0,
+            scaled: 0,
+            count: -1,
+            awaited: 0.0,
+        }
     }
 
     fn number(&mut self) -> f64 {
@@ -214,8 +230,8 @@ impl<'a> Oracle<'a> {
         if outcome.admitted.is_some() {
             self.idle_from = None;
         } else if self.idle_from.is_some() && self.fault != Fault::IdleTimeCountedTwice {
-            // The idle time up to now is in the average already.
-            self.idle_from = Some(now);
+            // The idle time up to now is in the average already, but for what is less than a packet's (not on Linux).
+            self.idle_from = Some(self.counted_until);
         }
         outcome
     }
@@ -435,6 +451,8 @@ impl<'a> Oracle<'a> {
         let length = self.packets() + usize::from(self.fault == Fault::AverageCountsTheArrival);
         let idle = self.idle_from.filter(|_| self.fault != Fault::IdleTimeIgnored).map(|since| now - since);
         let log = self.setup.weight_log;
+        self.counted_until = now;
+        self.idle_arrival = idle.map(|_| now);
         if self.setup.linux {
             match idle {
                 Some(idle) => self.decay_as_linux(idle),
@@ -447,6 +465,7 @@ impl<'a> Oracle<'a> {
         if let Some(idle) = idle {
             let missed = (idle * PACKETS_PER_SECOND).floor() as i32;
             self.average *= keep.powi(missed);
+            self.counted_until = now - idle + f64::from(missed) / PACKETS_PER_SECOND;
         }
         if idle.is_none() || self.fault == Fault::IdleAddsASample {
             self.average = keep * self.average + (1.0 - keep) * length as f64;
@@ -480,7 +499,8 @@ impl<'a> Oracle<'a> {
 
     fn depart(&mut self, now: f64) -> Option<(u32, bool)> {
         if self.packets() == 0 {
-            self.idle_from = Some(now);
+            let from = if self.idle_arrival == Some(now) { self.counted_until } else { now };
+            self.idle_from.get_or_insert(from);
             return None;
         }
         let oldest = self.oldest();

@@ -155,6 +155,8 @@ struct Model {
     count: i64,
     /// The link has found nothing since then, as far as the average knows.
     idle: Option<f64>,
+    /// The last arrival, if it found the link idle, and until when its average has counted the idle time.
+    idle_arrival: Option<(f64, f64)>,
 }
 
 impl Model {
@@ -168,6 +170,7 @@ impl Model {
             average: 0.0,
             count: -1,
             idle: Some(0.0),
+            idle_arrival: None,
         }
     }
 
@@ -283,12 +286,16 @@ impl Model {
                     // Far from any threshold this differs from other ways to work out a power in the last digits only.
                     self.average *= (1.0 - c.w_q).powf(missed);
                 }
-                // An arrival that dies at an idle link has used the idle time up.
+                // An arrival that dies at an idle link has used the idle time up that it has counted.
+                self.idle_arrival = Some((now, since + missed / (LINK.rate_bps / 8.0 / 500.0)));
                 if self.waiting.is_empty() {
-                    self.idle = Some(now);
+                    self.idle = self.idle_arrival.map(|(_, until)| until);
                 }
             }
-            None => self.average += c.w_q * (self.waiting.len() as f64 - self.average),
+            None => {
+                self.idle_arrival = None;
+                self.average += c.w_q * (self.waiting.len() as f64 - self.average);
+            }
         }
         let gentle = c.gentle && !self.is(Broken::NotGentle);
         if self.average < c.min_th {
@@ -415,7 +422,9 @@ impl Model {
 
     fn leave(&mut self, now: f64) {
         if self.waiting.is_empty() {
-            self.idle = Some(now);
+            // A packet that takes no time leaves the link as idle as it was.
+            let from = self.idle_arrival.map_or(now, |(at, until)| if at == now { until } else { now });
+            self.idle.get_or_insert(from);
             return;
         }
         let packet = self.waiting.remove(0);

@@ -305,7 +305,7 @@ impl Oracle {
             for _ in 0..m as u64 {
                 self.avg *= 1.0 - self.read.w_q;
             }
-            self.q_time = time;
+            self.q_time = self.q_time.max(link_free_at) + m * 4000.0 / RATE_BPS;
         }
     }
 

@@ -6,7 +6,8 @@
 //! repeated multiplication). Where the 1993 text leaves something open, it says here what was chosen:
 //!
 //! - The packet in transmission is not part of the queue, and the queue counts as empty when the link is idle.
-//! - q_time also moves when an arrival is dropped at an idle link, or its idle time would be counted twice.
+//! - q_time also moves when an arrival is dropped at an idle link, by the whole packets that it has counted, or its idle
+//!   time would be counted twice.
 //! - A p_a whose denominator is used up is 1.
 
 mod common;
@@ -110,7 +111,7 @@ impl Oracle {
             for _ in 0..m as u64 {
                 self.avg *= 1.0 - self.rule.w_q;
             }
-            self.q_time = time;
+            self.q_time = self.q_time.max(link_free_at) + m * 8.0 * self.rule.mean_packet / self.rule.rate_bps;
         }
         let end = if self.rule.shape == Shape::Gentle { 2.0 * self.rule.max_th } else { self.rule.max_th };
         let restart = if self.rule.analysis { -1 } else { 0 };

@@ -177,7 +177,7 @@ def inside_verdict(lower: float | None, upper: float | None, low: float, high: f
     return CONTRADICTED if upper < low or lower > high else UNDECIDED
 
 
-def seed_verdict(expect: str, interval: str, holds: Sequence[bool], opposite: Sequence[bool]) -> str:
+def seed_verdict(interval: str, holds: Sequence[bool], opposite: Sequence[bool]) -> str:
     """A sign that must hold in every seed: it does, it never does, or neither."""
     if len(holds) < 2:
         return UNDECIDED
@@ -293,7 +293,7 @@ def _judge(part: Part, sides: _Sides, at: Mapping[str, str]) -> Case:
     agree = [holds(part, x, limits) for x in numbers]
     if part.every_seed:
         against = [not ok and (edge is None or x != edge) for ok, x in zip(agree, numbers, strict=True)]
-        verdict = seed_verdict(part.expect, verdict, agree, against)
+        verdict = seed_verdict(verdict, agree, against)
     away = [] if edge is None else [x - edge for x in numbers]
     return Case(
         at=at,

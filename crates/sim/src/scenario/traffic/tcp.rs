@@ -15,8 +15,18 @@ use crate::engine::network::TcpOptions;
 use earlydrop_net::tcp::core::{MIN_RTO, MIN_RTO_MS};
 
 /// Keys.
-pub(super) const KEYS: &[&str] =
-    &["tcp", "profile", "segment", "header", "window", "clock_phase", "ecn", "delayed_ack", "limited_transmit", "min_rto"];
+pub(super) const KEYS: &[&str] = &[
+    "tcp",
+    "profile",
+    "segment",
+    "header",
+    "window",
+    "clock_phase",
+    "ecn",
+    "delayed_ack",
+    "limited_transmit",
+    "min_rto",
+];
 /// Headers of a packet when none are given, in bytes: TCP and IPv4 without options. ns-2's Vegas counts none.
 const DEFAULT_HEADER: u32 = 40;
 const DEFAULT_VEGAS_HEADER: u32 = 0;
