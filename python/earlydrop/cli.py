@@ -168,8 +168,6 @@ def _check_study(place: Path, sets: Sequence[str], as_json: bool) -> int:
 
     if sets:
         raise InputError("--set: belongs to a scenario; a study has --assume, and `reproduce` takes it")
-    if place.is_dir() and not (place / "study.toml").is_file():
-        raise InputError(f"{place}: is a directory without a study.toml", file=str(place))
     study = studies.find(str(place.absolute()))
     plan, quick = studies.plan(study), studies.plan(study.as_quick())
     if as_json:
