@@ -24,7 +24,7 @@ use earlydrop_net::{Segment, Wire};
 use hdrhistogram::Histogram;
 use hosts::{AckTimer, BlockPool};
 use medium::Medium;
-use network::{FlowSpec, Network};
+use network::{FlowSpec, Network, TtlOption};
 use observer::Observer;
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
@@ -1603,7 +1603,7 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
         let time = network.time_to_live(flow);
         // The receiver never learns what is left of an ACK's time to live at the sender; nor does a constant bit rate.
         let last = if reverse.is_empty() { 0 } else { time.last };
-        let hop = |made: usize, link: u32, last: u8| {
+        let hop = |made: usize, link: u32, last: u8, told: bool| {
             let own = (first..first.saturating_add(OWN_LINKS as u32)).contains(&link);
             let action = match plan.modes[link as usize] {
                 Mode::Fold if plan.apart[link as usize] => Action::Through,
@@ -1619,13 +1619,15 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
                 lane: 0,
                 ttl: time.initial - made as u8,
                 made: made as u8,
-                initial: if time.option { time.initial } else { 0 },
-                last: if time.option { last } else { 0 },
+                initial: if told { time.initial } else { 0 },
+                last: if told { last } else { 0 },
                 class,
             }
         };
         let host = |action| Step { link: NONE, own: 0, action, lane: 0, ttl: 0, made: 0, initial: 0, last: 0, class };
-        let mut steps: Vec<Step> = forward.iter().enumerate().map(|(made, &link)| hop(made, link, last)).collect();
+        let told = time.option != TtlOption::Nothing;
+        let mut steps: Vec<Step> =
+            forward.iter().enumerate().map(|(made, &link)| hop(made, link, last, told)).collect();
         if let Some(&back) = reverse.first() {
             let folded = plan.modes[back as usize] == Mode::Fold;
             // A window that is sampled must not be ahead of the time.
@@ -1635,7 +1637,8 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
                 (false, true) => Action::Receiver,
                 (false, false) => Action::ReceiverAtEvent,
             }));
-            steps.extend(reverse.iter().enumerate().map(|(made, &link)| hop(made, link, 0)));
+            let told = time.option == TtlOption::All;
+            steps.extend(reverse.iter().enumerate().map(|(made, &link)| hop(made, link, 0, told)));
             let ahead = plan.answers_ahead && !sampled;
             steps.push(host(match (time.expires, transfers, ahead) {
                 (Some(_), ..) => Action::Expired,

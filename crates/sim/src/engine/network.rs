@@ -202,12 +202,23 @@ pub struct Network {
 pub struct TimeToLive {
     /// Time to live.
     pub initial: u8,
-    /// Whether packets carry it, and the time to live at the destination once it is known, for routers to read.
-    pub option: bool,
+    /// Which packets carry it, and the time to live at the destination once it is known, for routers to read.
+    pub option: TtlOption,
     /// Whether it is used up on the way out, or back.
     pub expires: Option<Way>,
     /// What is left of it at the receiver.
     pub last: u8,
+}
+
+/// Which packets of a flow tell routers the time to live that they started with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TtlOption {
+    /// All of them.
+    All,
+    /// Those that a sender sends, and not the ACKs.
+    Data,
+    /// None.
+    Nothing,
 }
 
 /// A direction of a flow's way.
@@ -244,7 +255,7 @@ impl Network {
 
     /// Adds a flow of packets without feedback over these links, with a time to live as in
     /// [`flow_with_ttl`](Self::flow_with_ttl); its index.
-    pub fn source(&mut self, spec: SourceSpec, forward: &[u32], initial: u8, option: bool) -> u32 {
+    pub fn source(&mut self, spec: SourceSpec, forward: &[u32], initial: u8, option: TtlOption) -> u32 {
         let wire = |payload: u32| (payload + spec.header).min(u32::from(u16::MAX)) as u16;
         let payloads = spec.source.payloads();
         let largest = payloads.as_ref().and_then(|sizes| sizes.iter().copied().max());
@@ -292,7 +303,7 @@ impl Network {
                 && forward.len() + reverse.len() <= MOST_HOPS,
             "a route has 1 to {MOST_HOPS} links"
         );
-        self.flow_with_ttl(flow, forward, reverse, NS2_TTL, true)
+        self.flow_with_ttl(flow, forward, reverse, NS2_TTL, TtlOption::All)
     }
 
     /// The same with a time to live of the packets when they are sent. As in ns-2, each link takes one off, and a packet with
@@ -303,7 +314,7 @@ impl Network {
         forward: &[u32],
         reverse: &[u32],
         initial: u8,
-        option: bool,
+        option: TtlOption,
     ) -> u32 {
         let initial_hops = usize::from(initial);
         let expires = match (forward.len() >= initial_hops, reverse.len() >= initial_hops) {

@@ -5,6 +5,7 @@ use super::document::Doc;
 use super::error::ScenarioError;
 use super::fields::{Checked, Field};
 use super::nearest::suggestion;
+use crate::engine::network::TtlOption;
 use crate::topology::{Graph, Pairs, Routes};
 
 /// Keys that every entry of `[[traffic]]` may have.
@@ -21,9 +22,9 @@ pub struct Ends {
     pub between: Option<(Vec<String>, Vec<String>)>,
     /// Time to live that hosts give their packets.
     pub ttl: u8,
-    /// Whether hosts write it into the packet, and the time to live at the destination once they know it, as DDRED
-    /// needs it.
-    pub ttl_option: bool,
+    /// Whether hosts write it into packets, and the time to live at the destination once they know it, as DDRED needs
+    /// it.
+    pub ttl_option: TtlOption,
 }
 
 impl Ends {
@@ -59,8 +60,18 @@ fn one(entry: &Field<'_>) -> Checked<Ends> {
     Ok(Ends {
         between,
         ttl: field("ttl").map_or(Ok(u64::from(DEFAULT_TTL)), |field| field.whole(1, bounds::TTL))? as u8,
-        ttl_option: field("ttl_option").map_or(Ok(true), |field| field.flag())?,
+        ttl_option: field("ttl_option").map_or(Ok(TtlOption::All), |field| option(&field))?,
     })
+}
+
+fn option(field: &Field<'_>) -> Checked<TtlOption> {
+    match field.doc {
+        Doc::Bool(true) => Ok(TtlOption::All),
+        Doc::Bool(false) => Ok(TtlOption::Nothing),
+        Doc::String(word) if word == "data" => Ok(TtlOption::Data),
+        Doc::String(_) => Err(field.error("is unknown").allowed("true, false, \"data\"")),
+        _ => Err(field.wrong_type("true, false, \"data\"")),
+    }
 }
 
 fn names(field: &Field<'_>) -> Checked<Vec<String>> {

@@ -13,6 +13,7 @@ use super::error::ScenarioError;
 use super::fields::{whole_form, Checked, Field, Fields};
 use super::model::{InjectedRandom, Topology};
 use super::queue;
+use crate::engine::network::TtlOption;
 use crate::topology::Pairs;
 
 mod cbr;
@@ -165,7 +166,12 @@ pub(super) fn write(traffic: &Traffic, ends: &Ends) -> Json {
         map.insert("to".into(), to.as_slice().into());
     }
     map.insert("ttl".into(), ends.ttl.into());
-    map.insert("ttl_option".into(), ends.ttl_option.into());
+    let told = match ends.ttl_option {
+        TtlOption::All => true.into(),
+        TtlOption::Data => "data".into(),
+        TtlOption::Nothing => false.into(),
+    };
+    map.insert("ttl_option".into(), told);
     map.into()
 }
 
