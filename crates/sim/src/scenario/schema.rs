@@ -208,8 +208,10 @@ fn with_ends(mut traffic: Json) -> Json {
     fields["from"] = about(reference("name_or_names"), "Senders: names or patterns such as s*.");
     fields["to"] = about(reference("name_or_names"), "Receivers.");
     fields["ttl"] = about(with_default(whole(1, bounds::TTL), DEFAULT_TTL), "Time to live that hosts give packets.");
-    fields["ttl_option"] =
-        about(with_default(json!({ "enum": [true, false, "data"] }), true), "Which packets tell it, as DDRED needs it.");
+    fields["ttl_option"] = about(
+        with_default(json!({ "enum": [true, false, "data"] }), true),
+        "Which packets tell it, as DDRED needs it.",
+    );
     traffic
 }
 

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use serde_json::{Map, Value as Json};
 
-use crate::engine::network::TtlOption;
 use super::bounds;
 use super::check::name;
 use super::document::Doc;
@@ -14,6 +13,7 @@ use super::error::ScenarioError;
 use super::fields::{whole_form, Checked, Field, Fields};
 use super::model::{InjectedRandom, Topology};
 use super::queue;
+use crate::engine::network::TtlOption;
 use crate::topology::Pairs;
 
 mod cbr;
