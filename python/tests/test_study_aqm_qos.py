@@ -59,16 +59,24 @@ def ns2(study: Study) -> dict[str, list[dict[str, float]]]:
 
 
 CASES = [
-    *((f"table3-{size}-{mode}", "Q-3", {"size": size, "mode": mode}) for size in ("500", "3000") for mode in ("packet", "byte", "queue")),
+    *(
+        (f"table3-{size}-{mode}", "Q-3", {"size": size, "mode": mode})
+        for size in ("500", "3000")
+        for mode in ("packet", "byte", "queue")
+    ),
     *((f"table4-{mode}", "Q-4", {"mode": mode}) for mode in ("packet", "byte")),
-    *((f"table5-{size}-{ecn}", "Q-5", {"size": size, "ecn": ecn}) for size in ("296", "13000") for ecn in ("on", "off")),
+    *(
+        (f"table5-{size}-{ecn}", "Q-5", {"size": size, "ecn": ecn})
+        for size in ("296", "13000")
+        for ecn in ("on", "off")
+    ),
     *((f"table6-{ecn}", "Q-6", {"ecn": ecn}) for ecn in ("on", "off")),
 ]
 
 
 @pytest.mark.parametrize(("case", "experiment", "levels"), CASES, ids=[case for case, _, _ in CASES])
 def test_agrees_with_ns2(qos: Study, case: str, experiment: str, levels: dict[str, str]) -> None:
-    """Means over ten seeds, with other random numbers: four standard errors, and a hundredth for what has no scatter."""
+    """Means over ten seeds, with other random numbers: four standard errors, and 1 % for what has no scatter."""
     theirs = ns2(qos)[case]
     document = base(qos.experiment(experiment), **levels)
     ours = defaultdict(list)

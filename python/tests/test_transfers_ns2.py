@@ -1,4 +1,4 @@
-"""Finite transfers over many RED queues, as ns-2 ran them: the DDRED paper's networks, the same transfers on both sides."""
+"""Finite transfers over many RED queues, as ns-2 ran them: the networks of the DDRED paper, the same transfers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_losses_and_times_are_those_of_ns2(name: str, peers: Any, reference: Any
 
 
 def test_the_reference_is_what_the_script_makes(peers: Any, reference: Any) -> None:
-    assert {key for key in reference} == {(c.name, seed) for c in peers.CASES for seed in range(c.seeds)}
+    assert set(reference) == {(c.name, seed) for c in peers.CASES for seed in range(c.seeds)}
     flower = peers.CASES[-1]
     assert len(flower.core) == 5 + 5 * 9
     away = peers.distances(flower)

@@ -3,7 +3,7 @@
 
     python3 run_aqm_qos.py [--only PATTERN] [--workers 2] [--out DIR]
 
-Needs `ns` (ns-2 2.35). Every case is one row of the list below: options of dumbbell.tcl, run with the seeds 1 to so many.
+Needs `ns` (ns-2 2.35). Every case is one row of the list below: options of dumbbell.tcl, run with seeds from 1 on.
 `--only` runs the cases whose names match and leaves the others in the files as they are. A case of ns-2 and one of the
 study have the same settings but not the same random numbers, so that means and ranges are to be compared.
 """
