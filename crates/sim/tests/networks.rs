@@ -157,17 +157,17 @@ fn losses_are_weighted_by_the_links_behind_them() {
     assert_eq!(found["losses"]["weighted"].as_u64(), Some(at(1) + 3 * at(3)));
 }
 
-/// Data one way and ACKs of another transfer the same way: what the queue dropped of each.
+/// Data of eight transfers and ACKs of one that goes the other way: what the queue dropped of each.
 fn dropped_of_data_and_acks(option: &str) -> (u64, u64) {
     let found = document(&format!(
         "name = \"x\"\nduration = \"20 s\"\n[topology]\nkind = \"dumbbell\"\npairs = 2\n\
          access = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\nbottleneck = {{ rate = \"2 Mbit/s\", delay = \"5 ms\" }}\n\
          reverse = {{ rate = \"5 Mbit/s\", delay = \"5 ms\" }}\n\
          [queue.bottleneck]\naqm = \"ddtail\"\nlimit = 30\nno_option = \"farthest\"\n\
-         [[traffic]]\nkind = \"ftp\"\ncount = 1\nttl_option = {option}\n\
+         [[traffic]]\nkind = \"ftp\"\ncount = 8\nttl_option = {option}\n\
          [[traffic]]\nkind = \"ftp\"\ncount = 1\ndirection = \"reverse\"\nttl_option = {option}\n"
     ));
-    let drops = |flow: usize| found["flows"][flow]["drops"].as_u64().expect("a number");
+    let drops = |entry: usize| found["traffic"][entry]["drops"].as_u64().expect("a number");
     (drops(0), drops(1))
 }
 
