@@ -156,3 +156,28 @@ fn losses_are_weighted_by_the_links_behind_them() {
     assert_eq!(at(3), drops("r3>r4") - near);
     assert_eq!(found["losses"]["weighted"].as_u64(), Some(at(1) + 3 * at(3)));
 }
+
+/// Data of eight transfers and ACKs of one that goes the other way: what the queue dropped of each.
+fn dropped_of_data_and_acks(option: &str) -> (u64, u64) {
+    let found = document(&format!(
+        "name = \"x\"\nduration = \"20 s\"\n[topology]\nkind = \"dumbbell\"\npairs = 2\n\
+         access = {{ rate = \"1 Gbit/s\", delay = \"1 ms\" }}\nbottleneck = {{ rate = \"2 Mbit/s\", delay = \"5 ms\" }}\n\
+         reverse = {{ rate = \"5 Mbit/s\", delay = \"5 ms\" }}\n\
+         [queue.bottleneck]\naqm = \"ddtail\"\nlimit = 30\nno_option = \"farthest\"\n\
+         [[traffic]]\nkind = \"ftp\"\ncount = 8\nttl_option = {option}\n\
+         [[traffic]]\nkind = \"ftp\"\ncount = 1\ndirection = \"reverse\"\nttl_option = {option}\n"
+    ));
+    let drops = |entry: usize| found["traffic"][entry]["drops"].as_u64().expect("a number");
+    (drops(0), drops(1))
+}
+
+#[test]
+fn acks_may_leave_their_time_to_live_out() {
+    let (data, acks) = dropped_of_data_and_acks("true");
+    assert!(data > 0 && acks > 0, "all from equally far: {data} and {acks}");
+    let (data, spared) = dropped_of_data_and_acks("\"data\"");
+    // An ACK still dies in a queue of ACKs alone.
+    assert!(data > 0 && spared * 10 < acks, "ACKs count as from farthest away: {spared} against {acks}");
+    let (data, acks) = dropped_of_data_and_acks("false");
+    assert!(data > 0 && acks > 0, "nobody tells: {data} and {acks}");
+}

@@ -31,6 +31,8 @@ class Case:
 
     name: str
     seeds: int
+    loop: int
+    """Routers of a loop beside the core's; 0 for a bus."""
     routers: int
     count: int
     core_ms: int
@@ -41,20 +43,22 @@ class Case:
 
     @property
     def core(self) -> list[tuple[int, int]]:
-        """Links between routers: a line, or a ring of five with a loop of eight at each."""
-        if self.name.startswith("bus"):
+        """Links between routers: a line, or a ring of five with a loop at each."""
+        if not self.loop:
             return [(i, i + 1) for i in range(1, self.routers)]
         found = [(i, i % 5 + 1) for i in range(1, 6)]
-        for loop in range(5):
-            ring = [loop + 1, *range(6 + 8 * loop, 14 + 8 * loop), loop + 1]
+        for at in range(5):
+            first = 6 + self.loop * at
+            ring = [at + 1, *range(first, first + self.loop), at + 1]
             found += list(zip(ring, ring[1:], strict=False))
         return found
 
 
 CASES = (
-    Case("bus-fitted", 11, 7, 100, 14, 14, 20, True),
-    Case("bus-proposed", 11, 10, 100, 5, 1, 64, False),
-    Case("flower-proposed", 2, 45, 500, 5, 1, 64, False),
+    Case("bus-fitted", 11, 0, 7, 100, 14, 14, 20, True),
+    Case("bus-proposed", 11, 0, 10, 100, 5, 1, 64, False),
+    Case("flower-fitted", 2, 7, 40, 500, 14, 14, 20, True),
+    Case("flower-proposed", 2, 8, 45, 500, 5, 1, 64, False),
 )
 
 
@@ -85,7 +89,7 @@ def scenario(case: Case, seed: int) -> dict[str, Any]:
         queue |= {"min_th": "auto", "max_th": "auto", "w_q": "auto"}
     else:
         queue |= {"unit": "packet", "mean_packet": 1000, "limit": "50 packets", "min_th": 5, "max_th": 15, "w_q": 0.002}
-    shape = {"kind": "bus", "routers": case.routers} if case.name.startswith("bus") else {"kind": "flower"}
+    shape = {"kind": "flower", "petal": case.loop} if case.loop else {"kind": "bus", "routers": case.routers}
     return {
         "name": case.name,
         "duration": "5000 s",
