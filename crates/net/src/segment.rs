@@ -14,6 +14,8 @@ pub const ECE: u8 = 16;
 pub const SACK: u8 = 32;
 /// On the way of the ACKs: what a client asks its server.
 pub const REQUEST: u8 = 64;
+/// On the way of the data: the sender has no more of them.
+pub const FIN: u8 = 64;
 
 /// A TCP segment or its ACK on the way: a small plain value, copied from hop to hop.
 ///

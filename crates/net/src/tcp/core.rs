@@ -3,6 +3,7 @@
 //! Names follow the field; in brackets ns-2's own. Segments are numbered from 0, the SYN. The RTT estimate and the
 //! retransmission timer are in [`rtt`](super::rtt).
 
+use super::rfc::Packet;
 use super::rtt::TICK;
 use super::Ack;
 use crate::segment::{CWR, ECE, ECT0, SYN};
@@ -66,6 +67,10 @@ pub struct Output {
     pub timer: Option<f64>,
     /// Changes of variables, if the sender is traced.
     pub changes: Vec<(Variable, f64)>,
+    /// Profile `rfc`: segments to send, in order.
+    pub packets: Vec<Packet>,
+    /// Profile `rfc`: when the sender wants to be called next, in seconds from the begin of the run; infinite if it does not.
+    pub wake: Option<f64>,
 }
 
 /// A sender's state. Public fields are for congestion controls and observers.

@@ -78,6 +78,12 @@ pub(super) const SERIES: Interval = seconds(1e-6, 1e6, false);
 pub(super) const ACK_DELAY: Interval = Interval { open_low: true, ..seconds(0.0, 0.5, false) };
 /// The shortest retransmission timeout: the engine's plan relies on ns-2's 0.2 s at least; up to its `maxrto_`.
 pub(super) const SHORTEST_RTO: Interval = seconds(MIN_RTO, 60.0, false);
+/// The same in the `rfc` profile: down to what data centres use.
+pub(super) const SHORTEST_RFC_RTO: Interval = seconds(1e-3, 60.0, false);
+/// Largest initial window, in segments.
+pub(super) const INITIAL_WINDOW: u64 = 1000;
+/// Largest window, in bytes: what window scaling allows (RFC 7323, 2.3).
+pub(super) const WINDOW_BYTES: Interval = bytes(1.0, 1_073_725_440.0);
 /// Phases of a clock that ticks every 10 ms.
 pub(super) const PHASE: Interval = Interval { open_high: true, ..seconds(0.0, 0.01, false) };
 /// Rates.

@@ -1,0 +1,167 @@
+//! The keys of TCP's `rfc` profile.
+
+use serde_json::{json, Map, Value as Json};
+
+use super::super::bounds::{self, SIZES, TIMES};
+use super::super::document::Doc;
+use super::super::error::quoted_list;
+use super::super::fields::{Checked, Field, Fields};
+use super::super::model::Tcp;
+use super::super::schema::{about, reference, whole, with_default};
+use earlydrop_net::tcp::rfc::{Bound, ControlKind, Feedbacks, Settings};
+
+/// Keys that this profile alone has.
+pub(super) const KEYS: &[&str] = &["sack", "timestamps", "initial_window", "abc_limit", "prr", "abe", "pacing", "fin"];
+/// How long an ACK waits if nothing is said, s (RFC 5681 allows 0.5 s).
+const DEFAULT_ACK_DELAY: f64 = 0.2;
+/// Options of time stamps in every segment, bytes (RFC 7323, appendix A).
+pub(super) const STAMPS: u32 = earlydrop_net::tcp::rfc::STAMP_BYTES as u32;
+const PRR: [(&str, Option<Bound>); 3] =
+    [("slow_start", Some(Bound::SlowStart)), ("conservative", Some(Bound::Conservative)), ("off", None)];
+
+/// Whether a key is refused in this profile, as it says something of ns-2 alone.
+pub(super) fn refuse_others(fields: &Fields<'_>) -> Checked<()> {
+    match fields.optional("clock_phase") {
+        Some(field) => Err(field.error("is for profile = \"ns2\", whose senders have coarse clocks").allowed("no such key")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses the keys of this profile in another one.
+pub(super) fn refuse(fields: &Fields<'_>) -> Checked<()> {
+    match KEYS.iter().find_map(|key| fields.optional(key)) {
+        Some(field) => Err(field.error("is for profile = \"rfc\"").allowed("no such key, or profile = \"rfc\"")),
+        None => Ok(()),
+    }
+}
+
+/// Whether segments carry time stamps.
+pub(super) fn timestamps(fields: &Fields<'_>) -> Checked<bool> {
+    fields.optional("timestamps").map_or(Ok(true), |field| field.flag())
+}
+
+/// The settings of `tcp` with segments of `mss` bytes of payload.
+pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checked<Settings> {
+    let flag = |key: &str, default: bool| fields.optional(key).map_or(Ok(default), |field| field.flag());
+    let sack = flag("sack", tcp != Tcp::NewReno)?;
+    if let Some(field) = fields.optional("sack").filter(|_| sack && tcp == Tcp::NewReno) {
+        return Err(field
+            .error("makes another TCP of newreno, which recovers without it")
+            .allowed("false, or tcp = \"reno\""));
+    }
+    if let Some(field) = fields.optional("sack").filter(|_| !sack && tcp == Tcp::Sack) {
+        return Err(field.error("makes another TCP of sack").allowed("true, or tcp = \"newreno\""));
+    }
+    Ok(Settings {
+        control: control(tcp),
+        mss,
+        window: fields.optional("window").map_or(Ok(u64::from(super::tcp::DEFAULT_WINDOW) * u64::from(mss)), |field| {
+            window(&field, mss)
+        })?,
+        sack,
+        timestamps: timestamps(fields)?,
+        feedback: if ecn { Feedbacks::Classic } else { Feedbacks::None },
+        min_rto: fields.optional("min_rto").map_or(Ok(1.0), |field| field.measure(&TIMES, bounds::SHORTEST_RFC_RTO))?,
+        initial_window: fields
+            .optional("initial_window")
+            .map(|field| field.whole(1, bounds::INITIAL_WINDOW).map(|segments| segments as u32))
+            .transpose()?,
+        growth_limit: fields.optional("abc_limit").map_or(Ok(1), |field| field.whole(1, 2))? as f64,
+        limited_transmit: flag("limited_transmit", true)?,
+        prr: fields.optional("prr").map_or(Ok(Some(Bound::SlowStart)), |field| prr(&field))?,
+        abe: flag("abe", false)?,
+        pacing: flag("pacing", false)?,
+        fin: flag("fin", false)?,
+        delayed_ack: fields.optional("delayed_ack").map_or(Ok(Some(DEFAULT_ACK_DELAY)), |field| delayed_ack(&field))?,
+    })
+}
+
+fn control(tcp: Tcp) -> ControlKind {
+    match tcp {
+        Tcp::Tahoe | Tcp::Reno | Tcp::NewReno | Tcp::Sack | Tcp::Vegas => ControlKind::NewReno,
+    }
+}
+
+/// A number of segments, or bytes.
+fn window(field: &Field<'_>, mss: u32) -> Checked<u64> {
+    match field.doc {
+        Doc::String(_) => field.measure(&SIZES, bounds::WINDOW_BYTES).map(|bytes| bytes as u64),
+        _ => field.whole(1, bounds::WINDOW).map(|segments| segments * u64::from(mss)),
+    }
+}
+
+fn prr(field: &Field<'_>) -> Checked<Option<Bound>> {
+    let word = match field.doc {
+        Doc::Bool(false) => "off",
+        Doc::Bool(true) => "slow_start",
+        _ => field.word(PRR.iter().map(|&(word, _)| word))?,
+    };
+    Ok(PRR.iter().find(|&&(name, _)| name == word).and_then(|&(_, bound)| bound))
+}
+
+fn delayed_ack(field: &Field<'_>) -> Checked<Option<f64>> {
+    match field.doc {
+        Doc::Bool(wanted) => Ok(wanted.then_some(DEFAULT_ACK_DELAY)),
+        _ => field.measure(&TIMES, bounds::ACK_DELAY).map(Some),
+    }
+}
+
+/// TCPs that this profile has.
+pub(super) fn has(tcp: Tcp) -> bool {
+    !matches!(tcp, Tcp::Tahoe | Tcp::Vegas)
+}
+
+/// The names of those.
+pub(super) fn names() -> String {
+    quoted_list(Tcp::ALL.iter().copied().filter(|&tcp| has(tcp)).map(Tcp::name))
+}
+
+/// Everything but the name, segment and header, as it would be written.
+pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
+    let mss = u64::from(settings.mss);
+    let window = match settings.window % mss {
+        0 => (settings.window / mss).into(),
+        _ => format!("{} B", settings.window).into(),
+    };
+    map.insert("window".into(), window);
+    map.insert("ecn".into(), (settings.feedback != Feedbacks::None).into());
+    let delay = settings.delayed_ack.map_or(Json::Bool(false), |delay| format!("{delay} s").into());
+    map.insert("delayed_ack".into(), delay);
+    map.insert("limited_transmit".into(), settings.limited_transmit.into());
+    map.insert("min_rto".into(), format!("{} s", settings.min_rto).into());
+    map.insert("sack".into(), settings.sack.into());
+    map.insert("timestamps".into(), settings.timestamps.into());
+    if let Some(segments) = settings.initial_window {
+        map.insert("initial_window".into(), segments.into());
+    }
+    map.insert("abc_limit".into(), (settings.growth_limit as u32).into());
+    let word = PRR.iter().find(|&&(_, bound)| bound == settings.prr).map_or("off", |&(word, _)| word);
+    map.insert("prr".into(), word.into());
+    map.insert("abe".into(), settings.abe.into());
+    map.insert("pacing".into(), settings.pacing.into());
+    map.insert("fin".into(), settings.fin.into());
+}
+
+/// Their schema.
+pub(super) fn schema(map: &mut Map<String, Json>) {
+    let mut add = |key: &str, form: Json, default: Json, text: &str| {
+        map.insert(key.into(), about(with_default(form, default), text));
+    };
+    let flag = || json!({ "type": "boolean" });
+    add("sack", flag(), true.into(), "Selective acknowledgements (RFC 2018 and 6675); newreno has none. Profile rfc.");
+    add("timestamps", flag(), true.into(), "Time stamps in every segment (RFC 7323). Profile rfc.");
+    add("abc_limit", whole(1, 2), 1.into(), "Segments that an ACK adds in slow start, at most (RFC 3465). Profile rfc.");
+    let words = PRR.map(|(word, _)| word);
+    let forms = json!({ "anyOf": [{ "enum": words }, { "type": "boolean" }] });
+    add("prr", forms, "slow_start".into(), "Proportional rate reduction and its bound (RFC 6937). Profile rfc.");
+    add("abe", flag(), false.into(), "React less to marks than to losses (RFC 8511). Profile rfc.");
+    add("pacing", flag(), false.into(), "Spread segments over the round-trip time. Profile rfc.");
+    add("fin", flag(), false.into(), "End finite data with a FIN. Profile rfc.");
+    let text = "Initial window in segments; by default min(10 segments, max(2 segments, 14600 B)) (RFC 6928). Profile rfc.";
+    map.insert("initial_window".into(), about(whole(1, bounds::INITIAL_WINDOW), text));
+}
+
+/// Schema of a window in segments or bytes.
+pub(super) fn window_schema(segments: Json) -> Json {
+    json!({ "anyOf": [segments, reference("size")] })
+}
