@@ -705,7 +705,11 @@ impl Connection {
         if !repeated {
             let flight = self.segments(self.board.outstanding() - self.limited);
             let window = self.window(core);
-            let ssthresh = self.algorithm.control().on_timeout(&window, flight, now);
+            let mut ssthresh = self.algorithm.control().on_timeout(&window, flight, now);
+            if matches!(self.phase, Phase::Recovery(_)) {
+                // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated.
+                ssthresh = ssthresh.min(self.ssthresh);
+            }
             self.set_ssthresh(core, ssthresh, out);
         }
         self.timed_out_at = self.una;
