@@ -16,6 +16,8 @@ _ABOUT = {
     ("tcps", "reno"): ("Reno", "Fast retransmit and fast recovery"),
     ("tcps", "newreno"): ("NewReno", "Recovers from several losses in a window, one in a round trip"),
     ("tcps", "sack"): ("SACK", "Knows from selective acknowledgements what is missing"),
+    ("tcps", "cubic"): ("CUBIC", "Grows as a cubic function of the time since the last loss (profile rfc)"),
+    ("tcps", "dctcp"): ("DCTCP", "Shrinks by the fraction of marked packets (profile rfc)"),
     ("tcps", "vegas"): ("Vegas", "Holds a few segments in the queue, by its round-trip times"),
     ("topologies", "dumbbell"): ("Dumbbell", "Pairs of senders and receivers on either side of one bottleneck"),
     ("topologies", "parking_lot"): ("Parking lot", "Bottlenecks in a row, with flows over all of them and over each"),

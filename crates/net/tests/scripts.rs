@@ -50,7 +50,14 @@ fn settings(words: &[&str], place: &str) -> Settings {
             "mss" => settings.mss = real(value, place) as u32,
             "sack" => settings.sack = on,
             "timestamps" => settings.timestamps = on,
-            "ecn" => settings.feedback = if on { Feedbacks::Classic } else { Feedbacks::None },
+            "ecn" => {
+                settings.feedback = match value {
+                    "on" => Feedbacks::Classic,
+                    "dctcp" => Feedbacks::Dctcp,
+                    _ => Feedbacks::None,
+                }
+            }
+            "hystart" => settings.hystart = on,
             "window" => settings.window = real(value, place) as u64 * u64::from(MSS),
             "iw" => settings.initial_window = Some(real(value, place) as u32),
             "min_rto" => settings.min_rto = real(value, place),
@@ -76,6 +83,8 @@ fn settings(words: &[&str], place: &str) -> Settings {
 fn control(name: &str, place: &str) -> ControlKind {
     match name {
         "reno" => ControlKind::NewReno,
+        "cubic" => ControlKind::Cubic,
+        "dctcp" => ControlKind::Dctcp,
         _ => panic!("{place}: unknown TCP {name:?}"),
     }
 }
@@ -179,7 +188,7 @@ impl SenderRun {
                 }
                 let sent = std::mem::take(&mut self.sent);
                 let words = sent.iter().map(|(_, word)| word.clone()).collect::<Vec<_>>();
-                let mut expected = Vec::new();
+                let mut expected = Vec::<String>::new();
                 for word in &line.words[1..] {
                     let (numbers, flags) = word.split_at(word.find('+').unwrap_or(word.len()));
                     match numbers.split_once('-') {

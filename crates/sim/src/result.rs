@@ -357,5 +357,8 @@ fn variable_name(variable: Variable) -> &'static str {
         Variable::Backoff => "backoff_",
         Variable::Srtt => "srtt_",
         Variable::Rttvar => "rttvar_",
+        Variable::Alpha => "alpha",
+        Variable::Bandwidth => "bandwidth",
+        Variable::MinRtt => "min_rtt",
     }
 }

@@ -78,11 +78,23 @@ pub enum Flavour {
     Sack,
     /// TCP Vegas as ns-2.35's `Agent/TCP/Vegas`.
     Vegas,
+    /// CUBIC (RFC 9438); profile `rfc`, like all that follow.
+    Cubic,
+    /// DCTCP (RFC 8257).
+    Dctcp,
 }
 
 impl Flavour {
     /// All there are.
-    pub const ALL: [Flavour; 5] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack, Flavour::Vegas];
+    pub const ALL: [Flavour; 7] = [
+        Flavour::Tahoe,
+        Flavour::Reno,
+        Flavour::NewReno,
+        Flavour::Sack,
+        Flavour::Vegas,
+        Flavour::Cubic,
+        Flavour::Dctcp,
+    ];
 
     /// Those that ns-2 has.
     pub const NS2: [Flavour; 5] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack, Flavour::Vegas];
@@ -100,6 +112,8 @@ impl Flavour {
             Flavour::NewReno => "newreno",
             Flavour::Sack => "sack",
             Flavour::Vegas => "vegas",
+            Flavour::Cubic => "cubic",
+            Flavour::Dctcp => "dctcp",
         }
     }
 
@@ -155,13 +169,17 @@ pub struct Sender {
 impl Sender {
     /// A sender that has sent nothing and whose application never ends. `window` is the receiver's, in segments (at
     /// least 1), and the initial ssthresh; `clock_phase` shifts its 10 ms RTT clock (ns-2's `boot_time_`), in seconds.
+    ///
+    /// # Panics
+    /// If ns-2 does not have it ([`Flavour::NS2`]).
     pub fn new(flavour: Flavour, window: i32, clock_phase: f64) -> Self {
+        assert!(Flavour::NS2.contains(&flavour), "{} is of the profile rfc", flavour.name());
         let control = match flavour {
             Flavour::Tahoe => Control::Tahoe,
             Flavour::Reno => Control::Reno,
             Flavour::NewReno => Control::NewReno { first_partial: false },
             Flavour::Sack => Control::Sack(Box::new(Sack::new())),
-            Flavour::Vegas => Control::Vegas(Box::new(Vegas::new())),
+            _ => Control::Vegas(Box::new(Vegas::new())),
         };
         Sender { core: Core::new(window, clock_phase), control }
     }

@@ -17,7 +17,7 @@ mod wire;
 use super::core::{Core, Output, Variable};
 use crate::segment::{CWR, ECE, ECT0, FIN, SYN};
 use board::{Board, Delivered};
-use control::{Acked, Algorithm, NewReno, Window};
+use control::{Acked, Algorithm, Cubic, Dctcp, NewReno, Window};
 use prr::Prr;
 use rto::Rto;
 
@@ -44,6 +44,10 @@ const PACING: f64 = 1.2;
 pub enum ControlKind {
     /// RFC 5681.
     NewReno,
+    /// RFC 9438.
+    Cubic,
+    /// RFC 8257.
+    Dctcp,
 }
 
 /// How a receiver tells of marks.
@@ -53,6 +57,16 @@ pub enum Feedbacks {
     None,
     /// ECE until CWR (RFC 3168).
     Classic,
+    /// ECE says whether the last segment was marked (RFC 8257, 3.2).
+    Dctcp,
+}
+
+impl Feedbacks {
+    /// Whether everything that a sender sends is ECN-capable: such congestion controls are for queues that mark so early that
+    /// what is not would be dropped (RFC 8257, 3.5; Linux, `tcp_ca_needs_ecn`).
+    fn marks_all(self) -> bool {
+        self == Feedbacks::Dctcp
+    }
 }
 
 /// What the ends of a connection do. Sizes are in bytes, times in seconds.
@@ -80,6 +94,8 @@ pub struct Settings {
     pub limited_transmit: bool,
     /// Proportional rate reduction with this bound (RFC 6937); `None` is RFC 6675's own rule.
     pub prr: Option<Bound>,
+    /// HyStart++ (RFC 9406).
+    pub hystart: bool,
     /// A lesser reaction to marks (RFC 8511).
     pub abe: bool,
     /// Sends at the rate of the window (section on pacing in the documentation), not in bursts.
@@ -104,6 +120,7 @@ impl Default for Settings {
             growth_limit: 1.0,
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
+            hystart: false,
             abe: false,
             pacing: false,
             fin: false,
@@ -138,8 +155,11 @@ impl Settings {
     }
 
     fn algorithm(&self) -> Algorithm {
+        let (most, hystart) = (self.growth_limit, self.hystart);
         match self.control {
-            ControlKind::NewReno => Algorithm::NewReno(NewReno::new(self.growth_limit, self.abe)),
+            ControlKind::NewReno => Algorithm::NewReno(NewReno::new(most, hystart, self.abe)),
+            ControlKind::Cubic => Algorithm::Cubic(Cubic::new(most, hystart, self.abe)),
+            ControlKind::Dctcp => Algorithm::Dctcp(Dctcp::new(most, hystart)),
         }
     }
 }
@@ -335,7 +355,10 @@ impl Connection {
 
     fn send_syn(&mut self, core: &mut Core, now: f64, out: &mut Output) {
         // RFC 3168, 6.1.1: a SYN that asks for ECN has ECE and CWR and is not ECN-capable itself.
-        let ask = if self.settings.feedback == Feedbacks::None { 0 } else { ECE | CWR };
+        let mut ask = if self.settings.feedback == Feedbacks::None { 0 } else { ECE | CWR };
+        if self.settings.feedback.marks_all() {
+            ask |= ECT0;
+        }
         out.packets.push(Packet { seq: self.first, payload: 0, bits: SYN | ask });
         core.retransmits += u32::from(self.next > 0);
         self.next = 1;
@@ -406,7 +429,8 @@ impl Connection {
         let initial = if self.syn_timeouts > 1 { LOSS_WINDOW } else { self.settings.initial_window() };
         core.set_cwnd(initial, out);
         self.last_sent = now;
-        out.packets.push(Packet { seq: wrap(1, self.first), payload: 0, bits: 0 });
+        let bits = if self.ecn && self.settings.feedback.marks_all() { ECT0 } else { 0 };
+        out.packets.push(Packet { seq: wrap(1, self.first), payload: 0, bits });
         self.transmit(core, now, out);
     }
 
@@ -459,10 +483,11 @@ impl Connection {
 
         self.count_duplicates(core, advanced, reported, ack, out);
         let mut info = self.acked(now, rtt, advanced, arrived, flight_before, feedback);
-        if self.algorithm_wants_all() {
-            let mut window = self.window(core);
-            self.algorithm.control().on_any_ack(&mut window, &info);
-            self.set_window(core, window, out);
+        let mut window = self.window(core);
+        self.algorithm.control().on_any_ack(&mut window, &info);
+        self.set_window(core, window, out);
+        if core.traced {
+            self.algorithm.control().gauges(&mut |variable, value| core.note(out, variable, value));
         }
 
         // Losses.
@@ -487,10 +512,6 @@ impl Connection {
         self.transmit(core, now, out);
     }
 
-    fn algorithm_wants_all(&self) -> bool {
-        false
-    }
-
     fn acked(
         &self,
         now: f64,
@@ -510,7 +531,8 @@ impl Connection {
             pipe: self.segments(self.board.pipe()),
             una: self.una,
             next: self.next,
-            marked: 0.0,
+            // RFC 8257, 3.3: what an ACK with ECE acknowledges counts as marked.
+            marked: if feedback.echo && self.ecn { self.segments(advanced) } else { 0.0 },
             window_limited: self.window_limited,
             recovering: false,
             paced: self.settings.pacing,
@@ -851,8 +873,11 @@ impl Connection {
 
     fn send_again(&mut self, core: &mut Core, now: f64, index: usize, counts: bool, out: &mut Output) {
         let Some(&record) = self.board.get(index) else { return };
+        let mut bits = if record.is_fin() { FIN } else { 0 };
         // RFC 3168, 6.1.5: what is sent again is not ECN-capable.
-        let bits = if record.is_fin() { FIN } else { 0 };
+        if self.ecn && self.settings.feedback.marks_all() {
+            bits |= ECT0;
+        }
         out.packets.push(Packet { seq: wrap(record.start, self.first), payload: record.payload() as u16, bits });
         self.board.sent_again(index, now, counts);
         core.retransmits += 1;

@@ -39,6 +39,8 @@ pub enum Reply {
 #[derive(Clone, Copy, Debug)]
 struct Held {
     one_way: f64,
+    /// The next sequence number expected after it, and the marks' state then (RFC 8257, 3.2: `DCTCP.CE`).
+    next: u64,
 }
 
 /// A receiver.
@@ -56,6 +58,8 @@ pub struct Receiver {
     ecn: bool,
     /// A mark has arrived, and no CWR since (RFC 3168, 6.1.3).
     unanswered_mark: bool,
+    /// The last segment was marked (RFC 8257, 3.2: `DCTCP.CE`).
+    marked: bool,
     /// One behind the FIN, once that has come.
     fin_at: Option<u64>,
 }
@@ -72,6 +76,7 @@ impl Receiver {
             acked: 0,
             ecn: false,
             unanswered_mark: false,
+            marked: false,
             fin_at: None,
         }
     }
@@ -102,9 +107,9 @@ impl Receiver {
             // Before the SYN, or the third segment of the handshake.
             return Reply::Nothing;
         }
-        if self.ecn {
-            self.note_mark(arrived.bits);
-        }
+        let changed = self.ecn && self.note_mark(arrived.bits);
+        // RFC 8257, 3.2: what waits is acknowledged by itself, with the state that it arrived in.
+        let earlier = if changed { self.held.take().map(|held| self.answer_held(&held)) } else { None };
         if arrived.bits & FIN != 0 {
             self.fin_at = Some(end);
         }
@@ -120,15 +125,19 @@ impl Receiver {
             self.add(start, end);
         }
         // RFC 5681, 4.2: out of order, and what fills a gap, at once; every second segment; and what comes twice.
-        let may_wait = in_order && !had_gap && !duplicate && self.held.is_none() && arrived.bits & FIN == 0;
+        let may_wait = !changed && in_order && !had_gap && !duplicate && self.held.is_none() && arrived.bits & FIN == 0;
         match self.settings.delay.filter(|_| may_wait) {
             Some(delay) => {
-                self.held = Some(Held { one_way });
+                self.held = Some(Held { one_way, next: self.next });
                 Reply::Later(delay)
             }
             None => {
                 self.held = None;
-                Reply::Now(self.answer(one_way, duplicate.then_some((start, end)), (start, end)))
+                let answer = self.answer(one_way, duplicate.then_some((start, end)), (start, end));
+                match earlier {
+                    Some(earlier) => Reply::Both(earlier, answer),
+                    None => Reply::Now(answer),
+                }
             }
         }
     }
@@ -158,14 +167,26 @@ impl Receiver {
         Some(self.answer(held.one_way, None, (self.next, self.next)))
     }
 
-    /// RFC 3168, 6.1.3: from a mark on until a CWR comes, which goes first.
-    fn note_mark(&mut self, bits: u8) {
+    /// The ACK of what waits, without the segment that has come since; its echo is that of before.
+    fn answer_held(&mut self, held: &Held) -> Feedback {
+        let mut feedback = Feedback::new(wrap(held.next, self.settings.first), self.recent);
+        feedback.one_way = held.one_way;
+        feedback.echo = !self.marked;
+        self.acked = held.next;
+        feedback
+    }
+
+    /// RFC 3168, 6.1.3: from a mark on until a CWR comes, which goes first. Whether the state of DCTCP has changed.
+    fn note_mark(&mut self, bits: u8) -> bool {
+        let before = self.marked;
+        self.marked = bits & CE == CE;
         if bits & CWR != 0 {
             self.unanswered_mark = false;
         }
         if bits & CE == CE {
             self.unanswered_mark = true;
         }
+        self.settings.feedback == Feedbacks::Dctcp && self.marked != before
     }
 
     fn has(&self, start: u64, end: u64) -> bool {
@@ -197,7 +218,10 @@ impl Receiver {
         let first = self.settings.first;
         let mut feedback = Feedback::new(wrap(self.next, first), self.recent);
         feedback.one_way = one_way;
-        feedback.echo = self.unanswered_mark;
+        feedback.echo = match self.settings.feedback {
+            Feedbacks::Dctcp => self.marked && self.ecn,
+            _ => self.unanswered_mark,
+        };
         self.acked = self.next;
         let most = usize::from(self.settings.blocks);
         if most == 0 {

@@ -11,7 +11,7 @@ use super::super::schema::{about, reference, whole, with_default};
 use earlydrop_net::tcp::rfc::{Bound, ControlKind, Feedbacks, Settings};
 
 /// Keys that this profile alone has.
-pub(super) const KEYS: &[&str] = &["sack", "timestamps", "initial_window", "abc_limit", "prr", "abe", "pacing", "fin"];
+pub(super) const KEYS: &[&str] = &["sack", "timestamps", "initial_window", "abc_limit", "hystart", "prr", "abe", "pacing", "fin"];
 /// How long an ACK waits if nothing is said, s (RFC 5681 allows 0.5 s).
 const DEFAULT_ACK_DELAY: f64 = 0.2;
 /// Options of time stamps in every segment, bytes (RFC 7323, appendix A).
@@ -60,7 +60,11 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
         })?,
         sack,
         timestamps: timestamps(fields)?,
-        feedback: if ecn { Feedbacks::Classic } else { Feedbacks::None },
+        feedback: match (ecn, tcp) {
+            (false, _) => Feedbacks::None,
+            (true, Tcp::Dctcp) => Feedbacks::Dctcp,
+            (true, _) => Feedbacks::Classic,
+        },
         min_rto: fields.optional("min_rto").map_or(Ok(1.0), |field| field.measure(&TIMES, bounds::SHORTEST_RFC_RTO))?,
         initial_window: fields
             .optional("initial_window")
@@ -69,6 +73,7 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
         growth_limit: fields.optional("abc_limit").map_or(Ok(1), |field| field.whole(1, 2))? as f64,
         limited_transmit: flag("limited_transmit", true)?,
         prr: fields.optional("prr").map_or(Ok(Some(Bound::SlowStart)), |field| prr(&field))?,
+        hystart: flag("hystart", tcp == Tcp::Cubic)?,
         abe: flag("abe", false)?,
         pacing: flag("pacing", false)?,
         fin: flag("fin", false)?,
@@ -79,6 +84,8 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
 fn control(tcp: Tcp) -> ControlKind {
     match tcp {
         Tcp::Tahoe | Tcp::Reno | Tcp::NewReno | Tcp::Sack | Tcp::Vegas => ControlKind::NewReno,
+        Tcp::Cubic => ControlKind::Cubic,
+        Tcp::Dctcp => ControlKind::Dctcp,
     }
 }
 
@@ -111,6 +118,11 @@ pub(super) fn has(tcp: Tcp) -> bool {
     !matches!(tcp, Tcp::Tahoe | Tcp::Vegas)
 }
 
+/// Whether a TCP is for marks, so that it sends ECN-capable data if nothing is said.
+pub(super) fn wants_ecn(tcp: Tcp) -> bool {
+    tcp == Tcp::Dctcp
+}
+
 /// The names of those.
 pub(super) fn names() -> String {
     quoted_list(Tcp::ALL.iter().copied().filter(|&tcp| has(tcp)).map(Tcp::name))
@@ -137,6 +149,7 @@ pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
     map.insert("abc_limit".into(), (settings.growth_limit as u32).into());
     let word = PRR.iter().find(|&&(_, bound)| bound == settings.prr).map_or("off", |&(word, _)| word);
     map.insert("prr".into(), word.into());
+    map.insert("hystart".into(), settings.hystart.into());
     map.insert("abe".into(), settings.abe.into());
     map.insert("pacing".into(), settings.pacing.into());
     map.insert("fin".into(), settings.fin.into());
@@ -154,6 +167,7 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     let words = PRR.map(|(word, _)| word);
     let forms = json!({ "anyOf": [{ "enum": words }, { "type": "boolean" }] });
     add("prr", forms, "slow_start".into(), "Proportional rate reduction and its bound (RFC 6937). Profile rfc.");
+    add("hystart", flag(), false.into(), "HyStart++ (RFC 9406); by default with cubic. Profile rfc.");
     add("abe", flag(), false.into(), "React less to marks than to losses (RFC 8511). Profile rfc.");
     add("pacing", flag(), false.into(), "Spread segments over the round-trip time. Profile rfc.");
     add("fin", flag(), false.into(), "End finite data with a FIN. Profile rfc.");

@@ -30,6 +30,7 @@ pub(super) const KEYS: &[&str] = &[
     "timestamps",
     "initial_window",
     "abc_limit",
+    "hystart",
     "prr",
     "abe",
     "pacing",
@@ -73,7 +74,7 @@ fn read_rfc(fields: &Fields<'_>, tcp: Tcp) -> Checked<TcpSpec> {
     rfc::refuse_others(fields)?;
     let header = DEFAULT_HEADER + if rfc::timestamps(fields)? { rfc::STAMPS } else { 0 };
     let (segment, header) = packets::segment_and_header(fields, packets::DEFAULT_SEGMENT, header)?;
-    let ecn = fields.optional("ecn").map_or(Ok(false), |field| field.flag())?;
+    let ecn = fields.optional("ecn").map_or(Ok(rfc::wants_ecn(tcp)), |field| field.flag())?;
     let settings = rfc::read(fields, tcp, segment, ecn)?;
     Ok(TcpSpec {
         tcp,
@@ -90,7 +91,7 @@ fn ecn(fields: &Fields<'_>, tcp: Tcp) -> Checked<bool> {
     let Some(field) = fields.optional("ecn") else { return Ok(false) };
     let wanted = field.flag()?;
     if wanted && !tcp.knows_ecn() {
-        let able = Tcp::ALL.iter().filter(|tcp| tcp.knows_ecn()).map(|tcp| tcp.name());
+        let able = Tcp::NS2.iter().filter(|tcp| tcp.knows_ecn()).map(|tcp| tcp.name());
         return Err(field
             .error("is for TCPs that answer marks; in ns-2 this one sends packets without ECN")
             .given(format!("tcp = {:?}", tcp.name()))

@@ -2,9 +2,16 @@
 //!
 //! Finding losses and sending again is not its concern; that is the [connection's](super::Connection).
 
+mod cubic;
+mod dctcp;
 mod newreno;
+mod slow_start;
 
+pub use cubic::Cubic;
+pub use dctcp::Dctcp;
 pub use newreno::NewReno;
+
+use crate::tcp::Variable;
 
 /// Smallest ssthresh, segments (RFC 5681, equation 4).
 pub const LEAST_SSTHRESH: f64 = 2.0;
@@ -62,6 +69,9 @@ pub struct Acked {
 pub trait Control {
     /// Every ACK of the connection, before any reaction and any growth.
     fn on_any_ack(&mut self, _window: &mut Window, _ack: &Acked) {}
+
+    /// What it has estimated, for traces.
+    fn gauges(&self, _note: &mut dyn FnMut(Variable, f64)) {}
 
     /// An ACK of new data that may grow the window: no recovery, no mark, and the window was used.
     fn grow(&mut self, window: &mut Window, ack: &Acked);
@@ -122,6 +132,10 @@ impl Counted {
 pub enum Algorithm {
     /// RFC 5681.
     NewReno(NewReno),
+    /// RFC 9438.
+    Cubic(Cubic),
+    /// RFC 8257.
+    Dctcp(Dctcp),
 }
 
 impl Algorithm {
@@ -130,6 +144,8 @@ impl Algorithm {
     pub fn control(&mut self) -> &mut dyn Control {
         match self {
             Algorithm::NewReno(control) => control,
+            Algorithm::Cubic(control) => control,
+            Algorithm::Dctcp(control) => control,
         }
     }
 }
@@ -137,6 +153,26 @@ impl Algorithm {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An ACK of so many segments.
+    pub(super) fn acked(segments: f64) -> Acked {
+        Acked {
+            now: 0.0,
+            segments,
+            delivered: segments,
+            rtt: None,
+            srtt: 0.0,
+            flight_before: 0.0,
+            pipe: 0.0,
+            una: 0,
+            next: 0,
+            marked: 0.0,
+            window_limited: true,
+            recovering: false,
+            paced: false,
+            one_way: None,
+        }
+    }
 
     #[test]
     fn slow_start_stops_at_ssthresh() {

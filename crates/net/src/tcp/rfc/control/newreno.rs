@@ -1,6 +1,7 @@
 //! The standard (RFC 5681): slow start, one segment a round trip in avoidance, half the flight after a loss.
 
-use super::{slow_start, Acked, Control, Counted, Window, LEAST_SSTHRESH};
+use super::slow_start::SlowStart;
+use super::{Acked, Control, Counted, Window, LEAST_SSTHRESH};
 
 /// What an echo leaves of the flight with ABE (RFC 8511, section 3).
 const ABE_BETA: f64 = 0.8;
@@ -8,16 +9,16 @@ const ABE_BETA: f64 = 0.8;
 /// Its state.
 #[derive(Clone, Debug)]
 pub struct NewReno {
+    slow_start: SlowStart,
     counted: Counted,
-    most: f64,
     abe: bool,
 }
 
 impl NewReno {
-    /// In slow start an ACK adds `most` segments at most (RFC 5681: 1; RFC 3465's `L`). `abe`: an ECN echo costs less than a
-    /// loss (RFC 8511).
-    pub fn new(most: f64, abe: bool) -> Self {
-        NewReno { counted: Counted::default(), most, abe }
+    /// In slow start an ACK adds `most` segments at most (RFC 5681: 1; RFC 3465's `L`), or as HyStart++ has it. `abe`: an ECN
+    /// echo costs less than a loss (RFC 8511).
+    pub fn new(most: f64, hystart: bool, abe: bool) -> Self {
+        NewReno { slow_start: SlowStart::new(most, hystart), counted: Counted::default(), abe }
     }
 }
 
@@ -25,7 +26,7 @@ impl Control for NewReno {
     fn grow(&mut self, window: &mut Window, ack: &Acked) {
         let mut segments = ack.segments;
         if window.slow_start() {
-            segments = slow_start(window, segments, self.most);
+            segments = self.slow_start.grow(window, ack);
         }
         if segments > 0.0 {
             self.counted.grow(window, segments);
@@ -33,6 +34,7 @@ impl Control for NewReno {
     }
 
     fn on_loss(&mut self, _: &Window, flight: f64, _: f64) -> f64 {
+        self.slow_start.end();
         self.counted.reset();
         (flight / 2.0).max(LEAST_SSTHRESH)
     }
@@ -54,7 +56,7 @@ mod tests {
     #[test]
     fn half_of_what_is_outstanding_and_not_of_the_window() {
         // RFC 5681, equation 4.
-        let mut reno = NewReno::new(1.0, false);
+        let mut reno = NewReno::new(1.0, false, false);
         let window = Window { cwnd: 40.0, ssthresh: 30.0 };
         assert_eq!(reno.on_loss(&window, 20.0, 0.0), 10.0);
         assert_eq!(reno.on_loss(&window, 3.0, 0.0), 2.0);
@@ -63,7 +65,7 @@ mod tests {
 
     #[test]
     fn abe_leaves_four_fifths() {
-        let mut reno = NewReno::new(1.0, true);
+        let mut reno = NewReno::new(1.0, false, true);
         assert_eq!(reno.on_mark(&Window { cwnd: 20.0, ssthresh: 10.0 }, 20.0, 0.0), 16.0);
         assert_eq!(reno.on_mark(&Window { cwnd: 20.0, ssthresh: 100.0 }, 20.0, 0.0), 10.0, "not in slow start");
         assert_eq!(reno.on_loss(&Window { cwnd: 20.0, ssthresh: 10.0 }, 20.0, 0.0), 10.0, "a loss as ever");
