@@ -1,7 +1,7 @@
 //! Scripts of what a sender or a receiver of the `rfc` profile does, segment by segment: `scripts/*.txt`, a file for each
 //! RFC. `scripts/README.md` has the language.
 
-use earlydrop_net::segment::{CE, CWR, ECE, ECT0, FIN, SYN};
+use earlydrop_net::segment::{AE, CE, CWR, ECE, ECT0, ECT1, FIN, SYN};
 use earlydrop_net::tcp::rfc::{
     wrap, Arrived, Bound, ControlKind, Feedback, Feedbacks, Packet, Receiver, Reply, Settings,
 };
@@ -54,9 +54,11 @@ fn settings(words: &[&str], place: &str) -> Settings {
                 settings.feedback = match value {
                     "on" => Feedbacks::Classic,
                     "dctcp" => Feedbacks::Dctcp,
+                    "accurate" => Feedbacks::Accurate,
                     _ => Feedbacks::None,
                 }
             }
+            "rack" => settings.rack = on,
             "hystart" => settings.hystart = on,
             "window" => settings.window = real(value, place) as u64 * u64::from(MSS),
             "iw" => settings.initial_window = Some(real(value, place) as u32),
@@ -85,6 +87,9 @@ fn control(name: &str, place: &str) -> ControlKind {
         "reno" => ControlKind::NewReno,
         "cubic" => ControlKind::Cubic,
         "dctcp" => ControlKind::Dctcp,
+        "bbr" => ControlKind::Bbr,
+        "ledbat" => ControlKind::Ledbat { target: 0.1, gain: 1.0 },
+        "prague" => ControlKind::Prague,
         _ => panic!("{place}: unknown TCP {name:?}"),
     }
 }
@@ -107,14 +112,19 @@ fn show(packet: &Packet) -> String {
     if packet.payload > 0 && packet.bits & FIN != 0 {
         text += "+FIN";
     }
-    if packet.bits & 3 == ECT0 {
-        text += "+ECT";
-    }
+    text += match packet.bits & 3 {
+        ECT0 => "+ECT",
+        ECT1 => "+ECT1",
+        _ => "",
+    };
     if packet.bits & CWR != 0 {
         text += "+CWR";
     }
     if packet.bits & ECE != 0 {
         text += "+ECE";
+    }
+    if packet.bits & (SYN | AE) == SYN | AE {
+        text += "+AE";
     }
     text
 }
@@ -233,6 +243,10 @@ impl SenderRun {
                     }
                 }
                 "ece" => feedback.echo = true,
+                "ace" => {
+                    at += 1;
+                    feedback.ace = real(words[at], place) as u8;
+                }
                 "stamp" => {
                     at += 1;
                     feedback.stamp = real(words[at], place);
@@ -275,12 +289,13 @@ impl SenderRun {
 
 struct ReceiverRun {
     receiver: Receiver,
+    accurate: bool,
     timer: f64,
     sent: Vec<(f64, String)>,
 }
 
 impl ReceiverRun {
-    fn show(feedback: &Feedback) -> String {
+    fn show(&self, feedback: &Feedback) -> String {
         if feedback.syn {
             return if feedback.echo { "SYN-ACK ece".to_string() } else { "SYN-ACK".to_string() };
         }
@@ -296,13 +311,17 @@ impl ReceiverRun {
         if feedback.echo {
             text += " ece";
         }
+        if self.accurate {
+            text += &format!(" ace {}", feedback.ace);
+        }
         text
     }
 
     fn pass(&mut self, now: f64) {
         if self.timer <= now + 1e-9 {
             let at = std::mem::replace(&mut self.timer, f64::INFINITY);
-            self.sent.extend(self.receiver.on_timer().map(|feedback| (at, Self::show(&feedback))));
+            let late = self.receiver.on_timer().map(|feedback| (at, self.show(&feedback)));
+            self.sent.extend(late);
         }
     }
 
@@ -321,6 +340,8 @@ impl ReceiverRun {
                         "FIN" => bits |= FIN,
                         "CE" => bits |= CE,
                         "ECT" => bits |= ECT0,
+                        "ECT1" => bits |= ECT1,
+                        "AE" => bits |= AE,
                         "CWR" => bits |= CWR,
                         "ECE" => bits |= ECE,
                         numbers => range = span(numbers, place),
@@ -337,11 +358,13 @@ impl ReceiverRun {
                         Reply::Nothing => {}
                         Reply::Now(feedback) => {
                             self.timer = f64::INFINITY;
-                            self.sent.push((now, Self::show(&feedback)));
+                            let text = self.show(&feedback);
+                            self.sent.push((now, text));
                         }
                         Reply::Both(first, second) => {
                             self.timer = f64::INFINITY;
-                            self.sent.extend([first, second].map(|feedback| (now, Self::show(&feedback))));
+                            let both = [first, second].map(|feedback| (now, self.show(&feedback)));
+                            self.sent.extend(both);
                         }
                         Reply::Later(delay) => self.timer = now + delay,
                     }
@@ -390,8 +413,9 @@ fn run(path: &Path) -> usize {
         match words[0] {
             "sender" => sender = Some(SenderRun::new(settings(&words[1..], &place))),
             "receiver" => {
-                let receiver_of = settings(&words[1..], &place).receiver(0);
-                receiver = Some(ReceiverRun { receiver: receiver_of, timer: f64::INFINITY, sent: Vec::new() });
+                let settings = settings(&words[1..], &place);
+                let accurate = settings.feedback == Feedbacks::Accurate;
+                receiver = Some(ReceiverRun { receiver: settings.receiver(0), accurate, timer: f64::INFINITY, sent: Vec::new() });
             }
             _ => {
                 let time = words[0].parse().ok();

@@ -82,11 +82,17 @@ pub enum Flavour {
     Cubic,
     /// DCTCP (RFC 8257).
     Dctcp,
+    /// BBR, version 1.
+    Bbr,
+    /// LEDBAT (RFC 6817).
+    Ledbat,
+    /// A scalable control for L4S, like TCP Prague.
+    Prague,
 }
 
 impl Flavour {
     /// All there are.
-    pub const ALL: [Flavour; 7] = [
+    pub const ALL: [Flavour; 10] = [
         Flavour::Tahoe,
         Flavour::Reno,
         Flavour::NewReno,
@@ -94,6 +100,9 @@ impl Flavour {
         Flavour::Vegas,
         Flavour::Cubic,
         Flavour::Dctcp,
+        Flavour::Bbr,
+        Flavour::Ledbat,
+        Flavour::Prague,
     ];
 
     /// Those that ns-2 has.
@@ -114,6 +123,9 @@ impl Flavour {
             Flavour::Vegas => "vegas",
             Flavour::Cubic => "cubic",
             Flavour::Dctcp => "dctcp",
+            Flavour::Bbr => "bbr",
+            Flavour::Ledbat => "ledbat",
+            Flavour::Prague => "prague",
         }
     }
 

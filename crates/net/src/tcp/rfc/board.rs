@@ -92,6 +92,8 @@ pub struct Board {
     lost: u64,
     resent: u64,
     outstanding: u64,
+    /// Segments that are reported.
+    reports: usize,
     /// One behind the highest that is reported.
     highest_sacked: u64,
     /// Below this every segment without a report is marked lost.
@@ -113,6 +115,7 @@ impl Board {
             lost: 0,
             resent: 0,
             outstanding: 0,
+            reports: 0,
             highest_sacked: 0,
             loss_edge: 0,
             waiting_from: 0,
@@ -130,6 +133,11 @@ impl Board {
         self.sacked
     }
 
+    /// Segments reported by SACK above the cumulative ACK.
+    pub fn reports(&self) -> usize {
+        self.reports
+    }
+
     /// Sequence numbers taken for lost and not reported since.
     pub fn lost(&self) -> u64 {
         self.lost
@@ -143,16 +151,6 @@ impl Board {
     /// The first segment outstanding.
     pub fn front(&self) -> Option<&Record> {
         self.records.front()
-    }
-
-    /// The last segment outstanding.
-    pub fn back(&self) -> Option<&Record> {
-        self.records.back()
-    }
-
-    /// One behind the highest that SACK has reported.
-    pub fn highest_sacked(&self) -> u64 {
-        self.highest_sacked
     }
 
     /// How many segments are outstanding.
@@ -208,6 +206,7 @@ impl Board {
             self.records.pop_front();
             let number = self.first;
             self.first += 1;
+            self.reports -= usize::from(record.is_sacked());
             self.take_out(&record, u64::from(record.len));
             if !record.is_sacked() {
                 fresh += u64::from(record.len);
@@ -298,6 +297,7 @@ impl Board {
                 let len = u64::from(record.len);
                 record.flags = record.flags & !(LOST | RESENT) | SACKED;
                 self.sacked += len;
+                self.reports += 1;
                 fresh += len;
                 if before.is_lost() {
                     self.lost -= len;
@@ -372,26 +372,30 @@ impl Board {
         len
     }
 
-    /// The retransmission timer has expired: everything that is not reported is lost, also what was sent again. What is
-    /// reported stays so, unless the receiver has taken it back: the first segment is reported and not acknowledged
-    /// (RFC 2018, section 8).
-    pub fn lose_all(&mut self) {
+    /// The retransmission timer has expired: the first segment is lost, and everything that is not reported and was last sent
+    /// at `since` or before. What is reported stays so, unless the receiver has taken it back: the first segment is reported
+    /// and not acknowledged (RFC 2018, section 8).
+    pub fn lose_all(&mut self, since: f64) {
         if self.records.front().is_some_and(Record::is_sacked) {
             self.records.iter_mut().for_each(|record| record.flags &= !SACKED);
             self.sacked = 0;
+            self.reports = 0;
             self.highest_sacked = 0;
             self.known.clear();
         }
-        self.lost = 0;
-        for record in &mut self.records {
-            if record.flags & SACKED == 0 {
+        (self.lost, self.resent) = (0, 0);
+        for (index, record) in self.records.iter_mut().enumerate() {
+            if record.flags & SACKED == 0 && (index == 0 || record.sent <= since) {
                 record.flags = record.flags & !RESENT | LOST;
-                self.lost += u64::from(record.len);
             }
+            let len = u64::from(record.len);
+            self.lost += if record.flags & LOST != 0 { len } else { 0 };
+            self.resent += if record.flags & RESENT != 0 { len } else { 0 };
         }
-        self.resent = 0;
         self.waiting_from = 0;
-        self.loss_edge = self.records.back().map_or(0, Record::end);
+        if since == f64::INFINITY {
+            self.loss_edge = self.records.back().map_or(0, Record::end);
+        }
     }
 
     /// The first lost segment that has not been sent again (RFC 6675, `NextSeg` rule 1).
@@ -492,7 +496,7 @@ mod tests {
     fn a_timeout_loses_all_that_is_not_reported() {
         let mut board = board(6);
         board.report(&[segments(3, 3)], |_| {});
-        board.lose_all();
+        board.lose_all(f64::INFINITY);
         assert_eq!((board.pipe(), board.lost(), lost(&board)), (0, 500, vec![1, 2, 4, 5, 6]));
         for expected in [0, 1, 3] {
             let index = board.next_lost().unwrap();
@@ -509,7 +513,7 @@ mod tests {
         let mut board = board(4);
         board.report(&[segments(2, 4)], |_| {});
         board.acknowledge(101, |_| {});
-        board.lose_all();
+        board.lose_all(f64::INFINITY);
         assert_eq!((board.sacked(), board.lost(), board.pipe()), (0, 300, 0));
     }
 

@@ -10,16 +10,22 @@
 mod board;
 pub mod control;
 mod prr;
+mod rack;
+mod rate;
 mod receiver;
 mod rto;
+mod tlp;
 mod wire;
 
 use super::core::{Core, Output, Variable};
-use crate::segment::{CWR, ECE, ECT0, FIN, SYN};
+use crate::segment::{AE, CWR, ECE, ECT0, ECT1, FIN, SYN};
 use board::{Board, Delivered};
-use control::{Acked, Algorithm, Cubic, Dctcp, NewReno, Window};
+use control::{Acked, Algorithm, Cubic, Dctcp, Ledbat, NewReno, Prague, Window};
 use prr::Prr;
+use rack::Rack;
+use rate::Rate;
 use rto::Rto;
+use tlp::{Tlp, Verdict};
 
 pub use board::Range;
 pub use prr::Bound;
@@ -40,7 +46,7 @@ const PACING_IN_SLOW_START: f64 = 2.0;
 const PACING: f64 = 1.2;
 
 /// Which congestion control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ControlKind {
     /// RFC 5681.
     NewReno,
@@ -48,6 +54,17 @@ pub enum ControlKind {
     Cubic,
     /// RFC 8257.
     Dctcp,
+    /// BBR, version 1.
+    Bbr,
+    /// RFC 6817, with its target, s, and gain.
+    Ledbat {
+        /// Queueing delay that it keeps, s.
+        target: f64,
+        /// Segments a round trip at most.
+        gain: f64,
+    },
+    /// Scalable, for L4S.
+    Prague,
 }
 
 /// How a receiver tells of marks.
@@ -59,13 +76,24 @@ pub enum Feedbacks {
     Classic,
     /// ECE says whether the last segment was marked (RFC 8257, 3.2).
     Dctcp,
+    /// A counter of marked packets, modulo 8 (accurate ECN); data are ECT(1).
+    Accurate,
 }
 
 impl Feedbacks {
     /// Whether everything that a sender sends is ECN-capable: such congestion controls are for queues that mark so early that
     /// what is not would be dropped (RFC 8257, 3.5; Linux, `tcp_ca_needs_ecn`).
     fn marks_all(self) -> bool {
-        self == Feedbacks::Dctcp
+        matches!(self, Feedbacks::Dctcp | Feedbacks::Accurate)
+    }
+
+    /// The ECN field of what is ECN-capable.
+    fn capable(self) -> u8 {
+        match self {
+            Feedbacks::None => 0,
+            Feedbacks::Accurate => ECT1,
+            _ => ECT0,
+        }
     }
 }
 
@@ -94,6 +122,8 @@ pub struct Settings {
     pub limited_transmit: bool,
     /// Proportional rate reduction with this bound (RFC 6937); `None` is RFC 6675's own rule.
     pub prr: Option<Bound>,
+    /// Losses by time, and probes at the end of what was sent (RFC 8985); needs SACK.
+    pub rack: bool,
     /// HyStart++ (RFC 9406).
     pub hystart: bool,
     /// A lesser reaction to marks (RFC 8511).
@@ -120,6 +150,7 @@ impl Default for Settings {
             growth_limit: 1.0,
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
+            rack: false,
             hystart: false,
             abe: false,
             pacing: false,
@@ -150,6 +181,8 @@ impl Settings {
         let mss = f64::from(self.mss);
         match self.initial_window {
             Some(segments) => f64::from(segments),
+            // RFC 6817, 2.4.2.
+            None if matches!(self.control, ControlKind::Ledbat { .. }) => 2.0,
             None => (10.0 * mss).min((2.0 * mss).max(14_600.0)) / mss,
         }
     }
@@ -160,6 +193,9 @@ impl Settings {
             ControlKind::NewReno => Algorithm::NewReno(NewReno::new(most, hystart, self.abe)),
             ControlKind::Cubic => Algorithm::Cubic(Cubic::new(most, hystart, self.abe)),
             ControlKind::Dctcp => Algorithm::Dctcp(Dctcp::new(most, hystart)),
+            ControlKind::Bbr => Algorithm::Bbr(Box::default()),
+            ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
+            ControlKind::Prague => Algorithm::Prague(Prague::new(most, hystart)),
         }
     }
 }
@@ -235,7 +271,30 @@ pub struct Connection {
     /// An echo has found cwnd at 1: nothing is sent before the timer expires (RFC 3168, 6.1.2).
     halted: bool,
     min_rtt: f64,
+    /// RACK, with the time of its timer; infinite if it does not run.
+    rack: Option<Box<Rack>>,
+    reo_at: f64,
+    tlp: Tlp,
+    probe_at: f64,
+    sent_new: bool,
+    /// For those who ask for the rate of arrivals.
+    rate: Option<Box<Rate>>,
+    /// Marked packets that the receiver has told of (accurate ECN).
+    marks: u64,
 }
+
+/// How many packets were marked if a sender that knows of `known` gets a counter's three bits `ace` with an ACK that newly
+/// covers `packets`: the most that is consistent with both, if the counter may have gone round.
+pub fn marked_packets(known: u64, ace: u8, packets: u64) -> u64 {
+    let change = (u64::from(ace) + 8 - known % 8) % 8;
+    if packets <= 7 {
+        return change;
+    }
+    packets - (packets - change) % 8
+}
+
+/// The counters of marked packets begin with this (accurate ECN).
+const FIRST_COUNT: u64 = 5;
 
 impl Connection {
     /// Closed, with nothing to send.
@@ -269,6 +328,13 @@ impl Connection {
             cwr: false,
             halted: false,
             min_rtt: f64::INFINITY,
+            rack: (settings.rack && settings.sack).then(Box::default),
+            reo_at: f64::INFINITY,
+            tlp: Tlp::default(),
+            probe_at: f64::INFINITY,
+            sent_new: false,
+            rate: settings.algorithm().view().owns_window().then(Box::default),
+            marks: FIRST_COUNT,
             settings,
         }
     }
@@ -348,7 +414,10 @@ impl Connection {
                 self.send_syn(core, now, out);
             }
             State::SynSent => {}
-            State::Established => self.transmit(core, now, out),
+            State::Established => {
+                self.transmit(core, now, out);
+                self.plan_probe(now, false);
+            }
         }
         self.set_wake(out);
     }
@@ -357,7 +426,10 @@ impl Connection {
         // RFC 3168, 6.1.1: a SYN that asks for ECN has ECE and CWR and is not ECN-capable itself.
         let mut ask = if self.settings.feedback == Feedbacks::None { 0 } else { ECE | CWR };
         if self.settings.feedback.marks_all() {
-            ask |= ECT0;
+            ask |= self.settings.feedback.capable();
+        }
+        if self.settings.feedback == Feedbacks::Accurate {
+            ask |= AE;
         }
         out.packets.push(Packet { seq: self.first, payload: 0, bits: SYN | ask });
         core.retransmits += u32::from(self.next > 0);
@@ -367,7 +439,7 @@ impl Connection {
     }
 
     fn set_wake(&mut self, out: &mut Output) {
-        out.wake = Some(self.rto_at.min(self.pace_at));
+        out.wake = Some(self.rto_at.min(self.pace_at).min(self.reo_at).min(self.probe_at));
     }
 
     fn mss(&self) -> f64 {
@@ -429,13 +501,16 @@ impl Connection {
         let initial = if self.syn_timeouts > 1 { LOSS_WINDOW } else { self.settings.initial_window() };
         core.set_cwnd(initial, out);
         self.last_sent = now;
-        let bits = if self.ecn && self.settings.feedback.marks_all() { ECT0 } else { 0 };
+        let all = self.ecn && self.settings.feedback.marks_all();
+        let bits = if all { self.settings.feedback.capable() } else { 0 };
         out.packets.push(Packet { seq: wrap(1, self.first), payload: 0, bits });
         self.transmit(core, now, out);
+        self.plan_probe(now, true);
     }
 
     fn sample(&mut self, core: &Core, rtt: f64, out: &mut Output) {
         self.rto.sample(rtt);
+        self.tlp.sampled();
         self.min_rtt = self.min_rtt.min(rtt);
         if core.traced {
             core.note(out, Variable::Srtt, self.rto.srtt().unwrap_or(0.0));
@@ -455,15 +530,34 @@ impl Connection {
         // every ACK that advances the window says).
         let mut newest: Option<f64> = None;
         let timestamps = self.settings.timestamps;
+        let echo = timestamps.then_some(feedback.stamp);
+        let (mss, min_rtt, mut packets) = (self.mss(), self.min_rtt, 0);
+        let (rack, rate) = (&mut self.rack, &mut self.rate);
         let mut note = |delivered: Delivered| {
+            packets += 1;
             if !delivered.record.is_repeated() {
                 newest = Some(newest.map_or(delivered.record.sent, |sent: f64| sent.max(delivered.record.sent)));
+            }
+            if let Some(rack) = rack {
+                rack.delivered(&delivered, now, echo, min_rtt);
+            }
+            if let Some(rate) = rate {
+                rate.arrived(&delivered, f64::from(delivered.record.len) / mss, now);
             }
         };
         let mut arrived = 0;
         if advanced > 0 {
             arrived += self.board.acknowledge(ack, &mut note);
             self.una = ack;
+        }
+        let mut reported = 0;
+        let mut duplicate = None;
+        if self.settings.sack && feedback.count > 0 {
+            let (ranges, count) = feedback.ranges(self.first, self.una);
+            let skip = usize::from(feedback.duplicate);
+            reported = self.board.report(&ranges[skip..count.max(skip)], &mut note);
+            arrived += reported;
+            duplicate = feedback.duplicate.then_some(ranges[0]);
         }
         let rtt = match (advanced > 0, timestamps) {
             (false, _) => None,
@@ -473,41 +567,146 @@ impl Connection {
         if let Some(rtt) = rtt {
             self.sample(core, rtt, out);
         }
-        let mut reported = 0;
-        if self.settings.sack && feedback.count > 0 {
-            let (ranges, count) = feedback.ranges(self.first, self.una);
-            let skip = usize::from(feedback.duplicate);
-            reported = self.board.report(&ranges[skip..count.max(skip)], |_| {});
-            arrived += reported;
+        self.count_duplicates(core, advanced, reported, ack, out);
+        // Congestion control wants to know how long the last segment took, without the delay of its ACK (Linux, `ca_rtt_us`).
+        let latest = newest.map(|sent| now - sent).or(rtt);
+        self.min_rtt = self.min_rtt.min(latest.unwrap_or(f64::INFINITY));
+        let mut info = self.acked(now, latest, advanced, arrived, flight_before, feedback);
+        if self.settings.feedback == Feedbacks::Accurate && self.ecn {
+            info.marked = self.count_marks(feedback.ace, packets);
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.forget_before(self.board.number(0));
+            info.rate = rate.sample(self.min_rtt);
         }
 
-        self.count_duplicates(core, advanced, reported, ack, out);
-        let mut info = self.acked(now, rtt, advanced, arrived, flight_before, feedback);
+        // Losses.
+        let lost = self.find_losses(now, reported, advanced, duplicate.is_some());
+        info.lost = self.segments(lost);
+        let bare = advanced == 0 && feedback.count == 0;
+        let probe = duplicate.is_some_and(|(_, end)| end == self.next);
+        let repaired = self.tlp.on_ack(ack, probe, bare) == Verdict::Repaired;
+        let mut entered = self.may_enter() && self.enter_recovery(core, now, out);
+        if repaired && !entered && matches!(self.phase, Phase::Open) {
+            // RFC 8985, 7.4.2: what the probe has repaired was a loss.
+            self.react_to_probe(core, now, flight_before, out);
+            entered = true;
+        }
+        info.recovering = !matches!(self.phase, Phase::Open);
+        info.pipe = self.segments(self.board.pipe());
         let mut window = self.window(core);
         self.algorithm.control().on_any_ack(&mut window, &info);
         self.set_window(core, window, out);
         if core.traced {
-            self.algorithm.control().gauges(&mut |variable, value| core.note(out, variable, value));
+            let bits = 8.0 * self.mss();
+            self.algorithm.control().gauges(&mut |variable, value| {
+                // Congestion controls count segments.
+                let unit = if variable == Variable::Bandwidth { bits } else { 1.0 };
+                core.note(out, variable, value * unit);
+            });
         }
-
-        // Losses.
-        if reported > 0 {
-            self.board.find_losses();
-        }
-        let entered = self.may_enter() && self.enter_recovery(core, now, out);
         // Marks, unless a reaction begins now.
-        let echo = feedback.echo && self.ecn;
+        let echo = self.ecn && if self.settings.feedback == Feedbacks::Accurate { info.marked > 0.0 } else { feedback.echo };
         if echo && !entered {
             self.on_echo(core, now, flight_before, out);
         }
         // Recovery or growth.
-        info.recovering = !matches!(self.phase, Phase::Open);
         self.recover_or_grow(core, now, advanced, arrived, entered, echo, &info, out);
         // Timers (RFC 6298, 5.2 and 5.3).
         if self.board.is_empty() {
             self.rto_at = f64::INFINITY;
         } else if advanced > 0 && self.restarts_timer() {
             self.rto_at = now + self.rto.value();
+        }
+        self.transmit(core, now, out);
+        self.plan_probe(now, advanced > 0);
+    }
+
+    /// What is lost by what is known now: how many sequence numbers are newly so.
+    fn find_losses(&mut self, now: f64, reported: u64, advanced: u64, duplicate: bool) -> u64 {
+        let Some(rack) = &mut self.rack else {
+            return if reported > 0 { self.board.find_losses() } else { 0 };
+        };
+        if duplicate {
+            rack.duplicate(self.una, self.next);
+        }
+        if reported == 0 && advanced == 0 {
+            return 0;
+        }
+        let recovering = !matches!(self.phase, Phase::Open);
+        let reo_wnd = rack.reo_wnd(&self.board, recovering, self.min_rtt, self.rto.srtt().unwrap_or(0.0));
+        let (lost, again) = rack.find_losses(&mut self.board, now, reo_wnd);
+        self.reo_at = again;
+        lost
+    }
+
+    /// How many packets an ACK says were marked, by its counter's three bits; it newly covers so many packets.
+    fn count_marks(&mut self, ace: u8, packets: u64) -> f64 {
+        let marked = marked_packets(self.marks, ace, packets);
+        self.marks += marked;
+        marked as f64
+    }
+
+    /// The loss that a probe has repaired costs what any loss does.
+    fn react_to_probe(&mut self, core: &mut Core, now: f64, flight: u64, out: &mut Output) {
+        if !self.may_cut() || self.owns_window() {
+            return;
+        }
+        let flight = self.segments(flight);
+        let window = self.window(core);
+        let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
+        self.set_ssthresh(core, ssthresh, out);
+        self.reduced = self.next;
+        self.cwr = self.ecn;
+        core.set_cwnd(ssthresh.min(core.cwnd), out);
+    }
+
+    fn owns_window(&self) -> bool {
+        self.rate.is_some()
+    }
+
+    /// Sets the time of a probe (RFC 8985, 7.2) after an ACK that `advanced` the window, or when new data have been sent.
+    fn plan_probe(&mut self, now: f64, advanced: bool) {
+        let sent_new = std::mem::take(&mut self.sent_new);
+        if self.rack.is_none() {
+            return;
+        }
+        let open = matches!(self.phase, Phase::Open) && self.board.sacked() == 0;
+        if self.board.is_empty() || !open || !self.tlp.may_probe() {
+            self.probe_at = f64::INFINITY;
+        } else if advanced || sent_new {
+            let delay = self.settings.delayed_ack.unwrap_or(0.0);
+            let timeout = tlp::timeout(self.rto.srtt(), self.board.len() == 1, delay);
+            self.probe_at = (now + timeout).min(self.rto_at);
+        }
+    }
+
+    /// RFC 8985, 7.3: new data if there are any, else the last segment again; then the timer begins anew.
+    fn probe(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        self.probe_at = f64::INFINITY;
+        if self.board.is_empty() || !self.tlp.may_probe() {
+            return;
+        }
+        let new = self.send_new(core, now, out);
+        if !new {
+            self.send_again(core, now, self.board.len() - 1, false, out);
+        }
+        self.tlp.sent(self.next, !new);
+        self.rto_at = now + self.rto.value();
+        self.sent_new = false;
+    }
+
+    /// RACK's timer: what has not arrived by now is lost.
+    fn on_reo_timer(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        self.reo_at = f64::INFINITY;
+        self.find_losses(now, 1, 0, false);
+        if self.may_enter() {
+            self.enter_recovery(core, now, out);
+            if let Phase::Recovery(Recovery { prr: Some(prr), .. }) = &mut self.phase {
+                let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
+                let count = prr.on_ack(0.0, pipe, self.ssthresh);
+                core.set_cwnd(pipe + count, out);
+            }
         }
         self.transmit(core, now, out);
     }
@@ -536,6 +735,8 @@ impl Connection {
             window_limited: self.window_limited,
             recovering: false,
             paced: self.settings.pacing,
+            lost: 0.0,
+            rate: None,
             one_way: self.settings.timestamps.then_some(feedback.one_way),
         }
     }
@@ -557,6 +758,9 @@ impl Connection {
     fn may_enter(&self) -> bool {
         if !matches!(self.phase, Phase::Open) || self.board.is_empty() {
             return false;
+        }
+        if self.rack.is_some() {
+            return self.board.lost() > 0;
         }
         if self.settings.sack {
             // RFC 6675, section 5 (1) and (2).
@@ -585,13 +789,18 @@ impl Connection {
         }
         self.recover = self.next;
         let outstanding = self.segments(self.board.outstanding());
-        let prr = self.settings.prr.filter(|_| self.settings.sack).map(|bound| Prr::new(outstanding, bound));
+        let prr = self.settings.prr.filter(|_| self.settings.sack && !self.owns_window()).map(|bound| Prr::new(outstanding, bound));
         self.phase = Phase::Recovery(Recovery { prr, partial: false, rescue_from: self.una });
+        self.tlp.reset();
         if self.settings.sack {
             // RFC 6675, section 5 (4.1) to (4.3): the first one goes whatever the window.
-            self.board.mark_lost(0);
+            if self.rack.is_none() {
+                self.board.mark_lost(0);
+            }
             self.forced = 1;
-            core.set_cwnd(self.ssthresh, out);
+            if !self.owns_window() {
+                core.set_cwnd(self.ssthresh, out);
+            }
         } else {
             // RFC 6582, 3.2 (2) and (3).
             core.set_cwnd(self.ssthresh + f64::from(board::DUP_THRESH), out);
@@ -605,8 +814,11 @@ impl Connection {
         if !matches!(self.phase, Phase::Open) || (self.una <= self.reduced && self.reduced > 0) {
             return;
         }
+        if self.owns_window() {
+            return;
+        }
         self.reduced = self.next;
-        self.cwr = true;
+        self.cwr = self.settings.feedback != Feedbacks::Accurate;
         if core.cwnd <= 1.0 {
             self.halted = true;
             self.rto_at = now + self.rto.value();
@@ -632,6 +844,18 @@ impl Connection {
         out: &mut Output,
     ) {
         let done = self.una >= self.recover;
+        if done && !entered && !matches!(self.phase, Phase::Open) {
+            if let Some(rack) = &mut self.rack {
+                rack.recovered();
+            }
+            if self.owns_window() {
+                self.phase = Phase::Open;
+                return;
+            }
+        }
+        if self.owns_window() {
+            return;
+        }
         match &mut self.phase {
             Phase::Recovery(_) if done && !entered && self.settings.sack => {
                 // RFC 6937: cwnd ends at ssthresh.
@@ -672,7 +896,7 @@ impl Connection {
                 if matches!(self.phase, Phase::Loss) && done {
                     self.phase = Phase::Open;
                 }
-                if advanced > 0 && !echo && info.window_limited {
+                if advanced > 0 && (!echo || self.algorithm.view().grows_with_marks()) && info.window_limited {
                     let mut window = self.window(core);
                     self.algorithm.control().grow(&mut window, info);
                     self.set_window(core, window, out);
@@ -692,11 +916,16 @@ impl Connection {
 
     /// The time of [`Output::wake`] has come.
     pub fn on_wake(&mut self, core: &mut Core, now: f64, out: &mut Output) {
-        if now >= self.rto_at {
+        if now >= self.rto_at && now < self.probe_at {
             self.on_timeout(core, now, out);
+        } else if now >= self.probe_at {
+            self.probe(core, now, out);
+        } else if now >= self.reo_at {
+            self.on_reo_timer(core, now, out);
         } else if now >= self.pace_at {
             self.pace_at = f64::INFINITY;
             self.transmit(core, now, out);
+            self.plan_probe(now, false);
         }
         self.set_wake(out);
     }
@@ -742,7 +971,14 @@ impl Connection {
         self.recover = self.next;
         self.reduced = self.next;
         self.cwr = self.ecn;
-        self.board.lose_all();
+        // RFC 8985, 6.3: only what is late by RACK's measure, and the first.
+        let since = self.rack.as_ref().map_or(f64::INFINITY, |rack| {
+            let srtt = self.rto.srtt().unwrap_or(0.0);
+            now - rack.rtt() - rack.reo_wnd(&self.board, true, self.min_rtt, srtt)
+        });
+        self.board.lose_all(since);
+        self.tlp.reset();
+        (self.reo_at, self.probe_at) = (f64::INFINITY, f64::INFINITY);
         self.rto.back_off();
         self.rto_at = now + self.rto.value();
         self.forced = 1;
@@ -757,7 +993,7 @@ impl Connection {
         }
         self.restart_when_idle(core, now, out);
         loop {
-            if self.settings.pacing && !self.may_release(now) {
+            if self.paces() && !self.may_release(now) {
                 // The pace holds back what the window allows.
                 return;
             }
@@ -821,6 +1057,10 @@ impl Connection {
         let room = (self.una + self.settings.window).saturating_sub(self.next);
         if left == 0 && !fin_due {
             self.window_limited = false;
+            let pipe = self.segments(self.board.pipe());
+            if let Some(rate) = &mut self.rate {
+                rate.app_limited(pipe);
+            }
             return false;
         }
         let payload = left.min(u64::from(self.settings.mss));
@@ -833,14 +1073,19 @@ impl Connection {
         let mut bits = if fin { FIN } else { 0 };
         // RFC 3168, 6.1: new data are ECN-capable, and the first after a reduction says so.
         if self.ecn && payload > 0 {
-            bits |= ECT0;
+            bits |= self.settings.feedback.capable();
             if std::mem::take(&mut self.cwr) {
                 bits |= CWR;
             }
         }
         let len = payload as u32 + u32::from(fin);
         out.packets.push(Packet { seq: wrap(self.next, self.first), payload: payload as u16, bits });
+        let pipe = self.segments(self.board.pipe());
         self.board.sent(self.next, len, fin, now);
+        if let Some(rate) = &mut self.rate {
+            rate.sent(self.board.number(self.board.len() - 1), now, pipe);
+        }
+        self.sent_new = true;
         self.next += u64::from(len);
         if self.dupacks > 0 && matches!(self.phase, Phase::Open) {
             self.limited += u64::from(len);
@@ -876,10 +1121,17 @@ impl Connection {
         let mut bits = if record.is_fin() { FIN } else { 0 };
         // RFC 3168, 6.1.5: what is sent again is not ECN-capable.
         if self.ecn && self.settings.feedback.marks_all() {
-            bits |= ECT0;
+            bits |= self.settings.feedback.capable();
         }
         out.packets.push(Packet { seq: wrap(record.start, self.first), payload: record.payload() as u16, bits });
+        let (number, pipe) = (self.board.number(index), self.segments(self.board.pipe()));
         self.board.sent_again(index, now, counts);
+        if let Some(rack) = &mut self.rack {
+            rack.sent_again(record.start, now);
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.sent(number, now, pipe);
+        }
         core.retransmits += 1;
         self.after_send(core, now, record.len);
     }
@@ -894,15 +1146,22 @@ impl Connection {
         if let Phase::Recovery(Recovery { prr: Some(prr), .. }) = &mut self.phase {
             prr.sent(segments);
         }
-        if self.settings.pacing {
+        if self.paces() {
             if let Some(rate) = self.pacing_rate(core) {
                 self.released = self.released.max(now) + segments / rate;
             }
         }
     }
 
+    fn paces(&self) -> bool {
+        self.settings.pacing || self.rate.is_some()
+    }
+
     /// Segments a second. The first window goes as a burst, as there is no round-trip time of data yet.
     fn pacing_rate(&self, core: &Core) -> Option<f64> {
+        if let Some(rate) = self.algorithm.view().pacing_rate() {
+            return Some(rate);
+        }
         let srtt = self.rto.srtt().filter(|_| self.una > 1)?;
         let factor = if core.cwnd < self.ssthresh / 2.0 { PACING_IN_SLOW_START } else { PACING };
         Some(factor * core.cwnd / srtt)
@@ -916,5 +1175,30 @@ impl Connection {
         self.pace_at = self.released;
         self.window_limited = true;
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_bits_of_a_counter() {
+        // (ACE, newly covered) -> marked, one after the other from 5 on, by hand.
+        let mut known = FIRST_COUNT;
+        for ((ace, packets), marked) in
+            [((5, 2), 0), ((6, 2), 1), ((0, 4), 2), ((7, 8), 7), ((7, 20), 16), ((1, 20), 18)]
+        {
+            assert_eq!(marked_packets(known, ace, packets), marked, "{ace} {packets}");
+            known += marked;
+        }
+    }
+
+    #[test]
+    fn initial_windows() {
+        let of = |mss| Settings { mss, ..Settings::default() }.initial_window();
+        for (mss, expected) in [(536, 10.0), (1000, 10.0), (1460, 10.0), (2200, 14_600.0 / 2200.0), (9000, 2.0)] {
+            assert!((of(mss) - expected).abs() < 1e-12, "{mss}");
+        }
     }
 }

@@ -60,6 +60,8 @@ pub struct Receiver {
     unanswered_mark: bool,
     /// The last segment was marked (RFC 8257, 3.2: `DCTCP.CE`).
     marked: bool,
+    /// Marked packets that have arrived, from 5 on (accurate ECN).
+    count: u64,
     /// One behind the FIN, once that has come.
     fin_at: Option<u64>,
 }
@@ -77,6 +79,7 @@ impl Receiver {
             ecn: false,
             unanswered_mark: false,
             marked: false,
+            count: super::FIRST_COUNT,
             fin_at: None,
         }
     }
@@ -109,7 +112,8 @@ impl Receiver {
         }
         let changed = self.ecn && self.note_mark(arrived.bits);
         // RFC 8257, 3.2: what waits is acknowledged by itself, with the state that it arrived in.
-        let earlier = if changed { self.held.take().map(|held| self.answer_held(&held)) } else { None };
+        let apart = changed && self.settings.feedback == Feedbacks::Dctcp;
+        let earlier = if apart { self.held.take().map(|held| self.answer_held(&held)) } else { None };
         if arrived.bits & FIN != 0 {
             self.fin_at = Some(end);
         }
@@ -156,6 +160,8 @@ impl Receiver {
         let mut answer = Feedback::new(wrap(1, self.settings.first), arrived.stamp);
         answer.syn = true;
         answer.echo = self.ecn;
+        // Accurate ECN: how the ECN field of the SYN has arrived.
+        answer.ace = [0b010, 0b011, 0b100, 0b110][usize::from(arrived.bits & CE)];
         answer.one_way = arrived.now - arrived.stamp;
         self.acked = self.acked.max(1);
         Reply::Now(answer)
@@ -186,7 +192,13 @@ impl Receiver {
         if bits & CE == CE {
             self.unanswered_mark = true;
         }
-        self.settings.feedback == Feedbacks::Dctcp && self.marked != before
+        self.count += u64::from(self.marked);
+        match self.settings.feedback {
+            Feedbacks::Dctcp => self.marked != before,
+            // At once when marks begin.
+            Feedbacks::Accurate => self.marked && !before,
+            _ => false,
+        }
     }
 
     fn has(&self, start: u64, end: u64) -> bool {
@@ -220,8 +232,10 @@ impl Receiver {
         feedback.one_way = one_way;
         feedback.echo = match self.settings.feedback {
             Feedbacks::Dctcp => self.marked && self.ecn,
+            Feedbacks::Accurate => false,
             _ => self.unanswered_mark,
         };
+        feedback.ace = (self.count % 8) as u8;
         self.acked = self.next;
         let most = usize::from(self.settings.blocks);
         if most == 0 {

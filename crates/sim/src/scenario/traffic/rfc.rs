@@ -11,7 +11,7 @@ use super::super::schema::{about, reference, whole, with_default};
 use earlydrop_net::tcp::rfc::{Bound, ControlKind, Feedbacks, Settings};
 
 /// Keys that this profile alone has.
-pub(super) const KEYS: &[&str] = &["sack", "timestamps", "initial_window", "abc_limit", "hystart", "prr", "abe", "pacing", "fin"];
+pub(super) const KEYS: &[&str] = &["sack", "timestamps", "initial_window", "abc_limit", "hystart", "prr", "rack", "abe", "pacing", "fin", "ledbat_target", "ledbat_gain"];
 /// How long an ACK waits if nothing is said, s (RFC 5681 allows 0.5 s).
 const DEFAULT_ACK_DELAY: f64 = 0.2;
 /// Options of time stamps in every segment, bytes (RFC 7323, appendix A).
@@ -52,8 +52,12 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
     if let Some(field) = fields.optional("sack").filter(|_| !sack && tcp == Tcp::Sack) {
         return Err(field.error("makes another TCP of sack").allowed("true, or tcp = \"newreno\""));
     }
+    let rack = flag("rack", sack && matches!(tcp, Tcp::Cubic | Tcp::Dctcp | Tcp::Bbr | Tcp::Prague))?;
+    if let Some(field) = fields.optional("rack").filter(|_| rack && !sack) {
+        return Err(field.error("needs selective acknowledgements").allowed("false, or sack = true"));
+    }
     Ok(Settings {
-        control: control(tcp),
+        control: control(fields, tcp)?,
         mss,
         window: fields.optional("window").map_or(Ok(u64::from(super::tcp::DEFAULT_WINDOW) * u64::from(mss)), |field| {
             window(&field, mss)
@@ -63,6 +67,7 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
         feedback: match (ecn, tcp) {
             (false, _) => Feedbacks::None,
             (true, Tcp::Dctcp) => Feedbacks::Dctcp,
+            (true, Tcp::Prague) => Feedbacks::Accurate,
             (true, _) => Feedbacks::Classic,
         },
         min_rto: fields.optional("min_rto").map_or(Ok(1.0), |field| field.measure(&TIMES, bounds::SHORTEST_RFC_RTO))?,
@@ -73,20 +78,45 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
         growth_limit: fields.optional("abc_limit").map_or(Ok(1), |field| field.whole(1, 2))? as f64,
         limited_transmit: flag("limited_transmit", true)?,
         prr: fields.optional("prr").map_or(Ok(Some(Bound::SlowStart)), |field| prr(&field))?,
+        rack,
         hystart: flag("hystart", tcp == Tcp::Cubic)?,
         abe: flag("abe", false)?,
-        pacing: flag("pacing", false)?,
+        pacing: flag("pacing", matches!(tcp, Tcp::Bbr | Tcp::Prague))?,
         fin: flag("fin", false)?,
         delayed_ack: fields.optional("delayed_ack").map_or(Ok(Some(DEFAULT_ACK_DELAY)), |field| delayed_ack(&field))?,
     })
 }
 
-fn control(tcp: Tcp) -> ControlKind {
-    match tcp {
+fn control(fields: &Fields<'_>, tcp: Tcp) -> Checked<ControlKind> {
+    if tcp != Tcp::Ledbat {
+        if let Some(field) = ["ledbat_target", "ledbat_gain"].iter().find_map(|key| fields.optional(key)) {
+            return Err(field.error("is for tcp = \"ledbat\"").allowed("no such key"));
+        }
+    }
+    Ok(match tcp {
         Tcp::Tahoe | Tcp::Reno | Tcp::NewReno | Tcp::Sack | Tcp::Vegas => ControlKind::NewReno,
         Tcp::Cubic => ControlKind::Cubic,
         Tcp::Dctcp => ControlKind::Dctcp,
-    }
+        Tcp::Bbr => {
+            if let Some(field) = fields.optional("pacing").filter(|field| matches!(field.doc, Doc::Bool(false))) {
+                return Err(field.error("is what bbr is").allowed("true"));
+            }
+            ControlKind::Bbr
+        }
+        Tcp::Ledbat => {
+            if let Some(field) = fields.optional("timestamps").filter(|field| matches!(field.doc, Doc::Bool(false))) {
+                return Err(field.error("leaves ledbat without delays").allowed("true"));
+            }
+            let measure = |key: &str, measure, within, default| {
+                fields.optional(key).map_or(Ok(default), |field| field.measure(measure, within))
+            };
+            ControlKind::Ledbat {
+                target: measure("ledbat_target", &TIMES, bounds::LEDBAT_TARGET, 0.1)?,
+                gain: measure("ledbat_gain", &bounds::NUMBERS, bounds::LEDBAT_GAIN, 1.0)?,
+            }
+        }
+        Tcp::Prague => ControlKind::Prague,
+    })
 }
 
 /// A number of segments, or bytes.
@@ -120,7 +150,7 @@ pub(super) fn has(tcp: Tcp) -> bool {
 
 /// Whether a TCP is for marks, so that it sends ECN-capable data if nothing is said.
 pub(super) fn wants_ecn(tcp: Tcp) -> bool {
-    tcp == Tcp::Dctcp
+    matches!(tcp, Tcp::Dctcp | Tcp::Prague)
 }
 
 /// The names of those.
@@ -149,6 +179,11 @@ pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
     map.insert("abc_limit".into(), (settings.growth_limit as u32).into());
     let word = PRR.iter().find(|&&(_, bound)| bound == settings.prr).map_or("off", |&(word, _)| word);
     map.insert("prr".into(), word.into());
+    map.insert("rack".into(), settings.rack.into());
+    if let ControlKind::Ledbat { target, gain } = settings.control {
+        map.insert("ledbat_target".into(), format!("{target} s").into());
+        map.insert("ledbat_gain".into(), gain.into());
+    }
     map.insert("hystart".into(), settings.hystart.into());
     map.insert("abe".into(), settings.abe.into());
     map.insert("pacing".into(), settings.pacing.into());
@@ -167,6 +202,10 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     let words = PRR.map(|(word, _)| word);
     let forms = json!({ "anyOf": [{ "enum": words }, { "type": "boolean" }] });
     add("prr", forms, "slow_start".into(), "Proportional rate reduction and its bound (RFC 6937). Profile rfc.");
+    let text = "RACK and tail loss probes (RFC 8985); by default with cubic, dctcp, bbr and prague. Profile rfc.";
+    add("rack", flag(), false.into(), text);
+    add("ledbat_target", reference("time"), "100 ms".into(), "Queueing delay that ledbat keeps.");
+    add("ledbat_gain", json!({ "type": "number" }), 1.into(), "Segments by which ledbat's window grows in a round trip, at most.");
     add("hystart", flag(), false.into(), "HyStart++ (RFC 9406); by default with cubic. Profile rfc.");
     add("abe", flag(), false.into(), "React less to marks than to losses (RFC 8511). Profile rfc.");
     add("pacing", flag(), false.into(), "Spread segments over the round-trip time. Profile rfc.");

@@ -2,14 +2,21 @@
 //!
 //! Finding losses and sending again is not its concern; that is the [connection's](super::Connection).
 
+mod bbr;
 mod cubic;
 mod dctcp;
+mod ledbat;
 mod newreno;
+mod prague;
 mod slow_start;
 
+use super::rate::Sample;
+pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
+pub use ledbat::Ledbat;
 pub use newreno::NewReno;
+pub use prague::Prague;
 
 use crate::tcp::Variable;
 
@@ -61,13 +68,32 @@ pub struct Acked {
     pub recovering: bool,
     /// Whether sending is paced.
     pub paced: bool,
+    /// Segments newly taken for lost.
+    pub lost: f64,
+    /// The rate of arrivals, for those who ask for it ([`Control::owns_window`]).
+    pub rate: Option<Sample>,
     /// One-way delay of the segment that the ACK answers, s, with an unknown offset, if the ACK carries time stamps.
     pub one_way: Option<f64>,
 }
 
 /// A congestion control.
 pub trait Control {
-    /// Every ACK of the connection, before any reaction and any growth.
+    /// Whether it sets the window by itself on every ACK, in recovery too, and no rule for recoveries touches it.
+    fn owns_window(&self) -> bool {
+        false
+    }
+
+    /// Segments a second that it wants to send, if it says so.
+    fn pacing_rate(&self) -> Option<f64> {
+        None
+    }
+
+    /// Whether ACKs that tell of marks grow the window as well.
+    fn grows_with_marks(&self) -> bool {
+        false
+    }
+
+    /// Every ACK of the connection, once its losses are known, and before a reaction to marks and any growth.
     fn on_any_ack(&mut self, _window: &mut Window, _ack: &Acked) {}
 
     /// What it has estimated, for traces.
@@ -136,6 +162,12 @@ pub enum Algorithm {
     Cubic(Cubic),
     /// RFC 8257.
     Dctcp(Dctcp),
+    /// BBR, version 1.
+    Bbr(Box<Bbr>),
+    /// RFC 6817.
+    Ledbat(Ledbat),
+    /// Scalable, for L4S.
+    Prague(Prague),
 }
 
 impl Algorithm {
@@ -146,6 +178,22 @@ impl Algorithm {
             Algorithm::NewReno(control) => control,
             Algorithm::Cubic(control) => control,
             Algorithm::Dctcp(control) => control,
+            Algorithm::Bbr(control) => &mut **control,
+            Algorithm::Ledbat(control) => control,
+            Algorithm::Prague(control) => control,
+        }
+    }
+
+    /// The same to look at.
+    #[inline]
+    pub fn view(&self) -> &dyn Control {
+        match self {
+            Algorithm::NewReno(control) => control,
+            Algorithm::Cubic(control) => control,
+            Algorithm::Dctcp(control) => control,
+            Algorithm::Bbr(control) => &**control,
+            Algorithm::Ledbat(control) => control,
+            Algorithm::Prague(control) => control,
         }
     }
 }
@@ -170,6 +218,8 @@ mod tests {
             window_limited: true,
             recovering: false,
             paced: false,
+            lost: 0.0,
+            rate: None,
             one_way: None,
         }
     }
