@@ -137,6 +137,7 @@ fn check_variables(name: &str, case: &Json, changes: &[VariableChange]) {
         let (name, decimals) = match change.variable {
             Variable::Cwnd => ("cwnd_", 3),
             Variable::Srtt => ("srtt_", 3),
+            Variable::Alpha | Variable::Bandwidth | Variable::MinRtt => unreachable!("not of this profile"),
             Variable::Rttvar => ("rttvar_", 3),
             Variable::Ssthresh => ("ssthresh_", 0),
             Variable::Ack => ("ack_", 0),
