@@ -58,6 +58,7 @@ fn settings(words: &[&str], place: &str) -> Settings {
                     _ => Feedbacks::None,
                 }
             }
+            "counted" => settings.counted = on,
             "rack" => settings.rack = on,
             "hystart" => settings.hystart = on,
             "window" => settings.window = real(value, place) as u64 * u64::from(MSS),
@@ -100,7 +101,7 @@ fn show(packet: &Packet) -> String {
         0 if packet.payload == 0 && packet.bits & FIN == 0 => "ACK".to_string(),
         0 => {
             let number = (packet.seq - 1) / MSS + 1;
-            let part = u32::from(packet.payload) % MSS != 0 || (packet.seq - 1) % MSS != 0;
+            let part = u32::from(packet.payload) % MSS != 0 || !(packet.seq - 1).is_multiple_of(MSS);
             match (packet.payload, part) {
                 (0, _) => "FIN".to_string(),
                 (payload, true) => format!("{number}:{payload}B"),
@@ -415,7 +416,12 @@ fn run(path: &Path) -> usize {
             "receiver" => {
                 let settings = settings(&words[1..], &place);
                 let accurate = settings.feedback == Feedbacks::Accurate;
-                receiver = Some(ReceiverRun { receiver: settings.receiver(0), accurate, timer: f64::INFINITY, sent: Vec::new() });
+                receiver = Some(ReceiverRun {
+                    receiver: settings.receiver(0),
+                    accurate,
+                    timer: f64::INFINITY,
+                    sent: Vec::new(),
+                });
             }
             _ => {
                 let time = words[0].parse().ok();
@@ -447,7 +453,8 @@ fn finish(sender: &Option<SenderRun>, receiver: &Option<ReceiverRun>, name: &str
 #[test]
 fn all_scripts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
-    let mut paths: Vec<_> = std::fs::read_dir(folder).expect("there").map(|entry| entry.expect("readable").path()).collect();
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).expect("there").map(|entry| entry.expect("readable").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
     paths.sort();
     let total: usize = paths.iter().map(|path| run(path)).sum();

@@ -271,7 +271,9 @@ fn ledbat_yields() {
     // Alone: 60 ms of queue are 50 packets.
     let queue = number(&document["queues"]["bottleneck"]["delay_p50_ms"]);
     assert!((queue - 60.0).abs() < 8.0, "{queue}");
-    let both = alone(&format!("{ledbat}[[traffic]]\nkind = 'ftp'\ncount = 1\nprofile = 'rfc'\nsegment = 1448\nstart = '5 s'\n"));
+    let both = alone(&format!(
+        "{ledbat}[[traffic]]\nkind = 'ftp'\ncount = 1\nprofile = 'rfc'\nsegment = 1448\nstart = '5 s'\n"
+    ));
     let goodput = |flow: usize| number(&both["flows"][flow]["goodput_mbps"]);
     assert!(goodput(1) > 2.0 * goodput(0), "{} beside {}", goodput(0), goodput(1));
 }

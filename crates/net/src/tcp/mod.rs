@@ -21,9 +21,9 @@ mod testing;
 mod vegas;
 
 pub use self::core::{Core, Output, Sent, Variable};
+use crate::source::segments;
 pub use receiver::{Answer, Blocks, Receiver, Reply, MOST_BLOCKS};
 use sack::Sack;
-use crate::source::segments;
 use vegas::Vegas;
 
 /// Segments from `start` up to, not including, `end`, as a SACK block.

@@ -83,7 +83,8 @@ pub(super) const SHORTEST_RFC_RTO: Interval = seconds(1e-3, 60.0, false);
 /// Queueing delays that LEDBAT keeps; RFC 6817 asks for 0.1 s at most.
 pub(super) const LEDBAT_TARGET: Interval = seconds(1e-4, 10.0, false);
 /// LEDBAT's gain; RFC 6817 asks for 1 at most, RFC 7928 for 10 in one scenario.
-pub(super) const LEDBAT_GAIN: Interval = Interval { low: 0.01, high: 100.0, open_low: false, open_high: false, unit: "" };
+pub(super) const LEDBAT_GAIN: Interval =
+    Interval { low: 0.01, high: 100.0, open_low: false, open_high: false, unit: "" };
 /// Largest initial window, in segments.
 pub(super) const INITIAL_WINDOW: u64 = 1000;
 /// Largest window, in bytes: what window scaling allows (RFC 7323, 2.3).

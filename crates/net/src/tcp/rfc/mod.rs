@@ -20,7 +20,7 @@ mod wire;
 use super::core::{Core, Output, Variable};
 use crate::segment::{AE, CWR, ECE, ECT0, ECT1, FIN, SYN};
 use board::{Board, Delivered};
-use control::{Acked, Algorithm, Cubic, Dctcp, Ledbat, NewReno, Prague, Window};
+use control::{Acked, Algorithm, Avoidance, Cubic, Dctcp, Ledbat, NewReno, Prague, SlowStart, Window};
 use prr::Prr;
 use rack::Rack;
 use rate::Rate;
@@ -32,7 +32,8 @@ pub use prr::Bound;
 pub use receiver::{Receiver, ReceiverSettings, Reply};
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
 pub use wire::{
-    block_bytes, unwrap, wrap, Arrived, Feedback, Packet, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS, SYN_OPTIONS_WITH_STAMPS,
+    block_bytes, unwrap, wrap, Arrived, Feedback, Packet, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS,
+    SYN_OPTIONS_WITH_STAMPS,
 };
 
 /// How data are told from data: more than a connection can ever carry.
@@ -118,6 +119,12 @@ pub struct Settings {
     pub initial_window: Option<u32>,
     /// Segments that an ACK adds to the window in slow start, at most (RFC 3465, `L`).
     pub growth_limit: f64,
+    /// Avoidance counts what is acknowledged (RFC 5681, 3.1), and does not add 1/cwnd for each ACK.
+    pub counted: bool,
+    /// A loss halves what is in the network (`pipe`, as ns-3 does), and not what is outstanding (RFC 5681, equation 4).
+    pub halves_pipe: bool,
+    /// Every ACK of new data ends the timer's backoff, as in ns-3, and not a round-trip time alone (RFC 6298, section 5).
+    pub ack_ends_backoff: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction with this bound (RFC 6937); `None` is RFC 6675's own rule.
@@ -148,6 +155,9 @@ impl Default for Settings {
             min_rto: 1.0,
             initial_window: None,
             growth_limit: 1.0,
+            counted: true,
+            halves_pipe: false,
+            ack_ends_backoff: false,
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
             rack: false,
@@ -190,9 +200,13 @@ impl Settings {
     fn algorithm(&self) -> Algorithm {
         let (most, hystart) = (self.growth_limit, self.hystart);
         match self.control {
-            ControlKind::NewReno => Algorithm::NewReno(NewReno::new(most, hystart, self.abe)),
+            ControlKind::NewReno => {
+                Algorithm::NewReno(NewReno::new(SlowStart::new(most, hystart), Avoidance::new(self.counted), self.abe))
+            }
             ControlKind::Cubic => Algorithm::Cubic(Cubic::new(most, hystart, self.abe)),
-            ControlKind::Dctcp => Algorithm::Dctcp(Dctcp::new(most, hystart)),
+            ControlKind::Dctcp => {
+                Algorithm::Dctcp(Dctcp::new(SlowStart::new(most, hystart), Avoidance::new(self.counted)))
+            }
             ControlKind::Bbr => Algorithm::Bbr(Box::default()),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
             ControlKind::Prague => Algorithm::Prague(Prague::new(most, hystart)),
@@ -568,6 +582,9 @@ impl Connection {
             self.sample(core, rtt, out);
         }
         self.count_duplicates(core, advanced, reported, ack, out);
+        if advanced > 0 && self.settings.ack_ends_backoff {
+            self.rto.end_backoff();
+        }
         // Congestion control wants to know how long the last segment took, without the delay of its ACK (Linux, `ca_rtt_us`).
         let latest = newest.map(|sent| now - sent).or(rtt);
         self.min_rtt = self.min_rtt.min(latest.unwrap_or(f64::INFINITY));
@@ -606,7 +623,8 @@ impl Connection {
             });
         }
         // Marks, unless a reaction begins now.
-        let echo = self.ecn && if self.settings.feedback == Feedbacks::Accurate { info.marked > 0.0 } else { feedback.echo };
+        let echo =
+            self.ecn && if self.settings.feedback == Feedbacks::Accurate { info.marked > 0.0 } else { feedback.echo };
         if echo && !entered {
             self.on_echo(core, now, flight_before, out);
         }
@@ -776,10 +794,19 @@ impl Connection {
         self.una >= self.reduced
     }
 
+    /// What a reaction to a loss takes as the flight, segments.
+    fn flight(&self) -> f64 {
+        if self.settings.halves_pipe {
+            self.segments(self.board.pipe())
+        } else {
+            self.segments(self.board.outstanding() - self.limited)
+        }
+    }
+
     fn enter_recovery(&mut self, core: &mut Core, now: f64, out: &mut Output) -> bool {
         let cut = self.may_cut();
         // RFC 5681, 3.2 (2): without what limited transmit has sent.
-        let flight = self.segments(self.board.outstanding() - self.limited);
+        let flight = self.flight();
         if cut {
             let window = self.window(core);
             let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
@@ -789,7 +816,11 @@ impl Connection {
         }
         self.recover = self.next;
         let outstanding = self.segments(self.board.outstanding());
-        let prr = self.settings.prr.filter(|_| self.settings.sack && !self.owns_window()).map(|bound| Prr::new(outstanding, bound));
+        let prr = self
+            .settings
+            .prr
+            .filter(|_| self.settings.sack && !self.owns_window())
+            .map(|bound| Prr::new(outstanding, bound));
         self.phase = Phase::Recovery(Recovery { prr, partial: false, rescue_from: self.una });
         self.tlp.reset();
         if self.settings.sack {
@@ -954,7 +985,7 @@ impl Connection {
         // RFC 5681, 3.1 (4): not when the same segment is lost again.
         let repeated = matches!(self.phase, Phase::Loss) && self.timed_out_at == self.una;
         if !repeated {
-            let flight = self.segments(self.board.outstanding() - self.limited);
+            let flight = self.flight();
             let window = self.window(core);
             let mut ssthresh = self.algorithm.control().on_timeout(&window, flight, now);
             if matches!(self.phase, Phase::Recovery(_)) {

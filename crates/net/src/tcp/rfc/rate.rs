@@ -71,7 +71,9 @@ impl Rate {
         self.delivered += segments;
         self.delivered_at = now;
         let Some(&mark) = self.marks.get((delivered.number - self.first) as usize) else { return };
-        if self.best.is_none_or(|best| mark.delivered > best.delivered || (mark.delivered == best.delivered && mark.sent > best.sent)) {
+        if self.best.is_none_or(|best| {
+            mark.delivered > best.delivered || (mark.delivered == best.delivered && mark.sent > best.sent)
+        }) {
             self.best = Some(mark);
         }
     }
@@ -94,12 +96,7 @@ impl Rate {
         let interval = (mark.sent - mark.first_sent).max(self.delivered_at - mark.delivered_at);
         let rate = (interval > 0.0 && interval >= min_rtt * (1.0 - 1e-9))
             .then(|| (self.delivered - mark.delivered) / interval);
-        Some(Sample {
-            rate,
-            prior_delivered: mark.delivered,
-            delivered: self.delivered,
-            app_limited: mark.app_limited,
-        })
+        Some(Sample { rate, prior_delivered: mark.delivered, delivered: self.delivered, app_limited: mark.app_limited })
     }
 }
 

@@ -45,6 +45,13 @@ impl Rto {
         self.value = (2.0 * self.value).min(MAX_RTO);
     }
 
+    /// The backoff ends without a sample.
+    pub fn end_backoff(&mut self) {
+        if self.sampled {
+            self.value = (self.srtt + GRANULARITY.max(4.0 * self.rttvar)).max(self.least).min(MAX_RTO);
+        }
+    }
+
     /// The timer of the SYN had expired when the connection opened (RFC 6298, 5.7).
     pub fn syn_was_lost(&mut self) {
         self.value = RTO_AFTER_LOST_SYN.max(self.least);

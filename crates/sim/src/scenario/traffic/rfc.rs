@@ -11,18 +11,42 @@ use super::super::schema::{about, reference, whole, with_default};
 use earlydrop_net::tcp::rfc::{Bound, ControlKind, Feedbacks, Settings};
 
 /// Keys that this profile alone has.
-pub(super) const KEYS: &[&str] = &["sack", "timestamps", "initial_window", "abc_limit", "hystart", "prr", "rack", "abe", "pacing", "fin", "ledbat_target", "ledbat_gain"];
+pub(super) const KEYS: &[&str] = &[
+    "sack",
+    "timestamps",
+    "initial_window",
+    "abc_limit",
+    "avoidance",
+    "ssthresh",
+    "backoff_until",
+    "hystart",
+    "prr",
+    "rack",
+    "abe",
+    "pacing",
+    "fin",
+    "ledbat_target",
+    "ledbat_gain",
+];
 /// How long an ACK waits if nothing is said, s (RFC 5681 allows 0.5 s).
 const DEFAULT_ACK_DELAY: f64 = 0.2;
 /// Options of time stamps in every segment, bytes (RFC 7323, appendix A).
 pub(super) const STAMPS: u32 = earlydrop_net::tcp::rfc::STAMP_BYTES as u32;
+/// Whether avoidance counts what is acknowledged.
+const AVOIDANCE: [&str; 2] = ["counted", "per_ack"];
+/// What a loss halves.
+const SSTHRESH: [&str; 2] = ["flight", "pipe"];
+/// What ends the backoff of the timer.
+const BACKOFF: [&str; 2] = ["sample", "ack"];
 const PRR: [(&str, Option<Bound>); 3] =
     [("slow_start", Some(Bound::SlowStart)), ("conservative", Some(Bound::Conservative)), ("off", None)];
 
 /// Whether a key is refused in this profile, as it says something of ns-2 alone.
 pub(super) fn refuse_others(fields: &Fields<'_>) -> Checked<()> {
     match fields.optional("clock_phase") {
-        Some(field) => Err(field.error("is for profile = \"ns2\", whose senders have coarse clocks").allowed("no such key")),
+        Some(field) => {
+            Err(field.error("is for profile = \"ns2\", whose senders have coarse clocks").allowed("no such key"))
+        }
         None => Ok(()),
     }
 }
@@ -59,9 +83,9 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
     Ok(Settings {
         control: control(fields, tcp)?,
         mss,
-        window: fields.optional("window").map_or(Ok(u64::from(super::tcp::DEFAULT_WINDOW) * u64::from(mss)), |field| {
-            window(&field, mss)
-        })?,
+        window: fields
+            .optional("window")
+            .map_or(Ok(u64::from(super::tcp::DEFAULT_WINDOW) * u64::from(mss)), |field| window(&field, mss))?,
         sack,
         timestamps: timestamps(fields)?,
         feedback: match (ecn, tcp) {
@@ -76,6 +100,18 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
             .map(|field| field.whole(1, bounds::INITIAL_WINDOW).map(|segments| segments as u32))
             .transpose()?,
         growth_limit: fields.optional("abc_limit").map_or(Ok(1), |field| field.whole(1, 2))? as f64,
+        counted: match fields.optional("avoidance") {
+            Some(field) => field.word(AVOIDANCE.into_iter())? == AVOIDANCE[0],
+            None => true,
+        },
+        halves_pipe: match fields.optional("ssthresh") {
+            Some(field) => field.word(SSTHRESH.into_iter())? == SSTHRESH[1],
+            None => false,
+        },
+        ack_ends_backoff: match fields.optional("backoff_until") {
+            Some(field) => field.word(BACKOFF.into_iter())? == BACKOFF[1],
+            None => false,
+        },
         limited_transmit: flag("limited_transmit", true)?,
         prr: fields.optional("prr").map_or(Ok(Some(Bound::SlowStart)), |field| prr(&field))?,
         rack,
@@ -177,6 +213,9 @@ pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
         map.insert("initial_window".into(), segments.into());
     }
     map.insert("abc_limit".into(), (settings.growth_limit as u32).into());
+    map.insert("avoidance".into(), AVOIDANCE[usize::from(!settings.counted)].into());
+    map.insert("ssthresh".into(), SSTHRESH[usize::from(settings.halves_pipe)].into());
+    map.insert("backoff_until".into(), BACKOFF[usize::from(settings.ack_ends_backoff)].into());
     let word = PRR.iter().find(|&&(_, bound)| bound == settings.prr).map_or("off", |&(word, _)| word);
     map.insert("prr".into(), word.into());
     map.insert("rack".into(), settings.rack.into());
@@ -198,19 +237,37 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     let flag = || json!({ "type": "boolean" });
     add("sack", flag(), true.into(), "Selective acknowledgements (RFC 2018 and 6675); newreno has none. Profile rfc.");
     add("timestamps", flag(), true.into(), "Time stamps in every segment (RFC 7323). Profile rfc.");
-    add("abc_limit", whole(1, 2), 1.into(), "Segments that an ACK adds in slow start, at most (RFC 3465). Profile rfc.");
+    add(
+        "abc_limit",
+        whole(1, 2),
+        1.into(),
+        "Segments that an ACK adds in slow start, at most (RFC 3465). Profile rfc.",
+    );
+    let text =
+        "Avoidance counts what is acknowledged, or adds 1/cwnd for each ACK (RFC 5681, equation 3). Profile rfc.";
+    add("avoidance", json!({ "enum": AVOIDANCE }), AVOIDANCE[0].into(), text);
+    let text = "What a loss halves: all that is outstanding (RFC 5681), or what is still in the network. Profile rfc.";
+    add("ssthresh", json!({ "enum": SSTHRESH }), SSTHRESH[0].into(), text);
+    let text = "The timer stays doubled until a round-trip time is sampled (RFC 6298), or until an ACK of new data. Profile rfc.";
+    add("backoff_until", json!({ "enum": BACKOFF }), BACKOFF[0].into(), text);
     let words = PRR.map(|(word, _)| word);
     let forms = json!({ "anyOf": [{ "enum": words }, { "type": "boolean" }] });
     add("prr", forms, "slow_start".into(), "Proportional rate reduction and its bound (RFC 6937). Profile rfc.");
     let text = "RACK and tail loss probes (RFC 8985); by default with cubic, dctcp, bbr and prague. Profile rfc.";
     add("rack", flag(), false.into(), text);
     add("ledbat_target", reference("time"), "100 ms".into(), "Queueing delay that ledbat keeps.");
-    add("ledbat_gain", json!({ "type": "number" }), 1.into(), "Segments by which ledbat's window grows in a round trip, at most.");
+    add(
+        "ledbat_gain",
+        json!({ "type": "number" }),
+        1.into(),
+        "Segments by which ledbat's window grows in a round trip, at most.",
+    );
     add("hystart", flag(), false.into(), "HyStart++ (RFC 9406); by default with cubic. Profile rfc.");
     add("abe", flag(), false.into(), "React less to marks than to losses (RFC 8511). Profile rfc.");
     add("pacing", flag(), false.into(), "Spread segments over the round-trip time. Profile rfc.");
     add("fin", flag(), false.into(), "End finite data with a FIN. Profile rfc.");
-    let text = "Initial window in segments; by default min(10 segments, max(2 segments, 14600 B)) (RFC 6928). Profile rfc.";
+    let text =
+        "Initial window in segments; by default min(10 segments, max(2 segments, 14600 B)) (RFC 6928). Profile rfc.";
     map.insert("initial_window".into(), about(whole(1, bounds::INITIAL_WINDOW), text));
 }
 

@@ -315,7 +315,8 @@ mod tests {
             delivered: 100.0 * (number + 1.0),
             app_limited: false,
         };
-        let ack = Acked { now: 0.1 * number, rtt: Some(0.1), srtt: 0.1, pipe: 1000.0, rate: Some(sample), ..acked(1.0) };
+        let ack =
+            Acked { now: 0.1 * number, rtt: Some(0.1), srtt: 0.1, pipe: 1000.0, rate: Some(sample), ..acked(1.0) };
         bbr.on_any_ack(window, &ack);
     }
 

@@ -200,7 +200,11 @@ mod tests {
         let reno = |round: f64| if round <= 56.67 { 70.0 + ALPHA * round } else { 100.0 + (round - 56.67) };
         for round in [57, 60, 65, 69] {
             let expected = reno(round as f64 + 1.0);
-            assert!(close(windows[round], expected, 0.8), "{} after {round} round trips, not {expected}", windows[round]);
+            assert!(
+                close(windows[round], expected, 0.8),
+                "{} after {round} round trips, not {expected}",
+                windows[round]
+            );
         }
     }
 

@@ -1,7 +1,7 @@
 //! DCTCP (RFC 8257): the window shrinks by the fraction of what was marked.
 
 use super::slow_start::SlowStart;
-use super::{Acked, Control, Counted, Window, LEAST_SSTHRESH};
+use super::{Acked, Avoidance, Control, Window, LEAST_SSTHRESH};
 use crate::tcp::Variable;
 
 /// Weight of a window in the estimate (RFC 8257, 4.2).
@@ -49,18 +49,14 @@ impl Fraction {
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     slow_start: SlowStart,
-    counted: Counted,
+    avoidance: Avoidance,
     fraction: Fraction,
 }
 
 impl Dctcp {
     /// Nothing marked yet.
-    pub fn new(most: f64, hystart: bool) -> Self {
-        Dctcp {
-            slow_start: SlowStart::new(most, hystart),
-            counted: Counted::default(),
-            fraction: Fraction::default(),
-        }
+    pub fn new(slow_start: SlowStart, avoidance: Avoidance) -> Self {
+        Dctcp { slow_start, avoidance, fraction: Fraction::default() }
     }
 
     /// The estimate of the marked fraction.
@@ -84,21 +80,21 @@ impl Control for Dctcp {
             segments = self.slow_start.grow(window, ack);
         }
         if segments > 0.0 {
-            self.counted.grow(window, segments);
+            self.avoidance.grow(window, segments);
         }
     }
 
     fn on_loss(&mut self, _: &Window, flight: f64, _: f64) -> f64 {
         // RFC 8257, 3.5: as RFC 5681.
         self.slow_start.end();
-        self.counted.reset();
+        self.avoidance.reset();
         (flight / 2.0).max(LEAST_SSTHRESH)
     }
 
     fn on_mark(&mut self, window: &Window, _: f64, _: f64) -> f64 {
         // 3.3, step 9, with the estimate as it stands.
         self.slow_start.end();
-        self.counted.reset();
+        self.avoidance.reset();
         (window.cwnd * (1.0 - self.alpha() / 2.0)).max(LEAST_SSTHRESH)
     }
 }
@@ -140,7 +136,7 @@ mod tests {
     #[test]
     fn the_reaction_by_hand() {
         // alpha 0.5 and a quarter marked: 0.484375; of 100 segments 75.78 are left.
-        let mut dctcp = Dctcp::new(1.0, false);
+        let mut dctcp = Dctcp::new(SlowStart::new(1.0, false), Avoidance::new(true));
         dctcp.fraction.alpha = 0.5;
         windows(&mut dctcp.fraction, 1, 2.5);
         assert_eq!(dctcp.alpha(), 0.484375);

@@ -17,6 +17,7 @@ pub use dctcp::Dctcp;
 pub use ledbat::Ledbat;
 pub use newreno::NewReno;
 pub use prague::Prague;
+pub use slow_start::SlowStart;
 
 use crate::tcp::Variable;
 
@@ -130,16 +131,27 @@ pub fn slow_start(window: &mut Window, segments: f64, most: f64) -> f64 {
     segments - room
 }
 
-/// Congestion avoidance that counts what is acknowledged (RFC 5681, 3.1; RFC 3465, 2.1): one segment more each time that a
-/// window has been.
-#[derive(Clone, Debug, Default)]
-pub struct Counted {
+/// Congestion avoidance: one segment a round trip (RFC 5681, 3.1).
+#[derive(Clone, Debug)]
+pub struct Avoidance {
+    counts: bool,
     acked: f64,
 }
 
-impl Counted {
+impl Avoidance {
+    /// `counts`: what is acknowledged is counted, and the window is one segment larger each time that a window has been (RFC
+    /// 5681's recommendation; RFC 3465, 2.1). Otherwise each ACK adds 1/cwnd (RFC 5681, equation 3), which is a little less in a
+    /// small window, as cwnd grows meanwhile.
+    pub fn new(counts: bool) -> Self {
+        Avoidance { counts, acked: 0.0 }
+    }
+
     /// So many segments have been acknowledged.
     pub fn grow(&mut self, window: &mut Window, segments: f64) {
+        if !self.counts {
+            window.cwnd += 1.0 / window.cwnd;
+            return;
+        }
         self.acked += segments;
         if self.acked >= window.cwnd {
             self.acked -= window.cwnd;
@@ -239,7 +251,7 @@ mod tests {
 
     #[test]
     fn avoidance_adds_one_a_window() {
-        let (mut window, mut counted) = (Window { cwnd: 10.0, ssthresh: 5.0 }, Counted::default());
+        let (mut window, mut counted) = (Window { cwnd: 10.0, ssthresh: 5.0 }, Avoidance::new(true));
         for _ in 0..4 {
             counted.grow(&mut window, 2.0);
         }
@@ -250,5 +262,8 @@ mod tests {
             counted.grow(&mut window, 1.0);
         }
         assert_eq!(window.cwnd, 12.0);
+        let mut by_ack = Avoidance::new(false);
+        by_ack.grow(&mut window, 2.0);
+        assert_eq!(window.cwnd, 12.0 + 1.0 / 12.0);
     }
 }

@@ -1,7 +1,7 @@
 //! The standard (RFC 5681): slow start, one segment a round trip in avoidance, half the flight after a loss.
 
 use super::slow_start::SlowStart;
-use super::{Acked, Control, Counted, Window, LEAST_SSTHRESH};
+use super::{Acked, Avoidance, Control, Window, LEAST_SSTHRESH};
 
 /// What an echo leaves of the flight with ABE (RFC 8511, section 3).
 const ABE_BETA: f64 = 0.8;
@@ -10,15 +10,14 @@ const ABE_BETA: f64 = 0.8;
 #[derive(Clone, Debug)]
 pub struct NewReno {
     slow_start: SlowStart,
-    counted: Counted,
+    avoidance: Avoidance,
     abe: bool,
 }
 
 impl NewReno {
-    /// In slow start an ACK adds `most` segments at most (RFC 5681: 1; RFC 3465's `L`), or as HyStart++ has it. `abe`: an ECN
-    /// echo costs less than a loss (RFC 8511).
-    pub fn new(most: f64, hystart: bool, abe: bool) -> Self {
-        NewReno { slow_start: SlowStart::new(most, hystart), counted: Counted::default(), abe }
+    /// `abe`: an ECN echo costs less than a loss (RFC 8511).
+    pub fn new(slow_start: SlowStart, avoidance: Avoidance, abe: bool) -> Self {
+        NewReno { slow_start, avoidance, abe }
     }
 }
 
@@ -29,20 +28,20 @@ impl Control for NewReno {
             segments = self.slow_start.grow(window, ack);
         }
         if segments > 0.0 {
-            self.counted.grow(window, segments);
+            self.avoidance.grow(window, segments);
         }
     }
 
     fn on_loss(&mut self, _: &Window, flight: f64, _: f64) -> f64 {
         self.slow_start.end();
-        self.counted.reset();
+        self.avoidance.reset();
         (flight / 2.0).max(LEAST_SSTHRESH)
     }
 
     fn on_mark(&mut self, window: &Window, flight: f64, now: f64) -> f64 {
         // RFC 8511: in congestion avoidance only.
         if self.abe && !window.slow_start() {
-            self.counted.reset();
+            self.avoidance.reset();
             return (ABE_BETA * flight).max(LEAST_SSTHRESH);
         }
         self.on_loss(window, flight, now)
@@ -53,10 +52,14 @@ impl Control for NewReno {
 mod tests {
     use super::*;
 
+    fn reno(abe: bool) -> NewReno {
+        NewReno::new(SlowStart::new(1.0, false), Avoidance::new(true), abe)
+    }
+
     #[test]
     fn half_of_what_is_outstanding_and_not_of_the_window() {
         // RFC 5681, equation 4.
-        let mut reno = NewReno::new(1.0, false, false);
+        let mut reno = reno(false);
         let window = Window { cwnd: 40.0, ssthresh: 30.0 };
         assert_eq!(reno.on_loss(&window, 20.0, 0.0), 10.0);
         assert_eq!(reno.on_loss(&window, 3.0, 0.0), 2.0);
@@ -65,7 +68,7 @@ mod tests {
 
     #[test]
     fn abe_leaves_four_fifths() {
-        let mut reno = NewReno::new(1.0, false, true);
+        let mut reno = reno(true);
         assert_eq!(reno.on_mark(&Window { cwnd: 20.0, ssthresh: 10.0 }, 20.0, 0.0), 16.0);
         assert_eq!(reno.on_mark(&Window { cwnd: 20.0, ssthresh: 100.0 }, 20.0, 0.0), 10.0, "not in slow start");
         assert_eq!(reno.on_loss(&Window { cwnd: 20.0, ssthresh: 10.0 }, 20.0, 0.0), 10.0, "a loss as ever");

@@ -68,14 +68,7 @@ struct HyStart {
 
 impl Default for HyStart {
     fn default() -> Self {
-        HyStart {
-            window_end: 0,
-            last: f64::INFINITY,
-            current: f64::INFINITY,
-            samples: 0,
-            baseline: None,
-            rounds: 0,
-        }
+        HyStart { window_end: 0, last: f64::INFINITY, current: f64::INFINITY, samples: 0, baseline: None, rounds: 0 }
     }
 }
 
@@ -145,7 +138,11 @@ mod tests {
             let (below, _) = rounds(&[last, last, exit - 0.1], 16);
             let (at, _) = rounds(&[last, last, exit + 1e-9], 16);
             assert_eq!(below[2], 10.0 + 48.0, "{last}");
-            assert!(at[2] <= 10.0 + 32.0 + 8.0 + 2.0, "{last}: growth is a quarter from the eighth sample on: {}", at[2]);
+            assert!(
+                at[2] <= 10.0 + 32.0 + 8.0 + 2.0,
+                "{last}: growth is a quarter from the eighth sample on: {}",
+                at[2]
+            );
         }
     }
 
