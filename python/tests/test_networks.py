@@ -117,7 +117,9 @@ def test_the_command_line_draws_a_scenario(tmp_path: Path, capsys: pytest.Captur
     net.save(file, duration="1 s")
     assert cli.main(["show", str(file), "--picture", str(tmp_path / "bus.svg")]) == 0
     assert (tmp_path / "bus.svg").read_text(encoding="utf-8").startswith("<?xml")
-    assert "3 hosts, 3 routers" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "3 hosts, 3 routers" in text
+    assert "10 Mbit/s  5 ms   r1>r2" in text
     assert cli.main(["show", str(file), "--json"]) == 0
     shown: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert shown["queue"]["r1>r2"] == "r1>r2"
