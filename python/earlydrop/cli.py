@@ -379,13 +379,14 @@ def validate(
     case: Annotated[
         list[str], Parameter(name="--case", negative="", consume_multiple=True, help="Only these cases.")
     ] = [],  # noqa: B006
-    seeds: Annotated[int, Parameter(help="Seeds for the statistical cases.")] = 10,
+    seeds: Annotated[int | None, Parameter(help="Seeds for each case. [default: as many as ns-2's, 10 to 40]")] = None,
     json: Json = False,
 ) -> int:
     """Check agreement with ns-2, case by case."""
     from . import validate as validating
 
-    _check_count("--seeds", seeds)
+    if seeds is not None:
+        _check_count("--seeds", seeds)
     with terminal.Progress() as progress:
         found = validating.run(case or None, seeds, progress)
     if json:
