@@ -24,6 +24,8 @@ from earlydrop.validation_cases import CASES, SCENARIOS, Case
 LOCATION = "EARLYDROP_VALIDATION"
 """Environment variable that names the folder `validation`."""
 
+SEEDS = 10
+"""Of a cell, at least."""
 STANDARD_ERRORS = 3.0
 """A difference within this many of its standard errors is not evidence of disagreement."""
 
@@ -230,7 +232,7 @@ def _missing(case: Case, quantity: Quantity) -> dict[str, Any]:
 def run(cases: list[str] | None = None, seeds: int | None = None, progress: Progress = no_progress) -> dict[str, Any]:
     """Run the chosen cells over seeds 1..`seeds` and check them. `["ok"]` of the result is the verdict.
 
-    Without `seeds` a cell gets as many as ns-2 has there: ten, and more where three standard errors of ten decide.
+    Without `seeds` a cell gets ten, or as many as ns-2 has there: more where three standard errors of ten decided.
     """
     from earlydrop import _core
 
@@ -240,7 +242,7 @@ def run(cases: list[str] | None = None, seeds: int | None = None, progress: Prog
     folder = find_reference()
     reference = load_reference(folder, chosen)
     stored = [min(len(values) for values in reference[case.name].values()) for case in chosen]
-    counts = [seeds or there for there in stored]
+    counts = [seeds or max(SEEDS, there) for there in stored]
     jobs = [
         Job(_core.Scenario.parse({"name": case.name, "seed": 1} | case.document, []), seed)
         for case, count in zip(chosen, counts, strict=True)
