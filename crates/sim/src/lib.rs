@@ -15,7 +15,6 @@
 pub mod engine;
 pub mod events;
 mod fifo;
-pub mod measure;
 mod prefetch;
 pub mod rates;
 pub mod result;
@@ -24,3 +23,5 @@ pub mod scenario;
 pub mod shares;
 pub mod topology;
 pub mod vectors;
+
+pub use earlydrop_net::measure;

@@ -1,6 +1,5 @@
 //! From a checked scenario to a result: builds the network, runs it, reports.
 
-use crate::engine::medium::Medium;
 use crate::engine::network::{Network, PortKind, PortSpec, MOST_HOPS};
 use crate::engine::plan::Plan;
 use crate::engine::{Engine, Outcome, Settings};
@@ -136,7 +135,7 @@ fn add_links(network: &mut Network, scenario: &Scenario, graph: &Graph, seed: u6
         };
         let index = network.link(link.rate_bps, link.delay_s, port);
         indices[number as usize] = index;
-        if let Some(medium) = Medium::new(spec, &direction.name, seed) {
+        if let Some(medium) = spec.medium(&direction.name, seed) {
             network.medium(index, medium);
         }
     }

@@ -1,7 +1,6 @@
 //! The run loop.
 
 mod hosts;
-pub mod medium;
 pub mod network;
 mod observer;
 pub mod plan;
@@ -18,12 +17,13 @@ use crate::rates::Rates;
 use crate::shares::{self, Shares};
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Ecn, Packet, Time};
+use earlydrop_net::medium::Medium;
 use earlydrop_net::segment::{CE, SACK, SYN};
 use earlydrop_net::tcp::{Output, Receiver, Sender};
 use earlydrop_net::{Segment, Wire};
 use hdrhistogram::Histogram;
 use hosts::{AckTimer, BlockPool};
-use medium::Medium;
+
 use network::{FlowSpec, Network, TtlOption};
 use observer::Observer;
 use plan::{Early, Mode, Plan};

@@ -1,11 +1,11 @@
 //! A network as the engine takes it: links, ports, routes, flows.
 
-use super::medium::Medium;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
+use earlydrop_net::medium::Medium;
 use earlydrop_net::source::{Habits, Source, Transfers};
 use earlydrop_net::tcp::core::MIN_RTO_MS;
 use earlydrop_net::tcp::Flavour;
