@@ -7,4 +7,5 @@
 
 pub mod header;
 pub mod path;
+pub mod record;
 pub mod seconds;

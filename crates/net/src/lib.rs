@@ -6,6 +6,7 @@
 
 pub mod measure;
 pub mod medium;
+pub mod record;
 pub mod segment;
 pub mod source;
 pub mod tcp;

@@ -17,6 +17,7 @@ pub mod events;
 mod fifo;
 mod prefetch;
 pub mod rates;
+pub mod replay;
 pub mod result;
 pub mod run;
 pub mod scenario;
