@@ -9,3 +9,16 @@ pub mod header;
 pub mod path;
 pub mod record;
 pub mod seconds;
+
+pub mod block;
+pub mod flows;
+#[cfg(target_os = "linux")]
+pub mod link;
+#[cfg(target_os = "linux")]
+pub mod netlink;
+#[cfg(target_os = "linux")]
+pub mod run;
+#[cfg(target_os = "linux")]
+pub mod space;
+#[cfg(target_os = "linux")]
+pub mod sys;

@@ -276,6 +276,11 @@ impl Path {
         &self.stats
     }
 
+    /// The statistics, of a path that has been finished.
+    pub fn into_stats(self) -> QueueStats {
+        self.stats
+    }
+
     /// Packets waiting at the last restart.
     pub fn queued_at_start(&self) -> u64 {
         self.queued_at_start
