@@ -139,8 +139,8 @@ def write_comparison(folder: Path, result: Comparison, version: str) -> None:
 
 
 def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
-    """Fill a result folder: the document, its scenario, tables, figure."""
-    from . import plot
+    """Fill a result folder, of a simulated run or a real link: the document, its scenario, tables, figure."""
+    from . import panel, plot
 
     output.write_json(folder / "result.json", document)
     output.write_json(folder / "scenario.json", scenario)
@@ -149,7 +149,8 @@ def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, 
         if rows:
             head = list(rows[0])
             write_csv(folder / f"{name}.csv", [head, *([row.get(k) for k in head] for row in rows)])
-    (folder / "result.txt").write_text(run_text(document) + "\n", encoding="utf-8")
+    text = panel.link_text(document) if document.get("kind") == "link" else run_text(document)
+    (folder / "result.txt").write_text(text + "\n", encoding="utf-8")
     plot.save(plot.run_figure(document), folder / "result")
 
 

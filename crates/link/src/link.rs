@@ -21,7 +21,7 @@ use crate::sys::{self, RunAs};
 pub const INNER: &str = "edlup";
 /// Beginning of the names of devices in front of links; a number follows.
 pub const OUTER: &str = "edl";
-/// Name of the devices that join two namespaces.
+/// Beginning of the names of devices that join two namespaces.
 const JOINT: &str = "edlj";
 
 /// What could not be done, and why.
@@ -136,31 +136,32 @@ impl Link {
         settings: &Settings,
     ) -> Result<Link, Failure> {
         space::sweep().map_err(Failure::while_doing("removing what an earlier link has left"))?;
-        let block = if ends.iter().any(|end| matches!(end, End::Namespace(_))) { Some(Block::number(0)) } else { None };
+        let joint = joint(&ends)?;
+        let block = joint.map(Block::number);
+        let name_of_device = format!("{JOINT}{}", joint.unwrap_or(0));
         let addresses = block.map(|block| [block.inner(), block.outer()]);
         let mut fds = Vec::with_capacity(2);
         for (at, end) in ends.into_iter().enumerate() {
             fds.push(match end {
                 End::Device(name) => existing_device(&name)?,
                 End::Namespace(name) => {
-                    let path = Path::new("/run/netns").join(&name);
-                    let namespace = File::open(&path)
-                        .map_err(Failure::while_doing(format!("opening the namespace {name} ({})", path.display())))?;
+                    let namespace = named(&name)?;
                     let (mtu, ring) = (set_up.mtu, set_up.ring);
                     let mine = addresses.map(|both| both[at]);
+                    let device = name_of_device.clone();
                     let make = move || {
-                        let device = sys::open_tun(JOINT)?;
+                        let opened = sys::open_tun(&device)?;
                         let netlink = Netlink::new()?;
-                        netlink.size(JOINT, mtu, ring)?;
-                        quiet(JOINT);
-                        netlink.up(JOINT)?;
+                        netlink.size(&device, mtu, ring)?;
+                        quiet(&device);
+                        netlink.up(&device)?;
                         for (address, prefix) in mine.into_iter().flatten() {
-                            add_address(&netlink, JOINT, address, prefix)?;
+                            add_address(&netlink, &device, address, prefix)?;
                         }
-                        Ok(device)
+                        Ok(opened)
                     };
-                    space::enter(namespace, make)
-                        .map_err(Failure::while_doing(format!("making the device {JOINT} in the namespace {name}")))?
+                    let doing = format!("making the device {name_of_device} in the namespace {name}");
+                    space::enter(namespace, make).map_err(Failure::while_doing(doing))?
                 }
             });
         }
@@ -238,6 +239,37 @@ fn start(
     let [there, back] = directions;
     let doing = if settings.real_time { "starting with real-time priority" } else { "starting" };
     Running::start(there, back, settings).map_err(Failure::while_doing(doing))
+}
+
+/// A namespace by its name.
+fn named(name: &str) -> Result<File, Failure> {
+    let path = Path::new("/run/netns").join(name);
+    File::open(&path).map_err(Failure::while_doing(format!("opening the namespace {name} ({})", path.display())))
+}
+
+/// A number whose device and addresses are free in every namespace that is joined; `None` if none is.
+fn joint(ends: &[End; 2]) -> Result<Option<u32>, Failure> {
+    let names: Vec<&String> = ends
+        .iter()
+        .filter_map(|end| match end {
+            End::Namespace(name) => Some(name),
+            End::Device(_) => None,
+        })
+        .collect();
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let mut routes = Vec::new();
+    for name in names {
+        let read = space::enter(named(name)?, || Netlink::new()?.ipv4_routes());
+        routes.extend(read.map_err(Failure::while_doing(format!("reading the routes of the namespace {name}")))?);
+    }
+    let free = |number: &u32| !routes.iter().any(|&(to, prefix)| Block::number(*number).overlaps(to, prefix));
+    let found = (0..BLOCKS).find(free).ok_or_else(|| Failure {
+        doing: "looking for addresses that nobody uses".into(),
+        error: io::Error::from(io::ErrorKind::AddrNotAvailable),
+    })?;
+    Ok(Some(found))
 }
 
 /// A device in front of the link, with addresses that nobody here uses.

@@ -435,9 +435,9 @@ impl Loop {
                 return Ok(self.ways.map(|way| way.finish(end)));
             }
             let mut busy = false;
-            for at in 0..2 {
-                if readable[at] {
-                    readable[at] = self.read(at)?;
+            for (at, readable) in readable.iter_mut().enumerate() {
+                if *readable {
+                    *readable = self.read(at)?;
                     busy = true;
                 }
             }
