@@ -472,7 +472,7 @@ def bench(
 
 @app.command
 def link(
-    *command: Annotated[str, Parameter(allow_leading_hyphen=True, help="What to run behind the link, after --.")],
+    *command: Annotated[str, Parameter(help="What to run behind the link, after --.")],
     rate: Annotated[str | None, Parameter(help="Rate, such as 20Mbit/s, or unlimited.")] = None,
     delay: Annotated[str | None, Parameter(help="Propagation delay in each direction (default: 0 ms).")] = None,
     queue: Annotated[
@@ -606,6 +606,7 @@ def _run_link(
 
     who = links.User.named(user) if user is not None else links.User.calling()
     with contextlib.ExitStack() as stack:
+        caught = stack.enter_context(links.signals())
         running = stack.enter_context(links.Running(plan, (between[0], between[1]) if between else None))
         shown = None
         if live and panel.wanted():
@@ -626,7 +627,7 @@ def _run_link(
                 return NOT_RUNNABLE
         elif not quiet:
             print(f"joined {between[0]} and {between[1]}; Ctrl-C ends it", file=sys.stderr)
-        code = links.supervise(running, started, shown)
+        code = links.supervise(running, started, caught, shown)
     result = running.result
     assert result is not None
     _link_results(plan, running, result, verify, log, quiet, out, as_json)

@@ -161,8 +161,7 @@ def _as_option(error: _core.ScenarioError) -> OptionError:
     hint = f"\n  given {error.given}" if error.given else ""
     if error.allowed:
         hint += f"{';' if hint else chr(10) + ' '} allowed {error.allowed}"
-    colon = " " if ": " in where else ": "
-    return OptionError(f"{where}{colon}{error.message}{hint}")
+    return OptionError(f"{where}: {error.message}{hint}")
 
 
 def plan(
@@ -214,15 +213,19 @@ def plan(
         "traffic": [{"kind": "ftp", "segment": mtu - 40}],
     }
     sets: list[tuple[str, str]] = []
+    queues: dict[str, Any] = {}
     for spec, name, option in ((queue, "bottleneck", "--queue"), (reverse_queue, "reverse", "--reverse-queue")):
         if spec is None:
             continue
         try:
-            sets += queue_settings(spec, f"queue.{name}")
+            (_, aqm), *settings_of_queue = queue_settings(spec, f"queue.{name}")
         except OptionError as error:
             raise OptionError(f"{option}: {error}") from None
+        # Not a setting too: with one, what the discipline does not know would be left out instead of refused.
+        queues[name] = {"aqm": aqm}
+        sets += settings_of_queue
     try:
-        checked = _core.Scenario.parse({**document, "seed": seed}, sets)
+        checked = _core.Scenario.parse({**document, "queue": queues, "seed": seed}, sets)
     except _core.ScenarioError as error:
         raise _as_option(error) from None
     delays = _delays(json.loads(checked.network()), "bottleneck")
@@ -524,9 +527,15 @@ class Running:
         return ended
 
     def view(self) -> dict[str, Any] | None:
-        """How the queues look now: packets, average, counts, flows. None at the very beginning."""
-        text = self._core.view()
-        return None if text is None else json.loads(text)
+        """How the queues look now: packets, average, counts, flows. None if the link no longer answers."""
+        for _ in range(100):
+            # The first question waits for the loop to look up.
+            text = self._core.view()
+            if text is not None:
+                view: dict[str, Any] = json.loads(text)
+                return view
+            time.sleep(0.01)
+        return None
 
     def restart(self) -> None:
         """Begins to measure anew: what happened before does not count."""
@@ -664,32 +673,29 @@ def replay(plan: Plan, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]
 # ---- the command ---------------------------------------------------------------------------------------------------
 
 
-def supervise(running: Running, command: Command | None, panel: Any = None) -> int:
-    """Waits until the command ends, or without one until somebody interrupts; its exit code as a shell gives it."""
+def supervise(running: Running, command: Command | None, caught: list[int], panel: Any = None) -> int:
+    """Waits until the command ends, or without one until somebody interrupts; its exit code as a shell gives it.
+
+    Signals that come meanwhile, see `signals`, go on to the command.
+    """
     import signal
 
-    caught: list[int] = []
-
-    def note(number: int, frame: object) -> None:
-        caught.append(number)
-
-    with _handling((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), note):
-        while True:
-            if command is None:
-                if caught or not running.is_alive():
-                    return 0
-                time.sleep(0.1)
-            else:
-                code = command.wait_for(0.1)
-                if code is not None:
-                    return code if code >= 0 else 128 - code
-                while caught:
-                    number = caught.pop(0)
-                    # The terminal has told the command itself.
-                    if number != signal.SIGINT or not _in_foreground():
-                        command.send_signal(number)
-            if panel is not None:
-                panel.update()
+    while True:
+        if command is None:
+            if caught or not running.is_alive():
+                return 0
+            time.sleep(0.1)
+        else:
+            code = command.wait_for(0.1)
+            if code is not None:
+                return code if code >= 0 else 128 - code
+            while caught:
+                number = caught.pop(0)
+                # The terminal has told the command itself.
+                if number != signal.SIGINT or not _in_foreground():
+                    command.send_signal(number)
+        if panel is not None:
+            panel.update()
 
 
 def _in_foreground() -> bool:
@@ -700,12 +706,18 @@ def _in_foreground() -> bool:
 
 
 @contextlib.contextmanager
-def _handling(numbers: Sequence[int], handler: Any) -> Iterator[None]:
+def signals() -> Iterator[list[int]]:
+    """While the block runs, SIGINT, SIGTERM and SIGHUP interrupt nothing: they go into this list."""
     import signal
 
-    before = {number: signal.signal(number, handler) for number in numbers}
+    caught: list[int] = []
+
+    def note(number: int, frame: object) -> None:
+        caught.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
-        yield
+        yield caught
     finally:
         for number, old in before.items():
             signal.signal(number, old)

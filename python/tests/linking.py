@@ -28,6 +28,9 @@ PORT = 7000
 def counters(name: str) -> dict[str, int]:
     """A group of counters of this namespace's kernel: TcpExt, IpExt, or of /proc/net/snmp."""
     found: dict[str, int] = {}
+    if name == "Ip6":
+        lines = Path("/proc/thread-self/net/snmp6").read_text().split()
+        return {key.removeprefix(name): int(value) for key, value in zip(lines[::2], lines[1::2], strict=True)}
     for path in ("/proc/thread-self/net/netstat", "/proc/thread-self/net/snmp"):
         lines = Path(path).read_text().splitlines()
         for head, values in zip(lines[::2], lines[1::2], strict=True):
@@ -37,17 +40,25 @@ def counters(name: str) -> dict[str, int]:
 
 
 SENDER = """
-import socket, sys, time
-host, port, seconds, control, ecn = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4], 0
-s = socket.create_connection((host, port))
-if control != "-":
-    s.setsockopt(socket.IPPROTO_TCP, 13, control.encode())
-end, chunk = time.monotonic() + seconds, bytes(16384)
-s.settimeout(seconds + 20)
-while time.monotonic() < end:
-    s.sendall(chunk)
-s.shutdown(socket.SHUT_WR)
-s.recv(1)
+import socket, sys, threading, time
+host, port, flows, seconds, control = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), sys.argv[5]
+done = []
+def one():
+    s = socket.create_connection((host, port))
+    if control != "-":
+        s.setsockopt(socket.IPPROTO_TCP, 13, control.encode())
+    # What waits in the sender has to be sent before the end.
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+    end, chunk = time.monotonic() + seconds, bytes(16384)
+    s.settimeout(seconds + 40)
+    while time.monotonic() < end:
+        s.sendall(chunk)
+    s.shutdown(socket.SHUT_WR)
+    done.append(s.recv(1))
+all = [threading.Thread(target=one) for _ in range(flows)]
+for t in all: t.start()
+for t in all: t.join()
+sys.exit(len(done) != flows)
 """
 
 
@@ -61,7 +72,8 @@ class Sink:
         self.listener.bind((address, PORT))
         self.listener.listen(64)
         self.received = 0
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.thread = threading.Thread(target=self._accept, daemon=True)
+        self.thread.start()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -76,6 +88,9 @@ class Sink:
             connection.sendall(b".")
 
     def close(self) -> None:
+        # Wakes who waits in accept; the port is free only then.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join(5)
         self.listener.close()
 
 
@@ -91,12 +106,26 @@ def sink(address: str) -> Iterator[Sink]:
 def send(running: links.Running, flows: int, seconds: float, control: str = "-", address: str = "") -> None:
     """TCP flows from behind the link to its outer end, until all of what they sent has arrived."""
     address = address or running.outer
-    arguments = [sys.executable, "-c", SENDER, address, str(PORT), str(seconds), control]
     with sink(address):
-        commands = [running.start(arguments) for _ in range(flows)]
-        for command in commands:
-            code = command.wait(seconds + 60)
-            assert code == 0, code
+        code = running.start(sending(address, flows, seconds, control)).wait(seconds + 60)
+        assert code == 0, code
+
+
+def sending(address: str, flows: int, seconds: float, control: str) -> list[str]:
+    """The command of so many flows."""
+    return [sys.executable, "-c", SENDER, address, str(PORT), str(flows), str(seconds), control]
+
+
+def longest_gap(record: dict[str, Any]) -> float:
+    """The longest time without a departure while packets waited, s."""
+    import numpy as np
+
+    left = record["fate"] == 1
+    order = np.argsort(record["settled_s"][left])
+    departures, arrivals = record["settled_s"][left][order], record["time_s"][left][order]
+    waited = arrivals[1:] <= departures[:-1]
+    gaps = np.diff(departures)[waited]
+    return float(gaps.max(initial=0.0))
 
 
 def kept(document: dict[str, Any]) -> bool:
@@ -118,12 +147,14 @@ def state() -> dict[str, Any]:
         for path in Path("/proc/sys/net/ipv4").rglob("*")
         if path.is_file() and os.access(path, os.R_OK) and "tcp_fastopen_key" not in path.name
     )
-    registry = Path("/run/earlydrop")
+    # Entries of links that are no more; others may be at work on this machine.
+    entries = Path("/run/earlydrop").glob("link-*")
+    stale = [path.name for path in entries if not Path("/proc", path.name.split("-")[1]).exists()]
     return {
         "addresses": _without_times(json.loads(texts[0])),
         "routes": texts[1:],
         "sysctls": sysctls,
-        "links": sorted(path.name for path in registry.glob("link-*")) if registry.is_dir() else [],
+        "links": sorted(stale),
     }
 
 
@@ -136,7 +167,10 @@ def _without_times(devices: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def every_discipline(seconds: str) -> Any:
-    """Each discipline carries real TCP, and the simulator decides over the same packets as the link did."""
+    """Each discipline carries real TCP, and the simulator decides over the same packets as the link did.
+
+    Senders need not come to an end: some disciplines condemn a flow for good.
+    """
     found = {}
     for entry in json.loads(_core.catalogue()):
         name = entry["name"]
@@ -148,16 +182,23 @@ def every_discipline(seconds: str) -> Any:
             record=1_000_000,
             sysctls=(("net.ipv4.tcp_ecn", "1"),),
         )
-        with links.Running(plan) as running:
-            send(running, 4, float(seconds), "cubic")
+        begin = time.monotonic()
+        with links.Running(plan) as running, sink(running.outer) as taken:
+            running.start(sending(running.outer, 4, 600, "cubic"))
+            while taken.received == 0:
+                time.sleep(0.01)
+            time.sleep(float(seconds))
+            running.stop(0)
         assert running.result is not None
         queue = running.result.document["queues"]["bottleneck"]
         replay = links.replay(plan, running.records)["bottleneck"]
+        print(name, f"{time.monotonic() - begin:.2f} s", file=sys.stderr)
         found[name] = {
             "delivered": queue["delivered"],
             "arrivals": replay.arrivals,
             "differing": replay.differing,
             "first": replay.first,
+            "gap": longest_gap(running.records["bottleneck"]),
             "kept": kept(running.result.document),
         }
     return found
@@ -199,7 +240,7 @@ def ecn(family: str) -> Any:
     }
 
 
-def api(_: str) -> Any:
+def api() -> Any:
     """The context manager, both address families, the delay, measuring anew."""
     import earlydrop as ed
 
@@ -371,7 +412,7 @@ def interrupted(name: str) -> Any:
     return {"first": first, "code": code, "remains": differences(before, state())}
 
 
-def joined(_: str) -> Any:
+def joined() -> Any:
     """Two named namespaces with a link between them."""
     names = ["edltest1", "edltest2"]
     for name in names:
@@ -388,7 +429,7 @@ def joined(_: str) -> Any:
         )
         assert server.stdout is not None
         server.stdout.readline()
-        arguments = [sys.executable, "-c", SENDER, "100.64.0.1", str(PORT), "0.5", "-"]
+        arguments = sending("100.64.0.1", 1, 0.5, "-")
         code = subprocess.run(["ip", "netns", "exec", names[0], *arguments], check=False).returncode
         server.kill()
         process.send_signal(signal.SIGINT)
@@ -421,7 +462,7 @@ def traced(path: str) -> Any:
     return {"differing": replay.differing, "arrivals": replay.arrivals, **{k: queue[k] for k in ("rate_mbps", "lost")}}
 
 
-def lossy(_: str) -> Any:
+def lossy() -> Any:
     """Loss on the wire, and a queue each way."""
     plan = links.plan(
         "20 Mbit/s", "2 ms", queue="codel", reverse_queue="pie limit=100p", loss=0.02, record=100_000, seed=5
