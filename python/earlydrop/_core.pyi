@@ -46,6 +46,10 @@ class Scenario:
     def name(self) -> str:
         """The scenario's name."""
 
+    @property
+    def seed(self) -> int:
+        """Its seed."""
+
     def to_json(self) -> str:
         """The checked and completed document."""
 

@@ -585,7 +585,9 @@ def _link_plan(
             given["loss"] = float(given["loss"])
         except ValueError:
             raise InputError(f"--loss: given {given['loss']}; allowed a probability, 0 to 1") from None
-    return links.plan(**given, **settings, **({} if seed is None else {"seed": seed}))
+    if seed is not None:
+        settings["seed"] = seed
+    return links.plan(**given, **settings)
 
 
 def _run_link(

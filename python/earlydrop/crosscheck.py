@@ -194,7 +194,7 @@ def crosscheck(
         scenario, at, mtu=max(1500, segment + 40), sysctls=tuple(sysctls.items()), real_time=real_time
     )
     jobs = [Job(scenario, scenario.seed + k) for k in range(seeds)]
-    documents = run_all(jobs, progress=progress, label="simulator")
+    documents: list[dict[str, Any]] = run_all(jobs, progress=progress, label="simulator")
     real = _real(plan, flows, segment, control, warmup, duration, progress)
     return Crosscheck(
         scenario.name,

@@ -514,7 +514,7 @@ class Running:
                 command.send_signal(9)
                 command.wait(5)
                 raise
-            texts = []
+            texts: list[str | None] = []
             for file in (out, err):
                 if file is None:
                     texts.append(None)
