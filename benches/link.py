@@ -28,7 +28,7 @@ from earlydrop.terminal import table
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "python" / "tests"))
 
-import linking  # noqa: E402
+import linking
 
 INSIDE = "EARLYDROP_BENCH_INSIDE"
 RATES = (1, 10, 50, 100, 200)
@@ -91,7 +91,8 @@ def loop_seconds() -> float:
 
 BLAST = """
 import socket, struct, sys, time
-host, port, rate, seconds, size = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5])
+host, port, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[5])
+rate, seconds = float(sys.argv[3]), float(sys.argv[4])
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.connect((host, port))
 body = bytes(size - 28 - 8)
@@ -163,13 +164,14 @@ def lateness(rate_mbps: float, load: float, seconds: float, real_time: bool) -> 
         listener.close()
     assert running.result is not None
     queue = running.result.document["queues"]["bottleneck"]
+    # From the first packet on: a double has no nanoseconds to spare for those since 1970.
+    zero = min(came.values())
     free, late = 0.0, []
     for number in sorted(left):
         # Packets that the queue dropped take no time on the link.
-        arrived = came[number] * 1e-9
-        start = max(arrived, free)
+        start = max((came[number] - zero) * 1e-9, free)
         free = start + 8 * 1000 / (rate_mbps * 1e6)
-        late.append(left[number] * 1e-9 - (free + delay))
+        late.append((left[number] - zero) * 1e-9 - (free + delay))
     found = np.array(late) * 1e6
     return {
         "rate_mbps": rate_mbps,
