@@ -138,7 +138,8 @@ class Panel:
         views = self.running.view()
         if views is None:
             return Frame(Text("waiting"), title=self.title)
-        parts = [Text(self.of_queue(name, view)) for name, view in views.items()]
+        # Lines that are too long are cut: a panel that jumps cannot be read.
+        parts = [Text(self.of_queue(name, view), no_wrap=True, overflow="ellipsis") for name, view in views.items()]
         self._before = views
         return Frame(Group(*parts), title=self.title)
 

@@ -435,8 +435,16 @@ class TestInNamespaces:
         )
         assert len(dropped) > 0
         names = sorted(path.name for path in out.iterdir())
-        wanted = ["flows.csv", "log.parquet", "manifest.json", "queues.csv", "result.json", "result.pdf", "result.png"]
-        assert names == [*wanted, "result.txt", "scenario.json"]
+        tables = ["flows.csv", "flows.parquet", "log.parquet", "manifest.json", "queues.csv", "queues.parquet"]
+        assert names == [
+            *tables,
+            "result.json",
+            "result.pdf",
+            "result.png",
+            "result.txt",
+            "scenario.json",
+            "series.parquet",
+        ]
 
     @pytest.mark.parametrize("control", ["reno", "cubic"])
     def test_the_rate_is_kept(self, control: str) -> None:
