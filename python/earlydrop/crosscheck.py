@@ -41,8 +41,8 @@ REASONS = (
     "The kernel's TCP is not the scenario's. It begins with a window of 10 segments, sends again what RACK and tail "
     "loss probes find lost, and waits for a timer of at least 200 ms only then; the scenario's senders begin with one "
     "segment and know duplicate ACKs and a coarse timer.",
-    "The kernel's receivers acknowledge every second segment, but its senders count segments, not ACKs: windows grow as "
-    "in a scenario without delayed_ack, which is the one to compare with.",
+    "The kernel's receivers acknowledge every second segment, but its senders count segments, not ACKs: windows grow "
+    "as in a scenario without delayed_ack, which is the one to compare with.",
     "All real flows begin at once, whatever start the scenario gives them. The warm-up should outlast it.",
 )
 """Why the two can differ, in order of weight."""
