@@ -20,7 +20,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import aqm, networks, statistics, study
+    from . import aqm, links, networks, statistics, study
     from ._core import ScenarioError
     from .networks import (
         bus,
@@ -60,6 +60,7 @@ __all__ = [
     "graph",
     "join",
     "link",
+    "links",
     "load",
     "lognormal",
     "mix",
@@ -116,7 +117,7 @@ _HOME = {
     "trace": "networks",
     "two_flow": "networks",
 }
-_MODULES = {"aqm", "networks", "statistics", "study"}
+_MODULES = {"aqm", "links", "networks", "statistics", "study"}
 
 
 def __getattr__(name: str) -> Any:

@@ -46,6 +46,10 @@ class Scenario:
     def name(self) -> str:
         """The scenario's name."""
 
+    @property
+    def seed(self) -> int:
+        """Its seed."""
+
     def to_json(self) -> str:
         """The checked and completed document."""
 
@@ -59,3 +63,89 @@ class Scenario:
         events: Literal["lanes", "heap"] = "lanes",
     ) -> str:
         """Run and return the result document. Other threads may run meanwhile."""
+
+def has_tun() -> bool:
+    """Whether TUN devices can be opened. Linux only, as all that follows."""
+
+def sweep_links() -> int:
+    """Ends processes that links which were killed have left behind them; how many."""
+
+def replay_link(
+    scenario: Scenario,
+    queue: str,
+    seed: int,
+    reverse: bool,
+    until: float,
+    time_s: Sequence[float],
+    flow: Sequence[int],
+    size: Sequence[int],
+    ecn: Sequence[int],
+    # In the order of the columns, without their names: one of these is a word of Python's.
+    *more: Sequence[int],
+) -> dict[str, bytes]:
+    """What becomes of recorded arrivals at the simulator's port, as columns of little-endian numbers."""
+
+@final
+class Child:
+    """A command behind a link."""
+
+    @property
+    def pid(self) -> int:
+        """Its process number."""
+
+    def wait(self, timeout: float) -> int | None:
+        """Its exit code or minus the signal that ended it; None if it goes on after `timeout` seconds."""
+
+@final
+class Link:
+    """A real link at work."""
+
+    @staticmethod
+    def open(
+        scenario: Scenario,
+        queue: str,
+        seed: int,
+        delays: tuple[float, float],
+        mtu: int,
+        ring: int,
+        sysctls: Sequence[tuple[str, str]],
+        real_time: bool,
+        series: float | None,
+        record: int,
+        ends: tuple[str, str] | None = None,
+    ) -> Link:
+        """Sets it up and starts it."""
+
+    def addresses(self) -> tuple[list[str], list[str]] | None:
+        """Addresses in front of it and behind it, IPv4 and IPv6."""
+
+    def namespace(self) -> int | None:
+        """Number of the namespace behind it."""
+
+    def device(self) -> str | None:
+        """Name of the device in front of it."""
+
+    def time(self) -> float:
+        """Seconds since it began."""
+
+    def is_alive(self) -> bool:
+        """Whether it carries packets."""
+
+    def spawn(
+        self,
+        argv: Sequence[str],
+        env: Sequence[tuple[str, str]] | None = None,
+        cwd: str | None = None,
+        files: tuple[int | None, int | None, int | None] = (None, None, None),
+        user: tuple[int, int, Sequence[int]] | None = None,
+    ) -> Child:
+        """Starts a command behind it."""
+
+    def view(self) -> str | None:
+        """How the queues look, as JSON."""
+
+    def restart(self) -> None:
+        """Begins to measure anew."""
+
+    def stop(self, patience: float) -> tuple[str, dict[str, dict[str, bytes]]]:
+        """Ends it: the result document, and the recorded arrivals by queue."""

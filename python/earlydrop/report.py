@@ -139,8 +139,9 @@ def write_comparison(folder: Path, result: Comparison, version: str) -> None:
 
 
 def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
-    """Fill a result folder: the document, its scenario, tables, figure."""
-    from . import plot
+    """Fill a result folder, of a simulated run or a real link: the document, its scenario, tables, figure."""
+    from . import panel, plot
+    from .result import Result
 
     output.write_json(folder / "result.json", document)
     output.write_json(folder / "scenario.json", scenario)
@@ -149,8 +150,24 @@ def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, 
         if rows:
             head = list(rows[0])
             write_csv(folder / f"{name}.csv", [head, *([row.get(k) for k in head] for row in rows)])
-    (folder / "result.txt").write_text(run_text(document) + "\n", encoding="utf-8")
+            write_parquet(folder / f"{name}.parquet", rows)
+    series = Result(document, scenario).series
+    if series is not None:
+        series.write_parquet(folder / "series.parquet")
+    text = panel.link_text(document) if document.get("kind") == "link" else run_text(document)
+    (folder / "result.txt").write_text(text + "\n", encoding="utf-8")
     plot.save(plot.run_figure(document), folder / "result")
+
+
+def write_parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as Parquet: what is one value each, and not a table of its own."""
+    import polars
+
+    plain = [{k: v for k, v in row.items() if not isinstance(v, (Mapping, list))} for row in rows]
+    # A column of tables is one in every row that has any.
+    nested = {k for row in rows for k, v in row.items() if isinstance(v, (Mapping, list))}
+    table_ = [{k: v for k, v in row.items() if k not in nested} for row in plain]
+    polars.DataFrame(table_, infer_schema_length=None).write_parquet(path)
 
 
 def write_csv(path: Path, rows: Sequence[Sequence[Any]]) -> None:

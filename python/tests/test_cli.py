@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars
 import pytest
 from conftest import SMALL
 
@@ -181,14 +182,20 @@ def test_run_writes_a_folder(earlydrop: Any, scenario: Path, tmp_path: Path) -> 
     assert "bottleneck" in ended.out
     assert files(out) == [
         "flows.csv",
+        "flows.parquet",
         "manifest.json",
         "queues.csv",
+        "queues.parquet",
         "result.json",
         "result.pdf",
         "result.png",
         "result.txt",
         "scenario.json",
+        "series.parquet",
     ]
+    queue = polars.read_parquet(out / "queues.parquet").row(0, named=True)
+    entry = json.loads((out / "result.json").read_text())["queues"]["bottleneck"]
+    assert queue == {"queue": "bottleneck", **entry}
     assert json.loads((out / "result.json").read_text())["series"]["time_s"]
     assert files(tmp_path) == sorted(["small.toml", *("out/" + f for f in files(out))])
 

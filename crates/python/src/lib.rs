@@ -1,6 +1,9 @@
 //! Glue between the Rust engine and the Python package `earlydrop`: documents in, documents out.
 #![allow(unsafe_code)]
 
+#[cfg(target_os = "linux")]
+mod link;
+
 use earlydrop_aqm::catalogue::{all, AqmSpec, Link};
 use earlydrop_aqm::params::{Kind, Param};
 use earlydrop_sim::run::{Events, Links};
@@ -277,5 +280,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(decision_vectors, module)?)?;
     module.add_function(wrap_pyfunction!(drop_curve, module)?)?;
+    #[cfg(target_os = "linux")]
+    {
+        module.add_class::<link::PyLink>()?;
+        module.add_class::<link::Child>()?;
+        module.add_function(wrap_pyfunction!(link::replay_link, module)?)?;
+        module.add_function(wrap_pyfunction!(link::sweep_links, module)?)?;
+        module.add_function(wrap_pyfunction!(link::has_tun, module)?)?;
+    }
     Ok(())
 }

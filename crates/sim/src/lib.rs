@@ -15,12 +15,14 @@
 pub mod engine;
 pub mod events;
 mod fifo;
-pub mod measure;
 mod prefetch;
 pub mod rates;
+pub mod replay;
 pub mod result;
 pub mod run;
 pub mod scenario;
 pub mod shares;
 pub mod topology;
 pub mod vectors;
+
+pub use earlydrop_net::measure;
