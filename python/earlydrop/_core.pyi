@@ -72,8 +72,8 @@ def run_batch(
 ]:
     """Make many runs, one after the other, and pack their results into columns. Other threads may run meanwhile.
 
-    Each column is the path of its field, its kind, the runs that have it (uint32 positions), for a list how many values
-    each of them has (uint32), the values (int64 or float64; of texts the positions in the list that follows), the texts.
-    The least int64 and NaN stand for no value. Then what each run took, in s (float64), and the runs that failed, by
-    position, with the reason; a panic is one.
+    Each column is the path of its field, its kind, the runs that have it (uint32 positions), for a list how many
+    values each of them has (uint32), the values (int64 or float64; of texts the positions in the list that follows),
+    the texts. The least int64 and NaN stand for no value. Then what each run took, in s (float64), and the runs that
+    failed, by position, with the reason; a panic is one.
     """

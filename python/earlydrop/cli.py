@@ -263,7 +263,12 @@ def compare(
         list[str],
         Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines; the first is the control."),
     ],
-    seeds: Annotated[int, Parameter(help="Runs of each discipline.")] = 10,
+    seeds: Annotated[int | None, Parameter(help="Runs of each discipline (default: 10).")] = None,
+    until: Annotated[
+        str | None,
+        Parameter(help="Run seeds until the half-widths of goodput and queueing delay are under this, as in 2%."),
+    ] = None,
+    most: Annotated[int, Parameter(help="With --until: no more seeds than these.")] = 200,
     set_: Sets = [],  # noqa: B006
     out: Out = None,
     workers: Workers = None,
@@ -273,12 +278,15 @@ def compare(
     from . import compare as comparing
     from . import output, report
 
-    _check_count("--seeds", seeds)
+    _check_count("--seeds", 10 if seeds is None else seeds)
+    target = None if until is None else _stopping(until, most, seeds)
     _check_workers(workers)
     pairs = _pairs(set_)
     _check_out(out)
     with terminal.Progress() as progress:
-        result = comparing.compare(scenario, aqm, seeds=seeds, sets=pairs, workers=workers, progress=progress)
+        result = comparing.compare(
+            scenario, aqm, seeds=seeds or 10, sets=pairs, target=target, workers=workers, progress=progress
+        )
     if out is not None:
         with output.folder(out, {"kind": "comparison", "version": _version()}) as folder:
             report.write_comparison(folder, result, _version())
@@ -522,6 +530,25 @@ def _check_seed(seed: int | None) -> None:
 def _check_count(name: str, count: int) -> None:
     if not 1 <= count <= 100_000:
         raise InputError(f"{name}: given {count}; allowed 1 to 100000", given=str(count), allowed="1 to 100000")
+
+
+def _stopping(until: str, most: int, seeds: int | None) -> Any:
+    """The rule behind `--until 2%`."""
+    from .statistics import Stopping
+
+    if seeds is not None:
+        raise InputError(
+            "--seeds and --until exclude each other; the most seeds with --until are --most", allowed="one"
+        )
+    _check_count("--most", most)
+    number, percent, rest = until.partition("%")
+    try:
+        relative = float(number) / (100 if percent else 1)
+    except ValueError:
+        relative = 0.0
+    if rest.strip() or not 0 < relative < 1:
+        raise InputError(f"--until: given {until}; allowed above 0% and below 100%", given=until, allowed="0%..100%")
+    return Stopping(relative, least=min(10, most), most=most)
 
 
 def _check_workers(workers: int | None) -> None:

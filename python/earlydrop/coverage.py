@@ -62,7 +62,7 @@ def mm1(count: int, seed: int, load: float = LOAD, customers: int = CUSTOMERS) -
 
 
 def ar1(count: int, seed: int, memory: float = MEMORY, steps: int = STEPS, level: float = LEVEL) -> Array:
-    """Means of `count` runs of x(k + 1) = memory x(k) + noise of variance 1, about `level`, from the stationary state."""
+    """Means of `count` runs of x(k + 1) = memory x(k) + noise of variance 1, about `level`, in its steady state."""
     draw = np.random.default_rng(seed)
     x = draw.standard_normal(count) / np.sqrt(1 - memory**2)
     total = np.zeros(count)
@@ -88,7 +88,7 @@ def share(values: Array, truth: float, n: int, kind: Interval) -> float:
 
 
 def sequential(values: Array, truth: float, rule: Stopping) -> tuple[float, float]:
-    """Share of intervals that cover `truth` when seeds are run until `rule` is content, and the mean number of seeds."""
+    """Share of intervals that cover `truth` if seeds are run until `rule` is content; the mean number of seeds."""
     groups = values[: len(values) // rule.most * rule.most].reshape(-1, rule.most).tolist()
     covered = seeds = 0
     for group in groups:

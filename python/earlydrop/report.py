@@ -44,17 +44,22 @@ def comparison_text(result: Comparison) -> str:
                     row.append("-")
                     continue
                 half = "" if d.estimate.half_width is None else f" ± {d.estimate.half_width:.{m.digits}f}"
-                clear = (
-                    d.estimate.lower is not None
-                    and d.estimate.upper is not None
-                    and (d.estimate.lower > 0 or d.estimate.upper < 0)
-                )
-                row.append(signed(d.estimate.mean, m.digits) + half + (" *" if clear else "  "))
+                stars = 0 if not d.clear else 1 + (result.corrected[(aqm, m.id)][0] < 0.05)
+                row.append(signed(d.estimate.mean, m.digits) + half + f" {'*' * stars:2}")
             body.append(row)
-        lines += ["", "Paired differences under common random numbers (* the interval excludes zero):", ""]
+        tests = len(result.corrected)
+        also = f"; ** still so after Holm's correction for {tests} differences" if tests > 1 else ""
+        lines += [
+            "",
+            paragraph(f"Paired differences under common random numbers (* the interval excludes zero{also}):"),
+            "",
+        ]
         lines += [table(head, body, left=1)]
     for aqm, names in result.dropped.items():
         lines += ["", paragraph(f"{result.titles[aqm]} does not know {', '.join(names)}: run without.")]
+    if result.warnings:
+        lines.append("")
+    lines += [paragraph(f"warning: {text}") for text in result.warnings]
     return "\n".join(lines)
 
 

@@ -8,6 +8,7 @@ promise is measured in `coverage`.
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -84,7 +85,9 @@ def estimate(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimat
     return Estimate(centre, t * spread / math.sqrt(n), n, spread)
 
 
-def interval(values: Sequence[float], kind: Interval = "t", confidence: float = CONFIDENCE) -> tuple[float, float] | None:
+def interval(
+    values: Sequence[float], kind: Interval = "t", confidence: float = CONFIDENCE
+) -> tuple[float, float] | None:
     """Ends of the confidence interval of the mean; None for a single value.
 
     `kind` is "t" (Student) or "bootstrap" (`bootstrap`).
@@ -95,7 +98,7 @@ def interval(values: Sequence[float], kind: Interval = "t", confidence: float = 
     return None if found.lower is None or found.upper is None else (found.lower, found.upper)
 
 
-RESAMPLES = 2000
+RESAMPLES = 5000
 """Resamples of a bootstrap interval."""
 
 
@@ -330,25 +333,35 @@ BATCH = 5
 """Samples to a batch of MSER-5."""
 
 
+def _mser(samples: Sequence[float], batch: int) -> numpy.ndarray[Any, Any]:
+    """Squared standard error of the mean, up to a factor, after cutting off 0, 1, 2, ... batches up to half of all."""
+    import numpy as np
+
+    count = len(samples) // batch
+    batches = np.asarray(samples[: count * batch], float).reshape(count, batch).mean(axis=1)
+    # Sums over what is left; centred, so that squares do not cancel.
+    rest = batches - batches.mean()
+    left = np.arange(count, 0, -1)
+    sums, squares = rest[::-1].cumsum()[::-1], (rest**2)[::-1].cumsum()[::-1]
+    errors: numpy.ndarray[Any, Any] = np.maximum(squares - sums**2 / left, 0.0) / left.astype(float) ** 2
+    return errors[: count // 2 + 1]
+
+
 def mser(samples: Sequence[float], batch: int = BATCH) -> int | None:
     """How many samples the start-up takes, by MSER-5 (White 1997): a multiple of `batch`.
 
     The samples are averaged in batches, and as many batches are cut off as make the standard error of the mean of the
     rest least. None if that is half of the series or more: then the series is too short to tell, or never settles.
     """
-    import numpy as np
-
-    count = len(samples) // batch
-    if count < 4:
+    if len(samples) // batch < 4:
         return None
-    batches = np.asarray(samples[: count * batch], float).reshape(count, batch).mean(axis=1)
-    # Sums over what is left after cutting off 0, 1, 2, ... batches; centred, so that squares do not cancel.
-    rest = batches - batches.mean()
-    left = np.arange(count, 0, -1)
-    sums, squares = rest[::-1].cumsum()[::-1], (rest**2)[::-1].cumsum()[::-1]
-    error = np.maximum(squares - sums**2 / left, 0.0) / left.astype(float) ** 2
-    cut = int(np.argmin(error[: count // 2 + 1]))
-    return None if cut >= count // 2 else cut * batch
+    errors = _mser(samples, batch)
+    cut = int(errors.argmin())
+    return None if cut >= len(errors) - 1 else cut * batch
+
+
+EXCESS = 1.5
+"""A warm-up is called too short if the squared standard error behind it exceeds the least by this factor."""
 
 
 @dataclass(frozen=True)
@@ -358,23 +371,25 @@ class Warmup:
     chosen_s: float
     needed_s: float | None
     """When the start-up ends; None if it could not be told within the run."""
+    excess: float
+    """Squared standard error of the mean behind the chosen warm-up, over that behind the best one in the first half."""
 
     @property
     def short(self) -> bool:
-        """Whether the chosen warm-up ends before the start-up does, or the start-up never ends."""
-        return self.needed_s is None or self.chosen_s < self.needed_s
+        """Whether the start-up outlasts the chosen warm-up by enough to matter."""
+        return self.excess > EXCESS and (self.needed_s is None or self.chosen_s < self.needed_s)
 
     def document(self) -> dict[str, float | bool | None]:
         """Plain values for a result document."""
-        return {"chosen_s": self.chosen_s, "needed_s": self.needed_s, "short": self.short}
+        return {"chosen_s": self.chosen_s, "needed_s": self.needed_s, "excess": self.excess, "short": self.short}
 
     def sentence(self, where: str) -> str:
-        """What to tell the user."""
+        """What to tell the user of a warm-up that is too short."""
         if self.needed_s is None:
             return f"{where}: MSER-5 finds no end of the start-up in the first half of the run; make the run longer"
         return (
-            f"{where}: the warm-up of {self.chosen_s:g} s is too short: MSER-5 puts the end of the start-up at "
-            f"{self.needed_s:g} s"
+            f"{where}: the warm-up of {self.chosen_s:g} s is too short; MSER-5 puts the end of the start-up at "
+            f"{self.needed_s:.3g} s"
         )
 
 
@@ -382,12 +397,20 @@ def warmup(times_s: Sequence[float], series: Sequence[Sequence[float]], chosen_s
     """Judge a warm-up by series of one quantity, one a seed, sampled at `times_s` over the whole run.
 
     The series are averaged over the seeds first (Welch 1983), which leaves the start-up and thins the noise.
+
+    Raises:
+        ValueError: there are fewer than 20 samples.
     """
     import numpy as np
 
-    averaged = np.mean([np.asarray(one, float) for one in series], axis=0)
-    cut = mser(averaged.tolist())
-    return Warmup(chosen_s, None if cut is None else float(times_s[cut]))
+    if len(times_s) < 4 * BATCH:
+        raise ValueError(f"{len(times_s)} samples; MSER-5 needs {4 * BATCH}")
+    averaged = np.mean([np.asarray(one, float) for one in series], axis=0).tolist()
+    cut, errors = mser(averaged), _mser(averaged, BATCH)
+    kept = bisect.bisect_left(times_s, chosen_s) // BATCH
+    # A warm-up of more than half of the run is judged as half of it.
+    here, least = float(errors[min(kept, len(errors) - 1)]), float(errors.min())
+    return Warmup(chosen_s, None if cut is None else float(times_s[cut]), here / least if least > 0 else 1.0)
 
 
 # ---- how many seeds ------------------------------------------------------------------------------------------------
