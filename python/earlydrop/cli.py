@@ -23,6 +23,10 @@ DONE, FAILED, WRONG_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 Kind = Literal["aqms", "tcps", "topologies", "traffic", "studies"]
 
 
+class Interrupted(KeyboardInterrupt):
+    """An interruption, with what to say about it."""
+
+
 class InputError(Exception):
     """The user's input is wrong. `fields` go into the JSON form of the message."""
 
@@ -297,6 +301,73 @@ def compare(
     if out is not None:
         print(f"\nwritten to {out}")
     return DONE
+
+
+@app.command
+def sweep(
+    file: Annotated[Path, Parameter(name="SWEEP", help="A sweep's file.")],
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(name="--out", help="Folder for tables and report (default: out/NAME).")] = None,
+    store: Annotated[
+        str | None,
+        Parameter(name="--store", help="Folder or address that keeps every run (default: `store` beside the results)."),
+    ] = None,
+    workers: Workers = None,
+    cluster: Annotated[
+        str | None, Parameter(name="--cluster", help="Address of a Dask scheduler to run on, as tcp://host:8786.")
+    ] = None,
+    plan: Annotated[
+        bool, Parameter(name="--plan", negative="", help="Check, make the first few runs, say what it costs, stop.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Run a scenario at many points, on all cores or a cluster; what was run before is not run again."""
+    from . import output
+    from . import sweep as sweeping
+    from .sweep import text
+    from .sweep.report import write_report
+
+    _check_workers(workers)
+    if workers is not None and cluster is not None:
+        raise InputError("--workers and --cluster exclude each other", allowed="one of them")
+    asked = sweeping.read(file, store)
+    place = out if out is not None else Path("out") / asked.name
+    _check_out(place)
+    with terminal.Progress() as progress:
+        planned = sweeping.plan(asked, progress)
+    opened = sweeping.open_store(asked.store or place.absolute().parent / "store")
+    said = terminal.say
+    said(text.plan_text(planned))
+    executor: sweeping.Executor = (
+        sweeping.Cluster(asked.document, cluster) if cluster else sweeping.Threads(asked.document, workers)
+    )
+    try:
+        with terminal.Meter(asked.name) as meter:
+
+            def told(estimate: sweeping.Estimate) -> None:
+                said(text.estimate_text(estimate))
+                if plan:
+                    raise sweeping.Stop
+
+            outcome = sweeping.run(planned, opened, executor, tell=meter, told=told)
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted: what was run is in {opened.url}; the same command goes on from there") from None
+    finally:
+        executor.close()
+    if plan:
+        return DONE if not outcome.tally.failed else FAILED
+    outcome.warmups = sweeping.judge_warmups(planned, workers)
+    about = {"kind": "sweep", "name": asked.name, "version": _version()}
+    with output.folder(place, about) as folder:
+        text.write(folder, outcome, opened.url)
+        write_report(folder, outcome)
+    if json:
+        _print_json({**outcome.document(), "store": opened.url, "out": str(place)})
+    else:
+        print(text.outcome_text(outcome))
+        print(f"\nwritten to {place}; every run is in {opened.url}")
+    return FAILED if outcome.tally.failed else DONE
 
 
 @app.command
@@ -716,8 +787,8 @@ def _guarded(tokens: list[str]) -> int:
         code = _dispatch(tokens)
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
-        print("interrupted: nothing was written", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(str(stop) or "interrupted: nothing was written", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has seen enough.
@@ -749,7 +820,8 @@ def _failed(error: Exception, wants_json: bool) -> int:
 
 def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
     """Exit code of an error, and what else is known about it."""
-    from . import _core, bench, compare, output, runner, study, validate, vectors
+    from . import _core, bench, compare, output, runner, store, study, validate, vectors
+    from .sweep.model import SweepError
 
     if isinstance(error, _core.ScenarioError):
         return WRONG_INPUT, {k: getattr(error, k, None) for k in ("file", "path", "given", "allowed")}
@@ -763,8 +835,9 @@ def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
         validate.ValidationError,
         bench.BenchError,
         vectors.VectorError,
+        SweepError,
     )
-    if isinstance(error, (runner.RunError, bench.BenchFailure, OSError)):
+    if isinstance(error, (runner.RunError, bench.BenchFailure, store.StoreError, OSError)):
         return FAILED, {}
     if isinstance(error, wrong):
         return WRONG_INPUT, {}

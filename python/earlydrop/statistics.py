@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy
 
 CONFIDENCE = 0.95
+ALPHA = 0.05
+"""Below it a p value counts as clear."""
 POWER = 0.8
 Interval = Literal["t", "bootstrap"]
 

@@ -1,0 +1,4 @@
+from pathlib import Path
+from .outcome import Outcome
+def write_report(folder: Path, outcome: Outcome) -> None:
+    pass
