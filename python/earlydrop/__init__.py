@@ -20,7 +20,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import aqm, networks, statistics, study
+    from . import aqm, networks, statistics, store, study, sweep
     from ._core import ScenarioError
     from .networks import (
         bus,
@@ -76,7 +76,9 @@ __all__ = [
     "sfred",
     "star",
     "statistics",
+    "store",
     "study",
+    "sweep",
     "trace",
     "two_flow",
     "uniform",
@@ -116,7 +118,7 @@ _HOME = {
     "trace": "networks",
     "two_flow": "networks",
 }
-_MODULES = {"aqm", "networks", "statistics", "study"}
+_MODULES = {"aqm", "networks", "statistics", "store", "study", "sweep"}
 
 
 def __getattr__(name: str) -> Any:

@@ -17,7 +17,7 @@ fn mixed(record: &Value) -> Scenario {
         "queue": { "bottleneck": { "aqm": "red", "limit": "20 packets" } },
         "traffic": [
             { "kind": "ftp", "count": 2 },
-            { "kind": "cbr", "name": "noise", "rate": "200 kbit/s", "size": "500 B" },
+            { "kind": "cbr", "name": "noise", "rate": "200 kbit/s", "segment": "500 B" },
             { "kind": "transfers", "size": "20 kB", "count": 1 },
         ],
         "record": record,
@@ -26,14 +26,14 @@ fn mixed(record: &Value) -> Scenario {
 
 /// A line of routers so long that its route cannot be built: found when the run begins.
 fn too_long() -> Scenario {
-    let hosts: Vec<String> = (0..400).map(|n| format!("n{n}")).collect();
+    let hosts: Vec<String> = (0..201).map(|n| format!("n{n}")).collect();
     let links: Vec<Value> = (hosts.windows(2))
         .map(|two| json!({ "from": two[0], "to": two[1], "rate": "1 Mbit/s", "delay": "1 ms" }))
         .collect();
     checked(&json!({
         "name": "long", "duration": "1 s",
         "topology": { "kind": "graph" }, "link": links,
-        "traffic": [{ "kind": "ftp", "from": "n0", "to": "n399" }],
+        "traffic": [{ "kind": "ftp", "from": "n0", "to": "n200" }],
     }))
 }
 

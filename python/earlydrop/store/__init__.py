@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .claims import Claims
-from .files import PARTIAL, Files, Folder, StoreError, at
+from .files import PARTIAL, Files, Folder, NotAStore, StoreError, at, refused
 
 if TYPE_CHECKING:
     import polars
@@ -81,6 +81,7 @@ class Store:
     claims: Claims | None = None
     _known: dict[str, polars.DataFrame] = field(default_factory=dict)
     """Names of the runs in each part that was looked at."""
+    _indexed: tuple[frozenset[str], polars.DataFrame] | None = None
 
     @property
     def url(self) -> str:
@@ -118,6 +119,22 @@ class Store:
         frames = [self._known[n].filter(pl.col("engine") == (of or engine())).select("scenario_key", "seed") for n in names]
         return pl.concat([empty, *frames]).unique()
 
+    def _index(self) -> polars.DataFrame:
+        """The names of all runs in the parts that were looked at."""
+        import polars as pl
+
+        names = frozenset(self._known)
+        if self._indexed is None or self._indexed[0] != names:
+            new = [self._known[n] for n in names - (self._indexed[0] if self._indexed else frozenset())]
+            gone = self._indexed is not None and not self._indexed[0] <= names
+            if self._indexed is None or gone:
+                schema = {"scenario_key": pl.String, "seed": pl.Int64, "engine": pl.String}
+                old, new = pl.DataFrame(schema=schema), list(self._known.values())
+            else:
+                old = self._indexed[1]
+            self._indexed = (names, pl.concat([old, *new]))
+        return self._indexed[1]
+
     def part(self, name: str, columns: Sequence[str] | None = None) -> polars.DataFrame:
         """The runs of one part; of the columns those that it has."""
         import polars as pl
@@ -135,6 +152,12 @@ class Store:
         except (pl.exceptions.PolarsError, OSError) as error:
             raise StoreError(f"{self.url}: parts/{name}.parquet cannot be read: {error}; see: store verify") from error
 
+    def columns(self, name: str) -> list[str]:
+        """The columns of one part."""
+        import polars as pl
+
+        return list(pl.read_parquet_schema(io.BytesIO(self.files.read(f"parts/{name}.parquet"))))
+
     def read(self, wanted: polars.DataFrame, columns: Sequence[str], of: str | None = None) -> polars.DataFrame:
         """Columns of the runs named in `wanted` (`scenario_key`, `seed`), in no order; each run once.
 
@@ -142,13 +165,21 @@ class Store:
         """
         import polars as pl
 
-        self.look()
-        frames = []
-        for name, keys in self._known.items():
-            if keys.join(wanted, on=["scenario_key", "seed"], how="semi").is_empty():
-                continue
-            found = self.part(name, [*KEYS, *columns]).filter(pl.col("engine") == (of or engine()))
-            frames.append(found.join(wanted, on=["scenario_key", "seed"], how="semi").drop("engine"))
+        frames: list[pl.DataFrame] = []
+        for attempt in range(RETRIES):
+            self.look()
+            frames = []
+            try:
+                for name, keys in list(self._known.items()):
+                    if keys.join(wanted, on=["scenario_key", "seed"], how="semi").is_empty():
+                        continue
+                    found = self.part(name, [*KEYS, *columns]).filter(pl.col("engine") == (of or engine()))
+                    frames.append(found.join(wanted, on=["scenario_key", "seed"], how="semi").drop("engine"))
+                break
+            except FileNotFoundError as error:
+                # A gc made larger parts of some since.
+                if attempt == RETRIES - 1:
+                    raise StoreError(f"{self.url}: its parts change faster than they can be read") from error
         if not frames:
             return pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64})
         return pl.concat(frames, how="diagonal_relaxed").unique(["scenario_key", "seed"], keep="first")
@@ -168,8 +199,7 @@ class Store:
 
     def _add(self, frame: polars.DataFrame) -> int:
         self.look()
-        for keys in self._known.values():
-            frame = frame.join(keys, on=list(KEYS), how="anti")
+        frame = frame.join(self._index(), on=list(KEYS), how="anti")
         frame = frame.unique(list(KEYS), keep="first", maintain_order=True)
         if frame.is_empty():
             return 0
@@ -190,7 +220,7 @@ class Store:
         about = Part(
             name, len(frame), size, sorted(frame["engine"].unique()), datetime.now(UTC).isoformat(timespec="seconds")
         )
-        self.files.write(f"manifest/{name}.json", (json.dumps(about.document()) + "\n").encode())
+        self.files.write(f"manifest/{name}.json", (json.dumps(about.document()) + "\n").encode(), lasting=False)
 
     # ---- looking after -------------------------------------------------------------------------------------------
 
@@ -339,6 +369,7 @@ class Store:
         return frame.select(*KEYS, *rest).sort(*KEYS)
 
 
+RETRIES = 5
 LARGE, ROWS = 64 << 20, 50_000
 """A part need not be larger than so many bytes, or have more runs."""
 
@@ -363,25 +394,28 @@ def open_store(place: str | os.PathLike[str], *, create: bool = True) -> Store:
     """Open a store; with `create`, one is made where there is none.
 
     Raises:
-        StoreError: there is something else, or nothing can be written there.
+        NotAStore: there is something else.
+        StoreError: nothing can be written there.
     """
     files = at(place)
     try:
         about: Mapping[str, Any] = json.loads(files.read(ABOUT))
     except FileNotFoundError:
         about = {}
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{files.url}: is not a store: {ABOUT}: {error}") from error
+    except OSError as error:
+        raise refused(files.url, ABOUT, "read", error) from error
+    except ValueError as error:
+        raise NotAStore(f"{files.url}: is not a store: {ABOUT}: {error}") from error
     if not about:
         if not create:
-            raise StoreError(f"{files.url}: is not a store: there is no {ABOUT}")
+            raise NotAStore(f"{files.url}: is not a store: there is no {ABOUT}")
         strangers = [n for n in files.names("") if n != "lock" and not n.startswith(PARTIAL)]
         if strangers:
-            raise StoreError(f"{files.url}: is not a store: it holds {strangers[0]}; choose an empty folder")
+            raise NotAStore(f"{files.url}: is not a store: it holds {strangers[0]}; choose an empty folder")
         about = {"format": FORMAT, "version": VERSION}
         files.write(ABOUT, (json.dumps(about) + "\n").encode())
     if about.get("format") != FORMAT:
-        raise StoreError(f"{files.url}: is not a store: {ABOUT} is of another kind")
+        raise NotAStore(f"{files.url}: is not a store: {ABOUT} is of another kind")
     if about.get("version") != VERSION:
-        raise StoreError(f"{files.url}: is a store of version {about.get('version')}; this earlydrop reads {VERSION}")
+        raise NotAStore(f"{files.url}: is a store of version {about.get('version')}; this earlydrop reads {VERSION}")
     return Store(files, Claims(files) if isinstance(files, Folder) else None)

@@ -23,6 +23,10 @@ class StoreError(Exception):
     """A store cannot be used, or a file of it cannot be written. The message names it and says why."""
 
 
+class NotAStore(StoreError):
+    """What was named is not a store, or is not in it."""
+
+
 class Files(Protocol):
     """What a store needs of a place for files. Names are relative, with `/` between folders."""
 
@@ -34,8 +38,8 @@ class Files(Protocol):
     def read(self, name: str) -> bytes:
         """A whole file. FileNotFoundError if there is none."""
 
-    def write(self, name: str, content: bytes) -> None:
-        """A file, whole or not at all. StoreError if it cannot be written."""
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
+        """A file, whole or not at all; `lasting` also through a power cut. StoreError if it cannot be written."""
 
     def remove(self, name: str) -> None:
         """Remove a file; one that is gone already is no error."""
@@ -62,7 +66,7 @@ class Folder:
     def read(self, name: str) -> bytes:
         return (self.path / name).read_bytes()
 
-    def write(self, name: str, content: bytes) -> None:
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
         path = self.path / name
         # In the same folder, so that the renaming is one step.
         part = path.with_name(f"{PARTIAL}{secrets.token_hex(8)}")
@@ -71,9 +75,10 @@ class Folder:
             with part.open("xb") as file:
                 file.write(content)
                 file.flush()
-                os.fsync(file.fileno())
+                if lasting:
+                    # After a power cut a file has all of its content, or is not there.
+                    os.fsync(file.fileno())
             part.replace(path)
-            _sync(path.parent)
         except OSError as error:
             with contextlib.suppress(OSError):
                 part.unlink(missing_ok=True)
@@ -127,16 +132,6 @@ def held(file: int) -> bool:
     return False
 
 
-def _sync(folder: Path) -> None:
-    """Make a renaming last through a power cut, where the system can."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 class Remote:
     """Files at an address that fsspec knows, such as `s3://bucket/results`."""
 
@@ -169,7 +164,7 @@ class Remote:
         content: bytes = self._fs.cat_file(self._at(name))
         return content
 
-    def write(self, name: str, content: bytes) -> None:
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
         # Object stores show a file when it is whole. Elsewhere it takes its name in one step at the end.
         folder, _, last = name.rpartition("/")
         part = self._at(f"{folder}/{PARTIAL}{secrets.token_hex(8)}-{last}")

@@ -529,12 +529,18 @@ class _Reader:
         """Every level by itself, laid over the base; if it fails so, with levels of other factors."""
         for factor in factors:
             ends = factor.levels or (factor.at(0.0), factor.at(1.0))
+            seen = set()
             for level in ends:
                 error = fault(base, level.sets)
                 if error is None or self._rescued(base, factor, level, factors):
                     continue
                 place = f"factor {factor.name}"
-                if len(ends) > 1 and level.name not in one_line(error):
+                # What is wrong with a path is wrong with all its levels.
+                reason = (error.path, error.message, error.given)
+                if reason in seen:
+                    continue
+                seen.add(reason)
+                if error.given is not None and level.name not in one_line(error):
                     place += f", level {level.name}"
                 self.mistakes.add(place, one_line(error))
 
