@@ -308,7 +308,9 @@ def sweep(
     file: Annotated[Path, Parameter(name="SWEEP", help="A sweep's file.")],
     /,
     *,
-    out: Annotated[Path | None, Parameter(name="--out", help="Folder for tables and report (default: out/NAME).")] = None,
+    out: Annotated[
+        Path | None, Parameter(name="--out", help="Folder for tables and report (default: out/NAME).")
+    ] = None,
     store: Annotated[
         str | None,
         Parameter(name="--store", help="Folder or address that keeps every run (default: `store` beside the results)."),
@@ -352,7 +354,9 @@ def sweep(
 
             outcome = sweeping.run(planned, opened, executor, tell=meter, told=told)
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted: what was run is in {opened.url}; the same command goes on from there") from None
+        raise Interrupted(
+            f"interrupted: what was run is in {opened.url}; the same command goes on from there"
+        ) from None
     finally:
         executor.close()
     if plan:
@@ -366,8 +370,23 @@ def sweep(
         _print_json({**outcome.document(), "store": opened.url, "out": str(place)})
     else:
         print(text.outcome_text(outcome))
-        print(f"\nwritten to {place}; every run is in {opened.url}")
+        print(f"\nreport: {place / 'report.html'}; every run is in {opened.url}")
     return FAILED if outcome.tally.failed else DONE
+
+
+@app.command(name="report")
+def report_(
+    folder: Annotated[Path, Parameter(name="DIR", help="A folder that `sweep` wrote.")], /, *, json: Json = False
+) -> int:
+    """Write the report of a sweep's result folder once more: one HTML file that opens offline."""
+    from .sweep.report import renew
+
+    path = renew(folder)
+    if json:
+        _print_json({"report": str(path)})
+    else:
+        print(f"report: {path}")
+    return DONE
 
 
 stores = App(name="store", help="Look after a store of runs.", help_format="plaintext")

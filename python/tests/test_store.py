@@ -148,7 +148,8 @@ def test_others_can_read_it(tmp_path: Path) -> None:
     assert theirs["queues.bottleneck.delay_mean_ms"].mean() == pytest.approx(mean)
     assert json.loads(theirs["scenario"][0])["queue"]["bottleneck"]["limit"] == "30 packets"
     duckdb = pytest.importorskip("duckdb")
-    query = f"""select avg("queues.bottleneck.delay_mean_ms"), count(*) from read_parquet('{pattern}', union_by_name=true)"""
+    source = f"read_parquet('{pattern}', union_by_name=true)"
+    query = f'select avg("queues.bottleneck.delay_mean_ms"), count(*) from {source}'
     assert duckdb.sql(query).fetchall()[0] == pytest.approx((mean, 5))
     flows = f"""select sum(g) from (select unnest("flows.goodput_mbps") as g from '{pattern}' where seed = 1)"""
     assert duckdb.sql(flows).fetchall()[0][0] == pytest.approx(
@@ -165,7 +166,7 @@ def test_a_full_disk_is_an_error_and_leaves_a_whole_store(tmp_path: Path, monkey
 
     with monkeypatch.context() as patched:
         patched.setattr(files.os, "fsync", full)
-        with pytest.raises(store.StoreError, match="cannot write parts/.*No space left on device"):
+        with pytest.raises(store.StoreError, match=r"cannot write parts/.*No space left on device"):
             opened.add(rows(range(3, 5)))
     assert store.open_store(tmp_path / "s").verify() == []
     assert opened.add(rows(range(3, 5))) == 2
@@ -202,7 +203,7 @@ def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     os.seteuid(65534)
     try:
         assert store.open_store(tmp_path / "s").look()
-        with pytest.raises(store.StoreError, match="cannot write .*Permission denied"):
+        with pytest.raises(store.StoreError, match=r"cannot write .*Permission denied"):
             opened.add(more)
     finally:
         os.seteuid(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from earlydrop import _core, cli, compare, store
 from earlydrop import sweep as sweeping
-from earlydrop.sweep import executors, outcome, reading, where, work
+from earlydrop.sweep import executors, outcome, reading, report, where, work
 
 BASE = """\
 [scenario]
@@ -75,7 +76,8 @@ def test_a_grid_is_the_product_of_its_levels() -> None:
 
 
 def test_a_list_has_its_own_points() -> None:
-    asked = read('seeds = 1\npoint = [{ max_p = 0.1 }, { max_p = 0.3 }]\n[[factor]]\npath = "queue.bottleneck.max_p"\nrange = [0.01, 0.5]\n')
+    factor = '[[factor]]\npath = "queue.bottleneck.max_p"\nrange = [0.01, 0.5]\n'
+    asked = read("seeds = 1\npoint = [{ max_p = 0.1 }, { max_p = 0.3 }]\n" + factor)
     assert asked.design == "list"
     assert [p.levels[0].value for p in asked.points] == [0.1, 0.3]
 
@@ -116,9 +118,7 @@ log = true
 
 
 def outcome_values(asked: sweeping.Sweep) -> dict[str, list[Any]]:
-    return {
-        f.name: [p.levels[k].value for p in asked.points] for k, f in enumerate(asked.factors)
-    }
+    return {f.name: [p.levels[k].value for p in asked.points] for k, f in enumerate(asked.factors)}
 
 
 def test_levels_may_set_several_things() -> None:
@@ -189,7 +189,9 @@ TWELVE = "\n".join(
 
 
 def test_all_mistakes_of_a_file_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_core, "run_batch", lambda jobs: pytest.fail("nothing may run") if len(jobs) > 1 else ([], b"", [(0, "")]))
+    monkeypatch.setattr(
+        _core, "run_batch", lambda jobs: pytest.fail("nothing may run") if len(jobs) > 1 else ([], b"", [(0, "")])
+    )
     message = refused("seeds = 2\n" + TWELVE + "\n")
     assert "3 mistakes" in message
     assert "factor max_p" in message
@@ -311,7 +313,10 @@ def test_workers_change_no_result(tmp_path: Path) -> None:
 
 def test_equal_points_are_run_once(tmp_path: Path) -> None:
     text = TWO.replace('values = ["red", "codel"]', 'values = ["droptail", "codel"]').replace('"red" }', '"codel" }')
-    text = text.replace('name = "pairs"\npath = "topology.pairs"\nvalues = [2, 4]', 'path = "queue.bottleneck.max_p"\nvalues = [0.1, 0.2]')
+    text = text.replace(
+        'name = "pairs"\npath = "topology.pairs"\nvalues = [2, 4]',
+        'path = "queue.bottleneck.max_p"\nvalues = [0.1, 0.2]',
+    )
     found = made(read(text), tmp_path / "store")
     assert found.tally.total == 6, "neither discipline has a max_p"
     assert found.cells["goodput"][0] == found.cells["goodput"][1]
@@ -407,6 +412,13 @@ def test_rows_hold_lists_gaps_and_texts() -> None:
 # ---- the command ---------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def few_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages with one single run, because drawing takes longer than running."""
+    monkeypatch.setattr(report, "_chosen", lambda data: [0])
+
+
+@pytest.mark.usefixtures("few_pictures")
 def test_the_command_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, out = tmp_path / "two.toml", tmp_path / "res" / "two"
     file.write_text(TWO + BASE, encoding="utf-8")
@@ -440,12 +452,24 @@ def test_plan_only_estimates(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert len(store.open_store(tmp_path / "store").table()) == 16
 
 
+def test_single_runs_are_spread_and_extreme() -> None:
+    points = [
+        {"cells": {"queue_delay": {"mean": 9.0 - (k == 33)}, "goodput": {"mean": 4.0 + (k == 44)}}} for k in range(99)
+    ]
+    data = report.Data({"points": points, "measures": {"queue_delay": {}, "goodput": {}}}, pl.DataFrame())
+    chosen = report._chosen(data)
+    assert {0, 33, 44, 98} <= set(chosen)
+    assert len(chosen) <= report.SINGLE
+
+
 def test_failures_end_with_code_1_and_wrong_files_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = chain().document
     file = tmp_path / "s.toml"
     from earlydrop.documents import to_toml
 
-    text = CHAIN[: CHAIN.index("[scenario]")] + to_toml({"scenario": {k: v for k, v in document.items() if k != "seed"}})
+    text = CHAIN[: CHAIN.index("[scenario]")] + to_toml(
+        {"scenario": {k: v for k, v in document.items() if k != "seed"}}
+    )
     file.write_text(text, encoding="utf-8")
     assert cli.main(["sweep", str(file), "--out", str(tmp_path / "o")]) == cli.FAILED
     assert "2 runs failed" in capsys.readouterr().out
@@ -465,3 +489,36 @@ def test_python_has_it_too(tmp_path: Path) -> None:
     assert found.tally.made == 12
     assert isinstance(found.frame, pl.DataFrame)
     assert issubclass(executors.SweepError, Exception)
+
+
+@pytest.mark.usefixtures("few_pictures")
+@pytest.mark.parametrize("kind", ["grid", "random"])
+def test_the_report_needs_nothing_else(tmp_path: Path, kind: str) -> None:
+    text = TWO + BASE
+    if kind == "random":
+        text = text.replace("values = [2, 4]", "range = [2, 6]\nwhole = true")
+        text = 'design = { kind = "random", points = 3, cross = ["aqm"] }\n' + text
+    else:
+        text = text.replace(
+            "[scenario]",
+            '[[factor]]\npath = "queue.bottleneck.limit"\nvalues = [20, 30]\nformat = "{} packets"\n[scenario]',
+            1,
+        )
+    file, out = tmp_path / "two.toml", tmp_path / "two"
+    file.write_text(text, encoding="utf-8")
+    assert cli.main(["sweep", str(file), "--out", str(out)]) == cli.DONE
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert re.findall(r"""(?:src|href)=["'](?!data:|#)[^"']*""", page) == []
+    titles = re.findall(r"<h2[^>]*>(.*?)</h2>", page)
+    drawn = [
+        "Delay and goodput",
+        *(["Each factor"] if kind == "random" else ["Load curves", "Heat map: queueing delay", "Heat map: goodput"]),
+    ]
+    assert titles == [*drawn, "Differences from aqm = red", "Points", "Single runs", "Scenario"]
+    found = json.loads((out / "sweep.json").read_text())
+    cell = found["points"][0]["cells"]["goodput"]
+    assert f"{cell['mean']:.3f} ± {cell['half_width']:.3f}" in page
+    assert page.count("<details>") == 1
+    assert cli.main(["report", str(out)]) == cli.DONE
+    assert (out / "report.html").read_text(encoding="utf-8") == page, "made again from what is in the folder"
+    assert cli.main(["report", str(tmp_path)]) == cli.WRONG_INPUT

@@ -22,6 +22,21 @@ if TYPE_CHECKING:
     import polars
 
 FORMAT, VERSION = "earlydrop-store", 1
+__all__ = [
+    "COST",
+    "KEYS",
+    "Folder",
+    "NotAStore",
+    "Part",
+    "Problem",
+    "Store",
+    "StoreError",
+    "digest",
+    "engine",
+    "open_store",
+    "packed",
+    "scenario_key",
+]
 KEYS = ("scenario_key", "seed", "engine")
 """The columns that name a run."""
 COST = "cost.wall_s"
@@ -116,7 +131,9 @@ class Store:
 
         names = self._known if parts is None else parts
         empty = pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64})
-        frames = [self._known[n].filter(pl.col("engine") == (of or engine())).select("scenario_key", "seed") for n in names]
+        frames = [
+            self._known[n].filter(pl.col("engine") == (of or engine())).select("scenario_key", "seed") for n in names
+        ]
         return pl.concat([empty, *frames]).unique()
 
     def _index(self) -> polars.DataFrame:
@@ -275,7 +292,9 @@ class Store:
                 # On an address without locks two processes may make the same run; reading takes one of them.
                 what = f"{len(twice)} runs are there more than once; gc removes the copies"
                 problems.append(Problem("parts", what, harmless=not isinstance(self.files, Folder)))
-        problems += [Problem(name, "was left by a writer that was stopped; gc removes it", True) for name in self._left()]
+        problems += [
+            Problem(name, "was left by a writer that was stopped; gc removes it", True) for name in self._left()
+        ]
         return problems
 
     def _left(self) -> list[str]:
@@ -303,7 +322,8 @@ class Store:
         before = sum(len(k) for k in self._known.values())
         seen = pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64, "engine": pl.String})
         parts = list(self._known)
-        kept_parts, pile, rows, size = 0, [], 0, 0
+        kept_parts, rows, size = 0, 0, 0
+        pile: list[tuple[str, pl.DataFrame]] = []
 
         def flush() -> None:
             # The new part is there before the old ones go: whoever is stopped here leaves copies, and loses nothing.
@@ -352,7 +372,7 @@ class Store:
         self._known.pop(name, None)
 
     def table(self, columns: Sequence[str] | None = None, of: str | None = None) -> polars.DataFrame:
-        """Every run, sorted by key and seed, without what it cost: the same whoever made the runs, in whatever order."""
+        """Every run, sorted by key and seed, without what it cost: the same whoever made them, in whatever order."""
         import polars as pl
 
         self.look()

@@ -91,4 +91,3 @@ def _write(file: Path, content: bytes) -> None:
         raise refused(str(file.parent), file.name, "write", error) from error
     finally:
         part.unlink(missing_ok=True)
-

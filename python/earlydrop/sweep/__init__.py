@@ -70,13 +70,17 @@ def run(
     while True:
         runs = Runs(planned, store, executor, tell)
         tally = runs.make(told if first else None)
-        total = tally if first else replace(
-            tally,
-            found=total.found,
-            made=total.made + tally.made,
-            shared=total.shared + tally.shared,
-            engine_s=total.engine_s + tally.engine_s,
-            begin=total.begin,
+        total = (
+            tally
+            if first
+            else replace(
+                tally,
+                found=total.found,
+                made=total.made + tally.made,
+                shared=total.shared + tally.shared,
+                engine_s=total.engine_s + tally.engine_s,
+                begin=total.begin,
+            )
         )
         outcome = read_outcome(planned, store, total, engine())
         if planned.sweep.stop is None:
@@ -100,7 +104,7 @@ def judge_warmups(planned: Plan, workers: int | None = None) -> dict[int, Warmup
         jobs += [Job(seen, seed, _series) for seed in seeds]
         places += [k] * len(seeds)
     try:
-        made = runner.run_all(jobs, workers=workers)
+        made: list[Any] = runner.run_all(jobs, workers=workers)
     except runner.RunError:
         # A run that fails is reported where it counts.
         return {}

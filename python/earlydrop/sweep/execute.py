@@ -205,13 +205,15 @@ class Runs:
         found = np.flatnonzero(window[: 64 * count + 4096] == OPEN)
         if not len(found):
             found = np.flatnonzero(window == OPEN)
-        return found[:count] + self._next
+        rows: np.ndarray[Any, Any] = found[:count] + self._next
+        return rows
 
     def _claim(self, rows: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
         """Of these rows those that no other process has made or is making; claim them."""
         if self.store.claims is None or not isinstance(self.store.files, Folder):
             self._seen(self.store.look() if self._shares_blindly() else [])
-            return rows[self._state[rows] == OPEN]
+            still: np.ndarray[Any, Any] = rows[self._state[rows] == OPEN]
+            return still
         with self.store.files.lock():
             self._seen(self.store.look())
             others = self.store.claims.others()
@@ -245,8 +247,8 @@ class Runs:
         self._state[new] = DONE
         self.tally.shared += len(new)
 
-    def _name(self, row: int) -> tuple[str, int]:
-        return self.plan.keys[self._point[row]], int(self._seed[row])
+    def _name(self, row: int | np.integer[Any]) -> tuple[str, int]:
+        return self.plan.keys[int(self._point[row])], int(self._seed[row])
 
     def _submit(self, rows: np.ndarray[Any, Any]) -> None:
         self._state[rows] = OUT

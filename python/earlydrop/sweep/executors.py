@@ -78,12 +78,13 @@ class Cluster:
             raise SweepError("--cluster needs dask.distributed: pip install 'earlydrop[cluster]'") from error
         self._base, self._address = base, address
         try:
-            self._client = distributed.Client(address, timeout=patience_s, name="earlydrop-sweep", set_as_default=False)
+            # Without types of its own: Any.
+            client: Any = distributed.Client
+            self._client: Any = client(address, timeout=patience_s, name="earlydrop-sweep", set_as_default=False)
         except (OSError, ValueError, TimeoutError, ImportError) as error:
             raise SweepError(f"--cluster {address}: no scheduler answers there: {error}") from error
-        self._lost: type[BaseException] = distributed.scheduler.KilledWorker
         self._name = f"earlydrop-{secrets.token_hex(4)}"
-        self._done: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+        self._finished: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._futures: dict[int, Any] = {}
         self._slots, self._looked = 0, 0.0
         if not self._wait_for_workers(patience_s):
@@ -110,20 +111,21 @@ class Cluster:
         return max(1, self._slots)
 
     def submit(self, number: int, tasks: Sequence[work.Task]) -> None:
-        future = self._client.submit(
+        submitted: Any = self._client.submit(
             work.make_far, self._base, list(tasks), key=f"{self._name}-{number}-{secrets.token_hex(4)}", pure=False
         )
-        self._futures[number] = future
-        future.add_done_callback(lambda finished: self._done.put((number, finished)))
+        self._futures[number] = submitted
+        submitted.add_done_callback(lambda finished: self._finished.put((number, finished)))
 
     def next(self, timeout_s: float) -> Finished | None:
         try:
-            number, future = self._done.get(timeout=timeout_s)
+            number, finished = self._finished.get(timeout=timeout_s)
         except Empty:
             if self._client.status not in ("running", "connecting", "newly-created"):
                 raise SweepError(f"--cluster {self._address}: the scheduler is gone ({self._client.status})") from None
             return None
-        if self._futures.get(number) is not future:
+        future: Any = finished
+        if number not in self._futures or self._futures[number] is not future:
             return None
         try:
             done: work.Done = future.result()

@@ -1,4 +1,4 @@
-"""What a sweep found: for each point and measure the mean over its seeds, and differences under common random numbers."""
+"""What a sweep found: for each point and measure the mean over its seeds, and paired differences."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ class Outcome:
     def values(self) -> dict[str, list[list[float | None]]]:
         """By measure and point: one value a seed, in the order of the seeds."""
         grouped = self.frame.group_by("point", maintain_order=True).agg(m.id for m in self.sweep.measures)
-        found = {m.id: [[] for _ in self.sweep.points] for m in self.sweep.measures}
+        found: dict[str, list[list[float | None]]] = {
+            m.id: [[] for _ in self.sweep.points] for m in self.sweep.measures
+        }
         for row in grouped.iter_rows(named=True):
             for m in self.sweep.measures:
                 found[m.id][row["point"]] = row[m.id]
@@ -97,8 +99,8 @@ class Outcome:
         if not values:
             return NOTHING
         if self.sweep.interval == "bootstrap":
-            ends = statistics.bootstrap(values)
-            return Cell(statistics.mean(values), *(ends or (None, None)), len(values))
+            lower, upper = statistics.bootstrap(values) or (None, None)
+            return Cell(statistics.mean(values), lower, upper, len(values))
         found: Estimate = statistics.estimate(values)
         return Cell(found.mean, found.lower, found.upper, found.n)
 
@@ -168,7 +170,9 @@ class Outcome:
         points = [
             {
                 "levels": levels_of(sweep, point),
+                "set": dict(point.sets),
                 "scenario_key": self.plan.keys[k],
+                "first_seed": self.plan.first[k],
                 "seeds": len(self.seeds[k]),
                 "cells": {m.id: self.cells[m.id][k].document() for m in sweep.measures},
             }
@@ -247,7 +251,9 @@ def read(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
     found = store.read(keys, list(dict.fromkeys(m.field for m in sweep.measures)))
     frame = rows.join(found, on=["scenario_key", "seed"], how="inner").sort("row")
     columns = [
-        (pl.col(m.field).cast(pl.Float64) * m.scale if m.field in found.columns else pl.lit(None, pl.Float64)).alias(m.id)
+        (pl.col(m.field).cast(pl.Float64) * m.scale if m.field in found.columns else pl.lit(None, pl.Float64)).alias(
+            m.id
+        )
         for m in sweep.measures
     ]
     return Outcome(plan, frame.select("point", "seed", *columns), tally, version)

@@ -13,7 +13,6 @@ from .model import Point, Sweep
 from .reading import Mistakes, one_line
 
 if TYPE_CHECKING:
-    import numpy
     import polars
 
 SHOWN = 5
@@ -97,5 +96,3 @@ def checked_document(sweep: Sweep, point: Point) -> dict[str, Any]:
     """The whole scenario of a point, with every default."""
     document: dict[str, Any] = json.loads(_core.Scenario.parse(sweep.document, point.sets).to_json())
     return document
-
-

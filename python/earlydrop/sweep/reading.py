@@ -403,7 +403,9 @@ class _Reader:
                     named = factor.level(value)
                 if named is None:
                     names = ", ".join(x.name for x in factor.levels)
-                    self.mistakes.add(f"point {number}", f"{factor.name}: there is no level {value!r}; there are {names}")
+                    self.mistakes.add(
+                        f"point {number}", f"{factor.name}: there is no level {value!r}; there are {names}"
+                    )
                     continue
                 levels.append(named)
             if len(levels) == len(factors):

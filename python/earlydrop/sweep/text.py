@@ -112,12 +112,19 @@ def _differences(outcome: Outcome) -> list[str]:
         m = sweep.measure(name)
         half = "" if d.estimate.half_width is None else f" ± {d.estimate.half_width:.{m.digits}f}"
         stars = clear(d, outcome.corrected[k])
-        rows.append([label(sweep, sweep.points[pair.point]), m.label, signed(d.estimate.mean, m.digits) + half + f" {'*' * stars:2}"])
+        rows.append(
+            [
+                label(sweep, sweep.points[pair.point]),
+                m.label,
+                signed(d.estimate.mean, m.digits) + half + f" {'*' * stars:2}",
+            ]
+        )
     against = ", ".join(f"{f} = {level}" for f, level in sweep.control.items())
     clear_count = sum(clear(d, c) == 2 for (_, _, d), c in zip(outcome.differences, outcome.corrected, strict=True))
     text = (
-        f"Paired differences from {against} under common random numbers (* the interval excludes zero; ** still so after "
-        f"Holm's correction for {counted(len(outcome.differences), 'difference')}: {clear_count:,} are), the clearest first:"
+        f"Paired differences from {against} under common random numbers (* the interval excludes zero; ** still so "
+        f"after Holm's correction for {counted(len(outcome.differences), 'difference')}: {clear_count:,} are), the "
+        "clearest first:"
     )
     lines = ["", paragraph(text), "", table(["point", "measure", "difference"], rows, left=2)]
     if len(order) > SHOWN_DIFFERENCES:
@@ -162,7 +169,9 @@ def point_rows(outcome: Outcome) -> list[list[Any]]:
     """One row a point, with a head."""
     sweep = outcome.sweep
     parts = ("mean", "lower", "upper", "n")
-    rows: list[list[Any]] = [[*(f.name for f in sweep.factors), *(f"{m.id}_{p}" for m in sweep.measures for p in parts)]]
+    rows: list[list[Any]] = [
+        [*(f.name for f in sweep.factors), *(f"{m.id}_{p}" for m in sweep.measures for p in parts)]
+    ]
     for k, point in enumerate(sweep.points):
         cells = [outcome.cells[m.id][k] for m in sweep.measures]
         rows.append([*(x.value for x in point.levels), *(getattr(c, p) for c in cells for p in parts)])

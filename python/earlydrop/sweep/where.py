@@ -109,9 +109,9 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
             return _ARITHMETIC[type(op)](_value(left, values), _value(right, values))
         case ast.Compare(left=left, ops=ops, comparators=rest):
             here = _value(left, values)
-            for op, other in zip(ops, rest, strict=True):
+            for comparison, other in zip(ops, rest, strict=True):
                 there = _value(other, values)
-                if not _COMPARISONS[type(op)](here, there):
+                if not _COMPARISONS[type(comparison)](here, there):
                     return False
                 here = there
             return True
