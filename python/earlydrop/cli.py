@@ -374,6 +374,214 @@ def sweep(
     return FAILED if outcome.tally.failed else DONE
 
 
+@app.command
+def tune(
+    scenario: ScenarioFile,
+    /,
+    *,
+    aqm: Annotated[str, Parameter(name="--aqm", help="The discipline whose parameters are searched.")],
+    objective: Annotated[
+        list[str],
+        Parameter(name="--objective", negative="", consume_multiple=True, help="What is to be better."),
+    ] = ["delay", "goodput"],  # noqa: B006
+    trials: Annotated[int, Parameter(help="Choices of parameters to try.")] = 100,
+    param: Annotated[
+        list[str],
+        Parameter(name="--param", negative="", help="A parameter and its range: NAME=LOW..HIGH. May be repeated."),
+    ] = [],  # noqa: B006
+    seeds: Annotated[int, Parameter(help="Runs of each choice.")] = 5,
+    confirm: Annotated[int, Parameter(help="Fresh seeds on which the best has to prove itself.")] = 20,
+    sensitivity: Annotated[
+        Literal["morris", "sobol"] | None,
+        Parameter(help="Say which parameters matter instead of searching; --trials is the size of the sample."),
+    ] = None,
+    seed: Annotated[int, Parameter(help="Seed of the search.")] = 1,
+    store: Annotated[str, Parameter(name="--store", help="Folder or address that keeps every run.")] = "out/store",
+    set_: Sets = [],  # noqa: B006
+    workers: Workers = None,
+    cluster: Annotated[
+        str | None, Parameter(name="--cluster", help="Address of a Dask scheduler to run on, as tcp://host:8786.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Search parameters of a discipline that are better than a scenario's own, and confirm them on fresh seeds."""
+    from . import sweep as sweeping
+    from . import tune as tuning
+
+    _check_workers(workers)
+    _check_count("--trials", trials)
+    _check_count("--seeds", seeds)
+    if confirm < 2:
+        raise InputError(f"--confirm: given {confirm}; allowed 2 or more", given=str(confirm), allowed="2 or more")
+    asked = tuning.problem(scenario, aqm, objective, param, _pairs(set_))
+    opened = sweeping.open_store(store)
+    runs = tuning.Runs(
+        asked, opened, lambda base: sweeping.Cluster(base, cluster) if cluster else sweeping.Threads(base, workers)
+    )
+    try:
+        if sensitivity is not None:
+            effects, count = tuning.sensitivity(asked, runs, sensitivity, trials, seeds)
+            if json:
+                _print_json({"method": sensitivity, "choices": count, "effects": [vars(e) for e in effects]})
+            else:
+                print(tuning.effects_text(effects, sensitivity, count))
+            return DONE
+        with terminal.Progress() as progress:
+            found = tuning.tune(asked, runs, trials=trials, seeds=seeds, confirm=confirm, seed=seed, told=progress)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted: what was run is in {opened.url}; the same command goes on from there"
+        ) from None
+    finally:
+        runs.close()
+    if json:
+        _print_json(found.document(_version()))
+    else:
+        print(tuning.found_text(found))
+    return DONE
+
+
+@app.command
+def diff(
+    first: Annotated[Path, Parameter(name="FIRST", help="A folder that `sweep` wrote.")],
+    second: Annotated[Path, Parameter(name="SECOND", help="Another one.")],
+    /,
+    *,
+    json: Json = False,
+) -> int:
+    """What changed between two results of a sweep: of two versions, or of two sweeps. A change is no failure."""
+    from . import differ
+
+    found = differ.diff(first, second)
+    if json:
+        _print_json(found.document())
+    else:
+        print(differ.text(found))
+    return DONE
+
+
+@app.command
+def trace(
+    scenario: ScenarioFile,
+    file: Annotated[Path, Parameter(name="FILE", help="Where to: .tr for ns-2's format, .pcap for pcap.")],
+    /,
+    *,
+    queue: Annotated[str | None, Parameter(help="The queue (default: the first).")] = None,
+    events: Annotated[int, Parameter(help="At most so many events, from the start of the run.")] = 1_000_000,
+    seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
+    set_: Sets = [],  # noqa: B006
+    json: Json = False,
+) -> int:
+    """Run a scenario and write the events of a queue in ns-2's trace format or as pcap."""
+    import tomllib
+
+    from . import _core, traces
+    from .sweep.reading import inlined, laid_over
+    from .tune import _toml
+
+    if file.suffix not in (".tr", ".pcap"):
+        given = file.suffix or "no suffix"
+        raise InputError(f"{file}: given {given}; allowed .tr, .pcap", given=given, allowed=".tr, .pcap")
+    if not 1 <= events <= traces.MOST:
+        raise InputError(f"--events: given {events}; allowed 1 to {traces.MOST}", given=str(events))
+    _check_seed(seed)
+    pairs = _pairs(set_)
+    _core.Scenario.load(str(scenario), pairs)
+    document = inlined(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
+    checked, rows, total = traces.record(laid_over(document, _toml(pairs)), queue, events, seed)
+    kinds = traces.protocols(checked)
+    if file.suffix == ".tr":
+        content = "".join(traces.ns2(rows, kinds)).encode()
+    else:
+        content = b"".join(traces.pcap(rows, kinds))
+    part = file.with_name(f".{file.name}.partial")
+    try:
+        part.write_bytes(content)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+    if json:
+        _print_json({"file": str(file), "events": len(rows), "total": total})
+        return DONE
+    more = f" of {total:,}; --events takes more" if total > len(rows) else ""
+    print(f"wrote {file}: {len(rows):,} events{more}")
+    return DONE
+
+
+@app.command
+def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
+    """The script that completes earlydrop's commands and options in a shell.
+
+    Parameters
+    ----------
+    shell
+        bash, zsh or fish.
+    """
+    print(app.generate_completion(shell=shell))
+    return DONE
+
+
+@app.command
+def advise(
+    *,
+    rate: Annotated[str, Parameter(help="Rate of the link, as 50Mbit/s.")],
+    rtt: Annotated[str, Parameter(help="Round-trip times without queueing, as 20..80ms.")],
+    flows: Annotated[str, Parameter(help="TCP flows at a time, as 1..50.")],
+    aqm: Annotated[
+        list[str],
+        Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines to choose from."),
+    ] = [],  # noqa: B006
+    buffer: Annotated[int | None, Parameter(help="Packets (default: what is sent in the longest round trip).")] = None,
+    seeds: Annotated[int, Parameter(help="Runs of each discipline at each condition.")] = 5,
+    out: Annotated[Path, Parameter(name="--out", help="Folder for tables and report.")] = Path("out/advise"),
+    store: Annotated[
+        str | None,
+        Parameter(name="--store", help="Folder or address that keeps every run (default: `store` beside the results)."),
+    ] = None,
+    workers: Workers = None,
+    json: Json = False,
+) -> int:
+    """Which queue, with which parameters, for a link: a ranked table, a picture, the configuration to use."""
+    from . import _core, output
+    from . import advise as advising
+    from . import sweep as sweeping
+    from .sweep import text
+    from .sweep.report import write_report
+
+    asked = advising.link(rate, rtt, flows, buffer)
+    known = [e["name"] for e in _loads(_core.catalogue())]
+    for name in aqm:
+        _check_aqm(name, known)
+    _check_count("--seeds", seeds)
+    _check_workers(workers)
+    _check_out(out)
+    sweep = advising.question(asked, list(dict.fromkeys(aqm)) or list(advising.CANDIDATES), seeds)
+    opened = sweeping.open_store(store or out.absolute().parent / "store")
+    executor = sweeping.Threads(sweep.document, workers)
+    try:
+        with terminal.Meter("advise") as meter:
+            outcome = sweeping.run(sweeping.plan(sweep), opened, executor, tell=meter)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted: what was run is in {opened.url}; the same command goes on from there"
+        ) from None
+    finally:
+        executor.close()
+    ranks = advising.rank(outcome)
+    found = advising.document(asked, ranks, _version())
+    with output.folder(out, {"kind": "advice", "version": _version()}) as folder:
+        text.write(folder, outcome, opened.url)
+        write_report(folder, outcome)
+        output.write_json(folder / "advice.json", found)
+        (folder / "advice.txt").write_text(advising.text(asked, ranks, seeds) + "\n", encoding="utf-8")
+    if json:
+        _print_json(found)
+    else:
+        print(advising.text(asked, ranks, seeds))
+        print(f"\nreport: {out / 'report.html'}")
+    return FAILED if outcome.tally.failed else DONE
+
+
 @app.command(name="report")
 def report_(
     folder: Annotated[Path, Parameter(name="DIR", help="A folder that `sweep` wrote.")], /, *, json: Json = False
@@ -924,7 +1132,11 @@ def _failed(error: Exception, wants_json: bool) -> int:
 def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
     """Exit code of an error, and what else is known about it."""
     from . import _core, bench, compare, output, runner, store, study, validate, vectors
+    from .advise import AdviseError
+    from .differ import DiffError
     from .sweep.model import SweepError
+    from .traces import TraceError
+    from .tune import TuneError
 
     if isinstance(error, _core.ScenarioError):
         return WRONG_INPUT, {k: getattr(error, k, None) for k in ("file", "path", "given", "allowed")}
@@ -939,6 +1151,10 @@ def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
         bench.BenchError,
         vectors.VectorError,
         SweepError,
+        TuneError,
+        AdviseError,
+        DiffError,
+        TraceError,
     )
     if isinstance(error, store.NotAStore):
         return WRONG_INPUT, {}

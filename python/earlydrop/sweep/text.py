@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import output
-from ..report import write_csv
+from ..report import latex_table, write_csv
 from ..terminal import number, paragraph, signed, table
 from .execute import Estimate
 from .model import Sweep
@@ -65,30 +65,15 @@ def outcome_text(outcome: Outcome) -> str:
     """Everything `sweep` prints: the first points, the clearest differences, failures, warnings."""
     sweep = outcome.sweep
     measures = sweep.measures[:SHOWN_MEASURES]
+    head, rows = point_table(outcome, SHOWN_POINTS, SHOWN_MEASURES)
     kind = "bootstrap" if sweep.interval == "bootstrap" else "95 %"
-    shown = list(range(min(SHOWN_POINTS, len(sweep.points))))
-    rows = []
-    for k in shown:
-        cells = [outcome.cells[m.id][k] for m in measures]
-        half = [None if c.lower is None or c.upper is None else (c.upper - c.lower) / 2 for c in cells]
-        rows.append(
-            [
-                *(level.name for level in sweep.points[k].levels),
-                str(len(outcome.seeds[k])),
-                *(
-                    number(c.mean, m.digits) + ("" if h is None else f" ± {h:.{m.digits}f}")
-                    for c, h, m in zip(cells, half, measures, strict=True)
-                ),
-            ]
-        )
-    head = [*(f.name for f in sweep.factors), "n", *(m.label for m in measures)]
     lines = [
         f"{sweep.name}: queue {sweep.queue}, mean over seeds ± {kind} half-width",
         "",
         table(head, rows, left=len(sweep.factors)),
     ]
-    if len(sweep.points) > len(shown):
-        lines.append(f"and {len(sweep.points) - len(shown):,} points more")
+    if len(sweep.points) > len(rows):
+        lines.append(f"and {len(sweep.points) - len(rows):,} points more")
     if len(sweep.measures) > len(measures):
         lines.append(f"and the measures {', '.join(m.id for m in sweep.measures[len(measures) :])}")
     lines += _differences(outcome)
@@ -99,6 +84,23 @@ def outcome_text(outcome: Outcome) -> str:
     if len(outcome.warnings) > SHOWN_FAILURES:
         lines.append(f"and {len(outcome.warnings) - SHOWN_FAILURES} warnings more")
     return "\n".join(lines)
+
+
+def point_table(
+    outcome: Outcome, points: int | None = None, measures: int | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table of points: levels, n, and each measure as mean ± half-width."""
+    sweep = outcome.sweep
+    chosen = sweep.measures[:measures]
+    rows = []
+    for k, point in enumerate(sweep.points[:points]):
+        row = [*(level.name for level in point.levels), str(len(outcome.seeds[k]))]
+        for m in chosen:
+            c = outcome.cells[m.id][k]
+            half = "" if c.lower is None or c.upper is None else f" ± {(c.upper - c.lower) / 2:.{m.digits}f}"
+            row.append(number(c.mean, m.digits) + half)
+        rows.append(row)
+    return [*(f.name for f in sweep.factors), "n", *(m.label for m in chosen)], rows
 
 
 def _differences(outcome: Outcome) -> list[str]:
@@ -157,6 +159,9 @@ def write(folder: Path, outcome: Outcome, url: str) -> None:
         write_csv(folder / "differences.csv", difference_rows(outcome))
     runs_table(outcome).write_parquet(folder / "runs.parquet", compression="zstd", row_group_size=100_000)
     (folder / "sweep.txt").write_text(outcome_text(outcome) + "\n", encoding="utf-8")
+    head, rows = point_table(outcome)
+    caption = f"{sweep.title}: mean over seeds, 95 % half-width"
+    (folder / "points.tex").write_text(latex_table(head, rows, len(sweep.factors), caption), encoding="utf-8")
     if sweep.text:
         (folder / "sweep.toml").write_text(sweep.text, encoding="utf-8")
     if outcome.tally.failures:
