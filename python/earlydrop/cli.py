@@ -490,10 +490,8 @@ def trace(
     document = inlined(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
     checked, rows, total = traces.record(laid_over(document, _toml(pairs)), queue, events, seed)
     kinds = traces.protocols(checked)
-    if file.suffix == ".tr":
-        content = "".join(traces.ns2(rows, kinds)).encode()
-    else:
-        content = b"".join(traces.pcap(rows, kinds))
+    in_ns2s = file.suffix == ".tr"
+    content = "".join(traces.ns2(rows, kinds)).encode() if in_ns2s else b"".join(traces.pcap(rows, kinds))
     part = file.with_name(f".{file.name}.partial")
     try:
         part.write_bytes(content)

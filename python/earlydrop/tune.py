@@ -75,7 +75,7 @@ class Objective:
     larger: bool
 
     @property
-    def direction(self) -> str:
+    def direction(self) -> Literal["minimize", "maximize"]:
         """What Optuna calls it."""
         return "maximize" if self.larger else "minimize"
 
@@ -91,6 +91,10 @@ class Trial:
     number: int
     values: dict[str, float]
     scores: tuple[float, ...]
+
+    def document(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"number": self.number, "parameters": self.values, "scores": list(self.scores)}
 
 
 @dataclass
@@ -127,7 +131,6 @@ class Found:
 
     def document(self, version: str) -> Document:
         """Everything as plain values."""
-        trial = lambda t: {"number": t.number, "parameters": t.values, "scores": list(t.scores)}  # noqa: E731
         return {
             "scenario": self.scenario,
             "version": version,
@@ -138,10 +141,10 @@ class Found:
             "baseline": {"parameters": self.baseline, "scores": list(self.start)},
             "seeds": self.seeds,
             "fresh_seeds": self.confirmed,
-            "trials": [trial(t) for t in self.trials],
+            "trials": [t.document() for t in self.trials],
             "refused": self.refused,
             "front": [t.number for t in self.front],
-            "best": None if self.best is None else trial(self.best),
+            "best": None if self.best is None else self.best.document(),
             "differences": {
                 o.measure.id: d.document() for o, d in zip(self.objectives, self.differences, strict=bool(self.best))
             },
@@ -238,7 +241,7 @@ def _toml(sets: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _objectives(asked: Sequence[str], queue: str) -> list[Objective]:
     known = {q.id: replace(q, field=q.field.replace("{queue}", queue)) for q in QUANTITIES}
-    found = []
+    found: list[Objective] = []
     for text in asked:
         name, _, way = text.partition(":")
         name = ALIASES.get(name, name)
@@ -264,7 +267,7 @@ def _bounds(declared: Document) -> tuple[float, float]:
 
 def _default(declared: Mapping[str, Document], checked: Document) -> list[Parameter]:
     """Every parameter that is a number above zero, from an eighth of what it is to eight times it."""
-    found = []
+    found: list[Parameter] = []
     for name, p in declared.items():
         value = checked.get(name)
         number = _number(value)

@@ -389,15 +389,24 @@ def test_a_batch_that_breaks_costs_only_the_run_to_blame(tmp_path: Path, monkeyp
     assert store.open_store(tmp_path / "store").verify() == []
 
 
+def batch(scenarios: list[_core.Scenario], seeds: list[int]) -> work.Done:
+    columns, _, failures = _core.run_batch(list(zip(scenarios, seeds, strict=True)))
+    assert not failures
+    keys = [store.scenario_key(s.to_json()) for s in scenarios]
+    texts = {key: s.to_json() for key, s in zip(keys, scenarios, strict=True)}
+    return work.Done(columns, keys, seeds, texts, [0.0] * len(seeds), set(), [], "e")
+
+
 def test_rows_hold_lists_gaps_and_texts() -> None:
     asked = read(TWO)
     mixed = {**asked.document, "traffic": [*asked.document["traffic"], {"kind": "cbr", "rate": "100 kbit/s"}]}
     none = {**asked.document, "traffic": [{"kind": "transfers", "count": 1, "size": "5 kB"}]}
-    jobs = [(_core.Scenario.parse(d, []), 1) for d in (asked.document, mixed, none)]
-    columns, wall, failures = _core.run_batch(jobs)
-    assert not failures
-    frame = work.packed(columns, ["a", "b", "c"], [1, 1, 1], ["", "", ""], work.numbers(wall, float), set())
-    for k, (scenario, _) in enumerate(jobs):
+    scenarios = [_core.Scenario.parse(d, []) for d in (asked.document, mixed, none)]
+    together = work.frame([batch(scenarios, [1, 1, 1])])
+    apart = work.frame([batch([s], [1]) for s in scenarios])
+    assert together.equals(apart), "it does not matter which runs were made together"
+    frame = together
+    for k, scenario in enumerate(scenarios):
         document = json.loads(scenario.run(1))
         row = frame.row(k, named=True)
         assert row["flows.goodput_mbps"] == [f["goodput_mbps"] for f in document["flows"]]

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..store import Folder, Store
+from . import work
 from .executors import Executor
 from .model import Sweep
 from .plan import Plan
 
 if TYPE_CHECKING:
-    import polars
-
     from .work import Done, Task
 
 BATCH_S = 0.4
@@ -128,7 +127,7 @@ class Runs:
         self._next = 0
         self._batches: dict[int, np.ndarray[Any, Any]] = {}
         self._number = 0
-        self._buffer: list[polars.DataFrame] = []
+        self._buffer: list[work.Done] = []
         self._bytes, self._flushed, self._flush_s = 0, time.monotonic(), FLUSH_S
         self._run_s = 0.0
         self._row_bytes, self._looked = 0.0, 0.0
@@ -285,7 +284,6 @@ class Runs:
         self.tell(self.tally)
 
     def _keep(self, rows: np.ndarray[Any, Any], done: Done) -> None:
-        assert not isinstance(done.frame, bytes)
         tasks = self._tasks(rows)
         starts = np.concatenate([[0], np.cumsum([len(seeds) for _, seeds in tasks])])
         failed = set()
@@ -301,8 +299,8 @@ class Runs:
         if len(good):
             mean = spent / len(good)
             self._run_s = mean if self._run_s == 0 else 0.8 * self._run_s + 0.2 * mean
-            self._buffer.append(done.frame)
-            self._bytes += int(done.frame.estimated_size())
+            self._buffer.append(done)
+            self._bytes += done.size
 
     def _broken(self, rows: np.ndarray[Any, Any], error: BaseException) -> None:
         """A batch that gave nothing at all: make its runs one by one, to find the one that is to blame."""
@@ -322,10 +320,8 @@ class Runs:
 
     def _flush(self) -> None:
         """Put what was made into the store, as one part."""
-        import polars as pl
-
         if self._buffer:
-            frame = pl.concat(self._buffer, how="diagonal_relaxed")
+            frame = work.frame(self._buffer)
             self.store.add(frame)
             self._row_bytes = self._bytes / max(1, len(frame))
         self._buffer, self._bytes, self._flushed = [], 0, time.monotonic()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import secrets
 import time
 from collections.abc import Callable, Sequence
@@ -112,7 +111,7 @@ class Cluster:
 
     def submit(self, number: int, tasks: Sequence[work.Task]) -> None:
         submitted: Any = self._client.submit(
-            work.make_far, self._base, list(tasks), key=f"{self._name}-{number}-{secrets.token_hex(4)}", pure=False
+            work.make, self._base, list(tasks), key=f"{self._name}-{number}-{secrets.token_hex(4)}", pure=False
         )
         self._futures[number] = submitted
         submitted.add_done_callback(lambda finished: self._finished.put((number, finished)))
@@ -146,15 +145,11 @@ class Cluster:
 
 
 def _near(done: work.Done) -> work.Done:
-    """What a far worker gave, as it would be if it had been made here."""
-    import polars as pl
-
+    """What a far worker gave, if it has the same engine."""
     if done.engine != engine():
         raise SweepError(
             f"a worker of the cluster has the engine {done.engine}, here it is {engine()}; install the same earlydrop"
         )
-    if isinstance(done.frame, bytes):
-        done.frame = pl.read_ipc(io.BytesIO(done.frame))
     return done
 
 
