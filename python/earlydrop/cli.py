@@ -893,10 +893,10 @@ def _check_name(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
         import difflib
 
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f'did you mean "{near[0]}"? ' if near else ""
+        near = difflib.get_close_matches(name.lower(), known, 1)
+        hint = f'; did you mean "{near[0]}"?' if near else "."
         raise InputError(
-            f'there is no {what} "{name}"; {hint}Known: {", ".join(known)}', given=name, allowed=", ".join(known)
+            f'there is no {what} "{name}"{hint} Known: {", ".join(known)}', given=name, allowed=", ".join(known)
         )
 
 
@@ -1007,11 +1007,9 @@ def _network_text(name: str, network: dict[str, Any]) -> str:
         if link["reverse"]:
             ways.append((link["reverse"], link["to"], link["from"]))
         for way, begin, end in ways:
-            rate = way["rate"] if isinstance(way["rate"], str) else "varying"
+            rate, delay = terminal.rate_text(way["rate"], 6), terminal.delay_text(way["delay"], 6)
             more = ", ".join(key for key in ("loss", "jitter", "reorder") if key in way)
-            rows.append(
-                [way["name"], begin, end, rate, way["delay"], network["queue"].get(way["name"], "-"), more or "-"]
-            )
+            rows.append([way["name"], begin, end, rate, delay, network["queue"].get(way["name"], "-"), more or "-"])
     hosts = len(network["node"]) - routers
     head = (
         f"{name}: {hosts} hosts, {routers} routers, {len(rows)} links in one direction, {len(network['queue'])} queues"

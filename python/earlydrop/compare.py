@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -286,7 +287,9 @@ def tabulate(
 def _check_names(aqms: Sequence[str], catalogue: Mapping[str, Any]) -> None:
     for aqm in aqms:
         if aqm not in catalogue:
-            raise CompareError(f'--aqm: there is no "{aqm}"; allowed: {", ".join(catalogue)}')
+            near = difflib.get_close_matches(aqm.lower(), catalogue, 1)
+            hint = f'did you mean "{near[0]}"? Allowed' if near else "allowed"
+            raise CompareError(f'--aqm: there is no "{aqm}"; {hint}: {", ".join(catalogue)}')
     twice = [a for a in aqms if aqms.count(a) > 1]
     if twice:
         raise CompareError(f'--aqm: "{twice[0]}" is given twice')

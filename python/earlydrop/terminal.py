@@ -36,6 +36,26 @@ def coloured(text: str, kind: str) -> str:
     return f"\x1b[{code}m{text}\x1b[0m"
 
 
+def rate_text(rate: object, digits: int = 3) -> str:
+    """A rate of a normalised scenario in the unit that suits it: "10 Mbit/s" for "10000000 bit/s"."""
+    if not isinstance(rate, str):
+        return "varying rate"
+    value = float(rate.split()[0])
+    for factor, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if value >= factor:
+            return f"{value / factor:.{digits}g} {unit}"
+    return f"{value:.{digits}g} bit/s"
+
+
+def delay_text(delay: str, digits: int = 3) -> str:
+    """A time of a normalised scenario in the unit that suits it: "5 ms" for "0.005 s"."""
+    seconds = float(delay.split()[0])
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if seconds >= factor:
+            return f"{seconds / factor:.{digits}g} {unit}"
+    return "0 s" if seconds == 0 else f"{seconds:.2g} s"
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, indent: str = "") -> str:
     """Columns lined up: the first `left` to the left, the others to the right."""
     widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]

@@ -5,7 +5,7 @@ use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series, TransferOutcome};
 use crate::measure::{jain, variance};
 use crate::rates::Rates;
 use crate::scenario::{Load, Scenario, Tcp, Traffic};
-use crate::shares::{Share, Shares};
+use crate::shares::{self, Share, Shares};
 use earlydrop_net::tcp::Variable;
 use hdrhistogram::Histogram;
 use serde_json::{json, Map, Value};
@@ -133,7 +133,7 @@ fn by_flow(queue: &mut Value, scenario: &Scenario, shares: &Shares, rate_bps: f6
     let mut classes = [("tcp", Vec::new()), ("udp", Vec::new())];
     let entries = scenario.traffic.iter().enumerate().map(|(entry, traffic)| {
         let share = shares.of_entry(entry);
-        classes[usize::from(traffic.tcp().is_none())].1.push(share);
+        classes[usize::from(traffic.tcp().is_none())].1.push((share, &shares.sojourn[entry]));
         let mut one = json!({ "entry": entry + 1, "name": traffic.name, "kind": traffic.kind() });
         add_share(&mut one, &share, rate_bps, width);
         add_quantiles(&mut one, "delay", &shares.sojourn[entry]);
@@ -146,9 +146,14 @@ fn by_flow(queue: &mut Value, scenario: &Scenario, shares: &Shares, rate_bps: f6
         if members.is_empty() {
             continue;
         }
-        let share = members.iter().fold(Share::default(), Share::and);
+        let share = members.iter().fold(Share::default(), |sum, (share, _)| sum.and(share));
+        let mut sojourn = shares::histogram();
+        for (_, of_entry) in members {
+            sojourn += of_entry;
+        }
         let mut one = json!({});
         add_share(&mut one, &share, rate_bps, width);
+        add_quantiles(&mut one, "delay", &sojourn);
         utilisations.push(utilisation(&share, rate_bps, width));
         by_class.insert(name.into(), one);
     }
