@@ -531,3 +531,13 @@ def test_the_report_needs_nothing_else(tmp_path: Path, kind: str) -> None:
     assert cli.main(["report", str(out)]) == cli.DONE
     assert (out / "report.html").read_text(encoding="utf-8") == page, "made again from what is in the folder"
     assert cli.main(["report", str(tmp_path)]) == cli.WRONG_INPUT
+
+
+def test_the_page_on_sweeps_shows_one_that_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"```toml sweep\n(.*?)```", page, re.S)
+    asked = reading.from_document(tomllib.loads(text), Path("loads.toml"))
+    assert len(asked.points) == 11
+    assert sweeping.plan(asked).runs == 110
+    for name in (*reading.KEYS, *reading.FACTOR_KEYS):
+        assert f"`{name}`" in page or f"`[{name}]`" in page or f"`[[{name}]]`" in page, name
