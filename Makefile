@@ -8,7 +8,7 @@ CARGO ?= cargo
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-link soak docs pages readings peers clean
+.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-link bench-sweep soak coverage docs pages readings peers clean
 
 build: $(VENV)/.built
 
@@ -60,6 +60,14 @@ validate: build
 bench: build
 	$(CARGO) build --release --quiet -p earlydrop-sim --bin earlydrop-engine
 	$(BIN)/earlydrop bench
+
+# What a sweep costs beside the engine (docs/sweeps.md); RUNS=10000 for the full size.
+bench-sweep: build $(VENV)/.requirements-dev
+	$(BIN)/python benches/sweep.py --runs $(or $(RUNS),1000) --cluster
+
+# The table of docs/statistics.md: how often intervals cover the truth. A minute.
+coverage: build
+	$(BIN)/python -m earlydrop.coverage docs/statistics.md
 
 # WRITE=docs/performance.md puts the tables there; with TIMES=no its times stay.
 bench-decisions: build

@@ -20,7 +20,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import aqm, links, networks, statistics, study
+    from . import aqm, links, networks, statistics, store, study, sweep
     from ._core import ScenarioError
     from .networks import (
         bus,
@@ -77,7 +77,9 @@ __all__ = [
     "sfred",
     "star",
     "statistics",
+    "store",
     "study",
+    "sweep",
     "trace",
     "two_flow",
     "uniform",
@@ -117,7 +119,7 @@ _HOME = {
     "trace": "networks",
     "two_flow": "networks",
 }
-_MODULES = {"aqm", "links", "networks", "statistics", "study"}
+_MODULES = {"aqm", "links", "networks", "statistics", "store", "study", "sweep"}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,9 @@ from typing import Any, Literal, final
 def version() -> str:
     """Version of the engine."""
 
+def build() -> str:
+    """Digest of the engine's sources: sixteen hexadecimal digits, other ones for other code."""
+
 def catalogue() -> str:
     """JSON list of the disciplines: name, title, family, year, summary, source, doc, parameters."""
 
@@ -63,6 +66,21 @@ class Scenario:
         events: Literal["lanes", "heap"] = "lanes",
     ) -> str:
         """Run and return the result document. Other threads may run meanwhile."""
+
+def run_batch(
+    jobs: Sequence[tuple[Scenario, int]],
+) -> tuple[
+    list[tuple[str, Literal["whole", "real", "text"], bytes, bytes | None, bytes, list[str] | None]],
+    bytes,
+    list[tuple[int, str]],
+]:
+    """Make many runs, one after the other, and pack their results into columns. Other threads may run meanwhile.
+
+    Each column is the path of its field, its kind, the runs that have it (uint32 positions), for a list how many
+    values each of them has (uint32), the values (int64 or float64; of texts the positions in the list that follows),
+    the texts. The least int64 and NaN stand for no value. Then what each run took, in s (float64), and the runs that
+    failed, by position, with the reason; a panic is one.
+    """
 
 def has_tun() -> bool:
     """Whether TUN devices can be opened. Linux only, as all that follows."""

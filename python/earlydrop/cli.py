@@ -25,6 +25,10 @@ LINK_FAILED, NOT_RUNNABLE, NOT_FOUND = 125, 126, 127
 Kind = Literal["aqms", "tcps", "topologies", "traffic", "studies"]
 
 
+class Interrupted(KeyboardInterrupt):
+    """An interruption, with what to say about it."""
+
+
 class InputError(Exception):
     """The user's input is wrong. `fields` go into the JSON form of the message."""
 
@@ -265,7 +269,12 @@ def compare(
         list[str],
         Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines; the first is the control."),
     ],
-    seeds: Annotated[int, Parameter(help="Runs of each discipline.")] = 10,
+    seeds: Annotated[int | None, Parameter(help="Runs of each discipline (default: 10).")] = None,
+    until: Annotated[
+        str | None,
+        Parameter(help="Run seeds until the half-widths of goodput and queueing delay are under this, as in 2%."),
+    ] = None,
+    most: Annotated[int, Parameter(help="With --until: no more seeds than these.")] = 200,
     set_: Sets = [],  # noqa: B006
     out: Out = None,
     workers: Workers = None,
@@ -275,12 +284,15 @@ def compare(
     from . import compare as comparing
     from . import output, report
 
-    _check_count("--seeds", seeds)
+    _check_count("--seeds", 10 if seeds is None else seeds)
+    target = None if until is None else _stopping(until, most, seeds)
     _check_workers(workers)
     pairs = _pairs(set_)
     _check_out(out)
     with terminal.Progress() as progress:
-        result = comparing.compare(scenario, aqm, seeds=seeds, sets=pairs, workers=workers, progress=progress)
+        result = comparing.compare(
+            scenario, aqm, seeds=seeds or 10, sets=pairs, target=target, workers=workers, progress=progress
+        )
     if out is not None:
         with output.folder(out, {"kind": "comparison", "version": _version()}) as folder:
             report.write_comparison(folder, result, _version())
@@ -290,6 +302,382 @@ def compare(
     print(report.comparison_text(result))
     if out is not None:
         print(f"\nwritten to {out}")
+    return DONE
+
+
+@app.command
+def sweep(
+    file: Annotated[Path, Parameter(name="SWEEP", help="A sweep's file.")],
+    /,
+    *,
+    out: Annotated[
+        Path | None, Parameter(name="--out", help="Folder for tables and report (default: out/NAME).")
+    ] = None,
+    store: Annotated[
+        str | None,
+        Parameter(name="--store", help="Folder or address that keeps every run (default: `store` beside the results)."),
+    ] = None,
+    workers: Workers = None,
+    cluster: Annotated[
+        str | None, Parameter(name="--cluster", help="Address of a Dask scheduler to run on, as tcp://host:8786.")
+    ] = None,
+    plan: Annotated[
+        bool, Parameter(name="--plan", negative="", help="Check, make the first few runs, say what it costs, stop.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Run a scenario at many points, on all cores or a cluster; what was run before is not run again."""
+    from . import output
+    from . import sweep as sweeping
+    from .sweep import text
+    from .sweep.report import write_report
+
+    _check_workers(workers)
+    if workers is not None and cluster is not None:
+        raise InputError("--workers and --cluster exclude each other", allowed="one of them")
+    asked = sweeping.read(file, store)
+    place = out if out is not None else Path("out") / asked.name
+    _check_out(place)
+    with terminal.Progress() as progress:
+        planned = sweeping.plan(asked, progress)
+    opened = sweeping.open_store(asked.store or place.absolute().parent / "store")
+    said = terminal.say
+    said(text.plan_text(planned))
+    executor: sweeping.Executor = (
+        sweeping.Cluster(asked.document, cluster) if cluster else sweeping.Threads(asked.document, workers)
+    )
+    try:
+        with terminal.Meter(asked.name) as meter:
+
+            def told(estimate: sweeping.Estimate) -> None:
+                said(text.estimate_text(estimate))
+                if plan:
+                    raise sweeping.Stop
+
+            outcome = sweeping.run(planned, opened, executor, tell=meter, told=told)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted: what was run is in {opened.url}; the same command goes on from there"
+        ) from None
+    finally:
+        executor.close()
+    if plan:
+        return DONE if not outcome.tally.failed else FAILED
+    outcome.warmups = sweeping.judge_warmups(planned, workers)
+    about = {"kind": "sweep", "name": asked.name, "version": _version()}
+    with output.folder(place, about) as folder:
+        text.write(folder, outcome, opened.url)
+        write_report(folder, outcome)
+    if json:
+        _print_json({**outcome.document(), "store": opened.url, "out": str(place)})
+    else:
+        print(text.outcome_text(outcome))
+        print(f"\nreport: {place / 'report.html'}; every run is in {opened.url}")
+    return FAILED if outcome.tally.failed else DONE
+
+
+@app.command
+def tune(
+    scenario: ScenarioFile,
+    /,
+    *,
+    aqm: Annotated[str, Parameter(name="--aqm", help="The discipline whose parameters are searched.")],
+    objective: Annotated[
+        list[str],
+        Parameter(name="--objective", negative="", consume_multiple=True, help="What is to be better."),
+    ] = ["delay", "goodput"],  # noqa: B006
+    trials: Annotated[int, Parameter(help="Choices of parameters to try.")] = 100,
+    param: Annotated[
+        list[str],
+        Parameter(name="--param", negative="", help="A parameter and its range: NAME=LOW..HIGH. May be repeated."),
+    ] = [],  # noqa: B006
+    seeds: Annotated[int, Parameter(help="Runs of each choice.")] = 5,
+    confirm: Annotated[int, Parameter(help="Fresh seeds on which the best has to prove itself.")] = 20,
+    sensitivity: Annotated[
+        Literal["morris", "sobol"] | None,
+        Parameter(help="Say which parameters matter instead of searching; --trials is the size of the sample."),
+    ] = None,
+    seed: Annotated[int, Parameter(help="Seed of the search.")] = 1,
+    store: Annotated[str, Parameter(name="--store", help="Folder or address that keeps every run.")] = "out/store",
+    set_: Sets = [],  # noqa: B006
+    workers: Workers = None,
+    cluster: Annotated[
+        str | None, Parameter(name="--cluster", help="Address of a Dask scheduler to run on, as tcp://host:8786.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Search parameters of a discipline that are better than a scenario's own, and confirm them on fresh seeds."""
+    from . import sweep as sweeping
+    from . import tune as tuning
+
+    _check_workers(workers)
+    _check_count("--trials", trials)
+    _check_count("--seeds", seeds)
+    if confirm < 2:
+        raise InputError(f"--confirm: given {confirm}; allowed 2 or more", given=str(confirm), allowed="2 or more")
+    asked = tuning.problem(scenario, aqm, objective, param, _pairs(set_))
+    opened = sweeping.open_store(store)
+    runs = tuning.Runs(
+        asked, opened, lambda base: sweeping.Cluster(base, cluster) if cluster else sweeping.Threads(base, workers)
+    )
+    try:
+        if sensitivity is not None:
+            effects, count = tuning.sensitivity(asked, runs, sensitivity, trials, seeds)
+            if json:
+                _print_json({"method": sensitivity, "choices": count, "effects": [vars(e) for e in effects]})
+            else:
+                print(tuning.effects_text(effects, sensitivity, count))
+            return DONE
+        with terminal.Progress() as progress:
+            found = tuning.tune(asked, runs, trials=trials, seeds=seeds, confirm=confirm, seed=seed, told=progress)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted: what was run is in {opened.url}; the same command goes on from there"
+        ) from None
+    finally:
+        runs.close()
+    if json:
+        _print_json(found.document(_version()))
+    else:
+        print(tuning.found_text(found))
+    return DONE
+
+
+@app.command
+def diff(
+    first: Annotated[Path, Parameter(name="FIRST", help="A folder that `sweep` wrote.")],
+    second: Annotated[Path, Parameter(name="SECOND", help="Another one.")],
+    /,
+    *,
+    json: Json = False,
+) -> int:
+    """What changed between two results of a sweep: of two versions, or of two sweeps. A change is no failure."""
+    from . import differ
+
+    found = differ.diff(first, second)
+    if json:
+        _print_json(found.document())
+    else:
+        print(differ.text(found))
+    return DONE
+
+
+@app.command
+def trace(
+    scenario: ScenarioFile,
+    file: Annotated[Path, Parameter(name="FILE", help="Where to: .tr for ns-2's format, .pcap for pcap.")],
+    /,
+    *,
+    queue: Annotated[str | None, Parameter(help="The queue (default: the first).")] = None,
+    events: Annotated[int, Parameter(help="At most so many events, from the start of the run.")] = 1_000_000,
+    seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
+    set_: Sets = [],  # noqa: B006
+    json: Json = False,
+) -> int:
+    """Run a scenario and write the events of a queue in ns-2's trace format or as pcap."""
+    import tomllib
+
+    from . import _core, traces
+    from .sweep.reading import inlined, laid_over
+    from .tune import _toml
+
+    if file.suffix not in (".tr", ".pcap"):
+        given = file.suffix or "no suffix"
+        raise InputError(f"{file}: given {given}; allowed .tr, .pcap", given=given, allowed=".tr, .pcap")
+    if not 1 <= events <= traces.MOST:
+        raise InputError(f"--events: given {events}; allowed 1 to {traces.MOST}", given=str(events))
+    _check_seed(seed)
+    pairs = _pairs(set_)
+    _core.Scenario.load(str(scenario), pairs)
+    document = inlined(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
+    checked, rows, total = traces.record(laid_over(document, _toml(pairs)), queue, events, seed)
+    kinds = traces.protocols(checked)
+    in_ns2s = file.suffix == ".tr"
+    content = "".join(traces.ns2(rows, kinds)).encode() if in_ns2s else b"".join(traces.pcap(rows, kinds))
+    part = file.with_name(f".{file.name}.partial")
+    try:
+        part.write_bytes(content)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+    if json:
+        _print_json({"file": str(file), "events": len(rows), "total": total})
+        return DONE
+    more = f" of {total:,}; --events takes more" if total > len(rows) else ""
+    print(f"wrote {file}: {len(rows):,} events{more}")
+    return DONE
+
+
+@app.command
+def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
+    """The script that completes earlydrop's commands and options in a shell.
+
+    Parameters
+    ----------
+    shell
+        bash, zsh or fish.
+    """
+    print(app.generate_completion(shell=shell))
+    return DONE
+
+
+@app.command
+def advise(
+    *,
+    rate: Annotated[str, Parameter(help="Rate of the link, as 50Mbit/s.")],
+    rtt: Annotated[str, Parameter(help="Round-trip times without queueing, as 20..80ms.")],
+    flows: Annotated[str, Parameter(help="TCP flows at a time, as 1..50.")],
+    aqm: Annotated[
+        list[str],
+        Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines to choose from."),
+    ] = [],  # noqa: B006
+    buffer: Annotated[int | None, Parameter(help="Packets (default: what is sent in the longest round trip).")] = None,
+    seeds: Annotated[int, Parameter(help="Runs of each discipline at each condition.")] = 5,
+    out: Annotated[Path, Parameter(name="--out", help="Folder for tables and report.")] = Path("out/advise"),
+    store: Annotated[
+        str | None,
+        Parameter(name="--store", help="Folder or address that keeps every run (default: `store` beside the results)."),
+    ] = None,
+    workers: Workers = None,
+    json: Json = False,
+) -> int:
+    """Which queue, with which parameters, for a link: a ranked table, a picture, the configuration to use."""
+    from . import _core, output
+    from . import advise as advising
+    from . import sweep as sweeping
+    from .sweep import text
+    from .sweep.report import write_report
+
+    asked = advising.link(rate, rtt, flows, buffer)
+    known = [e["name"] for e in _loads(_core.catalogue())]
+    for name in aqm:
+        _check_aqm(name, known)
+    _check_count("--seeds", seeds)
+    _check_workers(workers)
+    _check_out(out)
+    sweep = advising.question(asked, list(dict.fromkeys(aqm)) or list(advising.CANDIDATES), seeds)
+    opened = sweeping.open_store(store or out.absolute().parent / "store")
+    executor = sweeping.Threads(sweep.document, workers)
+    try:
+        with terminal.Meter("advise") as meter:
+            outcome = sweeping.run(sweeping.plan(sweep), opened, executor, tell=meter)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted: what was run is in {opened.url}; the same command goes on from there"
+        ) from None
+    finally:
+        executor.close()
+    ranks = advising.rank(outcome)
+    found = advising.document(asked, ranks, _version())
+    with output.folder(out, {"kind": "advice", "version": _version()}) as folder:
+        text.write(folder, outcome, opened.url)
+        write_report(folder, outcome)
+        output.write_json(folder / "advice.json", found)
+        (folder / "advice.txt").write_text(advising.text(asked, ranks, seeds) + "\n", encoding="utf-8")
+    if json:
+        _print_json(found)
+    else:
+        print(advising.text(asked, ranks, seeds))
+        print(f"\nreport: {out / 'report.html'}")
+    return FAILED if outcome.tally.failed else DONE
+
+
+@app.command(name="report")
+def report_(
+    folder: Annotated[Path, Parameter(name="DIR", help="A folder that `sweep` wrote.")], /, *, json: Json = False
+) -> int:
+    """Write the report of a sweep's result folder once more: one HTML file that opens offline."""
+    from .sweep.report import renew
+
+    path = renew(folder)
+    if json:
+        _print_json({"report": str(path)})
+    else:
+        print(f"report: {path}")
+    return DONE
+
+
+stores = App(name="store", help="Look after a store of runs.", help_format="plaintext")
+app.command(stores)
+
+StorePlace = Annotated[str, Parameter(name="STORE", help="A store's folder or address.")]
+
+
+@stores.command(name="ls")
+def store_ls(store: StorePlace, /, *, json: Json = False) -> int:
+    """What a store holds: its parts, and its runs by engine and discipline."""
+    from . import store as stored
+    from .store import looking
+
+    found = looking.summary(stored.open_store(store, create=False))
+    if json:
+        _print_json(found)
+    else:
+        print(looking.summary_text(found))
+    return DONE
+
+
+@stores.command(name="verify")
+def store_verify(store: StorePlace, /, *, json: Json = False) -> int:
+    """Read every part of a store; exit code 1 if a run is lost, changed or there twice."""
+    from . import store as stored
+
+    problems = stored.open_store(store, create=False).verify()
+    bad = [p for p in problems if not p.harmless]
+    if json:
+        _print_json({"ok": not bad, "problems": [vars(p) for p in problems]})
+        return FAILED if bad else DONE
+    for p in problems:
+        print(f"{'note' if p.harmless else 'wrong'}: {p.name} {p.what}")
+    print("the store is whole" if not bad else f"{len(bad)} problems")
+    return FAILED if bad else DONE
+
+
+@stores.command(name="gc")
+def store_gc(
+    store: StorePlace,
+    /,
+    *,
+    old: Annotated[
+        bool, Parameter(name="--old", negative="", help="Remove the runs of other engines than this one too.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Clean a store up: remove what stopped writers left, and make few parts of many."""
+    from . import store as stored
+
+    found = stored.open_store(store, create=False).gc([stored.engine()] if old else None)
+    if json:
+        _print_json(found)
+        return DONE
+    removed = found["runs_before"] - found["runs"]
+    print(
+        f"{found['runs']:,} runs in {found['parts']:,} parts (before: {found['parts_before']:,}); removed "
+        f"{removed:,} runs and {found['left_over']:,} files of stopped writers"
+    )
+    return DONE
+
+
+@stores.command(name="export")
+def store_export(
+    store: StorePlace,
+    file: Annotated[Path, Parameter(name="FILE", help="Where to: .parquet, or .csv (without lists).")],
+    /,
+    *,
+    columns: Annotated[
+        list[str], Parameter(name="--columns", negative="", consume_multiple=True, help="Only these (default: all).")
+    ] = [],  # noqa: B006
+    json: Json = False,
+) -> int:
+    """All runs as one table, sorted by scenario and seed: the same bytes whoever made the runs."""
+    from . import store as stored
+    from .store import looking
+
+    rows, width = looking.export(stored.open_store(store, create=False), file, columns or None)
+    if json:
+        _print_json({"file": str(file), "runs": rows, "columns": width})
+    else:
+        print(f"wrote {file}: {rows:,} runs, {width} columns")
     return DONE
 
 
@@ -747,6 +1135,25 @@ def _check_count(name: str, count: int) -> None:
         raise InputError(f"{name}: given {count}; allowed 1 to 100000", given=str(count), allowed="1 to 100000")
 
 
+def _stopping(until: str, most: int, seeds: int | None) -> Any:
+    """The rule behind `--until 2%`."""
+    from .statistics import Stopping
+
+    if seeds is not None:
+        raise InputError(
+            "--seeds and --until exclude each other; the most seeds with --until are --most", allowed="one"
+        )
+    _check_count("--most", most)
+    number, percent, rest = until.partition("%")
+    try:
+        relative = float(number) / (100 if percent else 1)
+    except ValueError:
+        relative = 0.0
+    if rest.strip() or not 0 < relative < 1:
+        raise InputError(f"--until: given {until}; allowed above 0% and below 100%", given=until, allowed="0%..100%")
+    return Stopping(relative, least=min(10, most), most=most)
+
+
 def _check_workers(workers: int | None) -> None:
     if workers is not None and not 1 <= workers <= 1024:
         raise InputError(f"--workers: given {workers}; allowed 1 to 1024", given=str(workers), allowed="1 to 1024")
@@ -912,8 +1319,8 @@ def _guarded(tokens: list[str]) -> int:
         code = _dispatch(tokens)
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
-        print("interrupted: nothing was written", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(str(stop) or "interrupted: nothing was written", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has seen enough.
@@ -946,7 +1353,12 @@ def _failed(error: Exception, wants_json: bool, always: int | None = None) -> in
 
 def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
     """Exit code of an error, and what else is known about it."""
-    from . import _core, bench, compare, crosscheck, links, output, runner, study, validate, vectors
+    from . import _core, bench, compare, crosscheck, links, output, runner, store, study, validate, vectors
+    from .advise import AdviseError
+    from .differ import DiffError
+    from .sweep.model import SweepError
+    from .traces import TraceError
+    from .tune import TuneError
 
     if isinstance(error, _core.ScenarioError):
         return WRONG_INPUT, {k: getattr(error, k, None) for k in ("file", "path", "given", "allowed")}
@@ -962,10 +1374,17 @@ def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
         vectors.VectorError,
         links.OptionError,
         crosscheck.CrosscheckError,
+        SweepError,
+        TuneError,
+        AdviseError,
+        DiffError,
+        TraceError,
     )
+    if isinstance(error, store.NotAStore):
+        return WRONG_INPUT, {}
     if isinstance(error, wrong):
         return WRONG_INPUT, {}
-    if isinstance(error, (runner.RunError, bench.BenchFailure, links.LinkError, OSError)):
+    if isinstance(error, (runner.RunError, bench.BenchFailure, links.LinkError, store.StoreError, OSError)):
         return FAILED, {}
     return INTERNAL, {}
 

@@ -282,7 +282,7 @@ def run_figure(document: Mapping[str, Any]) -> Figure:
     That is the queue, and the rates of the flows if these are few.
     """
     over_time: list[tuple[Callable[..., None], Mapping[str, Any]]] = []
-    if series := document.get("series"):
+    if (series := document.get("series")) and series["queues"]:
         over_time.append((_queue_series, series))
     rates = document.get("rates")
     if rates and len(rates["flows"]) <= MOST_RATES:

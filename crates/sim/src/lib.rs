@@ -12,6 +12,7 @@
 //! # Ok::<(), scenario::ScenarioError>(())
 //! ```
 
+pub mod batch;
 pub mod engine;
 pub mod events;
 mod fifo;
