@@ -571,9 +571,9 @@ def advise(
     found = advising.document(asked, ranks, _version())
     with output.folder(out, {"kind": "advice", "version": _version()}) as folder:
         text.write(folder, outcome, opened.url)
-        write_report(folder, outcome)
         output.write_json(folder / "advice.json", found)
         (folder / "advice.txt").write_text(advising.text(asked, ranks, seeds) + "\n", encoding="utf-8")
+        write_report(folder, outcome)
     if json:
         _print_json(found)
     else:

@@ -56,7 +56,10 @@ def _write(folder: Path, data: Data) -> Path:
     from ..study.page import render
 
     path = folder / "report.html"
-    text = render("sweep.html.j2", context(data))
+    # What `advise` has concluded from the sweep, if this is one of its folders.
+    advice = folder / "advice.txt"
+    said = advice.read_text(encoding="utf-8").rstrip() if advice.is_file() else ""
+    text = render("sweep.html.j2", {**context(data), "advice": said})
     part = folder / ".report.html.partial"
     part.write_text(text, encoding="utf-8")
     part.replace(path)
