@@ -300,10 +300,16 @@ def main() -> None:
             rows: list[dict[str, Any]] = []
             for case in SCENARIOS[name]():
                 if any(fnmatch.fnmatchcase(case.name, pattern) for pattern in options.only.split(",")):
-                    rows += [run_case(case, reader, scratch, seed) for seed in seeds]
+                    made = [run_case(case, reader, scratch, seed) for seed in seeds]
                     print(case.name, file=sys.stderr, flush=True)
-                else:
-                    rows += [row for row in stored if row["case"] == case.name]
+                    # The file is whole after each case, so that a long run may be cut short.
+                    place = next((i for i, row in enumerate(stored) if row["case"] == case.name), len(stored))
+                    stored[:] = [row for row in stored if row["case"] != case.name]
+                    stored[place:place] = made
+                    write_csv(folder / "ns2_seeds.csv", stored)
+                    stored = read_csv(folder / "ns2_seeds.csv")
+                    write_csv(folder / "ns2_summary.csv", summarise(stored))
+                rows += [row for row in stored if row["case"] == case.name]
             write_csv(folder / "ns2_seeds.csv", rows)
             write_csv(folder / "ns2_summary.csv", summarise(rows))
 
