@@ -362,7 +362,7 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
     real = document.get("kind") == "link"
     of = "throughput_mbps" if real else "goodput_mbps"
     # And each connection twice, once in each direction.
-    first = next(iter(document["queues"]))
+    first = next(iter(document["queues"]), "")
     flows = [f for f in document["flows"] if not real or f["queue"] == first]
     goodputs = sorted((f[of] for f in flows), reverse=True)
     ranks = range(1, len(goodputs) + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ FLUSH_S, FLUSH_BYTES = 5.0, 64 << 20
 PILOTS = 16
 """Runs that are made first, to estimate what the rest costs."""
 KEPT_FAILURES = 1000
-"""So many failures are kept with their reasons; of the others only the number."""
+"""So many failures, the first by point and seed, are kept with their reasons; of the others only the number."""
 
 OPEN, OUT, DONE, FAILED = 0, 1, 2, 3
 
@@ -315,8 +316,11 @@ class Runs:
     def _fail(self, row: int, reason: str) -> None:
         self._state[row] = FAILED
         self.tally.failed += 1
-        if len(self.tally.failures) < KEPT_FAILURES:
-            self.tally.failures.append(Failure(int(self._point[row]), int(self._seed[row]), reason))
+        # In the order of points and seeds, whichever thread came first.
+        failures = self.tally.failures
+        one = Failure(int(self._point[row]), int(self._seed[row]), reason)
+        insort(failures, one, key=lambda failure: (failure.point, failure.seed))
+        del failures[KEPT_FAILURES:]
 
     def _flush(self) -> None:
         """Put what was made into the store, as one part."""
