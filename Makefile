@@ -8,7 +8,7 @@ CARGO ?= cargo
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python lint validate bench bench-decisions docs pages readings peers clean
+.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-link bench-sweep soak coverage docs pages readings peers clean
 
 build: $(VENV)/.built
 
@@ -61,9 +61,25 @@ bench: build
 	$(CARGO) build --release --quiet -p earlydrop-sim --bin earlydrop-engine
 	$(BIN)/earlydrop bench
 
+# What a sweep costs beside the engine (docs/sweeps.md); RUNS=10000 for the full size.
+bench-sweep: build $(VENV)/.requirements-dev
+	$(BIN)/python benches/sweep.py --runs $(or $(RUNS),1000) --cluster
+
+# The table of docs/statistics.md: how often intervals cover the truth. A minute.
+coverage: build
+	$(BIN)/python -m earlydrop.coverage docs/statistics.md
+
 # WRITE=docs/performance.md puts the tables there; with TIMES=no its times stay.
 bench-decisions: build
 	$(BIN)/python benches/decisions.py $(if $(WRITE),--write $(WRITE)) $(if $(filter no,$(TIMES)),--no-times)
+
+# Real links: how late they are, what passes. Root, Linux, iperf3; in a network namespace of its own.
+bench-link: build
+	$(BIN)/python benches/link.py bench
+
+# What docs/link.md promises, for half an hour.
+soak: build
+	$(BIN)/python benches/link.py soak
 
 docs: build
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet

@@ -20,7 +20,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import aqm, networks, statistics, study
+    from . import aqm, links, networks, statistics, store, study, sweep
     from ._core import ScenarioError
     from .networks import (
         bus,
@@ -60,6 +60,7 @@ __all__ = [
     "graph",
     "join",
     "link",
+    "links",
     "load",
     "lognormal",
     "mix",
@@ -76,7 +77,9 @@ __all__ = [
     "sfred",
     "star",
     "statistics",
+    "store",
     "study",
+    "sweep",
     "trace",
     "two_flow",
     "uniform",
@@ -116,7 +119,7 @@ _HOME = {
     "trace": "networks",
     "two_flow": "networks",
 }
-_MODULES = {"aqm", "networks", "statistics", "study"}
+_MODULES = {"aqm", "links", "networks", "statistics", "store", "study", "sweep"}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,9 @@ from typing import Any, Literal, final
 def version() -> str:
     """Version of the engine."""
 
+def build() -> str:
+    """Digest of the engine's sources: sixteen hexadecimal digits, other ones for other code."""
+
 def catalogue() -> str:
     """JSON list of the disciplines: name, title, family, year, summary, source, doc, parameters."""
 
@@ -46,6 +49,10 @@ class Scenario:
     def name(self) -> str:
         """The scenario's name."""
 
+    @property
+    def seed(self) -> int:
+        """Its seed."""
+
     def to_json(self) -> str:
         """The checked and completed document."""
 
@@ -59,3 +66,104 @@ class Scenario:
         events: Literal["lanes", "heap"] = "lanes",
     ) -> str:
         """Run and return the result document. Other threads may run meanwhile."""
+
+def run_batch(
+    jobs: Sequence[tuple[Scenario, int]],
+) -> tuple[
+    list[tuple[str, Literal["whole", "real", "text"], bytes, bytes | None, bytes, list[str] | None]],
+    bytes,
+    list[tuple[int, str]],
+]:
+    """Make many runs, one after the other, and pack their results into columns. Other threads may run meanwhile.
+
+    Each column is the path of its field, its kind, the runs that have it (uint32 positions), for a list how many
+    values each of them has (uint32), the values (int64 or float64; of texts the positions in the list that follows),
+    the texts. The least int64 and NaN stand for no value. Then what each run took, in s (float64), and the runs that
+    failed, by position, with the reason; a panic is one.
+    """
+
+def has_tun() -> bool:
+    """Whether TUN devices can be opened. Linux only, as all that follows."""
+
+def sweep_links() -> int:
+    """Ends processes that links which were killed have left behind them; how many."""
+
+def replay_link(
+    scenario: Scenario,
+    queue: str,
+    seed: int,
+    reverse: bool,
+    until: float,
+    time_s: Sequence[float],
+    flow: Sequence[int],
+    size: Sequence[int],
+    ecn: Sequence[int],
+    # In the order of the columns, without their names: one of these is a word of Python's.
+    *more: Sequence[int],
+) -> dict[str, bytes]:
+    """What becomes of recorded arrivals at the simulator's port, as columns of little-endian numbers."""
+
+@final
+class Child:
+    """A command behind a link."""
+
+    @property
+    def pid(self) -> int:
+        """Its process number."""
+
+    def wait(self, timeout: float) -> int | None:
+        """Its exit code or minus the signal that ended it; None if it goes on after `timeout` seconds."""
+
+@final
+class Link:
+    """A real link at work."""
+
+    @staticmethod
+    def open(
+        scenario: Scenario,
+        queue: str,
+        seed: int,
+        delays: tuple[float, float],
+        mtu: int,
+        ring: int,
+        sysctls: Sequence[tuple[str, str]],
+        real_time: bool,
+        series: float | None,
+        record: int,
+        ends: tuple[str, str] | None = None,
+    ) -> Link:
+        """Sets it up and starts it."""
+
+    def addresses(self) -> tuple[list[str], list[str]] | None:
+        """Addresses in front of it and behind it, IPv4 and IPv6."""
+
+    def namespace(self) -> int | None:
+        """Number of the namespace behind it."""
+
+    def device(self) -> str | None:
+        """Name of the device in front of it."""
+
+    def time(self) -> float:
+        """Seconds since it began."""
+
+    def is_alive(self) -> bool:
+        """Whether it carries packets."""
+
+    def spawn(
+        self,
+        argv: Sequence[str],
+        env: Sequence[tuple[str, str]] | None = None,
+        cwd: str | None = None,
+        files: tuple[int | None, int | None, int | None] = (None, None, None),
+        user: tuple[int, int, Sequence[int]] | None = None,
+    ) -> Child:
+        """Starts a command behind it."""
+
+    def view(self) -> str | None:
+        """How the queues look, as JSON."""
+
+    def restart(self) -> None:
+        """Begins to measure anew."""
+
+    def stop(self, patience: float) -> tuple[str, dict[str, dict[str, bytes]]]:
+        """Ends it: the result document, and the recorded arrivals by queue."""

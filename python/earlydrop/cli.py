@@ -1,7 +1,8 @@
 """The command line. Each command reads, runs and prints; the work is done in the modules beside this one.
 
 Exit codes: 0 done (a contradicted claim is a finding, not a failure), 1 a run or an agreement check failed, 2 the
-input is wrong, 3 an internal error, 130 interrupted.
+input is wrong, 3 an internal error, 130 interrupted. `link` returns its command's code instead, and as `env` does 125
+if it fails itself, 126 if the command cannot be run, 127 if it is not found.
 """
 
 from __future__ import annotations
@@ -19,8 +20,13 @@ from cyclopts import App, CycloptsError, Parameter
 from . import terminal
 
 DONE, FAILED, WRONG_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
+LINK_FAILED, NOT_RUNNABLE, NOT_FOUND = 125, 126, 127
 
 Kind = Literal["aqms", "tcps", "topologies", "traffic", "studies"]
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interruption, with what to say about it."""
 
 
 class InputError(Exception):
@@ -263,7 +269,12 @@ def compare(
         list[str],
         Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines; the first is the control."),
     ],
-    seeds: Annotated[int, Parameter(help="Runs of each discipline.")] = 10,
+    seeds: Annotated[int | None, Parameter(help="Runs of each discipline (default: 10).")] = None,
+    until: Annotated[
+        str | None,
+        Parameter(help="Run seeds until the half-widths of goodput and queueing delay are under this, as in 2%."),
+    ] = None,
+    most: Annotated[int, Parameter(help="With --until: no more seeds than these.")] = 200,
     set_: Sets = [],  # noqa: B006
     out: Out = None,
     workers: Workers = None,
@@ -273,12 +284,15 @@ def compare(
     from . import compare as comparing
     from . import output, report
 
-    _check_count("--seeds", seeds)
+    _check_count("--seeds", 10 if seeds is None else seeds)
+    target = None if until is None else _stopping(until, most, seeds)
     _check_workers(workers)
     pairs = _pairs(set_)
     _check_out(out)
     with terminal.Progress() as progress:
-        result = comparing.compare(scenario, aqm, seeds=seeds, sets=pairs, workers=workers, progress=progress)
+        result = comparing.compare(
+            scenario, aqm, seeds=seeds or 10, sets=pairs, target=target, workers=workers, progress=progress
+        )
     if out is not None:
         with output.folder(out, {"kind": "comparison", "version": _version()}) as folder:
             report.write_comparison(folder, result, _version())
@@ -288,6 +302,382 @@ def compare(
     print(report.comparison_text(result))
     if out is not None:
         print(f"\nwritten to {out}")
+    return DONE
+
+
+@app.command
+def sweep(
+    file: Annotated[Path, Parameter(name="SWEEP", help="A sweep's file.")],
+    /,
+    *,
+    out: Annotated[
+        Path | None, Parameter(name="--out", help="Folder for tables and report (default: out/NAME).")
+    ] = None,
+    store: Annotated[
+        str | None,
+        Parameter(name="--store", help="Folder or address that keeps every run (default: `store` beside the results)."),
+    ] = None,
+    workers: Workers = None,
+    cluster: Annotated[
+        str | None, Parameter(name="--cluster", help="Address of a Dask scheduler to run on, as tcp://host:8786.")
+    ] = None,
+    plan: Annotated[
+        bool, Parameter(name="--plan", negative="", help="Check, make the first few runs, say what it costs, stop.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Run a scenario at many points, on all cores or a cluster; what was run before is not run again."""
+    from . import output
+    from . import sweep as sweeping
+    from .sweep import text
+    from .sweep.report import write_report
+
+    _check_workers(workers)
+    if workers is not None and cluster is not None:
+        raise InputError("--workers and --cluster exclude each other", allowed="one of them")
+    asked = sweeping.read(file, store)
+    place = out if out is not None else Path("out") / asked.name
+    _check_out(place)
+    with terminal.Progress() as progress:
+        planned = sweeping.plan(asked, progress)
+    opened = sweeping.open_store(asked.store or place.absolute().parent / "store")
+    said = terminal.say
+    said(text.plan_text(planned))
+    executor: sweeping.Executor = (
+        sweeping.Cluster(asked.document, cluster) if cluster else sweeping.Threads(asked.document, workers)
+    )
+    try:
+        with terminal.Meter(asked.name) as meter:
+
+            def told(estimate: sweeping.Estimate) -> None:
+                said(text.estimate_text(estimate))
+                if plan:
+                    raise sweeping.Stop
+
+            outcome = sweeping.run(planned, opened, executor, tell=meter, told=told)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted: what was run is in {opened.url}; the same command goes on from there"
+        ) from None
+    finally:
+        executor.close()
+    if plan:
+        return DONE if not outcome.tally.failed else FAILED
+    outcome.warmups = sweeping.judge_warmups(planned, workers)
+    about = {"kind": "sweep", "name": asked.name, "version": _version()}
+    with output.folder(place, about) as folder:
+        text.write(folder, outcome, opened.url)
+        write_report(folder, outcome)
+    if json:
+        _print_json({**outcome.document(), "store": opened.url, "out": str(place)})
+    else:
+        print(text.outcome_text(outcome))
+        print(f"\nreport: {place / 'report.html'}; every run is in {opened.url}")
+    return FAILED if outcome.tally.failed else DONE
+
+
+@app.command
+def tune(
+    scenario: ScenarioFile,
+    /,
+    *,
+    aqm: Annotated[str, Parameter(name="--aqm", help="The discipline whose parameters are searched.")],
+    objective: Annotated[
+        list[str],
+        Parameter(name="--objective", negative="", consume_multiple=True, help="What is to be better."),
+    ] = ["delay", "goodput"],  # noqa: B006
+    trials: Annotated[int, Parameter(help="Choices of parameters to try.")] = 100,
+    param: Annotated[
+        list[str],
+        Parameter(name="--param", negative="", help="A parameter and its range: NAME=LOW..HIGH. May be repeated."),
+    ] = [],  # noqa: B006
+    seeds: Annotated[int, Parameter(help="Runs of each choice.")] = 5,
+    confirm: Annotated[int, Parameter(help="Fresh seeds on which the best has to prove itself.")] = 20,
+    sensitivity: Annotated[
+        Literal["morris", "sobol"] | None,
+        Parameter(help="Say which parameters matter instead of searching; --trials is the size of the sample."),
+    ] = None,
+    seed: Annotated[int, Parameter(help="Seed of the search.")] = 1,
+    store: Annotated[str, Parameter(name="--store", help="Folder or address that keeps every run.")] = "out/store",
+    set_: Sets = [],  # noqa: B006
+    workers: Workers = None,
+    cluster: Annotated[
+        str | None, Parameter(name="--cluster", help="Address of a Dask scheduler to run on, as tcp://host:8786.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Search parameters of a discipline that are better than a scenario's own, and confirm them on fresh seeds."""
+    from . import sweep as sweeping
+    from . import tune as tuning
+
+    _check_workers(workers)
+    _check_count("--trials", trials)
+    _check_count("--seeds", seeds)
+    if confirm < 2:
+        raise InputError(f"--confirm: given {confirm}; allowed 2 or more", given=str(confirm), allowed="2 or more")
+    asked = tuning.problem(scenario, aqm, objective, param, _pairs(set_))
+    opened = sweeping.open_store(store)
+    runs = tuning.Runs(
+        asked, opened, lambda base: sweeping.Cluster(base, cluster) if cluster else sweeping.Threads(base, workers)
+    )
+    try:
+        if sensitivity is not None:
+            effects, count = tuning.sensitivity(asked, runs, sensitivity, trials, seeds)
+            if json:
+                _print_json({"method": sensitivity, "choices": count, "effects": [vars(e) for e in effects]})
+            else:
+                print(tuning.effects_text(effects, sensitivity, count))
+            return DONE
+        with terminal.Progress() as progress:
+            found = tuning.tune(asked, runs, trials=trials, seeds=seeds, confirm=confirm, seed=seed, told=progress)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted: what was run is in {opened.url}; the same command goes on from there"
+        ) from None
+    finally:
+        runs.close()
+    if json:
+        _print_json(found.document(_version()))
+    else:
+        print(tuning.found_text(found))
+    return DONE
+
+
+@app.command
+def diff(
+    first: Annotated[Path, Parameter(name="FIRST", help="A folder that `sweep` wrote.")],
+    second: Annotated[Path, Parameter(name="SECOND", help="Another one.")],
+    /,
+    *,
+    json: Json = False,
+) -> int:
+    """What changed between two results of a sweep: of two versions, or of two sweeps. A change is no failure."""
+    from . import differ
+
+    found = differ.diff(first, second)
+    if json:
+        _print_json(found.document())
+    else:
+        print(differ.text(found))
+    return DONE
+
+
+@app.command
+def trace(
+    scenario: ScenarioFile,
+    file: Annotated[Path, Parameter(name="FILE", help="Where to: .tr for ns-2's format, .pcap for pcap.")],
+    /,
+    *,
+    queue: Annotated[str | None, Parameter(help="The queue (default: the first).")] = None,
+    events: Annotated[int, Parameter(help="At most so many events, from the start of the run.")] = 1_000_000,
+    seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
+    set_: Sets = [],  # noqa: B006
+    json: Json = False,
+) -> int:
+    """Run a scenario and write the events of a queue in ns-2's trace format or as pcap."""
+    import tomllib
+
+    from . import _core, traces
+    from .sweep.reading import inlined, laid_over
+    from .tune import _toml
+
+    if file.suffix not in (".tr", ".pcap"):
+        given = file.suffix or "no suffix"
+        raise InputError(f"{file}: given {given}; allowed .tr, .pcap", given=given, allowed=".tr, .pcap")
+    if not 1 <= events <= traces.MOST:
+        raise InputError(f"--events: given {events}; allowed 1 to {traces.MOST}", given=str(events))
+    _check_seed(seed)
+    pairs = _pairs(set_)
+    _core.Scenario.load(str(scenario), pairs)
+    document = inlined(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
+    checked, rows, total = traces.record(laid_over(document, _toml(pairs)), queue, events, seed)
+    kinds = traces.protocols(checked)
+    in_ns2s = file.suffix == ".tr"
+    content = "".join(traces.ns2(rows, kinds)).encode() if in_ns2s else b"".join(traces.pcap(rows, kinds))
+    part = file.with_name(f".{file.name}.partial")
+    try:
+        part.write_bytes(content)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+    if json:
+        _print_json({"file": str(file), "events": len(rows), "total": total})
+        return DONE
+    more = f" of {total:,}; --events takes more" if total > len(rows) else ""
+    print(f"wrote {file}: {len(rows):,} events{more}")
+    return DONE
+
+
+@app.command
+def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
+    """The script that completes earlydrop's commands and options in a shell.
+
+    Parameters
+    ----------
+    shell
+        bash, zsh or fish.
+    """
+    print(app.generate_completion(shell=shell))
+    return DONE
+
+
+@app.command
+def advise(
+    *,
+    rate: Annotated[str, Parameter(help="Rate of the link, as 50Mbit/s.")],
+    rtt: Annotated[str, Parameter(help="Round-trip times without queueing, as 20..80ms.")],
+    flows: Annotated[str, Parameter(help="TCP flows at a time, as 1..50.")],
+    aqm: Annotated[
+        list[str],
+        Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines to choose from."),
+    ] = [],  # noqa: B006
+    buffer: Annotated[int | None, Parameter(help="Packets (default: what is sent in the longest round trip).")] = None,
+    seeds: Annotated[int, Parameter(help="Runs of each discipline at each condition.")] = 5,
+    out: Annotated[Path, Parameter(name="--out", help="Folder for tables and report.")] = Path("out/advise"),
+    store: Annotated[
+        str | None,
+        Parameter(name="--store", help="Folder or address that keeps every run (default: `store` beside the results)."),
+    ] = None,
+    workers: Workers = None,
+    json: Json = False,
+) -> int:
+    """Which queue, with which parameters, for a link: a ranked table, a picture, the configuration to use."""
+    from . import _core, output
+    from . import advise as advising
+    from . import sweep as sweeping
+    from .sweep import text
+    from .sweep.report import write_report
+
+    asked = advising.link(rate, rtt, flows, buffer)
+    known = [e["name"] for e in _loads(_core.catalogue())]
+    for name in aqm:
+        _check_aqm(name, known)
+    _check_count("--seeds", seeds)
+    _check_workers(workers)
+    _check_out(out)
+    sweep = advising.question(asked, list(dict.fromkeys(aqm)) or list(advising.CANDIDATES), seeds)
+    opened = sweeping.open_store(store or out.absolute().parent / "store")
+    executor = sweeping.Threads(sweep.document, workers)
+    try:
+        with terminal.Meter("advise") as meter:
+            outcome = sweeping.run(sweeping.plan(sweep), opened, executor, tell=meter)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted: what was run is in {opened.url}; the same command goes on from there"
+        ) from None
+    finally:
+        executor.close()
+    ranks = advising.rank(outcome)
+    found = advising.document(asked, ranks, _version())
+    with output.folder(out, {"kind": "advice", "version": _version()}) as folder:
+        text.write(folder, outcome, opened.url)
+        output.write_json(folder / "advice.json", found)
+        (folder / "advice.txt").write_text(advising.text(asked, ranks, seeds) + "\n", encoding="utf-8")
+        write_report(folder, outcome)
+    if json:
+        _print_json(found)
+    else:
+        print(advising.text(asked, ranks, seeds))
+        print(f"\nreport: {out / 'report.html'}")
+    return FAILED if outcome.tally.failed else DONE
+
+
+@app.command(name="report")
+def report_(
+    folder: Annotated[Path, Parameter(name="DIR", help="A folder that `sweep` wrote.")], /, *, json: Json = False
+) -> int:
+    """Write the report of a sweep's result folder once more: one HTML file that opens offline."""
+    from .sweep.report import renew
+
+    path = renew(folder)
+    if json:
+        _print_json({"report": str(path)})
+    else:
+        print(f"report: {path}")
+    return DONE
+
+
+stores = App(name="store", help="Look after a store of runs.", help_format="plaintext")
+app.command(stores)
+
+StorePlace = Annotated[str, Parameter(name="STORE", help="A store's folder or address.")]
+
+
+@stores.command(name="ls")
+def store_ls(store: StorePlace, /, *, json: Json = False) -> int:
+    """What a store holds: its parts, and its runs by engine and discipline."""
+    from . import store as stored
+    from .store import looking
+
+    found = looking.summary(stored.open_store(store, create=False))
+    if json:
+        _print_json(found)
+    else:
+        print(looking.summary_text(found))
+    return DONE
+
+
+@stores.command(name="verify")
+def store_verify(store: StorePlace, /, *, json: Json = False) -> int:
+    """Read every part of a store; exit code 1 if a run is lost, changed or there twice."""
+    from . import store as stored
+
+    problems = stored.open_store(store, create=False).verify()
+    bad = [p for p in problems if not p.harmless]
+    if json:
+        _print_json({"ok": not bad, "problems": [vars(p) for p in problems]})
+        return FAILED if bad else DONE
+    for p in problems:
+        print(f"{'note' if p.harmless else 'wrong'}: {p.name} {p.what}")
+    print("the store is whole" if not bad else f"{len(bad)} problems")
+    return FAILED if bad else DONE
+
+
+@stores.command(name="gc")
+def store_gc(
+    store: StorePlace,
+    /,
+    *,
+    old: Annotated[
+        bool, Parameter(name="--old", negative="", help="Remove the runs of other engines than this one too.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Clean a store up: remove what stopped writers left, and make few parts of many."""
+    from . import store as stored
+
+    found = stored.open_store(store, create=False).gc([stored.engine()] if old else None)
+    if json:
+        _print_json(found)
+        return DONE
+    removed = found["runs_before"] - found["runs"]
+    print(
+        f"{found['runs']:,} runs in {found['parts']:,} parts (before: {found['parts_before']:,}); removed "
+        f"{removed:,} runs and {found['left_over']:,} files of stopped writers"
+    )
+    return DONE
+
+
+@stores.command(name="export")
+def store_export(
+    store: StorePlace,
+    file: Annotated[Path, Parameter(name="FILE", help="Where to: .parquet, or .csv (without lists).")],
+    /,
+    *,
+    columns: Annotated[
+        list[str], Parameter(name="--columns", negative="", consume_multiple=True, help="Only these (default: all).")
+    ] = [],  # noqa: B006
+    json: Json = False,
+) -> int:
+    """All runs as one table, sorted by scenario and seed: the same bytes whoever made the runs."""
+    from . import store as stored
+    from .store import looking
+
+    rows, width = looking.export(stored.open_store(store, create=False), file, columns or None)
+    if json:
+        _print_json({"file": str(file), "runs": rows, "columns": width})
+    else:
+        print(f"wrote {file}: {rows:,} runs, {width} columns")
     return DONE
 
 
@@ -379,13 +769,14 @@ def validate(
     case: Annotated[
         list[str], Parameter(name="--case", negative="", consume_multiple=True, help="Only these cases.")
     ] = [],  # noqa: B006
-    seeds: Annotated[int, Parameter(help="Seeds for the statistical cases.")] = 10,
+    seeds: Annotated[int | None, Parameter(help="Seeds for each case. [default: as many as ns-2's, 10 to 40]")] = None,
     json: Json = False,
 ) -> int:
     """Check agreement with ns-2, case by case."""
     from . import validate as validating
 
-    _check_count("--seeds", seeds)
+    if seeds is not None:
+        _check_count("--seeds", seeds)
     with terminal.Progress() as progress:
         found = validating.run(case or None, seeds, progress)
     if json:
@@ -468,6 +859,226 @@ def bench(
     return DONE
 
 
+@app.command
+def link(
+    *command: Annotated[str, Parameter(help="What to run behind the link, after --.")],
+    rate: Annotated[str | None, Parameter(help="Rate, such as 20Mbit/s, or unlimited.")] = None,
+    delay: Annotated[str | None, Parameter(help="Propagation delay in each direction (default: 0 ms).")] = None,
+    queue: Annotated[
+        str | None,
+        Parameter(help='Queue for what COMMAND sends: "red limit=120p min_th=20 ..." (default: droptail).'),
+    ] = None,
+    reverse_queue: Annotated[
+        str | None, Parameter(help="Queue for what COMMAND receives (default: room for everything).")
+    ] = None,
+    loss: Annotated[
+        str | None, Parameter(help="Probability that a packet is lost on the way, in each direction.")
+    ] = None,
+    trace: Annotated[Path | None, Parameter(help="Rate over time: a trace in Mahimahi's format.")] = None,
+    reverse_rate: Annotated[str | None, Parameter(help="Rate of the way back (default: as there).")] = None,
+    reverse_delay: Annotated[str | None, Parameter(help="Delay of the way back (default: as there).")] = None,
+    reverse_trace: Annotated[Path | None, Parameter(help="Trace of the way back (default: as there).")] = None,
+    sim: Annotated[
+        Path | None, Parameter(name="--sim", help="Take rate, delay and queues from this scenario instead.")
+    ] = None,
+    at: Annotated[str | None, Parameter(help="With --sim: the queue whose link it is (default: bottleneck).")] = None,
+    set_: Sets = [],  # noqa: B006
+    seed: Annotated[
+        int | None, Parameter(help="Seed of the queues' random numbers (default: 1, or the scenario's).")
+    ] = None,
+    between: Annotated[
+        list[str],
+        Parameter(
+            name="--between",
+            negative="",
+            consume_multiple=2,
+            help="Without COMMAND: two named namespaces to join, or dev:NAME for TUN devices.",
+        ),
+    ] = [],  # noqa: B006
+    mtu: Annotated[int, Parameter(help="Largest packet, bytes.")] = 1500,
+    sysctl: Annotated[
+        list[str],
+        Parameter(name="--sysctl", negative="", help="Sysctl behind the link: net.ipv4.tcp_ecn=1. May be repeated."),
+    ] = [],  # noqa: B006
+    user: Annotated[str | None, Parameter(help="Run COMMAND as this user (default: who called).")] = None,
+    realtime: Annotated[
+        bool, Parameter(negative="", help="Real-time priority for the link: departures on time under load.")
+    ] = False,
+    live: Annotated[bool, Parameter(negative="", help="Show queue, drops and flows while it runs.")] = False,
+    log: Annotated[
+        bool, Parameter(negative="", help="With --out: keep every arrival and its fate in log.parquet.")
+    ] = False,
+    verify: Annotated[
+        bool, Parameter(negative="", help="Run every arrival through the simulator too, and compare the decisions.")
+    ] = False,
+    quiet: Annotated[bool, Parameter(negative="", help="Print no summary.")] = False,
+    out: Out = None,
+    json: Json = False,
+) -> int:
+    """Run a command behind a real link, with any queue discipline in front of it.
+
+    Needs Linux, and the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN (sudo). The command reaches this namespace under
+    $EARLYDROP_OUTER. Its exit code is returned; 125 means that the link failed, 126 that the command cannot be run, 127
+    that there is none of that name.
+    """
+    from . import links
+
+    if seed is not None:
+        _check_seed(seed)
+    _check_out(out)
+    if log and out is None:
+        raise InputError("--log: needs --out DIR to write log.parquet to")
+    if bool(command) == bool(between):
+        raise InputError(
+            "COMMAND or --between: given " + ("both" if command else "neither") + "; allowed one of the two"
+        )
+    if between and len(between) != 2:
+        raise InputError(f"--between: given {len(between)}; allowed two namespaces or devices")
+    settings: dict[str, Any] = {
+        "mtu": mtu,
+        "sysctls": tuple(_pairs(sysctl, "--sysctl", "NAME=VALUE", "net.ipv4.tcp_ecn=1")),
+        "real_time": realtime,
+        "record": links.MOST_RECORDED if log or verify else 0,
+    }
+    parts = {
+        "rate": rate,
+        "delay": delay,
+        "queue": queue,
+        "reverse_queue": reverse_queue,
+        "loss": loss,
+        "trace": trace,
+        "reverse_rate": reverse_rate,
+        "reverse_delay": reverse_delay,
+        "reverse_trace": reverse_trace,
+    }
+    given = {name: value for name, value in parts.items() if value is not None}
+    plan = _link_plan(given, sim, at, set_, seed, settings)
+    return _run_link(plan, list(command), between, user, live, verify, log, quiet, out, json)
+
+
+def _link_plan(
+    given: dict[str, Any], sim: Path | None, at: str | None, sets: Sequence[str], seed: int | None, settings: Any
+) -> Any:
+    from . import _core, links
+
+    if sim is not None:
+        if given:
+            option = "--" + next(iter(given)).replace("_", "-")
+            raise InputError(f"{option}: the scenario of --sim says it; change it there, or with --set")
+        return links.from_scenario(_core.Scenario.load(str(sim), _pairs(sets)), at, seed, **settings)
+    for option, value in (("--at", at), ("--set", sets)):
+        if value:
+            raise InputError(f"{option}: belongs to --sim SCENARIO.toml")
+    if "loss" in given:
+        try:
+            given["loss"] = float(given["loss"])
+        except ValueError:
+            raise InputError(f"--loss: given {given['loss']}; allowed a probability, 0 to 1") from None
+    if seed is not None:
+        settings["seed"] = seed
+    return links.plan(**given, **settings)
+
+
+def _run_link(
+    plan: Any,
+    command: list[str],
+    between: list[str],
+    user: str | None,
+    live: bool,
+    verify: bool,
+    log: bool,
+    quiet: bool,
+    out: Path | None,
+    as_json: bool,
+) -> int:
+    import contextlib
+
+    from . import links, panel
+
+    who = links.User.named(user) if user is not None else links.User.calling()
+    with contextlib.ExitStack() as stack:
+        caught = stack.enter_context(links.signals())
+        running = stack.enter_context(links.Running(plan, (between[0], between[1]) if between else None))
+        shown = None
+        if live and panel.wanted():
+            title = " ".join(command) or " and ".join(between)
+            shown = stack.enter_context(panel.Panel(running, title[:60]))
+        started = None
+        if command:
+            output = shown.output if shown is not None else None
+            # With --json stdout is the document's.
+            stdout = output if output is not None else (sys.stderr.fileno() if as_json else None)
+            try:
+                started = running.start(command, stdout=stdout, stderr=output, user=who)
+            except FileNotFoundError:
+                print(f"error: {command[0]}: no such command", file=sys.stderr)
+                return NOT_FOUND
+            except OSError as error:
+                print(f"error: {command[0]}: {error.strerror}", file=sys.stderr)
+                return NOT_RUNNABLE
+        elif not quiet:
+            print(f"joined {between[0]} and {between[1]}; Ctrl-C ends it", file=sys.stderr)
+        code = links.supervise(running, started, caught, shown)
+    result = running.result
+    assert result is not None
+    _link_results(plan, running, result, verify, log, quiet, out, as_json)
+    return code
+
+
+def _link_results(
+    plan: Any, running: Any, result: Any, verify: bool, log: bool, quiet: bool, out: Path | None, as_json: bool
+) -> None:
+    from . import links, output, panel, report
+
+    document = result.document
+    lines = [panel.link_text(document)]
+    if verify:
+        replays = links.replay(plan, running.records)
+        document["replay"] = {
+            name: {"arrivals": one.arrivals, "differing": one.differing} for name, one in replays.items()
+        }
+        for name, one in replays.items():
+            verdict = "all as on the link" if not one.differing else f"{one.differing} otherwise; {one.first}"
+            lines.append(f"{name}: the simulator decided over {one.arrivals} arrivals, {verdict}")
+    if out is not None:
+        with output.folder(out, {"kind": "link", "version": _version()}) as folder:
+            report.write_run(folder, document, result.scenario)
+            if log:
+                links.write_log(folder / "log.parquet", running.records)
+        lines.append(f"\nwritten to {out}")
+    if as_json:
+        _print_json(document)
+    if not quiet:
+        print("\n".join(lines), file=sys.stderr)
+
+
+@app.command
+def crosscheck(
+    scenario: ScenarioFile,
+    /,
+    *,
+    set_: Sets = [],  # noqa: B006
+    at: Annotated[str | None, Parameter(help="The queue whose link it is (default: bottleneck).")] = None,
+    seeds: Annotated[int, Parameter(help="Runs of the simulator.")] = 5,
+    realtime: Annotated[bool, Parameter(negative="", help="Real-time priority for the link.")] = False,
+    json: Json = False,
+) -> int:
+    """Run a scenario in the simulator and on a real link under the kernel's TCP, and print what differs.
+
+    Takes as long as the scenario. Needs iperf3, and what `link` needs.
+    """
+    from . import crosscheck as checking
+
+    _check_count("--seeds", seeds)
+    with terminal.Progress() as progress:
+        found = checking.crosscheck(scenario, _pairs(set_), at=at, seeds=seeds, real_time=realtime, progress=progress)
+    if json:
+        _print_json({**found.document(), "version": _version()})
+    else:
+        print(found.text())
+    return DONE
+
+
 # ---- input ---------------------------------------------------------------------------------------------------------
 
 
@@ -505,10 +1116,10 @@ def _check_name(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
         import difflib
 
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f'did you mean "{near[0]}"? ' if near else ""
+        near = difflib.get_close_matches(name.lower(), known, 1)
+        hint = f'; did you mean "{near[0]}"?' if near else "."
         raise InputError(
-            f'there is no {what} "{name}"; {hint}Known: {", ".join(known)}', given=name, allowed=", ".join(known)
+            f'there is no {what} "{name}"{hint} Known: {", ".join(known)}', given=name, allowed=", ".join(known)
         )
 
 
@@ -522,6 +1133,25 @@ def _check_seed(seed: int | None) -> None:
 def _check_count(name: str, count: int) -> None:
     if not 1 <= count <= 100_000:
         raise InputError(f"{name}: given {count}; allowed 1 to 100000", given=str(count), allowed="1 to 100000")
+
+
+def _stopping(until: str, most: int, seeds: int | None) -> Any:
+    """The rule behind `--until 2%`."""
+    from .statistics import Stopping
+
+    if seeds is not None:
+        raise InputError(
+            "--seeds and --until exclude each other; the most seeds with --until are --most", allowed="one"
+        )
+    _check_count("--most", most)
+    number, percent, rest = until.partition("%")
+    try:
+        relative = float(number) / (100 if percent else 1)
+    except ValueError:
+        relative = 0.0
+    if rest.strip() or not 0 < relative < 1:
+        raise InputError(f"--until: given {until}; allowed above 0% and below 100%", given=until, allowed="0%..100%")
+    return Stopping(relative, least=min(10, most), most=most)
 
 
 def _check_workers(workers: int | None) -> None:
@@ -600,11 +1230,9 @@ def _network_text(name: str, network: dict[str, Any]) -> str:
         if link["reverse"]:
             ways.append((link["reverse"], link["to"], link["from"]))
         for way, begin, end in ways:
-            rate = way["rate"] if isinstance(way["rate"], str) else "varying"
+            rate, delay = terminal.rate_text(way["rate"], 6), terminal.delay_text(way["delay"], 6)
             more = ", ".join(key for key in ("loss", "jitter", "reorder") if key in way)
-            rows.append(
-                [way["name"], begin, end, rate, way["delay"], network["queue"].get(way["name"], "-"), more or "-"]
-            )
+            rows.append([way["name"], begin, end, rate, delay, network["queue"].get(way["name"], "-"), more or "-"])
     hosts = len(network["node"]) - routers
     head = (
         f"{name}: {hosts} hosts, {routers} routers, {len(rows)} links in one direction, {len(network['queue'])} queues"
@@ -684,20 +1312,22 @@ def _terminated(number: int, frame: object) -> NoReturn:
 
 
 def _guarded(tokens: list[str]) -> int:
-    wants_json = "--json" in tokens
+    # What follows -- are the words of another command.
+    own = tokens[: tokens.index("--")] if "--" in tokens else tokens
+    wants_json = "--json" in own
     try:
         code = _dispatch(tokens)
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
-        print("interrupted: nothing was written", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(str(stop) or "interrupted: nothing was written", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:  # the one place where everything ends
-        return _failed(error, wants_json)
+        return _failed(error, wants_json, LINK_FAILED if tokens[:1] == ["link"] else None)
 
 
 def _dispatch(tokens: list[str]) -> int:
@@ -706,7 +1336,7 @@ def _dispatch(tokens: list[str]) -> int:
     return result if isinstance(result, int) else DONE
 
 
-def _failed(error: Exception, wants_json: bool) -> int:
+def _failed(error: Exception, wants_json: bool, always: int | None = None) -> int:
     code, fields = _classified(error)
     message = str(error) or type(error).__name__
     if code == INTERNAL:
@@ -715,6 +1345,7 @@ def _failed(error: Exception, wants_json: bool) -> int:
         traceback.print_exception(error)
         message = f"internal error: {message}"
     print(f"error: {message}", file=sys.stderr)
+    code = code if always is None else always
     if wants_json:
         _print_json({"error": {"message": message, **fields}, "exit": code})
     return code
@@ -722,7 +1353,12 @@ def _failed(error: Exception, wants_json: bool) -> int:
 
 def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
     """Exit code of an error, and what else is known about it."""
-    from . import _core, bench, compare, output, runner, study, validate, vectors
+    from . import _core, bench, compare, crosscheck, links, output, runner, store, study, validate, vectors
+    from .advise import AdviseError
+    from .differ import DiffError
+    from .sweep.model import SweepError
+    from .traces import TraceError
+    from .tune import TuneError
 
     if isinstance(error, _core.ScenarioError):
         return WRONG_INPUT, {k: getattr(error, k, None) for k in ("file", "path", "given", "allowed")}
@@ -736,11 +1372,20 @@ def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
         validate.ValidationError,
         bench.BenchError,
         vectors.VectorError,
+        links.OptionError,
+        crosscheck.CrosscheckError,
+        SweepError,
+        TuneError,
+        AdviseError,
+        DiffError,
+        TraceError,
     )
-    if isinstance(error, (runner.RunError, bench.BenchFailure, OSError)):
-        return FAILED, {}
+    if isinstance(error, store.NotAStore):
+        return WRONG_INPUT, {}
     if isinstance(error, wrong):
         return WRONG_INPUT, {}
+    if isinstance(error, (runner.RunError, bench.BenchFailure, links.LinkError, store.StoreError, OSError)):
+        return FAILED, {}
     return INTERNAL, {}
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import runner, statistics
 from .documents import Document, lookup
 from .runner import Job, Progress, no_progress
-from .statistics import Difference, Estimate
+from .statistics import Difference, Estimate, Stopping, Warmup
+
+if TYPE_CHECKING:
+    from . import _core
 
 
 class CompareError(Exception):
@@ -65,6 +70,10 @@ class Comparison:
     """Settings of the scenario that a discipline does not know and was therefore run without."""
     runs: dict[tuple[str, int], Document]
     """The result documents by discipline and seed."""
+    warmups: dict[str, Warmup] = field(default_factory=dict)
+    """What MSER-5 says of the warm-up, by discipline."""
+    target: Stopping | None = None
+    """How narrow the intervals were to be, where that decided the number of seeds."""
 
     def series(self, aqm: str, measure: str) -> list[float]:
         """The values by seed; empty where the discipline has no such measure."""
@@ -81,6 +90,36 @@ class Comparison:
         mine, first = self.series(aqm, measure), self.series(self.aqms[0], measure)
         return statistics.paired(mine, first) if mine and first else None
 
+    @cached_property
+    def differences(self) -> dict[str, dict[str, Difference | None]]:
+        """All differences against the first discipline, by discipline and measure."""
+        return {a: {m.id: self.difference(a, m.id) for m in self.measures} for a in self.aqms[1:]}
+
+    @cached_property
+    def corrected(self) -> dict[tuple[str, str], tuple[float, float]]:
+        """p values of the t tests, corrected for the number of differences: after Holm, after Benjamini-Hochberg."""
+        tests = {(a, m): d.t_p for a, row in self.differences.items() for m, d in row.items() if d is not None}
+        ps = list(tests.values())
+        return dict(zip(tests, zip(statistics.holm(ps), statistics.benjamini_hochberg(ps), strict=True), strict=True))
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the reader should know before believing the figures."""
+        found = [w.sentence(self.titles[aqm]) for aqm, w in self.warmups.items() if w.short]
+        if self.target is not None:
+            for aqm in self.aqms:
+                wide = [m.id for m in self.measures if m.id in TARGETS and not self._narrow(aqm, m.id)]
+                if wide:
+                    found.append(
+                        f"{self.titles[aqm]}: {', '.join(wide)} not narrow enough after {len(self.seeds)} seeds"
+                    )
+        return found
+
+    def _narrow(self, aqm: str, measure: str) -> bool:
+        assert self.target is not None
+        values = self.series(aqm, measure)
+        return not values or self.target.narrow(values)
+
     def document(self, version: str) -> Document:
         """Everything as plain values."""
         cells = {}
@@ -88,11 +127,13 @@ class Comparison:
             cells[aqm] = {
                 m.id: None if (e := self.estimate(aqm, m.id)) is None else e.document() for m in self.measures
             }
-        differences = {}
-        for aqm in self.aqms[1:]:
-            differences[aqm] = {
-                m.id: None if (d := self.difference(aqm, m.id)) is None else d.document() for m in self.measures
-            }
+        differences: dict[str, dict[str, Document | None]] = {}
+        for aqm, row in self.differences.items():
+            differences[aqm] = {}
+            for name, d in row.items():
+                after = self.corrected.get((aqm, name), (None, None))
+                more = {"t_test_p_holm": after[0], "t_test_p_bh": after[1]}
+                differences[aqm][name] = None if d is None else {**d.document(), **more}
         return {
             "scenario": self.scenario,
             "version": version,
@@ -104,6 +145,8 @@ class Comparison:
             "cells": cells,
             "differences": differences,
             "left_out": self.dropped,
+            "warmup": {aqm: w.document() for aqm, w in self.warmups.items()},
+            "warnings": self.warnings,
         }
 
 
@@ -113,13 +156,15 @@ def compare(
     *,
     seeds: int = 10,
     sets: Sequence[tuple[str, str]] = (),
+    target: Stopping | None = None,
     workers: int | None = None,
     progress: Progress = no_progress,
 ) -> Comparison:
     """Run the scenario at `path` with each discipline at its compared queue, each with the same seeds.
 
-    Settings of that queue that belong to the scenario's own discipline and are unknown to another are left out for
-    the other, and reported.
+    With `target`, `seeds` is not looked at: seeds are run until the intervals of `TARGETS` are narrow enough in every
+    discipline. Settings of that queue that belong to the scenario's own discipline and are unknown to another are left
+    out for the other, and reported.
     """
     from . import _core
 
@@ -131,21 +176,87 @@ def compare(
     normal = json.loads(checked.to_json())
     first = int(normal.get("seed", 1))
     numbers = tuple(runner.seeds(first, seeds))
-    jobs: list[Job] = []
     left_out: dict[str, list[str]] = {}
+    scenarios: dict[str, tuple[_core.Scenario, _core.Scenario, bool]] = {}
     for aqm in aqms:
         mine, settings, gone = _with_aqm(document, list(sets), queue, aqm, catalogue)
         if gone:
             left_out[aqm] = gone
         try:
-            scenario = _core.Scenario.parse(mine, settings)
+            plain = _core.Scenario.parse(mine, settings)
         except _core.ScenarioError as error:
             raise CompareError(f"{path} with {aqm} at queue.{queue}: {error}") from error
-        jobs += [Job(scenario, seed) for seed in numbers]
-    documents: list[Document] = runner.run_all(jobs, workers=workers, progress=progress, label=checked.name)
-    return tabulate(
-        checked.name, queue, tuple(aqms), {n: e["title"] for n, e in catalogue.items()}, numbers, documents, left_out
-    )
+        scenarios[aqm] = (plain, *watched(plain, mine, settings))
+    titles = {n: e["title"] for n, e in catalogue.items()}
+    series: dict[str, list[Document]] = {aqm: [] for aqm in aqms}
+    documents: dict[str, list[Document]] = {aqm: [] for aqm in aqms}
+    count = seeds if target is None else target.least
+    while True:
+        done = len(documents[aqms[0]])
+        jobs: list[Job] = []
+        for aqm in aqms:
+            plain, seen, added = scenarios[aqm]
+            jobs += [
+                Job(seen, first + at, partial(_watch, series[aqm], added)) for at in range(done, min(WATCHED, count))
+            ]
+            jobs += [Job(plain, first + at) for at in range(max(done, WATCHED), count)]
+        found: list[Document] = runner.run_all(jobs, workers=workers, progress=progress, label=checked.name)
+        for k, aqm in enumerate(aqms):
+            documents[aqm] += found[k * (count - done) : (k + 1) * (count - done)]
+        numbers = tuple(runner.seeds(first, count))
+        flat = [one for aqm in aqms for one in documents[aqm]]
+        result = tabulate(checked.name, queue, tuple(aqms), titles, numbers, flat, left_out)
+        more = count if target is None else _wanted(result, target)
+        if more <= count:
+            break
+        count = more
+    result.target = target
+    result.warmups = {aqm: judged for aqm in aqms if (judged := judge_warmup(series[aqm], queue)) is not None}
+    return result
+
+
+WATCHED = 5
+"""So many seeds of each discipline are run with a recorded queue, to judge the warm-up."""
+SAMPLES = 2000
+TARGETS = ("goodput", "queue_delay")
+"""What is to be known well enough before no more seeds are run."""
+
+
+def _wanted(result: Comparison, target: Stopping) -> int:
+    """How many seeds to run before looking again."""
+    series = (result.series(aqm, m) for aqm in result.aqms for m in TARGETS)
+    return max((target.wanted(values) for values in series if values), default=len(result.seeds))
+
+
+def watched(
+    plain: _core.Scenario, document: Document, settings: Sequence[tuple[str, str]] = ()
+) -> tuple[_core.Scenario, bool]:
+    """The scenario with its queues recorded over time, and whether that had to be added."""
+    from . import _core
+
+    normal = json.loads(plain.to_json())
+    if (normal.get("record") or {}).get("series"):
+        return plain, False
+    length = max(float(normal["duration"].removesuffix(" s")) / SAMPLES, 1e-6)
+    return _core.Scenario.parse(document, [*settings, ("record.series", f'"{length!r} s"')]), True
+
+
+def _watch(series: list[Document], added: bool, text: str) -> Document:
+    """A result document; its series are kept apart, and taken out of it if nobody else asked for them."""
+    document: Document = json.loads(text)
+    series.append({key: document[key] for key in ("seed", "warmup_s", "series")})
+    if added:
+        del document["series"]
+    return document
+
+
+def judge_warmup(runs: Sequence[Document], queue: str) -> Warmup | None:
+    """MSER-5 over the recorded lengths of a queue, in the order of the seeds; None where too little was recorded."""
+    ordered = sorted(runs, key=lambda run: int(run["seed"]))
+    lengths = [lookup(run, f"series.queues.{queue}.packets") for run in ordered]
+    if not ordered or None in lengths or len(ordered[0]["series"]["time_s"]) < 4 * statistics.BATCH:
+        return None
+    return statistics.warmup(ordered[0]["series"]["time_s"], lengths, float(ordered[0]["warmup_s"]))
 
 
 def tabulate(
@@ -176,7 +287,9 @@ def tabulate(
 def _check_names(aqms: Sequence[str], catalogue: Mapping[str, Any]) -> None:
     for aqm in aqms:
         if aqm not in catalogue:
-            raise CompareError(f'--aqm: there is no "{aqm}"; allowed: {", ".join(catalogue)}')
+            near = difflib.get_close_matches(aqm.lower(), catalogue, 1)
+            hint = f'did you mean "{near[0]}"? Allowed' if near else "allowed"
+            raise CompareError(f'--aqm: there is no "{aqm}"; {hint}: {", ".join(catalogue)}')
     twice = [a for a in aqms if aqms.count(a) > 1]
     if twice:
         raise CompareError(f'--aqm: "{twice[0]}" is given twice')

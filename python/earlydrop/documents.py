@@ -94,6 +94,15 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+def toml_value(value: Any) -> str:
+    """One value as TOML, on one line.
+
+    Raises:
+        TypeError: TOML cannot hold it.
+    """
+    return _value(value)
+
+
 def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import plot
+from .terminal import delay_text, rate_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -267,29 +268,11 @@ def _free_direction(angles: Sequence[float]) -> float:
     return max(middles, key=math.sin)
 
 
-def _rate(rate: Any) -> str:
-    if isinstance(rate, Mapping):
-        return "varying rate"
-    value = float(rate.split()[0])
-    for factor, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
-        if value >= factor:
-            return f"{value / factor:.3g} {unit}"
-    return f"{value:.3g} bit/s"
-
-
-def _delay(delay: str) -> str:
-    seconds = float(delay.split()[0])
-    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
-        if seconds >= factor:
-            return f"{seconds / factor:.3g} {unit}"
-    return "0 s" if seconds == 0 else f"{seconds:.2g} s"
-
-
 def _words(link: Mapping[str, Any]) -> str:
-    there = f"{_rate(link['rate'])}, {_delay(link['delay'])}"
+    there = f"{rate_text(link['rate'])}, {delay_text(link['delay'])}"
     if link["reverse"] is False:
         return there
-    back = f"{_rate(link['reverse']['rate'])}, {_delay(link['reverse']['delay'])}"
+    back = f"{rate_text(link['reverse']['rate'])}, {delay_text(link['reverse']['delay'])}"
     return there if back == there else f"{there}\nback {back}"
 
 

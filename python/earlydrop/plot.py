@@ -282,7 +282,7 @@ def run_figure(document: Mapping[str, Any]) -> Figure:
     That is the queue, and the rates of the flows if these are few.
     """
     over_time: list[tuple[Callable[..., None], Mapping[str, Any]]] = []
-    if series := document.get("series"):
+    if (series := document.get("series")) and series["queues"]:
         over_time.append((_queue_series, series))
     rates = document.get("rates")
     if rates and len(rates["flows"]) <= MOST_RATES:
@@ -358,7 +358,13 @@ def _delays(ax: Axes, document: Mapping[str, Any]) -> None:
 
 
 def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
-    goodputs = sorted((f["goodput_mbps"] for f in document["flows"]), reverse=True)
+    # A real link sees packets, not what the receivers make of them.
+    real = document.get("kind") == "link"
+    of = "throughput_mbps" if real else "goodput_mbps"
+    # And each connection twice, once in each direction.
+    first = next(iter(document["queues"]), "")
+    flows = [f for f in document["flows"] if not real or f["queue"] == first]
+    goodputs = sorted((f[of] for f in flows), reverse=True)
     ranks = range(1, len(goodputs) + 1)
     own = LOOKS[0]
     marker = own.marker if len(goodputs) <= 60 else ""
@@ -378,5 +384,5 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
         )
     ax.set_ylim(bottom=0)
     ax.set_xlabel("Flow, by rank")
-    ax.set_ylabel("Goodput (Mbit/s)")
+    ax.set_ylabel(f"Throughput, {first} (Mbit/s)" if real else "Goodput (Mbit/s)")
     ax.locator_params(axis="x", integer=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
 class Result:
     """One run. `document` is what the engine returned; the tables are made from it when asked for."""
 
-    def __init__(self, text: str, scenario: dict[str, Any]) -> None:
-        self.text = text
-        self.document: dict[str, Any] = json.loads(text)
-        self.scenario = scenario
+    def __init__(self, text: str | Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
+        self.text = text if isinstance(text, str) else json.dumps(text)
+        self.document: dict[str, Any] = json.loads(text) if isinstance(text, str) else dict(text)
+        self.scenario = dict(scenario)
 
     @property
     def seed(self) -> int:
@@ -48,7 +49,7 @@ class Result:
         """One row for each traffic entry: what its flows got together."""
         import polars
 
-        rows = [{k: v for k, v in entry.items() if k != "transfers"} for entry in self.document["traffic"]]
+        rows = [{k: v for k, v in entry.items() if k != "transfers"} for entry in self.document.get("traffic", [])]
         return polars.DataFrame(rows, infer_schema_length=None)
 
     @property
@@ -60,7 +61,7 @@ class Result:
         import polars
 
         names = ("entry", "name", "kind")
-        entries = [entry for entry in self.document["traffic"] if "transfers" in entry]
+        entries = [entry for entry in self.document.get("traffic", []) if "transfers" in entry]
         rows = [{**{name: entry[name] for name in names}, **entry["transfers"]} for entry in entries]
         return polars.DataFrame(rows, infer_schema_length=None) if rows else None
 
@@ -129,6 +130,9 @@ class Result:
 
     def __repr__(self) -> str:
         d = self.document
+        if d.get("kind") == "link":
+            flows = len(d["flows"])
+            return f"<Result {d['scenario']}, a real link: {d['throughput_total_mbps']:.3f} Mbit/s, {flows} flows>"
         return (
             f"<Result {d['scenario']} seed {d['seed']}: {d['goodput_total_mbps']:.3f} Mbit/s, "
             f"{len(d['flows'])} flows, Jain {d['jain']:.3f}>"

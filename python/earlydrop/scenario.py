@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from .aqm import Queue
 from .documents import to_toml
+from .links import Link
 from .result import Result
 from .runner import Job, run_one
 from .traffic import Document as Document
@@ -77,15 +78,20 @@ def link(
     loss: float | Mapping[str, Any] | None = None,
     jitter: str | Mapping[str, Any] | None = None,
     reorder: Mapping[str, Any] | None = None,
-) -> Document:
+    **real: Any,
+) -> Link:
     """A link: `link("5 Mbit/s", "20 ms")`.
 
     `rate` may also be a `schedule` or a `trace`. `loss` is a probability or `{"every": 100}`, `jitter` the longest
     extra delay or `{"uniform": ["1 ms", "5 ms"], "keep_order": True}`, `reorder`
     `{"probability": 0.01, "delay": "5 ms"}`.
+
+    As a context manager it is a real link between this program's network namespace and a new one, see
+    `earlydrop.links`: `with link("20 Mbit/s", "20 ms", queue="red limit=120p") as l: l.run([...])`. `real` are keyword
+    arguments of `earlydrop.links.plan` for that: `queue`, `reverse_queue`, `seed` and others.
     """
     more = {"loss": loss, "jitter": jitter, "reorder": reorder}
-    return {"rate": rate, "delay": delay, **{k: v for k, v in more.items() if v is not None}}
+    return Link({"rate": rate, "delay": delay, **{k: v for k, v in more.items() if v is not None}}, real)
 
 
 class Network(Sending):

@@ -9,7 +9,7 @@ import textwrap
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -34,6 +34,26 @@ def coloured(text: str, kind: str) -> str:
     if code is None or os.environ.get("NO_COLOR") or not sys.stdout.isatty():
         return text
     return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def rate_text(rate: object, digits: int = 3) -> str:
+    """A rate of a normalised scenario in the unit that suits it: "10 Mbit/s" for "10000000 bit/s"."""
+    if not isinstance(rate, str):
+        return "varying rate"
+    value = float(rate.split()[0])
+    for factor, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if value >= factor:
+            return f"{value / factor:.{digits}g} {unit}"
+    return f"{value:.{digits}g} bit/s"
+
+
+def delay_text(delay: str, digits: int = 3) -> str:
+    """A time of a normalised scenario in the unit that suits it: "5 ms" for "0.005 s"."""
+    seconds = float(delay.split()[0])
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if seconds >= factor:
+            return f"{seconds / factor:.{digits}g} {unit}"
+    return "0 s" if seconds == 0 else f"{seconds:.2g} s"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, indent: str = "") -> str:
@@ -199,3 +219,82 @@ class Progress:
         if now - self._told >= 10 and done < total:
             self._told = now
             print(f"{label}: {done} of {total}", file=sys.stderr, flush=True)
+
+
+def say(text: str) -> None:
+    """A line on stderr, for what is no result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Tallied(Protocol):
+    """What a meter shows of work that goes on."""
+
+    @property
+    def done(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def failed(self) -> int: ...
+    @property
+    def rate(self) -> float: ...
+    @property
+    def left_s(self) -> float | None: ...
+
+
+class Meter:
+    """Runs done, rate, time to go and failures: a bar on a terminal, a line every ten seconds elsewhere."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+        self._told = 0.0
+
+    def __enter__(self) -> Meter:
+        self._told = time.monotonic()
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+            from rich.progress import Progress as New
+
+            columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+            self._bar = New(*columns, TextColumn("{task.fields[more]}"), console=Console(stderr=True), transient=True)
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def __call__(self, tally: Tallied) -> None:
+        """Show where the work stands."""
+        if self._bar is not None:
+            if self._task is None:
+                self._task = self._bar.add_task(self.name, total=tally.total, more="")
+            more = self.more(tally)
+            self._bar.update(self._task, completed=tally.done, total=tally.total, more=more)
+            return
+        now = time.monotonic()
+        if now - self._told >= 10 and tally.done < tally.total:
+            self._told = now
+            say(f"{self.name}: {tally.done:,} of {tally.total:,} runs, {self.more(tally)}")
+
+    @staticmethod
+    def more(tally: Tallied) -> str:
+        """Rate, time to go, failures."""
+        left = "" if tally.left_s is None else f", {_clock(tally.left_s)} left"
+        failed = f", {tally.failed:,} failed" if tally.failed else ""
+        return f"{tally.rate:.3g}/s{left}{failed}"
+
+
+def _clock(seconds: float) -> str:
+    """`0:07`, `1:02:03`."""
+    whole = round(seconds)
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from earlydrop.validation_cases import CASES, SCENARIOS, Case
 LOCATION = "EARLYDROP_VALIDATION"
 """Environment variable that names the folder `validation`."""
 
+SEEDS = 10
+"""Of a cell, at least."""
 STANDARD_ERRORS = 3.0
 """A difference within this many of its standard errors is not evidence of disagreement."""
 
@@ -226,25 +229,30 @@ def _missing(case: Case, quantity: Quantity) -> dict[str, Any]:
     }
 
 
-def run(cases: list[str] | None = None, seeds: int = 10, progress: Progress = no_progress) -> dict[str, Any]:
-    """Run the chosen cells over seeds 1..`seeds` and check them. `["ok"]` of the result is the verdict."""
+def run(cases: list[str] | None = None, seeds: int | None = None, progress: Progress = no_progress) -> dict[str, Any]:
+    """Run the chosen cells over seeds 1..`seeds` and check them. `["ok"]` of the result is the verdict.
+
+    Without `seeds` a cell gets ten, or as many as ns-2 has there: more where three standard errors of ten decided.
+    """
     from earlydrop import _core
 
-    if seeds < 1:
+    if seeds is not None and seeds < 1:
         raise ValidationError(f"seeds must be at least 1, not {seeds}")
     chosen = select(cases)
     folder = find_reference()
     reference = load_reference(folder, chosen)
+    stored = [min(len(values) for values in reference[case.name].values()) for case in chosen]
+    counts = [seeds or max(SEEDS, there) for there in stored]
     jobs = [
-        Job(scenario, seed)
-        for scenario in (_core.Scenario.parse({"name": case.name, "seed": 1} | case.document, []) for case in chosen)
-        for seed in range(1, seeds + 1)
+        Job(_core.Scenario.parse({"name": case.name, "seed": 1} | case.document, []), seed)
+        for case, count in zip(chosen, counts, strict=True)
+        for seed in range(1, count + 1)
     ]
-    results = run_all(jobs, _figures, progress=progress, label="validate")
+    results = iter(run_all(jobs, _figures, progress=progress, label="validate"))
     checks = [
         check
-        for index, case in enumerate(chosen)
-        for check in _checks(case, results[index * seeds : (index + 1) * seeds], reference[case.name])
+        for case, count in zip(chosen, counts, strict=True)
+        for check in _checks(case, list(islice(results, count)), reference[case.name])
     ]
     scenarios = [name for name in SCENARIOS if any(case.scenario == name for case in chosen)]
     return {
@@ -252,8 +260,10 @@ def run(cases: list[str] | None = None, seeds: int = 10, progress: Progress = no
         "scenarios": scenarios,
         "against": "ns-2 2.35",
         "version": _core.version(),
-        "seeds": seeds,
-        "reference_seeds": min(len(values) for figures in reference.values() for values in figures.values()),
+        "seeds": min(counts),
+        "most_seeds": max(counts),
+        "reference_seeds": min(stored),
+        "most_reference_seeds": max(stored),
         "bounds": {
             name: {q.key: {"bound": q.bound, "relative": q.relative} for q in QUANTITIES[name]} for name in scenarios
         },
@@ -272,12 +282,17 @@ def _checks(case: Case, results: Sequence[dict[str, float | None]], reference: F
             yield compare(case, quantity, ours, reference[quantity.key])
 
 
+def _range(least: int, most: int) -> str:
+    return str(least) if least == most else f"{least} to {most}"
+
+
 def render(report: dict[str, Any]) -> str:
     """The checks as a table, the verdict last."""
     titles = {q.key: q.title for name in report["scenarios"] for q in QUANTITIES[name]}
     heading = (
         f"{', '.join(report['scenarios'])} against {report['against']}: "
-        f"means over {report['seeds']} seeds here, {report['reference_seeds']} there"
+        f"means over {_range(report['seeds'], report['most_seeds'])} seeds here, "
+        f"{_range(report['reference_seeds'], report['most_reference_seeds'])} there"
     )
     lines = [
         heading,

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars
 import pytest
 from conftest import SMALL
 
-from earlydrop import cli, runner, schema
+from earlydrop import _core, aqm, cli, runner, schema
 from earlydrop import study as studies
 
 
@@ -89,7 +90,28 @@ def test_show_that_cannot_draw_says_so(earlydrop: Any, tmp_path: Path, aqm: str,
 def test_show_suggests(earlydrop: Any) -> None:
     ended = earlydrop("show", "tedr")
     assert ended.code == 2
-    assert "tred" in ended.err
+    assert 'there is no discipline "tedr"; did you mean "tred"? Known: ' in ended.err
+    assert 'did you mean "fq_codel"?' in earlydrop("show", "FQ_CoDel").err
+    assert 'there is no discipline "nothing". Known: droptail, ' in earlydrop("show", "nothing").err
+
+
+def test_what_is_in_the_catalogue_is_listed_shown_in_the_schema_and_a_class(earlydrop: Any) -> None:
+    """A discipline is declared once: whatever the catalogue has, people find everywhere."""
+    entries = json.loads(_core.catalogue())
+    names = [entry["name"] for entry in entries]
+    assert [entry["name"] for entry in earlydrop("list", "aqms", "--json").json] == names
+    listed = earlydrop("list", "aqms").out
+    schema = _core.schema()
+    for entry in entries:
+        name = entry["name"]
+        assert f"\n  {name} " in listed, name
+        shown = earlydrop("show", name).out
+        missing = [p["name"] for p in entry["parameters"] if f"\n  {p['name']} " not in shown]
+        assert missing == [], name
+        for heading in ("What it does", "Source", "Differences", "Example"):
+            assert f"\n## {heading}\n" in shown, name
+        assert f'"const": "{name}"' in schema or f'"const":"{name}"' in schema, name
+        assert getattr(aqm, aqm.class_name(entry))(limit=50).document()["aqm"] == name
 
 
 def test_init_writes_a_scenario_that_is_valid_and_never_twice(
@@ -160,14 +182,20 @@ def test_run_writes_a_folder(earlydrop: Any, scenario: Path, tmp_path: Path) -> 
     assert "bottleneck" in ended.out
     assert files(out) == [
         "flows.csv",
+        "flows.parquet",
         "manifest.json",
         "queues.csv",
+        "queues.parquet",
         "result.json",
         "result.pdf",
         "result.png",
         "result.txt",
         "scenario.json",
+        "series.parquet",
     ]
+    queue = polars.read_parquet(out / "queues.parquet").row(0, named=True)
+    entry = json.loads((out / "result.json").read_text())["queues"]["bottleneck"]
+    assert queue == {"queue": "bottleneck", **entry}
     assert json.loads((out / "result.json").read_text())["series"]["time_s"]
     assert files(tmp_path) == sorted(["small.toml", *("out/" + f for f in files(out))])
 
@@ -291,7 +319,8 @@ def test_help_is_no_error(earlydrop: Any, arguments: list[str]) -> None:
         (["run", "SCENARIO", "--set", "queue.bottleneck.min_th=99"], "min_th"),
         (["run", "SCENARIO", "--set", "duration=0 s"], "duration"),
         (["compare", "SCENARIO"], "--aqm"),
-        (["compare", "SCENARIO", "--aqm", "redd"], "redd"),
+        (["compare", "SCENARIO", "--aqm", "redd"], 'there is no "redd"; did you mean "red"?'),
+        (["compare", "SCENARIO", "--aqm", "FQ_CoDel"], 'did you mean "fq_codel"?'),
         (["compare", "SCENARIO", "--aqm", "red", "--aqm", "red"], "twice"),
         (["compare", "SCENARIO", "--aqm", "red", "--seeds", "0"], "--seeds"),
         (["compare", "missing.toml", "--aqm", "red"], "missing.toml"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from earlydrop import _core, compare, report
+from earlydrop import _core, compare, report, statistics
 
 CATALOGUE = {e["name"]: e for e in json.loads(_core.catalogue())}
 
@@ -106,3 +106,42 @@ def test_runs_of_a_comparison_are_those_of_run(scenario: Path) -> None:
     for one in (alone, together):
         one.pop("cost", None)
     assert alone == together
+
+
+def test_stars_follow_the_corrected_p_values() -> None:
+    found = tabulated()
+    text = report.comparison_text(found)
+    assert "after Holm's correction for 18 differences" in " ".join(text.split())
+    ps = [d.t_p for row in found.differences.values() for d in row.values() if d is not None]
+    assert sorted(h for h, _ in found.corrected.values()) == pytest.approx(sorted(statistics.holm(ps)))
+    entry = found.document("0")["differences"]["tred"]["queue_delay"]
+    assert entry["t_test_p"] <= entry["t_test_p_bh"] <= entry["t_test_p_holm"] < 0.05
+    assert entry["wilcoxon_p"] == pytest.approx(2 / 2**10)
+
+
+def test_a_short_warmup_is_warned_of(scenario: Path) -> None:
+    sets = [("duration", "40 s")]
+    early = compare.compare(scenario, ["red"], seeds=3, sets=sets, workers=2)
+    late = compare.compare(scenario, ["red"], seeds=3, sets=[*sets, ("warmup", "20 s")], workers=2)
+    assert early.warmups["red"].chosen_s == 0
+    assert late.warmups["red"].chosen_s == 20
+    assert not late.warnings
+    assert early.warnings == [early.warmups["red"].sentence("RED")]
+    assert "too short" in early.warnings[0]
+    assert "series" not in early.runs[("red", 3)], "recorded for the warm-up only"
+
+
+def test_seeds_are_run_until_intervals_are_narrow(scenario: Path) -> None:
+    sets = [("duration", "10 s"), ("warmup", "2 s")]
+    rule = statistics.Stopping(0.05, least=3, most=24)
+    found = compare.compare(scenario, ["red", "droptail"], sets=sets, target=rule, workers=2)
+    assert 3 <= len(found.seeds) <= 24
+    fixed = compare.compare(scenario, ["red", "droptail"], seeds=len(found.seeds), sets=sets, workers=2)
+    assert found.values == fixed.values
+    for aqm in found.aqms:
+        for measure in compare.TARGETS:
+            assert len(found.seeds) == 24 or rule.narrow(found.series(aqm, measure))
+    impossible = statistics.Stopping(0.0001, least=2, most=4)
+    short = compare.compare(scenario, ["red"], sets=sets, target=impossible, workers=2)
+    assert len(short.seeds) == 4
+    assert any("not narrow enough after 4 seeds" in w for w in short.warnings)

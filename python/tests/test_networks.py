@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import earlydrop as ed
-from earlydrop import cli, picture
+from earlydrop import _core, cli, picture
 
 RED = ed.aqm.Red(limit="40 packets", min_th=5, max_th=15)
 FAST, SLOW = ed.link("100 Mbit/s", "2 ms"), ed.link("4 Mbit/s", "5 ms")
@@ -117,7 +117,9 @@ def test_the_command_line_draws_a_scenario(tmp_path: Path, capsys: pytest.Captur
     net.save(file, duration="1 s")
     assert cli.main(["show", str(file), "--picture", str(tmp_path / "bus.svg")]) == 0
     assert (tmp_path / "bus.svg").read_text(encoding="utf-8").startswith("<?xml")
-    assert "3 hosts, 3 routers" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "3 hosts, 3 routers" in text
+    assert "10 Mbit/s  5 ms   r1>r2" in text
     assert cli.main(["show", str(file), "--json"]) == 0
     shown: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert shown["queue"]["r1>r2"] == "r1>r2"
@@ -142,3 +144,22 @@ def test_wrong_uses_are_explained(
     monkeypatch.chdir(tmp_path)
     assert cli.main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_thousand_routers_carry_ten_thousand_flows() -> None:
+    network = {"kind": "random", "routers": 1000, "core": {"rate": "10 Mbit/s", "delay": "5 ms"}}
+    network |= {"access": {"rate": "100 Mbit/s", "delay": "1 ms"}}
+    queue = {"aqm": "red", "dialect": "ns2", "limit": "60 packets", "min_th": 10, "max_th": 30, "max_p": 0.1}
+    traffic = {"kind": "ftp", "count": 10_000, "tcp": "reno", "start": {"uniform": ["0 s", "0.2 s"]}}
+    document = {"name": "many", "duration": "0.5 s", "topology": network, "queue": {"routers": queue}}
+    found = json.loads(_core.Scenario.parse(document | {"traffic": [traffic]}, []).run(seed=1))
+    queues = list(found["queues"].values())
+    assert len(found["flows"]) == 10_000
+    assert len(queues) > 4000
+    assert sum(q["early_drops"] for q in queues) > 0
+    for q in queues:
+        gone = q["departures"] + q["early_drops"] + q["forced_drops"] + q["overflow_drops"]
+        assert q["queued_at_start"] + q["arrivals"] == gone + q["queued_at_end"]
+    # Nearly every flow has got something over its six links or so, and none more than its own link carries.
+    assert sum(f["goodput_mbps"] > 0 for f in found["flows"]) > 9_000
+    assert max(f["goodput_mbps"] for f in found["flows"]) < 10

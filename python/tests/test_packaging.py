@@ -40,6 +40,7 @@ def test_it_holds_the_package_with_its_studies_and_nothing_else(installed: Path)
         "aqm.pyi",
         "templates/study.html.j2",
         "templates/scorecard.html.j2",
+        "templates/sweep.html.j2",
         "templates/style.css",
     ):
         assert (installed / "earlydrop" / name).is_file()

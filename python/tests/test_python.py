@@ -72,6 +72,10 @@ def test_shares_of_a_queue_add_up() -> None:
     assert flows["drops"].sum() == queue["early_drops"] + queue["forced_drops"] + queue["overflow_drops"]
     assert classes["class"].to_list() == ["tcp", "udp"]
     assert classes["utilisation"].sum() == pytest.approx(queue["utilisation"])
+    # Here a class is one entry, so that its quantiles are the entry's.
+    for column in ("delay_p50_ms", "delay_p95_ms", "delay_p99_ms"):
+        assert classes[column].to_list() == entries[column].to_list(), column
+        assert 0 < min(classes[column]) < queue["delay_p99_ms"] * 1.5
     tcp = result.traffic.row(0, named=True)
     # Twice the access links and the bottleneck's delay, and a packet's transmission at the bottleneck.
     assert 40 < tcp["rtt_min_ms"] < tcp["rtt_mean_ms"] < tcp["rtt_p99_ms"] < 400

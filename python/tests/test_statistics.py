@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,3 +119,132 @@ def test_relative_spread_is_free_of_scale() -> None:
     assert statistics.relative_spread([9.0, 10.0, 11.0]) == pytest.approx(0.1)
     assert statistics.relative_spread([90.0, 100.0, 110.0]) == pytest.approx(0.1)
     assert statistics.relative_spread([4.0]) == 0.0
+
+
+def test_bootstrap_is_scipys() -> None:
+    from scipy.stats import bootstrap
+
+    draw = random.Random(4)
+    for n in (8, 30):
+        values = [draw.expovariate(1) for _ in range(n)]
+        lower, upper = statistics.bootstrap(values) or (math.nan, math.nan)
+        theirs = bootstrap((values,), np.mean, n_resamples=20000, method="BCa", rng=1).confidence_interval
+        width = theirs.high - theirs.low
+        # Both are random: quantiles of so many resamples agree to a few per cent of the width.
+        assert lower == pytest.approx(theirs.low, abs=0.05 * width)
+        assert upper == pytest.approx(theirs.high, abs=0.05 * width)
+
+
+def test_bootstrap_of_few_or_equal_values() -> None:
+    assert statistics.bootstrap([1.0]) is None
+    assert statistics.bootstrap([2.0, 2.0, 2.0]) == (2.0, 2.0)
+    assert statistics.interval([1.0], "t") is None
+    assert statistics.interval([1.0, 2.0, 4.0], "bootstrap") == statistics.bootstrap([1.0, 2.0, 4.0])
+
+
+def test_t_test_and_interval_say_the_same() -> None:
+    from scipy.stats import ttest_1samp
+
+    draw = random.Random(9)
+    for _ in range(200):
+        values = [draw.gauss(0.7, 1) for _ in range(9)]
+        found = statistics.estimate(values)
+        assert found.lower is not None
+        assert found.upper is not None
+        assert (statistics.t_test(values) < 0.05) == (found.lower > 0 or found.upper < 0)
+        assert statistics.t_test(values) == pytest.approx(ttest_1samp(values, 0).pvalue)
+    assert statistics.t_test([1.0]) == 1.0
+    assert statistics.t_test([0.0, 0.0]) == 1.0
+    assert statistics.t_test([2.0, 2.0]) == 0.0
+
+
+def test_wilcoxon_of_a_worked_example() -> None:
+    # Ranks of the negative ones: 1 and 2, so W = 3; 5 of the 2**7 sign patterns have a rank sum of at most 3.
+    assert statistics.wilcoxon([-1.0, -2.0, 3.0, 4.0, 5.0, 6.0, 7.0]) == pytest.approx(2 * 5 / 128)
+    assert statistics.wilcoxon([0.0, 0.0]) == 1.0
+    assert statistics.wilcoxon([0.0, -1.0, -2.0, 3.0, 4.0, 5.0, 6.0, 7.0]) == pytest.approx(2 * 5 / 128)
+    assert statistics.wilcoxon([1.0, 1.0, 1.0, 1.0, 1.0, 1.0]) < 0.05  # tied: the normal approximation
+
+
+def test_corrections_of_a_worked_example() -> None:
+    ps = [0.01, 0.04, 0.03, 0.005]
+    assert statistics.holm(ps) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert statistics.benjamini_hochberg(ps) == pytest.approx([0.02, 0.04, 0.04, 0.02])
+    assert statistics.holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), max_size=30))
+def test_corrections_only_raise_and_keep_the_order(ps: list[float]) -> None:
+    from scipy.stats import false_discovery_control
+
+    holm, bh = statistics.holm(ps), statistics.benjamini_hochberg(ps)
+    assert all(p <= b + 1e-15 and b <= h + 1e-15 <= 1 + 1e-14 for p, b, h in zip(ps, bh, holm, strict=True))
+    order = sorted(range(len(ps)), key=lambda k: ps[k])
+    for corrected in (holm, bh):
+        assert [corrected[k] for k in order] == sorted(corrected)
+    if ps:
+        assert bh == pytest.approx(list(false_discovery_control(ps)))
+
+
+def test_holm_keeps_its_promise() -> None:
+    # 20 true hypotheses at a time: in at most 5 % of 1000 families one is rejected (up to 72 with probability 0.999).
+    draw = random.Random(3)
+    wrong = sum(min(statistics.holm([draw.random() for _ in range(20)])) < 0.05 for _ in range(1000))
+    assert wrong <= 72
+
+
+def noisy(start_up: int, n: int = 2000) -> list[float]:
+    draw = random.Random(start_up)
+    return [draw.gauss(10, 1) - (8 * (1 - k / start_up) if k < start_up else 0) for k in range(n)]
+
+
+def test_mser_finds_the_end_of_a_start_up() -> None:
+    found = statistics.mser(noisy(300))
+    assert found is not None
+    assert 200 <= found <= 330
+    assert found % 5 == 0
+    assert statistics.mser([1.0] * 19) is None
+    assert statistics.mser([float(k) for k in range(2000)]) is None, "a ramp never settles"
+
+
+def test_mser_is_its_definition() -> None:
+    samples = noisy(60, 400)
+    batches = [sum(samples[k : k + 5]) / 5 for k in range(0, 400, 5)]
+
+    def error(cut: int) -> float:
+        rest = batches[cut:]
+        centre = sum(rest) / len(rest)
+        return sum((x - centre) ** 2 for x in rest) / len(rest) ** 2
+
+    assert statistics.mser(samples) == 5 * min(range(41), key=error)
+
+
+def test_a_short_warmup_is_told_from_a_long_one() -> None:
+    times = [0.1 * k for k in range(2000)]
+    series = [noisy(300), noisy(290), noisy(310)]
+    short, long = statistics.warmup(times, series, 0.0), statistics.warmup(times, series, 40.0)
+    assert short.short
+    assert not long.short
+    assert short.needed_s == long.needed_s == pytest.approx(30, abs=5)
+    assert "too short" in short.sentence("RED")
+    with pytest.raises(ValueError, match="20"):
+        statistics.warmup(times[:10], [series[0][:10]], 0.0)
+
+
+def test_a_settled_series_gives_no_warning() -> None:
+    times = [0.1 * k for k in range(2000)]
+    draw = random.Random(1)
+    for _ in range(50):
+        assert not statistics.warmup(times, [[draw.gauss(10, 1) for _ in times]], 0.0).short
+
+
+def test_stopping_runs_what_is_needed_and_no_more() -> None:
+    rule = statistics.Stopping(0.02, least=5, most=50)
+    assert rule.wanted([]) == 5
+    assert rule.wanted([100.0, 100.1, 99.9, 100.0, 100.1]) == 5, "narrow enough"
+    wide = [100.0, 110.0, 90.0, 105.0, 95.0]
+    assert 5 < rule.wanted(wide) <= 10, "at most twice as many"
+    assert rule.wanted(wide * 10) == 50
+    assert rule.enough(wide * 10)
+    assert not rule.enough(wide)
+    assert rule.wanted([0.0, 1.0, -1.0, 0.0, 0.0]) == 6, "a mean of zero gives no measure of how many are needed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import shutil
 import subprocess
@@ -29,6 +30,30 @@ def test_the_stored_vectors_are_what_the_disciplines_decide(capsys: pytest.Captu
     assert code == 0
     assert [f["aqm"] for f in found["vectors"]] == vectors.names()
     assert all(f["steps"] > 3000 and f["cases"] >= 2 for f in found["vectors"])
+
+
+def decisions(text: str) -> list[tuple[Any, ...]]:
+    """What the steps of the first case decided, whatever the reason: who got in, who died, who left and how marked."""
+    steps = []
+    for line in text.splitlines()[1:]:
+        step = json.loads(line)
+        if "format" in step:
+            break
+        dead = tuple(packet for packet, _ in step.get("dropped", []))
+        # A timer alone decides nothing, and not everybody has one.
+        if step["op"] != "timer" or dead:
+            steps.append((step["t"], step["op"], step.get("id"), step.get("verdict"), step.get("ecn"), dead))
+    return steps
+
+
+def test_no_two_disciplines_decide_alike() -> None:
+    """Aliases and settings of another discipline would: every name of the catalogue stands for decisions of its own."""
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for name in vectors.names():
+        found[name] = decisions(vectors.read(STORED / f"{name}.jsonl.gz"))
+        assert len([step for step in found[name] if step[1] == "enqueue"]) == 2500, name
+    for one, other in itertools.combinations(found, 2):
+        assert found[one] != found[other], f"{one} and {other}"
 
 
 def test_printed_written_and_stored_are_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

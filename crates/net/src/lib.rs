@@ -2,8 +2,11 @@
 //!
 //! Nothing here schedules events or knows a topology: a sender answers an ACK with segments to send and a timer
 //! deadline, a wire answers a packet with the instants at which it starts and arrives, a source says what it sends and
-//! when. The run loop is `earlydrop-sim`'s.
+//! when, a medium what becomes of packets on a link. The run loop is `earlydrop-sim`'s.
 
+pub mod measure;
+pub mod medium;
+pub mod record;
 pub mod segment;
 pub mod source;
 pub mod tcp;

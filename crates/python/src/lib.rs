@@ -1,14 +1,18 @@
 //! Glue between the Rust engine and the Python package `earlydrop`: documents in, documents out.
 #![allow(unsafe_code)]
 
+#[cfg(target_os = "linux")]
+mod link;
+
 use earlydrop_aqm::catalogue::{all, AqmSpec, Link};
 use earlydrop_aqm::params::{Kind, Param};
+use earlydrop_sim::batch::{self, Values};
 use earlydrop_sim::run::{Events, Links};
 use earlydrop_sim::scenario::{self, Doc, ScenarioError};
 use earlydrop_sim::{result, run, vectors};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{json, Value};
 use std::path::Path;
 use std::time::Instant;
@@ -172,10 +176,51 @@ fn doc_of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Doc> {
     )))
 }
 
+/// Columns of a batch: path, kind, runs, lengths, values, texts. Numbers are bytes in the order of the machine.
+type PackedColumn<'py> =
+    (String, &'static str, Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>, Bound<'py, PyBytes>, Option<Vec<String>>);
+
+/// Runs that failed, by position, and why.
+type Failures = Vec<(usize, String)>;
+
+/// Makes many runs and packs their results into columns. Other Python threads go on meanwhile.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+fn run_batch<'py>(
+    py: Python<'py>,
+    jobs: Vec<(Py<Scenario>, u64)>,
+) -> (Vec<PackedColumn<'py>>, Bound<'py, PyBytes>, Failures) {
+    let made = py.detach(|| {
+        let jobs: Vec<_> = jobs.iter().map(|(scenario, seed)| (&scenario.get().checked, *seed)).collect();
+        batch::run(&jobs)
+    });
+    let columns = made.columns.into_iter().map(|(path, column)| {
+        let (kind, values, texts) = match column.values {
+            Values::Whole(v) => ("whole", bytes(py, v.iter().flat_map(|n| n.to_ne_bytes())), None),
+            Values::Real(v) => ("real", bytes(py, v.iter().flat_map(|x| x.to_ne_bytes())), None),
+            Values::Text(v, texts) => ("text", bytes(py, v.iter().flat_map(|n| n.to_ne_bytes())), Some(texts)),
+        };
+        let whole = |list: &[u32]| bytes(py, list.iter().flat_map(|n| n.to_ne_bytes()));
+        (path, kind, whole(&column.runs), column.lengths.as_deref().map(whole), values, texts)
+    });
+    let wall_s = bytes(py, made.wall_s.iter().flat_map(|s| s.to_ne_bytes()));
+    (columns.collect(), wall_s, made.failures)
+}
+
+fn bytes<'py>(py: Python<'py>, of: impl Iterator<Item = u8>) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &of.collect::<Vec<u8>>())
+}
+
 /// Version of the engine.
 #[pyfunction]
 fn version() -> &'static str {
     result::VERSION
+}
+
+/// Digest of the engine's sources: sixteen hexadecimal digits, other ones for other code.
+#[pyfunction]
+fn build() -> &'static str {
+    env!("EARLYDROP_BUILD")
 }
 
 /// Every discipline with its parameters, as JSON.
@@ -272,10 +317,20 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(build, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(run_batch, module)?)?;
     module.add_function(wrap_pyfunction!(template, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(decision_vectors, module)?)?;
     module.add_function(wrap_pyfunction!(drop_curve, module)?)?;
+    #[cfg(target_os = "linux")]
+    {
+        module.add_class::<link::PyLink>()?;
+        module.add_class::<link::Child>()?;
+        module.add_function(wrap_pyfunction!(link::replay_link, module)?)?;
+        module.add_function(wrap_pyfunction!(link::sweep_links, module)?)?;
+        module.add_function(wrap_pyfunction!(link::has_tun, module)?)?;
+    }
     Ok(())
 }

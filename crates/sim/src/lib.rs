@@ -12,15 +12,18 @@
 //! # Ok::<(), scenario::ScenarioError>(())
 //! ```
 
+pub mod batch;
 pub mod engine;
 pub mod events;
 mod fifo;
-pub mod measure;
 mod prefetch;
 pub mod rates;
+pub mod replay;
 pub mod result;
 pub mod run;
 pub mod scenario;
 pub mod shares;
 pub mod topology;
 pub mod vectors;
+
+pub use earlydrop_net::measure;

@@ -2,10 +2,11 @@
 
 use crate::engine::trace::QueueTrace;
 use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series, TransferOutcome};
-use crate::measure::{jain, variance};
+use crate::measure::{jain, variance, QueueStats};
 use crate::rates::Rates;
 use crate::scenario::{Load, Scenario, Tcp, Traffic};
-use crate::shares::{Share, Shares};
+use crate::shares::{self, Share, Shares};
+use earlydrop_aqm::gate::Counters;
 use earlydrop_net::tcp::Variable;
 use hdrhistogram::Histogram;
 use serde_json::{json, Map, Value};
@@ -89,16 +90,34 @@ fn losses(outcome: &Outcome) -> Value {
 }
 
 fn queue(scenario: &Scenario, port: &PortOutcome, width: f64) -> Value {
-    let (counters, stats) = (&port.counters, &port.stats);
+    let queued = (port.queued_at_start, port.queued_at_end);
+    let mut queue = queue_entry(&port.aqm, port.rate_bps, width, &port.counters, &port.stats, port.has_average, queued);
+    if let Some(shares) = &port.shares {
+        by_flow(&mut queue, scenario, shares, port.rate_bps, width);
+    }
+    queue
+}
+
+/// The entry of one queue, simulated or real, measured over `width` seconds; its statistics are finished. `queued` are
+/// the packets that waited at both ends of the window.
+pub fn queue_entry(
+    aqm: &str,
+    rate_bps: f64,
+    width: f64,
+    counters: &Counters,
+    stats: &QueueStats,
+    has_average: bool,
+    queued: (u64, u64),
+) -> Value {
     let throughput = counters.departed_bytes as f64 * 8.0 / width;
-    let mut queue = json!({
-        "aqm": port.aqm,
+    json!({
+        "aqm": aqm,
         "throughput_mbps": throughput / 1e6,
-        "utilisation": throughput / port.rate_bps,
+        "utilisation": throughput / rate_bps,
         "queue_mean_packets": stats.mean(),
         "queue_std_packets": stats.standard_deviation(),
         "queue_max_packets": stats.longest(),
-        "average_mean_packets": if port.has_average { json!(stats.mean_average()) } else { Value::Null },
+        "average_mean_packets": if has_average { json!(stats.mean_average()) } else { Value::Null },
         "delay_mean_ms": stats.mean_sojourn() * 1e3,
         "delay_p50_ms": stats.sojourn_quantile(0.5) * 1e3,
         "delay_p95_ms": stats.sojourn_quantile(0.95) * 1e3,
@@ -113,13 +132,9 @@ fn queue(scenario: &Scenario, port: &PortOutcome, width: f64) -> Value {
         "marks": counters.marks,
         "drop_rate": counters.drops() as f64 / counters.arrivals.max(1) as f64,
         "mark_rate": counters.marks as f64 / counters.arrivals.max(1) as f64,
-        "queued_at_start": port.queued_at_start,
-        "queued_at_end": port.queued_at_end,
-    });
-    if let Some(shares) = &port.shares {
-        by_flow(&mut queue, scenario, shares, port.rate_bps, width);
-    }
-    queue
+        "queued_at_start": queued.0,
+        "queued_at_end": queued.1,
+    })
 }
 
 /// Adds what each flow, each traffic entry and each class (TCP, UDP) had of a queue.
@@ -133,7 +148,7 @@ fn by_flow(queue: &mut Value, scenario: &Scenario, shares: &Shares, rate_bps: f6
     let mut classes = [("tcp", Vec::new()), ("udp", Vec::new())];
     let entries = scenario.traffic.iter().enumerate().map(|(entry, traffic)| {
         let share = shares.of_entry(entry);
-        classes[usize::from(traffic.tcp().is_none())].1.push(share);
+        classes[usize::from(traffic.tcp().is_none())].1.push((share, &shares.sojourn[entry]));
         let mut one = json!({ "entry": entry + 1, "name": traffic.name, "kind": traffic.kind() });
         add_share(&mut one, &share, rate_bps, width);
         add_quantiles(&mut one, "delay", &shares.sojourn[entry]);
@@ -146,9 +161,14 @@ fn by_flow(queue: &mut Value, scenario: &Scenario, shares: &Shares, rate_bps: f6
         if members.is_empty() {
             continue;
         }
-        let share = members.iter().fold(Share::default(), Share::and);
+        let share = members.iter().fold(Share::default(), |sum, (share, _)| sum.and(share));
+        let mut sojourn = shares::histogram();
+        for (_, of_entry) in members {
+            sojourn += of_entry;
+        }
         let mut one = json!({});
         add_share(&mut one, &share, rate_bps, width);
+        add_quantiles(&mut one, "delay", &sojourn);
         utilisations.push(utilisation(&share, rate_bps, width));
         by_class.insert(name.into(), one);
     }

@@ -1,6 +1,5 @@
 //! From a checked scenario to a result: builds the network, runs it, reports.
 
-use crate::engine::medium::Medium;
 use crate::engine::network::{Network, PortKind, PortSpec, MOST_HOPS};
 use crate::engine::plan::Plan;
 use crate::engine::{Engine, Outcome, Settings};
@@ -136,7 +135,7 @@ fn add_links(network: &mut Network, scenario: &Scenario, graph: &Graph, seed: u6
         };
         let index = network.link(link.rate_bps, link.delay_s, port);
         indices[number as usize] = index;
-        if let Some(medium) = Medium::new(spec, &direction.name, seed) {
+        if let Some(medium) = spec.medium(&direction.name, seed) {
             network.medium(index, medium);
         }
     }
@@ -177,6 +176,15 @@ fn ends(scenario: &Scenario, graph: &Graph, seed: u64) -> Vec<(u32, u32)> {
 }
 
 fn add_port(network: &mut Network, name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<u32, ScenarioError> {
+    let kind = port_kind(name, queue, link, seed)?;
+    Ok(network.port(PortSpec { name: name.to_string(), aqm: queue.spec.spec.name.to_string(), kind }))
+}
+
+/// What stands at the port called `name` in front of `link`: a discipline with its random numbers, derived from `seed`.
+///
+/// # Errors
+/// If it cannot be built from its parameters; one that passed the checker can be.
+pub fn port_kind(name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<PortKind, ScenarioError> {
     let (key, queue) = (&queue.key, &queue.spec);
     let built = (queue.spec.build)(&queue.values, link, queue.limit).map_err(|e| {
         ScenarioError::new(format!("queue.{key}.{}", e.name), "does not fit").given(e.given).allowed(e.allowed)
@@ -185,6 +193,5 @@ fn add_port(network: &mut Network, name: &str, queue: &Queue, link: &Link, seed:
         None => Generator::stream(seed, &format!("queue.{name}")),
         Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
     };
-    let kind = PortKind::new(built, queue.limit, queue.ecn, random);
-    Ok(network.port(PortSpec { name: name.to_string(), aqm: queue.spec.name.to_string(), kind }))
+    Ok(PortKind::new(built, queue.limit, queue.ecn, random))
 }

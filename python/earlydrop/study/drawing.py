@@ -192,7 +192,7 @@ def _plain_ticks(axis: Any, values: Sequence[float]) -> None:
         return
     decades = math.log10(max(known) / min(known)) if min(known) < max(known) else 0.0
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 2.2 else (1,)))
-    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}".replace("-", "\u2212")))
     axis.set_minor_formatter(NullFormatter())
 
 
@@ -536,7 +536,12 @@ def _spread(ax: Axes, values: Sequence[float]) -> None:
         from matplotlib.ticker import FuncFormatter
 
         ax.set_xscale("symlog", linthresh=max(1.0, 10 ** math.floor(math.log10(middle))))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}".replace("-", "\u2212")))
+        # The margins that were taken on the straight axis are nothing on this one.
+        low, high = (ax.transData.transform((v, 0))[0] for v in (min(values), max(values)))
+        room = 0.05 * (high - low)
+        back = ax.transData.inverted()
+        ax.set_xlim(*(float(back.transform((x, 0))[0]) for x in (low - room, high + room)))
 
 
 def _short(text: str, room: int = 48) -> str:

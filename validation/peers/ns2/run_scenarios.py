@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run the scenarios in ns-2 and write the figures of every seed and their summaries.
 
-    python3 run_scenarios.py [s1|s2|s3|s4|s5]... [--seeds 1-10] [--only PATTERN] [--out DIR]
+    python3 run_scenarios.py [s1|s2|s3|s4|s5]... [--seeds 1-10] [--only PATTERN,...] [--out DIR]
 
 Needs `ns` (ns-2 2.35) and `g++`. What the scenarios are and what the files hold is
 described in validation/reference/README.md. `--only` runs the cases whose names match
@@ -282,7 +282,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="s1 .. s5 (default all)")
     parser.add_argument("--seeds", default="1-10", help="first and last seed (default %(default)s)")
-    parser.add_argument("--only", default="*", metavar="PATTERN", help="cases to run, such as 'S2-red-*'")
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="cases to run, such as 'S2-red-*,S1-*'")
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "reference")
     options = parser.parse_args()
     unknown = set(options.scenarios) - set(SCENARIOS)
@@ -299,11 +299,17 @@ def main() -> None:
             stored = read_csv(folder / "ns2_seeds.csv")
             rows: list[dict[str, Any]] = []
             for case in SCENARIOS[name]():
-                if fnmatch.fnmatchcase(case.name, options.only):
-                    rows += [run_case(case, reader, scratch, seed) for seed in seeds]
+                if any(fnmatch.fnmatchcase(case.name, pattern) for pattern in options.only.split(",")):
+                    made = [run_case(case, reader, scratch, seed) for seed in seeds]
                     print(case.name, file=sys.stderr, flush=True)
-                else:
-                    rows += [row for row in stored if row["case"] == case.name]
+                    # The file is whole after each case, so that a long run may be cut short.
+                    place = next((i for i, row in enumerate(stored) if row["case"] == case.name), len(stored))
+                    stored[:] = [row for row in stored if row["case"] != case.name]
+                    stored[place:place] = made
+                    write_csv(folder / "ns2_seeds.csv", stored)
+                    stored = read_csv(folder / "ns2_seeds.csv")
+                    write_csv(folder / "ns2_summary.csv", summarise(stored))
+                rows += [row for row in stored if row["case"] == case.name]
             write_csv(folder / "ns2_seeds.csv", rows)
             write_csv(folder / "ns2_summary.csv", summarise(rows))
 

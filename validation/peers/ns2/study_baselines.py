@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Run in ns-2 what it has of the set-ups of the studies `sfred` and `nlred`: DropTail, RED, Gentle RED, REM.
+"""Run in ns-2 what it has of the set-ups of the studies `sfred`, `nlred` and `tred`: DropTail, RED, Gentle RED, REM.
 
-    python3 study_baselines.py [sfred|nlred]... [--seeds 1-5] [--only PATTERN] [--out DIR]
+    python3 study_baselines.py [sfred|nlred|tred]... [--seeds 1-5] [--only PATTERN] [--out DIR]
 
 Needs `ns` (ns-2 2.35) and `g++`. Writes the figures of every seed and their summaries, in the columns of
-run_scenarios.py, to `sfred` and `nlred` in validation/reference. Neither SFRED nor NLRED is in ns-2.
+run_scenarios.py, to folders of these names in validation/reference. ns-2 has neither SFRED nor NLRED nor TRED.
 """
 
 from __future__ import annotations
@@ -43,6 +43,16 @@ NLRED = {
     "wire_bytes": 1040,
     "limit": 120,
 }
+TRED = {
+    "rate": "17.2Mb",
+    "delay": "10ms",
+    "access_rate": "100Mb",
+    "access_delay": "20ms",
+    "wire_bytes": 1040,
+    "limit": 150,
+    "min_th": 24,
+    "max_th": 72,
+}
 THRESHOLDS = ((20, 60), (10, 30))
 FLOWS = (1, 5, 20, 60, 120)
 SIZES = (100, 250, 1000, 2500)
@@ -76,12 +86,18 @@ def nlred() -> Iterator[Case]:
         yield Case(f"N-6-{name}-s{size}", 200, 100, {**NLRED, **changed})
 
 
-STUDIES = {"sfred": sfred, "nlred": nlred}
+def tred() -> Iterator[Case]:
+    """T-fit with a buffer of 150 packets, at the three loads."""
+    for flows, (name, options) in product((6, 40, 80), RED.items()):
+        yield Case(f"T-{name}-n{flows}", 200, 0, {**TRED, **options, "flows": flows})
+
+
+STUDIES = {"sfred": sfred, "nlred": nlred, "tred": tred}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("studies", nargs="*", metavar="STUDY", help="sfred, nlred (default both)")
+    parser.add_argument("studies", nargs="*", metavar="STUDY", help="sfred, nlred, tred (default all)")
     parser.add_argument("--seeds", default="1-5", help="first and last seed (default %(default)s)")
     parser.add_argument("--only", default="*", metavar="PATTERN", help="cases to run, such as 'N-4-rem-*'")
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "reference")

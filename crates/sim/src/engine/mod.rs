@@ -1,7 +1,6 @@
 //! The run loop.
 
 mod hosts;
-pub mod medium;
 pub mod network;
 mod observer;
 pub mod plan;
@@ -18,13 +17,16 @@ use crate::prefetch::{prefetch, prefetch_lines};
 use crate::rates::Rates;
 use crate::shares::{self, Shares};
 use earlydrop_aqm::gate::Counters;
+use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Ecn, Packet, Time};
+use earlydrop_net::medium::Medium;
+use earlydrop_net::record::Fate;
 use earlydrop_net::segment::{CE, SACK, SYN};
 use earlydrop_net::tcp::{Output, Receiver, Sender};
 use earlydrop_net::{Segment, Wire};
 use hdrhistogram::Histogram;
 use hosts::{AckTimer, BlockPool};
-use medium::Medium;
+
 use network::{FlowSpec, Network, TtlOption};
 use observer::Observer;
 use plan::{Early, Mode, Plan};
@@ -349,6 +351,8 @@ pub struct PortOutcome {
     pub shares: Option<Shares>,
     /// What left for the link, by flow and over time, if asked for.
     pub rates: Option<Rates>,
+    /// What became of each recorded packet, in a replay.
+    pub fates: Option<Vec<Fate>>,
 }
 
 /// What a run found of one flow, over the window.
@@ -507,7 +511,7 @@ pub struct Engine<Q> {
     free_slot: u32,
     out: Output,
     /// Room for the slots of the packets that one call drops.
-    dropped_slots: Vec<u32>,
+    dropped_slots: Vec<(u32, Reason)>,
     /// SACK blocks of the ACKs that are on their way.
     blocks: BlockPool,
     /// By flow: the timer of a delayed ACK; none at all if no flow delays ACKs.
@@ -521,6 +525,8 @@ pub struct Engine<Q> {
     link_counts: (usize, usize),
     /// Before what time senders take ACKs ahead of it.
     answers_until: f64,
+    /// Recorded packets that arrive at the port.
+    replay: Vec<(Time, Packet)>,
 }
 
 /// Position of an event in the total order.
@@ -634,6 +640,7 @@ impl<Q: EventQueue> Engine<Q> {
             } else {
                 settings.duration
             },
+            replay: Vec::new(),
             settings,
         };
         engine.schedule_beginnings();
@@ -662,7 +669,7 @@ impl<Q: EventQueue> Engine<Q> {
             let recorded = self.settings.rate_ports.contains(&(index as u32));
             let rates = if recorded { rates(&self.settings) } else { None };
             if trace.is_some() || shares.is_some() || rates.is_some() {
-                port.observer = Some(Box::new(Observer { trace, shares, rates }));
+                port.observer = Some(Box::new(Observer { trace, shares, rates, fates: None }));
             }
         }
         if self.rates.is_some() {
@@ -753,6 +760,7 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::Start => self.on_start(segment, key),
                 Kind::Retry => self.on_retry(segment, key),
                 Kind::Crowd => self.on_crowd(segment.flow() as usize, key),
+                Kind::Replay => self.on_replay(segment.seq() as usize, key),
                 Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
                 Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
                 Kind::WindowStart => self.begin_window(now),
@@ -760,6 +768,35 @@ impl<Q: EventQueue> Engine<Q> {
             }
         }
         self.finish()
+    }
+
+    /// Lets recorded packets, which carry on one after the other in time, arrive at the first port, whose traffic they
+    /// alone are; what becomes of each is among its port's outcome.
+    pub fn replay(mut self, arrivals: Vec<(Time, Packet)>) -> Self {
+        if let Some(port) = self.ports.first_mut() {
+            port.observer.get_or_insert_default().fates = Some(vec![Fate::Queued; arrivals.len()]);
+        }
+        self.replay = arrivals;
+        self.schedule_replay(0);
+        self
+    }
+
+    /// An arrival comes after everything else of its time, as if it had been scheduled then.
+    fn schedule_replay(&mut self, index: usize) {
+        if let Some(&(time, _)) = self.replay.get(index) {
+            self.counter += 1;
+            let segment = Segment::new(0, index as i32, 0, 0);
+            let event = Event::new(time.seconds(), time.seconds(), u64::MAX, self.counter, Kind::Replay, segment);
+            self.queue.push(event, 3);
+        }
+    }
+
+    fn on_replay(&mut self, index: usize, key: Key) {
+        self.schedule_replay(index + 1);
+        let (_, packet) = self.replay[index];
+        let size = packet.size.min(u32::from(u16::MAX)) as u16;
+        let segment = Segment::with(0, index as i32, 0, size, packet.ecn as u8);
+        self.offer(self.ports[0].link, segment, packet, key);
     }
 
     /// An application starts.
@@ -1273,8 +1310,13 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
+    #[inline(always)]
     fn arrive_at_port(&mut self, step: Step, segment: Segment, key: Key) {
-        let link = step.link;
+        self.offer(step.link, segment, packet(&segment, &step), key);
+    }
+
+    /// `packet`, which is all that the queue sees of `segment`, arrives at the port of `link`.
+    fn offer(&mut self, link: u32, segment: Segment, mut packet: Packet, key: Key) {
         let slot = self.store(segment);
         let port_index = self.net.links[link as usize].port as usize;
         self.notice_idle(port_index, key);
@@ -1285,14 +1327,13 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(average) = discipline.average() {
             port.stats.advance_average(key.now, average);
         }
-        let mut packet = packet(&segment, &step);
         packet.tag = slot;
         if let Some(observer) = &mut port.observer {
             observer.arrived(key.now, self.applications.who(&segment), length + 1);
         }
         let mut dropped = std::mem::take(&mut self.dropped_slots);
         let admitted =
-            discipline.enqueue(packet, Time::from_seconds(key.now), &mut |victim, _| dropped.push(victim.tag));
+            discipline.enqueue(packet, Time::from_seconds(key.now), &mut |victim, why| dropped.push((victim.tag, why)));
         let length = discipline.packets();
         if admitted.is_some_and(|marked| marked.0) {
             self.tallies[segment.flow() as usize].marks += 1;
@@ -1301,7 +1342,7 @@ impl<Q: EventQueue> Engine<Q> {
                 observer.marked(segment.flow());
             }
         }
-        for &slot in &dropped {
+        for &(slot, reason) in &dropped {
             let victim = self.pool[slot as usize].0;
             self.tallies[victim.flow() as usize].drops += 1;
             self.opening -= u32::from(victim.bits() & SYN != 0);
@@ -1311,6 +1352,7 @@ impl<Q: EventQueue> Engine<Q> {
             count_at(&mut self.losses_by_distance, self.net.step(victim.flow(), victim.hop()).made);
             if let Some(observer) = &mut port.observer {
                 observer.dropped(key.now, self.applications.who(&victim), length);
+                observer.settle(&victim, Fate::Dropped { at: Time::from_seconds(key.now), reason });
             }
         }
         let pull_now = *idle;
@@ -1320,7 +1362,7 @@ impl<Q: EventQueue> Engine<Q> {
         if !pull_now {
             port.stats.grown(length);
         }
-        for &slot in &dropped {
+        for &(slot, _) in &dropped {
             self.release(slot);
         }
         dropped.clear();
@@ -1338,14 +1380,15 @@ impl<Q: EventQueue> Engine<Q> {
         let port = &mut self.ports[self.net.links[link as usize].port as usize];
         let Runner::Stepped { discipline, .. } = &mut port.runner else { return };
         let mut dropped = std::mem::take(&mut self.dropped_slots);
-        let taken = discipline.dequeue(Time::from_seconds(now), &mut |victim, _| dropped.push(victim.tag));
+        let taken = discipline.dequeue(Time::from_seconds(now), &mut |victim, why| dropped.push((victim.tag, why)));
         let length = discipline.packets() + u64::from(taken.is_some());
-        for &slot in &dropped {
+        for &(slot, reason) in &dropped {
             let victim = self.release(slot);
             self.dropped(victim);
             let port = &mut self.ports[self.net.links[link as usize].port as usize];
             if let Some(observer) = &mut port.observer {
                 observer.dropped(now, self.applications.who(&victim), length);
+                observer.settle(&victim, Fate::Dropped { at: Time::from_seconds(now), reason });
             }
         }
         dropped.clear();
@@ -1366,6 +1409,7 @@ impl<Q: EventQueue> Engine<Q> {
         let mut segment = self.pool[slot as usize].0;
         if let Some(observer) = &mut port.observer {
             observer.departed(now, self.applications.who(&segment), waited, waiting);
+            observer.settle(&segment, Fate::Departed { at: Time::from_seconds(now), ecn: packet.ecn });
         }
         if packet.ecn as u8 != segment.bits() & 3 {
             // Marked since it was admitted.
@@ -1506,7 +1550,7 @@ impl<Q: EventQueue> Engine<Q> {
         };
         let ports = std::mem::take(&mut self.ports).into_iter().map(|mut port| {
             port.finish(end);
-            let Observer { trace, shares, rates } = *port.observer.take().unwrap_or_default();
+            let Observer { trace, shares, rates, fates } = *port.observer.take().unwrap_or_default();
             PortOutcome {
                 rate_bps: rate(port.link),
                 counters: *port.counters(),
@@ -1516,6 +1560,7 @@ impl<Q: EventQueue> Engine<Q> {
                 trace,
                 shares,
                 rates,
+                fates,
                 name: port.name,
                 aqm: port.aqm,
                 stats: port.stats,

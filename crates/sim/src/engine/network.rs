@@ -1,11 +1,12 @@
 //! A network as the engine takes it: links, ports, routes, flows.
 
-use super::medium::Medium;
 use earlydrop_aqm::catalogue::Built;
+use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
+use earlydrop_net::medium::Medium;
 use earlydrop_net::source::{Habits, Source, Transfers};
 use earlydrop_net::tcp::core::MIN_RTO_MS;
 use earlydrop_net::tcp::rfc::Settings;
@@ -46,6 +47,14 @@ impl PortKind {
         match built {
             Built::Policy(policy) => PortKind::Gate(Box::new(Gate::new(policy, limit, ecn, random))),
             Built::Discipline(finish) => PortKind::Discipline(finish(ecn, random)),
+        }
+    }
+
+    /// As a discipline, whichever it is.
+    pub fn into_discipline(self) -> Box<dyn Discipline> {
+        match self {
+            PortKind::Gate(gate) => Box::new(Fifo::new(*gate)),
+            PortKind::Discipline(discipline) => discipline,
         }
     }
 

@@ -3,6 +3,7 @@
 use super::trace::QueueTrace;
 use crate::rates::Rates;
 use crate::shares::Shares;
+use earlydrop_net::record::Fate;
 use earlydrop_net::Segment;
 
 /// A packet, as far as observers look at it.
@@ -29,6 +30,8 @@ pub struct Observer {
     pub trace: Option<QueueTrace>,
     pub shares: Option<Shares>,
     pub rates: Option<Rates>,
+    /// What became of recorded packets, by sequence number.
+    pub fates: Option<Vec<Fate>>,
 }
 
 impl Observer {
@@ -68,6 +71,15 @@ impl Observer {
         }
         if let Some(rates) = &mut self.rates {
             rates.add(who.flow, now, u64::from(who.size));
+        }
+    }
+
+    /// It is settled what becomes of a recorded packet.
+    #[cold]
+    #[inline(never)]
+    pub fn settle(&mut self, segment: &Segment, fate: Fate) {
+        if let Some(fates) = &mut self.fates {
+            fates[segment.seq() as usize] = fate;
         }
     }
 

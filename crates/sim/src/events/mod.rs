@@ -40,6 +40,8 @@ pub enum Kind {
     Retry,
     /// The crowd in `flow` asks for its next object.
     Crowd,
+    /// A recorded packet arrives at the port.
+    Replay,
 }
 
 /// One event: 48 bytes.
@@ -79,6 +81,7 @@ impl Event {
             7 => Kind::MergeTurn,
             9 => Kind::Retry,
             10 => Kind::Crowd,
+            11 => Kind::Replay,
             _ => Kind::Sample,
         }
     }

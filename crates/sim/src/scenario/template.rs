@@ -41,7 +41,14 @@ fn written(name: &str, network: &Network) -> String {
     let listed = network.ends.is_empty();
     let tail = TAIL.replace("FLOWS", &format!("{:<27}", format!("count = {}", network.flows)));
     let tail = tail.replace("ENDS\n", network.ends).replace("AGAINST\n", if listed { AGAINST } else { "" });
-    [HEAD.replace("NAME", &quoted(&name)), network.topology.to_string(), queue, parameters(), tail].concat()
+    // A network of many queues has many times the packets of one.
+    let (duration, warmup) = if network.queue == "routers" { ("50 s", "20 s") } else { ("200 s", "50 s") };
+    let times = |line: &str, time: &str| format!("{:<28} #", format!("{line} = \"{time}\""));
+    let head = HEAD
+        .replace("NAME", &quoted(&name))
+        .replace("DURATION #", &times("duration", duration))
+        .replace("WARMUP #", &times("warmup", warmup));
+    [head, network.topology.to_string(), queue, parameters(), tail].concat()
 }
 
 /// Without control characters only two characters need a backslash.
@@ -91,8 +98,8 @@ fn default(param: &Param) -> String {
 
 const HEAD: &str = r##"# A line such as "#name = ..." is a setting; remove the # to use it.
 name = NAME
-duration = "200 s"           # simulated time
-warmup = "50 s"              # statistics start here
+DURATION # simulated time
+WARMUP # statistics start here
 seed = 1                     # the same seed gives the same run, to the last packet
 
 "##;

@@ -1,10 +1,8 @@
 //! One direction of a link: rate, delay, and what else happens to packets on it.
 
 use crate::scenario::InjectedRandom;
-
-/// Bytes that one delivery opportunity of a trace carries (Mahimahi's link emulation counts packets of 1504 B, 4 of
-/// which are its tunnel's own header).
-pub const OPPORTUNITY_BYTES: u32 = 1500;
+use earlydrop_aqm::random::Generator;
+use earlydrop_net::medium::{Jitter, LossPattern, Medium, Rate, Reorder};
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +48,29 @@ impl LinkSpec {
         }
     }
 
+    /// What it does beyond sending at one rate, its random streams named after it; `None` for a plain link.
+    pub fn medium(&self, name: &str, seed: u64) -> Option<Medium> {
+        if self.is_plain() {
+            return None;
+        }
+        let stream = |what: &str| Generator::stream(seed, &format!("link.{name}.{what}"));
+        let mut medium = Medium::new(&self.rate);
+        if let Some(loss) = &self.loss {
+            let random = match loss.random {
+                None => stream("loss"),
+                Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
+            };
+            medium = medium.with_loss(loss.pattern, random);
+        }
+        if let Some(jitter) = self.jitter {
+            medium = medium.with_jitter(jitter, stream("jitter"));
+        }
+        if let Some(reorder) = self.reorder {
+            medium = medium.with_reorder(reorder, stream("reorder"));
+        }
+        Some(medium)
+    }
+
     /// Whether packets take no other way through it than first come, first served at one rate.
     pub fn is_plain(&self) -> bool {
         matches!(self.rate, Rate::Constant(_)) && self.loss.is_none() && self.jitter.is_none() && self.reorder.is_none()
@@ -67,45 +88,6 @@ pub enum Delays {
     Uniform(f64, f64),
 }
 
-/// The rate of a link over time.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Rate {
-    /// Always the same, bit/s.
-    Constant(f64),
-    /// Piecewise constant.
-    Schedule {
-        /// From when on (s; the first is 0, and they rise) at which rate (bit/s; 0 is a link that is down).
-        steps: Vec<(f64, f64)>,
-        /// After how many seconds it begins anew; `None` keeps the last rate for ever.
-        repeat: Option<f64>,
-    },
-    /// Delivery opportunities of [`OPPORTUNITY_BYTES`] each, as Mahimahi's traces list them.
-    Opportunities {
-        /// When each comes, ms, not falling; the last is the period after which they come again.
-        at_ms: Vec<u64>,
-    },
-}
-
-impl Rate {
-    /// The one rate that disciplines are told and pictures show, bit/s: a schedule's mean over its period, or over its
-    /// steps and as long again at its last rate; a trace's mean.
-    pub fn nominal(&self) -> f64 {
-        match self {
-            Rate::Constant(rate) => *rate,
-            Rate::Schedule { steps, repeat } => {
-                let last = steps.last().map_or(0.0, |&(from, _)| from);
-                let end = repeat.unwrap_or(if last > 0.0 { 2.0 * last } else { 1.0 });
-                let ends = steps.iter().skip(1).map(|&(from, _)| from).chain([end]);
-                steps.iter().zip(ends).map(|(&(from, rate), to)| rate * (to - from)).sum::<f64>() / end
-            }
-            Rate::Opportunities { at_ms } => {
-                let period = at_ms.last().map_or(1.0, |&last| last as f64 * 1e-3);
-                8.0 * f64::from(OPPORTUNITY_BYTES) * at_ms.len() as f64 / period
-            }
-        }
-    }
-}
-
 /// Loss on the wire: the packet is sent and never arrives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loss {
@@ -113,50 +95,4 @@ pub struct Loss {
     pub pattern: LossPattern,
     /// Random numbers from elsewhere, to follow another simulator's run.
     pub random: Option<InjectedRandom>,
-}
-
-/// Which packets are lost.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LossPattern {
-    /// Each with this probability, whatever happened to the others.
-    Random(f64),
-    /// Each so-many-th.
-    Every(u64),
-}
-
-/// An extra delay for each packet, drawn evenly between two times.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Jitter {
-    /// Least, s.
-    pub low: f64,
-    /// Most, s.
-    pub high: f64,
-    /// Whether a packet waits for the one before it to arrive, so that none overtakes another.
-    pub keeps_order: bool,
-}
-
-/// Some packets come later than the others, so that those behind them overtake.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reorder {
-    /// Share of the packets.
-    pub probability: f64,
-    /// How much later, s.
-    pub delay: f64,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nominal_rates_are_means() {
-        assert_eq!(Rate::Constant(5e6).nominal(), 5e6);
-        let steps = vec![(0.0, 100e6), (20.0, 10e6)];
-        assert_eq!(Rate::Schedule { steps: steps.clone(), repeat: Some(40.0) }.nominal(), 55e6);
-        assert_eq!(Rate::Schedule { steps: steps.clone(), repeat: None }.nominal(), 55e6);
-        assert_eq!(Rate::Schedule { steps, repeat: Some(80.0) }.nominal(), 32.5e6);
-        assert_eq!(Rate::Schedule { steps: vec![(0.0, 3e6)], repeat: None }.nominal(), 3e6);
-        // Two opportunities in 3 ms: 24,000 bit.
-        assert_eq!(Rate::Opportunities { at_ms: vec![1, 3] }.nominal().round(), 8e6);
-    }
 }

@@ -22,7 +22,8 @@ mod routes;
 
 pub(crate) use dumbbell::Times;
 pub use dumbbell::{Access, Dumbbell};
+pub use earlydrop_net::medium::{Jitter, LossPattern, Rate, Reorder, OPPORTUNITY_BYTES};
 pub(crate) use graph::default_name;
 pub use graph::{Direction, Edge, Graph, Node, Pairs};
-pub use link::{Delays, Jitter, LinkSpec, Loss, LossPattern, Rate, Reorder, OPPORTUNITY_BYTES};
+pub use link::{Delays, LinkSpec, Loss};
 pub use routes::{Routes, Unreachable};

@@ -3,10 +3,80 @@
 //! Everything is settled when a packet begins to be sent, in the order in which the link sends, so that a link draws the
 //! same numbers however events are kept.
 
-use crate::scenario::InjectedRandom;
-use crate::topology::{Jitter, LinkSpec, LossPattern, Rate, Reorder, OPPORTUNITY_BYTES};
+use crate::Wire;
 use earlydrop_aqm::random::Generator;
-use earlydrop_net::Wire;
+
+/// Bytes that one delivery opportunity of a trace carries (Mahimahi's link emulation counts packets of 1504 B, 4 of
+/// which are its tunnel's own header).
+pub const OPPORTUNITY_BYTES: u32 = 1500;
+
+/// The rate of a link over time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rate {
+    /// Always the same, bit/s.
+    Constant(f64),
+    /// Piecewise constant.
+    Schedule {
+        /// From when on (s; the first is 0, and they rise) at which rate (bit/s; 0 is a link that is down).
+        steps: Vec<(f64, f64)>,
+        /// After how many seconds it begins anew; `None` keeps the last rate for ever.
+        repeat: Option<f64>,
+    },
+    /// Delivery opportunities of [`OPPORTUNITY_BYTES`] each, as Mahimahi's traces list them.
+    Opportunities {
+        /// When each comes, ms, not falling; the last is the period after which they come again.
+        at_ms: Vec<u64>,
+    },
+}
+
+impl Rate {
+    /// The one rate that disciplines are told and pictures show, bit/s: a schedule's mean over its period, or over its
+    /// steps and as long again at its last rate; a trace's mean.
+    pub fn nominal(&self) -> f64 {
+        match self {
+            Rate::Constant(rate) => *rate,
+            Rate::Schedule { steps, repeat } => {
+                let last = steps.last().map_or(0.0, |&(from, _)| from);
+                let end = repeat.unwrap_or(if last > 0.0 { 2.0 * last } else { 1.0 });
+                let ends = steps.iter().skip(1).map(|&(from, _)| from).chain([end]);
+                steps.iter().zip(ends).map(|(&(from, rate), to)| rate * (to - from)).sum::<f64>() / end
+            }
+            Rate::Opportunities { at_ms } => {
+                let period = at_ms.last().map_or(1.0, |&last| last as f64 * 1e-3);
+                8.0 * f64::from(OPPORTUNITY_BYTES) * at_ms.len() as f64 / period
+            }
+        }
+    }
+}
+
+/// Which packets are lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LossPattern {
+    /// Each with this probability, whatever happened to the others.
+    Random(f64),
+    /// Each so-many-th.
+    Every(u64),
+}
+
+/// An extra delay for each packet, drawn evenly between two times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Jitter {
+    /// Least, s.
+    pub low: f64,
+    /// Most, s.
+    pub high: f64,
+    /// Whether a packet waits for the one before it to arrive, so that none overtakes another.
+    pub keeps_order: bool,
+}
+
+/// Some packets come later than the others, so that those behind them overtake.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reorder {
+    /// Share of the packets.
+    pub probability: f64,
+    /// How much later, s.
+    pub delay: f64,
+}
 
 /// What a link is beside its [`Wire`]. Each of its random choices has a stream of its own.
 pub struct Medium {
@@ -30,26 +100,27 @@ pub struct Sent {
 }
 
 impl Medium {
-    /// The medium of `link`, whose name is part of its streams' names; `None` for a plain link.
-    pub fn new(link: &LinkSpec, name: &str, seed: u64) -> Option<Medium> {
-        if link.is_plain() {
-            return None;
-        }
-        let stream = |what: &str| Generator::stream(seed, &format!("link.{name}.{what}"));
-        Some(Medium {
-            rate: Varying::new(&link.rate),
-            loss: link.loss.as_ref().map(|loss| {
-                let random = match loss.random {
-                    None => stream("loss"),
-                    Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
-                };
-                (loss.pattern, random, 0)
-            }),
-            jitter: link.jitter.map(|jitter| (jitter, stream("jitter"))),
-            reorder: link.reorder.map(|reorder| (reorder, stream("reorder"))),
-            latest: 0.0,
-            lost: 0,
-        })
+    /// A medium that sends at `rate` and loses, delays and reorders nothing.
+    pub fn new(rate: &Rate) -> Medium {
+        Medium { rate: Varying::new(rate), loss: None, jitter: None, reorder: None, latest: 0.0, lost: 0 }
+    }
+
+    /// Loses packets; numbers for random loss come from `random`.
+    pub fn with_loss(mut self, pattern: LossPattern, random: Generator) -> Medium {
+        self.loss = Some((pattern, random, 0));
+        self
+    }
+
+    /// Delays each packet by a time of its own.
+    pub fn with_jitter(mut self, jitter: Jitter, random: Generator) -> Medium {
+        self.jitter = Some((jitter, random));
+        self
+    }
+
+    /// Holds some packets up.
+    pub fn with_reorder(mut self, reorder: Reorder, random: Generator) -> Medium {
+        self.reorder = Some((reorder, random));
+        self
     }
 
     /// The link begins to send `bytes` at `start`.
@@ -283,7 +354,6 @@ impl Opportunities {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Delays, Loss};
 
     fn steps(steps: &[(f64, f64)], repeat: Option<f64>) -> Steps {
         Steps::new(steps.to_vec(), repeat)
@@ -327,34 +397,42 @@ mod tests {
     }
 
     #[test]
+    fn nominal_rates_are_means() {
+        assert_eq!(Rate::Constant(5e6).nominal(), 5e6);
+        let steps = vec![(0.0, 100e6), (20.0, 10e6)];
+        assert_eq!(Rate::Schedule { steps: steps.clone(), repeat: Some(40.0) }.nominal(), 55e6);
+        assert_eq!(Rate::Schedule { steps: steps.clone(), repeat: None }.nominal(), 55e6);
+        assert_eq!(Rate::Schedule { steps, repeat: Some(80.0) }.nominal(), 32.5e6);
+        assert_eq!(Rate::Schedule { steps: vec![(0.0, 3e6)], repeat: None }.nominal(), 3e6);
+        // Two opportunities in 3 ms: 24,000 bit.
+        assert_eq!(Rate::Opportunities { at_ms: vec![1, 3] }.nominal().round(), 8e6);
+    }
+
+    #[test]
     fn loss_jitter_and_reordering_draw_from_their_own_streams() {
         let wire = Wire::new(8e6, 0.01);
-        let mut link = LinkSpec::new(Rate::Constant(8e6), Delays::Same(0.01));
-        assert!(Medium::new(&link, "x", 1).is_none(), "a plain link has none");
-        link.loss = Some(Loss { pattern: LossPattern::Every(3), random: None });
-        let mut medium = Medium::new(&link, "x", 1).expect("lossy");
+        let plain = || Medium::new(&Rate::Constant(8e6));
+        let stream = |what: &str| Generator::stream(1, what);
+        let mut medium = plain().with_loss(LossPattern::Every(3), stream("loss"));
         let lost: Vec<bool> = (0..6).map(|i| medium.send(&wire, f64::from(i), 1000).arrival.is_none()).collect();
         assert_eq!((lost, medium.lost), (vec![false, false, true, false, false, true], 2));
         assert_eq!(medium.send(&wire, 7.0, 1000), Sent { end: 7.001, arrival: Some(7.0 + (0.001 + 0.01)) });
 
-        link.loss = Some(Loss { pattern: LossPattern::Random(0.5), random: None });
-        let alone: Vec<bool> = {
-            let mut medium = Medium::new(&link, "x", 1).expect("lossy");
-            (0..100).map(|i| medium.send(&wire, f64::from(i), 1000).arrival.is_some()).collect()
+        let arrivals = |mut medium: Medium| -> Vec<Option<f64>> {
+            (0..100).map(|i| medium.send(&wire, 0.01 * f64::from(i), 1000).arrival).collect()
         };
-        link.jitter = Some(Jitter { low: 0.0, high: 0.5, keeps_order: false });
-        link.reorder = Some(Reorder { probability: 0.5, delay: 0.5 });
-        let mut medium = Medium::new(&link, "x", 1).expect("lossy");
-        let arrivals: Vec<Option<f64>> =
-            (0..100).map(|i| medium.send(&wire, 0.01 * f64::from(i), 1000).arrival).collect();
-        assert_eq!(arrivals.iter().map(Option::is_some).collect::<Vec<_>>(), alone, "the same packets are lost");
-        let arrivals: Vec<f64> = arrivals.into_iter().flatten().collect();
-        assert!(arrivals.windows(2).any(|pair| pair[1] < pair[0]), "some overtake others");
-        link.jitter = Some(Jitter { low: 0.0, high: 0.5, keeps_order: true });
-        link.reorder = None;
-        let mut medium = Medium::new(&link, "x", 1).expect("lossy");
-        let arrivals: Vec<f64> =
-            (0..100).filter_map(|i| medium.send(&wire, 0.01 * f64::from(i), 1000).arrival).collect();
-        assert!(arrivals.windows(2).all(|pair| pair[1] >= pair[0]), "none overtakes another");
+        let lossy = || plain().with_loss(LossPattern::Random(0.5), stream("loss"));
+        let alone = arrivals(lossy());
+        let jitter = |keeps_order| Jitter { low: 0.0, high: 0.5, keeps_order };
+        let reorder = Reorder { probability: 0.5, delay: 0.5 };
+        let all =
+            arrivals(lossy().with_jitter(jitter(false), stream("jitter")).with_reorder(reorder, stream("reorder")));
+        let which = |times: &[Option<f64>]| times.iter().map(Option::is_some).collect::<Vec<_>>();
+        assert_eq!(which(&all), which(&alone), "the same packets are lost");
+        let all: Vec<f64> = all.into_iter().flatten().collect();
+        assert!(all.windows(2).any(|pair| pair[1] < pair[0]), "some overtake others");
+        let ordered = arrivals(lossy().with_jitter(jitter(true), stream("jitter")));
+        let ordered: Vec<f64> = ordered.into_iter().flatten().collect();
+        assert!(ordered.windows(2).all(|pair| pair[1] >= pair[0]), "none overtakes another");
     }
 }

@@ -1,0 +1,386 @@
+//! A link: two TUN devices, the namespace behind it, and the loop between.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use nix::errno::Errno;
+
+use crate::block::{Block, BLOCKS};
+use crate::netlink::{DeviceCounts, Netlink};
+use crate::path::PathSpec;
+use crate::run::{Direction, PathOutcome, Running, Settings, View};
+use crate::space::{self, Space};
+use crate::sys::{self, RunAs};
+
+/// Name of the device behind the link.
+pub const INNER: &str = "edlup";
+/// Beginning of the names of devices in front of links; a number follows.
+pub const OUTER: &str = "edl";
+/// Beginning of the names of devices that join two namespaces.
+const JOINT: &str = "edlj";
+
+/// What could not be done, and why.
+#[derive(Debug)]
+pub struct Failure {
+    /// What was being done.
+    pub doing: String,
+    /// What went wrong.
+    pub error: io::Error,
+}
+
+impl Failure {
+    fn while_doing(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Failure {
+        let doing = doing.into();
+        move |error| Failure { doing, error }
+    }
+
+    /// Whether the caller is not allowed to.
+    pub fn is_permission(&self) -> bool {
+        self.error.kind() == io::ErrorKind::PermissionDenied
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.doing, self.error)?;
+        if self.is_permission() {
+            write!(
+                f,
+                "\n  a link needs the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN: run it as root, or with sudo"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Where a link's ends are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// A device of ours in the namespace of that name (`ip netns add NAME`).
+    Namespace(String),
+    /// A TUN device that is there already (`ip tuntap add NAME mode tun`).
+    Device(String),
+}
+
+/// How to set a link up.
+#[derive(Clone, Debug)]
+pub struct SetUp {
+    /// Largest packet, bytes.
+    pub mtu: u32,
+    /// Packets that the kernel keeps in front of the link until the loop takes them.
+    pub ring: u32,
+    /// Sysctls of the namespace behind the link.
+    pub sysctls: Vec<(String, String)>,
+}
+
+/// A link at work.
+pub struct Link {
+    running: Running,
+    space: Option<Space>,
+    /// Where the loop reads from outside, and under which name: to ask the kernel what it counted there.
+    outer: Option<String>,
+    block: Option<Block>,
+}
+
+/// What happened at a link, and what the kernel counted at its devices: there (what the command sent), and back.
+pub struct Outcome {
+    /// Both directions: there is what comes from behind the link.
+    pub paths: [PathOutcome; 2],
+    /// At the device behind the link, and at the one in front of it.
+    pub devices: [Option<DeviceCounts>; 2],
+}
+
+impl Link {
+    /// A link between the calling thread's namespace and a new one behind it. `there` is for what is sent from behind.
+    ///
+    /// # Errors
+    /// Says what could not be set up; nothing is left then.
+    pub fn open(set_up: &SetUp, there: PathSpec, back: PathSpec, settings: &Settings) -> Result<Link, Failure> {
+        space::sweep().map_err(Failure::while_doing("removing what an earlier link has left"))?;
+        let (outer, name, block) = outer_device(set_up)?;
+        let (doing, done) = std::sync::mpsc::channel();
+        let inner_set_up = set_up.clone();
+        let made = Space::new(move || {
+            let mut step = "setting up the namespace behind the link".to_string();
+            let outcome = inner_device(&inner_set_up, block, &mut step);
+            if outcome.is_err() {
+                // If nobody listens, nobody wants to know.
+                drop(doing.send(step));
+            }
+            outcome
+        });
+        let (space, inner) = made.map_err(|error| {
+            let doing = done.try_recv().unwrap_or_else(|_| "making a network namespace".to_string());
+            Failure { doing, error }
+        })?;
+        let running = start(inner, outer, there, back, settings)?;
+        Ok(Link { running, space: Some(space), outer: Some(name), block: Some(block) })
+    }
+
+    /// A link that joins two ends; `there` is for what comes from the first.
+    ///
+    /// # Errors
+    /// As [`Link::open`].
+    pub fn join(
+        ends: [End; 2],
+        set_up: &SetUp,
+        there: PathSpec,
+        back: PathSpec,
+        settings: &Settings,
+    ) -> Result<Link, Failure> {
+        space::sweep().map_err(Failure::while_doing("removing what an earlier link has left"))?;
+        let joint = joint(&ends)?;
+        let block = joint.map(Block::number);
+        let name_of_device = format!("{JOINT}{}", joint.unwrap_or(0));
+        let addresses = block.map(|block| [block.inner(), block.outer()]);
+        let mut fds = Vec::with_capacity(2);
+        for (at, end) in ends.into_iter().enumerate() {
+            fds.push(match end {
+                End::Device(name) => existing_device(&name)?,
+                End::Namespace(name) => {
+                    let namespace = named(&name)?;
+                    let (mtu, ring) = (set_up.mtu, set_up.ring);
+                    let mine = addresses.map(|both| both[at]);
+                    let device = name_of_device.clone();
+                    let make = move || {
+                        let opened = sys::open_tun(&device)?;
+                        let netlink = Netlink::new()?;
+                        netlink.size(&device, mtu, ring)?;
+                        quiet(&device);
+                        netlink.up(&device)?;
+                        for (address, prefix) in mine.into_iter().flatten() {
+                            add_address(&netlink, &device, address, prefix)?;
+                        }
+                        Ok(opened)
+                    };
+                    let doing = format!("making the device {name_of_device} in the namespace {name}");
+                    space::enter(namespace, make).map_err(Failure::while_doing(doing))?
+                }
+            });
+        }
+        let [first, second] = <[OwnedFd; 2]>::try_from(fds)
+            .map_err(|_| Failure { doing: "joining".into(), error: Errno::EINVAL.into() })?;
+        let running = start(first, second, there, back, settings)?;
+        Ok(Link { running, space: None, outer: None, block })
+    }
+
+    /// The loop.
+    pub fn running(&self) -> &Running {
+        &self.running
+    }
+
+    /// How both directions look.
+    pub fn view(&self) -> Option<[View; 2]> {
+        self.running.view()
+    }
+
+    /// Name of the device in front of the link.
+    pub fn outer_device(&self) -> Option<&str> {
+        self.outer.as_deref()
+    }
+
+    /// The addresses at its ends.
+    pub fn block(&self) -> Option<Block> {
+        self.block
+    }
+
+    /// Number of the namespace behind the link.
+    pub fn namespace(&self) -> Option<u64> {
+        self.space.as_ref().map(Space::inode)
+    }
+
+    /// Starts a command behind the link.
+    ///
+    /// # Errors
+    /// If there is nothing behind it, or the command cannot be started.
+    pub fn spawn(&self, command: Command, run_as: Option<RunAs>) -> io::Result<Child> {
+        let space = self.space.as_ref().ok_or_else(|| io::Error::from(io::ErrorKind::Unsupported))?;
+        space.spawn(command, run_as)
+    }
+
+    /// Ends it: first the processes behind it that are left, then the link, once nothing is under way or after
+    /// `patience`. Its devices and its namespace are gone afterwards.
+    ///
+    /// # Errors
+    /// If the loop has failed.
+    pub fn stop(mut self, patience: Duration) -> Result<Outcome, Failure> {
+        let behind = match &self.space {
+            Some(space) => {
+                space.end_processes();
+                space.within(|| counts(INNER)).ok().flatten()
+            }
+            None => None,
+        };
+        let in_front = self.outer.as_deref().and_then(counts);
+        let paths = self.running.stop(patience).map_err(Failure::while_doing("carrying packets"))?;
+        Ok(Outcome { paths, devices: [behind, in_front] })
+    }
+}
+
+fn counts(name: &str) -> Option<DeviceCounts> {
+    Netlink::new().and_then(|netlink| netlink.counts(name)).ok()
+}
+
+fn start(
+    inner: OwnedFd,
+    outer: OwnedFd,
+    there: PathSpec,
+    back: PathSpec,
+    settings: &Settings,
+) -> Result<Running, Failure> {
+    let directions = [Direction { from: inner, spec: there }, Direction { from: outer, spec: back }];
+    let [there, back] = directions;
+    let doing = if settings.real_time { "starting with real-time priority" } else { "starting" };
+    Running::start(there, back, settings).map_err(Failure::while_doing(doing))
+}
+
+/// A namespace by its name.
+fn named(name: &str) -> Result<File, Failure> {
+    let path = Path::new("/run/netns").join(name);
+    File::open(&path).map_err(Failure::while_doing(format!("opening the namespace {name} ({})", path.display())))
+}
+
+/// A number whose device and addresses are free in every namespace that is joined; `None` if none is.
+fn joint(ends: &[End; 2]) -> Result<Option<u32>, Failure> {
+    let names: Vec<&String> = ends
+        .iter()
+        .filter_map(|end| match end {
+            End::Namespace(name) => Some(name),
+            End::Device(_) => None,
+        })
+        .collect();
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let mut routes = Vec::new();
+    for name in names {
+        let read = space::enter(named(name)?, || Netlink::new()?.ipv4_routes());
+        routes.extend(read.map_err(Failure::while_doing(format!("reading the routes of the namespace {name}")))?);
+    }
+    let free = |number: &u32| !routes.iter().any(|&(to, prefix)| Block::number(*number).overlaps(to, prefix));
+    let found = (0..BLOCKS).find(free).ok_or_else(|| Failure {
+        doing: "looking for addresses that nobody uses".into(),
+        error: io::Error::from(io::ErrorKind::AddrNotAvailable),
+    })?;
+    Ok(Some(found))
+}
+
+/// A device in front of the link, with addresses that nobody here uses.
+fn outer_device(set_up: &SetUp) -> Result<(OwnedFd, String, Block), Failure> {
+    let netlink = Netlink::new().map_err(Failure::while_doing("asking the kernel"))?;
+    let routes = netlink.ipv4_routes().map_err(Failure::while_doing("reading the routes"))?;
+    let around = block_around(&netlink);
+    let (first, end) = match around {
+        Some(block) => (1, u32::from(block.rooms()) + 1),
+        None => (0, BLOCKS),
+    };
+    for number in first..end {
+        let block = match around {
+            // The number fits: there are no more rooms than bits in an address.
+            Some(outer) => outer.inside(number as u8),
+            None => Some(Block::number(number)),
+        };
+        // The route of the link around it covers all of its block.
+        let mine = around.map(|outer| outer.prefix());
+        let taken =
+            |block: Block| routes.iter().any(|&(to, prefix)| mine != Some(prefix) && block.overlaps(to, prefix));
+        let Some(block) = block.filter(|&block| !taken(block)) else { continue };
+        let name = format!("{OUTER}{number}");
+        let device = match sys::open_tun(&name) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Failure {
+                    doing: "opening /dev/net/tun (is the kernel's module tun there?)".into(),
+                    error,
+                });
+            }
+            other => other.map_err(Failure::while_doing(format!("making the TUN device {name}")))?,
+        };
+        let give = || -> io::Result<()> {
+            netlink.size(&name, set_up.mtu, set_up.ring)?;
+            quiet(&name);
+            netlink.up(&name)?;
+            block.outer().into_iter().try_for_each(|(address, prefix)| add_address(&netlink, &name, address, prefix))
+        };
+        give().map_err(Failure::while_doing(format!("setting up the device {name}")))?;
+        return Ok((device, name, block));
+    }
+    let error = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    Err(Failure { doing: "looking for addresses that nobody uses".into(), error })
+}
+
+/// The block of the link that this namespace is behind, if it is.
+fn block_around(netlink: &Netlink) -> Option<Block> {
+    let addresses = netlink.ipv4_addresses(INNER).ok()?;
+    addresses.into_iter().find_map(|(address, prefix)| Block::of_inner_end(address, prefix))
+}
+
+/// The device behind the link, in the calling thread's namespace, which is the link's own.
+fn inner_device(set_up: &SetUp, block: Block, step: &mut String) -> io::Result<OwnedFd> {
+    let device = sys::open_tun(INNER)?;
+    let netlink = Netlink::new()?;
+    netlink.size(INNER, set_up.mtu, set_up.ring)?;
+    quiet(INNER);
+    netlink.up(INNER)?;
+    for (address, prefix) in block.inner() {
+        add_address(&netlink, INNER, address, prefix)?;
+        match netlink.add_default_route(INNER, address) {
+            Err(error) if address.is_ipv6() && is_without_ipv6(&error) => {}
+            other => other?,
+        }
+    }
+    // Links behind this one are reached through this namespace.
+    space::sysctl("net.ipv4.ip_forward", "1")?;
+    match space::sysctl("net.ipv6.conf.all.forwarding", "1") {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        other => other?,
+    }
+    for (name, value) in &set_up.sysctls {
+        *step = format!("setting {name} = {value}");
+        space::sysctl(name, value)?;
+    }
+    Ok(device)
+}
+
+fn existing_device(name: &str) -> Result<OwnedFd, Failure> {
+    let doing = || format!("opening the TUN device {name}");
+    let netlink = Netlink::new().map_err(Failure::while_doing("asking the kernel"))?;
+    // Opening would make it.
+    netlink.index(name).map_err(Failure::while_doing(doing()))?;
+    sys::open_tun(name).map_err(Failure::while_doing(doing()))
+}
+
+fn add_address(netlink: &Netlink, device: &str, address: std::net::IpAddr, prefix: u8) -> io::Result<()> {
+    match netlink.add_address(device, address, prefix) {
+        // A kernel without IPv6, or one that has it switched off.
+        Err(error) if address.is_ipv6() && is_without_ipv6(&error) => Ok(()),
+        other => other,
+    }
+}
+
+fn is_without_ipv6(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EAFNOSUPPORT | libc::EOPNOTSUPP | libc::EACCES | libc::EPERM | libc::ENODEV)
+    )
+}
+
+/// Stops the kernel from sending packets of its own (IPv6 neighbours, routers) over a device.
+fn quiet(device: &str) {
+    for (name, value) in [
+        ("addr_gen_mode", "1"),
+        ("accept_ra", "0"),
+        ("router_solicitations", "0"),
+        ("mldv1_unsolicited_report_interval", "0"),
+    ] {
+        // Without IPv6 there is nothing to stop.
+        drop(space::sysctl(&format!("net.ipv6.conf.{device}.{name}"), value));
+    }
+}

@@ -1,0 +1,432 @@
+//! One direction of a link in its own time: a queue discipline, a paced transmitter, loss, a delay line.
+//!
+//! Times are told, never read. Events happen at exact times, however late the caller is: a transmission begins the
+//! moment the one before it ends, so that no lateness of the machine adds up. The order of what happens at one time is
+//! that of the simulator: first what was scheduled first, timers before ends of transmission, arrivals last.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use earlydrop_aqm::gate::Counters;
+use earlydrop_aqm::policy::Reason;
+use earlydrop_aqm::{Discipline, Packet, Time};
+use earlydrop_net::measure::QueueStats;
+use earlydrop_net::medium::Medium;
+use earlydrop_net::Wire;
+
+use crate::seconds::Seconds;
+
+/// What a direction does to packets.
+pub struct PathSpec {
+    /// The queue.
+    pub queue: Box<dyn Discipline>,
+    /// bit/s; where it varies the medium knows.
+    pub rate_bps: f64,
+    /// Propagation delay, s.
+    pub delay_s: f64,
+    /// What it does beyond one rate and one delay.
+    pub medium: Option<Medium>,
+}
+
+/// Is told what becomes of packets. Times are those of the events, not of the call.
+pub trait Watch {
+    /// The queue took `packet`, which it marked if `marked`.
+    fn admitted(&mut self, _packet: &Packet, _now: Time, _marked: bool) {}
+    /// `packet` is dropped.
+    fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason);
+    /// The link begins to send `packet`; its ECN field is final.
+    fn departed(&mut self, _packet: &Packet, _now: Time) {}
+    /// `packet` was sent and is lost on the way.
+    fn lost(&mut self, packet: &Packet, now: Time);
+}
+
+/// A packet at the other end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Delivery {
+    /// When it arrives there.
+    pub at: Time,
+    /// When its transmission began and ended.
+    pub sent: (Time, Time),
+    /// The packet.
+    pub packet: Packet,
+}
+
+/// A packet on the delay line.
+struct InFlight {
+    delivery: Delivery,
+    number: u64,
+}
+
+impl InFlight {
+    fn key(&self) -> (Time, u64) {
+        (self.delivery.at, self.number)
+    }
+}
+
+impl PartialEq for InFlight {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for InFlight {}
+
+impl PartialOrd for InFlight {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for InFlight {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// An event to come: its time, and when it was scheduled.
+type Event = (Time, Time);
+
+/// One direction of a link.
+pub struct Path {
+    queue: Box<dyn Discipline>,
+    wire: Wire,
+    medium: Option<Medium>,
+    /// The end of the present transmission.
+    end: Option<Event>,
+    /// The discipline's timer.
+    timer: Option<Event>,
+    in_flight: BinaryHeap<Reverse<InFlight>>,
+    sent: u64,
+    lost: u64,
+    stats: QueueStats,
+    queued_at_start: u64,
+    seconds: Seconds,
+}
+
+impl Path {
+    /// A path that has been idle since time zero.
+    pub fn new(spec: PathSpec) -> Path {
+        let timer = spec.queue.next_timer().map(|time| (time, Time::ZERO));
+        Path {
+            queue: spec.queue,
+            wire: Wire::new(spec.rate_bps, spec.delay_s),
+            medium: spec.medium,
+            end: None,
+            timer,
+            in_flight: BinaryHeap::new(),
+            sent: 0,
+            lost: 0,
+            stats: QueueStats::new(),
+            queued_at_start: 0,
+            seconds: Seconds::new(),
+        }
+    }
+
+    /// Lets everything happen that happens up to and at `now`.
+    pub fn advance(&mut self, now: Time, watch: &mut impl Watch) {
+        loop {
+            let timer = self.timer.filter(|&(time, _)| time <= now);
+            let end = self.end.filter(|&(time, _)| time <= now);
+            match (timer, end) {
+                (None, None) => return,
+                (Some(timer), end) if end.is_none_or(|end| timer <= end) => self.on_timer(timer.0),
+                (_, Some((time, _))) => self.pull(time, watch),
+                (Some(timer), None) => self.on_timer(timer.0),
+            }
+        }
+    }
+
+    /// `packet` arrives at `now`, not earlier than any call before.
+    pub fn arrive(&mut self, packet: Packet, now: Time, watch: &mut impl Watch) {
+        self.advance(now, watch);
+        self.stats.advance(now.seconds(), self.queue.packets());
+        if let Some(average) = self.queue.average() {
+            self.stats.advance_average(now.seconds(), average);
+        }
+        let admitted = self.queue.enqueue(packet, now, &mut |victim, reason| watch.dropped(victim, now, reason));
+        if let Some(marked) = admitted {
+            watch.admitted(&packet, now, marked.0);
+        }
+        if self.end.is_none() {
+            self.pull(now, watch);
+        } else {
+            self.stats.grown(self.queue.packets());
+            self.note_waiting(now);
+        }
+    }
+
+    /// The next packet that is at the other end by `now`.
+    pub fn deliver(&mut self, now: Time) -> Option<Delivery> {
+        let first = self.in_flight.peek()?;
+        if first.0.delivery.at > now {
+            return None;
+        }
+        self.in_flight.pop().map(|first| first.0.delivery)
+    }
+
+    /// When to call [`Path::advance`] and [`Path::deliver`] again at the latest so that no delivery is late, if no packet
+    /// arrives before: the next delivery, or the earliest that the packet sent next can be there.
+    pub fn next_delivery(&self) -> Option<Time> {
+        let known = self.in_flight.peek().map(|first| first.0.delivery.at);
+        let next = self.end.filter(|_| self.queue.packets() > 0).map(|(time, _)| time + self.wire.delay_s);
+        match (known, next) {
+            (Some(known), Some(next)) => Some(known.min(next)),
+            (known, next) => known.or(next),
+        }
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.queue.on_timer(now);
+        self.timer = self.queue.next_timer().map(|time| (time, now));
+    }
+
+    /// The link is free: it takes the next packet, or becomes idle.
+    fn pull(&mut self, now: Time, watch: &mut impl Watch) {
+        self.stats.advance(now.seconds(), self.queue.packets());
+        self.end = None;
+        let taken = self.queue.dequeue(now, &mut |victim, reason| watch.dropped(victim, now, reason));
+        self.note_waiting(now);
+        let Some(packet) = taken else { return };
+        self.stats.departed(now - packet.enqueued);
+        watch.departed(&packet, now);
+        let bytes = packet.size.min(u32::from(u16::MAX)) as u16;
+        let arrival = match &mut self.medium {
+            None => Some(self.wire.send(now.seconds(), bytes)),
+            Some(medium) => {
+                let sent = medium.send(&self.wire, now.seconds(), bytes);
+                (self.wire.started, self.wire.free) = (now.seconds(), sent.end);
+                sent.arrival
+            }
+        };
+        let end = Time::from_seconds(self.wire.free);
+        self.end = Some((end, now));
+        match arrival {
+            Some(at) => {
+                let delivery = Delivery { at: Time::from_seconds(at), sent: (now, end), packet };
+                self.in_flight.push(Reverse(InFlight { delivery, number: self.sent }));
+                self.sent += 1;
+            }
+            None => {
+                self.lost += 1;
+                watch.lost(&packet, end);
+            }
+        }
+    }
+
+    fn note_waiting(&mut self, now: Time) {
+        self.seconds.waiting(now.seconds(), self.queue.packets() > 0);
+    }
+
+    /// Begins to measure anew at `now`.
+    pub fn restart(&mut self, now: Time, watch: &mut impl Watch) {
+        self.advance(now, watch);
+        self.queued_at_start = self.queue.packets();
+        if let Some(average) = self.queue.average() {
+            self.stats.advance_average(now.seconds(), average);
+        }
+        self.stats.restart(now.seconds(), self.queued_at_start);
+        self.queue.reset_counters();
+        self.seconds.restart(now.seconds(), self.queued_at_start > 0);
+        self.lost = 0;
+    }
+
+    /// Ends measuring at `now`.
+    pub fn finish(&mut self, now: Time, watch: &mut impl Watch) {
+        self.advance(now, watch);
+        self.stats.advance(now.seconds(), self.queue.packets());
+        self.stats.finish();
+        if let Some(average) = self.queue.average() {
+            self.stats.advance_average(now.seconds(), average);
+        }
+        self.seconds.finish(now.seconds());
+    }
+
+    /// Packets waiting, without the one in transmission.
+    pub fn packets(&self) -> u64 {
+        self.queue.packets()
+    }
+
+    /// Bytes waiting.
+    pub fn bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    /// Packets on the delay line, the one in transmission among them.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// The discipline's average, packets.
+    pub fn average(&self) -> Option<f64> {
+        self.queue.average()
+    }
+
+    /// The discipline's inner values.
+    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.queue.gauges(out);
+    }
+
+    /// Counts since the last restart.
+    pub fn counters(&self) -> &Counters {
+        self.queue.counters()
+    }
+
+    /// Statistics since the last restart.
+    pub fn stats(&self) -> &QueueStats {
+        &self.stats
+    }
+
+    /// The statistics, of a path that has been finished.
+    pub fn into_stats(self) -> QueueStats {
+        self.stats
+    }
+
+    /// Packets waiting at the last restart.
+    pub fn queued_at_start(&self) -> u64 {
+        self.queued_at_start
+    }
+
+    /// Packets lost on the way since the last restart.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Rate of constant links, bit/s.
+    pub fn rate_bps(&self) -> f64 {
+        self.wire.rate_bps
+    }
+
+    /// What can be sent between two times, bit/s on average, where the rate changes.
+    pub fn mean_rate(&self, from: f64, to: f64) -> Option<f64> {
+        self.medium.as_ref().and_then(|medium| medium.mean_rate(from, to))
+    }
+
+    /// What was sent second by second.
+    pub fn seconds(&mut self) -> &mut Seconds {
+        &mut self.seconds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use earlydrop_aqm::catalogue::{self, Built, Link};
+    use earlydrop_aqm::discipline::Fifo;
+    use earlydrop_aqm::gate::Gate;
+    use earlydrop_aqm::params::Values;
+    use earlydrop_aqm::policy::Limit;
+    use earlydrop_aqm::random::Generator;
+    use earlydrop_net::medium::{LossPattern, Rate};
+
+    #[derive(Default)]
+    struct Seen {
+        dropped: Vec<(u32, f64, Reason)>,
+        departed: Vec<(u32, f64)>,
+        lost: Vec<u32>,
+    }
+
+    impl Watch for Seen {
+        fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason) {
+            self.dropped.push((packet.tag, now.seconds(), reason));
+        }
+        fn departed(&mut self, packet: &Packet, now: Time) {
+            self.departed.push((packet.tag, now.seconds()));
+        }
+        fn lost(&mut self, packet: &Packet, _now: Time) {
+            self.lost.push(packet.tag);
+        }
+    }
+
+    fn t(seconds: f64) -> Time {
+        Time::from_seconds(seconds)
+    }
+
+    /// DropTail for two packets on 8 Mbit/s and 10 ms: 1000 B take 1 ms.
+    fn path(medium: Option<Medium>) -> Path {
+        let (link, limit) = (Link { rate_bps: 8e6, delay_s: 0.01 }, Limit::Packets(2));
+        let spec = catalogue::find("droptail").expect("a discipline");
+        let Ok(Built::Policy(policy)) = (spec.build)(&Values::new(), &link, limit) else { panic!("a policy") };
+        let queue = Box::new(Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "q"))));
+        Path::new(PathSpec { queue, rate_bps: 8e6, delay_s: 0.01, medium })
+    }
+
+    fn packet(tag: u32) -> Packet {
+        Packet { tag, ..Packet::new(1, 1000) }
+    }
+
+    fn deliveries(path: &mut Path, now: f64) -> Vec<(u32, f64)> {
+        std::iter::from_fn(|| path.deliver(t(now))).map(|d| (d.packet.tag, d.at.seconds())).collect()
+    }
+
+    #[test]
+    fn packets_leave_one_after_the_other_however_late_the_caller() {
+        let (mut path, mut seen) = (path(None), Seen::default());
+        for tag in 0..4 {
+            path.arrive(packet(tag), t(1.0), &mut seen);
+        }
+        assert_eq!(seen.dropped, [(3, 1.0, Reason::Overflow)], "one in transmission, two waiting");
+        assert_eq!(path.next_delivery(), Some(t(1.0 + (0.001 + 0.01))));
+        assert_eq!(deliveries(&mut path, 1.0109), []);
+        // Nobody looked for seconds.
+        path.advance(t(5.0), &mut seen);
+        let starts = [1.0, 1.0 + 0.001, 1.0 + 0.001 + 0.001];
+        assert_eq!(seen.departed, [(0, starts[0]), (1, starts[1]), (2, starts[2])]);
+        let arrivals: Vec<(u32, f64)> = (0..3).map(|i| (i, starts[i as usize] + (0.001 + 0.01))).collect();
+        assert_eq!(deliveries(&mut path, 5.0), arrivals);
+        assert_eq!((path.packets(), path.in_flight(), path.next_delivery()), (0, 0, None));
+        path.arrive(packet(9), t(6.0), &mut seen);
+        assert_eq!(seen.departed.last(), Some(&(9, 6.0)), "an idle link sends at once");
+    }
+
+    #[test]
+    fn the_end_of_a_transmission_comes_before_an_arrival_of_the_same_time() {
+        let (mut path, mut seen) = (path(None), Seen::default());
+        for tag in 0..3 {
+            path.arrive(packet(tag), t(0.5), &mut seen);
+        }
+        path.arrive(packet(3), t(0.5 + 0.001), &mut seen);
+        assert_eq!(seen.dropped, [], "the place of the packet that left is free");
+        path.arrive(packet(4), t(0.5 + 0.001), &mut seen);
+        assert_eq!(seen.dropped.len(), 1);
+    }
+
+    #[test]
+    fn the_delay_line_wakes_its_owner_once_a_packet() {
+        let (mut path, mut seen) = (path(None), Seen::default());
+        path.arrive(packet(0), t(0.0), &mut seen);
+        path.arrive(packet(1), t(0.0), &mut seen);
+        // The second begins at 1 ms and cannot be there before 11 ms.
+        assert_eq!(path.next_delivery(), Some(t(0.011)));
+        path.advance(t(0.011), &mut seen);
+        assert_eq!(deliveries(&mut path, 0.011), [(0, 0.011)]);
+        assert_eq!(path.next_delivery(), Some(t(0.012)));
+    }
+
+    #[test]
+    fn loss_takes_the_time_of_a_transmission() {
+        let medium = Medium::new(&Rate::Constant(8e6)).with_loss(LossPattern::Every(2), Generator::stream(1, "loss"));
+        let (mut path, mut seen) = (path(Some(medium)), Seen::default());
+        for tag in 0..3 {
+            path.arrive(packet(tag), t(0.0), &mut seen);
+        }
+        path.advance(t(1.0), &mut seen);
+        assert_eq!((seen.lost, path.lost()), (vec![1], 1));
+        assert_eq!(deliveries(&mut path, 1.0), [(0, 0.011), (2, 0.002 + (0.001 + 0.01))]);
+    }
+
+    #[test]
+    fn nothing_is_counted_twice_over_a_restart() {
+        let (mut path, mut seen) = (path(None), Seen::default());
+        for tag in 0..3 {
+            path.arrive(packet(tag), t(0.0), &mut seen);
+        }
+        path.restart(t(0.0005), &mut seen);
+        path.arrive(packet(3), t(0.0007), &mut seen);
+        path.finish(t(0.0015), &mut seen);
+        let counters = path.counters();
+        assert_eq!((counters.arrivals, counters.departures, counters.overflow_drops), (1, 1, 1));
+        assert_eq!(path.queued_at_start() + counters.arrivals, counters.departures + counters.drops() + path.packets());
+        // Two packets for half of the time, then one.
+        assert!((path.stats().mean() - 1.5).abs() < 1e-9);
+    }
+}

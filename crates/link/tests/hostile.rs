@@ -1,0 +1,92 @@
+//! Packets that nobody should send: random bytes, sound packets with bytes changed, cut short, made longer.
+
+use earlydrop_aqm::Ecn;
+use earlydrop_link::header::{set_ce, Fragments, Header, Malformed};
+use etherparse::PacketBuilder;
+use proptest::prelude::*;
+
+fn sound() -> impl Strategy<Value = Vec<u8>> {
+    let payload = prop::collection::vec(any::<u8>(), 0..100);
+    (any::<bool>(), any::<bool>(), any::<(u16, u16)>(), any::<u8>(), payload).prop_map(
+        |(six, tcp, ports, ttl, payload)| {
+            let mut bytes = Vec::new();
+            let ip = if six {
+                PacketBuilder::ipv6([ttl; 16], [7; 16], ttl)
+            } else {
+                PacketBuilder::ipv4([10, 0, 0, ttl], [10, 1, 0, 1], ttl)
+            };
+            let written = if tcp {
+                ip.tcp(ports.0, ports.1, 1, 1000).write(&mut bytes, &payload)
+            } else {
+                ip.udp(ports.0, ports.1).write(&mut bytes, &payload)
+            };
+            written.expect("it is written to memory");
+            bytes
+        },
+    )
+}
+
+/// Whatever is said of a packet can be said of it again, and marking changes nothing but the mark.
+fn examine(bytes: &[u8]) -> Result<Header, Malformed> {
+    let header = Header::read(bytes)?;
+    let mut fragments = Fragments::new();
+    let key = fragments.endpoints(&header).key();
+    let packet = header.packet(bytes.len() as u32, key);
+    assert!(packet.initial_ttl >= packet.ttl && packet.class < 8);
+    let mut marked = bytes.to_vec();
+    set_ce(&mut marked);
+    let after = Header::read(&marked).expect("a mark breaks nothing");
+    assert_eq!(after, Header { ecn: Ecn::Ce, ..header });
+    let mut again = marked.clone();
+    set_ce(&mut again);
+    assert_eq!(again, marked, "a second mark is none");
+    let differing = bytes.iter().zip(&marked).filter(|(a, b)| a != b).count();
+    assert!(differing <= 3, "one byte of the mark, two of the checksum");
+    Ok(header)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn random_bytes_are_no_trouble(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = examine(&bytes);
+    }
+
+    #[test]
+    fn bytes_that_look_like_ip_are_no_trouble(
+        first in prop::sample::select(vec![0x45_u8, 0x46, 0x4f, 0x60, 0x6f]),
+        rest in prop::collection::vec(any::<u8>(), 19..200),
+        total in 20_u16..220,
+    ) {
+        let mut bytes = vec![first];
+        bytes.extend(rest);
+        let at = if first >> 4 == 4 { 2 } else { 4 };
+        bytes[at..at + 2].copy_from_slice(&total.to_be_bytes());
+        let _ = examine(&bytes);
+    }
+
+    #[test]
+    fn damaged_packets_are_no_trouble(
+        bytes in sound(),
+        hits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+        length in any::<prop::sample::Index>(),
+        cut in any::<bool>(),
+    ) {
+        prop_assert!(examine(&bytes).is_ok());
+        let mut damaged = bytes.clone();
+        for (place, value) in hits {
+            let at = place.index(damaged.len());
+            damaged[at] = value;
+        }
+        if cut {
+            damaged.truncate(length.index(damaged.len()));
+        }
+        let _ = examine(&damaged);
+    }
+
+    #[test]
+    fn a_packet_cut_short_is_malformed(bytes in sound(), length in any::<prop::sample::Index>()) {
+        prop_assert!(Header::read(&bytes[..length.index(bytes.len())]).is_err());
+    }
+}

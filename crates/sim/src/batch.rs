@@ -1,0 +1,287 @@
+//! Many runs, their result documents packed into columns: what a store of results takes in.
+//!
+//! A column is a field of the result document under its dotted path, as `queues.bottleneck.delay_mean_ms`. The fields
+//! of `flows` (and of the flows of a queue) are lists, one item a flow: `flows.goodput_mbps`. Other lists of tables
+//! have their position in the path, `traffic.0.goodput_mbps`. What was recorded over time stays one text, `recorded`.
+//! Name, seed, version and cost are no columns: they belong to whoever asked for the runs.
+
+use crate::result;
+use crate::run::{self, Events, Links};
+use crate::scenario::Scenario;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, HashMap};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::time::Instant;
+
+/// Stands for "no value" in a column of whole numbers.
+pub const NO_WHOLE: i64 = i64::MIN;
+
+/// Fields of the document that were recorded over time.
+const RECORDED: [&str; 5] = ["series", "rates", "trace", "traces", "variables"];
+/// Fields that are no columns.
+const LEFT_OUT: [&str; 4] = ["scenario", "seed", "version", "cost"];
+/// Fields that hold text, or nothing.
+const TEXTS: [&str; 4] = ["aqm", "kind", "name", "tcp"];
+
+/// Values of a column, in the order of the runs that have them. A list's values lie one after the other.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Whole numbers; [`NO_WHOLE`] where there is none.
+    Whole(Vec<i64>),
+    /// Numbers; NaN where there is none.
+    Real(Vec<f64>),
+    /// Texts as positions in the list of different ones; [`NO_WHOLE`] where there is none.
+    Text(Vec<i64>, Vec<String>),
+}
+
+/// A column of the table of runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// The runs that have this field, by their position in the batch.
+    pub runs: Vec<u32>,
+    /// How many values each of these runs has, if the field is a list.
+    pub lengths: Option<Vec<u32>>,
+    /// The values.
+    pub values: Values,
+}
+
+/// What a batch gave.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// By dotted path.
+    pub columns: BTreeMap<String, Column>,
+    /// What each run took, in s; 0 for one that failed.
+    pub wall_s: Vec<f64>,
+    /// Runs that failed, by position, and why.
+    pub failures: Vec<(usize, String)>,
+}
+
+/// Makes the runs one after the other. One that fails, or panics, does not keep the others from being made.
+pub fn run(jobs: &[(&Scenario, u64)]) -> Batch {
+    let mut table = Table::default();
+    let mut batch = Batch::default();
+    for (at, &(scenario, seed)) in jobs.iter().enumerate() {
+        let begin = Instant::now();
+        let made = guarded(|| {
+            let outcome = run::run(scenario, seed, Links::Auto, Events::Lanes).map_err(|e| e.to_string())?;
+            Ok(result::document(scenario, seed, &outcome, 0.0))
+        });
+        batch.wall_s.push(if made.is_ok() { begin.elapsed().as_secs_f64() } else { 0.0 });
+        match made {
+            Ok(document) => table.add(at, &document),
+            Err(why) => batch.failures.push((at, why)),
+        }
+    }
+    batch.columns = table.columns();
+    batch
+}
+
+/// The outcome of `work`; a panic in it is a failure like any other.
+///
+/// # Errors
+/// What `work` says, or the text of its panic.
+pub fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let text = (payload.downcast_ref::<&str>().copied())
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("no message");
+        Err(format!("the engine panicked: {text}"))
+    })
+}
+
+/// A field's values while runs come in: a value that is missing, whole, real or text.
+#[derive(Clone, Copy)]
+enum Item<'a> {
+    None,
+    Whole(i64),
+    Real(f64),
+    Text(&'a str),
+}
+
+impl<'a> Item<'a> {
+    /// None for what no column of plain values can hold.
+    fn of(value: &'a Value) -> Option<Self> {
+        Some(match value {
+            Value::Null => Item::None,
+            Value::Bool(flag) => Item::Whole(i64::from(*flag)),
+            Value::Number(number) => match number.as_i64() {
+                Some(whole) => Item::Whole(whole),
+                None => Item::Real(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            Value::String(text) => Item::Text(text),
+            Value::Array(_) | Value::Object(_) => return None,
+        })
+    }
+}
+
+#[derive(Default)]
+struct Field {
+    runs: Vec<u32>,
+    lengths: Vec<u32>,
+    is_list: bool,
+    /// Kind of the first value that was there.
+    kind: Option<Kind>,
+    whole: Vec<i64>,
+    real: Vec<f64>,
+    texts: Vec<String>,
+    known: HashMap<String, i64>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Whole,
+    Real,
+    Text,
+}
+
+impl Field {
+    fn push(&mut self, item: Item<'_>) {
+        match item {
+            Item::None => {}
+            Item::Whole(_) => self.become_kind(Kind::Whole),
+            Item::Real(_) => self.become_kind(Kind::Real),
+            Item::Text(_) => self.become_kind(Kind::Text),
+        }
+        match (self.kind, item) {
+            (Some(Kind::Real), Item::Real(x)) => self.real.push(x),
+            (Some(Kind::Real), Item::Whole(n)) => self.real.push(n as f64),
+            (Some(Kind::Real), _) => self.real.push(f64::NAN),
+            (Some(Kind::Whole), Item::Whole(n)) => self.whole.push(n),
+            (Some(Kind::Text), Item::Text(text)) => {
+                let code = self.code(text);
+                self.whole.push(code);
+            }
+            _ => self.whole.push(NO_WHOLE),
+        }
+    }
+
+    /// Takes the kind of a value; a column of whole numbers becomes one of numbers if one with a fraction comes.
+    fn become_kind(&mut self, kind: Kind) {
+        let real = |n: &i64| if *n == NO_WHOLE { f64::NAN } else { *n as f64 };
+        match (self.kind, kind) {
+            (None | Some(Kind::Whole), Kind::Real) => {
+                self.real = self.whole.iter().map(real).collect();
+                self.whole.clear();
+                self.kind = Some(Kind::Real);
+            }
+            (None, _) => self.kind = Some(kind),
+            _ => {}
+        }
+    }
+
+    fn code(&mut self, text: &str) -> i64 {
+        if let Some(&code) = self.known.get(text) {
+            return code;
+        }
+        let code = self.texts.len() as i64;
+        self.texts.push(text.to_owned());
+        self.known.insert(text.to_owned(), code);
+        code
+    }
+
+    fn column(mut self, path: &str) -> Column {
+        if self.kind.is_none() {
+            // Nothing but missing values: the name says what they would be.
+            let last = path.rsplit('.').next().unwrap_or(path);
+            self.become_kind(if TEXTS.contains(&last) { Kind::Text } else { Kind::Real });
+        }
+        let values = match self.kind {
+            Some(Kind::Real) | None => Values::Real(self.real),
+            Some(Kind::Whole) => Values::Whole(self.whole),
+            Some(Kind::Text) => Values::Text(self.whole, self.texts),
+        };
+        Column { runs: self.runs, lengths: self.is_list.then_some(self.lengths), values }
+    }
+}
+
+#[derive(Default)]
+struct Table {
+    fields: HashMap<String, Field>,
+}
+
+impl Table {
+    fn add(&mut self, run: usize, document: &Value) {
+        let Value::Object(top) = document else { return };
+        let recorded: Map<String, Value> =
+            RECORDED.iter().filter_map(|&key| Some((key.to_owned(), top.get(key)?.clone()))).collect();
+        if !recorded.is_empty() {
+            let text = Value::Object(recorded).to_string();
+            self.one(run, "recorded", Item::Text(&text));
+        }
+        let mut path = String::new();
+        for (key, value) in top {
+            if !LEFT_OUT.contains(&key.as_str()) && !RECORDED.contains(&key.as_str()) {
+                self.visit(run, &mut path, key, value);
+            }
+        }
+    }
+
+    fn visit(&mut self, run: usize, path: &mut String, key: &str, value: &Value) {
+        let before = path.len();
+        if before > 0 {
+            path.push('.');
+        }
+        path.push_str(key);
+        match value {
+            Value::Object(table) => {
+                for (key, inner) in table {
+                    self.visit(run, path, key, inner);
+                }
+            }
+            Value::Array(items) if key == "flows" => self.flows(run, path, items),
+            Value::Array(items) if items.iter().any(Value::is_object) => {
+                for (position, item) in items.iter().enumerate() {
+                    self.visit(run, path, &position.to_string(), item);
+                }
+            }
+            Value::Array(items) => self.list(run, path, items.iter().map(|item| Item::of(item).unwrap_or(Item::None))),
+            plain => self.one(run, path, Item::of(plain).unwrap_or(Item::None)),
+        }
+        path.truncate(before);
+    }
+
+    /// A list of tables as one list a field, each as long as there are flows.
+    fn flows(&mut self, run: usize, path: &str, flows: &[Value]) {
+        let mut keys: Vec<&str> = Vec::new();
+        for flow in flows.iter().filter_map(Value::as_object) {
+            // Flows of one kind have the same keys in the same order; only others add any.
+            if flow.len() != keys.len() || !flow.keys().zip(&keys).all(|(mine, known)| mine == known) {
+                for key in flow.keys() {
+                    if !keys.contains(&key.as_str()) {
+                        keys.push(key);
+                    }
+                }
+            }
+        }
+        for key in keys {
+            let items = flows.iter().map(|flow| flow.get(key).and_then(Item::of).unwrap_or(Item::None));
+            self.list(run, &format!("{path}.{key}"), items);
+        }
+    }
+
+    fn list<'a>(&mut self, run: usize, path: &str, items: impl ExactSizeIterator<Item = Item<'a>>) {
+        let field = self.field(path);
+        field.is_list = true;
+        field.runs.push(run as u32);
+        field.lengths.push(items.len() as u32);
+        items.for_each(|item| field.push(item));
+    }
+
+    fn one(&mut self, run: usize, path: &str, item: Item<'_>) {
+        let field = self.field(path);
+        field.runs.push(run as u32);
+        field.push(item);
+    }
+
+    fn field(&mut self, path: &str) -> &mut Field {
+        if !self.fields.contains_key(path) {
+            self.fields.insert(path.to_owned(), Field::default());
+        }
+        self.fields.get_mut(path).expect("was put there")
+    }
+
+    fn columns(self) -> BTreeMap<String, Column> {
+        let fields: BTreeMap<String, Field> = self.fields.into_iter().collect();
+        fields.into_iter().map(|(path, field)| (path.clone(), field.column(&path))).collect()
+    }
+}

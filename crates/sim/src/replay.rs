@@ -1,0 +1,48 @@
+//! Recorded arrivals at one queue: what the simulator's port decides over packets that came somewhere else, such as on a
+//! real link.
+
+use crate::engine::network::{Network, PortKind, PortSpec, SourceSpec, TtlOption};
+use crate::engine::plan::Plan;
+use crate::engine::{Engine, PortOutcome, Settings};
+use crate::events::LaneQueue;
+use earlydrop_aqm::catalogue::Link;
+use earlydrop_aqm::random::Generator;
+use earlydrop_aqm::{Packet, Time};
+use earlydrop_net::medium::Medium;
+use earlydrop_net::source::{Distribution, Poisson, Source};
+
+/// Lets `arrivals` come to a port with `kind` in front of `link`, which is idle and empty at time zero, and stops at
+/// `until` seconds. [`PortOutcome::fates`] has what became of each.
+///
+/// Arrivals of one time come in the order of the list, after whatever else happens then.
+///
+/// # Panics
+/// If there is not one outcome for one port, a fault of this crate's.
+pub fn replay(
+    kind: PortKind,
+    link: &Link,
+    medium: Option<Medium>,
+    arrivals: Vec<(Time, Packet)>,
+    until: f64,
+) -> PortOutcome {
+    let mut network = Network::new();
+    let port = network.port(PortSpec { name: "replay".to_string(), aqm: String::new(), kind });
+    let index = network.link(link.rate_bps, link.delay_s, Some(port));
+    if let Some(medium) = medium {
+        network.medium(index, medium);
+    }
+    // The flow that the packets are counted for. It never sends anything itself.
+    let silent = SourceSpec {
+        source: Source::Poisson(Poisson::new(1.0, Distribution::Fixed(1.0))),
+        header: 0,
+        start: f64::INFINITY,
+        stop: f64::INFINITY,
+        random: Generator::stream(0, "replay"),
+    };
+    network.source(silent, &[index], u8::MAX, TtlOption::Nothing);
+    let plan = Plan::all_stepped(&network);
+    let settings = Settings { duration: until, ..Settings::default() };
+    let mut outcome = Engine::<LaneQueue<8>>::new(network, &plan, settings).replay(arrivals).run();
+    assert_eq!(outcome.ports.len(), 1);
+    outcome.ports.remove(0)
+}

@@ -1,0 +1,123 @@
+//! Runs packed into columns hold what the result documents hold, and one failure does not stop the others.
+
+use earlydrop_sim::batch::{guarded, run as run_batch, Column, Values, NO_WHOLE};
+use earlydrop_sim::scenario::{self, Doc, Scenario};
+use earlydrop_sim::{result, run};
+use serde_json::{json, Value};
+
+fn checked(document: &Value) -> Scenario {
+    scenario::check(&Doc::from_json(document).unwrap(), None).unwrap()
+}
+
+fn mixed(record: &Value) -> Scenario {
+    let link = json!({ "rate": "10 Mbit/s", "delay": "5 ms" });
+    checked(&json!({
+        "name": "mixed", "duration": "4 s", "warmup": "1 s",
+        "topology": { "kind": "dumbbell", "pairs": 3, "access": link, "bottleneck": { "rate": "1 Mbit/s", "delay": "5 ms" } },
+        "queue": { "bottleneck": { "aqm": "red", "limit": "20 packets" } },
+        "traffic": [
+            { "kind": "ftp", "count": 2 },
+            { "kind": "cbr", "name": "noise", "rate": "200 kbit/s", "segment": "500 B" },
+            { "kind": "transfers", "size": "20 kB", "count": 1 },
+        ],
+        "record": record,
+    }))
+}
+
+/// A line of routers so long that its route cannot be built: found when the run begins.
+fn too_long() -> Scenario {
+    let hosts: Vec<String> = (0..201).map(|n| format!("n{n}")).collect();
+    let links: Vec<Value> = (hosts.windows(2))
+        .map(|two| json!({ "from": two[0], "to": two[1], "rate": "1 Mbit/s", "delay": "1 ms" }))
+        .collect();
+    checked(&json!({
+        "name": "long", "duration": "1 s",
+        "topology": { "kind": "graph" }, "link": links,
+        "traffic": [{ "kind": "ftp", "from": "n0", "to": "n200" }],
+    }))
+}
+
+fn value_at(column: &Column, k: usize) -> Value {
+    let begin: u32 = column.lengths.as_ref().map_or(k as u32, |lengths| lengths[..k].iter().sum());
+    let at = |i: usize| match &column.values {
+        Values::Whole(v) => (v[i] != NO_WHOLE).then(|| json!(v[i])),
+        Values::Real(v) => (!v[i].is_nan()).then(|| json!(v[i])),
+        Values::Text(codes, texts) => (codes[i] != NO_WHOLE).then(|| json!(texts[codes[i] as usize])),
+    };
+    match &column.lengths {
+        None => json!(at(begin as usize)),
+        Some(lengths) => (begin..begin + lengths[k]).map(|i| json!(at(i as usize))).collect(),
+    }
+}
+
+#[test]
+fn columns_hold_every_field_of_every_document() {
+    let scenario = mixed(&json!({ "by_flow": true }));
+    let batch = run_batch(&[(&scenario, 1), (&scenario, 2)]);
+    assert!(batch.failures.is_empty());
+    for (k, seed) in [1, 2].into_iter().enumerate() {
+        let outcome = run::run(&scenario, seed, run::Links::Auto, run::Events::Lanes).unwrap();
+        let document = result::document(&scenario, seed, &outcome, 0.0);
+        let mut seen = 0;
+        compare("", &document, &mut |path, value| {
+            if ["scenario", "seed", "version"].contains(&path) || path.starts_with("cost.") {
+                assert!(!batch.columns.contains_key(path));
+                return;
+            }
+            seen += 1;
+            let column = batch.columns.get(path).unwrap_or_else(|| panic!("{path} is no column"));
+            assert_eq!(column.runs, [0, 1], "{path}");
+            assert_eq!(&value_at(column, k), value, "{path}");
+        });
+        assert!(seen > 60);
+    }
+    assert_eq!(batch.wall_s.len(), 2);
+    assert!(batch.wall_s.iter().all(|&s| s > 0.0));
+}
+
+/// Calls `see` for each plain field, with the flows' tables turned into lists.
+fn compare(path: &str, value: &Value, see: &mut impl FnMut(&str, &Value)) {
+    let join = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        Value::Object(table) => table.iter().for_each(|(key, inner)| compare(&join(key), inner, see)),
+        Value::Array(items) if path == "flows" || path.ends_with(".flows") => {
+            for key in items.iter().flat_map(|flow| flow.as_object().unwrap().keys()) {
+                let list: Value = items.iter().map(|flow| flow.get(key).cloned().unwrap_or(Value::Null)).collect();
+                see(&join(key), &list);
+            }
+        }
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            items.iter().enumerate().for_each(|(k, item)| compare(&join(&k.to_string()), item, see));
+        }
+        plain => see(path, plain),
+    }
+}
+
+#[test]
+fn what_was_recorded_stays_a_text() {
+    let scenario = mixed(&json!({ "series": "100 ms", "trace": 3 }));
+    let batch = run_batch(&[(&scenario, 1)]);
+    let Value::String(text) = value_at(&batch.columns["recorded"], 0) else { panic!("no text") };
+    let recorded: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(recorded["series"]["time_s"].as_array().unwrap().len(), 40);
+    assert_eq!(recorded["trace"]["events"].as_array().unwrap().len(), 3);
+    assert!(!batch.columns.keys().any(|path| path.starts_with("series") || path.starts_with("trace")));
+}
+
+#[test]
+fn a_run_that_fails_is_named_and_the_others_are_made() {
+    let (good, bad) = (mixed(&json!({})), too_long());
+    let batch = run_batch(&[(&good, 1), (&bad, 1), (&good, 2)]);
+    assert_eq!(batch.failures.len(), 1);
+    assert_eq!(batch.failures[0].0, 1);
+    assert!(batch.failures[0].1.contains("too long a way"), "{}", batch.failures[0].1);
+    assert_eq!(batch.columns["jain"].runs, [0, 2]);
+    assert_eq!(batch.wall_s[1], 0.0);
+}
+
+#[test]
+fn a_panic_is_a_failure() {
+    assert_eq!(guarded(|| Ok(1)), Ok(1));
+    assert_eq!(guarded::<()>(|| Err("no".into())), Err("no".into()));
+    assert_eq!(guarded::<()>(|| panic!("seed {}", 7)), Err("the engine panicked: seed 7".into()));
+}

@@ -1,0 +1,277 @@
+"""One scenario in both worlds: simulated, and on a real link with the kernel's TCP (iperf3), and what differs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _core, links
+from .runner import Job, Progress, no_progress, run_all
+from .terminal import number, paragraph, signed, table
+
+PORT = 5301
+"""Port of the first iperf3 server; each has flows for one client."""
+
+MOST_STREAMS = 100
+"""Flows of one iperf3 process (it takes 128)."""
+
+KERNEL = {"tahoe": "reno", "reno": "reno", "newreno": "reno", "sack": "reno"}
+"""The kernel's congestion control nearest to each of the scenario's."""
+
+MEASURES = (
+    ("throughput_mbps", "Throughput (Mbit/s)", 1, 3),
+    ("queue_mean_packets", "Mean queue (packets)", 1, 2),
+    ("queue_std_packets", "Standard deviation of the queue (packets)", 1, 2),
+    ("delay_mean_ms", "Queueing delay (ms)", 1, 2),
+    ("delay_p99_ms", "Queueing delay, 99 % (ms)", 1, 2),
+    ("drop_rate", "Drop rate (%)", 100, 3),
+    ("mark_rate", "Mark rate (%)", 100, 3),
+)
+"""Field, label, factor, digits."""
+
+REASONS = (
+    "The kernel's TCP is not the scenario's. It begins with a window of 10 segments, sends again what RACK and tail "
+    "loss probes find lost, and waits for a timer of at least 200 ms only then; the scenario's senders begin with one "
+    "segment and know duplicate ACKs and a coarse timer.",
+    "The kernel's receivers acknowledge every second segment, but its senders count segments, not ACKs: windows grow "
+    "as in a scenario without delayed_ack, which is the one to compare with.",
+    "All real flows begin at once, whatever start the scenario gives them. The warm-up should outlast it.",
+)
+"""Why the two can differ, in order of weight."""
+
+
+class CrosscheckError(Exception):
+    """The scenario cannot be run on a real link. The message says why."""
+
+
+@dataclass(frozen=True)
+class Crosscheck:
+    """Both worlds' results."""
+
+    scenario: str
+    aqm: str
+    queue: str
+    flows: int
+    control: str
+    window: tuple[float, float]
+    simulated: list[dict[str, Any]]
+    """Queue entries of the result documents, one a seed."""
+    real: dict[str, Any]
+    """That of the link."""
+
+    def simulated_mean(self, measure: str) -> float | None:
+        """Mean over the seeds."""
+        values = [one[measure] for one in self.simulated if one[measure] is not None]
+        return sum(values) / len(values) if values else None
+
+    def difference(self, measure: str) -> float | None:
+        """Link minus simulator."""
+        simulated = self.simulated_mean(measure)
+        return None if simulated is None or self.real[measure] is None else self.real[measure] - simulated
+
+    def relative(self, measure: str) -> float | None:
+        """The same over the simulator's value; None where that is 0."""
+        simulated, difference = self.simulated_mean(measure), self.difference(measure)
+        return difference / simulated if simulated and difference is not None else None
+
+    def document(self) -> dict[str, Any]:
+        """Everything, for machines."""
+        measures = {
+            field: {
+                "simulated": self.simulated_mean(field),
+                "real": self.real[field],
+                "difference": self.difference(field),
+                "relative": self.relative(field),
+            }
+            for field, *_ in MEASURES
+        }
+        return {
+            "scenario": self.scenario,
+            "queue": self.queue,
+            "aqm": self.aqm,
+            "flows": self.flows,
+            "congestion_control": self.control,
+            "window_s": list(self.window),
+            "measures": measures,
+            "simulated": self.simulated,
+            "real": self.real,
+            "reasons": list(REASONS),
+        }
+
+    def text(self) -> str:
+        """What `crosscheck` prints."""
+        head = ["", f"simulator, n = {len(self.simulated)}", "real link", "difference", "%"]
+        body = []
+        for field, label, factor, digits in MEASURES:
+            simulated, relative = self.simulated_mean(field), self.relative(field)
+            scaled = [None if v is None else factor * v for v in (simulated, self.real[field], self.difference(field))]
+            body.append(
+                [
+                    label,
+                    number(scaled[0], digits),
+                    number(scaled[1], digits),
+                    signed(scaled[2], digits),
+                    signed(None if relative is None else 100 * relative, 1),
+                ]
+            )
+        begin, end = self.window
+        lines = [
+            f"{self.scenario}: queue {self.queue} ({self.aqm}), {self.flows} flows of the kernel's {self.control}, "
+            f"measured from {begin:g} s to {end:g} s",
+            "",
+            table(head, body, left=1),
+            "",
+            "Why they can differ:",
+        ]
+        lines += [paragraph(f"- {reason}", "  ").replace("  - ", "- ", 1) for reason in REASONS]
+        return "\n".join(lines)
+
+
+def _traffic(document: Mapping[str, Any]) -> tuple[int, int, dict[str, Any]]:
+    """Flows, payload of a segment, and the entry that says the rest."""
+    entries = document["traffic"]
+    for number_, entry in enumerate(entries):
+        if entry["kind"] != "ftp" or entry.get("direction", "forward") != "forward":
+            raise CrosscheckError(
+                f"traffic[{number_}]: kind {entry['kind']}, {entry.get('direction', 'forward')}; "
+                "a real link can be compared under endless transfers (ftp) forward"
+            )
+        if entry["tcp"] not in KERNEL:
+            raise CrosscheckError(f"traffic[{number_}].tcp: {entry['tcp']}; allowed {', '.join(KERNEL)}")
+    first = entries[0]
+    for key in ("tcp", "segment", "header", "ecn"):
+        if any(entry.get(key) != first.get(key) for entry in entries):
+            raise CrosscheckError(f"traffic: entries differ in {key}; a real link is compared under one kind of flow")
+    return sum(entry["count"] for entry in entries), _bytes(first["segment"]), first
+
+
+def _bytes(size: Any) -> int:
+    return int(float(size.split()[0])) if isinstance(size, str) else int(size)
+
+
+def _duration(value: Any) -> float:
+    return links.seconds(value)
+
+
+def crosscheck(
+    path: str | Path,
+    sets: Sequence[tuple[str, str]] = (),
+    *,
+    at: str | None = None,
+    seeds: int = 5,
+    real_time: bool = False,
+    progress: Progress = no_progress,
+) -> Crosscheck:
+    """Runs a scenario in the simulator with several seeds and once on a real link.
+
+    Raises:
+        CrosscheckError: the scenario has traffic that iperf3 does not send, or iperf3 is missing.
+        links.LinkError: no link can be set up here.
+    """
+    scenario = _core.Scenario.load(str(path), list(sets))
+    document = json.loads(scenario.to_json())
+    flows, segment, entry = _traffic(document)
+    if shutil.which("iperf3") is None:
+        raise CrosscheckError("iperf3 is not installed; it sends the real traffic (validation/peers/install.sh iperf3)")
+    warmup, duration = _duration(document["warmup"]), _duration(document["duration"])
+    ecn = bool(entry.get("ecn"))
+    control = KERNEL[entry["tcp"]]
+    sysctls = {
+        # A segment's payload is then the scenario's, and its headers are 40 B.
+        "net.ipv4.tcp_timestamps": "0",
+        "net.ipv4.tcp_no_metrics_save": "1",
+        "net.ipv4.tcp_ecn": "1" if ecn else "0",
+    }
+    plan = links.from_scenario(
+        scenario, at, mtu=max(1500, segment + 40), sysctls=tuple(sysctls.items()), real_time=real_time
+    )
+    jobs = [Job(scenario, scenario.seed + k) for k in range(seeds)]
+    documents: list[dict[str, Any]] = run_all(jobs, progress=progress, label="simulator")
+    real = _real(plan, flows, segment, control, warmup, duration, progress)
+    return Crosscheck(
+        scenario.name,
+        real["queues"][plan.queue]["aqm"],
+        plan.queue,
+        flows,
+        control,
+        (warmup, duration),
+        [one["queues"][plan.queue] for one in documents],
+        real["queues"][plan.queue],
+    )
+
+
+def _real(
+    plan: links.Plan, flows: int, segment: int, control: str, warmup: float, duration: float, progress: Progress
+) -> dict[str, Any]:
+    with links.Running(plan) as running, contextlib.ExitStack() as stack:
+        shares = [min(MOST_STREAMS, flows - k) for k in range(0, flows, MOST_STREAMS)]
+        null = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
+        errors = [stack.enter_context(_scratch()) for _ in shares]
+        for k in range(len(shares)):
+            stack.enter_context(_server(running.outer, PORT + k))
+        begin = time.monotonic()
+        clients = []
+        for k, share in enumerate(shares):
+            arguments = ["iperf3", "-c", running.outer, "-p", str(PORT + k), "-P", str(share), "-M", str(segment)]
+            arguments += ["-C", control, "-t", str(int(duration) + 5)]
+            clients.append(running.start(arguments, stdout=null.fileno(), stderr=errors[k].fileno()))
+        measuring = warmup == 0
+        while (elapsed := time.monotonic() - begin) < duration:
+            progress(int(elapsed), max(2, int(duration)), "real link")
+            for client, error in zip(clients, errors, strict=True):
+                if client.poll() is not None:
+                    error.seek(0)
+                    said = error.read().strip() or f"exit code {client.returncode}"
+                    raise CrosscheckError(f"iperf3 ended early: {said}")
+            if not measuring and elapsed >= warmup:
+                running.restart()
+                measuring = True
+            time.sleep(min(0.1, max(0.0, duration - elapsed)))
+        result = running.stop(0)
+    document: dict[str, Any] = result.document
+    return document
+
+
+@contextlib.contextmanager
+def _scratch() -> Iterator[Any]:
+    import tempfile
+
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as file:
+        yield file
+
+
+@contextlib.contextmanager
+def _server(address: str, port: int) -> Iterator[None]:
+    """An iperf3 server in this namespace that listens to one address."""
+    command = ["iperf3", "-s", "-1", "-B", address, "-p", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _wait_for(port, process)
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Until somebody listens there, without disturbing him."""
+    wanted = f":{port:04X} "
+    for _ in range(500):
+        for name in ("tcp", "tcp6"):
+            with contextlib.suppress(OSError):
+                lines = Path(f"/proc/thread-self/net/{name}").read_text(encoding="ascii").splitlines()
+                # Column 4: 0A is listening.
+                if any(wanted in line and line.split()[3] == "0A" for line in lines[1:]):
+                    return
+        if process.poll() is not None:
+            break
+        time.sleep(0.01)
+    raise CrosscheckError(f"iperf3 cannot listen on port {port}")

@@ -1,0 +1,175 @@
+"""What changed between two results of the same sweep: two versions of the engine, or two sweeps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import statistics
+from .statistics import ALPHA, Difference
+from .terminal import number, paragraph, signed, table
+
+if TYPE_CHECKING:
+    import polars
+
+SHOWN = 30
+
+
+class DiffError(Exception):
+    """Two results cannot be compared. The message says why."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A measure of a point that is in both, second minus first, over the seeds of both."""
+
+    levels: dict[str, Any]
+    measure: str
+    difference: Difference
+    equal: bool
+    """Whether every run gave the same number."""
+
+
+@dataclass
+class Comparison:
+    """Both results side by side."""
+
+    first: dict[str, Any]
+    second: dict[str, Any]
+    changes: list[Change]
+    only_first: list[dict[str, Any]]
+    only_second: list[dict[str, Any]]
+
+    @property
+    def corrected(self) -> list[float]:
+        """p values of the changes that are not equal in every run, after Holm; 1 for the others."""
+        tested = [k for k, c in enumerate(self.changes) if not c.equal]
+        found = [1.0] * len(self.changes)
+        for k, p in zip(tested, statistics.holm([self.changes[k].difference.t_p for k in tested]), strict=True):
+            found[k] = p
+        return found
+
+    def document(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return {
+            "first": {k: self.first[k] for k in ("name", "version")},
+            "second": {k: self.second[k] for k in ("name", "version")},
+            "equal": sum(c.equal for c in self.changes),
+            "different": sum(not c.equal for c in self.changes),
+            "only_first": self.only_first,
+            "only_second": self.only_second,
+            "changes": [
+                {"levels": c.levels, "measure": c.measure, **c.difference.document(), "t_test_p_holm": p}
+                for c, p in zip(self.changes, self.corrected, strict=True)
+                if not c.equal
+            ],
+        }
+
+
+def _load(folder: Path) -> tuple[dict[str, Any], polars.DataFrame]:
+    import polars as pl
+
+    try:
+        return json.loads((folder / "sweep.json").read_text(encoding="utf-8")), pl.read_parquet(folder / "runs.parquet")
+    except FileNotFoundError as error:
+        missing = Path(str(error.filename or "runs.parquet")).name
+        raise DiffError(f"{folder}: is no result of a sweep: there is no {missing}") from None
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise DiffError(f"{folder}: cannot be read: {error}") from error
+
+
+def diff(first: Path, second: Path) -> Comparison:
+    """Compare two folders that `sweep` wrote, point by point and measure by measure.
+
+    Points are matched by the levels of the factors that both have, and runs by seed: where the scenarios are the same,
+    so are their random numbers, and the differences are paired.
+
+    Raises:
+        DiffError: a folder is no result of a sweep, or the two have no factor, point or measure in common.
+    """
+    (a, runs_a), (b, runs_b) = _load(first), _load(second)
+    factors = [f["name"] for f in a["factors"] if f["name"] in {g["name"] for g in b["factors"]}]
+    measures = [m for m in a["measures"] if m in b["measures"] and m in runs_a.columns and m in runs_b.columns]
+    if not factors or not measures:
+        what = "factor" if not factors else "measure"
+        raise DiffError(f"{first} and {second} have no {what} in common")
+    places_a, places_b = _places(a, factors, first), _places(b, factors, second)
+    both = [key for key in places_a if key in places_b]
+    if not both:
+        raise DiffError(f"{first} and {second} have no point in common")
+    series_a, series_b = _series(runs_a, measures), _series(runs_b, measures)
+    changes = []
+    for key in both:
+        mine, theirs = series_a.get(places_a[key], {}), series_b.get(places_b[key], {})
+        seeds = [s for s in mine if s in theirs]
+        for k, m in enumerate(measures):
+            pairs = [(theirs[s][k], mine[s][k]) for s in seeds]
+            if not pairs or any(x is None or y is None for x, y in pairs):
+                continue
+            new, old = [x for x, _ in pairs], [y for _, y in pairs]
+            changes.append(Change(dict(zip(factors, key, strict=True)), m, statistics.paired(new, old), new == old))
+    alone = [
+        [dict(zip(factors, key, strict=True)) for key in mine if key not in theirs]
+        for mine, theirs in ((places_a, places_b), (places_b, places_a))
+    ]
+    return Comparison(a, b, changes, *alone)
+
+
+def _places(document: dict[str, Any], factors: list[str], folder: Path) -> dict[tuple[Any, ...], int]:
+    found: dict[tuple[Any, ...], int] = {}
+    for k, point in enumerate(document["points"]):
+        key = tuple(point["levels"][f] for f in factors)
+        if key in found:
+            raise DiffError(
+                f"{folder}: several points have {', '.join(f'{f} = {v}' for f, v in zip(factors, key, strict=True))}"
+            )
+        found[key] = k
+    return found
+
+
+def _series(runs: polars.DataFrame, measures: list[str]) -> dict[int, dict[int, tuple[Any, ...]]]:
+    found: dict[int, dict[int, tuple[Any, ...]]] = {}
+    for point, seed, *values in runs.select("point", "seed", *measures).iter_rows():
+        found.setdefault(point, {})[seed] = tuple(values)
+    return found
+
+
+def text(found: Comparison) -> str:
+    """Everything `diff` prints."""
+    same = sum(c.equal for c in found.changes)
+    lines = [
+        f"{found.first['name']} ({found.first['version']}) -> {found.second['name']} ({found.second['version']})",
+        "",
+        f"{len(found.changes):,} measures of points are in both: {same:,} equal in every run, "
+        f"{len(found.changes) - same:,} different",
+    ]
+    for which, points in (("first", found.only_first), ("second", found.only_second)):
+        if points:
+            lines.append(f"{len(points):,} points are in the {which} only")
+    rows = []
+    ordered = sorted(zip(found.changes, found.corrected, strict=True), key=lambda one: one[1])
+    different = [(c, p) for c, p in ordered if not c.equal]
+    for c, p in different[:SHOWN]:
+        m = found.first["measures"][c.measure]
+        d = c.difference
+        half = "" if d.estimate.half_width is None else f" ± {d.estimate.half_width:.{m['digits']}f}"
+        stars = 0 if not d.clear else 1 + (p < ALPHA)
+        rows.append(
+            [
+                ", ".join(f"{k} = {v}" for k, v in c.levels.items()),
+                m["title"],
+                number(d.control, m["digits"]),
+                signed(d.estimate.mean, m["digits"]) + half + f" {'*' * stars:2}",
+            ]
+        )
+    if rows:
+        about = (
+            "Second minus first, seed by seed (* the interval excludes zero; ** still so after Holm's correction for "
+            f"{len(different):,}), the clearest first:"
+        )
+        lines += ["", paragraph(about), "", table(["point", "measure", "first", "difference"], rows, left=2)]
+        if len(different) > SHOWN:
+            lines.append(f"and {len(different) - SHOWN:,} more")
+    return "\n".join(lines)

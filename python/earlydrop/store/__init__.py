@@ -1,0 +1,441 @@
+"""A store of runs: what was once computed is found again by what it was computed from.
+
+A run is named by its checked scenario (`scenario_key`), its seed and the engine that made it. Runs lie in Parquet files
+of many rows, `parts/*.parquet`, which are written whole, never changed, and named by a digest of what they hold. Beside
+each stands `manifest/*.json` with its size and its number of runs. docs/store.md describes every column.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .claims import Claims
+from .files import PARTIAL, Files, Folder, NotAStore, StoreError, at, refused
+
+if TYPE_CHECKING:
+    import polars
+
+FORMAT, VERSION = "earlydrop-store", 1
+__all__ = [
+    "COST",
+    "KEYS",
+    "Folder",
+    "NotAStore",
+    "Part",
+    "Problem",
+    "Store",
+    "StoreError",
+    "digest",
+    "engine",
+    "open_store",
+    "packed",
+    "scenario_key",
+]
+KEYS = ("scenario_key", "seed", "engine")
+"""The columns that name a run."""
+COST = "cost.wall_s"
+ABOUT = "store.json"
+
+Run = tuple[str, int]
+"""A scenario's key and a seed."""
+
+
+def engine() -> str:
+    """What made the runs: version and digest of the engine."""
+    from .. import _core
+
+    return f"{_core.version()}+{_core.build()}"
+
+
+def scenario_key(checked: str) -> str:
+    """Key of a checked scenario, given as JSON. Its name and seed must have been made neutral."""
+    return hashlib.sha256(checked.encode()).hexdigest()[:32]
+
+
+@dataclass
+class Problem:
+    """Something wrong in a store, or left over (`harmless`)."""
+
+    name: str
+    what: str
+    harmless: bool = False
+
+
+@dataclass
+class Part:
+    """A file of runs and what its manifest says."""
+
+    name: str
+    rows: int
+    size: int
+    engines: list[str]
+    written: str
+
+    def document(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "part": self.name,
+            "rows": self.rows,
+            "bytes": self.size,
+            "engines": self.engines,
+            "written": self.written,
+        }
+
+
+@dataclass
+class Store:
+    """A store that is open. Several processes may have the same one open."""
+
+    files: Files
+    claims: Claims | None = None
+    _known: dict[str, polars.DataFrame] = field(default_factory=dict)
+    """Names of the runs in each part that was looked at."""
+    _indexed: tuple[frozenset[str], polars.DataFrame] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return self.files.url
+
+    # ---- what is there -------------------------------------------------------------------------------------------
+
+    def parts(self) -> list[str]:
+        """Names of the parts, sorted."""
+        return [n.removesuffix(".parquet") for n in self.files.names("parts") if _is_part(n)]
+
+    def look(self) -> list[str]:
+        """Look for parts that came or went; the names of those that are new."""
+        now = self.parts()
+        for gone in set(self._known) - set(now):
+            del self._known[gone]
+        new = [name for name in now if name not in self._known]
+        seen = []
+        for name in new:
+            try:
+                self._known[name] = self.part(name, KEYS)
+                seen.append(name)
+            except FileNotFoundError:
+                # Replaced by a larger part since.
+                continue
+        return seen
+
+    def keys(self, of: str | None = None, parts: Iterable[str] | None = None) -> polars.DataFrame:
+        """Keys and seeds of the runs of one engine (default: this one), each once."""
+        import polars as pl
+
+        names = self._known if parts is None else parts
+        empty = pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64})
+        frames = [
+            self._known[n].filter(pl.col("engine") == (of or engine())).select("scenario_key", "seed") for n in names
+        ]
+        return pl.concat([empty, *frames]).unique()
+
+    def _index(self) -> polars.DataFrame:
+        """The names of all runs in the parts that were looked at."""
+        import polars as pl
+
+        names = frozenset(self._known)
+        if self._indexed is None or self._indexed[0] != names:
+            new = [self._known[n] for n in names - (self._indexed[0] if self._indexed else frozenset())]
+            gone = self._indexed is not None and not self._indexed[0] <= names
+            if self._indexed is None or gone:
+                schema = {"scenario_key": pl.String, "seed": pl.Int64, "engine": pl.String}
+                old, new = pl.DataFrame(schema=schema), list(self._known.values())
+            else:
+                old = self._indexed[1]
+            self._indexed = (names, pl.concat([old, *new]))
+        return self._indexed[1]
+
+    def part(self, name: str, columns: Sequence[str] | None = None) -> polars.DataFrame:
+        """The runs of one part; of the columns those that it has."""
+        import polars as pl
+
+        try:
+            content = io.BytesIO(self.files.read(f"parts/{name}.parquet"))
+            wanted = None
+            if columns is not None:
+                there = pl.read_parquet_schema(content)
+                content.seek(0)
+                wanted = [c for c in columns if c in there]
+            return pl.read_parquet(content, columns=wanted)
+        except FileNotFoundError:
+            raise
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise StoreError(f"{self.url}: parts/{name}.parquet cannot be read: {error}; see: store verify") from error
+
+    def columns(self, name: str) -> list[str]:
+        """The columns of one part."""
+        import polars as pl
+
+        return list(pl.read_parquet_schema(io.BytesIO(self.files.read(f"parts/{name}.parquet"))))
+
+    def read(self, wanted: polars.DataFrame, columns: Sequence[str], of: str | None = None) -> polars.DataFrame:
+        """Columns of the runs named in `wanted` (`scenario_key`, `seed`), in no order; each run once.
+
+        A column that no run has is left out; a run that lacks one has null there.
+        """
+        import polars as pl
+
+        frames: list[pl.DataFrame] = []
+        for attempt in range(RETRIES):
+            self.look()
+            frames = []
+            try:
+                for name, keys in list(self._known.items()):
+                    if keys.join(wanted, on=["scenario_key", "seed"], how="semi").is_empty():
+                        continue
+                    found = self.part(name, [*KEYS, *columns]).filter(pl.col("engine") == (of or engine()))
+                    frames.append(found.join(wanted, on=["scenario_key", "seed"], how="semi").drop("engine"))
+                break
+            except FileNotFoundError as error:
+                # A gc made larger parts of some since.
+                if attempt == RETRIES - 1:
+                    raise StoreError(f"{self.url}: its parts change faster than they can be read") from error
+        if not frames:
+            return pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64})
+        return pl.concat(frames, how="diagonal_relaxed").unique(["scenario_key", "seed"], keep="first")
+
+    # ---- putting in ----------------------------------------------------------------------------------------------
+
+    def add(self, frame: polars.DataFrame) -> int:
+        """Put runs in; those that are there already are left out. The number that was put in.
+
+        Raises:
+            StoreError: they cannot be written; the store is as it was.
+        """
+        if isinstance(self.files, Folder):
+            with self.files.lock():
+                return self._add(frame)
+        return self._add(frame)
+
+    def _add(self, frame: polars.DataFrame) -> int:
+        self.look()
+        frame = frame.join(self._index(), on=list(KEYS), how="anti")
+        frame = frame.unique(list(KEYS), keep="first", maintain_order=True)
+        if frame.is_empty():
+            return 0
+        self._put(frame)
+        return len(frame)
+
+    def _put(self, frame: polars.DataFrame) -> str:
+        content = packed(frame)
+        name = digest(content)
+        self.files.write(f"parts/{name}.parquet", content)
+        self._known[name] = frame.select(KEYS)
+        self._note(name, frame, len(content))
+        return name
+
+    def _note(self, name: str, frame: polars.DataFrame, size: int) -> None:
+        from datetime import UTC, datetime
+
+        about = Part(
+            name, len(frame), size, sorted(frame["engine"].unique()), datetime.now(UTC).isoformat(timespec="seconds")
+        )
+        self.files.write(f"manifest/{name}.json", (json.dumps(about.document()) + "\n").encode(), lasting=False)
+
+    # ---- looking after -------------------------------------------------------------------------------------------
+
+    def manifest(self) -> dict[str, Part]:
+        """What the manifest says of each part."""
+        found = {}
+        for file in self.files.names("manifest"):
+            if file.startswith(PARTIAL):
+                continue
+            try:
+                d = json.loads(self.files.read(f"manifest/{file}"))
+                part = Part(d["part"], int(d["rows"]), int(d["bytes"]), list(d["engines"]), str(d["written"]))
+            except FileNotFoundError:
+                continue
+            except (ValueError, KeyError, TypeError):
+                part = Part(file.removesuffix(".json"), -1, -1, [], "")
+            found[file.removesuffix(".json")] = part
+        return found
+
+    def verify(self) -> list[Problem]:
+        """Everything that is wrong or left over: parts lost, cut short or changed, runs that are there twice.
+
+        A part that its writer could not enter into the manifest any more is whole if its name is right; it is entered.
+        """
+        import polars as pl
+
+        problems: list[Problem] = []
+        manifest, parts = self.manifest(), self.parts()
+        keys = []
+        for name in parts:
+            content = self.files.read(f"parts/{name}.parquet")
+            file = f"parts/{name}.parquet"
+            if digest(content) != name:
+                problems.append(Problem(file, "is not what was written: its digest is another"))
+                continue
+            try:
+                frame = pl.read_parquet(io.BytesIO(content), columns=list(KEYS))
+            except pl.exceptions.PolarsError as error:
+                problems.append(Problem(file, f"cannot be read: {error}"))
+                continue
+            keys.append(frame.with_columns(part=pl.lit(name)))
+            if name not in manifest:
+                self._note(name, frame, len(content))
+                problems.append(Problem(file, "was not in the manifest, is whole, and is entered now", harmless=True))
+            elif manifest[name].rows != len(frame):
+                problems.append(Problem(f"manifest/{name}.json", "is not the manifest of this part"))
+        for name in sorted(set(manifest) - set(parts)):
+            problems.append(Problem(f"parts/{name}.parquet", "is lost: only the manifest has it"))
+        if keys:
+            twice = pl.concat(keys).group_by(KEYS).len().filter(pl.col("len") > 1)
+            if len(twice):
+                # On an address without locks two processes may make the same run; reading takes one of them.
+                what = f"{len(twice)} runs are there more than once; gc removes the copies"
+                problems.append(Problem("parts", what, harmless=not isinstance(self.files, Folder)))
+        problems += [
+            Problem(name, "was left by a writer that was stopped; gc removes it", True) for name in self._left()
+        ]
+        return problems
+
+    def _left(self) -> list[str]:
+        return [f"{d}/{n}" for d in ("parts", "manifest") for n in self.files.names(d) if n.startswith(PARTIAL)]
+
+    def gc(self, keep: Sequence[str] | None = None) -> dict[str, int]:
+        """Clean up: remove what stopped writers left, runs of engines not in `keep`, copies; make few parts of many.
+
+        Nobody may be writing meanwhile.
+
+        Raises:
+            StoreError: another process is using the store, or a file cannot be written; no run is lost.
+        """
+        if isinstance(self.files, Folder):
+            with self.files.lock():
+                if self.claims is not None and self.claims.others():
+                    raise StoreError(f"{self.url}: another process is putting runs in; gc when it is done")
+                return self._gc(keep)
+        return self._gc(keep)
+
+    def _gc(self, keep: Sequence[str] | None) -> dict[str, int]:
+        import polars as pl
+
+        self.look()
+        before = sum(len(k) for k in self._known.values())
+        seen = pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64, "engine": pl.String})
+        parts = list(self._known)
+        kept_parts, rows, size = 0, 0, 0
+        pile: list[tuple[str, pl.DataFrame]] = []
+
+        def flush() -> None:
+            # The new part is there before the old ones go: whoever is stopped here leaves copies, and loses nothing.
+            nonlocal pile, rows, size, kept_parts
+            if pile:
+                names = [name for name, _ in pile]
+                frame = pl.concat([f for _, f in pile], how="diagonal_relaxed")
+                made = self._put(frame) if len(frame) else None
+                kept_parts += made is not None
+                for name in names:
+                    if name != made:
+                        self._drop(name)
+            pile, rows, size = [], 0, 0
+
+        for name in parts:
+            keys = self._known[name]
+            good = keys if keep is None else keys.filter(pl.col("engine").is_in(list(keep)))
+            good = good.join(seen, on=list(KEYS), how="anti")
+            seen = pl.concat([seen, good])
+            bytes_ = self.files.size(f"parts/{name}.parquet")
+            if len(good) == len(keys) and (bytes_ >= LARGE // 2 or len(keys) >= ROWS // 2):
+                kept_parts += 1
+                continue
+            pile.append((name, self.part(name).join(good, on=list(KEYS), how="semi")))
+            rows, size = rows + len(good), size + bytes_
+            if rows >= ROWS or size >= LARGE:
+                flush()
+        flush()
+        left = self._left()
+        for name in left:
+            self.files.remove(name)
+        for name in set(self.manifest()) - set(self.parts()):
+            self.files.remove(f"manifest/{name}.json")
+        return {
+            "runs_before": before,
+            "runs": len(seen),
+            "parts_before": len(parts),
+            "parts": kept_parts,
+            "left_over": len(left),
+        }
+
+    def _drop(self, name: str) -> None:
+        # The manifest first: a part without one is whole, a manifest without its part means a loss.
+        self.files.remove(f"manifest/{name}.json")
+        self.files.remove(f"parts/{name}.parquet")
+        self._known.pop(name, None)
+
+    def table(self, columns: Sequence[str] | None = None, of: str | None = None) -> polars.DataFrame:
+        """Every run, sorted by key and seed, without what it cost: the same whoever made them, in whatever order."""
+        import polars as pl
+
+        self.look()
+        frames = []
+        for name in sorted(self._known):
+            frame = self.part(name, None if columns is None else [*KEYS, *columns])
+            if of is not None:
+                frame = frame.filter(pl.col("engine") == of)
+            frames.append(frame)
+        if not frames:
+            return pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64, "engine": pl.String})
+        frame = pl.concat(frames, how="diagonal_relaxed").unique(list(KEYS), keep="first")
+        rest = sorted(c for c in frame.columns if c not in KEYS and not c.startswith("cost."))
+        return frame.select(*KEYS, *rest).sort(*KEYS)
+
+
+RETRIES = 5
+LARGE, ROWS = 64 << 20, 50_000
+"""A part need not be larger than so many bytes, or have more runs."""
+
+
+def _is_part(name: str) -> bool:
+    return name.endswith(".parquet") and not name.startswith(PARTIAL)
+
+
+def digest(content: bytes) -> str:
+    """Name of a part."""
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def packed(frame: polars.DataFrame) -> bytes:
+    """A frame as a Parquet file: always the same bytes for the same frame."""
+    out = io.BytesIO()
+    frame.write_parquet(out, compression="zstd", compression_level=3, statistics=True, row_group_size=10_000)
+    return out.getvalue()
+
+
+def open_store(place: str | os.PathLike[str], *, create: bool = True) -> Store:
+    """Open a store; with `create`, one is made where there is none.
+
+    Raises:
+        NotAStore: there is something else.
+        StoreError: nothing can be written there.
+    """
+    files = at(place)
+    try:
+        about: Mapping[str, Any] = json.loads(files.read(ABOUT))
+    except FileNotFoundError:
+        about = {}
+    except OSError as error:
+        raise refused(files.url, ABOUT, "read", error) from error
+    except ValueError as error:
+        raise NotAStore(f"{files.url}: is not a store: {ABOUT}: {error}") from error
+    if not about:
+        if not create:
+            raise NotAStore(f"{files.url}: is not a store: there is no {ABOUT}")
+        strangers = [n for n in files.names("") if n != "lock" and not n.startswith(PARTIAL)]
+        if strangers:
+            raise NotAStore(f"{files.url}: is not a store: it holds {strangers[0]}; choose an empty folder")
+        about = {"format": FORMAT, "version": VERSION}
+        files.write(ABOUT, (json.dumps(about) + "\n").encode())
+    if about.get("format") != FORMAT:
+        raise NotAStore(f"{files.url}: is not a store: {ABOUT} is of another kind")
+    if about.get("version") != VERSION:
+        raise NotAStore(f"{files.url}: is a store of version {about.get('version')}; this earlydrop reads {VERSION}")
+    return Store(files, Claims(files) if isinstance(files, Folder) else None)

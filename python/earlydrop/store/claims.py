@@ -1,0 +1,84 @@
+"""Who is making which runs: so that processes that share a store share the work, and no run is made twice.
+
+Each process that is making runs has a file in `claims/` that names them, and keeps it locked. A lock ends with its
+process, however that ends, and then the claim counts no more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Collection
+
+from .files import Folder, held, lock, refused
+
+Run = tuple[str, int]
+
+
+class Claims:
+    """The claims of this process and, to be read under the store's lock, those of others."""
+
+    def __init__(self, files: Folder) -> None:
+        self._files = files
+        self._folder = files.path / "claims"
+        self._name = f"{os.getpid()}-{secrets.token_hex(4)}.json"
+        self._file: int | None = None
+
+    def others(self) -> set[Run]:
+        """What other processes are making. Claims of processes that ended are removed."""
+        found: set[Run] = set()
+        try:
+            names = sorted(os.listdir(self._folder))
+        except FileNotFoundError:
+            return found
+        for name in names:
+            if name == self._name:
+                continue
+            path = self._folder / name
+            try:
+                file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise refused(self._files.url, f"claims/{name}", "read", error) from error
+            try:
+                if held(file):
+                    for line in path.read_text(encoding="utf-8").splitlines():
+                        found |= {(key, seed) for key, seed in json.loads(line)}
+                else:
+                    path.unlink(missing_ok=True)
+            finally:
+                os.close(file)
+        return found
+
+    def add(self, runs: Collection[Run]) -> None:
+        """Claim these too. Call it under the store's lock."""
+        self._write(runs, anew=False)
+
+    def set(self, runs: Collection[Run]) -> None:
+        """Claim these and no others. Call it under the store's lock."""
+        self._write(runs, anew=True)
+
+    def _write(self, runs: Collection[Run], *, anew: bool) -> None:
+        try:
+            if self._file is None:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_APPEND
+                self._file = os.open(self._folder / self._name, flags, 0o666)
+                lock(self._file)
+            if anew:
+                # In place, because the lock is on this file and would not be on another.
+                os.ftruncate(self._file, 0)
+            os.write(self._file, (json.dumps([list(run) for run in runs]) + "\n").encode())
+        except OSError as error:
+            raise refused(self._files.url, f"claims/{self._name}", "write", error) from error
+
+    def close(self) -> None:
+        """Claim nothing any more."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                (self._folder / self._name).unlink(missing_ok=True)
+            os.close(self._file)
+            self._file = None

@@ -1,0 +1,203 @@
+"""Where a store's files lie: a folder of this machine, or any address that fsspec knows.
+
+Both write a file whole or not at all. Only a folder has locks, so only there can two processes share their work;
+elsewhere they may both make the same run, and reading takes one of the two.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+PARTIAL = ".partial-"
+"""What files are called until they are whole."""
+
+
+class StoreError(Exception):
+    """A store cannot be used, or a file of it cannot be written. The message names it and says why."""
+
+
+class NotAStore(StoreError):
+    """What was named is not a store, or is not in it."""
+
+
+class Files(Protocol):
+    """What a store needs of a place for files. Names are relative, with `/` between folders."""
+
+    url: str
+
+    def names(self, folder: str) -> list[str]:
+        """Names in a folder, sorted; empty if there is no such folder."""
+
+    def read(self, name: str) -> bytes:
+        """A whole file. FileNotFoundError if there is none."""
+
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
+        """A file, whole or not at all; `lasting` also through a power cut. StoreError if it cannot be written."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file; one that is gone already is no error."""
+
+    def size(self, name: str) -> int:
+        """Bytes of a file."""
+
+
+class Folder:
+    """Files in a folder of this machine."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.url = str(path)
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            return sorted(entry.name for entry in os.scandir(self.path / folder) if entry.is_file())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise refused(self.url, folder or "the folder", "read", error) from error
+
+    def read(self, name: str) -> bytes:
+        return (self.path / name).read_bytes()
+
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
+        path = self.path / name
+        # In the same folder, so that the renaming is one step.
+        part = path.with_name(f"{PARTIAL}{secrets.token_hex(8)}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with part.open("xb") as file:
+                file.write(content)
+                file.flush()
+                if lasting:
+                    # After a power cut a file has all of its content, or is not there.
+                    os.fsync(file.fileno())
+            part.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+            raise refused(self.url, name, "write", error) from error
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+
+    def remove(self, name: str) -> None:
+        try:
+            (self.path / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise refused(self.url, name, "remove", error) from error
+
+    def size(self, name: str) -> int:
+        return (self.path / name).stat().st_size
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep all other processes out for a moment."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise refused(self.url, "lock", "write", error) from error
+        try:
+            lock(file)
+            yield
+        finally:
+            os.close(file)
+
+
+def lock(file: int) -> None:
+    """Lock an open file until it is closed, or the process ends in whatever way."""
+    import fcntl
+
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def held(file: int) -> bool:
+    """Whether another process has this file locked."""
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return True
+        raise
+    fcntl.flock(file, fcntl.LOCK_UN)
+    return False
+
+
+class Remote:
+    """Files at an address that fsspec knows, such as `s3://bucket/results`."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import fsspec
+        except ImportError as error:
+            raise StoreError(f"{url}: a store at an address needs fsspec: pip install 'earlydrop[remote]'") from error
+        try:
+            self._fs, self._root = fsspec.core.url_to_fs(url)
+        except (ValueError, ImportError, OSError) as error:
+            raise StoreError(f"{url}: cannot be opened: {error}") from error
+        self.url = url.rstrip("/")
+
+    def _at(self, name: str) -> str:
+        return f"{self._root.rstrip('/')}/{name}" if name else self._root
+
+    def names(self, folder: str) -> list[str]:
+        # What others wrote since must be seen.
+        self._fs.invalidate_cache()
+        try:
+            found: list[dict[str, Any]] = self._fs.ls(self._at(folder), detail=True)
+        except FileNotFoundError:
+            return []
+        except Exception as error:
+            raise refused(self.url, folder or "the folder", "read", error) from error
+        return sorted(str(one["name"]).rsplit("/", 1)[-1] for one in found if one["type"] == "file")
+
+    def read(self, name: str) -> bytes:
+        content: bytes = self._fs.cat_file(self._at(name))
+        return content
+
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
+        # Object stores show a file when it is whole. Elsewhere it takes its name in one step at the end.
+        folder, _, last = name.rpartition("/")
+        part = self._at(f"{folder}/{PARTIAL}{secrets.token_hex(8)}-{last}")
+        try:
+            self._fs.makedirs(self._at(folder), exist_ok=True)
+            self._fs.pipe_file(part, content)
+            self._fs.mv(part, self._at(name))
+        except Exception as error:
+            with contextlib.suppress(Exception):
+                self._fs.rm_file(part)
+            raise refused(self.url, name, "write", error) from error
+
+    def remove(self, name: str) -> None:
+        try:
+            self._fs.rm_file(self._at(name))
+        except FileNotFoundError:
+            pass
+        except Exception as error:
+            raise refused(self.url, name, "remove", error) from error
+
+    def size(self, name: str) -> int:
+        return int(self._fs.size(self._at(name)))
+
+
+def refused(url: str, name: str, what: str, error: Exception) -> StoreError:
+    """The error for a file that cannot be read or written."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+    return StoreError(f"{url}: cannot {what} {name}: {reason}")
+
+
+def at(place: str | os.PathLike[str]) -> Files:
+    """The files at a folder or an address."""
+    text = os.fspath(place)
+    if "://" in text and not text.startswith("file://"):
+        return Remote(text)
+    return Folder(Path(text.removeprefix("file://")).absolute())

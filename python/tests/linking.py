@@ -1,0 +1,489 @@
+"""What the tests of real links do inside a network namespace of their own: `unshare --net python linking.py NAME ...`.
+
+Each function prints one JSON document. Nothing here touches the machine's own network.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from earlydrop import _core, links
+
+PORT = 7000
+
+
+def counters(name: str) -> dict[str, int]:
+    """A group of counters of this namespace's kernel: TcpExt, IpExt, or of /proc/net/snmp."""
+    found: dict[str, int] = {}
+    if name == "Ip6":
+        lines = Path("/proc/thread-self/net/snmp6").read_text().split()
+        return {key.removeprefix(name): int(value) for key, value in zip(lines[::2], lines[1::2], strict=True)}
+    for path in ("/proc/thread-self/net/netstat", "/proc/thread-self/net/snmp"):
+        lines = Path(path).read_text().splitlines()
+        for head, values in zip(lines[::2], lines[1::2], strict=True):
+            if head.startswith(f"{name}:"):
+                found |= dict(zip(head.split()[1:], map(int, values.split()[1:]), strict=True))
+    return found
+
+
+SENDER = """
+import socket, sys, threading, time
+host, port, flows, seconds, control = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), sys.argv[5]
+done = []
+def one():
+    s = socket.create_connection((host, port))
+    if control != "-":
+        s.setsockopt(socket.IPPROTO_TCP, 13, control.encode())
+    # What waits in the sender has to be sent before the end.
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+    end, chunk = time.monotonic() + seconds, bytes(16384)
+    s.settimeout(seconds + 40)
+    while time.monotonic() < end:
+        s.sendall(chunk)
+    s.shutdown(socket.SHUT_WR)
+    done.append(s.recv(1))
+all = [threading.Thread(target=one) for _ in range(flows)]
+for t in all: t.start()
+for t in all: t.join()
+sys.exit(len(done) != flows)
+"""
+
+
+class Sink:
+    """Takes what TCP connections bring, and says so when they end."""
+
+    def __init__(self, address: str) -> None:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.listener = socket.socket(family, socket.SOCK_STREAM)
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind((address, PORT))
+        self.listener.listen(64)
+        self.received = 0
+        self.thread = threading.Thread(target=self._accept, daemon=True)
+        self.thread.start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self.listener.accept()
+                threading.Thread(target=self._take, args=(connection,), daemon=True).start()
+
+    def _take(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            while data := connection.recv(1 << 16):
+                self.received += len(data)
+            connection.sendall(b".")
+
+    def close(self) -> None:
+        # Wakes who waits in accept; the port is free only then.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join(5)
+        self.listener.close()
+
+
+@contextlib.contextmanager
+def sink(address: str) -> Iterator[Sink]:
+    one = Sink(address)
+    try:
+        yield one
+    finally:
+        one.close()
+
+
+def send(running: links.Running, flows: int, seconds: float, control: str = "-", address: str = "") -> None:
+    """TCP flows from behind the link to its outer end, until all of what they sent has arrived."""
+    address = address or running.outer
+    with sink(address):
+        code = running.start(sending(address, flows, seconds, control)).wait(seconds + 60)
+        assert code == 0, code
+
+
+def sending(address: str, flows: int, seconds: float, control: str) -> list[str]:
+    """The command of so many flows."""
+    return [sys.executable, "-c", SENDER, address, str(PORT), str(flows), str(seconds), control]
+
+
+def longest_gap(record: dict[str, Any]) -> float:
+    """The longest time without a departure while packets waited, s."""
+    import numpy as np
+
+    left = record["fate"] == 1
+    order = np.argsort(record["settled_s"][left])
+    departures, arrivals = record["settled_s"][left][order], record["time_s"][left][order]
+    waited = arrivals[1:] <= departures[:-1]
+    gaps = np.diff(departures)[waited]
+    return float(gaps.max(initial=0.0))
+
+
+def kept(document: dict[str, Any]) -> bool:
+    """Whether every queue's packets are all accounted for."""
+    return all(
+        q["queued_at_start"] + q["arrivals"]
+        == q["departures"] + q["early_drops"] + q["forced_drops"] + q["overflow_drops"] + q["queued_at_end"]
+        and q["departures"] == q["delivered"] + q["lost"] + q["in_flight_at_end"] + q["refused"]
+        for q in document["queues"].values()
+    )
+
+
+def state() -> dict[str, Any]:
+    """What a link must leave as it was."""
+    shell = ["ip", "-json", "addr"], ["ip", "-json", "route", "show", "table", "all"], ["ip", "-6", "-json", "route"]
+    texts = [subprocess.run(one, capture_output=True, text=True, check=True).stdout for one in shell]
+    sysctls = sorted(
+        (str(path), path.read_text())
+        for path in Path("/proc/sys/net/ipv4").rglob("*")
+        if path.is_file() and os.access(path, os.R_OK) and "tcp_fastopen_key" not in path.name
+    )
+    # Entries of links that are no more; others may be at work on this machine.
+    entries = Path("/run/earlydrop").glob("link-*")
+    stale = [path.name for path in entries if not Path("/proc", path.name.split("-")[1]).exists()]
+    return {
+        "addresses": _without_times(json.loads(texts[0])),
+        "routes": texts[1:],
+        "sysctls": sysctls,
+        "links": sorted(stale),
+    }
+
+
+def _without_times(devices: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    keys = ("ifname", "flags", "mtu", "addr_info")
+    return [{key: device.get(key) for key in keys} for device in devices]
+
+
+# ---- what the tests ask for ----------------------------------------------------------------------------------------
+
+
+def every_discipline(seconds: str) -> Any:
+    """Each discipline carries real TCP, and the simulator decides over the same packets as the link did.
+
+    Senders need not come to an end: some disciplines condemn a flow for good.
+    """
+    found = {}
+    for entry in json.loads(_core.catalogue()):
+        name = entry["name"]
+        # Half of the senders with ECN.
+        plan = links.plan(
+            "20 Mbit/s",
+            "2 ms",
+            queue={"aqm": name, "limit": "40 packets", "ecn": True},
+            record=1_000_000,
+            sysctls=(("net.ipv4.tcp_ecn", "1"),),
+        )
+        begin = time.monotonic()
+        with links.Running(plan) as running, sink(running.outer) as taken:
+            running.start(sending(running.outer, 4, 600, "cubic"))
+            while taken.received == 0:
+                time.sleep(0.01)
+            time.sleep(float(seconds))
+            running.stop(0)
+        assert running.result is not None
+        queue = running.result.document["queues"]["bottleneck"]
+        replay = links.replay(plan, running.records)["bottleneck"]
+        print(name, f"{time.monotonic() - begin:.2f} s", file=sys.stderr)
+        found[name] = {
+            "delivered": queue["delivered"],
+            "arrivals": replay.arrivals,
+            "differing": replay.differing,
+            "first": replay.first,
+            "gap": longest_gap(running.records["bottleneck"]),
+            "kept": kept(running.result.document),
+        }
+    return found
+
+
+def ecn(family: str) -> Any:
+    """CE marks that the link sets, CE packets that the receiver's kernel counts, what the sender's kernel hears."""
+    plan = links.plan(
+        "10 Mbit/s",
+        "5 ms",
+        queue="red limit=100p min_th=5 max_th=15 max_p=0.1 w_q=0.02 ecn=true",
+        record=1_000_000,
+        sysctls=(("net.ipv4.tcp_ecn", "1"),),
+    )
+    before = counters("IpExt" if family == "4" else "Ip6")
+    checksums = counters("TcpExt").get("TCPInCsumErrors", 0) + counters("Tcp")["InCsumErrors"]
+    with links.Running(plan) as running:
+        address = running.outer if family == "4" else running.outer6
+        send(running, 2, 2.0, "reno", address)
+        read = running.run(
+            [sys.executable, "-c", "print(open('/proc/thread-self/net/netstat').read())"], capture_output=True
+        )
+    assert running.result is not None
+    lines = read.stdout.splitlines()
+    sender: dict[str, int] = {}
+    for head, values in zip(lines[::2], lines[1::2], strict=False):
+        sender |= dict(zip(head.split()[1:], map(int, values.split()[1:]), strict=False))
+    after = counters("IpExt" if family == "4" else "Ip6")
+    queue = running.result.document["queues"]["bottleneck"]
+    replay = links.replay(plan, running.records)["bottleneck"]
+    return {
+        "ce_set": queue["ce_set"],
+        "marks": queue["marks"],
+        "received": {key: after[key] - before[key] for key in ("InCEPkts",) if key in after},
+        "delivered_ce": sender.get("TCPDeliveredCE", 0),
+        "checksum_errors": counters("TcpExt").get("TCPInCsumErrors", 0) + counters("Tcp")["InCsumErrors"] - checksums,
+        "differing": replay.differing,
+        "kept": kept(running.result.document),
+    }
+
+
+def api() -> Any:
+    """The context manager, both address families, the delay, measuring anew."""
+    import earlydrop as ed
+
+    here = state()
+    echo = (
+        "import socket, time, sys\n"
+        "s = socket.socket(socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "s.settimeout(20)\n"
+        "s.connect((sys.argv[1], 7001))\n"
+        "best = 1e9\n"
+        "for _ in range(5):\n"
+        "    begin = time.monotonic(); s.send(b'x' * 100); s.recv(1000); best = min(best, time.monotonic() - begin)\n"
+        "print(best)\n"
+    )
+    round_trips = {}
+    with ed.link("20 Mbit/s", "15 ms", queue=ed.aqm.Red(limit=60, min_th=5, max_th=15)) as link:
+        for address in (link.outer, link.outer6):
+            server = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+            server.bind((address, 7001))
+
+            def answer(server: socket.socket = server) -> None:
+                with contextlib.suppress(OSError):
+                    while True:
+                        data, back = server.recvfrom(2000)
+                        server.sendto(data, back)
+
+            threading.Thread(target=answer, daemon=True).start()
+            ended = link.run([sys.executable, "-c", echo, address], capture_output=True, check=True)
+            round_trips[address] = float(ended.stdout)
+        view = link.view()
+        link.restart()
+        environment = link.run(["sh", "-c", "echo $EARLYDROP_OUTER $EARLYDROP_INNER6"], capture_output=True).stdout
+        inside = link.run(
+            ["sh", "-c", "ls /proc/thread-self/net/dev && cat /proc/thread-self/net/dev"], capture_output=True
+        )
+        during = state()
+    return {
+        "round_trips": round_trips,
+        "view": view,
+        "environment": environment.split(),
+        "inside": inside.stdout,
+        "result": link.result.document,
+        "same": state() == here,
+        "changed": during != here,
+    }
+
+
+def fuzz(count: str, seed: str) -> Any:
+    """Writes packets into the device behind the link that nobody should send: how many."""
+    draw = random.Random(int(seed))
+    device = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
+    device.bind(("edlup", 0x0800))
+    sent = 0
+    for i in range(int(count)):
+        body = draw.randbytes(draw.randrange(400))
+        match i % 5:
+            case 1:
+                body = _ipv4(draw) + body
+            case 2:
+                body = _ipv6(draw) + body
+            case 3:
+                # A sound length, perhaps longer or shorter than the packet.
+                whole = bytearray(_ipv4(draw) + body)
+                whole[2:4] = struct.pack(">H", min(len(whole), draw.randrange(20, 420)))
+                body = bytes(whole)
+            case 4:
+                body = bytes([draw.choice([0x45, 0x46, 0x4F, 0x60])]) + body
+        try:
+            device.send(body or b"\0")
+            sent += 1
+        except OSError:
+            # Too short for the kernel itself.
+            continue
+        if i % 50 == 49:
+            time.sleep(0.002)
+    return sent
+
+
+def _ipv4(draw: random.Random) -> bytes:
+    fields = (0x45, draw.randrange(256), 0, draw.randrange(65536), draw.randrange(65536), 64)
+    protocol = draw.choice([1, 6, 17, 44, 50, 255])
+    return struct.pack(">BBHHHBBH4s4s", *fields, protocol, 0, bytes([100, 64, 0, 2]), bytes([100, 64, 0, 1]))
+
+
+def _ipv6(draw: random.Random) -> bytes:
+    following = draw.choice([0, 6, 17, 43, 44, 51, 58, 60])
+    head = struct.pack(">IHBB", 6 << 28 | draw.getrandbits(28), draw.randrange(200), following, 64)
+    return head + draw.randbytes(32)
+
+
+def hostile(count: str) -> Any:
+    """Random packets into the device behind the link, then some with sound beginnings; the link must live on."""
+    plan = links.plan("unlimited", "0 ms", queue="red limit=1000p", record=1_000_000, mtu=9000)
+    with links.Running(plan) as running:
+        ended = running.run([sys.executable, __file__, "fuzz", count, "1"], capture_output=True, check=True)
+        time.sleep(0.3)
+        alive = running.is_alive()
+        send(running, 1, 0.3)
+    assert running.result is not None
+    queue = running.result.document["queues"]["bottleneck"]
+    replay = links.replay(plan, running.records)["bottleneck"]
+    return {
+        "sent": int(ended.stdout),
+        "alive": alive,
+        "kept": kept(running.result.document),
+        "differing": replay.differing,
+        **{key: queue[key] for key in ("malformed", "malformed_by_kind", "arrivals", "refused", "device_overruns")},
+    }
+
+
+def killed(times: str, seed: str) -> Any:
+    """kill -9 at random moments; the next start removes what is left."""
+    draw = random.Random(int(seed))
+    before = state()
+    remains = []
+    for _ in range(int(times)):
+        # A command that leaves a child behind, and a link behind the link.
+        nested = [sys.executable, "-m", "earlydrop", "link", "--rate", "5Mbit/s", "--quiet", "--", "sleep", "60"]
+        shell = f"sleep 60 & setsid sleep 61 & exec {' '.join(nested)}"
+        command = [sys.executable, "-m", "earlydrop", "link", "--rate", "10Mbit/s", "--delay", "1ms", "--quiet", "--"]
+        process = subprocess.Popen([*command, "sh", "-c", shell], stdin=subprocess.DEVNULL)
+        time.sleep(draw.uniform(0.05, 2.5))
+        process.kill()
+        process.wait()
+        _core.sweep_links()
+        # The kernel takes a namespace apart when its last process has gone, a little later.
+        end = time.monotonic() + 10
+        while (left := differences(before, state())) and time.monotonic() < end:
+            time.sleep(0.05)
+            _core.sweep_links()
+        remains += left
+    sleepers = [
+        path.parent.name
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if _reads(path) in (b"sleep\x0060\x00", b"sleep\x0061\x00") and _outside(path.parent)
+    ]
+    return {"remains": remains, "sleepers": sleepers}
+
+
+def _reads(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _outside(process: Path) -> bool:
+    """Whether a process is one of this test's: a descendant of it or an orphan that was born after it."""
+    try:
+        theirs = int((process / "stat").read_text().rsplit(")", 1)[1].split()[19])
+    except (OSError, IndexError, ValueError):
+        return False
+    return theirs >= int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
+
+
+def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    return [key for key in before if before[key] != after[key]]
+
+
+def interrupted(name: str) -> Any:
+    """A signal to the link ends the command, and leaves nothing."""
+    before = state()
+    command = [sys.executable, "-m", "earlydrop", "link", "--rate", "10Mbit/s", "--quiet", "--"]
+    process = subprocess.Popen([*command, "sh", "-c", "echo up; exec sleep 60"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    process.send_signal(getattr(signal, name))
+    code = process.wait(30)
+    return {"first": first, "code": code, "remains": differences(before, state())}
+
+
+def joined() -> Any:
+    """Two named namespaces with a link between them."""
+    names = ["edltest1", "edltest2"]
+    for name in names:
+        subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        command = [sys.executable, "-m", "earlydrop", "link", "--rate", "10Mbit/s", "--delay", "10ms", "--json"]
+        process = subprocess.Popen(
+            [*command, "--between", *names], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        server = subprocess.Popen(
+            ["ip", "netns", "exec", names[1], sys.executable, "-c", SERVER], stdout=subprocess.PIPE
+        )
+        assert server.stdout is not None
+        server.stdout.readline()
+        arguments = sending("100.64.0.1", 1, 0.5, "-")
+        code = subprocess.run(["ip", "netns", "exec", names[0], *arguments], check=False).returncode
+        server.kill()
+        process.send_signal(signal.SIGINT)
+        out, _err = process.communicate(timeout=30)
+        return {"first": first, "sender": code, "code": process.returncode, "document": json.loads(out)}
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+SERVER = f"""
+import socket
+s = socket.create_server(("100.64.0.1", {PORT}))
+print("listening", flush=True)
+c, _ = s.accept()
+while c.recv(65536): pass
+c.sendall(b".")
+c.recv(1)
+"""
+
+
+def traced(path: str) -> Any:
+    """A link whose rate follows a trace."""
+    plan = links.plan(trace=path, queue="droptail limit=50p", record=100_000)
+    with links.Running(plan) as running:
+        send(running, 1, 1.0)
+    assert running.result is not None
+    replay = links.replay(plan, running.records)["bottleneck"]
+    queue = running.result.document["queues"]["bottleneck"]
+    return {"differing": replay.differing, "arrivals": replay.arrivals, **{k: queue[k] for k in ("rate_mbps", "lost")}}
+
+
+def lossy() -> Any:
+    """Loss on the wire, and a queue each way."""
+    plan = links.plan(
+        "20 Mbit/s", "2 ms", queue="codel", reverse_queue="pie limit=100p", loss=0.02, record=100_000, seed=5
+    )
+    with links.Running(plan) as running:
+        send(running, 2, 1.0)
+    assert running.result is not None
+    replays = links.replay(plan, running.records)
+    document = running.result.document
+    return {
+        "lost": {name: queue["lost"] for name, queue in document["queues"].items()},
+        "arrivals": {name: queue["arrivals"] for name, queue in document["queues"].items()},
+        "differing": {name: one.differing for name, one in replays.items()},
+        "kept": kept(document),
+    }
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    f.__name__: f for f in (every_discipline, ecn, api, fuzz, hostile, killed, interrupted, joined, traced, lossy)
+}
+
+if __name__ == "__main__":
+    assert struct.calcsize("d") == 8
+    print(json.dumps(FUNCTIONS[sys.argv[1]](*sys.argv[2:])))

@@ -1,0 +1,203 @@
+"""Answers from sweeps: advice, what changed, traces for other tools, completion."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from earlydrop import _core, advise, cli, traces
+
+SWEEP = """\
+name = "two"
+seeds = 4
+measures = ["goodput", "queue_delay"]
+[[factor]]
+path = "queue.bottleneck.max_p"
+values = VALUES
+[scenario]
+duration = "DURATION"
+traffic = [{ kind = "ftp" }]
+[scenario.topology]
+kind = "dumbbell"
+pairs = 4
+access = { rate = "100 Mbit/s", delay = "5 ms" }
+bottleneck = { rate = "2 Mbit/s", delay = "10 ms" }
+[scenario.queue.bottleneck]
+aqm = "red"
+limit = "30 packets"
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        (("50", "20ms", "1"), "--rate"),
+        (("1bit/s", "20ms", "1"), "--rate"),
+        (("50Mbit/s", "20", "1"), "--rtt"),
+        (("50Mbit/s", "80..20ms", "1"), "--rtt"),
+        (("50Mbit/s", "20ms", "0"), "--flows"),
+        (("50Mbit/s", "20ms", "5..2"), "--flows"),
+    ],
+)
+def test_a_link_that_is_none_is_refused(given: tuple[str, str, str], what: str) -> None:
+    with pytest.raises(advise.AdviseError, match=what):
+        advise.link(*given)
+
+
+def test_a_link_is_read() -> None:
+    found = advise.link("50Mbit/s", "20..80ms", "1..50")
+    assert found == advise.Link(50e6, (20.0, 40.0, 80.0), (1, 7, 50), 481)
+    assert found.buffer == -(-50e6 * 0.08 // (8 * 1040)), "what is sent in the longest round trip"
+    assert advise.link("1 Gbps", "1s", "3", 100) == advise.Link(1e9, (1000.0,), (3,), 100)
+
+
+def test_lines_for_linux() -> None:
+    asked = advise.link("10Mbit/s", "20..80ms", "10")
+    line = advise.tc_line("fq_codel", asked)
+    assert line is not None
+    assert "htb rate 10000kbit" in line
+    assert f"fq_codel limit {asked.buffer} " in line
+    assert advise.tc_line("tred", asked) is None
+    known = {e["name"] for e in json.loads(_core.catalogue())}
+    assert set(advise.TC) <= known
+    assert set(advise.CANDIDATES) <= known
+
+
+def test_advice_ranks_what_is_better_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from earlydrop.sweep import report
+
+    monkeypatch.setattr(report, "_chosen", lambda data: [])
+    monkeypatch.setattr(advise, "DURATION_S", 12.0)
+    monkeypatch.setattr(advise, "WARMUP_S", 4.0)
+    question = ["advise", "--rate", "2Mbit/s", "--rtt", "20ms", "--flows", "8", "--aqm", "droptail", "codel"]
+    more = ["--buffer", "60", "--seeds", "3", "--out", str(tmp_path / "a")]
+    assert cli.main([*question, *more, "--json"]) == cli.DONE
+    found = json.loads(capsys.readouterr().out)
+    assert [r["aqm"] for r in found["ranks"]] == ["codel", "droptail"]
+    assert found["ranks"][0]["score"] == 1.0
+    # A full buffer of 60 packets against CoDel's few: several times the round trip.
+    assert found["ranks"][1]["score"] < 0.5
+    assert found["ranks"][1]["delay_ms"] > 100
+    assert found["tied_with_best"] == ["codel"]
+    assert "codel limit 60" in found["use"]["tc"]
+    text = (tmp_path / "a" / "advice.txt").read_text(encoding="utf-8")
+    assert "Use codel:" in text
+    assert "Use codel:" in (tmp_path / "a" / "report.html").read_text(encoding="utf-8")
+    assert cli.main(["advise", "--rate", "x", "--rtt", "20ms", "--flows", "8"]) == cli.WRONG_INPUT
+
+
+def swept(folder: Path, name: str, values: str = "[0.05, 0.2]", duration: str = "4 s") -> Path:
+    file = folder / f"{name}.toml"
+    file.write_text(SWEEP.replace("VALUES", values).replace("DURATION", duration), encoding="utf-8")
+    assert cli.main(["sweep", str(file), "--out", str(folder / name)]) == cli.DONE
+    return folder / name
+
+
+def test_what_changed_between_two_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from earlydrop.sweep import report
+
+    monkeypatch.setattr(report, "_chosen", lambda data: [])
+    one, two = swept(tmp_path, "one"), swept(tmp_path, "two", "[0.05, 0.3]", "6 s")
+    same = tmp_path / "same"
+    shutil.copytree(one, same)
+    capsys.readouterr()
+    assert cli.main(["diff", str(one), str(same), "--json"]) == cli.DONE
+    found = json.loads(capsys.readouterr().out)
+    assert (found["equal"], found["different"], found["changes"]) == (4, 0, [])
+    assert cli.main(["diff", str(one), str(two), "--json"]) == cli.DONE
+    found = json.loads(capsys.readouterr().out)
+    assert found["different"] == 2
+    assert found["only_first"] == [{"max_p": 0.2}]
+    assert found["only_second"] == [{"max_p": 0.3}]
+    change = next(c for c in found["changes"] if c["measure"] == "goodput")
+    cells = [json.loads((f / "sweep.json").read_text())["points"][0]["cells"]["goodput"]["mean"] for f in (one, two)]
+    assert change["mean"] == pytest.approx(cells[1] - cells[0])
+    assert change["n"] == 4
+    assert cli.main(["diff", str(one), str(two)]) == cli.DONE
+    assert "max_p = 0.05" in capsys.readouterr().out
+    assert cli.main(["diff", str(one), str(tmp_path)]) == cli.WRONG_INPUT
+    assert r"\toprule" in (one / "points.tex").read_text(encoding="utf-8")
+
+
+def test_a_trace_in_ns2s_format(tmp_path: Path, scenario: Path) -> None:
+    file = tmp_path / "x.tr"
+    assert cli.main(["trace", str(scenario), str(file)]) == cli.DONE
+    lines = [line.split(" ") for line in file.read_text().splitlines()]
+    result = json.loads(_core.Scenario.load(str(scenario), []).run())["queues"]["bottleneck"]
+    kinds = [line[0] for line in lines]
+    drops = result["early_drops"] + result["forced_drops"] + result["overflow_drops"]
+    assert (kinds.count("+"), kinds.count("-"), kinds.count("d")) == (result["arrivals"], result["departures"], drops)
+    assert all(len(line) == 12 and line[4] == "tcp" for line in lines)
+    times = [float(line[1]) for line in lines]
+    assert times == sorted(times)
+    # A packet has one number from its arrival to its departure or drop.
+    arrived = [line[11] for line in lines if line[0] == "+"]
+    gone = [line[11] for line in lines if line[0] != "+"]
+    assert len(set(arrived)) == len(arrived)
+    assert len(set(gone)) == len(gone)
+    assert set(gone) <= set(arrived)
+
+
+def test_a_trace_as_pcap(tmp_path: Path, scenario: Path) -> None:
+    file = tmp_path / "x.pcap"
+    assert cli.main(["trace", str(scenario), str(file), "--events", "2000", "--seed", "2"]) == cli.DONE
+    content = file.read_bytes()
+    assert struct.unpack("<IHH", content[:8]) == (0xA1B23C4D, 2, 4)
+    at, count, before = 24, 0, 0.0
+    while at < len(content):
+        seconds, nano, kept, length = struct.unpack("<IIII", content[at : at + 16])
+        packet = content[at + 16 : at + 16 + kept]
+        assert packet[0] == 0x45
+        assert int.from_bytes(packet[2:4], "big") == length
+        words = sum(struct.unpack(">10H", packet[:20]))
+        assert (words & 0xFFFF) + (words >> 16) == 0xFFFF, "the header's checksum"
+        assert packet[9] == 6
+        assert before <= seconds + nano * 1e-9
+        before = seconds + nano * 1e-9
+        at, count = at + 16 + kept, count + 1
+    assert 900 <= count < 2000
+    if shutil.which("tcpdump"):
+        shown = subprocess.run(["tcpdump", "-nr", str(file)], capture_output=True, text=True, check=True)
+        assert len(shown.stdout.splitlines()) == count
+        assert "10.0.0.1.10000 > 10.1.0.1.10000" in shown.stdout
+
+
+def test_a_trace_of_udp_has_datagrams() -> None:
+    rows = [[0.5, "+", 1, 7, 540, 1], [0.5, "-", 1, 7, 540, 0], [0.7, "d", 1, 8, 540, 0]]
+    (head, packet) = traces.pcap(rows, ["cbr"])
+    assert len(head) == 24
+    assert packet[16 + 9] == 17
+    assert struct.unpack(">H", packet[16 + 24 : 16 + 26]) == (520,)
+    assert next(iter(traces.ns2(rows, ["cbr"]))) == "+ 0.5 0 1 cbr 540 ------- 1 0.1 1.1 7 0\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["x.txt"], "allowed .tr, .pcap"),
+        (["x.tr", "--queue", "nowhere"], "--queue nowhere: there is no such queue"),
+        (["x.tr", "--events", "0"], "--events: given 0"),
+    ],
+)
+def test_wrong_traces_are_refused(
+    tmp_path: Path, scenario: Path, options: list[str], what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["trace", str(scenario), str(tmp_path / options[0]), *options[1:]]) == cli.WRONG_INPUT
+    assert what in capsys.readouterr().err
+    assert list(tmp_path.glob("x.*")) == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_the_commands(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["completion", shell]) == cli.DONE
+    script = capsys.readouterr().out
+    assert all(word in script for word in ("sweep", "advise", "--cluster"))

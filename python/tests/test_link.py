@@ -1,0 +1,512 @@
+"""Real links: options, and links between network namespaces that the tests make for themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import peer
+
+import earlydrop as ed
+from earlydrop import _core, links, panel
+from earlydrop.cli import main
+
+HERE = Path(__file__).parent
+PACKAGE = HERE.parent
+
+
+# ---- without privileges --------------------------------------------------------------------------------------------
+
+
+def test_a_spec_names_a_discipline_and_its_settings() -> None:
+    plan = links.plan("20Mbit/s", "20ms", queue="nlred limit=120p min_th=20 max_th=60 ecn=true", mtu=1500)
+    queue = json.loads(plan.scenario.to_json())["queue"]["bottleneck"]
+    assert (queue["aqm"], queue["limit"], queue["min_th"], queue["ecn"]) == ("nlred", "120 packets", 20, True)
+    assert plan.delays == (0.02, 0.02)
+    same = links.plan("20 Mbit/s", "20 ms", queue=ed.aqm.Nlred(limit=120, min_th=20, max_th=60, ecn=True))
+    assert json.loads(same.scenario.to_json())["queue"] == json.loads(plan.scenario.to_json())["queue"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"queue": "rde"}, '--queue: aqm: is unknown; did you mean "red"?'),
+        ({"queue": "red max_p=2"}, "--queue: max_p: is out of range\n  given 2; allowed (0, 1]"),
+        ({"queue": "red min_th=20 max_th=10"}, "--queue: max_th: does not fit"),
+        ({"queue": "droptail min_th=3"}, "--queue: min_th: is no parameter of droptail"),
+        ({"queue": "red limit"}, '--queue: given "limit" in "red limit"; allowed NAME=VALUE'),
+        ({"queue": ""}, '--queue: given ""; allowed a discipline with its settings'),
+        ({"queue": "limit=3"}, '--queue: given "limit=3"; allowed a discipline'),
+        ({"queue": 'red limit="3'}, "--queue: "),
+        ({"reverse_queue": "codel target=0s"}, "--reverse-queue: target: is out of range"),
+        ({"rate": "20"}, "--rate: has no unit"),
+        ({"rate": None}, "--rate or --trace: given neither"),
+        ({"rate": "1 Mbit/s", "trace": "x"}, "--rate or --trace: given both"),
+        ({"delay": "20"}, "--delay: has no unit"),
+        ({"loss": 1.5}, "--loss: is out of range"),
+        ({"mtu": 100}, "--mtu: given 100; allowed 576 to 65535 B"),
+        ({"reverse_rate": "0 bit/s"}, "--reverse-rate: is out of range"),
+        ({"rate": None, "trace": "no/such.trace"}, "--trace: no such file"),
+    ],
+)
+def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(links.OptionError) as caught:
+        links.plan(**{"rate": "10 Mbit/s", "delay": "5 ms", **options})
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--rate", "10Mbit/s"], "COMMAND or --between: given neither"),
+        (["--rate", "10Mbit/s", "--between", "a", "b", "--", "true"], "COMMAND or --between: given both"),
+        (["--rate", "10Mbit/s", "--queue", "rde", "--", "true"], "--queue: aqm: is unknown"),
+        (["--rate", "10Mbit/s", "--log", "--", "true"], "--log: needs --out DIR"),
+        (["--rate", "10Mbit/s", "--loss", "much", "--", "true"], "--loss: given much"),
+        (["--sim", "x.toml", "--rate", "1Mbit/s", "--", "true"], "--rate: the scenario of --sim says it"),
+        (["--sim", "no-such.toml", "--", "true"], "no-such.toml: no such file"),
+        (["--rate", "10Mbit/s", "--at", "x", "--", "true"], "--at: belongs to --sim"),
+        (["--rate", "10Mbit/s", "--sysctl", "tcp_ecn", "--", "true"], "--sysctl tcp_ecn"),
+        (["--rate", "10Mbit/s", "--user", "no-such-user", "--", "true"], "--user: there is no user"),
+        (["--rate", "10Mbit/s", "--colour", "--", "true"], "Unknown option: --colour"),
+    ],
+)
+def test_own_failures_are_125(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["link", *arguments]) == 125
+    assert message in capsys.readouterr().err
+
+
+def test_the_words_of_the_command_are_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["link", "--rate", "x", "--", "echo", "--json", "--help"]) == 125
+    ended = capsys.readouterr()
+    assert ended.out == "", "the --json behind -- is not this program's"
+    assert "--rate" in ended.err
+    assert main(["link", "--rate", "x", "--json", "--", "true"]) == 125
+    assert json.loads(capsys.readouterr().out)["exit"] == 125
+
+
+def test_a_scenario_gives_the_whole_way_of_a_dumbbell(scenario: Path) -> None:
+    plan = links.from_scenario(_core.Scenario.load(str(scenario), []))
+    assert plan.queue == "bottleneck"
+    # Access 5 ms on both sides, 10 ms between.
+    assert plan.delays == pytest.approx((0.02, 0.02))
+    with pytest.raises(links.OptionError, match="--at: given x; allowed bottleneck"):
+        links.from_scenario(_core.Scenario.load(str(scenario), []), "x")
+
+
+def test_a_scenario_with_other_networks_gives_one_link(tmp_path: Path) -> None:
+    path = tmp_path / "lot.toml"
+    path.write_text(_core.template("lot", "parking_lot"), encoding="utf-8")
+    loaded = _core.Scenario.load(str(path), [])
+    names = list(json.loads(loaded.network())["queue"])
+    assert len(names) > 1
+    with pytest.raises(links.OptionError, match="--at: given nothing; allowed"):
+        links.from_scenario(loaded)
+    plan = links.from_scenario(loaded, names[1])
+    assert plan.queue == names[1]
+    assert plan.delays[0] > 0
+
+
+def test_a_link_is_still_what_a_scenario_wants() -> None:
+    link = ed.link("5 Mbit/s", "20 ms", loss=0.1, queue="red")
+    assert link == {"rate": "5 Mbit/s", "delay": "20 ms", "loss": 0.1}
+    assert json.dumps(link) == '{"rate": "5 Mbit/s", "delay": "20 ms", "loss": 0.1}'
+
+
+def test_a_replay_of_nothing_has_no_difference() -> None:
+    plan = links.plan("1 Mbit/s", queue="red")
+    import numpy as np
+
+    empty = {name: np.array([], dtype=kind) for name, kind in links._COLUMNS.items()}
+    assert links.replay(plan, {"bottleneck": empty, "reverse": empty}) == {"bottleneck": links.Replay(0, 0)}
+
+
+def test_a_replay_finds_what_was_decided_otherwise() -> None:
+    """Ten packets at once at a queue of three: one in transmission, three wait."""
+    import numpy as np
+
+    plan = links.plan("8 Mbit/s", queue="droptail limit=3p")
+    tx = 8.0 * 1000 / 8e6
+    at = [1.0, 1.0 + tx, 1.0 + tx + tx, 1.0 + tx + tx + tx]
+    columns = {
+        "time_s": [1.0] * 10,
+        "flow": range(10),
+        "size": [1000] * 10,
+        "ecn": [0] * 10,
+        "class": [0] * 10,
+        "ttl": [64] * 10,
+        "initial_ttl": [64] * 10,
+        "fate": [1] * 4 + [4] * 6,
+        "settled_s": [*at, *[1.0] * 6],
+        "ecn_out": [0] * 10,
+    }
+    records = {name: np.array(values, dtype=links._COLUMNS[name]) for name, values in columns.items()}
+    assert links.replay(plan, {"bottleneck": records})["bottleneck"] == links.Replay(10, 0)
+    records["fate"] = np.array([1] * 4 + [4] * 5 + [2], dtype="u1")
+    records["settled_s"] = np.array([*at[:3], at[3] + 1e-9, *[1.0] * 6])
+    found = links.replay(plan, {"bottleneck": records})["bottleneck"]
+    assert (found.arrivals, found.differing) == (10, 2)
+    assert found.first == "arrival 3 at 1.000000000 s: departed on the link, departed in the simulator"
+
+
+def document() -> dict[str, Any]:
+    """As a link gives it, with one drop."""
+    queue = {
+        "aqm": "red",
+        "throughput_mbps": 9.5,
+        "delivered_mbps": 9.4,
+        "rate_mbps": 10.0,
+        "queue_mean_packets": 12.25,
+        "queue_max_packets": 40,
+        "average_mean_packets": 11.5,
+        "delay_mean_ms": 14.0,
+        "delay_p99_ms": 40.0,
+        "drop_rate": 0.01,
+        "marks": 3,
+        "arrivals": 100,
+        "departures": 99,
+        "early_drops": 1,
+        "forced_drops": 0,
+        "overflow_drops": 0,
+        "lost": 0,
+        "malformed": 2,
+        "device_overruns": 5,
+        "lateness": {"p50_us": 14.0, "p99_us": 33.25},
+    }
+    back = {
+        **queue,
+        "aqm": "droptail",
+        "rate_mbps": 1e6,
+        "average_mean_packets": None,
+        "device_overruns": 0,
+        "lateness": None,
+    }
+    return {
+        "scenario": "link",
+        "duration_s": 10.0,
+        "warmup_s": 2.0,
+        "queues": {"bottleneck": queue, "reverse": back},
+        "flows": [{}, {}],
+    }
+
+
+def test_the_summary_says_what_happened() -> None:
+    text = panel.link_text(document())
+    assert "link: 2 flows in 8.0 s" in text
+    assert text.splitlines()[4].split() == [
+        "bottleneck",
+        "red",
+        "9.400",
+        "10.000",
+        "12.25",
+        "40",
+        "11.50",
+        "14.00",
+        "40.00",
+        "1.000",
+        "3",
+    ]
+    assert "no limit" in text
+    assert "the kernel dropped 5 packets before the link saw them" in text
+
+
+def test_the_panel_shows_rates_between_two_views() -> None:
+    drawn = panel.Panel(None, "x")  # type: ignore[arg-type]
+    flow = {"name": "tcp 10.0.0.2:1 > 10.0.0.1:2", "delivered_bytes": 0, "drops": 0, "marks": 0}
+    view = {
+        "aqm": "red",
+        "time_s": 1.0,
+        "packets": 10,
+        "average": 8.25,
+        "sojourn_mean_s": 0.012,
+        "departed_bytes": 0,
+        "arrivals": 5,
+        "early_drops": 1,
+        "forced_drops": 0,
+        "overflow_drops": 0,
+        "marks": 2,
+        "flows": [flow],
+    }
+    drawn.of_queue("bottleneck", view)
+    drawn._before = {"bottleneck": view}
+    later = {**view, "time_s": 1.5, "departed_bytes": 625_000, "flows": [{**flow, "delivered_bytes": 312_500}]}
+    text = drawn.of_queue("bottleneck", later)
+    assert "bottleneck (red): 10.000 Mbit/s, 10 packets waiting, average 8.2, sojourn 12.00 ms" in text
+    assert "5.000 Mbit/s" in text
+    assert panel.sparkline([0, 1, 2, 4], 3) == "▂▄█"
+    assert panel.sparkline([0, 0], 3) == "  "
+
+
+def test_crosscheck_wants_traffic_that_iperf3_can_send(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["crosscheck", str(scenario), "--set", "traffic.0.tcp=vegas"]) == 2
+    assert "traffic[0].tcp: vegas; allowed tahoe, reno, newreno, sack" in capsys.readouterr().err
+    assert main(["crosscheck", str(scenario), "--set", "traffic.0.direction=reverse"]) == 2
+    assert "forward" in capsys.readouterr().err
+
+
+# ---- with privileges, in namespaces --------------------------------------------------------------------------------
+
+
+def _missing() -> str | None:
+    """What this machine lacks for links in namespaces; None if nothing."""
+    if not hasattr(_core, "has_tun") or not _core.has_tun():
+        return "no TUN device can be opened here (/dev/net/tun)"
+    for program in ("unshare", "ip", "setpriv"):
+        if shutil.which(program) is None:
+            return f"{program} is not installed"
+    tried = subprocess.run(["unshare", "--net", "ip", "tuntap", "add", "edlx", "mode", "tun"], capture_output=True)
+    if tried.returncode:
+        return f"no privileges for network namespaces: {tried.stderr.decode().strip()}"
+    return None
+
+
+@pytest.fixture(scope="session")
+def privileged() -> None:
+    missing = _missing()
+    if missing:
+        pytest.skip(f"real links are left out: {missing}")
+
+
+def environment() -> dict[str, str]:
+    # Warnings are errors in tests; the programs started here are no tests.
+    return {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONWARNINGS": "ignore"}
+
+
+def inside(*arguments: object, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Runs a program in a network namespace of its own."""
+    words = ["unshare", "--net", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=timeout, env=environment())
+
+
+def linking(name: str, *arguments: object, timeout: float = 120) -> Any:
+    ended = inside(sys.executable, HERE / "linking.py", name, *arguments, timeout=timeout)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
+def linked(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return inside(sys.executable, "-m", "earlydrop", "link", *arguments)
+
+
+PLAIN = ("--rate", "20Mbit/s", "--delay", "1ms", "--quiet")
+
+
+@pytest.mark.usefixtures("privileged")
+class TestInNamespaces:
+    @pytest.mark.parametrize(
+        ("command", "code"),
+        [
+            (["true"], 0),
+            (["sh", "-c", "exit 7"], 7),
+            (["sh", "-c", "kill -9 $$"], 137),
+            (["no-such-command-anywhere"], 127),
+            (["/dev/null"], 126),
+        ],
+    )
+    def test_the_command_s_code_comes_back(self, command: list[str], code: int) -> None:
+        assert linked(*PLAIN, "--", *command).returncode == code
+
+    def test_nested_links_are_a_path(self) -> None:
+        """Three links in a row; the innermost command sees the outermost end, three delays away."""
+        ping = (
+            "import os, socket, time; s = socket.socket(); b = time.monotonic(); code = s.connect_ex("
+            "(os.environ['EARLYDROP_BASE'], 9)); print(code, time.monotonic() - b)"
+        )
+        one = [sys.executable, "-m", "earlydrop", "link", "--rate", "20Mbit/s", "--quiet", "--delay"]
+        words = [*one, "10ms", "--", *one, "20ms", "--", *one, "5ms", "--", sys.executable, "-c", ping]
+        ended = inside(*words)
+        assert ended.returncode == 0, ended.stderr
+        error, seconds = ended.stdout.split()
+        # Refused by the outermost namespace, where nobody listens: so the way there and back exists.
+        assert int(error) == 111
+        assert float(seconds) >= 0.070
+
+    def test_a_user_without_privileges_is_told(self) -> None:
+        command = [sys.executable, "-m", "earlydrop", "link", *PLAIN, "--", "true"]
+        ended = inside("setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set", "-all", *command)
+        assert ended.returncode == 125
+        assert "CAP_NET_ADMIN" in ended.stderr
+        assert "Traceback" not in ended.stderr
+
+    def test_the_command_runs_as_the_user_who_called(self) -> None:
+        who = "id -u; grep -E 'CapEff|CapPrm|CapAmb' /proc/self/status"
+        ended = linked(*PLAIN, "--user", "nobody", "--", "sh", "-c", who)
+        user, *capabilities = ended.stdout.splitlines()
+        assert int(user) not in (0,)
+        assert [line.split()[1] for line in capabilities] == ["0" * 16] * 3
+        as_if_sudo = ["env", "SUDO_UID=65534", sys.executable, "-m", "earlydrop", "link", *PLAIN, "--", "id", "-u"]
+        assert inside(*as_if_sudo).stdout.strip() == "65534"
+
+    def test_python_and_both_address_families(self) -> None:
+        found = linking("api")
+        assert len(found["round_trips"]) == 2
+        assert all(0.030 <= seconds < 5 for seconds in found["round_trips"].values())
+        assert set(found["view"]) == {"bottleneck", "reverse"}
+        assert found["environment"] == ["100.64.0.1", "fd65:6172:6c79::6440:2"]
+        assert "edlup" in found["inside"]
+        assert found["same"], "nothing is left"
+        assert found["changed"], "and the link was there meanwhile"
+        assert found["result"]["kind"] == "link"
+
+    def test_every_discipline_on_real_packets_decides_as_in_the_simulator(self) -> None:
+        found = linking("every_discipline", 0.3, timeout=300)
+        assert set(found) == {entry["name"] for entry in json.loads(_core.catalogue())}
+        for name, one in found.items():
+            assert one["differing"] == 0, f"{name}: {one['first']}"
+            assert one["arrivals"] >= one["delivered"] > 100, name
+            assert one["kept"], name
+            assert one["gap"] < 0.5, name
+
+    @pytest.mark.parametrize("family", ["4", "6"])
+    def test_marks_are_seen_by_both_kernels(self, family: str) -> None:
+        found = linking("ecn", family)
+        assert found["ce_set"] > 10
+        assert found["received"]["InCEPkts"] == found["ce_set"]
+        assert found["delivered_ce"] > 0
+        assert found["checksum_errors"] == 0
+        assert found["differing"] == 0
+        assert found["kept"]
+
+    def test_hostile_packets_are_counted_or_forwarded(self) -> None:
+        found = linking("hostile", 10_000)
+        assert found["alive"]
+        assert found["kept"]
+        assert found["differing"] == 0
+        assert found["malformed"] > 1000
+        assert found["malformed"] + found["arrivals"] >= found["sent"] - found["device_overruns"]
+        kinds = found["malformed_by_kind"]
+        assert all(kinds[kind] > 0 for kind in ("version", "header_length", "truncated_header", "truncated"))
+
+    def test_a_kill_leaves_nothing_after_the_next_start(self) -> None:
+        found = linking("killed", 3, 1)
+        assert found == {"remains": [], "sleepers": []}
+
+    @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
+    def test_a_signal_goes_to_the_command(self, name: str, code: int) -> None:
+        assert linking("interrupted", name) == {"first": "up\n", "code": code, "remains": []}
+
+    def test_namespaces_can_be_joined(self) -> None:
+        found = linking("joined")
+        assert found["first"] == "joined edltest1 and edltest2; Ctrl-C ends it\n"
+        assert (found["sender"], found["code"]) == (0, 0)
+        assert found["document"]["queues"]["bottleneck"]["delivered"] > 100
+
+    def test_traces_and_loss_are_those_of_the_simulator(self, tmp_path: Path) -> None:
+        trace = tmp_path / "cell.trace"
+        trace.write_text("".join(f"{ms}\n" for ms in range(1, 1001) if ms % 10 < 7), encoding="utf-8")
+        found = linking("traced", trace)
+        assert found["differing"] == 0
+        assert found["arrivals"] > 100
+        assert 8.0 <= found["rate_mbps"] <= 8.8, "seven opportunities of 1500 B in ten milliseconds"
+        found = linking("lossy")
+        assert found["differing"] == {"bottleneck": 0, "reverse": 0}
+        assert 0 < found["lost"]["bottleneck"] < 0.1 * found["arrivals"]["bottleneck"]
+        assert found["lost"]["reverse"] > 0
+        assert found["kept"]
+
+    def test_a_result_is_written_as_run_writes_it(self, tmp_path: Path) -> None:
+        import polars
+
+        out = tmp_path / "out"
+        sender = (
+            "import socket, os; s = socket.socket(2, 2); [s.sendto(bytes(1000), (os.environ['EARLYDROP_OUTER'], 9))"
+        )
+        words = [sys.executable, "-c", f"{sender} for _ in range(300)]; print('said')"]
+        options = ["--rate", "5Mbit/s", "--queue", "red limit=50p", "--log", "--verify", "--json", "--out", out]
+        ended = linked(*options, "--", *words)
+        assert ended.returncode == 0, ended.stderr
+        document = json.loads(ended.stdout)
+        assert "said" in ended.stderr, "stdout is the document's"
+        assert document["replay"]["bottleneck"]["differing"] == 0
+        assert "all as on the link" in ended.stderr
+        log = polars.read_parquet(out / "log.parquet")
+        assert len(log) == sum(queue["arrivals"] for queue in document["queues"].values())
+        dropped = log.filter(polars.col("fate") >= 2)
+        assert len(dropped) == sum(
+            queue[key]
+            for queue in document["queues"].values()
+            for key in ("early_drops", "forced_drops", "overflow_drops")
+        )
+        assert len(dropped) > 0
+        names = sorted(path.name for path in out.iterdir())
+        tables = ["flows.csv", "flows.parquet", "log.parquet", "manifest.json", "queues.csv", "queues.parquet"]
+        assert names == [
+            *tables,
+            "result.json",
+            "result.pdf",
+            "result.png",
+            "result.txt",
+            "scenario.json",
+            "series.parquet",
+        ]
+
+    @pytest.mark.parametrize("control", ["reno", "cubic"])
+    def test_the_rate_is_kept(self, control: str) -> None:
+        peer("iperf3")
+        script = f"iperf3 -c $EARLYDROP_OUTER -C {control} -t 4 -J"
+        server = "iperf3 -s -1 -D >/dev/null; sleep 0.3; exec "
+        command = [
+            sys.executable,
+            "-m",
+            "earlydrop",
+            "link",
+            "--rate",
+            "10Mbit/s",
+            "--delay",
+            "5ms",
+            "--quiet",
+            "--realtime",
+        ]
+        words = " ".join([*command, "--queue", "'droptail limit=100p'", "--json", "--", "sh", "-c", f"'{script}'"])
+        ended = inside("sh", "-c", f"ip link set lo up; {server}{words}")
+        assert ended.returncode == 0, ended.stderr
+        queue = json.loads(ended.stdout)["queues"]["bottleneck"]
+        assert queue["backlogged"]["mean_mbps"] == pytest.approx(10, rel=0.01)
+        start = ended.stderr.index("{")
+        iperf = json.loads(ended.stderr[start : ended.stderr.rindex("}") + 1])
+        assert iperf["end"]["sum_received"]["bits_per_second"] >= 0.94 * 10e6
+
+    def test_crosscheck_compares_both_worlds(self, tmp_path: Path) -> None:
+        peer("iperf3")
+        path = tmp_path / "check.toml"
+        path.write_text(CROSSCHECK, encoding="utf-8")
+        ended = inside(sys.executable, "-m", "earlydrop", "crosscheck", path, "--seeds", 2, "--json")
+        assert ended.returncode == 0, ended.stderr
+        found = json.loads(ended.stdout)
+        assert found["congestion_control"] == "reno"
+        throughput = found["measures"]["throughput_mbps"]
+        assert abs(throughput["relative"]) < 0.03
+        assert found["real"]["queue_mean_packets"] > 0
+        assert found["real"]["early_drops"] > 0
+
+
+CROSSCHECK = """\
+name = "check"
+duration = "6 s"
+warmup = "2 s"
+
+[topology]
+kind = "dumbbell"
+pairs = 4
+access = { rate = "1 Gbit/s", delay = "1 ms" }
+bottleneck = { rate = "10 Mbit/s", delay = "8 ms" }
+
+[queue.bottleneck]
+aqm = "red"
+limit = "100 packets"
+min_th = 10
+max_th = 40
+max_p = 0.1
+
+[[traffic]]
+kind = "ftp"
+count = 4
+tcp = "sack"
+segment = "1400 B"
+"""

@@ -1,0 +1,268 @@
+"""A store keeps every run once, whole, and readable by others."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from earlydrop import cli, store
+from earlydrop.store import files
+from earlydrop.sweep import reading, work
+
+DOCUMENT: dict[str, Any] = {
+    "name": "small",
+    "duration": "2 s",
+    "topology": {
+        "kind": "dumbbell",
+        "pairs": 2,
+        "access": {"rate": "100 Mbit/s", "delay": "5 ms"},
+        "bottleneck": {"rate": "2 Mbit/s", "delay": "10 ms"},
+    },
+    "queue": {"bottleneck": {"aqm": "red", "limit": "30 packets"}},
+    "traffic": [{"kind": "ftp", "count": 2}],
+}
+
+
+def rows(seeds: range, aqm: str = "red") -> pl.DataFrame:
+    base = {**DOCUMENT, "name": reading.NEUTRAL, "seed": 1}
+    done = work.make(base, [((("queue.bottleneck.aqm", f'"{aqm}"'),), tuple(seeds))])
+    assert not done.failures
+    return work.frame([done])
+
+
+@pytest.fixture(params=["folder", "memory"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "folder":
+        yield str(tmp_path / "store")
+        return
+    fsspec = pytest.importorskip("fsspec")
+    yield f"memory://{tmp_path.name}"
+    fsspec.filesystem("memory").rm(f"/{tmp_path.name}", recursive=True)
+
+
+def test_a_run_is_there_once(place: str) -> None:
+    opened = store.open_store(place)
+    assert opened.add(rows(range(1, 6))) == 5
+    assert opened.add(rows(range(3, 8))) == 2
+    again = store.open_store(place, create=False)
+    assert again.look() == again.parts()
+    assert sorted(again.keys()["seed"]) == [1, 2, 3, 4, 5, 6, 7]
+    assert again.verify() == []
+    assert len(again.parts()) == 2
+    assert all(p.rows in (5, 2) for p in again.manifest().values())
+
+
+def test_what_is_read_is_what_was_put_in(place: str) -> None:
+    opened = store.open_store(place)
+    frame = rows(range(1, 4))
+    opened.add(frame)
+    opened.add(rows(range(1, 3), "codel"))
+    wanted = frame.select("scenario_key", "seed")
+    found = opened.read(wanted, ["jain", "flows.goodput_mbps", "nothing"]).sort("seed")
+    assert found.columns == ["scenario_key", "seed", "jain", "flows.goodput_mbps"]
+    assert found.equals(frame.select(found.columns).sort("seed"))
+
+
+def test_the_table_does_not_depend_on_who_made_the_runs(tmp_path: Path) -> None:
+    one, two = store.open_store(tmp_path / "one"), store.open_store(tmp_path / "two")
+    one.add(rows(range(1, 7)))
+    two.add(rows(range(4, 7)))
+    two.add(rows(range(1, 4)))
+    assert store.packed(one.table()) == store.packed(two.table())
+    assert not any(c.startswith("cost.") for c in one.table().columns)
+
+
+def test_gc_makes_few_parts_of_many_and_loses_nothing(place: str) -> None:
+    opened = store.open_store(place)
+    for seed in range(1, 7):
+        opened.add(rows(range(seed, seed + 1)))
+    old = rows(range(1, 3)).with_columns(engine=pl.lit("0.0.1+old"))
+    opened.add(old)
+    before = opened.table()
+    opened.files.write(f"parts/{files.PARTIAL}x", b"half")
+    found = opened.gc()
+    assert found == {"runs_before": 8, "runs": 8, "parts_before": 7, "parts": 1, "left_over": 1}
+    assert opened.table().equals(before)
+    assert opened.verify() == []
+    assert opened.gc([store.engine()])["runs"] == 6
+    assert opened.table()["engine"].unique().to_list() == [store.engine()]
+
+
+def test_verify_finds_what_is_lost_or_changed(tmp_path: Path) -> None:
+    opened = store.open_store(tmp_path / "s")
+    for seed in range(1, 5):
+        opened.add(rows(range(seed, seed + 1)))
+    lost, cut, changed, unknown = opened.parts()
+    parts = tmp_path / "s" / "parts"
+    (parts / f"{lost}.parquet").unlink()
+    os.truncate(parts / f"{cut}.parquet", 100)
+    content = bytearray((parts / f"{changed}.parquet").read_bytes())
+    content[len(content) // 2] ^= 1
+    (parts / f"{changed}.parquet").write_bytes(content)
+    (tmp_path / "s" / "manifest" / f"{unknown}.json").unlink()
+    (parts / f"{files.PARTIAL}7").write_bytes(b"half")
+    problems = {p.name: p for p in store.open_store(tmp_path / "s").verify()}
+    assert "lost" in problems[f"parts/{lost}.parquet"].what
+    assert "digest" in problems[f"parts/{cut}.parquet"].what
+    assert "digest" in problems[f"parts/{changed}.parquet"].what
+    assert problems[f"parts/{unknown}.parquet"].harmless
+    assert problems[f"parts/{files.PARTIAL}7"].harmless
+    assert len(problems) == 5
+    assert unknown in opened.manifest(), "entered again"
+    assert cli.main(["store", "verify", str(tmp_path / "s")]) == cli.FAILED
+
+
+def test_copies_of_a_run_are_found_and_removed(tmp_path: Path) -> None:
+    opened = store.open_store(tmp_path / "s")
+    frame = rows(range(1, 4))
+    opened.add(frame)
+    opened._put(frame.head(2).with_columns(pl.lit(9.0).alias(store.COST)))
+    (problem,) = opened.verify()
+    assert "2 runs" in problem.what
+    assert not problem.harmless
+    opened.gc()
+    assert opened.verify() == []
+    assert len(opened.table()) == 3
+
+
+def test_others_can_read_it(tmp_path: Path) -> None:
+    opened = store.open_store(tmp_path / "s")
+    frame = rows(range(1, 4))
+    opened.add(frame)
+    opened.add(rows(range(1, 3), "droptail"))
+    pattern = str(tmp_path / "s" / "parts" / "*.parquet")
+    mean = opened.table()["queues.bottleneck.delay_mean_ms"].mean()
+    assert pl.read_parquet(pattern)["queues.bottleneck.delay_mean_ms"].mean() == pytest.approx(mean)
+    pandas = pytest.importorskip("pandas")
+    theirs = pandas.read_parquet(tmp_path / "s" / "parts")
+    assert theirs["queues.bottleneck.delay_mean_ms"].mean() == pytest.approx(mean)
+    assert json.loads(theirs["scenario"][0])["queue"]["bottleneck"]["limit"] == "30 packets"
+    duckdb = pytest.importorskip("duckdb")
+    source = f"read_parquet('{pattern}', union_by_name=true)"
+    query = f'select avg("queues.bottleneck.delay_mean_ms"), count(*) from {source}'
+    assert duckdb.sql(query).fetchall()[0] == pytest.approx((mean, 5))
+    flows = f"""select sum(g) from (select unnest("flows.goodput_mbps") as g from '{pattern}' where seed = 1)"""
+    assert duckdb.sql(flows).fetchall()[0][0] == pytest.approx(
+        opened.table().filter(pl.col("seed") == 1)["goodput_total_mbps"].sum()
+    )
+
+
+def test_a_full_disk_is_an_error_and_leaves_a_whole_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = store.open_store(tmp_path / "s")
+    opened.add(rows(range(1, 3)))
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files.os, "fsync", full)
+        with pytest.raises(store.StoreError, match=r"cannot write parts/.*No space left on device"):
+            opened.add(rows(range(3, 5)))
+    assert store.open_store(tmp_path / "s").verify() == []
+    assert opened.add(rows(range(3, 5))) == 2
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+from earlydrop import cli
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def test_a_sweep_that_cannot_write_says_so(tmp_path: Path) -> None:
+    # Files may not grow: what a full disk does, as far as a process can see.
+    (tmp_path / "s.toml").write_text(SWEEP, encoding="utf-8")
+    command = [sys.executable, "-c", LIMITED, "sweep", "s.toml", "--store", "s"]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert found.returncode == cli.FAILED
+    assert "cannot write parts/" in found.stderr
+    assert "File too large" in found.stderr
+    assert not (tmp_path / "out").exists()
+    assert store.open_store(tmp_path / "s").verify() == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user to whom the folder is closed")
+def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    opened = store.open_store(tmp_path / "s")
+    opened.add(rows(range(1, 3)))
+    more = rows(range(3, 5))
+    for path in [tmp_path, *tmp_path.parents]:
+        if path.is_relative_to(tmp_path.parents[1]):
+            path.chmod(0o755)
+    os.seteuid(65534)
+    try:
+        assert store.open_store(tmp_path / "s").look()
+        with pytest.raises(store.StoreError, match=r"cannot write .*Permission denied"):
+            opened.add(more)
+    finally:
+        os.seteuid(0)
+    assert opened.verify() == []
+
+
+SWEEP = """
+seeds = 40
+measures = ["goodput"]
+[scenario]
+duration = "2 s"
+topology.kind = "dumbbell"
+topology.pairs = 2
+topology.access = { rate = "100 Mbit/s", delay = "5 ms" }
+topology.bottleneck = { rate = "2 Mbit/s", delay = "10 ms" }
+queue.bottleneck = { aqm = "red", limit = "30 packets" }
+traffic = [{ kind = "ftp", count = 2 }]
+[[factor]]
+path = "queue.bottleneck.max_p"
+values = [0.05, 0.1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ({"store.json": '{"format": "other"}'}, "another kind"),
+        ({"store.json": '{"format": "earlydrop-store", "version": 99}'}, "version 99"),
+        ({"store.json": "{"}, "is not a store"),
+        ({"thesis.tex": "x"}, "thesis.tex"),
+    ],
+)
+def test_what_is_no_store_is_not_touched(tmp_path: Path, content: dict[str, str], why: str) -> None:
+    for name, text in content.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(store.NotAStore, match=why):
+        store.open_store(tmp_path)
+    assert {p.name for p in tmp_path.iterdir()} == set(content)
+
+
+def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = str(tmp_path / "s")
+    assert cli.main(["store", "ls", place]) == cli.WRONG_INPUT
+    opened = store.open_store(place)
+    opened.add(rows(range(1, 4)))
+    opened.add(rows(range(1, 3), "codel"))
+    capsys.readouterr()
+    assert cli.main(["store", "ls", place, "--json"]) == cli.DONE
+    found = json.loads(capsys.readouterr().out)
+    assert (found["runs"], found["parts"]) == (5, 2)
+    assert found["engines"][0]["disciplines"] == {"codel": 2, "red": 3}
+    assert cli.main(["store", "ls", place]) == cli.DONE
+    assert "5 runs in 2 parts" in capsys.readouterr().out
+    assert cli.main(["store", "export", place, str(tmp_path / "x.csv")]) == cli.DONE
+    table = pl.read_csv(tmp_path / "x.csv")
+    assert len(table) == 5
+    assert "flows.goodput_mbps" not in table.columns
+    assert cli.main(["store", "export", place, str(tmp_path / "x.parquet"), "--columns", "jain"]) == cli.DONE
+    assert pl.read_parquet(tmp_path / "x.parquet").columns == [*store.KEYS, "jain"]
+    assert cli.main(["store", "export", place, str(tmp_path / "x.xls")]) == cli.WRONG_INPUT
+    assert cli.main(["store", "export", place, str(tmp_path / "x.csv"), "--columns", "no"]) == cli.WRONG_INPUT
+    assert cli.main(["store", "gc", place]) == cli.DONE
+    assert cli.main(["store", "verify", place]) == cli.DONE
