@@ -85,8 +85,10 @@ def _level_page(outcome: Outcome, results: Sequence[ClaimResult], level: Level, 
     )
     concerned = [r for r in results if _concerns(study, r, choice.axis, level.id)]
     first = {e.id: first_scenario(narrowed, e) for e in experiments}
-    context = _context(replace(outcome, study=narrowed), concerned, first, gallery, version, level=level)
-    return render("study.html.j2", {**context, "beside": " and ".join(others), "effects": None})
+    context = _context(replace(outcome, study=narrowed), [], first, gallery, version, level=level)
+    # A claim speaks of other levels too.
+    claims = [claim_row(study, r) for r in concerned]
+    return render("study.html.j2", {**context, "claims": claims, "beside": " and ".join(others)})
 
 
 def _concerns(study: Study, result: ClaimResult, axis: str, level: str) -> bool:

@@ -201,7 +201,7 @@ class _Reading:
         e = replace(e, skip=tuple(skip))
         for axis in axes:
             for level in axis.levels:
-                _select(e, level.only, lambda said, level=level: t.fault(f"level {level.id}: only: {said}"))
+                _select(e, {k: list(ids) for k, ids in level.only.items()}, _of_level(t, level))
         for name in names:
             for other, ids in _select(e, self.measures[name].against, t.fault).items():
                 if len(ids) != 1:
@@ -616,6 +616,10 @@ def _keyed(top: Reader, key: str, make: Callable[[Reader], T]) -> dict[str, T]:
         _once(table, name, found)
         found[name] = one
     return found
+
+
+def _of_level(t: Reader, level: Level) -> Callable[[str], StudyError]:
+    return lambda said: t.fault(f"level {level.id}: only: {said}")
 
 
 def _once(table: Reader, name: str, known: Iterable[str]) -> None:

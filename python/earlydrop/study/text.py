@@ -152,13 +152,22 @@ def expected_text(study: Study, part: Part) -> str:
     return text + ("; in every seed" if part.every_seed else "")
 
 
+MOST_NAMED = 12
+"""More levels of an axis than these are not named one by one."""
+
+
 def _said(e: Experiment, chosen: Any) -> str:
     found = []
     for name, ids in chosen.items():
         axis = e.axis(name)
+        ids = [i for i in ids if i in axis.ids]
         if len(ids) == len(axis.ids) and len(ids) > 1:
             continue
-        if axis.numeric and len(ids) > 2:
+        if len(ids) > MOST_NAMED:
+            rest = [e.say(axis, i) for i in axis.ids if i not in ids]
+            but = f" but {' and '.join(rest)}" if len(rest) <= FEW else ""
+            found.append(f"{'all' if but else len(ids)} levels of {in_sentence(axis.title)}{but}")
+        elif axis.numeric and len(ids) > 2:
             found.append(f"{in_sentence(axis.title)} {ids[0]} to {ids[-1]}")
         else:
             found.append(" and ".join(e.say(axis, i) for i in ids))

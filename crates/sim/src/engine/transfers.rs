@@ -641,8 +641,9 @@ impl<Q: EventQueue> Engine<Q> {
                 Some((since, bytes)) => self.begin_object(flow, bytes, since, key),
                 None => crowd.idle.push_back(flow),
             }
-            if self.applications.of(flow).spec.pages {
-                self.plan_page(self.applications.of(flow).spec.crowd as usize, key);
+            let Behaviour { crowd, pages, .. } = self.applications.of(flow).spec;
+            if pages {
+                self.plan_page(crowd as usize, key);
             }
             return;
         }
