@@ -261,7 +261,7 @@ def _plane(outcome: Outcome, figure: Figure, e: Experiment) -> Data:
             panels.append(Panel(said, y.label, tuple(curves), x_label=x.label))
     what = "each cell's mean over the seeds" if several else "each run"
     text = f"Dots: {what}; marks: medians; ellipses: {100 * (1 - figure.epsilon):.0f} % of the Gaussian that fits them."
-    return Data(figure, tuple(panels), "", text=text)
+    return Data(figure, tuple(panels), "", columns=0, text=text)
 
 
 def _points(outcome: Outcome, e: Experiment, cells: Sequence[Cell], x: str, y: str) -> list[tuple[float, float]]:
