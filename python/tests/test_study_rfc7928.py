@@ -116,7 +116,9 @@ def test_a_choice_keeps_what_is_always_run(whole: Study) -> None:
         assert e.axis("aqm").ids == ("droptail", "pie")
     (default,) = studies.choose([whole], [])
     assert default.experiment("R-6").axis("aqm").ids == tuple(
-        name for name in whole.experiment("R-6").axis("aqm").ids if name in whole.choice.default  # type: ignore[union-attr]
+        name
+        for name in whole.experiment("R-6").axis("aqm").ids
+        if name in whole.choice.default  # type: ignore[union-attr]
     )
     (every,) = studies.choose([whole], ["all"])
     assert every.experiment("R-6").axis("aqm").ids == whole.experiment("R-6").axis("aqm").ids
@@ -126,7 +128,7 @@ def test_a_choice_keeps_what_is_always_run(whole: Study) -> None:
 
 def test_disciplines_of_other_studies_are_fixed() -> None:
     tred = studies.read(ROOT / "studies/tred")
-    with pytest.raises(studies.StudyError, match="fixed.*rfc7928"):
+    with pytest.raises(studies.StudyError, match=r"fixed.*rfc7928"):
         studies.choose([tred], ["pie"])
 
 

@@ -38,7 +38,19 @@ const STARTS: &[&str] = &["'0 s'", "['0 s', '100 ms']", "{ uniform = ['0 s', '1 
 fn traffic(draw: &mut Draw) -> String {
     let mut keys = String::new();
     let mut add = |line: String| keys = format!("{keys}{line}\n");
-    match draw.of(&["ftp", "transfers", "transfers", "requests", "web", "pages", "cbr", "onoff", "poisson", "voip", "video"]) {
+    match draw.of(&[
+        "ftp",
+        "transfers",
+        "transfers",
+        "requests",
+        "web",
+        "pages",
+        "cbr",
+        "onoff",
+        "poisson",
+        "voip",
+        "video",
+    ]) {
         "ftp" => add(format!("kind = 'ftp'\n{}\n{}", draw.of(PACKETS), draw.of(&["", "", "lifetime = '1 s'"]))),
         "transfers" => add(format!(
             "kind = 'transfers'\n{}\nsize = {}\nthink = {}\nnumber = {}\nconnection = '{}'\ncompletion = '{}'",
@@ -81,7 +93,8 @@ fn traffic(draw: &mut Draw) -> String {
         "voip" => add("kind = 'voip'".into()),
         _ => add("kind = 'video'\nframe = { lognormal = '2 kB', sigma = 0.5 }\ngroup = [3, 1, 1]\nstop = '2 s'".into()),
     }
-    let over_tcp = ["ftp", "transfers", "requests", "web", "pages"].iter().any(|kind| keys.contains(&format!("'{kind}'")));
+    let over_tcp =
+        ["ftp", "transfers", "requests", "web", "pages"].iter().any(|kind| keys.contains(&format!("'{kind}'")));
     if over_tcp {
         keys += &format!("tcp = '{}'\n", draw.of(&["reno", "reno", "tahoe", "newreno", "sack", "sack", "vegas"]));
         keys += draw.of(&["", "", "delayed_ack = true\n"]);
