@@ -5,6 +5,7 @@ pub mod network;
 mod observer;
 pub mod plan;
 mod port;
+mod rfc;
 mod sources;
 mod specs;
 pub mod trace;
@@ -30,6 +31,7 @@ use network::{FlowSpec, Network, TtlOption};
 use observer::Observer;
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
+use rfc::Payloads;
 use sources::Sources;
 use specs::Specs;
 use std::cmp::Ordering;
@@ -374,6 +376,8 @@ pub struct FlowOutcome {
     pub marks: u32,
     /// Without feedback: packets sent, and payload received, bytes.
     pub unasked: Option<(u64, u64)>,
+    /// TCP's `rfc` profile: payload received in order, and all of it, bytes.
+    pub payloads: Option<(u64, u64)>,
     /// Its finite transfers, if it has such.
     pub transfers: Option<FlowTransfers>,
     /// Packets lost on links.
@@ -493,6 +497,7 @@ pub struct Engine<Q> {
     specs: Specs,
     sources: Sources,
     applications: Applications,
+    payloads: Payloads,
     ports: Vec<Port>,
     merges: Vec<AheadMerge>,
     /// Links that are more than a rate and a delay, by rising number.
@@ -588,7 +593,7 @@ impl<Q: EventQueue> Engine<Q> {
         }));
         let mut arrivals = Vec::with_capacity(flow_count);
         arrivals.extend(network.flow_specs.iter().map(|spec| Arrivals {
-            receiver: Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack),
+            receiver: hosts::receiver(spec),
             in_order: 0,
             received: 0,
             delay_ticks: 0,
@@ -613,6 +618,7 @@ impl<Q: EventQueue> Engine<Q> {
             rare: Vec::new(),
             opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
             ack_timers: hosts::ack_timers(&specs),
+            payloads: Payloads::new(&specs),
             specs: Specs::new(&specs),
             ports,
             merges,
@@ -922,6 +928,9 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(never)]
     fn answer(&mut self, segment: Segment, key: Key) {
         let sender = &mut self.net.flows[segment.flow() as usize].sender;
+        if sender.is_rfc() {
+            return self.answer_rfc(segment, key);
+        }
         let opening = sender.core.ack < 0;
         let (ack, segment) = self.blocks.open(segment, segment.seq());
         sender.on_ack(key.now, ack, &mut self.out);
@@ -1227,6 +1236,9 @@ impl<Q: EventQueue> Engine<Q> {
         wire.started = now;
         wire.free = sent.end;
         if sent.arrival.is_none() {
+            if segment.bits() & SACK != 0 {
+                self.blocks.free(*segment);
+            }
             // In transit for ever, if the link has no rate left.
             self.rare(segment.flow()).lost += u32::from(sent.end.is_finite());
             self.opening -= u32::from(segment.bits() & SYN != 0);
@@ -1443,6 +1455,9 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(delay) = self.out.timer.take() {
             self.arm_timer(flow, key, delay);
         }
+        if self.out.wake.is_some() {
+            self.flush_rfc(flow, key);
+        }
         if !self.out.changes.is_empty() {
             self.variables.extend(self.out.changes.drain(..).map(|(variable, value)| VariableChange {
                 time: key.now,
@@ -1504,6 +1519,7 @@ impl<Q: EventQueue> Engine<Q> {
         });
         self.rare = before.collect();
         self.applications.restart();
+        self.payloads.restart();
     }
 
     fn sample(&mut self, now: f64, index: i32) {
@@ -1571,6 +1587,7 @@ impl<Q: EventQueue> Engine<Q> {
                     drops: tally.drops,
                     marks: tally.marks,
                     unasked: self.sources.counted(index),
+                    payloads: self.payloads.counted(index, self.specs.kind(index as u32)),
                     transfers: self.applications.of_flow(index as u32),
                     lost: rare.lost,
                     expired: rare.expired,

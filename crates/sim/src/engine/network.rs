@@ -9,6 +9,7 @@ use earlydrop_aqm::Discipline;
 use earlydrop_net::medium::Medium;
 use earlydrop_net::source::{Habits, Source, Transfers};
 use earlydrop_net::tcp::core::MIN_RTO_MS;
+use earlydrop_net::tcp::rfc::Settings;
 use earlydrop_net::tcp::Flavour;
 
 /// A link in one direction.
@@ -148,17 +149,22 @@ pub struct TcpOptions {
     pub limited_transmit: bool,
     /// Smallest retransmission timeout before backoff, ms; not below [`MIN_RTO_MS`], which the plan of a run relies on.
     pub min_rto_ms: u16,
+    /// Profile `rfc`: what the ends do, in place of all this.
+    pub rfc: Option<Settings>,
 }
 
 impl Default for TcpOptions {
     fn default() -> Self {
-        TcpOptions { ecn: false, delayed_ack: None, limited_transmit: true, min_rto_ms: MIN_RTO_MS }
+        TcpOptions { ecn: false, delayed_ack: None, limited_transmit: true, min_rto_ms: MIN_RTO_MS, rfc: None }
     }
 }
 
 impl FlowSpec {
     /// Size of its first packet on the wire, bytes.
     pub fn syn(&self) -> u16 {
+        if let Some(settings) = &self.options.rfc {
+            return super::rfc::syn_bytes(settings);
+        }
         if self.interval.is_none() && self.flavour.has_bare_syn() {
             super::SYN_BYTES
         } else {
@@ -338,6 +344,8 @@ impl Network {
         self.routes.push((self.hops.len() as u32, forward.len() as u8, reverse.len() as u8));
         self.hops.extend_from_slice(forward);
         self.hops.extend_from_slice(reverse);
+        // Its segments are of many sizes and its timers short.
+        self.needs_events |= flow.options.rfc.is_some();
         self.flow_specs.push(flow);
         let acks = if flow.interval.is_some() { &[] } else { flow.acks() };
         for &size in [flow.wire, flow.syn()].iter().chain(acks) {

@@ -11,8 +11,8 @@ use super::{hosts, Engine, Key, Rare, NONE, START};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::segment::{REQUEST, SACK, SYN};
-use earlydrop_net::source::{segments, Object, Sessions, Transfers};
-use earlydrop_net::tcp::Receiver;
+use earlydrop_net::source::{Object, Sessions, Transfers};
+use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::Segment;
 use std::collections::VecDeque;
 
@@ -47,7 +47,7 @@ struct Application {
     /// When the transfer began, s.
     begun: f64,
     /// First segment with its data, until that has been sent.
-    first: Option<i32>,
+    first: Option<i64>,
     /// Whether the receiver has all of the transfer.
     received: bool,
     /// Requests sent, and when the present one is sent again, s.
@@ -353,18 +353,9 @@ impl<Q: EventQueue> Engine<Q> {
         if again && application.spec.fresh {
             self.reconnect(flow);
         }
-        let wanted = segments(bytes, u32::from(self.specs.kind(flow).payload)) as u32;
+        let (payload, last) = (u32::from(self.specs.kind(flow).payload), self.applications.of(flow).spec.fresh);
         let sender = &mut self.net.flows[flow as usize].sender;
-        let bare_syn = sender.flavour().has_bare_syn();
-        let opens = sender.core.limit < 0;
-        let first = sender.core.limit + 1 + i32::from(opens && bare_syn);
-        if opens && wanted == 0 && bare_syn {
-            // Nothing to send: the connection opens, and that is all.
-            sender.core.limit = 0;
-            sender.start(key.now, &mut self.out);
-        } else {
-            sender.offer(key.now, wanted.max(1), &mut self.out);
-        }
+        let first = sender.offer_bytes(key.now, bytes, payload, last, &mut self.out);
         self.applications.of(flow).first = Some(first);
         self.note_start_up(flow, key.now);
         self.number_anew(flow);
@@ -384,6 +375,8 @@ impl<Q: EventQueue> Engine<Q> {
         application.past.1 += old.timeouts - rare.timeouts_before;
         (rare.retransmits_before, rare.timeouts_before) = (0, 0);
         let (traced, opened) = (old.traced, old.ack >= 0);
+        let numbers = state.sender.connection().map(|connection| connection.numbers());
+        let old = &state.sender.core;
         let beyond = application.base.saturating_add(old.max_sent).saturating_add(2);
         // After a thousand million segments nothing is late from the first ones.
         application.base = if beyond > i32::MAX / 2 { 0 } else { beyond };
@@ -398,7 +391,15 @@ impl<Q: EventQueue> Engine<Q> {
         state.deadline = f64::INFINITY;
         state.armed_number = 0;
         self.opening += u32::from(opened);
-        let mut receiver = Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack);
+        let mut receiver = hosts::receiver(&spec);
+        if let (Some((_, beyond)), Some(settings)) = (numbers, spec.options.rfc) {
+            // What is late from the connection before lies below all numbers of this one.
+            let first = beyond.wrapping_add(1);
+            state.sender = Sender::rfc(settings, first);
+            state.sender.core.traced = traced;
+            receiver = Receiver::rfc(settings.receiver(first));
+            application.base = 0;
+        }
         if self.rates.is_some() {
             receiver.watch();
         }
@@ -416,9 +417,9 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// Counts the time to a transfer's first segment with data, once that is sent.
     fn note_start_up(&mut self, flow: u32, now: f64) {
-        let max_sent = self.net.flows[flow as usize].sender.core.max_sent;
+        let highest = self.net.flows[flow as usize].sender.highest_sent();
         let application = self.applications.of(flow);
-        if application.first.is_some_and(|first| first <= max_sent) {
+        if application.first.is_some_and(|first| first <= highest) {
             application.first = None;
             let (time, group) = (now - application.begun, application.spec.group as usize);
             let start_up = &mut self.applications.groups[group].start_up;
@@ -436,6 +437,9 @@ impl<Q: EventQueue> Engine<Q> {
                 self.serve(flow, key);
             }
             return;
+        }
+        if self.net.flows[flow as usize].sender.is_rfc() {
+            return self.answer_server_rfc(segment, key);
         }
         let number = segment.seq() - application.base;
         let max_sent = self.net.flows[flow as usize].sender.core.max_sent;
@@ -459,6 +463,22 @@ impl<Q: EventQueue> Engine<Q> {
         }
         self.number_anew(flow);
         self.flush(flow, key);
+        self.end_if_finished(flow, finished, key);
+    }
+
+    /// The same in the `rfc` profile.
+    fn answer_server_rfc(&mut self, segment: Segment, key: Key) {
+        let flow = segment.flow();
+        self.answer_rfc(segment, key);
+        if self.applications.of(flow).first.is_some() {
+            self.note_start_up(flow, key.now);
+        }
+        let finished = self.net.flows[flow as usize].sender.finished();
+        self.end_if_finished(flow, finished, key);
+    }
+
+    /// After an ACK: the transfer may be complete.
+    fn end_if_finished(&mut self, flow: u32, finished: bool, key: Key) {
         let application = self.applications.of(flow);
         if finished && application.state == State::Sending && application.spec.request.is_none() {
             if !application.spec.received {
@@ -471,6 +491,13 @@ impl<Q: EventQueue> Engine<Q> {
     /// The receiver takes a segment of a transfer; the ACK that leaves it at once, if one does.
     pub(super) fn receive_client(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let flow = segment.flow();
+        if let Some(connection) = self.net.flows[flow as usize].sender.connection() {
+            let limit = connection.limit();
+            let ack = self.receive(segment, key);
+            let receiver = self.net.arrivals[flow as usize].receiver.as_rfc();
+            let complete = receiver.is_some_and(|receiver| receiver.next() >= limit);
+            return self.end_if_received(flow, complete, ack, key);
+        }
         let base = self.applications.base(flow);
         // From a connection before; the second where numbers have begun again at 0 since.
         let late = segment.seq() < base || segment.seq() - base > self.net.flows[flow as usize].sender.core.max_sent;
@@ -481,9 +508,14 @@ impl<Q: EventQueue> Engine<Q> {
         let ack = self.receive(segment.with_seq(segment.seq() - base), key);
         let next = self.net.arrivals[flow as usize].receiver.next();
         let limit = self.net.flows[flow as usize].sender.core.limit;
-        let application = self.applications.of(flow);
-        let complete = next > limit && application.state == State::Sending && !application.received;
         let ack = ack.map(|ack| ack.with_seq(ack.seq() + base));
+        self.end_if_received(flow, next > limit, ack, key)
+    }
+
+    /// After a segment, which `ack` answers at once: the transfer may be complete. The ACK, if it has still to be sent.
+    fn end_if_received(&mut self, flow: u32, has_all: bool, ack: Option<Segment>, key: Key) -> Option<Segment> {
+        let application = self.applications.of(flow);
+        let complete = has_all && application.state == State::Sending && !application.received;
         if !complete {
             return ack;
         }

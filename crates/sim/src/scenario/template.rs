@@ -119,7 +119,7 @@ kind = "ftp"                 # endless files over TCP
 FLOWS  # flows; by default one a pair
 ENDS
 tcp = "reno"
-profile = "ns2"              # segments, coarse clock ticks, no handshake
+profile = "ns2"              # segments, coarse clock ticks, no handshake; "rfc" is today's TCP
 segment = "1000 B"           # payload of a packet
 header = "40 B"              # headers on top of it
 window = 1000                # largest window, in segments

@@ -24,6 +24,7 @@ mod onoff;
 mod packets;
 mod poisson;
 mod requests;
+mod rfc;
 mod starts;
 mod tcp;
 mod transfers;
