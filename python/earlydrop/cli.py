@@ -584,12 +584,18 @@ def advise(
 
 @app.command(name="report")
 def report_(
-    folder: Annotated[Path, Parameter(name="DIR", help="A folder that `sweep` wrote.")], /, *, json: Json = False
+    folder: Annotated[
+        Path, Parameter(name="DIR", help="A folder that `sweep`, `advise`, `run --out` or `link --out` wrote.")
+    ],
+    /,
+    *,
+    json: Json = False,
 ) -> int:
-    """Write the report of a sweep's result folder once more: one HTML file that opens offline."""
-    from .sweep.report import renew
+    """Write the report of a result folder, or write it once more: one HTML file that opens offline."""
+    from . import run_page
+    from .sweep import report
 
-    path = renew(folder)
+    path = run_page.renew(folder) if run_page.is_run(folder) else report.renew(folder)
     if json:
         _print_json({"report": str(path)})
     else:
@@ -1366,6 +1372,7 @@ def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
     from . import _core, bench, compare, crosscheck, links, output, runner, store, study, validate, vectors
     from .advise import AdviseError
     from .differ import DiffError
+    from .run_page import RunPageError
     from .sweep.model import SweepError
     from .traces import TraceError
     from .tune import TuneError
@@ -1385,6 +1392,7 @@ def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
         links.OptionError,
         crosscheck.CrosscheckError,
         SweepError,
+        RunPageError,
         TuneError,
         AdviseError,
         DiffError,
