@@ -666,7 +666,9 @@ def _shared(name: str, given: Any) -> tuple[Level, ...]:
     return _levels(Reader({name: given}, "levels"), name)
 
 
-def _axis(t: Reader, shared: Mapping[str, tuple[Level, ...]], base: Mapping[str, Any], before: Sequence[Axis]) -> Axis:
+def _axis(
+    t: Reader, shared: Mapping[str, tuple[Level, ...]], scenario: Mapping[str, Any], before: Sequence[Axis]
+) -> Axis:
     name = t.text("id")
     ways = [key for key in ("levels", "values", "use", "vary") if t.has(key)]
     if len(ways) != 1:
@@ -676,7 +678,7 @@ def _axis(t: Reader, shared: Mapping[str, tuple[Level, ...]], base: Mapping[str,
     elif t.has("values"):
         levels = _numbers(t)
     elif t.has("vary"):
-        levels = disciplines.settings(t, base, before)
+        levels = disciplines.settings(t, scenario, before)
     else:
         use = t.text("use")
         if use not in shared:
