@@ -700,6 +700,15 @@ def reproduce(
         list[str],
         Parameter(name="--assume", negative="", help="Another value for an assumption: NAME=VALUE. May be repeated."),
     ] = [],  # noqa: B006
+    aqm: Annotated[
+        list[str],
+        Parameter(
+            name="--aqm",
+            negative="",
+            consume_multiple=True,
+            help="Disciplines, of a study that lets them be chosen; or all.",
+        ),
+    ] = [],  # noqa: B006
     out: Annotated[
         Path | None, Parameter(name="--out", help="Folder for report and figures (default: out/STUDY).")
     ] = None,
@@ -720,6 +729,7 @@ def reproduce(
     _check_workers(workers)
     assumed = dict(_pairs(assume, "--assume", "NAME=VALUE", "tcp=newreno"))
     chosen = [studies.find(name) for name in (studies.available() if study == "all" else [study])]
+    chosen = studies.choose(chosen, aqm)
     chosen = [s.as_quick() if quick else s for s in chosen]
     chosen = [s.with_seeds(seeds) if seeds is not None else s for s in chosen]
     place = out if out is not None else Path("out") / ("all" if study == "all" else chosen[0].name)

@@ -436,6 +436,11 @@ impl Connection {
         self.set_wake(out);
     }
 
+    /// The application gives nothing more: what has not been sent is never sent.
+    pub fn end(&mut self) {
+        self.limit = self.limit.min(self.next.max(1));
+    }
+
     fn send_syn(&mut self, core: &mut Core, now: f64, out: &mut Output) {
         // RFC 3168, 6.1.1: a SYN that asks for ECN has ECE and CWR and is not ECN-capable itself.
         let mut ask = if self.settings.feedback == Feedbacks::None { 0 } else { ECE | CWR };
