@@ -74,7 +74,7 @@ impl<'a> Agents<'a> {
     fn start(&mut self, i: usize, start: f64) -> f64 {
         let asks = match &self.traffic.load {
             Load::Web(web) if i == 0 => Asks::Sessions(habits(web)),
-            Load::Pages(pages) if i % pages.connections as usize == 0 => Asks::Pages(page_habits(pages)),
+            Load::Pages(pages) if i.is_multiple_of(pages.connections as usize) => Asks::Pages(page_habits(pages)),
             Load::Web(_) | Load::Pages(_) => return f64::INFINITY,
             _ => return start,
         };
