@@ -37,7 +37,7 @@ _LINUX: dict[str, Any] = {
     "prr": "safe_ack",
     "growth": "arrived",
     "ssthresh": "cwnd",
-    "pairs": True,
+    "send_pairs": True,
     # 6 MB: what the kernel lets a receive window grow to is no limit here.
     "window": 4000,
 }

@@ -34,7 +34,7 @@ pub(super) const KEYS: &[&str] = &[
     "bbr_aggregation",
     "bbr_policer",
     "pacing_burst",
-    "pairs",
+    "send_pairs",
 ];
 /// How long an ACK waits if nothing is said, s (RFC 5681 allows 0.5 s).
 const DEFAULT_ACK_DELAY: f64 = 0.2;
@@ -151,7 +151,7 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
             policer: flag(BBR[2], false)?,
         },
         burst: fields.optional("pacing_burst").map_or(Ok(1), |field| field.whole(1, bounds::PACING_BURST))? as u32,
-        pairs: flag("pairs", false)?,
+        pairs: flag("send_pairs", false)?,
         ack_ends_backoff: match fields.optional("backoff_until") {
             Some(field) => field.word(BACKOFF.into_iter())? == BACKOFF[1],
             None => false,
@@ -286,7 +286,7 @@ pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
         map.extend(BBR.iter().zip(rules).map(|(&key, on)| (key.into(), on.into())));
     }
     map.insert("pacing_burst".into(), settings.burst.into());
-    map.insert("pairs".into(), settings.pairs.into());
+    map.insert("send_pairs".into(), settings.pairs.into());
     map.insert("backoff_until".into(), BACKOFF[usize::from(settings.ack_ends_backoff)].into());
     let word = PRR.iter().find(|&&(_, bound)| bound == settings.prr).map_or("off", |&(word, _)| word);
     map.insert("prr".into(), word.into());
@@ -338,7 +338,7 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     add(BBR[2], flag(), false.into(), "BBR looks for policers, as in Linux. Profile rfc.");
     let text = "Segments that go at once where sending is paced, from 1.2 Mbit/s on. Profile rfc.";
     add("pacing_burst", whole(1, bounds::PACING_BURST), 1.into(), text);
-    add("pairs", flag(), false.into(), "A single new segment waits for the next ACK, to go as one of a pair. Profile rfc.");
+    add("send_pairs", flag(), false.into(), "A single new segment waits for the next ACK, to go as one of a pair. Profile rfc.");
     let words = PRR.map(|(word, _)| word);
     let forms = json!({ "anyOf": [{ "enum": words }, { "type": "boolean" }] });
     add("prr", forms, "slow_start".into(), "Proportional rate reduction and its bound (RFC 6937). Profile rfc.");

@@ -48,7 +48,7 @@ pub(super) const KEYS: &[&str] = &[
     "bbr_aggregation",
     "bbr_policer",
     "pacing_burst",
-    "pairs",
+    "send_pairs",
 ];
 /// Headers of a packet when none are given, in bytes: TCP and IPv4 without options. ns-2's Vegas counts none.
 const DEFAULT_HEADER: u32 = 40;
