@@ -1070,6 +1070,9 @@ def crosscheck(
     ] = None,
     write: Annotated[Path | None, Parameter(help="With --grid: write the links' figures to this CSV.")] = None,
     page: Annotated[Path | None, Parameter(help="With --grid: put the tables into this page.")] = None,
+    jitter: Annotated[
+        str | None, Parameter(help="With --grid: longest extra delay on the simulator's link, such as '0.1 ms'.")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Run a scenario in the simulator and on a real link under the kernel's TCP, and print what differs.
@@ -1083,8 +1086,8 @@ def crosscheck(
     if (scenario is None) == (grid is None):
         raise InputError("SCENARIO or --grid: " + ("given neither" if grid is None else "given both"))
     if grid is not None:
-        return _crossgrid(grid, set_, seeds, realtime, jobs, stored, write, page, json)
-    for option, value in (("--stored", stored), ("--write", write), ("--page", page)):
+        return _crossgrid(grid, set_, seeds, realtime, jobs, stored, write, page, jitter, json)
+    for option, value in (("--stored", stored), ("--write", write), ("--page", page), ("--jitter", jitter)):
         if value is not None:
             raise InputError(f"{option}: belongs to --grid")
     assert scenario is not None
@@ -1108,6 +1111,7 @@ def _crossgrid(
     stored: Path | None,
     write: Path | None,
     page: Path | None,
+    jitter: str | None,
     as_json: bool,
 ) -> int:
     import re
@@ -1134,7 +1138,11 @@ def _crossgrid(
             known, about = crossgrid.read(stored)
             runs = [run for run in known if run.cell in of]
         simulated = crossgrid.simulate(
-            [run.cell for run in runs], seeds=seeds or crossgrid.SEEDS, changes=changes, progress=progress
+            [run.cell for run in runs],
+            seeds=seeds or crossgrid.SEEDS,
+            changes=changes,
+            jitter=jitter,
+            progress=progress,
         )
     found = crossgrid.compare(runs, simulated)
     head, body = crossgrid.rows(found)

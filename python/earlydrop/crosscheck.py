@@ -37,7 +37,6 @@ _LINUX: dict[str, Any] = {
     "prr": "safe_ack",
     "growth": "arrived",
     "ssthresh": "cwnd",
-    "send_pairs": True,
     # 6 MB: what the kernel lets a receive window grow to is no limit here.
     "window": 4000,
 }

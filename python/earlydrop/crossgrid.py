@@ -13,6 +13,7 @@ import math
 import os
 import platform
 import re
+import statistics
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -50,6 +51,9 @@ THROUGHPUT, QUEUE = 0.03, 0.15
 QUEUE_PACKETS = 0.5
 """A mean queue that is so near, packets, agrees whatever part of it that is."""
 
+CHANCE = 2.0
+"""Standard deviations of single runs by which the link's one run may differ by chance."""
+
 SEGMENT = 1448
 """Payload of a segment, B: 1500 B on the wire with time stamps."""
 
@@ -76,11 +80,16 @@ class Cell:
         flows = "1 flow" if self.flows == 1 else f"{self.flows} flows"
         return f"{self.control}, {self.queue}, {self.rate} Mbit/s, {self.rtt} ms, {flows}"
 
-    def scenario(self, changes: Mapping[str, Any] | None = None) -> _core.Scenario:
-        """As the simulator runs it; `changes` are keys of the traffic that replace Linux's."""
+    def scenario(self, changes: Mapping[str, Any] | None = None, jitter: str | None = None) -> _core.Scenario:
+        """As the simulator runs it.
+
+        `changes` are keys of the traffic that replace Linux's; `jitter` is the longest extra delay in each direction.
+        """
         half = f"{self.rtt / 2:g} ms"
         access = {"rate": "10 Gbit/s", "delay": "0 s"}
-        way = {"rate": f"{self.rate} Mbit/s", "delay": half}
+        way: dict[str, Any] = {"rate": f"{self.rate} Mbit/s", "delay": half}
+        if jitter is not None:
+            way["jitter"] = {"uniform": ["0 s", jitter], "keep_order": True}
         traffic = {
             "kind": "ftp",
             "count": self.flows,
@@ -153,9 +162,7 @@ def _measure(cell: Cell, port: int, real_time: bool, stop: Callable[[], bool]) -
     )
 
 
-def measure(
-    wanted: Sequence[Cell], *, jobs: int, real_time: bool, progress: Progress = no_progress
-) -> list[Measured]:
+def measure(wanted: Sequence[Cell], *, jobs: int, real_time: bool, progress: Progress = no_progress) -> list[Measured]:
     """Runs cells on real links, `jobs` at a time.
 
     Raises:
@@ -243,6 +250,14 @@ class Simulated:
     delay_mean_ms: float
     delay_p99_ms: float
     drop_rate: float
+    throughput_sd: float = 0.0
+    """Standard deviation over the seeds, Mbit/s: how far one run may be from the mean by chance."""
+    queue_sd: float = 0.0
+    """The same of the mean queue, packets."""
+
+
+def _sd(values: Sequence[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
 def _reduce(text: str) -> list[float]:
@@ -255,18 +270,20 @@ def simulate(
     *,
     seeds: int = SEEDS,
     changes: Mapping[str, Any] | None = None,
+    jitter: str | None = None,
     progress: Progress = no_progress,
 ) -> list[Simulated]:
-    """Means over the seeds for each cell; `changes` are keys of the traffic that replace Linux's."""
+    """Means over the seeds for each cell; `changes` and `jitter` as in `Cell.scenario`."""
     jobs = []
     for cell in wanted:
-        scenario = cell.scenario(changes)
+        scenario = cell.scenario(changes, jitter)
         jobs += [Job(scenario, 1 + k) for k in range(seeds)]
     rows = run_all(jobs, _reduce, progress=progress, label="simulator")
     means = []
     for k in range(len(wanted)):
-        columns = zip(*rows[seeds * k : seeds * (k + 1)], strict=True)
-        means.append(Simulated(*(math.fsum(column) / seeds for column in columns)))
+        columns = list(zip(*rows[seeds * k : seeds * (k + 1)], strict=True))
+        spread = [_sd(columns[MEASURES.index(key)]) for key in ("throughput_mbps", "queue_mean_packets")]
+        means.append(Simulated(*(math.fsum(column) / seeds for column in columns), *spread))
     return means
 
 
@@ -302,6 +319,15 @@ class Agreement:
         """Whether both are."""
         return self.throughput and self.queue
 
+    @property
+    def chance(self) -> bool:
+        """Whether the link's one run is within CHANCE standard deviations of the simulator's runs, in both."""
+        pairs = (("throughput_mbps", "throughput_sd"), ("queue_mean_packets", "queue_sd"))
+        ours = self.simulated
+        return all(
+            abs(getattr(ours, mean) - getattr(self.real, mean)) <= CHANCE * getattr(ours, sd) for mean, sd in pairs
+        )
+
 
 def compare(runs: Sequence[Measured], simulated: Sequence[Simulated]) -> list[Agreement]:
     """Both, cell by cell."""
@@ -315,11 +341,13 @@ def summary(found: Sequence[Agreement]) -> list[list[str]]:
         of = [one for one in found if one.real.control == control]
         if of:
             counts = [sum(getattr(one, name) for one in of) for name in ("throughput", "queue", "holds")]
-            rows.append([control, str(len(of)), *(str(count) for count in counts), f"{100 * counts[2] / len(of):.0f} %"])
+            by_chance = sum(one.chance and not one.holds for one in of)
+            share = f"{100 * counts[2] / len(of):.0f} %"
+            rows.append([control, str(len(of)), *(str(count) for count in counts), share, str(by_chance)])
     return rows
 
 
-HEAD = ["control", "cells", "throughput", "mean queue", "both", ""]
+HEAD = ["control", "cells", "throughput", "mean queue", "both", "of all", "others within chance"]
 
 COLUMNS = (
     ("throughput_mbps", "throughput (Mbit/s)", 1, 2),
@@ -329,7 +357,7 @@ COLUMNS = (
 
 
 def rows(found: Sequence[Agreement]) -> tuple[list[str], list[list[str]]]:
-    """A table of all cells: link and simulator side by side; what is outside the bounds is marked."""
+    """A table of all cells: link and simulator side by side; `*` is outside the bounds, `~` too, but within chance."""
     head = ["control", "queue", "Mbit/s", "ms", "flows"]
     for _, label, *_ in COLUMNS:
         head += [label, "simulator", "difference"]
@@ -344,7 +372,7 @@ def rows(found: Sequence[Agreement]) -> tuple[list[str], list[list[str]]]:
             row += [
                 number(factor * getattr(real, field), digits),
                 number(factor * getattr(one.simulated, field), digits),
-                (f"{text} %" if math.isfinite(relative) else text) + (" *" if outside else ""),
+                (f"{text} %" if math.isfinite(relative) else text) + (("~" if one.chance else " *") if outside else ""),
             ]
         body.append(row)
     return head, body

@@ -322,7 +322,8 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     let text =
         "Avoidance counts what is acknowledged, or adds 1/cwnd for each ACK (RFC 5681, equation 3). Profile rfc.";
     add("avoidance", json!({ "enum": AVOIDANCE }), AVOIDANCE[0].into(), text);
-    let text = "What a loss takes its part of: all that is outstanding (RFC 5681), what is still in the network, or cwnd, in \
+    let text =
+        "What a loss takes its part of: all that is outstanding (RFC 5681), what is still in the network, or cwnd, in \
                 whole segments. Profile rfc.";
     add("ssthresh", json!({ "enum": SSTHRESH }), SSTHRESH[0].into(), text);
     let text = "The timer stays doubled until a round-trip time is sampled (RFC 6298), or until an ACK of new data. Profile rfc.";
@@ -338,7 +339,12 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     add(BBR[2], flag(), false.into(), "BBR looks for policers, as in Linux. Profile rfc.");
     let text = "Segments that go at once where sending is paced, from 1.2 Mbit/s on. Profile rfc.";
     add("pacing_burst", whole(1, bounds::PACING_BURST), 1.into(), text);
-    add("send_pairs", flag(), false.into(), "A single new segment waits for the next ACK, to go as one of a pair. Profile rfc.");
+    add(
+        "send_pairs",
+        flag(),
+        false.into(),
+        "A single new segment waits for the next ACK, to go as one of a pair. Profile rfc.",
+    );
     let words = PRR.map(|(word, _)| word);
     let forms = json!({ "anyOf": [{ "enum": words }, { "type": "boolean" }] });
     add("prr", forms, "slow_start".into(), "Proportional rate reduction and its bound (RFC 6937). Profile rfc.");

@@ -198,7 +198,8 @@ mod tests {
 
     /// Rounds of so many ACKs of one segment each, with these round-trip times in ms; cwnd after each.
     fn rounds(times: &[f64], acks: u64) -> (Vec<f64>, Window) {
-        let (mut start, mut window) = (SlowStart::new(1.0, Kind::PlusPlus), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        let (mut start, mut window) =
+            (SlowStart::new(1.0, Kind::PlusPlus), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         let mut una = 0;
         let after = times.iter().map(|ms| {
             for _ in 0..acks {
@@ -246,7 +247,8 @@ mod tests {
 
     #[test]
     fn up_to_eight_segments_an_ack() {
-        let (mut start, mut window) = (SlowStart::new(1.0, Kind::PlusPlus), Window { cwnd: 40.0, ssthresh: f64::INFINITY });
+        let (mut start, mut window) =
+            (SlowStart::new(1.0, Kind::PlusPlus), Window { cwnd: 40.0, ssthresh: f64::INFINITY });
         start.grow(&mut window, &Acked { rtt: Some(0.1), ..acked(12.0) });
         assert_eq!(window.cwnd, 48.0);
         start.grow(&mut window, &Acked { rtt: Some(0.1), paced: true, ..acked(12.0) });
