@@ -48,7 +48,7 @@ _LINUX_CONTROLS: dict[str, dict[str, Any]] = {
 
 
 def linux(control: str) -> dict[str, Any]:
-    """Keys of a scenario's traffic with `profile = "rfc"` that make it what Linux does under that congestion control."""
+    """Keys of a scenario's traffic with `profile = "rfc"` that make it Linux's under that congestion control."""
     return {"tcp": control, **_LINUX, **_LINUX_CONTROLS[control]}
 
 
@@ -65,7 +65,7 @@ MEASURES = (
 
 REASONS = {
     "ns2": (
-        "The kernel's TCP is not the scenario's. It begins with a window of 10 segments, sends again what RACK and tail "
+        "The kernel's TCP is another one. It begins with a window of 10 segments, sends again what RACK and tail "
         "loss probes find lost, and waits for a timer of at least 200 ms only then; the scenario's senders begin with "
         'one segment and know duplicate ACKs and a coarse timer. profile = "rfc" is nearer.',
         "The kernel's receivers acknowledge every second segment, but its senders count segments, not ACKs: windows "
