@@ -101,3 +101,15 @@ def test_a_stored_table_is_compared_without_links(tmp_path: Path, capsys: pytest
     assert found["about"]["kernel"].startswith("Linux ")
     assert main([*arguments, "--set", "ssthresh=half"]) == 2
     assert "ssthresh" in capsys.readouterr().err
+
+
+def test_the_simulator_agrees_with_the_stored_links() -> None:
+    wanted = {cell for cell in crossgrid.cells("^(reno|cubic), .*, 5 Mbit/s")}
+    runs = [run for run in crossgrid.read(STORED)[0] if run.cell in wanted]
+    assert len(runs) == 40
+    found = crossgrid.compare(runs, crossgrid.simulate([run.cell for run in runs], seeds=1))
+    outside = [str(one.real.cell) for one in found if not one.holds]
+    assert len(outside) <= 4, outside
+    # The check can fail.
+    without = crossgrid.simulate([run.cell for run in runs[:1]], seeds=1, changes={"initial_window": 1, "window": 8})
+    assert not crossgrid.compare(runs[:1], without)[0].holds, "a window of 8 segments fills no queue"

@@ -1,12 +1,12 @@
 """The kernel's own queue disciplines under TCP, in a virtual machine, and the simulator on the same.
 
 A Debian kernel runs under QEMU without hardware virtualisation, with a clock that counts instructions
-(`-icount`): the machine's speed and its other work do not show in the figures. Three network namespaces in a row; between
-the second and the third an htb class with the qdisc under test. `tc -s` is sampled 20 times a second.
+(`-icount`): the machine's speed and its other work do not show in the figures. Three network namespaces in a row;
+between the second and the third an htb class with the qdisc under test. `tc -s` is sampled 20 times a second.
 
     python validation/peers/qemu/kernel_qdiscs.py [--only TEXT] [--write CSV] [--page PAGE]
 
-Needs qemu-system-x86_64 (validation/peers/install.sh qemu), iperf3, tc, ip, dash and cpio; the kernel comes by fetch.sh.
+Needs qemu-system-x86_64 (validation/peers/install.sh qemu), iperf3, tc, ip, dash, cpio; fetch.sh fetches the kernel.
 """
 
 from __future__ import annotations
@@ -313,7 +313,11 @@ def main() -> int:
         queue = ours["queue_mean_packets"] / theirs["queue_mean_packets"] - 1
         body.append([name, f"{flows} {control}"])
         body[-1] += [f"{theirs['throughput_mbps']:.2f}", f"{ours['throughput_mbps']:.2f}"]
-        body[-1] += [f"{theirs['queue_mean_packets']:.1f}", f"{ours['queue_mean_packets']:.1f}", f"{100 * queue:+.1f} %"]
+        body[-1] += [
+            f"{theirs['queue_mean_packets']:.1f}",
+            f"{ours['queue_mean_packets']:.1f}",
+            f"{100 * queue:+.1f} %",
+        ]
         for key in ("drop_rate", "mark_rate"):
             body[-1] += [f"{100 * theirs[key]:.2f}", f"{100 * ours[key]:.2f}"]
     from earlydrop import crossgrid
