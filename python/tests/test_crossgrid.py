@@ -104,7 +104,7 @@ def test_a_stored_table_is_compared_without_links(tmp_path: Path, capsys: pytest
 
 
 def test_the_simulator_agrees_with_the_stored_links() -> None:
-    wanted = {cell for cell in crossgrid.cells("^(reno|cubic), .*, 5 Mbit/s")}
+    wanted = set(crossgrid.cells("^(reno|cubic), .*, 5 Mbit/s"))
     runs = [run for run in crossgrid.read(STORED)[0] if run.cell in wanted]
     assert len(runs) == 40
     found = crossgrid.compare(runs, crossgrid.simulate([run.cell for run in runs], seeds=1))
