@@ -3,7 +3,7 @@
 
 use earlydrop_net::segment::{AE, CE, CWR, ECE, ECT0, ECT1, FIN, SYN};
 use earlydrop_net::tcp::rfc::{
-    wrap, Arrived, Bound, ControlKind, Feedback, Feedbacks, Packet, Receiver, Reply, Settings,
+    wrap, Arrived, Bound, ControlKind, Feedback, Feedbacks, HyStart, Packet, Receiver, Reply, Settings,
 };
 use earlydrop_net::tcp::{Output, Sender};
 use std::path::Path;
@@ -60,7 +60,7 @@ fn settings(words: &[&str], place: &str) -> Settings {
             }
             "counted" => settings.counted = on,
             "rack" => settings.rack = on,
-            "hystart" => settings.hystart = on,
+            "hystart" => settings.hystart = if on { HyStart::PlusPlus } else { HyStart::Off },
             "window" => settings.window = real(value, place) as u64 * u64::from(MSS),
             "iw" => settings.initial_window = Some(real(value, place) as u32),
             "min_rto" => settings.min_rto = real(value, place),

@@ -20,7 +20,7 @@ mod wire;
 use super::core::{Core, Output, Variable};
 use crate::segment::{AE, CWR, ECE, ECT0, ECT1, FIN, SYN};
 use board::{Board, Delivered};
-use control::{Acked, Algorithm, Avoidance, Cubic, Dctcp, Ledbat, NewReno, Prague, SlowStart, Window};
+use control::{Acked, Algorithm, Avoidance, Bbr, Cubic, Dctcp, Ledbat, LinuxCubic, NewReno, Prague, SlowStart, Window};
 use prr::Prr;
 use rack::Rack;
 use rate::Rate;
@@ -28,6 +28,7 @@ use rto::Rto;
 use tlp::{Tlp, Verdict};
 
 pub use board::Range;
+pub use control::{BbrRules, HyStart};
 pub use prr::Bound;
 pub use receiver::{Receiver, ReceiverSettings, Reply};
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
@@ -45,6 +46,10 @@ const LOSS_WINDOW: f64 = 1.0;
 /// back (Linux, `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
 const PACING_IN_SLOW_START: f64 = 2.0;
 const PACING: f64 = 1.2;
+/// A segment waits for another to go with it only if the last one was sent so recently, s (Linux, `tcp_tso_should_defer`).
+const RECENT: f64 = 1e-3;
+/// Below this rate, bytes/s, segments are paced one by one (Linux, `bbr_min_tso_rate`).
+const SLOW: f64 = 1.2e6 / 8.0;
 
 /// Which congestion control.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,6 +128,20 @@ pub struct Settings {
     pub counted: bool,
     /// A loss halves what is in the network (`pipe`, as ns-3 does), and not what is outstanding (RFC 5681, equation 4).
     pub halves_pipe: bool,
+    /// Windows are whole, and a loss takes its part of cwnd, not of what is outstanding, as in Linux.
+    pub cuts_cwnd: bool,
+    /// The window grows by all that an ACK says has arrived, as in Linux, and not by what it acknowledges up to a limit.
+    pub grows_by_arrived: bool,
+    /// `min_rto` is the least that the variation adds, as in Linux, and not the least of the whole timeout.
+    pub least_variation: bool,
+    /// CUBIC's arithmetic is that of Linux, not that of RFC 9438.
+    pub linux_cubic: bool,
+    /// What Linux adds to BBR.
+    pub bbr: BbrRules,
+    /// Segments that go at once where sending is paced.
+    pub burst: u32,
+    /// A single new segment waits for the next ACK, to go as one of a pair (Linux, `tcp_tso_should_defer`).
+    pub pairs: bool,
     /// Every ACK of new data ends the timer's backoff, as in ns-3, and not a round-trip time alone (RFC 6298, section 5).
     pub ack_ends_backoff: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
@@ -131,8 +150,8 @@ pub struct Settings {
     pub prr: Option<Bound>,
     /// Losses by time, and probes at the end of what was sent (RFC 8985); needs SACK.
     pub rack: bool,
-    /// HyStart++ (RFC 9406).
-    pub hystart: bool,
+    /// HyStart++ (RFC 9406), or what came before it.
+    pub hystart: HyStart,
     /// A lesser reaction to marks (RFC 8511).
     pub abe: bool,
     /// Sends at the rate of the window (section on pacing in the documentation), not in bursts.
@@ -157,11 +176,18 @@ impl Default for Settings {
             growth_limit: 1.0,
             counted: true,
             halves_pipe: false,
+            cuts_cwnd: false,
+            grows_by_arrived: false,
+            least_variation: false,
+            linux_cubic: false,
+            bbr: BbrRules::default(),
+            burst: 1,
+            pairs: false,
             ack_ends_backoff: false,
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
             rack: false,
-            hystart: false,
+            hystart: HyStart::Off,
             abe: false,
             pacing: false,
             fin: false,
@@ -198,16 +224,18 @@ impl Settings {
     }
 
     fn algorithm(&self) -> Algorithm {
-        let (most, hystart) = (self.growth_limit, self.hystart);
+        let most = if self.grows_by_arrived { f64::INFINITY } else { self.growth_limit };
+        let hystart = self.hystart;
         match self.control {
             ControlKind::NewReno => {
                 Algorithm::NewReno(NewReno::new(SlowStart::new(most, hystart), Avoidance::new(self.counted), self.abe))
             }
+            ControlKind::Cubic if self.linux_cubic => Algorithm::LinuxCubic(LinuxCubic::new(hystart)),
             ControlKind::Cubic => Algorithm::Cubic(Cubic::new(most, hystart, self.abe)),
             ControlKind::Dctcp => {
                 Algorithm::Dctcp(Dctcp::new(SlowStart::new(most, hystart), Avoidance::new(self.counted)))
             }
-            ControlKind::Bbr => Algorithm::Bbr(Box::default()),
+            ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::with(self.bbr, f64::from(self.mss)))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
             ControlKind::Prague => Algorithm::Prague(Prague::new(most, hystart)),
         }
@@ -274,8 +302,11 @@ pub struct Connection {
     /// When the retransmission timer expires, and when the next segment may be sent; infinite if not.
     rto_at: f64,
     pace_at: f64,
-    /// The earliest time of the next segment, if sending is paced.
+    /// The earliest time of the next segment, if sending is paced; what the burst that has begun adds to it, s, and its
+    /// segments.
     released: f64,
+    owed: f64,
+    together: u32,
     last_sent: f64,
     /// What kept the last ACK from sending more was the window, not a lack of data.
     window_limited: bool,
@@ -318,7 +349,7 @@ impl Connection {
             state: State::Closed,
             phase: Phase::Open,
             board: Board::new(settings.mss),
-            rto: Rto::new(settings.min_rto),
+            rto: Rto::new(settings.min_rto, settings.least_variation),
             ssthresh: f64::INFINITY,
             first,
             una: 0,
@@ -336,6 +367,8 @@ impl Connection {
             rto_at: f64::INFINITY,
             pace_at: f64::INFINITY,
             released: 0.0,
+            owed: 0.0,
+            together: 0,
             last_sent: 0.0,
             window_limited: false,
             ecn: false,
@@ -470,6 +503,7 @@ impl Connection {
     }
 
     fn set_ssthresh(&mut self, core: &Core, value: f64, out: &mut Output) {
+        let value = if self.settings.cuts_cwnd { value.floor() } else { value };
         if self.ssthresh != value {
             self.ssthresh = value;
             core.note(out, Variable::Ssthresh, value);
@@ -619,6 +653,9 @@ impl Connection {
         let mut window = self.window(core);
         self.algorithm.control().on_any_ack(&mut window, &info);
         self.set_window(core, window, out);
+        if let Some(rate) = self.rate.as_mut().filter(|_| self.algorithm.view().holds_back()) {
+            rate.app_limited(info.pipe);
+        }
         if core.traced {
             let bits = 8.0 * self.mss();
             self.algorithm.control().gauges(&mut |variable, value| {
@@ -675,7 +712,7 @@ impl Connection {
         if !self.may_cut() || self.owns_window() {
             return;
         }
-        let flight = self.segments(flight);
+        let flight = if self.settings.cuts_cwnd { core.cwnd } else { self.segments(flight) };
         let window = self.window(core);
         let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
         self.set_ssthresh(core, ssthresh, out);
@@ -727,7 +764,7 @@ impl Connection {
             self.enter_recovery(core, now, out);
             if let Phase::Recovery(Recovery { prr: Some(prr), .. }) = &mut self.phase {
                 let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
-                let count = prr.on_ack(0.0, pipe, self.ssthresh);
+                let count = prr.on_ack(0.0, pipe, self.ssthresh, false);
                 core.set_cwnd(pipe + count, out);
             }
         }
@@ -745,7 +782,7 @@ impl Connection {
     ) -> Acked {
         Acked {
             now,
-            segments: self.segments(advanced),
+            segments: self.segments(if self.settings.grows_by_arrived { arrived } else { advanced }),
             delivered: self.segments(arrived),
             rtt,
             srtt: self.rto.srtt().unwrap_or(0.0),
@@ -800,8 +837,10 @@ impl Connection {
     }
 
     /// What a reaction to a loss takes as the flight, segments.
-    fn flight(&self) -> f64 {
-        if self.settings.halves_pipe {
+    fn flight(&self, core: &Core) -> f64 {
+        if self.settings.cuts_cwnd {
+            core.cwnd
+        } else if self.settings.halves_pipe {
             self.segments(self.board.pipe())
         } else {
             self.segments(self.board.outstanding() - self.limited)
@@ -811,7 +850,7 @@ impl Connection {
     fn enter_recovery(&mut self, core: &mut Core, now: f64, out: &mut Output) -> bool {
         let cut = self.may_cut();
         // RFC 5681, 3.2 (2): without what limited transmit has sent.
-        let flight = self.flight();
+        let flight = self.flight(core);
         if cut {
             let window = self.window(core);
             let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
@@ -821,11 +860,10 @@ impl Connection {
         }
         self.recover = self.next;
         let outstanding = self.segments(self.board.outstanding());
-        let prr = self
-            .settings
-            .prr
-            .filter(|_| self.settings.sack && !self.owns_window())
-            .map(|bound| Prr::new(outstanding, bound));
+        let prr = self.settings.prr.filter(|_| self.settings.sack && !self.owns_window()).map(|bound| {
+            let begin = if bound == Bound::SafeAck { core.cwnd } else { outstanding };
+            Prr::new(begin, bound)
+        });
         self.phase = Phase::Recovery(Recovery { prr, partial: false, rescue_from: self.una });
         self.tlp.reset();
         if self.settings.sack {
@@ -860,7 +898,7 @@ impl Connection {
             self.rto_at = now + self.rto.value();
             return;
         }
-        let flight = self.segments(flight);
+        let flight = if self.settings.cuts_cwnd { core.cwnd } else { self.segments(flight) };
         let window = self.window(core);
         let ssthresh = self.algorithm.control().on_mark(&window, flight, now);
         self.set_ssthresh(core, ssthresh, out);
@@ -908,7 +946,8 @@ impl Connection {
                 if let Some(prr) = &mut recovery.prr {
                     let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
                     let delivered = arrived as f64 / f64::from(self.settings.mss);
-                    let count = prr.on_ack(delivered, pipe, self.ssthresh);
+                    let safe = advanced > 0 && info.lost == 0.0;
+                    let count = prr.on_ack(delivered, pipe, self.ssthresh, safe);
                     core.set_cwnd(pipe + count, out);
                 }
             }
@@ -990,12 +1029,13 @@ impl Connection {
         // RFC 5681, 3.1 (4): not when the same segment is lost again.
         let repeated = matches!(self.phase, Phase::Loss) && self.timed_out_at == self.una;
         if !repeated {
-            let flight = self.flight();
+            let flight = self.flight(core);
             let window = self.window(core);
             let mut ssthresh = self.algorithm.control().on_timeout(&window, flight, now);
             if matches!(self.phase, Phase::Recovery(_)) {
-                // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated.
-                ssthresh = ssthresh.min(self.ssthresh);
+                // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. Where cwnd is
+                // cut, it has been cut for this loss.
+                ssthresh = if self.settings.cuts_cwnd { self.ssthresh } else { ssthresh.min(self.ssthresh) };
             }
             self.set_ssthresh(core, ssthresh, out);
         }
@@ -1028,6 +1068,7 @@ impl Connection {
             return;
         }
         self.restart_when_idle(core, now, out);
+        let mut paired = false;
         loop {
             if self.paces() && !self.may_release(now) {
                 // The pace holds back what the window allows.
@@ -1042,6 +1083,13 @@ impl Connection {
                 self.window_limited = true;
                 return;
             }
+            if index.is_none() && self.settings.pairs {
+                if !paired && self.waits_for_another(core, now) {
+                    self.window_limited = true;
+                    return;
+                }
+                paired = !paired;
+            }
             let sent = match index {
                 Some(index) => {
                     self.send_again(core, now, index, true, out);
@@ -1054,6 +1102,14 @@ impl Connection {
             }
             self.forced = self.forced.saturating_sub(1);
         }
+    }
+
+    /// Whether a new segment should wait until there is room for two: something has been sent just before, so that an ACK
+    /// will come, and one segment is less than a third of the window.
+    fn waits_for_another(&self, core: &Core, now: f64) -> bool {
+        let room = core.cwnd - self.segments(self.board.pipe());
+        let open = matches!(self.phase, Phase::Open) && self.forced == 0 && !self.board.is_empty();
+        open && room < 2.0 - 1e-9 && room < core.cwnd / 3.0 && now - self.last_sent <= RECENT
     }
 
     /// Whether the congestion window has room for so many bytes more.
@@ -1184,13 +1240,27 @@ impl Connection {
         }
         if self.paces() {
             if let Some(rate) = self.pacing_rate(core) {
-                self.released = self.released.max(now) + segments / rate;
+                self.owed += segments / rate;
+                self.together += 1;
+                if self.together >= self.burst(rate) {
+                    self.released = self.released.max(now) + self.owed;
+                    (self.owed, self.together) = (0.0, 0);
+                }
             }
         }
     }
 
     fn paces(&self) -> bool {
         self.settings.pacing || self.rate.is_some()
+    }
+
+    /// Segments that go at once at a rate of so many a second: one where that is slow (Linux, `bbr_min_tso_segs`).
+    fn burst(&self, rate: f64) -> u32 {
+        if rate * self.mss() < SLOW {
+            1
+        } else {
+            self.settings.burst
+        }
     }
 
     /// Segments a second. The first window goes as a burst, as there is no round-trip time of data yet.

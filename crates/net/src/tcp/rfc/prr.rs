@@ -10,6 +10,9 @@ pub enum Bound {
     Conservative,
     /// Slow start reduction bound: one segment an ACK more (SSRB).
     SlowStart,
+    /// One segment more for each ACK that advances the window and tells of no further loss, else as much as was delivered;
+    /// the reduction is that of cwnd (RFC 9937; Linux, `tcp_cwnd_reduction`).
+    SafeAck,
 }
 
 /// One recovery.
@@ -28,8 +31,8 @@ impl Prr {
     }
 
     /// An ACK says that `delivered` more have arrived (cumulatively or by SACK), with `pipe` in the network: how many may
-    /// be sent (`sndcnt`). `ssthresh` is where the recovery leads.
-    pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64) -> f64 {
+    /// be sent (`sndcnt`). `ssthresh` is where the recovery leads. `safe`: it advances the window and tells of no loss.
+    pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64, safe: bool) -> f64 {
         self.delivered += delivered;
         let count = if pipe > ssthresh {
             (self.delivered * ssthresh / self.at_begin).ceil() - self.out
@@ -38,6 +41,7 @@ impl Prr {
             let limit = match self.bound {
                 Bound::Conservative => conservative,
                 Bound::SlowStart => conservative.max(delivered) + 1.0,
+                Bound::SafeAck => conservative.max(delivered) + f64::from(u8::from(safe)),
             };
             (ssthresh - pipe).min(limit)
         };
@@ -63,7 +67,7 @@ mod tests {
         let mut at = Vec::new();
         for delivered in 1..=acks {
             pipe -= 1.0;
-            let mut count = prr.on_ack(1.0, pipe, ssthresh);
+            let mut count = prr.on_ack(1.0, pipe, ssthresh, false);
             if delivered == 1 {
                 // The first retransmission is always sent (RFC 6937, section 3.1).
                 count = count.max(1.0);
@@ -91,7 +95,7 @@ mod tests {
         let run = |bound| {
             let (mut prr, mut pipe, mut sent) = (Prr::new(22.0, bound), 4.0, Vec::new());
             for _ in 0..3 {
-                let count = prr.on_ack(1.0, pipe, 10.0).max(1.0).floor();
+                let count = prr.on_ack(1.0, pipe, 10.0, false).max(1.0).floor();
                 prr.sent(count);
                 pipe += count - 1.0;
                 sent.push(count);
@@ -100,6 +104,15 @@ mod tests {
         };
         assert_eq!(run(Bound::SlowStart), [2.0, 2.0, 2.0]);
         assert_eq!(run(Bound::Conservative), [1.0, 1.0, 1.0]);
+        assert_eq!(run(Bound::SafeAck), [1.0, 1.0, 1.0], "no ACK advances the window");
+    }
+
+    #[test]
+    fn a_safe_ack_sends_one_more() {
+        let mut prr = Prr::new(20.0, Bound::SafeAck);
+        assert_eq!(prr.on_ack(1.0, 5.0, 10.0, true), 2.0);
+        assert_eq!(prr.on_ack(1.0, 5.0, 10.0, false), 2.0, "two delivered, none sent");
+        assert_eq!(prr.on_ack(9.0, 9.0, 10.0, true), 1.0, "not beyond ssthresh");
     }
 
     #[test]
@@ -108,7 +121,7 @@ mod tests {
         let mut pipe = 36.0;
         for _ in 0..38 {
             pipe -= 1.0;
-            let count = prr.on_ack(1.0, pipe, 20.0).floor();
+            let count = prr.on_ack(1.0, pipe, 20.0, false).floor();
             prr.sent(count);
             pipe += count;
         }

@@ -1,7 +1,7 @@
 //! CUBIC (RFC 9438): the window is a cubic function of the time since the last reduction.
 
 use super::slow_start::SlowStart;
-use super::{Acked, Control, Window, LEAST_SSTHRESH};
+use super::{Acked, Control, HyStart, Window, LEAST_SSTHRESH};
 
 /// How steep the function is, segments/s^3 (RFC 9438, 5.1).
 const C: f64 = 0.4;
@@ -49,8 +49,8 @@ fn w_cubic(t: f64, k: f64, w_max: f64) -> f64 {
 }
 
 impl Cubic {
-    /// No reduction yet. `hystart`: leaves the first slow start by HyStart++.
-    pub fn new(most: f64, hystart: bool, abe: bool) -> Self {
+    /// No reduction yet. `hystart`: how the first slow start is left.
+    pub fn new(most: f64, hystart: HyStart, abe: bool) -> Self {
         Cubic {
             slow_start: SlowStart::new(most, hystart),
             epoch: None,
@@ -151,7 +151,7 @@ mod tests {
     }
 
     fn reduced(cwnd: f64) -> (Cubic, Window) {
-        let mut cubic = Cubic::new(1.0, false, false);
+        let mut cubic = Cubic::new(1.0, HyStart::Off, false);
         let ssthresh = cubic.on_loss(&Window { cwnd, ssthresh: 10.0 }, cwnd, 0.0);
         (cubic, Window { cwnd: ssthresh, ssthresh })
     }
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn fast_convergence() {
-        let mut cubic = Cubic::new(1.0, false, false);
+        let mut cubic = Cubic::new(1.0, HyStart::Off, false);
         cubic.on_loss(&Window { cwnd: 100.0, ssthresh: 10.0 }, 100.0, 0.0);
         cubic.on_loss(&Window { cwnd: 80.0, ssthresh: 70.0 }, 80.0, 1.0);
         assert!(close(cubic.w_max, 68.0, 1e-9), "{}", cubic.w_max);
@@ -220,9 +220,9 @@ mod tests {
     #[test]
     fn marks_and_timeouts() {
         let window = Window { cwnd: 20.0, ssthresh: 10.0 };
-        let mut cubic = Cubic::new(1.0, false, true);
+        let mut cubic = Cubic::new(1.0, HyStart::Off, true);
         assert!(close(cubic.on_mark(&window, 20.0, 0.0), 17.0, 1e-12), "ABE");
-        assert!(close(Cubic::new(1.0, false, false).on_mark(&window, 20.0, 0.0), 14.0, 1e-12));
+        assert!(close(Cubic::new(1.0, HyStart::Off, false).on_mark(&window, 20.0, 0.0), 14.0, 1e-12));
         let ssthresh = cubic.on_timeout(&window, 20.0, 0.0);
         let mut window = Window { cwnd: ssthresh, ssthresh };
         cubic.grow(&mut window, &Acked { now: 3.0, srtt: 0.1, ..acked(1.0) });
