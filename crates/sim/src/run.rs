@@ -73,6 +73,9 @@ fn settings(scenario: &Scenario, network: &Network) -> Settings {
             .filter(|&(port, at)| recorded(at, port))
             .map(|(_, at)| at)
             .collect(),
+        jitter: record.jitter,
+        losses: record.losses,
+        loss_rtt: record.loss_rtt,
     }
 }
 

@@ -5,6 +5,7 @@
 //! there is told from what is new, and ignored. ns-2 has no such thing: an agent that is reset takes late packets for its
 //! own.
 
+use super::end_to_end::Ideal;
 use super::network::{CrowdSpec, FlowSpec, TransferSpec};
 use super::observer::Who;
 use super::{hosts, Engine, Key, Rare, NONE, START};
@@ -44,6 +45,8 @@ struct Application {
     used: bool,
     /// Data of the transfer at hand or to come, bytes; whether it has been drawn.
     bytes: Option<u64>,
+    /// Segments that carry them.
+    segments: u32,
     /// When the transfer began, s.
     begun: f64,
     /// First segment with its data, until that has been sent.
@@ -58,6 +61,7 @@ struct Application {
     completed: u32,
     ever_completed: u32,
     time: f64,
+    slowdown: Option<f64>,
 }
 
 /// What does not change.
@@ -69,6 +73,7 @@ struct Behaviour {
     group: u32,
     /// The crowd that the flow belongs to.
     crowd: u32,
+    ideal: Ideal,
 }
 
 /// People who ask for objects over a pool of flows.
@@ -92,6 +97,8 @@ pub struct TransferOutcome {
     pub bytes: u64,
     /// Times of the transfers that were completed, s, in the order of their ends.
     pub times: Vec<f64>,
+    /// Times of those that had data, by what they would have been at best, in the order of their ends.
+    pub slowdowns: Vec<f64>,
     /// Objects that had to wait for a flow.
     pub waited: u64,
     /// Sum of the times from the begin to the first segment with data, s, and how many.
@@ -105,6 +112,8 @@ pub struct FlowTransfers {
     pub completed: u32,
     /// Time of the only one that was ever completed, s.
     pub time: Option<f64>,
+    /// That time by what it would have been at best, if there were data.
+    pub slowdown: Option<f64>,
 }
 
 /// All finite transfers of a network.
@@ -118,12 +127,18 @@ pub(super) struct Applications {
 }
 
 impl Applications {
-    pub fn new(specs: Vec<(u32, TransferSpec)>, crowds: Vec<CrowdSpec>, groups: u32, flows: usize) -> Self {
+    pub fn new(
+        specs: Vec<(u32, TransferSpec)>,
+        ideals: &[Ideal],
+        crowds: Vec<CrowdSpec>,
+        groups: u32,
+        flows: usize,
+    ) -> Self {
         let mut of_flow = if specs.is_empty() { Vec::new() } else { vec![NONE; flows] };
-        let mut all: Vec<Application> = (specs.into_iter().enumerate())
-            .map(|(index, (flow, spec))| {
+        let mut all: Vec<Application> = (specs.into_iter().zip(ideals).enumerate())
+            .map(|(index, ((flow, spec), &ideal))| {
                 of_flow[flow as usize] = index as u32;
-                Application::new(spec)
+                Application::new(spec, ideal)
             })
             .collect();
         let crowds = crowds.into_iter().enumerate().map(|(index, spec)| {
@@ -196,6 +211,7 @@ impl Applications {
         self.find(flow).map(|application| FlowTransfers {
             completed: application.completed,
             time: (application.ever_completed == 1).then_some(application.time),
+            slowdown: application.slowdown.filter(|_| application.ever_completed == 1),
         })
     }
 
@@ -212,17 +228,20 @@ impl Applications {
         application.ever_completed = application.ever_completed.saturating_add(1);
         application.time = time;
         let (bytes, group) = (application.bytes.unwrap_or(0), application.spec.group);
+        let slowdown = (bytes > 0).then(|| time / application.spec.ideal.time(application.segments));
+        application.slowdown = slowdown;
         let group = &mut self.groups[group as usize];
         group.bytes += bytes;
         group.times.push(time);
+        group.slowdowns.extend(slowdown);
     }
 }
 
 impl Application {
-    fn new(spec: TransferSpec) -> Self {
+    fn new(spec: TransferSpec, ideal: Ideal) -> Self {
         let TransferSpec { transfers, random, fresh, received, request, group } = spec;
         Application {
-            spec: Behaviour { fresh, received, request, group, crowd: NONE },
+            spec: Behaviour { fresh, received, request, group, crowd: NONE, ideal },
             transfers,
             random,
             state: State::Idle,
@@ -230,6 +249,7 @@ impl Application {
             bases: Vec::new(),
             used: false,
             bytes: None,
+            segments: 0,
             begun: 0.0,
             first: None,
             received: false,
@@ -239,6 +259,7 @@ impl Application {
             completed: 0,
             ever_completed: 0,
             time: 0.0,
+            slowdown: None,
         }
     }
 }
@@ -354,6 +375,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.reconnect(flow);
         }
         let wanted = segments(bytes, u32::from(self.specs.kind(flow).payload)) as u32;
+        self.applications.of(flow).segments = wanted;
         let sender = &mut self.net.flows[flow as usize].sender;
         let bare_syn = sender.flavour().has_bare_syn();
         let opens = sender.core.limit < 0;
@@ -384,6 +406,9 @@ impl<Q: EventQueue> Engine<Q> {
         application.past.1 += old.timeouts - rare.timeouts_before;
         (rare.retransmits_before, rare.timeouts_before) = (0, 0);
         let (traced, opened) = (old.traced, old.ack >= 0);
+        if let Some(losses) = &mut self.losses {
+            losses.replaced(flow, old);
+        }
         let beyond = application.base.saturating_add(old.max_sent).saturating_add(2);
         // After a thousand million segments nothing is late from the first ones.
         application.base = if beyond > i32::MAX / 2 { 0 } else { beyond };
@@ -399,7 +424,7 @@ impl<Q: EventQueue> Engine<Q> {
         state.armed_number = 0;
         self.opening += u32::from(opened);
         let mut receiver = Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack);
-        if self.rates.is_some() {
+        if self.watches_receivers() {
             receiver.watch();
         }
         self.net.arrivals[flow as usize].receiver = receiver;

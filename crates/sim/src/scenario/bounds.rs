@@ -55,6 +55,8 @@ pub(super) const SKIP: u64 = 1_000_000_000;
 pub(super) const RATE_FLOWS: u64 = 64;
 /// Traffic entries that are counted apart at every queue: each has a histogram there.
 pub(super) const ENTRIES_BY_FLOW: usize = 200;
+/// Flows whose delays or losses are measured one by one: each has a histogram.
+pub(super) const FLOWS_END_TO_END: u64 = 1000;
 
 /// Simulated time.
 pub(super) const DURATION: Interval = seconds(0.0, 1e6, true);

@@ -31,6 +31,9 @@ pub(super) const RECORD: &[&str] = &[
     "rates",
     "rate_flows",
     "rate_queues",
+    "jitter",
+    "losses",
+    "loss_rtt",
 ];
 
 const FLOW_NUMBERS: &str = "a list of flow numbers, such as [1, 2]";
@@ -216,6 +219,9 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,
         transfers: fields.optional("transfers").map_or(Ok(false), |field| field.flag())?,
         by_flow: by_flow(&fields, scenario)?,
+        jitter: end_to_end(&fields, "jitter", scenario)?,
+        losses: end_to_end(&fields, "losses", scenario)?,
+        loss_rtt: loss_rtt(&fields)?,
         ..rates
     })
 }
@@ -230,6 +236,28 @@ fn by_flow(fields: &Fields<'_>, scenario: &Scenario) -> Checked<bool> {
             .allowed(format!("{} traffic entries", bounds::ENTRIES_BY_FLOW)));
     }
     Ok(wanted)
+}
+
+/// A flag for what is measured of each flow, `jitter` or `losses`.
+fn end_to_end(fields: &Fields<'_>, key: &str, scenario: &Scenario) -> Checked<bool> {
+    let Some(field) = fields.optional(key) else { return Ok(false) };
+    let wanted = field.flag()?;
+    if wanted && scenario.flows() > bounds::FLOWS_END_TO_END {
+        return Err(field
+            .error("keeps a histogram for each flow")
+            .given(format!("{} flows", scenario.flows()))
+            .allowed(format!("at most {} flows", bounds::FLOWS_END_TO_END)));
+    }
+    Ok(wanted)
+}
+
+fn loss_rtt(fields: &Fields<'_>) -> Checked<Option<f64>> {
+    let Some(field) = fields.optional("loss_rtt") else { return Ok(None) };
+    let rtt = field.measure(&TIMES, bounds::SERIES)?;
+    match fields.optional("losses").map(|losses| losses.flag()) {
+        Some(Ok(true)) => Ok(Some(rtt)),
+        _ => Err(field.error("says how long a loss event lasts, but losses are not measured").allowed("losses = true")),
+    }
 }
 
 /// Queues by their names in results; all of them where it says "all".
