@@ -129,9 +129,10 @@ impl Spread {
             above += (flow.sum - u128::from(flow.count) * u128::from(flow.least)) as f64;
             jitter += flow.jitter_sum;
             let (low, high) = (flow.above_floor(flow.least), flow.above_floor(flow.most));
+            // From the upper end of the least delay's cell to that of another, so that what is in one cell is 0.
+            let origin = flow.above.highest_equivalent(low);
             for cell in flow.above.iter_recorded() {
-                // A cell's upper end, which no delay has reached in the last one.
-                let value = cell.value_iterated_to().min(high).saturating_sub(low);
+                let value = cell.value_iterated_to().saturating_sub(origin).min(high - low);
                 let counted = pdv.record_n(value, cell.count_at_value());
                 debug_assert!(counted.is_ok());
             }

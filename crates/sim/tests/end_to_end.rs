@@ -49,7 +49,7 @@ fn delays_alternate_between_two_values() {
     let flow = &found["flows"][0];
     assert_eq!(flow["received_packets"], 999);
     near(&flow["delay_min_ms"], 13.2, TICK);
-    let late = 499.0 / 999.0;
+    let late: f64 = 499.0 / 999.0;
     near(&flow["delay_std_ms"], 1.2 * (late * (1.0 - late)).sqrt(), TICK);
     near(&flow["pdv_mean_ms"], 1.2 * late, TICK);
     near(&flow["pdv_p50_ms"], 0.0, 0.004);
@@ -95,17 +95,17 @@ fn jitter_goes_by_the_order_of_arrival() {
     let last = over("b", "");
     let not_last = over("r", "[[link]]\nfrom = 'r'\nto = 'b'\nrate = '100 Gbit/s'\ndelay = '0 s'\n");
     assert!((last / not_last - 1.0).abs() < 1e-3, "{last} and {not_last}");
-    // In the order of sending the mean difference of two delays is 50 / 3 ms.
-    assert!(last < 15.0, "{last}");
+    // In the order of sending the mean difference of two delays is 50 / 3 ms, with a standard error of 0.2.
+    assert!(last > 17.5, "{last}");
 }
 
 #[test]
 fn every_tenth_packet_is_lost() {
-    // 1000 packets, of which those sent at 90, 190, ... ms are lost.
+    // 1000 packets, of which those sent at 95, 195, ... ms are lost.
     let text = "name = 'x'\nduration = '10 s'\n[topology]\nkind = 'graph'\n\
                 [[link]]\nfrom = 'a'\nto = 'b'\nrate = '100 Mbit/s'\ndelay = '10 ms'\nloss = { every = 10 }\n\
                 [record]\nlosses = true\n";
-    let found = document(&format!("{text}{}from = 'a'\nto = 'b'\n", stream(10.0, "0 s")));
+    let found = document(&format!("{text}{}from = 'a'\nto = 'b'\n", stream(10.0, "5 ms")));
     for of in [&found["flows"][0], &found["traffic"][0]] {
         assert_eq!((&of["data_sent"], &of["data_lost"], &of["loss_ratio"]), (&1000.into(), &100.into(), &0.1.into()));
         near(&of["loss_gap_mean_ms"], 100.0, 1e-9);
@@ -131,7 +131,10 @@ fn what_is_sent_and_lost_adds_up() {
                 let (sent, arrived) = (number(&flow["data_sent"]), number(&share["arrivals"]));
                 // What was between the sender and the queue when the window began.
                 let tolerance = if warmup == "0 s" { 0.0 } else { 6.0 };
-                assert!((0.0..=tolerance).contains(&(arrived - sent)), "{tcp} {connection}: {sent} sent, {arrived} arrived");
+                assert!(
+                    (0.0..=tolerance).contains(&(arrived - sent)),
+                    "{tcp} {connection}: {sent} sent, {arrived} arrived"
+                );
                 assert_eq!(flow["data_lost"], share["drops"]);
                 assert!(number(&flow["data_lost"]) > 0.0 && sent > 1000.0);
                 assert_eq!(number(&flow["loss_ratio"]), number(&flow["data_lost"]) / sent);
@@ -199,7 +202,10 @@ fn a_transfer_is_held_against_the_empty_path() {
     // A transfer of nothing has no ideal.
     let found = of("size = 0\n");
     assert_eq!(found["traffic"][0]["transfers"]["completed"], 1);
-    assert_eq!((&found["flows"][0]["slowdown"], &found["traffic"][0]["transfers"]["slowdown_mean"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&found["flows"][0]["slowdown"], &found["traffic"][0]["transfers"]["slowdown_mean"]),
+        (&Value::Null, &Value::Null)
+    );
 }
 
 #[test]

@@ -266,7 +266,11 @@ fn conserved(outcome: &Outcome, text: &str) {
         let unasked = flow.unasked.is_some();
         assert!(lost == all || (lost < all && !unasked), "{lost} of {all} losses are of data, in\n{text}");
         let arrived = i64::from(flow.received) + lost as i64;
-        assert!(losses.sent >= arrived || !measured_from_0, "{} sent, {arrived} arrived or lost, in\n{text}", losses.sent);
+        assert!(
+            losses.sent >= arrived || !measured_from_0,
+            "{} sent, {arrived} arrived or lost, in\n{text}",
+            losses.sent
+        );
     }
     for port in &outcome.ports {
         let counts = &port.counters;
@@ -394,7 +398,13 @@ fn every_way_to_run_a_network_gives_the_same_result() {
     assert!(packets > 100_000, "the networks are alive: {packets}");
     let seen = (arithmetic_ports, folds, early, fallen_back, mixed, ahead, recorded);
     assert!(
-        recorded > 15 && arithmetic_ports > 20 && folds > 20 && early > 10 && fallen_back >= 2 && mixed > 50 && ahead >= 2,
+        recorded > 15
+            && arithmetic_ports > 20
+            && folds > 20
+            && early > 10
+            && fallen_back >= 2
+            && mixed > 50
+            && ahead >= 2,
         "all kinds of plans occur: {seen:?}"
     );
 }
