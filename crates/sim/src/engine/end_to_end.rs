@@ -31,7 +31,7 @@ impl Losses {
     /// A packet is lost at `now`, s; ACKs and requests do not count.
     #[cold]
     #[inline(never)]
-    pub fn lost(&mut self, segment: &Segment, now: f64) {
+    pub fn lost(&mut self, segment: Segment, now: f64) {
         let flow = segment.flow() as usize;
         if segment.hop() < usize::from(self.out[flow]) {
             self.flows[flow].gaps.lost(now);
@@ -147,7 +147,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// If it is asked for how delays vary: a segment with payload reaches its receiver at `now`.
     #[inline(never)]
-    pub(super) fn note_delay(&mut self, segment: &Segment, now: f64) {
+    pub(super) fn note_delay(&mut self, segment: Segment, now: f64) {
         let Some(variation) = self.variations.get_mut(segment.flow() as usize) else { return };
         if now >= self.settings.warmup && now < self.settings.duration {
             variation.record(segment.age_ticks(Segment::stamp(now, self.ticks_per_second)));

@@ -1082,7 +1082,7 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     fn dropped(&mut self, segment: Segment, now: f64) {
         if let Some(losses) = &mut self.losses {
-            losses.lost(&segment, now);
+            losses.lost(segment, now);
         }
         self.tallies[segment.flow() as usize].drops += 1;
         self.opening -= u32::from(segment.bits() & SYN != 0);
@@ -1261,7 +1261,7 @@ impl<Q: EventQueue> Engine<Q> {
             // In transit for ever, if the link has no rate left.
             self.rare(segment.flow()).lost += u32::from(sent.end.is_finite());
             if let Some(losses) = self.losses.as_mut().filter(|_| sent.end.is_finite()) {
-                losses.lost(segment, now);
+                losses.lost(*segment, now);
             }
             self.opening -= u32::from(segment.bits() & SYN != 0);
         }
@@ -1368,7 +1368,7 @@ impl<Q: EventQueue> Engine<Q> {
             let victim = self.pool[slot as usize].0;
             self.tallies[victim.flow() as usize].drops += 1;
             if let Some(losses) = &mut self.losses {
-                losses.lost(&victim, key.now);
+                losses.lost(victim, key.now);
             }
             self.opening -= u32::from(victim.bits() & SYN != 0);
             if victim.bits() & SACK != 0 {

@@ -101,7 +101,7 @@ impl<Q: EventQueue> Engine<Q> {
             let header = self.sources.at_work[self.sources.of_flow[segment.flow() as usize] as usize].header;
             rates.add(segment.flow(), now, u64::from(u32::from(segment.size()).saturating_sub(header)));
         }
-        self.note_delay(&segment, now);
+        self.note_delay(segment, now);
         self.sink(segment, now);
     }
 }
