@@ -62,6 +62,8 @@ pub(super) const FLOWS_END_TO_END: u64 = 1000;
 pub(super) const DURATION: Interval = seconds(0.0, 1e6, true);
 /// Start times.
 pub(super) const START: Interval = seconds(0.0, 1e6, false);
+/// How often a packet of 40 B may at most go round a flow's way in a run: a day and more of simulating.
+pub(super) const ROUNDS: f64 = 1e11;
 /// Propagation delays.
 pub(super) const DELAY: Interval = seconds(0.0, 1e4, false);
 /// Shortest time between two packets of a constant bit rate, in seconds.
