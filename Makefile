@@ -36,7 +36,14 @@ demo: build
 	@echo
 	@echo "open $(abspath demo/report.html) in a browser"
 
-test: lint test-rust test-python
+# The package is built beside the Rust tests: each of the two uses one core only for half of its time.
+test: $(VENV)/.requirements-dev
+	+@$(MAKE) --no-print-directory --jobs=2 --output-sync=line build lint-and-test-rust
+	+@$(MAKE) --no-print-directory test-python
+
+.PHONY: lint-and-test-rust
+lint-and-test-rust: lint
+	+@$(MAKE) --no-print-directory test-rust
 
 lint: $(VENV)/.requirements-dev
 	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || \
@@ -52,7 +59,7 @@ test-rust:
 
 test-python: build $(VENV)/.requirements-dev
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadgroup
 
 validate: build
 	$(BIN)/earlydrop validate

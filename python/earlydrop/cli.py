@@ -584,12 +584,18 @@ def advise(
 
 @app.command(name="report")
 def report_(
-    folder: Annotated[Path, Parameter(name="DIR", help="A folder that `sweep` wrote.")], /, *, json: Json = False
+    folder: Annotated[
+        Path, Parameter(name="DIR", help="A folder that `sweep`, `advise`, `run --out` or `link --out` wrote.")
+    ],
+    /,
+    *,
+    json: Json = False,
 ) -> int:
-    """Write the report of a sweep's result folder once more: one HTML file that opens offline."""
-    from .sweep.report import renew
+    """Write the report of a result folder, or write it once more: one HTML file that opens offline."""
+    from . import run_page
+    from .sweep import report
 
-    path = renew(folder)
+    path = run_page.renew(folder) if run_page.is_run(folder) else report.renew(folder)
     if json:
         _print_json({"report": str(path)})
     else:
@@ -694,6 +700,15 @@ def reproduce(
         list[str],
         Parameter(name="--assume", negative="", help="Another value for an assumption: NAME=VALUE. May be repeated."),
     ] = [],  # noqa: B006
+    aqm: Annotated[
+        list[str],
+        Parameter(
+            name="--aqm",
+            negative="",
+            consume_multiple=True,
+            help="Disciplines, of a study that lets them be chosen; or all.",
+        ),
+    ] = [],  # noqa: B006
     out: Annotated[
         Path | None, Parameter(name="--out", help="Folder for report and figures (default: out/STUDY).")
     ] = None,
@@ -714,6 +729,7 @@ def reproduce(
     _check_workers(workers)
     assumed = dict(_pairs(assume, "--assume", "NAME=VALUE", "tcp=newreno"))
     chosen = [studies.find(name) for name in (studies.available() if study == "all" else [study])]
+    chosen = studies.choose(chosen, aqm)
     chosen = [s.as_quick() if quick else s for s in chosen]
     chosen = [s.with_seeds(seeds) if seeds is not None else s for s in chosen]
     place = out if out is not None else Path("out") / ("all" if study == "all" else chosen[0].name)
@@ -1356,6 +1372,7 @@ def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
     from . import _core, bench, compare, crosscheck, links, output, runner, store, study, validate, vectors
     from .advise import AdviseError
     from .differ import DiffError
+    from .run_page import RunPageError
     from .sweep.model import SweepError
     from .traces import TraceError
     from .tune import TuneError
@@ -1375,6 +1392,7 @@ def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
         links.OptionError,
         crosscheck.CrosscheckError,
         SweepError,
+        RunPageError,
         TuneError,
         AdviseError,
         DiffError,

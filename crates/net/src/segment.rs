@@ -1,5 +1,7 @@
 //! What travels between hosts.
 
+/// Among a segment's bits: ECT(1), sent by a sender that answers marks in a scalable way.
+pub const ECT1: u8 = 1;
 /// Among a segment's bits: ECT(0), sent by an ECN-capable sender.
 pub const ECT0: u8 = 2;
 /// Both bits of the ECN field: the segment has been marked (CE).
@@ -14,6 +16,10 @@ pub const ECE: u8 = 16;
 pub const SACK: u8 = 32;
 /// On the way of the ACKs: what a client asks its server.
 pub const REQUEST: u8 = 64;
+/// On the way of the data: the sender has no more of them.
+pub const FIN: u8 = 64;
+/// In a SYN: the sender asks for accurate ECN.
+pub const AE: u8 = 64;
 
 /// A TCP segment or its ACK on the way: a small plain value, copied from hop to hop.
 ///

@@ -306,18 +306,19 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
 }
 
 fn goodput(flow: &FlowOutcome, width: f64) -> f64 {
-    payload(flow, flow.in_order) * 8.0 / width / 1e6
+    payload(flow, flow.in_order, |(in_order, _)| in_order) * 8.0 / width / 1e6
 }
 
 fn throughput(flow: &FlowOutcome, width: f64) -> f64 {
-    payload(flow, flow.received) * 8.0 / width / 1e6
+    payload(flow, flow.received, |(_, all)| all) * 8.0 / width / 1e6
 }
 
-/// Bytes in so many packets; those without feedback differ in size and have been added up.
-fn payload(flow: &FlowOutcome, packets: u32) -> f64 {
-    match flow.unasked {
-        Some((_, bytes)) => bytes as f64,
-        None => f64::from(packets) * f64::from(flow.spec.payload),
+/// Bytes in so many packets; where packets differ in size they have been added up.
+fn payload(flow: &FlowOutcome, packets: u32, counted: fn((u64, u64)) -> u64) -> f64 {
+    match (flow.unasked, flow.payloads) {
+        (Some((_, bytes)), _) => bytes as f64,
+        (None, Some(payloads)) => counted(payloads) as f64,
+        (None, None) => f64::from(packets) * f64::from(flow.spec.payload),
     }
 }
 
@@ -443,5 +444,8 @@ fn variable_name(variable: Variable) -> &'static str {
         Variable::Backoff => "backoff_",
         Variable::Srtt => "srtt_",
         Variable::Rttvar => "rttvar_",
+        Variable::Alpha => "alpha",
+        Variable::Bandwidth => "bandwidth",
+        Variable::MinRtt => "min_rtt",
     }
 }

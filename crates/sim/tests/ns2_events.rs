@@ -76,6 +76,7 @@ fn network(case: &Json) -> (Network, Settings) {
         delayed_ack: case["delayed_ack"].as_bool().unwrap().then_some(0.1),
         limited_transmit: case["limited_transmit"].as_bool().unwrap(),
         min_rto_ms: (1000.0 * number(case, "min_rto_s")).round() as u16,
+        rfc: None,
     };
     let (tcps, delays) = (case["tcp"].as_array().unwrap(), case["sender_delays_ms"].as_array().unwrap());
     for i in 0..flows {
@@ -136,6 +137,7 @@ fn check_variables(name: &str, case: &Json, changes: &[VariableChange]) {
         let (name, decimals) = match change.variable {
             Variable::Cwnd => ("cwnd_", 3),
             Variable::Srtt => ("srtt_", 3),
+            Variable::Alpha | Variable::Bandwidth | Variable::MinRtt => unreachable!("not of this profile"),
             Variable::Rttvar => ("rttvar_", 3),
             Variable::Ssthresh => ("ssthresh_", 0),
             Variable::Ack => ("ack_", 0),

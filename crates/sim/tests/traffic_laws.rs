@@ -38,8 +38,20 @@ const STARTS: &[&str] = &["'0 s'", "['0 s', '100 ms']", "{ uniform = ['0 s', '1 
 fn traffic(draw: &mut Draw) -> String {
     let mut keys = String::new();
     let mut add = |line: String| keys = format!("{keys}{line}\n");
-    match draw.of(&["ftp", "transfers", "transfers", "requests", "web", "cbr", "onoff", "poisson", "voip", "video"]) {
-        "ftp" => add(format!("kind = 'ftp'\n{}", draw.of(PACKETS))),
+    match draw.of(&[
+        "ftp",
+        "transfers",
+        "transfers",
+        "requests",
+        "web",
+        "pages",
+        "cbr",
+        "onoff",
+        "poisson",
+        "voip",
+        "video",
+    ]) {
+        "ftp" => add(format!("kind = 'ftp'\n{}\n{}", draw.of(PACKETS), draw.of(&["", "", "lifetime = '1 s'"]))),
         "transfers" => add(format!(
             "kind = 'transfers'\n{}\nsize = {}\nthink = {}\nnumber = {}\nconnection = '{}'\ncompletion = '{}'",
             draw.of(PACKETS),
@@ -58,6 +70,15 @@ fn traffic(draw: &mut Draw) -> String {
             draw.of(&["40", "400"]),
         )),
         "web" => add(format!("kind = 'web'\nsession_gap = '200 ms'\nsize = {}", draw.of(SIZES))),
+        "pages" => add(format!(
+            "kind = 'pages'\n{}\nconnections = {}\nobjects = {}\nsize = {}\nthink = {}\nconnection = '{}'",
+            draw.of(PACKETS),
+            draw.of(&["1", "2", "6"]),
+            draw.of(&["1", "10", "{ geometric = 5 }"]),
+            draw.of(SIZES),
+            draw.of(&["'10 ms'", "{ exponential = '50 ms' }"]),
+            draw.of(&["new", "same"]),
+        )),
         "cbr" => add(format!(
             "kind = 'cbr'\nrate = '{}'\nsegment = {}\njitter = {}",
             draw.of(&["1 Mbit/s", "500 kbit/s"]),
@@ -72,7 +93,8 @@ fn traffic(draw: &mut Draw) -> String {
         "voip" => add("kind = 'voip'".into()),
         _ => add("kind = 'video'\nframe = { lognormal = '2 kB', sigma = 0.5 }\ngroup = [3, 1, 1]\nstop = '2 s'".into()),
     }
-    let over_tcp = ["ftp", "transfers", "requests", "web"].iter().any(|kind| keys.contains(&format!("'{kind}'")));
+    let over_tcp =
+        ["ftp", "transfers", "requests", "web", "pages"].iter().any(|kind| keys.contains(&format!("'{kind}'")));
     if over_tcp {
         keys += &format!("tcp = '{}'\n", draw.of(&["reno", "reno", "tahoe", "newreno", "sack", "sack", "vegas"]));
         keys += draw.of(&["", "", "delayed_ack = true\n"]);

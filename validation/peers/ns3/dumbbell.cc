@@ -52,6 +52,12 @@ struct Options
     double duration = 200;
     double warmup = 50;
     bool sack = true;
+    std::string tcp = "NewReno";
+    bool ecn = false;
+    uint32_t payload = kPayloadBytes;
+    uint32_t initialCwnd = 2;
+    uint32_t minRto = 200;
+    uint32_t granularity = 10;
     bool statistics = false;
 };
 
@@ -78,6 +84,12 @@ Parse(int argc, char** argv)
     cmd.AddValue("duration", "simulated seconds", o.duration);
     cmd.AddValue("warmup", "seconds left out of the statistics", o.warmup);
     cmd.AddValue("sack", "selective acknowledgements", o.sack);
+    cmd.AddValue("tcp", "NewReno, LinuxReno, Cubic, Dctcp or Bbr", o.tcp);
+    cmd.AddValue("ecn", "ECN at the senders and in RED", o.ecn);
+    cmd.AddValue("payload", "payload of a segment in bytes", o.payload);
+    cmd.AddValue("initial-cwnd", "initial window in segments", o.initialCwnd);
+    cmd.AddValue("min-rto", "shortest retransmission timeout in ms", o.minRto);
+    cmd.AddValue("granularity", "clock granularity in ms", o.granularity);
     cmd.AddValue("statistics", "measure the queue (slower)", o.statistics);
     cmd.Parse(argc, argv);
     return o;
@@ -86,16 +98,20 @@ Parse(int argc, char** argv)
 void
 SetTcpDefaults(const Options& o)
 {
-    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpNewReno::GetTypeId()));
-    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(kPayloadBytes));
-    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(2));
+    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName("ns3::Tcp" + o.tcp)));
+    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(o.payload));
+    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(o.initialCwnd));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
-    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(o.window * kPayloadBytes));
-    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(o.window * kPayloadBytes));
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(o.window * o.payload));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(o.window * o.payload));
+    if (o.ecn)
+    {
+        Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("On"));
+    }
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(o.sack));
-    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
-    Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(10)));
+    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(o.minRto)));
+    Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(o.granularity)));
     if (!o.sack)
     {
         Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",
@@ -133,10 +149,13 @@ class QueueMeter
         const size_t n = m_delays.size();
         const double p99 = n ? m_delays[static_cast<size_t>(std::ceil(0.99 * n)) - 1] : 0;
         std::printf(", \"throughput_mbps\": %.6f, \"queue_mean_packets\": %.4f, \"queue_std_packets\": %.4f, "
-                    "\"delay_mean_ms\": %.4f, \"delay_p99_ms\": %.4f, \"early_drops\": %lu, \"overflow_drops\": %lu",
+                    "\"delay_mean_ms\": %.4f, \"delay_p99_ms\": %.4f, \"early_drops\": %lu, \"overflow_drops\": %lu, "
+                    "\"marks\": %lu, \"dequeued\": %lu",
                     m_bytes * 8 / length / 1e6, mean, std::sqrt(variance), n ? sum / n * 1e3 : 0, p99 * 1e3,
                     static_cast<unsigned long>(Early() - m_earlyBefore),
-                    static_cast<unsigned long>(Overflow() - m_overflowBefore));
+                    static_cast<unsigned long>(Overflow() - m_overflowBefore),
+                    static_cast<unsigned long>(m_disc->GetStats().nTotalMarkedPackets - m_marksBefore),
+                    static_cast<unsigned long>(n));
     }
 
   private:
@@ -165,6 +184,7 @@ class QueueMeter
     {
         m_earlyBefore = Early();
         m_overflowBefore = Overflow();
+        m_marksBefore = m_disc->GetStats().nTotalMarkedPackets;
     }
 
     void OnLength(uint32_t, uint32_t length)
@@ -199,6 +219,7 @@ class QueueMeter
     double m_bytes = 0;
     uint64_t m_earlyBefore = 0;
     uint64_t m_overflowBefore = 0;
+    uint64_t m_marksBefore = 0;
     std::vector<float> m_delays;
 };
 
@@ -276,10 +297,11 @@ main(int argc, char** argv)
                                  "QW", DoubleValue(o.wQ),
                                  "Gentle", BooleanValue(o.gentle),
                                  "Wait", BooleanValue(true),
-                                 "MeanPktSize", UintegerValue(1000),
+                                 "MeanPktSize", UintegerValue(o.payload + 40),
                                  "LinkBandwidth", StringValue(o.rate),
                                  "LinkDelay", StringValue(o.delay),
-                                 "UseEcn", BooleanValue(false));
+                                 "UseEcn", BooleanValue(o.ecn),
+                                 "UseHardDrop", BooleanValue(!o.ecn));
     }
     Ptr<QueueDisc> disc = control.Install(middle.Get(0)).Get(0);
 
@@ -321,7 +343,7 @@ main(int argc, char** argv)
         PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), port));
         sink.Install(receivers.Get(i)).Start(Seconds(0));
         BulkSendHelper source("ns3::TcpSocketFactory", InetSocketAddress(rightAddresses.GetAddress(1), port));
-        source.SetAttribute("SendSize", UintegerValue(kPayloadBytes));
+        source.SetAttribute("SendSize", UintegerValue(o.payload));
         source.Install(senders.Get(i)).Start(Seconds(starts->GetValue(0, 1)));
     }
     // Assigning addresses put a default queue disc on every device.

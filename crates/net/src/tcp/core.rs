@@ -3,6 +3,7 @@
 //! Names follow the field; in brackets ns-2's own. Segments are numbered from 0, the SYN. The RTT estimate and the
 //! retransmission timer are in [`rtt`](super::rtt).
 
+use super::rfc::Packet;
 use super::rtt::TICK;
 use super::Ack;
 use crate::segment::{CWR, ECE, ECT0, SYN};
@@ -46,6 +47,12 @@ pub enum Variable {
     Srtt,
     /// `rttvar_`, s.
     Rttvar,
+    /// Profile `rfc`: the marked fraction as DCTCP estimates it.
+    Alpha,
+    /// Profile `rfc`: the bottleneck's bandwidth as BBR estimates it, bit/s of payload.
+    Bandwidth,
+    /// Profile `rfc`: the round-trip time without queues as BBR estimates it, s.
+    MinRtt,
 }
 
 /// A segment that a sender wants to be sent.
@@ -66,6 +73,10 @@ pub struct Output {
     pub timer: Option<f64>,
     /// Changes of variables, if the sender is traced.
     pub changes: Vec<(Variable, f64)>,
+    /// Profile `rfc`: segments to send, in order.
+    pub packets: Vec<Packet>,
+    /// Profile `rfc`: when the sender wants to be called next, in seconds from the begin of the run; infinite if it does not.
+    pub wake: Option<f64>,
 }
 
 /// A sender's state. Public fields are for congestion controls and observers.
@@ -573,7 +584,7 @@ mod tests {
 
     #[test]
     fn a_transfer_ends_where_its_data_end() {
-        for flavour in Flavour::ALL {
+        for flavour in Flavour::NS2 {
             let mut sender = Sender::new(flavour, 1000, 0.0).finite();
             let mut out = Output::default();
             sender.offer(0.0, 0, &mut out);
@@ -618,7 +629,7 @@ mod tests {
 
     #[test]
     fn the_receivers_window_bounds_all() {
-        for flavour in Flavour::ALL {
+        for flavour in Flavour::NS2 {
             let (sender, _) = established_from(Sender::new(flavour, 6, 0.0), 6);
             assert!(sender.core.max_sent - sender.core.ack <= 6, "{flavour:?}");
         }

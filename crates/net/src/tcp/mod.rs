@@ -3,13 +3,14 @@
 //! What every congestion control shares (sequence numbers, the retransmission timer, the RTT estimate, the window's
 //! bookkeeping, ECN) is [`core::Core`]; a congestion control is one file that reacts to ACKs and timeouts on it, with
 //! state of its own if it needs any. A call gives it an [`Ack`] and the [`Output`] to fill; when segments really leave
-//! is not its concern. The profile here is `ns2`: segments instead of bytes, coarse ticks, no handshake, event for
-//! event as ns-2.35 behaves.
+//! is not its concern. That is the profile `ns2`: segments instead of bytes, coarse ticks, no handshake, event for
+//! event as ns-2.35 behaves. The profile `rfc` is one more control on the same core, [`rfc::Connection`].
 
 pub mod core;
 mod newreno;
 pub mod receiver;
 mod reno;
+pub mod rfc;
 mod rtt;
 mod sack;
 mod scoreboard;
@@ -20,6 +21,7 @@ mod testing;
 mod vegas;
 
 pub use self::core::{Core, Output, Sent, Variable};
+use crate::source::segments;
 pub use receiver::{Answer, Blocks, Receiver, Reply, MOST_BLOCKS};
 use sack::Sack;
 use vegas::Vegas;
@@ -76,11 +78,35 @@ pub enum Flavour {
     Sack,
     /// TCP Vegas as ns-2.35's `Agent/TCP/Vegas`.
     Vegas,
+    /// CUBIC (RFC 9438); profile `rfc`, like all that follow.
+    Cubic,
+    /// DCTCP (RFC 8257).
+    Dctcp,
+    /// BBR, version 1.
+    Bbr,
+    /// LEDBAT (RFC 6817).
+    Ledbat,
+    /// A scalable control for L4S, like TCP Prague.
+    Prague,
 }
 
 impl Flavour {
     /// All there are.
-    pub const ALL: [Flavour; 5] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack, Flavour::Vegas];
+    pub const ALL: [Flavour; 10] = [
+        Flavour::Tahoe,
+        Flavour::Reno,
+        Flavour::NewReno,
+        Flavour::Sack,
+        Flavour::Vegas,
+        Flavour::Cubic,
+        Flavour::Dctcp,
+        Flavour::Bbr,
+        Flavour::Ledbat,
+        Flavour::Prague,
+    ];
+
+    /// Those that ns-2 has.
+    pub const NS2: [Flavour; 5] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack, Flavour::Vegas];
 
     /// The flavour called `name`.
     pub fn find(name: &str) -> Option<Flavour> {
@@ -95,6 +121,11 @@ impl Flavour {
             Flavour::NewReno => "newreno",
             Flavour::Sack => "sack",
             Flavour::Vegas => "vegas",
+            Flavour::Cubic => "cubic",
+            Flavour::Dctcp => "dctcp",
+            Flavour::Bbr => "bbr",
+            Flavour::Ledbat => "ledbat",
+            Flavour::Prague => "prague",
         }
     }
 
@@ -122,6 +153,7 @@ enum Control {
     NewReno { first_partial: bool },
     Sack(Box<Sack>),
     Vegas(Box<Vegas>),
+    Rfc(Box<rfc::Connection>),
 }
 
 impl Control {
@@ -132,6 +164,8 @@ impl Control {
             Control::NewReno { first_partial } => newreno::on_ack(core, first_partial, now, ack, out),
             Control::Sack(sack) => sack.on_ack(core, now, ack, out),
             Control::Vegas(vegas) => vegas.on_ack(core, now, ack, out),
+            // ACKs of this profile say more.
+            Control::Rfc(_) => {}
         }
     }
 }
@@ -147,15 +181,49 @@ pub struct Sender {
 impl Sender {
     /// A sender that has sent nothing and whose application never ends. `window` is the receiver's, in segments (at
     /// least 1), and the initial ssthresh; `clock_phase` shifts its 10 ms RTT clock (ns-2's `boot_time_`), in seconds.
+    ///
+    /// # Panics
+    /// If ns-2 does not have it ([`Flavour::NS2`]).
     pub fn new(flavour: Flavour, window: i32, clock_phase: f64) -> Self {
+        assert!(Flavour::NS2.contains(&flavour), "{} is of the profile rfc", flavour.name());
         let control = match flavour {
             Flavour::Tahoe => Control::Tahoe,
             Flavour::Reno => Control::Reno,
             Flavour::NewReno => Control::NewReno { first_partial: false },
             Flavour::Sack => Control::Sack(Box::new(Sack::new())),
-            Flavour::Vegas => Control::Vegas(Box::new(Vegas::new())),
+            _ => Control::Vegas(Box::new(Vegas::new())),
         };
         Sender { core: Core::new(window, clock_phase), control }
+    }
+
+    /// A sender of the `rfc` profile; its sequence numbers on the wire begin with `first`. [`finite`](Self::finite) changes
+    /// nothing: it is closed until something is offered.
+    pub fn rfc(settings: rfc::Settings, first: u32) -> Self {
+        let window = (settings.window / u64::from(settings.mss.max(1))).min(i32::MAX as u64) as i32;
+        let connection = rfc::Connection::new(settings, first);
+        Sender { core: Core::new(window, 0.0), control: Control::Rfc(Box::new(connection)) }
+    }
+
+    /// The connection, in the `rfc` profile.
+    #[inline(always)]
+    pub fn connection(&self) -> Option<&rfc::Connection> {
+        match &self.control {
+            Control::Rfc(connection) => Some(connection),
+            _ => None,
+        }
+    }
+
+    /// Whether it is of the `rfc` profile.
+    #[inline(always)]
+    pub fn is_rfc(&self) -> bool {
+        matches!(self.control, Control::Rfc(_))
+    }
+
+    /// An ACK arrives, in the `rfc` profile.
+    pub fn on_feedback(&mut self, now: f64, feedback: &rfc::Feedback, out: &mut Output) {
+        if let Control::Rfc(connection) = &mut self.control {
+            connection.on_feedback(&mut self.core, now, feedback, out);
+        }
     }
 
     /// The same with an application that has given nothing yet ([`offer`](Self::offer)).
@@ -164,15 +232,9 @@ impl Sender {
         self
     }
 
-    /// Which congestion control.
-    pub fn flavour(&self) -> Flavour {
-        match self.control {
-            Control::Tahoe => Flavour::Tahoe,
-            Control::Reno => Flavour::Reno,
-            Control::NewReno { .. } => Flavour::NewReno,
-            Control::Sack(_) => Flavour::Sack,
-            Control::Vegas(_) => Flavour::Vegas,
-        }
+    /// Whether its first segment is a SYN without payload.
+    fn has_bare_syn(&self) -> bool {
+        !matches!(self.control, Control::Vegas(_))
     }
 
     /// The application has data: send what the window allows (at first the SYN).
@@ -182,6 +244,7 @@ impl Sender {
         match &mut self.control {
             Control::Sack(sack) => sack.send_much(core, now, out),
             Control::Vegas(vegas) => vegas.send_much(core, now, out),
+            Control::Rfc(connection) => connection.offer(core, now, None, false, out),
             _ => core.send_much(now, 0, out),
         }
     }
@@ -191,16 +254,56 @@ impl Sender {
     /// The SYN comes on top of the first ones, where it carries nothing ([`Flavour::has_bare_syn`]).
     pub fn offer(&mut self, now: f64, segments: u32, out: &mut Output) {
         if segments > 0 {
-            let first = self.core.limit < 0 && self.flavour().has_bare_syn();
+            let first = self.core.limit < 0 && self.has_bare_syn();
             let given = self.core.limit + i32::from(first);
             self.core.extend(given, segments);
         }
         self.start(now, out);
     }
 
+    /// The application gives `bytes` more, which are sent in segments with `payload` bytes. Nothing still opens a connection
+    /// that is not open. `last`: it will not give any more. The number of the first byte or segment with them.
+    pub fn offer_bytes(&mut self, now: f64, bytes: u64, payload: u32, last: bool, out: &mut Output) -> i64 {
+        if let Control::Rfc(connection) = &mut self.control {
+            let first = connection.limit() as i64;
+            connection.offer(&mut self.core, now, Some(bytes), last, out);
+            return first;
+        }
+        let wanted = segments(bytes, payload) as u32;
+        let opens = self.core.limit < 0 && self.has_bare_syn();
+        let first = self.core.limit + 1 + i32::from(opens);
+        if opens && wanted == 0 {
+            // Nothing to send: the connection opens, and that is all.
+            self.core.limit = 0;
+            self.start(now, out);
+        } else {
+            self.offer(now, wanted.max(1), out);
+        }
+        i64::from(first)
+    }
+
+    /// The application gives nothing more: what has not been sent is never sent.
+    pub fn end(&mut self) {
+        match &mut self.control {
+            Control::Rfc(connection) => connection.end(),
+            _ => self.core.limit = self.core.limit.min(self.core.max_sent.max(0)),
+        }
+    }
+
+    /// The highest number of a segment (profile `ns2`) or byte (`rfc`) sent; -1 before the SYN, which is 0.
+    pub fn highest_sent(&self) -> i64 {
+        match &self.control {
+            Control::Rfc(connection) => connection.next() as i64 - 1,
+            _ => i64::from(self.core.max_sent),
+        }
+    }
+
     /// Whether all that the application has given is acknowledged. Also if it has given nothing.
     pub fn finished(&self) -> bool {
-        self.core.ack >= self.core.limit
+        match &self.control {
+            Control::Rfc(connection) => connection.finished(),
+            _ => self.core.ack >= self.core.limit,
+        }
     }
 
     /// An ACK arrives.
@@ -221,6 +324,7 @@ impl Sender {
             Control::Reno | Control::NewReno { .. } => reno::on_timeout(core, now, out),
             Control::Sack(sack) => sack.on_timeout(core, now, out),
             Control::Vegas(vegas) => vegas.on_timeout(core, now, out),
+            Control::Rfc(connection) => connection.on_wake(core, now, out),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The engine alone, on the cases of the speed comparison: what a run costs without Python.
 //!
 //! `earlydrop-engine CASE [--links auto|stepped] [--events lanes|heap] [--spread] [--duration S]` prints one JSON
-//! document; the duration is that of a network. Cases A to F are
+//! document; `--rfc yes|paced` runs a dumbbell with TCP's `rfc` profile, without delayed ACKs; the duration is that of a
+//! network. Cases A to F are
 //! dumbbells; N10, N100 and N1000 are random networks of so many routers with ten flows for each.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -10,6 +11,7 @@ use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
+use earlydrop_net::tcp::rfc;
 use earlydrop_net::tcp::Flavour;
 use earlydrop_sim::engine::network::{FlowSpec, Network, PortKind, PortSpec, TcpOptions};
 use earlydrop_sim::engine::plan::Plan;
@@ -43,8 +45,17 @@ fn main() {
     let stepped = option("--links", "auto") == "stepped";
     let spread = arguments.iter().any(|a| a == "--spread");
     let before = user_seconds();
+    let tcp = match option("--rfc", "no").as_str() {
+        "no" => TcpOptions::default(),
+        word => {
+            let mut settings = rfc::Settings::default();
+            (settings.mss, settings.window, settings.timestamps) = (960, 960_000, false);
+            (settings.delayed_ack, settings.pacing, settings.rack) = (None, word == "paced", word == "paced");
+            TcpOptions { rfc: Some(settings), ..TcpOptions::default() }
+        }
+    };
     let (network, settings) = match (case, routers) {
-        (Some((_, case)), _) => build(case, spread),
+        (Some((_, case)), _) => build(case, spread, tcp),
         (_, Some(&(_, routers, duration))) => {
             random_network(routers, option("--duration", "").parse().unwrap_or(duration))
         }
@@ -119,7 +130,11 @@ fn go<Q: EventQueue>(network: Network, plan: &Plan, settings: Settings) -> (f64,
     (start, user_seconds() - start, outcome)
 }
 
-fn build(&(flows, rate_bps, duration, limit, min_th, max_th): &Case, spread: bool) -> (Network, Settings) {
+fn build(
+    &(flows, rate_bps, duration, limit, min_th, max_th): &Case,
+    spread: bool,
+    options: TcpOptions,
+) -> (Network, Settings) {
     let mut network = Network::new();
     let link = catalogue::Link { rate_bps, delay_s: 0.02 };
     let mut values = Values::new();
@@ -144,7 +159,7 @@ fn build(&(flows, rate_bps, duration, limit, min_th, max_th): &Case, spread: boo
             window: 1000,
             payload: 960,
             wire: 1000,
-            options: TcpOptions::default(),
+            options,
         };
         network.flow(flow, &[up, bottleneck, down], &[back_up, reverse, back_down]);
     }

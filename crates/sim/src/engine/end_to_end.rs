@@ -6,7 +6,7 @@ use super::{Engine, Settings, ACK_BYTES};
 use crate::events::EventQueue;
 use crate::losses::{FlowLosses, Synchronisation};
 use crate::variation::Variation;
-use earlydrop_net::tcp::Core;
+use earlydrop_net::tcp::Sender;
 use earlydrop_net::Segment;
 use std::sync::Arc;
 
@@ -39,14 +39,24 @@ impl Losses {
     }
 
     /// A flow's sender is replaced.
-    pub fn replaced(&mut self, flow: u32, core: &Core) {
-        self.flows[flow as usize].sent += sent(core);
+    pub fn replaced(&mut self, flow: u32, sender: &Sender) {
+        self.flows[flow as usize].sent += sent(sender);
+    }
+
+    /// A sender of the `rfc` profile sends so many packets.
+    pub fn sent(&mut self, flow: u32, packets: usize) {
+        self.flows[flow as usize].sent += packets as i64;
     }
 }
 
-/// Segments that a sender has sent, each time that it did.
-fn sent(core: &Core) -> i64 {
-    i64::from(core.max_sent) + 1 + i64::from(core.retransmits)
+/// Segments that a sender has sent, each time that it did. Those of the `rfc` profile are counted as they leave.
+fn sent(sender: &Sender) -> i64 {
+    let core = &sender.core;
+    if sender.is_rfc() {
+        0
+    } else {
+        i64::from(core.max_sent) + 1 + i64::from(core.retransmits)
+    }
 }
 
 /// By flow: how its delays vary, all that is propagation taken for the least. Links that are more than a rate and a delay
@@ -84,12 +94,14 @@ pub(super) struct Ideal {
     first: f64,
     /// Each one more, s: its transmission over the slowest link of the way out.
     next: f64,
+    /// What a byte less in the last segment saves, s: its transmissions over all links of the way out.
+    byte: f64,
 }
 
 impl Ideal {
-    /// With so many segments, s.
-    pub fn time(self, segments: u32) -> f64 {
-        self.first + f64::from(segments.saturating_sub(1)) * self.next
+    /// With so many segments, s, so many bytes of the last one missing.
+    pub fn time(self, segments: u32, missing: u32) -> f64 {
+        self.first + f64::from(segments.saturating_sub(1)) * self.next - f64::from(missing) * self.byte
     }
 
     fn new(network: &Network, flow: u32, transfer: &TransferSpec) -> Self {
@@ -101,8 +113,9 @@ impl Ideal {
             (None, false) => network.way_back_s(flow, ACK_BYTES),
         };
         let out = network.route(flow).0.iter().map(|&link| network.links[link as usize].rate_bps);
-        let slowest = out.fold(f64::INFINITY, f64::min);
-        Ideal { first: network.way_out_s(flow, bytes) + back, next: 8.0 * f64::from(bytes) / slowest }
+        let slowest = out.clone().fold(f64::INFINITY, f64::min);
+        let byte = out.map(|rate| 8.0 / rate).sum();
+        Ideal { first: network.way_out_s(flow, bytes) + back, next: 8.0 * f64::from(bytes) / slowest, byte }
     }
 }
 
@@ -130,7 +143,7 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn restart_losses(&mut self) {
         let Some(losses) = &mut self.losses else { return };
         for (of_flow, flow) in losses.flows.iter_mut().zip(&self.net.flows) {
-            *of_flow = FlowLosses { sent: -sent(&flow.sender.core), ..FlowLosses::default() };
+            *of_flow = FlowLosses { sent: -sent(&flow.sender), ..FlowLosses::default() };
         }
     }
 
@@ -140,7 +153,7 @@ impl<Q: EventQueue> Engine<Q> {
         let mut flows = losses.flows;
         for (index, (of_flow, flow)) in flows.iter_mut().zip(&self.net.flows).enumerate() {
             let unasked = self.sources.counted(index).map_or(0, |(sent, _)| sent as i64);
-            of_flow.sent += sent(&flow.sender.core) + unasked;
+            of_flow.sent += sent(&flow.sender) + unasked;
         }
         flows
     }

@@ -1,14 +1,18 @@
 //! The two ends of a flow: what its sender and receiver are told, SACK blocks on their way, delayed ACKs.
 
 use super::network::FlowSpec;
+use super::rfc::{FeedbackPool, RFC_PLACE};
 use super::{Engine, Key, ACK_BYTES};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::segment::{ECE, SACK, SYN};
-use earlydrop_net::tcp::{Ack, Answer, Blocks, Reply, Sender};
+use earlydrop_net::tcp::{Ack, Answer, Blocks, Receiver, Reply, Sender};
 use earlydrop_net::Segment;
 
 /// The sender of a flow.
 pub(super) fn sender(spec: &FlowSpec) -> Sender {
+    if let Some(settings) = spec.options.rfc {
+        return Sender::rfc(settings, 0);
+    }
     let mut sender = Sender::new(spec.flavour, spec.window, spec.clock_phase);
     if spec.options.ecn && spec.flavour.knows_ecn() {
         sender.core.use_ecn();
@@ -18,12 +22,22 @@ pub(super) fn sender(spec: &FlowSpec) -> Sender {
     sender
 }
 
+/// The receiver of a flow.
+pub(super) fn receiver(spec: &FlowSpec) -> Receiver {
+    match spec.options.rfc {
+        Some(settings) => Receiver::rfc(settings.receiver(0)),
+        None => Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack),
+    }
+}
+
 /// SACK blocks of ACKs on their way, so that a segment stays small. The place of an ACK's blocks stands where its time
 /// stamp was, which is kept with them.
 #[derive(Default)]
 pub(super) struct BlockPool {
     kept: Vec<(Blocks, u32)>,
     free: Vec<u32>,
+    /// What ACKs of the `rfc` profile say.
+    pub rfc: FeedbackPool,
 }
 
 impl BlockPool {
@@ -56,6 +70,10 @@ impl BlockPool {
 
     /// The ACK has been dropped.
     pub(super) fn free(&mut self, ack: Segment) {
+        if ack.note() & RFC_PLACE != 0 {
+            self.rfc.open(ack.note());
+            return;
+        }
         self.free.push(ack.note());
     }
 }
@@ -90,6 +108,9 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(never)]
     pub(super) fn receive_specially(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let receiver = &mut self.net.arrivals[segment.flow() as usize].receiver;
+        if receiver.as_rfc().is_some() {
+            return self.receive_rfc(segment, key);
+        }
         let before = receiver.next();
         let reply = receiver.take(segment.seq(), segment.bits());
         if segment.bits() & SYN != 0 {
@@ -134,7 +155,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.blocks.keep(ack.with_bits(echo | SACK), answer.blocks)
     }
 
-    fn delay_ack(&mut self, segment: Segment, delay: f64, key: Key) {
+    pub(super) fn delay_ack(&mut self, segment: Segment, delay: f64, key: Key) {
         self.counter += 1;
         let flow = segment.flow();
         let timer = &mut self.ack_timers[flow as usize];
@@ -175,6 +196,9 @@ impl<Q: EventQueue> Engine<Q> {
         }
         timer.deadline = f64::INFINITY;
         let segment = timer.segment;
+        if self.net.arrivals[flow as usize].receiver.as_rfc().is_some() {
+            return self.answer_late(segment, key);
+        }
         if let Some(answer) = self.net.arrivals[flow as usize].receiver.on_timer() {
             let ack = self.acknowledgement(segment, &answer);
             let ack = ack.with_seq(ack.seq() + self.applications.base(flow));

@@ -6,6 +6,7 @@ pub mod network;
 mod observer;
 pub mod plan;
 mod port;
+mod rfc;
 mod sources;
 mod specs;
 pub mod trace;
@@ -33,6 +34,7 @@ use network::{FlowSpec, Network, TtlOption};
 use observer::Observer;
 use plan::{Early, Mode, Plan};
 use port::{Answer, Port, Runner};
+use rfc::Payloads;
 use sources::Sources;
 use specs::Specs;
 use std::cmp::Ordering;
@@ -387,6 +389,8 @@ pub struct FlowOutcome {
     pub marks: u32,
     /// Without feedback: packets sent, and payload received, bytes.
     pub unasked: Option<(u64, u64)>,
+    /// TCP's `rfc` profile: payload received in order, and all of it, bytes.
+    pub payloads: Option<(u64, u64)>,
     /// Its finite transfers, if it has such.
     pub transfers: Option<FlowTransfers>,
     /// Packets lost on links.
@@ -510,6 +514,9 @@ pub struct Engine<Q> {
     specs: Specs,
     sources: Sources,
     applications: Applications,
+    /// Flows whose data end at a time, s.
+    stops: Vec<(u32, f64)>,
+    payloads: Payloads,
     ports: Vec<Port>,
     merges: Vec<AheadMerge>,
     /// Links that are more than a rate and a delay, by rising number.
@@ -613,7 +620,7 @@ impl<Q: EventQueue> Engine<Q> {
         }));
         let mut arrivals = Vec::with_capacity(flow_count);
         arrivals.extend(network.flow_specs.iter().map(|spec| Arrivals {
-            receiver: Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack),
+            receiver: hosts::receiver(spec),
             in_order: 0,
             received: 0,
             delay_ticks: 0,
@@ -634,10 +641,12 @@ impl<Q: EventQueue> Engine<Q> {
             },
             sources: Sources::new(network.sources, flow_count),
             applications: Applications::new(network.transfers, &ideals, network.crowds, network.groups, flow_count),
+            stops: network.stops,
             tallies: vec![Tally::default(); specs.len()],
             rare: Vec::new(),
             opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
             ack_timers: hosts::ack_timers(&specs),
+            payloads: Payloads::new(&specs),
             specs: Specs::new(&specs),
             ports,
             merges,
@@ -711,6 +720,9 @@ impl<Q: EventQueue> Engine<Q> {
                 self.schedule(start, START, Kind::Start, flow);
             }
         }
+        for (flow, time) in std::mem::take(&mut self.stops) {
+            self.schedule(time, START, Kind::Stop, flow);
+        }
         self.schedule_crowds();
         for port in 0..self.ports.len() as u32 {
             self.schedule_policy_timer(port, START.now);
@@ -783,6 +795,7 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::Retry => self.on_retry(segment, key),
                 Kind::Crowd => self.on_crowd(segment.flow() as usize, key),
                 Kind::Replay => self.on_replay(segment.seq() as usize, key),
+                Kind::Stop => self.net.flows[segment.flow() as usize].sender.end(),
                 Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
                 Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
                 Kind::WindowStart => self.begin_window(now),
@@ -950,6 +963,9 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(never)]
     fn answer(&mut self, segment: Segment, key: Key) {
         let sender = &mut self.net.flows[segment.flow() as usize].sender;
+        if sender.is_rfc() {
+            return self.answer_rfc(segment, key);
+        }
         let opening = sender.core.ack < 0;
         let (ack, segment) = self.blocks.open(segment, segment.seq());
         sender.on_ack(key.now, ack, &mut self.out);
@@ -1258,6 +1274,9 @@ impl<Q: EventQueue> Engine<Q> {
         wire.started = now;
         wire.free = sent.end;
         if sent.arrival.is_none() {
+            if segment.bits() & SACK != 0 {
+                self.blocks.free(*segment);
+            }
             // In transit for ever, if the link has no rate left.
             self.rare(segment.flow()).lost += u32::from(sent.end.is_finite());
             if let Some(losses) = self.losses.as_mut().filter(|_| sent.end.is_finite()) {
@@ -1480,6 +1499,9 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(delay) = self.out.timer.take() {
             self.arm_timer(flow, key, delay);
         }
+        if self.out.wake.is_some() {
+            self.flush_rfc(flow, key);
+        }
         if !self.out.changes.is_empty() {
             self.variables.extend(self.out.changes.drain(..).map(|(variable, value)| VariableChange {
                 time: key.now,
@@ -1542,6 +1564,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.rare = before.collect();
         self.restart_losses();
         self.applications.restart();
+        self.payloads.restart();
     }
 
     fn sample(&mut self, now: f64, index: i32) {
@@ -1611,6 +1634,7 @@ impl<Q: EventQueue> Engine<Q> {
                     drops: tally.drops,
                     marks: tally.marks,
                     unasked: self.sources.counted(index),
+                    payloads: self.payloads.counted(index, self.specs.kind(index as u32)),
                     transfers: self.applications.of_flow(index as u32),
                     lost: rare.lost,
                     expired: rare.expired,

@@ -7,8 +7,9 @@ use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
 use earlydrop_net::medium::Medium;
-use earlydrop_net::source::{Habits, Source, Transfers};
+use earlydrop_net::source::{Distribution, Habits, Source, Transfers};
 use earlydrop_net::tcp::core::MIN_RTO_MS;
+use earlydrop_net::tcp::rfc::Settings;
 use earlydrop_net::tcp::Flavour;
 
 /// A link in one direction.
@@ -104,10 +105,30 @@ impl TransferSpec {
     }
 }
 
+/// What a crowd asks for, and when.
+pub enum Asks {
+    /// Objects of sessions that come and go.
+    Sessions(Habits),
+    /// Pages, one after the other.
+    Pages(PageHabits),
+}
+
+/// Somebody who loads pages: the next one after the last object of the one before.
+pub struct PageHabits {
+    /// Objects of a page.
+    pub objects: Distribution,
+    /// Size of an object, bytes.
+    pub size: Distribution,
+    /// From the end of a page to the begin of the next, s.
+    pub think: Distribution,
+    /// Pages; `None` without end.
+    pub number: Option<u64>,
+}
+
 /// People who ask for objects over a pool of flows.
 pub struct CrowdSpec {
     /// What they are like.
-    pub habits: Habits,
+    pub asks: Asks,
     /// Their random numbers.
     pub random: Generator,
     /// When they begin, s.
@@ -148,17 +169,22 @@ pub struct TcpOptions {
     pub limited_transmit: bool,
     /// Smallest retransmission timeout before backoff, ms; not below [`MIN_RTO_MS`], which the plan of a run relies on.
     pub min_rto_ms: u16,
+    /// Profile `rfc`: what the ends do, in place of all this.
+    pub rfc: Option<Settings>,
 }
 
 impl Default for TcpOptions {
     fn default() -> Self {
-        TcpOptions { ecn: false, delayed_ack: None, limited_transmit: true, min_rto_ms: MIN_RTO_MS }
+        TcpOptions { ecn: false, delayed_ack: None, limited_transmit: true, min_rto_ms: MIN_RTO_MS, rfc: None }
     }
 }
 
 impl FlowSpec {
     /// Size of its first packet on the wire, bytes.
     pub fn syn(&self) -> u16 {
+        if let Some(settings) = &self.options.rfc {
+            return super::rfc::syn_bytes(settings);
+        }
         if self.interval.is_none() && self.flavour.has_bare_syn() {
             super::SYN_BYTES
         } else {
@@ -193,6 +219,8 @@ pub struct Network {
     pub transfers: Vec<(u32, TransferSpec)>,
     /// Crowds on the web.
     pub crowds: Vec<CrowdSpec>,
+    /// Flows whose data end at a time, s.
+    pub stops: Vec<(u32, f64)>,
     /// Groups in which transfers are counted.
     pub groups: u32,
     /// Classes of the flows' packets; none at all if all are 0.
@@ -292,6 +320,12 @@ impl Network {
         self.transfers.push((flow, spec));
     }
 
+    /// Ends the data of a TCP flow at a time, s.
+    pub fn stop(&mut self, flow: u32, time: f64) {
+        self.needs_events = true;
+        self.stops.push((flow, time));
+    }
+
     /// Gives a flow's packets a class.
     pub fn classify(&mut self, flow: u32, class: u8) {
         if class != 0 || !self.classes.is_empty() {
@@ -338,6 +372,8 @@ impl Network {
         self.routes.push((self.hops.len() as u32, forward.len() as u8, reverse.len() as u8));
         self.hops.extend_from_slice(forward);
         self.hops.extend_from_slice(reverse);
+        // Its segments are of many sizes and its timers short.
+        self.needs_events |= flow.options.rfc.is_some();
         self.flow_specs.push(flow);
         let acks = if flow.interval.is_some() { &[] } else { flow.acks() };
         for &size in [flow.wire, flow.syn()].iter().chain(acks) {

@@ -6,14 +6,14 @@
 //! own.
 
 use super::end_to_end::Ideal;
-use super::network::{CrowdSpec, FlowSpec, TransferSpec};
+use super::network::{Asks, CrowdSpec, FlowSpec, PageHabits, TransferSpec};
 use super::observer::Who;
 use super::{hosts, Engine, Key, Rare, NONE, START};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::segment::{REQUEST, SACK, SYN};
 use earlydrop_net::source::{segments, Object, Sessions, Transfers};
-use earlydrop_net::tcp::Receiver;
+use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::Segment;
 use std::collections::VecDeque;
 
@@ -47,10 +47,12 @@ struct Application {
     bytes: Option<u64>,
     /// Segments that carry them.
     segments: u32,
+    /// Bytes that the last of them lacks.
+    missing: u32,
     /// When the transfer began, s.
     begun: f64,
     /// First segment with its data, until that has been sent.
-    first: Option<i32>,
+    first: Option<i64>,
     /// Whether the receiver has all of the transfer.
     received: bool,
     /// Requests sent, and when the present one is sent again, s.
@@ -74,18 +76,39 @@ struct Behaviour {
     /// The crowd that the flow belongs to.
     crowd: u32,
     ideal: Ideal,
+    /// What it transfers are objects of pages, which are counted as pages.
+    pages: bool,
 }
 
 /// People who ask for objects over a pool of flows.
 struct Crowd {
-    sessions: Sessions,
+    asks: Asking,
     random: Generator,
     start: f64,
-    next: Object,
     /// Flows without a transfer, the longest idle first: what is late of their last one is gone.
     idle: VecDeque<u32>,
     /// Objects without a flow: since when they wait, and their bytes.
     waiting: VecDeque<(f64, u64)>,
+}
+
+/// Where a crowd stands.
+enum Asking {
+    /// The sessions, and the next object of all of them.
+    Sessions { sessions: Sessions, next: Object },
+    /// The page at hand.
+    Pages { habits: PageHabits, page: Page },
+}
+
+/// A page that is being loaded.
+#[derive(Clone, Copy, Debug, Default)]
+struct Page {
+    /// Pages that were begun.
+    number: u64,
+    /// When it was begun, s.
+    begun: f64,
+    /// Its objects that are not complete, and the bytes of all of them.
+    open: u64,
+    bytes: u64,
 }
 
 /// The transfers of a group within the window.
@@ -142,13 +165,21 @@ impl Applications {
             })
             .collect();
         let crowds = crowds.into_iter().enumerate().map(|(index, spec)| {
-            let CrowdSpec { habits, mut random, start, flows } = spec;
+            let CrowdSpec { asks, mut random, start, flows } = spec;
             for &flow in &flows {
-                all[of_flow[flow as usize] as usize].spec.crowd = index as u32;
+                let behaviour = &mut all[of_flow[flow as usize] as usize].spec;
+                behaviour.crowd = index as u32;
+                behaviour.pages = matches!(asks, Asks::Pages(_));
             }
-            let mut sessions = Sessions::new(habits, &mut random);
-            let next = sessions.next(&mut random);
-            Crowd { sessions, random, start, next, idle: flows.into(), waiting: VecDeque::new() }
+            let asks = match asks {
+                Asks::Sessions(habits) => {
+                    let mut sessions = Sessions::new(habits, &mut random);
+                    let next = sessions.next(&mut random);
+                    Asking::Sessions { sessions, next }
+                }
+                Asks::Pages(habits) => Asking::Pages { habits, page: Page::default() },
+            };
+            Crowd { asks, random, start, idle: flows.into(), waiting: VecDeque::new() }
         });
         let crowds = crowds.collect();
         Applications { all, of_flow, crowds, groups: vec![TransferOutcome::default(); groups as usize], traced: false }
@@ -228,7 +259,12 @@ impl Applications {
         application.ever_completed = application.ever_completed.saturating_add(1);
         application.time = time;
         let (bytes, group) = (application.bytes.unwrap_or(0), application.spec.group);
-        let slowdown = (bytes > 0).then(|| time / application.spec.ideal.time(application.segments));
+        if application.spec.pages {
+            let crowd = application.spec.crowd;
+            return self.completed_object(crowd, group, now);
+        }
+        let slowdown =
+            (bytes > 0).then(|| time / application.spec.ideal.time(application.segments, application.missing));
         application.slowdown = slowdown;
         let group = &mut self.groups[group as usize];
         group.bytes += bytes;
@@ -237,11 +273,24 @@ impl Applications {
     }
 }
 
+impl Applications {
+    /// An object of a page is there; with the last one the page is complete.
+    fn completed_object(&mut self, crowd: u32, group: u32, now: f64) {
+        let Asking::Pages { page, .. } = &mut self.crowds[crowd as usize].asks else { return };
+        page.open -= 1;
+        if page.open == 0 {
+            let group = &mut self.groups[group as usize];
+            group.bytes += page.bytes;
+            group.times.push(now - page.begun);
+        }
+    }
+}
+
 impl Application {
     fn new(spec: TransferSpec, ideal: Ideal) -> Self {
         let TransferSpec { transfers, random, fresh, received, request, group } = spec;
         Application {
-            spec: Behaviour { fresh, received, request, group, crowd: NONE, ideal },
+            spec: Behaviour { fresh, received, request, group, crowd: NONE, pages: false, ideal },
             transfers,
             random,
             state: State::Idle,
@@ -250,6 +299,7 @@ impl Application {
             used: false,
             bytes: None,
             segments: 0,
+            missing: 0,
             begun: 0.0,
             first: None,
             received: false,
@@ -277,22 +327,61 @@ impl<Q: EventQueue> Engine<Q> {
         }
         for index in 0..self.applications.crowds.len() {
             let crowd = &self.applications.crowds[index];
-            let time = crowd.start + crowd.next.at;
+            let time = match &crowd.asks {
+                Asking::Sessions { next, .. } => crowd.start + next.at,
+                Asking::Pages { .. } => crowd.start,
+            };
             self.schedule(time, START, Kind::Crowd, index as u32);
         }
     }
 
-    /// A crowd asks for an object.
+    /// A crowd asks for an object, or for a page.
     pub(super) fn on_crowd(&mut self, index: usize, key: Key) {
         let crowd = &mut self.applications.crowds[index];
-        let bytes = crowd.next.bytes;
-        crowd.next = crowd.sessions.next(&mut crowd.random);
-        let next = crowd.start + crowd.next.at;
+        let Asking::Sessions { sessions, next: object } = &mut crowd.asks else { return self.begin_page(index, key) };
+        let bytes = object.bytes;
+        *object = sessions.next(&mut crowd.random);
+        let next = crowd.start + object.at;
         match crowd.idle.pop_front() {
             Some(flow) => self.begin_object(flow, bytes, key.now, key),
             None => crowd.waiting.push_back((key.now, bytes)),
         }
         self.schedule(next, key, Kind::Crowd, index as u32);
+    }
+
+    /// Somebody asks for all objects of a page.
+    fn begin_page(&mut self, index: usize, key: Key) {
+        let crowd = &mut self.applications.crowds[index];
+        let Asking::Pages { habits, page } = &mut crowd.asks else { return };
+        let objects = ((habits.objects.draw(&mut crowd.random) + 0.5) as u64).max(1);
+        *page = Page { number: page.number + 1, begun: key.now, open: objects, bytes: 0 };
+        for _ in 0..objects {
+            let bytes = (habits.size.draw(&mut crowd.random) + 0.5) as u64;
+            page.bytes += bytes;
+            crowd.waiting.push_back((key.now, bytes));
+        }
+        let Some(&flow) = crowd.idle.front() else { return };
+        let group = self.applications.of(flow).spec.group as usize;
+        self.applications.groups[group].begun += 1;
+        loop {
+            let crowd = &mut self.applications.crowds[index];
+            if crowd.idle.is_empty() {
+                return;
+            }
+            let Some((since, bytes)) = crowd.waiting.pop_front() else { return };
+            let Some(flow) = crowd.idle.pop_front() else { return };
+            self.begin_object(flow, bytes, since, key);
+        }
+    }
+
+    /// After an object: the page may be over, and the next one comes when it has been read.
+    fn plan_page(&mut self, index: usize, key: Key) {
+        let crowd = &mut self.applications.crowds[index];
+        let Asking::Pages { habits, page } = &crowd.asks else { return };
+        if page.open == 0 && habits.number.is_none_or(|number| page.number < number) {
+            let think = habits.think.draw(&mut crowd.random);
+            self.schedule(key.now + think, key, Kind::Crowd, index as u32);
+        }
     }
 
     /// An object that somebody has wanted since `since` gets a flow.
@@ -316,8 +405,9 @@ impl<Q: EventQueue> Engine<Q> {
         }
         application.begun = key.now;
         application.received = false;
-        let (group, request) = (application.spec.group as usize, application.spec.request);
-        self.applications.groups[group].begun += 1;
+        let Behaviour { request, pages, .. } = application.spec;
+        let group = application.spec.group as usize;
+        self.applications.groups[group].begun += u64::from(!pages);
         match request {
             None => self.serve(flow, key),
             Some((_, retry)) => {
@@ -374,19 +464,16 @@ impl<Q: EventQueue> Engine<Q> {
         if again && application.spec.fresh {
             self.reconnect(flow);
         }
-        let wanted = segments(bytes, u32::from(self.specs.kind(flow).payload)) as u32;
-        self.applications.of(flow).segments = wanted;
+        let (payload, last) = (u32::from(self.specs.kind(flow).payload), self.applications.of(flow).spec.fresh);
+        let wanted = segments(bytes, payload) as u32;
+        let whole = self.specs.kind(flow).options.rfc.is_none();
+        let application = self.applications.of(flow);
+        application.segments = wanted;
+        // Segments of ns-2 are all of one size.
+        application.missing =
+            if whole { 0 } else { (u64::from(wanted) * u64::from(payload)).saturating_sub(bytes) as u32 };
         let sender = &mut self.net.flows[flow as usize].sender;
-        let bare_syn = sender.flavour().has_bare_syn();
-        let opens = sender.core.limit < 0;
-        let first = sender.core.limit + 1 + i32::from(opens && bare_syn);
-        if opens && wanted == 0 && bare_syn {
-            // Nothing to send: the connection opens, and that is all.
-            sender.core.limit = 0;
-            sender.start(key.now, &mut self.out);
-        } else {
-            sender.offer(key.now, wanted.max(1), &mut self.out);
-        }
+        let first = sender.offer_bytes(key.now, bytes, payload, last, &mut self.out);
         self.applications.of(flow).first = Some(first);
         self.note_start_up(flow, key.now);
         self.number_anew(flow);
@@ -407,8 +494,10 @@ impl<Q: EventQueue> Engine<Q> {
         (rare.retransmits_before, rare.timeouts_before) = (0, 0);
         let (traced, opened) = (old.traced, old.ack >= 0);
         if let Some(losses) = &mut self.losses {
-            losses.replaced(flow, old);
+            losses.replaced(flow, &state.sender);
         }
+        let numbers = state.sender.connection().map(|connection| connection.numbers());
+        let old = &state.sender.core;
         let beyond = application.base.saturating_add(old.max_sent).saturating_add(2);
         // After a thousand million segments nothing is late from the first ones.
         application.base = if beyond > i32::MAX / 2 { 0 } else { beyond };
@@ -423,7 +512,15 @@ impl<Q: EventQueue> Engine<Q> {
         state.deadline = f64::INFINITY;
         state.armed_number = 0;
         self.opening += u32::from(opened);
-        let mut receiver = Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack);
+        let mut receiver = hosts::receiver(&spec);
+        if let (Some((_, beyond)), Some(settings)) = (numbers, spec.options.rfc) {
+            // What is late from the connection before lies below all numbers of this one.
+            let first = beyond.wrapping_add(1);
+            state.sender = Sender::rfc(settings, first);
+            state.sender.core.traced = traced;
+            receiver = Receiver::rfc(settings.receiver(first));
+            application.base = 0;
+        }
         if self.watches_receivers() {
             receiver.watch();
         }
@@ -441,9 +538,9 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// Counts the time to a transfer's first segment with data, once that is sent.
     fn note_start_up(&mut self, flow: u32, now: f64) {
-        let max_sent = self.net.flows[flow as usize].sender.core.max_sent;
+        let highest = self.net.flows[flow as usize].sender.highest_sent();
         let application = self.applications.of(flow);
-        if application.first.is_some_and(|first| first <= max_sent) {
+        if application.first.is_some_and(|first| first <= highest) {
             application.first = None;
             let (time, group) = (now - application.begun, application.spec.group as usize);
             let start_up = &mut self.applications.groups[group].start_up;
@@ -461,6 +558,9 @@ impl<Q: EventQueue> Engine<Q> {
                 self.serve(flow, key);
             }
             return;
+        }
+        if self.net.flows[flow as usize].sender.is_rfc() {
+            return self.answer_server_rfc(segment, key);
         }
         let number = segment.seq() - application.base;
         let max_sent = self.net.flows[flow as usize].sender.core.max_sent;
@@ -484,6 +584,22 @@ impl<Q: EventQueue> Engine<Q> {
         }
         self.number_anew(flow);
         self.flush(flow, key);
+        self.end_if_finished(flow, finished, key);
+    }
+
+    /// The same in the `rfc` profile.
+    fn answer_server_rfc(&mut self, segment: Segment, key: Key) {
+        let flow = segment.flow();
+        self.answer_rfc(segment, key);
+        if self.applications.of(flow).first.is_some() {
+            self.note_start_up(flow, key.now);
+        }
+        let finished = self.net.flows[flow as usize].sender.finished();
+        self.end_if_finished(flow, finished, key);
+    }
+
+    /// After an ACK: the transfer may be complete.
+    fn end_if_finished(&mut self, flow: u32, finished: bool, key: Key) {
         let application = self.applications.of(flow);
         if finished && application.state == State::Sending && application.spec.request.is_none() {
             if !application.spec.received {
@@ -496,6 +612,13 @@ impl<Q: EventQueue> Engine<Q> {
     /// The receiver takes a segment of a transfer; the ACK that leaves it at once, if one does.
     pub(super) fn receive_client(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let flow = segment.flow();
+        if let Some(connection) = self.net.flows[flow as usize].sender.connection() {
+            let limit = connection.limit();
+            let ack = self.receive(segment, key);
+            let receiver = self.net.arrivals[flow as usize].receiver.as_rfc();
+            let complete = receiver.is_some_and(|receiver| receiver.next() >= limit);
+            return self.end_if_received(flow, complete, ack, key);
+        }
         let base = self.applications.base(flow);
         // From a connection before; the second where numbers have begun again at 0 since.
         let late = segment.seq() < base || segment.seq() - base > self.net.flows[flow as usize].sender.core.max_sent;
@@ -506,9 +629,14 @@ impl<Q: EventQueue> Engine<Q> {
         let ack = self.receive(segment.with_seq(segment.seq() - base), key);
         let next = self.net.arrivals[flow as usize].receiver.next();
         let limit = self.net.flows[flow as usize].sender.core.limit;
-        let application = self.applications.of(flow);
-        let complete = next > limit && application.state == State::Sending && !application.received;
         let ack = ack.map(|ack| ack.with_seq(ack.seq() + base));
+        self.end_if_received(flow, next > limit, ack, key)
+    }
+
+    /// After a segment, which `ack` answers at once: the transfer may be complete. The ACK, if it has still to be sent.
+    fn end_if_received(&mut self, flow: u32, has_all: bool, ack: Option<Segment>, key: Key) -> Option<Segment> {
+        let application = self.applications.of(flow);
+        let complete = has_all && application.state == State::Sending && !application.received;
         if !complete {
             return ack;
         }
@@ -547,6 +675,10 @@ impl<Q: EventQueue> Engine<Q> {
             match crowd.waiting.pop_front() {
                 Some((since, bytes)) => self.begin_object(flow, bytes, since, key),
                 None => crowd.idle.push_back(flow),
+            }
+            let Behaviour { crowd, pages, .. } = self.applications.of(flow).spec;
+            if pages {
+                self.plan_page(crowd as usize, key);
             }
             return;
         }

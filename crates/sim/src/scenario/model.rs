@@ -188,16 +188,19 @@ pub use earlydrop_net::tcp::Flavour as Tcp;
 pub enum Profile {
     /// Segments, coarse clock ticks, no handshake, as in ns-2.
     Ns2,
+    /// Bytes, a handshake and timers as in the RFCs.
+    Rfc,
 }
 
 impl Profile {
     /// All there are.
-    pub const ALL: &'static [Profile] = &[Profile::Ns2];
+    pub const ALL: &'static [Profile] = &[Profile::Ns2, Profile::Rfc];
 
     /// Name in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Profile::Ns2 => "ns2",
+            Profile::Rfc => "rfc",
         }
     }
 }

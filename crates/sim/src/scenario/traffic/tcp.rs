@@ -10,7 +10,7 @@ use super::super::fields::{Checked, Field, Fields};
 use super::super::model::{Profile, Tcp};
 use super::super::schema::{about, reference, whole, with_default};
 use super::model::TcpSpec;
-use super::{packets, whole_or};
+use super::{packets, rfc, whole_or};
 use crate::engine::network::TcpOptions;
 use earlydrop_net::tcp::core::{MIN_RTO, MIN_RTO_MS};
 
@@ -26,6 +26,21 @@ pub(super) const KEYS: &[&str] = &[
     "delayed_ack",
     "limited_transmit",
     "min_rto",
+    "sack",
+    "timestamps",
+    "initial_window",
+    "abc_limit",
+    "avoidance",
+    "ssthresh",
+    "backoff_until",
+    "hystart",
+    "rack",
+    "ledbat_target",
+    "ledbat_gain",
+    "prr",
+    "abe",
+    "pacing",
+    "fin",
 ];
 /// Headers of a packet when none are given, in bytes: TCP and IPv4 without options. ns-2's Vegas counts none.
 const DEFAULT_HEADER: u32 = 40;
@@ -33,15 +48,20 @@ const DEFAULT_VEGAS_HEADER: u32 = 0;
 /// How long an ACK waits where it is only said that it does, s (ns-2's `interval_`).
 const DEFAULT_ACK_DELAY: f64 = 0.1;
 /// Window when none is given, in segments: no limit in practice.
-const DEFAULT_WINDOW: u32 = 1000;
+pub(super) const DEFAULT_WINDOW: u32 = 1000;
 
 pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
     let tcp = tcp(fields)?;
+    let profile = profile(fields, tcp)?;
+    if profile == Profile::Rfc {
+        return read_rfc(fields, tcp);
+    }
+    rfc::refuse(fields)?;
     let header = if tcp == Tcp::Vegas { DEFAULT_VEGAS_HEADER } else { DEFAULT_HEADER };
     let (segment, header) = packets::segment_and_header(fields, packets::DEFAULT_SEGMENT, header)?;
     Ok(TcpSpec {
         tcp,
-        profile: profile(fields)?,
+        profile,
         segment,
         header,
         window: whole_or(fields, "window", 1, bounds::WINDOW, DEFAULT_WINDOW)?,
@@ -51,7 +71,25 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
             delayed_ack: fields.optional("delayed_ack").map_or(Ok(None), |field| delayed_ack(&field))?,
             limited_transmit: fields.optional("limited_transmit").map_or(Ok(true), |field| field.flag())?,
             min_rto_ms: fields.optional("min_rto").map_or(Ok(MIN_RTO_MS), |field| min_rto(&field))?,
+            rfc: None,
         },
+    })
+}
+
+fn read_rfc(fields: &Fields<'_>, tcp: Tcp) -> Checked<TcpSpec> {
+    rfc::refuse_others(fields)?;
+    let header = DEFAULT_HEADER + if rfc::timestamps(fields)? { rfc::STAMPS } else { 0 };
+    let (segment, header) = packets::segment_and_header(fields, packets::DEFAULT_SEGMENT, header)?;
+    let ecn = fields.optional("ecn").map_or(Ok(rfc::wants_ecn(tcp)), |field| field.flag())?;
+    let settings = rfc::read(fields, tcp, segment, ecn)?;
+    Ok(TcpSpec {
+        tcp,
+        profile: Profile::Rfc,
+        segment,
+        header,
+        window: (settings.window / u64::from(segment)).min(u64::from(u32::MAX)) as u32,
+        clock_phase: None,
+        options: TcpOptions { delayed_ack: settings.delayed_ack, rfc: Some(settings), ..TcpOptions::default() },
     })
 }
 
@@ -59,7 +97,7 @@ fn ecn(fields: &Fields<'_>, tcp: Tcp) -> Checked<bool> {
     let Some(field) = fields.optional("ecn") else { return Ok(false) };
     let wanted = field.flag()?;
     if wanted && !tcp.knows_ecn() {
-        let able = Tcp::ALL.iter().filter(|tcp| tcp.knows_ecn()).map(|tcp| tcp.name());
+        let able = Tcp::NS2.iter().filter(|tcp| tcp.knows_ecn()).map(|tcp| tcp.name());
         return Err(field
             .error("is for TCPs that answer marks; in ns-2 this one sends packets without ECN")
             .given(format!("tcp = {:?}", tcp.name()))
@@ -89,10 +127,23 @@ fn tcp(fields: &Fields<'_>) -> Checked<Tcp> {
     Ok(Tcp::ALL.iter().copied().find(|tcp| tcp.name() == name).unwrap_or(Tcp::Reno))
 }
 
-fn profile(fields: &Fields<'_>) -> Checked<Profile> {
-    let Some(field) = fields.optional("profile") else { return Ok(Profile::Ns2) };
+/// By default that of ns-2, where it has this TCP.
+fn profile(fields: &Fields<'_>, tcp: Tcp) -> Checked<Profile> {
+    let default = if Tcp::NS2.contains(&tcp) { Profile::Ns2 } else { Profile::Rfc };
+    let Some(field) = fields.optional("profile") else { return Ok(default) };
     let name = field.word(Profile::ALL.iter().map(|profile| profile.name()))?;
-    Ok(Profile::ALL.iter().copied().find(|profile| profile.name() == name).unwrap_or(Profile::Ns2))
+    let profile = Profile::ALL.iter().copied().find(|profile| profile.name() == name).unwrap_or(default);
+    let (known, names) = match profile {
+        Profile::Ns2 => (Tcp::NS2.contains(&tcp), quoted_list(Tcp::NS2.iter().map(|tcp| tcp.name()))),
+        Profile::Rfc => (rfc::has(tcp), rfc::names()),
+    };
+    if !known {
+        return Err(field
+            .error("does not have this TCP")
+            .given(format!("tcp = {:?}", tcp.name()))
+            .allowed(format!("with it tcp = {names}")));
+    }
+    Ok(profile)
 }
 
 fn phases(field: &Field<'_>) -> Checked<Vec<f64>> {
@@ -106,6 +157,9 @@ pub(super) fn write(spec: &TcpSpec, map: &mut Map<String, Json>) {
     map.insert("tcp".into(), spec.tcp.name().into());
     map.insert("profile".into(), spec.profile.name().into());
     packets::write_sizes(spec.segment, spec.header, map);
+    if let Some(settings) = &spec.options.rfc {
+        return rfc::write(settings, map);
+    }
     map.insert("window".into(), spec.window.into());
     if let Some(phases) = &spec.clock_phase {
         map.insert("clock_phase".into(), json!(phases));
@@ -128,10 +182,11 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     let tcps: Vec<_> = Tcp::ALL.iter().map(|tcp| tcp.name()).collect();
     map.insert("tcp".into(), with_default(json!({ "enum": tcps }), Tcp::Reno.name()));
     let profiles: Vec<_> = Profile::ALL.iter().map(|profile| profile.name()).collect();
-    map.insert("profile".into(), with_default(json!({ "enum": profiles }), Profile::Ns2.name()));
+    map.insert("profile".into(), about(json!({ "enum": profiles }), "By default ns2 for the TCPs of ns-2, else rfc."));
     packets::size_schema(packets::DEFAULT_SEGMENT, DEFAULT_HEADER, map);
-    let window = with_default(whole(1, bounds::WINDOW), DEFAULT_WINDOW);
-    map.insert("window".into(), about(window, "Largest window, in segments."));
+    let window = with_default(rfc::window_schema(whole(1, bounds::WINDOW)), DEFAULT_WINDOW);
+    map.insert("window".into(), about(window, "Largest window, in segments; in the profile rfc also in bytes."));
+    rfc::schema(map);
     let number = json!({ "type": "number", "minimum": bounds::PHASE.low, "exclusiveMaximum": bounds::PHASE.high });
     let phase = json!({ "anyOf": [number, reference("time")] });
     let list = json!({ "type": "array", "items": phase.clone(), "minItems": 1 });

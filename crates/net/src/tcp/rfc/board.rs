@@ -1,0 +1,541 @@
+//! What is outstanding, segment by segment: sent when, how often, reported by SACK, taken for lost.
+//!
+//! The rules are those of RFC 6675: `IsLost` (section 4) becomes a mark that is set once, since more SACKed data above a
+//! segment cannot take it back; `pipe` is kept as it changes and not counted anew.
+
+use std::collections::VecDeque;
+
+/// A range of sequence numbers: the first, and one behind the last.
+pub type Range = (u64, u64);
+
+/// Reported by SACK.
+const SACKED: u8 = 1;
+/// Taken for lost.
+const LOST: u8 = 2;
+/// Sent again since it was taken for lost (or by rule 3 of `NextSeg`), and not known to be lost again.
+const RESENT: u8 = 4;
+/// Sent more than once.
+const REPEATED: u8 = 8;
+/// Its last sequence number is the FIN.
+const FIN: u8 = 16;
+
+/// Duplicate ACKs, or discontiguous ranges, that say that a segment is lost (RFC 6675, `DupThresh`).
+pub const DUP_THRESH: u32 = 3;
+
+/// A segment that has been sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    /// Its first sequence number.
+    pub start: u64,
+    /// When it was sent last, s.
+    pub sent: f64,
+    /// Sequence numbers that it takes.
+    pub len: u32,
+    flags: u8,
+}
+
+impl Record {
+    /// One behind its last sequence number.
+    pub fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    /// Whether SACK has reported it.
+    pub fn is_sacked(&self) -> bool {
+        self.flags & SACKED != 0
+    }
+
+    /// Whether it is taken for lost.
+    pub fn is_lost(&self) -> bool {
+        self.flags & LOST != 0
+    }
+
+    /// Whether it was sent again since.
+    pub fn is_resent(&self) -> bool {
+        self.flags & RESENT != 0
+    }
+
+    /// Whether it was sent more than once.
+    pub fn is_repeated(&self) -> bool {
+        self.flags & REPEATED != 0
+    }
+
+    /// Whether it ends the connection.
+    pub fn is_fin(&self) -> bool {
+        self.flags & FIN != 0
+    }
+
+    /// Payload, bytes.
+    pub fn payload(&self) -> u32 {
+        self.len - u32::from(self.is_fin())
+    }
+}
+
+/// A segment that an ACK says has arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    /// Its record as it was.
+    pub record: Record,
+    /// How many segments had been sent before it in the connection, to find what else is kept of it.
+    pub number: u64,
+}
+
+/// The segments between the highest cumulative ACK and the highest sent.
+#[derive(Clone, Debug)]
+pub struct Board {
+    records: VecDeque<Record>,
+    /// Number of the first record, counted over the connection.
+    first: u64,
+    mss: u64,
+    /// Sequence numbers that are reported, lost, and sent again.
+    sacked: u64,
+    lost: u64,
+    resent: u64,
+    outstanding: u64,
+    /// Segments that are reported.
+    reports: usize,
+    /// One behind the highest that is reported.
+    highest_sacked: u64,
+    /// Below this every segment without a report is marked lost.
+    loss_edge: u64,
+    /// Below this no lost segment waits to be sent again.
+    waiting_from: u64,
+    /// The blocks of the ACK before.
+    known: Vec<Range>,
+}
+
+impl Board {
+    /// Nothing outstanding. Segments have `mss` bytes of payload, most of them.
+    pub fn new(mss: u32) -> Self {
+        Board {
+            records: VecDeque::new(),
+            first: 0,
+            mss: u64::from(mss),
+            sacked: 0,
+            lost: 0,
+            resent: 0,
+            outstanding: 0,
+            reports: 0,
+            highest_sacked: 0,
+            loss_edge: 0,
+            waiting_from: 0,
+            known: Vec::new(),
+        }
+    }
+
+    /// Sequence numbers sent and not cumulatively acknowledged (RFC 5681, FlightSize).
+    pub fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// Sequence numbers reported by SACK above the cumulative ACK.
+    pub fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    /// Segments reported by SACK above the cumulative ACK.
+    pub fn reports(&self) -> usize {
+        self.reports
+    }
+
+    /// Sequence numbers taken for lost and not reported since.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// What is in the network (RFC 6675, `pipe`): neither reported nor lost, and what was sent again.
+    pub fn pipe(&self) -> u64 {
+        self.outstanding - self.sacked - self.lost + self.resent
+    }
+
+    /// The first segment outstanding.
+    pub fn front(&self) -> Option<&Record> {
+        self.records.front()
+    }
+
+    /// How many segments are outstanding.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The record at a place from the first outstanding.
+    pub fn get(&self, index: usize) -> Option<&Record> {
+        self.records.get(index)
+    }
+
+    /// How many segments had been sent before the one at `index`.
+    pub fn number(&self, index: usize) -> u64 {
+        self.first + index as u64
+    }
+
+    /// A new segment has been sent.
+    pub fn sent(&mut self, start: u64, len: u32, fin: bool, now: f64) {
+        self.records.push_back(Record { start, sent: now, len, flags: if fin { FIN } else { 0 } });
+        self.outstanding += u64::from(len);
+    }
+
+    /// The segment at `index` has been sent again. `counts`: as one more in the network.
+    pub fn sent_again(&mut self, index: usize, now: f64, counts: bool) {
+        let record = &mut self.records[index];
+        record.sent = now;
+        record.flags |= REPEATED;
+        if counts && record.flags & RESENT == 0 {
+            record.flags |= RESENT;
+            self.resent += u64::from(record.len);
+        }
+    }
+
+    /// Takes out what a cumulative ACK covers; each segment goes to `delivered` unless SACK had reported it before. How many
+    /// sequence numbers had not been reported.
+    pub fn acknowledge(&mut self, ack: u64, mut delivered: impl FnMut(Delivered)) -> u64 {
+        let mut fresh = 0;
+        while let Some(&record) = self.records.front() {
+            if record.start >= ack {
+                break;
+            }
+            if record.end() > ack {
+                // Not by receivers that keep segments whole.
+                fresh += self.trim_front((ack - record.start) as u32);
+                break;
+            }
+            self.records.pop_front();
+            let number = self.first;
+            self.first += 1;
+            self.reports -= usize::from(record.is_sacked());
+            self.take_out(&record, u64::from(record.len));
+            if !record.is_sacked() {
+                fresh += u64::from(record.len);
+                delivered(Delivered { record, number });
+            }
+        }
+        fresh
+    }
+
+    fn take_out(&mut self, record: &Record, len: u64) {
+        self.outstanding -= len;
+        if record.is_sacked() {
+            self.sacked -= len;
+        }
+        if record.is_lost() {
+            self.lost -= len;
+        }
+        if record.is_resent() {
+            self.resent -= len;
+        }
+    }
+
+    fn trim_front(&mut self, by: u32) -> u64 {
+        let record = self.records[0];
+        self.take_out(&record, u64::from(by));
+        let front = &mut self.records[0];
+        front.start += u64::from(by);
+        front.len -= by;
+        if record.is_sacked() {
+            0
+        } else {
+            u64::from(by)
+        }
+    }
+
+    /// Place of the segment that `seq` begins or lies in; the next one's if it is in none.
+    pub fn index_of(&self, seq: u64) -> usize {
+        let Some(front) = self.records.front() else { return 0 };
+        let guess = (seq.saturating_sub(front.start) / self.mss.max(1)) as usize;
+        match self.records.get(guess) {
+            Some(record) if record.start <= seq && seq < record.end() => guess,
+            _ => self.records.partition_point(|record| record.end() <= seq),
+        }
+    }
+
+    /// Takes in the blocks of an ACK; each segment that is new goes to `delivered`. How many sequence numbers are new.
+    pub fn report(&mut self, blocks: &[Range], mut delivered: impl FnMut(Delivered)) -> u64 {
+        let Some(front) = self.records.front().map(|record| record.start) else {
+            self.known.clear();
+            return 0;
+        };
+        let mut fresh = 0;
+        let known = std::mem::take(&mut self.known);
+        for &(start, end) in blocks {
+            let start = start.max(front);
+            if start >= end {
+                continue;
+            }
+            // The ACK before may have reported most of it.
+            let inside = known.iter().copied().find(|&(from, to)| start <= from.max(front) && to <= end && from < to);
+            match inside {
+                Some((from, to)) => {
+                    fresh += self.report_range(start, from.max(front), &mut delivered);
+                    fresh += self.report_range(to.max(front), end, &mut delivered);
+                }
+                None => fresh += self.report_range(start, end, &mut delivered),
+            }
+            self.highest_sacked = self.highest_sacked.max(end);
+        }
+        self.known = known;
+        self.known.clear();
+        self.known.extend_from_slice(blocks);
+        fresh
+    }
+
+    fn report_range(&mut self, start: u64, end: u64, delivered: &mut impl FnMut(Delivered)) -> u64 {
+        let mut fresh = 0;
+        if start >= end {
+            return 0;
+        }
+        let mut index = self.index_of(start);
+        while let Some(record) = self.records.get_mut(index) {
+            if record.end() > end {
+                break;
+            }
+            if !record.is_sacked() && record.start >= start {
+                let before = *record;
+                let len = u64::from(record.len);
+                record.flags = record.flags & !(LOST | RESENT) | SACKED;
+                self.sacked += len;
+                self.reports += 1;
+                fresh += len;
+                if before.is_lost() {
+                    self.lost -= len;
+                }
+                if before.is_resent() {
+                    self.resent -= len;
+                }
+                delivered(Delivered { record: before, number: self.first + index as u64 });
+            }
+            index += 1;
+        }
+        fresh
+    }
+
+    /// Marks what `IsLost` (RFC 6675, section 4) says is lost: above it are three ranges with gaps between them, or more
+    /// than two full segments. How many sequence numbers are newly lost.
+    pub fn find_losses(&mut self) -> u64 {
+        let mut index = self.index_of(self.highest_sacked.saturating_sub(1));
+        let (mut bytes, mut ranges, mut in_range) = (0, 0, false);
+        loop {
+            let Some(record) = self.records.get(index) else { return 0 };
+            if record.is_sacked() {
+                bytes += u64::from(record.len);
+                ranges += u32::from(!in_range);
+            }
+            in_range = record.is_sacked();
+            if bytes > u64::from(DUP_THRESH - 1) * self.mss || ranges >= DUP_THRESH {
+                break;
+            }
+            if index == 0 {
+                return 0;
+            }
+            index -= 1;
+        }
+        let edge = self.records[index].start;
+        if edge <= self.loss_edge {
+            return 0;
+        }
+        let mut newly = 0;
+        for at in self.index_of(self.loss_edge)..index {
+            newly += self.mark_lost(at);
+        }
+        self.loss_edge = edge;
+        newly
+    }
+
+    /// Takes the segment at `index` for lost, unless it is reported or known to be lost already. Its length if it is news.
+    pub fn mark_lost(&mut self, index: usize) -> u64 {
+        let record = &mut self.records[index];
+        if record.flags & (SACKED | LOST) != 0 {
+            return 0;
+        }
+        record.flags |= LOST;
+        self.lost += u64::from(record.len);
+        self.waiting_from = self.waiting_from.min(record.start);
+        u64::from(record.len)
+    }
+
+    /// Takes the repetition of the segment at `index` for lost too. Its length if it is news.
+    pub fn mark_lost_again(&mut self, index: usize) -> u64 {
+        let record = &mut self.records[index];
+        if record.flags & (SACKED | RESENT) != RESENT {
+            return self.mark_lost(index);
+        }
+        let (len, start, was_lost) = (u64::from(record.len), record.start, record.is_lost());
+        record.flags = record.flags & !RESENT | LOST;
+        self.resent -= len;
+        if !was_lost {
+            self.lost += len;
+        }
+        self.waiting_from = self.waiting_from.min(start);
+        len
+    }
+
+    /// The retransmission timer has expired: the first segment is lost, and everything that is not reported and was last sent
+    /// at `since` or before. What is reported stays so, unless the receiver has taken it back: the first segment is reported
+    /// and not acknowledged (RFC 2018, section 8).
+    pub fn lose_all(&mut self, since: f64) {
+        if self.records.front().is_some_and(Record::is_sacked) {
+            self.records.iter_mut().for_each(|record| record.flags &= !SACKED);
+            self.sacked = 0;
+            self.reports = 0;
+            self.highest_sacked = 0;
+            self.known.clear();
+        }
+        (self.lost, self.resent) = (0, 0);
+        for (index, record) in self.records.iter_mut().enumerate() {
+            if record.flags & SACKED == 0 && (index == 0 || record.sent <= since) {
+                record.flags = record.flags & !RESENT | LOST;
+            }
+            let len = u64::from(record.len);
+            self.lost += if record.flags & LOST != 0 { len } else { 0 };
+            self.resent += if record.flags & RESENT != 0 { len } else { 0 };
+        }
+        self.waiting_from = 0;
+        if since == f64::INFINITY {
+            self.loss_edge = self.records.back().map_or(0, Record::end);
+        }
+    }
+
+    /// The first lost segment that has not been sent again (RFC 6675, `NextSeg` rule 1).
+    pub fn next_lost(&mut self) -> Option<usize> {
+        if self.lost == self.resent && self.lost == 0 {
+            return None;
+        }
+        let mut index = self.index_of(self.waiting_from);
+        while let Some(record) = self.records.get(index) {
+            if record.flags & (LOST | RESENT) == LOST {
+                self.waiting_from = record.start;
+                return Some(index);
+            }
+            index += 1;
+        }
+        self.waiting_from = self.records.back().map_or(self.waiting_from, Record::end);
+        None
+    }
+
+    /// The first segment below the highest report that is neither reported nor sent again (`NextSeg` rule 3), from the
+    /// place `from` on.
+    pub fn next_hole(&self) -> Option<usize> {
+        (0..self.records.len())
+            .take_while(|&index| self.records[index].start < self.highest_sacked)
+            .find(|&index| self.records[index].flags & (SACKED | RESENT) == 0)
+    }
+
+    /// The highest segment that is not reported (`NextSeg` rule 4).
+    pub fn last_hole(&self) -> Option<usize> {
+        self.records.iter().rposition(|record| !record.is_sacked())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Segments of 100 bytes from 1 on.
+    fn board(count: u64) -> Board {
+        let mut board = Board::new(100);
+        for i in 0..count {
+            board.sent(1 + 100 * i, 100, false, i as f64);
+        }
+        board
+    }
+
+    fn segments(from: u64, to: u64) -> Range {
+        (1 + 100 * (from - 1), 1 + 100 * to)
+    }
+
+    fn lost(board: &Board) -> Vec<u64> {
+        (0..board.len()).filter(|&i| board.get(i).unwrap().is_lost()).map(|i| board.number(i) + 1).collect()
+    }
+
+    #[test]
+    fn three_full_segments_above_say_that_one_is_lost() {
+        // RFC 6675, IsLost: more than (DupThresh - 1) * SMSS bytes.
+        let mut board = board(10);
+        assert_eq!(board.report(&[segments(2, 3)], |_| {}), 200);
+        assert_eq!((board.find_losses(), board.pipe()), (0, 800));
+        assert_eq!(board.report(&[segments(2, 4)], |_| {}), 100, "the rest was known");
+        assert_eq!((board.find_losses(), lost(&board)), (100, vec![1]));
+        assert_eq!(board.pipe(), 600, "10 out, 3 reported, 1 lost");
+        let index = board.next_lost().unwrap();
+        board.sent_again(index, 20.0, true);
+        assert_eq!((board.pipe(), board.next_lost()), (700, None));
+    }
+
+    #[test]
+    fn three_ranges_above_say_so_too() {
+        // Small segments: 10 bytes each, far below two full ones.
+        let mut board = Board::new(100);
+        for i in 0..10 {
+            board.sent(1 + 10 * i, 10, false, 0.0);
+        }
+        let at = |i: u64| (1 + 10 * (i - 1), 1 + 10 * i);
+        board.report(&[at(4), at(2)], |_| {});
+        assert_eq!(board.find_losses(), 0);
+        board.report(&[at(6), at(4), at(2)], |_| {});
+        assert_eq!((board.find_losses(), lost(&board)), (10, vec![1]), "3 and 5 have two and one above");
+        board.report(&[at(8), at(6), at(4)], |_| {});
+        assert_eq!((board.find_losses(), lost(&board)), (10, vec![1, 3]));
+    }
+
+    #[test]
+    fn what_is_acknowledged_leaves_and_is_told_once() {
+        let mut board = board(6);
+        let mut seen = Vec::new();
+        board.report(&[segments(3, 4)], |d| seen.push(d.number));
+        assert_eq!(seen, [2, 3]);
+        seen.clear();
+        assert_eq!(board.acknowledge(401, |d| seen.push(d.number)), 200);
+        assert_eq!((seen, board.outstanding(), board.sacked(), board.len()), (vec![0, 1], 200, 0, 2));
+        assert_eq!((board.number(0), board.index_of(401), board.index_of(501)), (4, 0, 1));
+    }
+
+    #[test]
+    fn a_timeout_loses_all_that_is_not_reported() {
+        let mut board = board(6);
+        board.report(&[segments(3, 3)], |_| {});
+        board.lose_all(f64::INFINITY);
+        assert_eq!((board.pipe(), board.lost(), lost(&board)), (0, 500, vec![1, 2, 4, 5, 6]));
+        for expected in [0, 1, 3] {
+            let index = board.next_lost().unwrap();
+            assert_eq!(index, expected);
+            board.sent_again(index, 9.0, true);
+        }
+        assert_eq!(board.pipe(), 300);
+        board.acknowledge(201, |_| {});
+        assert_eq!((board.pipe(), board.next_lost()), (100, Some(2)));
+    }
+
+    #[test]
+    fn a_receiver_may_take_its_report_back() {
+        let mut board = board(4);
+        board.report(&[segments(2, 4)], |_| {});
+        board.acknowledge(101, |_| {});
+        board.lose_all(f64::INFINITY);
+        assert_eq!((board.sacked(), board.lost(), board.pipe()), (0, 300, 0));
+    }
+
+    #[test]
+    fn a_repetition_can_be_lost_as_well() {
+        let mut board = board(8);
+        board.report(&[segments(2, 4)], |_| {});
+        board.find_losses();
+        let index = board.next_lost().unwrap();
+        board.sent_again(index, 10.0, true);
+        let pipe = board.pipe();
+        assert_eq!(board.mark_lost_again(0), 100);
+        assert_eq!((board.pipe(), board.lost(), board.next_lost()), (pipe - 100, 100, Some(0)));
+    }
+
+    #[test]
+    fn holes_for_the_other_rules() {
+        let mut board = board(6);
+        board.report(&[segments(2, 2), segments(5, 5)], |_| {});
+        assert_eq!((board.next_hole(), board.last_hole()), (Some(0), Some(5)));
+        board.sent_again(0, 7.0, true);
+        assert_eq!(board.next_hole(), Some(2));
+        assert_eq!(board.pipe(), 500, "what is not lost and sent again is there twice");
+    }
+}

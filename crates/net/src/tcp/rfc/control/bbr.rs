@@ -1,0 +1,377 @@
+//! BBR, version 1 (Cardwell et al. 2016; Linux `tcp_bbr.c`): sends at the bottleneck's bandwidth, with twice what that holds
+//! in the network.
+//!
+//! The names are those of the draft (draft-cardwell-iccrg-bbr-congestion-control-00). Not here: the detection of policers, the
+//! allowance for aggregated ACKs, and what Linux adds for segmentation offload.
+
+use super::{Acked, Control, Window};
+use crate::tcp::Variable;
+use std::collections::VecDeque;
+
+/// Startup: 2 / ln 2, so that the rate doubles in a round trip.
+const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
+/// Gains of the phases of ProbeBW.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Gain of the window in ProbeBW.
+const CWND_GAIN: f64 = 2.0;
+/// Rounds over which the bandwidth is a maximum.
+const BW_ROUNDS: u64 = 10;
+/// How long a round-trip time counts as the smallest, s, and how long ProbeRTT lasts.
+const MIN_RTT_FILTER: f64 = 10.0;
+const PROBE_RTT_TIME: f64 = 0.2;
+/// Smallest window, segments.
+const LEAST: f64 = 4.0;
+/// A pipe is full if three rounds in a row do not bring a quarter more.
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+/// A little slower than the estimate, so that queues drain (Linux, `bbr_pacing_margin_percent`).
+const MARGIN: f64 = 0.99;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw { phase: usize, since: f64 },
+    ProbeRtt { until: Option<f64>, round_done: bool },
+}
+
+/// Its state.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    mode: Mode,
+    /// Largest rates of the last rounds, segments/s, falling.
+    rates: VecDeque<(u64, f64)>,
+    round: u64,
+    next_round: f64,
+    round_start: bool,
+    min_rtt: f64,
+    min_rtt_at: f64,
+    full_bw: f64,
+    full_rounds: u32,
+    filled: bool,
+    rate: Option<f64>,
+    prior_cwnd: f64,
+    conserving: bool,
+    recovering: bool,
+}
+
+impl Default for Bbr {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Bbr {
+    /// Before the first ACK.
+    pub fn new() -> Self {
+        Bbr {
+            mode: Mode::Startup,
+            rates: VecDeque::new(),
+            round: 0,
+            next_round: 0.0,
+            round_start: false,
+            min_rtt: f64::INFINITY,
+            min_rtt_at: 0.0,
+            full_bw: 0.0,
+            full_rounds: 0,
+            filled: false,
+            rate: None,
+            prior_cwnd: 0.0,
+            conserving: false,
+            recovering: false,
+        }
+    }
+
+    /// The bandwidth, segments/s.
+    pub fn bandwidth(&self) -> f64 {
+        self.rates.front().map_or(0.0, |&(_, rate)| rate)
+    }
+
+    /// The round-trip time without queues, s.
+    pub fn min_rtt(&self) -> f64 {
+        self.min_rtt
+    }
+
+    /// What the bottleneck holds without a queue, times a gain, in whole segments.
+    fn target(&self, gain: f64) -> f64 {
+        if self.min_rtt == f64::INFINITY {
+            return f64::INFINITY;
+        }
+        (gain * self.bandwidth() * self.min_rtt).ceil()
+    }
+
+    fn gains(&self) -> (f64, f64) {
+        match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
+            Mode::ProbeBw { phase, .. } => (CYCLE[phase], CWND_GAIN),
+            Mode::ProbeRtt { .. } => (1.0, 1.0),
+        }
+    }
+
+    fn update_bandwidth(&mut self, ack: &Acked) {
+        self.round_start = false;
+        let Some(sample) = ack.rate else { return };
+        if sample.prior_delivered >= self.next_round {
+            self.next_round = sample.delivered;
+            self.round += 1;
+            self.round_start = true;
+            self.conserving = false;
+        }
+        let Some(rate) = sample.rate else { return };
+        if sample.app_limited && rate < self.bandwidth() {
+            return;
+        }
+        while self.rates.back().is_some_and(|&(_, known)| known <= rate) {
+            self.rates.pop_back();
+        }
+        self.rates.push_back((self.round, rate));
+        while self.rates.front().is_some_and(|&(round, _)| round + BW_ROUNDS <= self.round) {
+            self.rates.pop_front();
+        }
+    }
+
+    fn update_cycle(&mut self, ack: &Acked) {
+        let Mode::ProbeBw { phase, since } = self.mode else { return };
+        let full = ack.now - since > self.min_rtt;
+        // What was in the network before this ACK, as Linux has it.
+        let inflight = ack.pipe + ack.delivered;
+        let next = match CYCLE[phase] {
+            gain if gain > 1.0 => full && (ack.lost > 0.0 || inflight >= self.target(gain)),
+            gain if gain < 1.0 => full || inflight <= self.target(1.0),
+            _ => full,
+        };
+        if next {
+            self.mode = Mode::ProbeBw { phase: (phase + 1) % CYCLE.len(), since: ack.now };
+        }
+    }
+
+    fn check_full(&mut self, ack: &Acked) {
+        if self.filled || !self.round_start || ack.rate.is_some_and(|sample| sample.app_limited) {
+            return;
+        }
+        if self.bandwidth() >= FULL_GROWTH * self.full_bw {
+            self.full_bw = self.bandwidth();
+            self.full_rounds = 0;
+            return;
+        }
+        self.full_rounds += 1;
+        self.filled = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    fn probe_bandwidth(&mut self, now: f64) {
+        // Any phase but the one that drains. Flows that are here at different times begin in different ones.
+        let draw = now.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let phase = [0, 2, 3, 4, 5, 6, 7][(draw % 7) as usize];
+        self.mode = Mode::ProbeBw { phase, since: now };
+    }
+
+    fn check_drain(&mut self, ack: &Acked) {
+        if self.mode == Mode::Startup && self.filled {
+            self.mode = Mode::Drain;
+        }
+        if self.mode == Mode::Drain && ack.pipe <= self.target(1.0) {
+            self.probe_bandwidth(ack.now);
+        }
+    }
+
+    fn update_min_rtt(&mut self, window: &mut Window, ack: &Acked) {
+        let expired = ack.now > self.min_rtt_at + MIN_RTT_FILTER;
+        if let Some(rtt) = ack.rtt {
+            if rtt <= self.min_rtt || expired {
+                self.min_rtt = rtt;
+                self.min_rtt_at = ack.now;
+            }
+        }
+        if expired && !matches!(self.mode, Mode::ProbeRtt { .. }) && self.min_rtt < f64::INFINITY {
+            self.save(window);
+            self.mode = Mode::ProbeRtt { until: None, round_done: false };
+        }
+        if let Mode::ProbeRtt { until, round_done } = &mut self.mode {
+            match *until {
+                None if ack.pipe <= LEAST => {
+                    *until = Some(ack.now + PROBE_RTT_TIME);
+                    self.next_round = ack.rate.map_or(self.next_round, |sample| sample.delivered);
+                }
+                None => {}
+                Some(until) => {
+                    *round_done |= self.round_start;
+                    if *round_done && ack.now > until {
+                        self.min_rtt_at = ack.now;
+                        window.cwnd = window.cwnd.max(self.prior_cwnd);
+                        if self.filled {
+                            self.probe_bandwidth(ack.now);
+                        } else {
+                            self.mode = Mode::Startup;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn save(&mut self, window: &Window) {
+        let inside = self.recovering || matches!(self.mode, Mode::ProbeRtt { .. });
+        self.prior_cwnd = if inside { self.prior_cwnd.max(window.cwnd) } else { window.cwnd };
+    }
+
+    fn set_rate(&mut self, window: &Window, ack: &Acked) {
+        let (gain, _) = self.gains();
+        let rate = match self.bandwidth() {
+            bandwidth if bandwidth > 0.0 => gain * bandwidth * MARGIN,
+            _ => HIGH_GAIN * window.cwnd / if ack.srtt > 0.0 { ack.srtt } else { 1e-3 },
+        };
+        if self.filled || self.rate.is_none_or(|known| rate > known) {
+            self.rate = Some(rate);
+        }
+    }
+
+    fn set_window(&mut self, window: &mut Window, ack: &Acked) {
+        if ack.lost > 0.0 {
+            window.cwnd = (window.cwnd - ack.lost).max(1.0);
+        }
+        if ack.recovering && !self.recovering {
+            // Packet conservation for a round.
+            self.recovering = true;
+            self.conserving = true;
+            self.next_round = ack.rate.map_or(self.next_round, |sample| sample.delivered);
+            window.cwnd = ack.pipe + ack.delivered;
+        } else if !ack.recovering && self.recovering {
+            self.recovering = false;
+            self.conserving = false;
+            window.cwnd = window.cwnd.max(self.prior_cwnd);
+        }
+        let (_, gain) = self.gains();
+        let target = self.target(gain);
+        if self.conserving {
+            window.cwnd = window.cwnd.max(ack.pipe + ack.delivered);
+        } else if self.filled {
+            window.cwnd = (window.cwnd + ack.delivered).min(target);
+        } else if window.cwnd < target {
+            window.cwnd += ack.delivered;
+        }
+        window.cwnd = window.cwnd.max(LEAST);
+        if matches!(self.mode, Mode::ProbeRtt { .. }) {
+            window.cwnd = window.cwnd.min(LEAST);
+        }
+    }
+}
+
+impl Control for Bbr {
+    fn owns_window(&self) -> bool {
+        true
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        self.rate
+    }
+
+    fn gauges(&self, note: &mut dyn FnMut(Variable, f64)) {
+        note(Variable::Bandwidth, self.bandwidth());
+        note(Variable::MinRtt, self.min_rtt);
+    }
+
+    fn on_any_ack(&mut self, window: &mut Window, ack: &Acked) {
+        self.update_bandwidth(ack);
+        self.update_cycle(ack);
+        self.check_full(ack);
+        self.check_drain(ack);
+        self.update_min_rtt(window, ack);
+        self.set_rate(window, ack);
+        self.set_window(window, ack);
+    }
+
+    fn grow(&mut self, _: &mut Window, _: &Acked) {}
+
+    fn on_loss(&mut self, window: &Window, _: f64, _: f64) -> f64 {
+        self.save(window);
+        window.ssthresh
+    }
+
+    fn on_mark(&mut self, window: &Window, _: f64, _: f64) -> f64 {
+        // Marks are ignored.
+        window.ssthresh
+    }
+
+    fn on_timeout(&mut self, window: &Window, _: f64, _: f64) -> f64 {
+        self.save(window);
+        self.full_bw = 0.0;
+        self.recovering = true;
+        window.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::rate::Sample;
+    use super::super::tests::acked;
+    use super::*;
+
+    /// An ACK that begins a round and says this rate.
+    fn round(bbr: &mut Bbr, window: &mut Window, number: f64, rate: f64) {
+        let sample = Sample {
+            rate: Some(rate),
+            prior_delivered: 100.0 * number,
+            delivered: 100.0 * (number + 1.0),
+            app_limited: false,
+        };
+        let ack =
+            Acked { now: 0.1 * number, rtt: Some(0.1), srtt: 0.1, pipe: 1000.0, rate: Some(sample), ..acked(1.0) };
+        bbr.on_any_ack(window, &ack);
+    }
+
+    #[test]
+    fn three_rounds_without_a_quarter_more_fill_the_pipe() {
+        let (mut bbr, mut window) = (Bbr::new(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        for (i, rate) in [1.0, 2.0, 4.0, 8.0, 9.0, 9.0].into_iter().enumerate() {
+            round(&mut bbr, &mut window, i as f64, rate);
+            assert_eq!(bbr.mode, Mode::Startup);
+        }
+        round(&mut bbr, &mut window, 6.0, 9.0);
+        assert_eq!((bbr.mode, bbr.full_bw), (Mode::Drain, 8.0));
+    }
+
+    #[test]
+    fn windows_and_rates_by_hand() {
+        // 10 Mbit/s, 40 ms, 1500 B: 833.33 segments/s, 33.3 of them in the pipe.
+        let (mut bbr, mut window) = (Bbr::new(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        for i in 0..20 {
+            round(&mut bbr, &mut window, f64::from(i), 833.333_333);
+        }
+        bbr.min_rtt = 0.04;
+        assert_eq!((bbr.target(1.0), bbr.target(2.0)), (34.0, 67.0));
+        let rate = |bbr: &mut Bbr, phase: usize| {
+            bbr.mode = Mode::ProbeBw { phase, since: 0.0 };
+            bbr.set_rate(&Window { cwnd: 67.0, ssthresh: 0.0 }, &acked(1.0));
+            bbr.rate.unwrap() * 12_000.0 / 1e6
+        };
+        for (phase, mbps) in [(0, 12.375), (1, 7.425), (2, 9.9)] {
+            assert!((rate(&mut bbr, phase) - mbps).abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn the_bandwidth_is_the_largest_of_ten_rounds() {
+        let (mut bbr, mut window) = (Bbr::new(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        round(&mut bbr, &mut window, 0.0, 100.0);
+        for i in 1..10 {
+            round(&mut bbr, &mut window, f64::from(i), 50.0);
+            assert_eq!(bbr.bandwidth(), 100.0, "round {i}");
+        }
+        round(&mut bbr, &mut window, 10.0, 50.0);
+        assert_eq!(bbr.bandwidth(), 50.0);
+    }
+
+    #[test]
+    fn an_old_round_trip_time_is_probed() {
+        let (mut bbr, mut window) = (Bbr::new(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        for i in 0..10 {
+            round(&mut bbr, &mut window, f64::from(i), 833.0);
+        }
+        let ack = Acked { now: 20.0, rtt: Some(0.15), srtt: 0.1, pipe: 60.0, ..acked(1.0) };
+        bbr.min_rtt_at = 9.0;
+        bbr.on_any_ack(&mut window, &ack);
+        assert!(matches!(bbr.mode, Mode::ProbeRtt { .. }));
+        assert_eq!((window.cwnd, bbr.min_rtt), (4.0, 0.15));
+    }
+}

@@ -1,0 +1,122 @@
+//! LEDBAT (RFC 6817): a sender that yields, by keeping the queueing delay it sees near a target.
+
+use super::{Acked, Control, Window, LEAST_SSTHRESH};
+use std::collections::VecDeque;
+
+/// Minima of so many minutes are remembered (RFC 6817, 2.5: `BASE_HISTORY`).
+const BASE_HISTORY: usize = 10;
+/// The current delay is the smallest of so many samples (`CURRENT_FILTER`).
+const CURRENT_FILTER: usize = 4;
+/// Segments by which the window may exceed what was outstanding (`ALLOWED_INCREASE`).
+const ALLOWED_INCREASE: f64 = 1.0;
+/// Smallest window, segments (`MIN_CWND`).
+const MIN_CWND: f64 = 2.0;
+
+/// Its state.
+#[derive(Clone, Debug)]
+pub struct Ledbat {
+    target: f64,
+    gain: f64,
+    /// Smallest delays by minute, s, the newest last, and the minute of that.
+    base: VecDeque<f64>,
+    minute: f64,
+    current: VecDeque<f64>,
+}
+
+impl Ledbat {
+    /// Keeps `target` seconds of queueing delay (RFC 6817: at most 0.1), with this gain (at most 1).
+    pub fn new(target: f64, gain: f64) -> Self {
+        Ledbat { target, gain, base: VecDeque::new(), minute: f64::NEG_INFINITY, current: VecDeque::new() }
+    }
+
+    fn note(&mut self, delay: f64, now: f64) {
+        let minute = (now / 60.0).floor();
+        match self.base.back_mut() {
+            Some(base) if minute == self.minute => *base = base.min(delay),
+            _ => {
+                self.minute = minute;
+                self.base.push_back(delay);
+                if self.base.len() > BASE_HISTORY {
+                    self.base.pop_front();
+                }
+            }
+        }
+        self.current.push_back(delay);
+        if self.current.len() > CURRENT_FILTER {
+            self.current.pop_front();
+        }
+    }
+
+    /// How long segments wait in queues, s.
+    fn queueing(&self) -> f64 {
+        let least = |delays: &VecDeque<f64>| delays.iter().copied().fold(f64::INFINITY, f64::min);
+        least(&self.current) - least(&self.base)
+    }
+}
+
+impl Control for Ledbat {
+    fn on_any_ack(&mut self, window: &mut Window, ack: &Acked) {
+        let Some(delay) = ack.one_way else { return };
+        self.note(delay, ack.now);
+        if ack.recovering || ack.segments == 0.0 {
+            return;
+        }
+        // RFC 6817, 2.4.2.
+        let off_target = (self.target - self.queueing()) / self.target;
+        let cwnd = window.cwnd + self.gain * off_target * ack.segments / window.cwnd;
+        window.cwnd = cwnd.min(ack.flight_before + ALLOWED_INCREASE).max(MIN_CWND);
+    }
+
+    fn grow(&mut self, _: &mut Window, _: &Acked) {}
+
+    fn on_loss(&mut self, window: &Window, _: f64, _: f64) -> f64 {
+        (window.cwnd / 2.0).max(LEAST_SSTHRESH)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::acked;
+    use super::*;
+
+    fn change(queueing: f64) -> f64 {
+        let mut ledbat = Ledbat::new(0.1, 1.0);
+        ledbat.note(0.02, 1.0);
+        for _ in 0..CURRENT_FILTER {
+            ledbat.note(0.02 + queueing, 2.0);
+        }
+        let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
+        let ack = Acked { now: 2.0, one_way: Some(0.02 + queueing), flight_before: 10.0, ..acked(1.0) };
+        ledbat.on_any_ack(&mut window, &ack);
+        window.cwnd - 10.0
+    }
+
+    #[test]
+    fn the_window_by_hand() {
+        // Target 100 ms, ten segments, one acknowledged.
+        for (queueing, expected) in [(0.0, 0.1), (0.1, 0.0), (0.15, -0.05)] {
+            assert!((change(queueing) - expected).abs() < 1e-9, "{queueing}: {}", change(queueing));
+        }
+    }
+
+    #[test]
+    fn not_much_more_than_is_outstanding() {
+        let mut ledbat = Ledbat::new(0.1, 1.0);
+        let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
+        ledbat.on_any_ack(&mut window, &Acked { one_way: Some(0.02), flight_before: 4.0, ..acked(1.0) });
+        assert_eq!(window.cwnd, 5.0);
+        assert_eq!(ledbat.on_loss(&Window { cwnd: 3.0, ssthresh: 9.0 }, 3.0, 0.0), 2.0);
+    }
+
+    #[test]
+    fn the_base_is_forgotten_after_ten_minutes() {
+        let mut ledbat = Ledbat::new(0.1, 1.0);
+        ledbat.note(0.01, 0.0);
+        for minute in 1..=9 {
+            ledbat.note(0.05, 60.0 * f64::from(minute));
+        }
+        assert!((ledbat.queueing() - 0.04).abs() < 1e-12);
+        ledbat.note(0.05, 600.0);
+        assert!(ledbat.queueing().abs() < 1e-12);
+    }
+}

@@ -1,0 +1,76 @@
+//! The standard (RFC 5681): slow start, one segment a round trip in avoidance, half the flight after a loss.
+
+use super::slow_start::SlowStart;
+use super::{Acked, Avoidance, Control, Window, LEAST_SSTHRESH};
+
+/// What an echo leaves of the flight with ABE (RFC 8511, section 3).
+const ABE_BETA: f64 = 0.8;
+
+/// Its state.
+#[derive(Clone, Debug)]
+pub struct NewReno {
+    slow_start: SlowStart,
+    avoidance: Avoidance,
+    abe: bool,
+}
+
+impl NewReno {
+    /// `abe`: an ECN echo costs less than a loss (RFC 8511).
+    pub fn new(slow_start: SlowStart, avoidance: Avoidance, abe: bool) -> Self {
+        NewReno { slow_start, avoidance, abe }
+    }
+}
+
+impl Control for NewReno {
+    fn grow(&mut self, window: &mut Window, ack: &Acked) {
+        let mut segments = ack.segments;
+        if window.slow_start() {
+            segments = self.slow_start.grow(window, ack);
+        }
+        if segments > 0.0 {
+            self.avoidance.grow(window, segments);
+        }
+    }
+
+    fn on_loss(&mut self, _: &Window, flight: f64, _: f64) -> f64 {
+        self.slow_start.end();
+        self.avoidance.reset();
+        (flight / 2.0).max(LEAST_SSTHRESH)
+    }
+
+    fn on_mark(&mut self, window: &Window, flight: f64, now: f64) -> f64 {
+        // RFC 8511: in congestion avoidance only.
+        if self.abe && !window.slow_start() {
+            self.avoidance.reset();
+            return (ABE_BETA * flight).max(LEAST_SSTHRESH);
+        }
+        self.on_loss(window, flight, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reno(abe: bool) -> NewReno {
+        NewReno::new(SlowStart::new(1.0, false), Avoidance::new(true), abe)
+    }
+
+    #[test]
+    fn half_of_what_is_outstanding_and_not_of_the_window() {
+        // RFC 5681, equation 4.
+        let mut reno = reno(false);
+        let window = Window { cwnd: 40.0, ssthresh: 30.0 };
+        assert_eq!(reno.on_loss(&window, 20.0, 0.0), 10.0);
+        assert_eq!(reno.on_loss(&window, 3.0, 0.0), 2.0);
+        assert_eq!(reno.on_mark(&window, 20.0, 0.0), 10.0);
+    }
+
+    #[test]
+    fn abe_leaves_four_fifths() {
+        let mut reno = reno(true);
+        assert_eq!(reno.on_mark(&Window { cwnd: 20.0, ssthresh: 10.0 }, 20.0, 0.0), 16.0);
+        assert_eq!(reno.on_mark(&Window { cwnd: 20.0, ssthresh: 100.0 }, 20.0, 0.0), 10.0, "not in slow start");
+        assert_eq!(reno.on_loss(&Window { cwnd: 20.0, ssthresh: 10.0 }, 20.0, 0.0), 10.0, "a loss as ever");
+    }
+}

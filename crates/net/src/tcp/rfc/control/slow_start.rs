@@ -1,0 +1,173 @@
+//! Slow start, and HyStart++ (RFC 9406), which leaves it before queues are full.
+
+use super::{Acked, Window};
+
+/// RTT samples of a round before it says anything (RFC 9406, 4.3: `N_RTT_SAMPLE`).
+const SAMPLES: u32 = 8;
+/// Bounds of the rise of the round-trip time that ends slow start, s, and what part of it counts (4.3: `MIN_RTT_THRESH`,
+/// `MAX_RTT_THRESH`, `MIN_RTT_DIVISOR`).
+const LEAST_RISE: f64 = 4e-3;
+const LARGEST_RISE: f64 = 16e-3;
+const RISE_DIVISOR: f64 = 8.0;
+/// In conservative slow start growth is so much slower, for so many rounds (4.3: `CSS_GROWTH_DIVISOR`, `CSS_ROUNDS`).
+const GROWTH_DIVISOR: f64 = 4.0;
+const ROUNDS: u32 = 5;
+/// Segments that an ACK adds without pacing, at most (4.3: `L`).
+const LIMIT: f64 = 8.0;
+
+/// Slow start of a congestion control.
+#[derive(Clone, Debug)]
+pub struct SlowStart {
+    most: f64,
+    hystart: Option<HyStart>,
+}
+
+impl SlowStart {
+    /// An ACK adds `most` segments at most (RFC 5681: 1; RFC 3465's `L`). `hystart`: as HyStart++ has it.
+    pub fn new(most: f64, hystart: bool) -> Self {
+        SlowStart { most, hystart: hystart.then(HyStart::default) }
+    }
+
+    /// An ACK that may grow the window, which is below ssthresh: what is left of its segments beyond it.
+    pub fn grow(&mut self, window: &mut Window, ack: &Acked) -> f64 {
+        let Some(hystart) = &mut self.hystart else {
+            return super::slow_start(window, ack.segments, self.most);
+        };
+        let conservative = hystart.on_ack(ack);
+        let most = if ack.paced { f64::INFINITY } else { LIMIT };
+        if hystart.is_over() {
+            window.ssthresh = window.cwnd;
+            self.hystart = None;
+            return 0.0;
+        }
+        if conservative {
+            super::slow_start(window, ack.segments.min(most) / GROWTH_DIVISOR, most);
+            return 0.0;
+        }
+        super::slow_start(window, ack.segments, most)
+    }
+
+    /// A loss or a mark: HyStart++ is for the first slow start alone (4.3).
+    pub fn end(&mut self) {
+        self.hystart = None;
+    }
+}
+
+/// HyStart++.
+#[derive(Clone, Debug)]
+struct HyStart {
+    window_end: u64,
+    /// Smallest samples of the round before and of this one, s.
+    last: f64,
+    current: f64,
+    samples: u32,
+    /// In conservative slow start: the smallest sample when it began, and rounds since.
+    baseline: Option<f64>,
+    rounds: u32,
+}
+
+impl Default for HyStart {
+    fn default() -> Self {
+        HyStart { window_end: 0, last: f64::INFINITY, current: f64::INFINITY, samples: 0, baseline: None, rounds: 0 }
+    }
+}
+
+impl HyStart {
+    /// An ACK in slow start; whether growth is conservative.
+    fn on_ack(&mut self, ack: &Acked) -> bool {
+        if let Some(rtt) = ack.rtt {
+            self.current = self.current.min(rtt);
+            self.samples += 1;
+        }
+        if self.samples >= SAMPLES && self.current < f64::INFINITY {
+            match self.baseline {
+                None if self.last < f64::INFINITY => {
+                    let rise = (self.last / RISE_DIVISOR).clamp(LEAST_RISE, LARGEST_RISE);
+                    if self.current >= self.last + rise {
+                        self.baseline = Some(self.current);
+                        self.rounds = 0;
+                    }
+                }
+                Some(baseline) if self.current < baseline => self.baseline = None,
+                _ => {}
+            }
+        }
+        let conservative = self.baseline.is_some();
+        if ack.una >= self.window_end {
+            self.last = self.current;
+            self.current = f64::INFINITY;
+            self.samples = 0;
+            self.window_end = ack.next;
+            // The round in which it began counts.
+            self.rounds += u32::from(conservative);
+        }
+        conservative
+    }
+
+    fn is_over(&self) -> bool {
+        self.baseline.is_some() && self.rounds >= ROUNDS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::acked;
+    use super::*;
+
+    /// Rounds of so many ACKs of one segment each, with these round-trip times in ms; cwnd after each.
+    fn rounds(times: &[f64], acks: u64) -> (Vec<f64>, Window) {
+        let (mut start, mut window) = (SlowStart::new(1.0, true), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        let mut una = 0;
+        let after = times.iter().map(|ms| {
+            for _ in 0..acks {
+                una += 1;
+                if window.slow_start() {
+                    let ack = Acked { rtt: Some(ms / 1e3), una, next: una + acks, ..acked(1.0) };
+                    start.grow(&mut window, &ack);
+                }
+            }
+            window.cwnd
+        });
+        (after.collect(), window)
+    }
+
+    #[test]
+    fn the_rise_that_ends_it() {
+        // An eighth of the last round's smallest, from 4 to 16 ms: 20, 100 and 200 ms end at 24, 112.5 and 216 ms.
+        for (last, exit) in [(20.0, 24.0), (100.0, 112.5), (200.0, 216.0)] {
+            let (below, _) = rounds(&[last, last, exit - 0.1], 16);
+            let (at, _) = rounds(&[last, last, exit + 1e-9], 16);
+            assert_eq!(below[2], 10.0 + 48.0, "{last}");
+            assert!(
+                at[2] <= 10.0 + 32.0 + 8.0 + 2.0,
+                "{last}: growth is a quarter from the eighth sample on: {}",
+                at[2]
+            );
+        }
+    }
+
+    #[test]
+    fn five_conservative_rounds_end_it() {
+        let (after, window) = rounds(&[100.0, 100.0, 120.0, 120.0, 120.0, 120.0, 120.0, 120.0, 120.0], 16);
+        assert!(window.ssthresh < f64::INFINITY && window.ssthresh == window.cwnd, "{window:?}");
+        assert_eq!(after[7], after[8], "over");
+        let growth = after[4] - after[3];
+        assert_eq!(growth, 4.0, "16 segments, a quarter of them");
+    }
+
+    #[test]
+    fn a_fall_below_the_baseline_takes_it_back() {
+        let (after, window) = rounds(&[100.0, 100.0, 120.0, 110.0, 110.0], 16);
+        assert_eq!(after[4] - after[3], 16.0, "as before");
+        assert_eq!(window.ssthresh, f64::INFINITY);
+    }
+
+    #[test]
+    fn up_to_eight_segments_an_ack() {
+        let (mut start, mut window) = (SlowStart::new(1.0, true), Window { cwnd: 40.0, ssthresh: f64::INFINITY });
+        start.grow(&mut window, &Acked { rtt: Some(0.1), ..acked(12.0) });
+        assert_eq!(window.cwnd, 48.0);
+        start.grow(&mut window, &Acked { rtt: Some(0.1), paced: true, ..acked(12.0) });
+        assert_eq!(window.cwnd, 60.0, "all of them if sending is paced");
+    }
+}

@@ -1,0 +1,1240 @@
+//! TCP as the RFCs have it, the `rfc` profile: bytes, a handshake, RFC 6298's timer, SACK.
+//!
+//! A [`Connection`] is the sending end behind a [`Sender`](super::Sender), with that sender's [`Core`] for the congestion
+//! window, the counts and the traced variables. It finds losses, sends again, keeps the timers and says when what may be
+//! sent; how the window grows and shrinks is its congestion control's ([`control`]). The receiving end is [`Receiver`].
+//!
+//! The order in which an ACK is worked out is fixed: round-trip time, what has arrived, losses, marks, recovery or growth,
+//! timers, sending.
+
+mod board;
+pub mod control;
+mod prr;
+mod rack;
+mod rate;
+mod receiver;
+mod rto;
+mod tlp;
+mod wire;
+
+use super::core::{Core, Output, Variable};
+use crate::segment::{AE, CWR, ECE, ECT0, ECT1, FIN, SYN};
+use board::{Board, Delivered};
+use control::{Acked, Algorithm, Avoidance, Cubic, Dctcp, Ledbat, NewReno, Prague, SlowStart, Window};
+use prr::Prr;
+use rack::Rack;
+use rate::Rate;
+use rto::Rto;
+use tlp::{Tlp, Verdict};
+
+pub use board::Range;
+pub use prr::Bound;
+pub use receiver::{Receiver, ReceiverSettings, Reply};
+pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
+pub use wire::{
+    block_bytes, unwrap, wrap, Arrived, Feedback, Packet, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS,
+    SYN_OPTIONS_WITH_STAMPS,
+};
+
+/// How data are told from data: more than a connection can ever carry.
+const ENDLESS: u64 = u64::MAX / 4;
+/// Window after a loss of the retransmission timer, segments (RFC 5681, 3.1: LW).
+const LOSS_WINDOW: f64 = 1.0;
+
+/// Pacing goes faster than the window by so much, below and above half of ssthresh, so that it does not hold the window
+/// back (Linux, `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
+const PACING_IN_SLOW_START: f64 = 2.0;
+const PACING: f64 = 1.2;
+
+/// Which congestion control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ControlKind {
+    /// RFC 5681.
+    NewReno,
+    /// RFC 9438.
+    Cubic,
+    /// RFC 8257.
+    Dctcp,
+    /// BBR, version 1.
+    Bbr,
+    /// RFC 6817, with its target, s, and gain.
+    Ledbat {
+        /// Queueing delay that it keeps, s.
+        target: f64,
+        /// Segments a round trip at most.
+        gain: f64,
+    },
+    /// Scalable, for L4S.
+    Prague,
+}
+
+/// How a receiver tells of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feedbacks {
+    /// Not at all: data are not ECN-capable.
+    None,
+    /// ECE until CWR (RFC 3168).
+    Classic,
+    /// ECE says whether the last segment was marked (RFC 8257, 3.2).
+    Dctcp,
+    /// A counter of marked packets, modulo 8 (accurate ECN); data are ECT(1).
+    Accurate,
+}
+
+impl Feedbacks {
+    /// Whether everything that a sender sends is ECN-capable: such congestion controls are for queues that mark so early that
+    /// what is not would be dropped (RFC 8257, 3.5; Linux, `tcp_ca_needs_ecn`).
+    fn marks_all(self) -> bool {
+        matches!(self, Feedbacks::Dctcp | Feedbacks::Accurate)
+    }
+
+    /// The ECN field of what is ECN-capable.
+    fn capable(self) -> u8 {
+        match self {
+            Feedbacks::None => 0,
+            Feedbacks::Accurate => ECT1,
+            _ => ECT0,
+        }
+    }
+}
+
+/// What the ends of a connection do. Sizes are in bytes, times in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Congestion control.
+    pub control: ControlKind,
+    /// Payload of a full segment (SMSS).
+    pub mss: u32,
+    /// The receiver's window.
+    pub window: u64,
+    /// Selective acknowledgements (RFC 2018, 6675); without them NewReno's recovery (RFC 6582).
+    pub sack: bool,
+    /// Time stamps in every segment (RFC 7323).
+    pub timestamps: bool,
+    /// Marks.
+    pub feedback: Feedbacks,
+    /// Smallest retransmission timeout (RFC 6298, 2.4: 1 s).
+    pub min_rto: f64,
+    /// Initial window, segments; `None` is RFC 6928's.
+    pub initial_window: Option<u32>,
+    /// Segments that an ACK adds to the window in slow start, at most (RFC 3465, `L`).
+    pub growth_limit: f64,
+    /// Avoidance counts what is acknowledged (RFC 5681, 3.1), and does not add 1/cwnd for each ACK.
+    pub counted: bool,
+    /// A loss halves what is in the network (`pipe`, as ns-3 does), and not what is outstanding (RFC 5681, equation 4).
+    pub halves_pipe: bool,
+    /// Every ACK of new data ends the timer's backoff, as in ns-3, and not a round-trip time alone (RFC 6298, section 5).
+    pub ack_ends_backoff: bool,
+    /// New segments on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Proportional rate reduction with this bound (RFC 6937); `None` is RFC 6675's own rule.
+    pub prr: Option<Bound>,
+    /// Losses by time, and probes at the end of what was sent (RFC 8985); needs SACK.
+    pub rack: bool,
+    /// HyStart++ (RFC 9406).
+    pub hystart: bool,
+    /// A lesser reaction to marks (RFC 8511).
+    pub abe: bool,
+    /// Sends at the rate of the window (section on pacing in the documentation), not in bursts.
+    pub pacing: bool,
+    /// Finite data end with a FIN.
+    pub fin: bool,
+    /// How long the receiver lets an ACK wait; `None`: it does not.
+    pub delayed_ack: Option<f64>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            control: ControlKind::NewReno,
+            mss: 1448,
+            window: 1 << 30,
+            sack: true,
+            timestamps: true,
+            feedback: Feedbacks::None,
+            min_rto: 1.0,
+            initial_window: None,
+            growth_limit: 1.0,
+            counted: true,
+            halves_pipe: false,
+            ack_ends_backoff: false,
+            limited_transmit: true,
+            prr: Some(Bound::SlowStart),
+            rack: false,
+            hystart: false,
+            abe: false,
+            pacing: false,
+            fin: false,
+            delayed_ack: Some(0.2),
+        }
+    }
+}
+
+impl Settings {
+    /// SACK blocks in an ACK, at most (RFC 2018, section 3).
+    pub fn blocks(&self) -> u8 {
+        match (self.sack, self.timestamps) {
+            (false, _) => 0,
+            (true, true) => 3,
+            (true, false) => 4,
+        }
+    }
+
+    /// The receiver for such a sender, of a connection that begins with the number `first`.
+    pub fn receiver(&self, first: u32) -> Receiver {
+        let (blocks, delay, feedback) = (self.blocks(), self.delayed_ack, self.feedback);
+        Receiver::new(ReceiverSettings { first, blocks, delay, feedback })
+    }
+
+    /// The initial window, segments (RFC 6928, 2: min(10 MSS, max(2 MSS, 14600 B))).
+    pub fn initial_window(&self) -> f64 {
+        let mss = f64::from(self.mss);
+        match self.initial_window {
+            Some(segments) => f64::from(segments),
+            // RFC 6817, 2.4.2.
+            None if matches!(self.control, ControlKind::Ledbat { .. }) => 2.0,
+            None => (10.0 * mss).min((2.0 * mss).max(14_600.0)) / mss,
+        }
+    }
+
+    fn algorithm(&self) -> Algorithm {
+        let (most, hystart) = (self.growth_limit, self.hystart);
+        match self.control {
+            ControlKind::NewReno => {
+                Algorithm::NewReno(NewReno::new(SlowStart::new(most, hystart), Avoidance::new(self.counted), self.abe))
+            }
+            ControlKind::Cubic => Algorithm::Cubic(Cubic::new(most, hystart, self.abe)),
+            ControlKind::Dctcp => {
+                Algorithm::Dctcp(Dctcp::new(SlowStart::new(most, hystart), Avoidance::new(self.counted)))
+            }
+            ControlKind::Bbr => Algorithm::Bbr(Box::default()),
+            ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
+            ControlKind::Prague => Algorithm::Prague(Prague::new(most, hystart)),
+        }
+    }
+}
+
+/// Where a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    SynSent,
+    Established,
+}
+
+/// What the sender is doing about losses.
+#[derive(Clone, Debug)]
+enum Phase {
+    /// Nothing is known to be lost.
+    Open,
+    /// Fast recovery.
+    Recovery(Recovery),
+    /// After the retransmission timer has expired, until everything sent before is acknowledged.
+    Loss,
+}
+
+#[derive(Clone, Debug)]
+struct Recovery {
+    prr: Option<Prr>,
+    /// A partial ACK has come (RFC 6582, 3.2: only the first restarts the timer).
+    partial: bool,
+    /// A rescue retransmission may be made once the window has advanced beyond this (RFC 6675, `RescueRxt`).
+    rescue_from: u64,
+}
+
+/// The sending end of a connection.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    settings: Settings,
+    algorithm: Algorithm,
+    state: State,
+    phase: Phase,
+    board: Board,
+    rto: Rto,
+    ssthresh: f64,
+    /// First sequence number on the wire.
+    first: u32,
+    una: u64,
+    next: u64,
+    /// One behind the last byte that the application has given.
+    limit: u64,
+    closing: bool,
+    /// `next` at the last entry into recovery or timeout, and at the last reduction of any kind.
+    recover: u64,
+    reduced: u64,
+    dupacks: u32,
+    /// Bytes sent by limited transmit since the duplicate ACKs began.
+    limited: u64,
+    /// Segments that may be sent whatever the window.
+    forced: u32,
+    /// `una` at the last timeout.
+    timed_out_at: u64,
+    syn_timeouts: u32,
+    syn_sent: f64,
+    /// When the retransmission timer expires, and when the next segment may be sent; infinite if not.
+    rto_at: f64,
+    pace_at: f64,
+    /// The earliest time of the next segment, if sending is paced.
+    released: f64,
+    last_sent: f64,
+    /// What kept the last ACK from sending more was the window, not a lack of data.
+    window_limited: bool,
+    ecn: bool,
+    /// CWR goes with the next new segment.
+    cwr: bool,
+    /// An echo has found cwnd at 1: nothing is sent before the timer expires (RFC 3168, 6.1.2).
+    halted: bool,
+    min_rtt: f64,
+    /// RACK, with the time of its timer; infinite if it does not run.
+    rack: Option<Box<Rack>>,
+    reo_at: f64,
+    tlp: Tlp,
+    probe_at: f64,
+    sent_new: bool,
+    /// For those who ask for the rate of arrivals.
+    rate: Option<Box<Rate>>,
+    /// Marked packets that the receiver has told of (accurate ECN).
+    marks: u64,
+}
+
+/// How many packets were marked if a sender that knows of `known` gets a counter's three bits `ace` with an ACK that newly
+/// covers `packets`: the most that is consistent with both, if the counter may have gone round.
+pub fn marked_packets(known: u64, ace: u8, packets: u64) -> u64 {
+    let change = (u64::from(ace) + 8 - known % 8) % 8;
+    if packets <= 7 {
+        return change;
+    }
+    packets - (packets - change) % 8
+}
+
+/// The counters of marked packets begin with this (accurate ECN).
+const FIRST_COUNT: u64 = 5;
+
+impl Connection {
+    /// Closed, with nothing to send.
+    pub fn new(settings: Settings, first: u32) -> Self {
+        Connection {
+            algorithm: settings.algorithm(),
+            state: State::Closed,
+            phase: Phase::Open,
+            board: Board::new(settings.mss),
+            rto: Rto::new(settings.min_rto),
+            ssthresh: f64::INFINITY,
+            first,
+            una: 0,
+            next: 0,
+            limit: 1,
+            closing: false,
+            recover: 0,
+            reduced: 0,
+            dupacks: 0,
+            limited: 0,
+            forced: 0,
+            timed_out_at: 0,
+            syn_timeouts: 0,
+            syn_sent: 0.0,
+            rto_at: f64::INFINITY,
+            pace_at: f64::INFINITY,
+            released: 0.0,
+            last_sent: 0.0,
+            window_limited: false,
+            ecn: false,
+            cwr: false,
+            halted: false,
+            min_rtt: f64::INFINITY,
+            rack: (settings.rack && settings.sack).then(Box::default),
+            reo_at: f64::INFINITY,
+            tlp: Tlp::default(),
+            probe_at: f64::INFINITY,
+            sent_new: false,
+            rate: settings.algorithm().view().owns_window().then(Box::default),
+            marks: FIRST_COUNT,
+            settings,
+        }
+    }
+
+    /// First sequence number on the wire, and the one behind all that have been used.
+    pub fn numbers(&self) -> (u32, u32) {
+        (self.first, wrap(self.next.max(1), self.first))
+    }
+
+    /// One behind the last sequence number that the application has given, the FIN included.
+    pub fn limit(&self) -> u64 {
+        self.limit + u64::from(self.closing)
+    }
+
+    /// Next sequence number to send; 0 is the SYN.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// First sequence number not acknowledged.
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Slow start threshold, segments.
+    pub fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    /// The timeout as it stands, s.
+    pub fn rto(&self) -> f64 {
+        self.rto.value()
+    }
+
+    /// Smoothed round-trip time, s, once there is a sample.
+    pub fn srtt(&self) -> Option<f64> {
+        self.rto.srtt()
+    }
+
+    /// What is in the network, bytes (RFC 6675, `pipe`).
+    pub fn pipe(&self) -> u64 {
+        self.board.pipe()
+    }
+
+    /// What it is doing about losses: `closed`, `opening`, `open`, `recovery` or `loss`.
+    pub fn standing(&self) -> &'static str {
+        match (self.state, &self.phase) {
+            (State::Closed, _) => "closed",
+            (State::SynSent, _) => "opening",
+            (State::Established, Phase::Open) => "open",
+            (State::Established, Phase::Recovery(_)) => "recovery",
+            (State::Established, Phase::Loss) => "loss",
+        }
+    }
+
+    /// The congestion control.
+    pub fn algorithm(&self) -> &Algorithm {
+        &self.algorithm
+    }
+
+    /// Whether all that the application has given is acknowledged.
+    pub fn finished(&self) -> bool {
+        self.state == State::Closed || self.una >= self.limit()
+    }
+
+    /// The application gives `bytes` more (`None`: without end), and says whether they are the last.
+    pub fn offer(&mut self, core: &mut Core, now: f64, bytes: Option<u64>, last: bool, out: &mut Output) {
+        self.limit = match bytes {
+            Some(bytes) => (self.limit + bytes).min(ENDLESS),
+            None => ENDLESS,
+        };
+        self.closing |= last && self.settings.fin && bytes.is_some();
+        match self.state {
+            State::Closed => {
+                core.set_cwnd(1.0, out);
+                self.state = State::SynSent;
+                self.send_syn(core, now, out);
+            }
+            State::SynSent => {}
+            State::Established => {
+                self.transmit(core, now, out);
+                self.plan_probe(now, false);
+            }
+        }
+        self.set_wake(out);
+    }
+
+    /// The application gives nothing more: what has not been sent is never sent.
+    pub fn end(&mut self) {
+        self.limit = self.limit.min(self.next.max(1));
+    }
+
+    fn send_syn(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        // RFC 3168, 6.1.1: a SYN that asks for ECN has ECE and CWR and is not ECN-capable itself.
+        let mut ask = if self.settings.feedback == Feedbacks::None { 0 } else { ECE | CWR };
+        if self.settings.feedback.marks_all() {
+            ask |= self.settings.feedback.capable();
+        }
+        if self.settings.feedback == Feedbacks::Accurate {
+            ask |= AE;
+        }
+        out.packets.push(Packet { seq: self.first, payload: 0, bits: SYN | ask });
+        core.retransmits += u32::from(self.next > 0);
+        self.next = 1;
+        self.syn_sent = now;
+        self.rto_at = now + self.rto.value();
+    }
+
+    fn set_wake(&mut self, out: &mut Output) {
+        out.wake = Some(self.rto_at.min(self.pace_at).min(self.reo_at).min(self.probe_at));
+    }
+
+    fn mss(&self) -> f64 {
+        f64::from(self.settings.mss)
+    }
+
+    fn segments(&self, bytes: u64) -> f64 {
+        bytes as f64 / self.mss()
+    }
+
+    fn set_ssthresh(&mut self, core: &Core, value: f64, out: &mut Output) {
+        if self.ssthresh != value {
+            self.ssthresh = value;
+            core.note(out, Variable::Ssthresh, value);
+        }
+    }
+
+    fn window(&self, core: &Core) -> Window {
+        Window { cwnd: core.cwnd, ssthresh: self.ssthresh }
+    }
+
+    fn set_window(&mut self, core: &mut Core, window: Window, out: &mut Output) {
+        core.set_cwnd(window.cwnd, out);
+        self.set_ssthresh(core, window.ssthresh, out);
+    }
+
+    /// An ACK arrives.
+    pub fn on_feedback(&mut self, core: &mut Core, now: f64, feedback: &Feedback, out: &mut Output) {
+        match self.state {
+            State::Closed => return,
+            State::SynSent => self.open(core, now, feedback, out),
+            State::Established if feedback.syn => {
+                // Our answer to the SYN's answer has been lost, or the SYN came twice.
+                out.packets.push(Packet { seq: wrap(self.next, self.first), payload: 0, bits: 0 });
+            }
+            State::Established => self.on_ack(core, now, feedback, out),
+        }
+        self.set_wake(out);
+    }
+
+    /// The answer to the SYN.
+    fn open(&mut self, core: &mut Core, now: f64, feedback: &Feedback, out: &mut Output) {
+        if !feedback.syn || feedback.ack != wrap(1, self.first) {
+            return;
+        }
+        self.state = State::Established;
+        self.una = 1;
+        core.set_ack(0, out);
+        self.ecn = feedback.echo;
+        self.rto_at = f64::INFINITY;
+        if self.syn_timeouts == 0 || self.settings.timestamps {
+            let sent = if self.settings.timestamps { feedback.stamp } else { self.syn_sent };
+            self.sample(core, now - sent, out);
+        }
+        if self.syn_timeouts > 0 {
+            self.rto.syn_was_lost();
+        }
+        // RFC 6928, 2: one lost SYN does not cost the initial window, more do (RFC 5681, 3.1).
+        let initial = if self.syn_timeouts > 1 { LOSS_WINDOW } else { self.settings.initial_window() };
+        core.set_cwnd(initial, out);
+        self.last_sent = now;
+        let all = self.ecn && self.settings.feedback.marks_all();
+        let bits = if all { self.settings.feedback.capable() } else { 0 };
+        out.packets.push(Packet { seq: wrap(1, self.first), payload: 0, bits });
+        self.transmit(core, now, out);
+        self.plan_probe(now, true);
+    }
+
+    fn sample(&mut self, core: &Core, rtt: f64, out: &mut Output) {
+        self.rto.sample(rtt);
+        self.tlp.sampled();
+        self.min_rtt = self.min_rtt.min(rtt);
+        if core.traced {
+            core.note(out, Variable::Srtt, self.rto.srtt().unwrap_or(0.0));
+            core.note(out, Variable::Rttvar, self.rto.rttvar());
+        }
+    }
+
+    fn on_ack(&mut self, core: &mut Core, now: f64, feedback: &Feedback, out: &mut Output) {
+        let Some(ack) = unwrap(feedback.ack, self.first, self.una) else { return };
+        if ack > self.next {
+            return;
+        }
+        let flight_before = self.board.outstanding();
+        let advanced = ack.saturating_sub(self.una);
+
+        // What has arrived, and how long it took (RFC 6298, section 3: Karn's algorithm; RFC 7323, 4.1: with time stamps
+        // every ACK that advances the window says).
+        let mut newest: Option<f64> = None;
+        let timestamps = self.settings.timestamps;
+        let echo = timestamps.then_some(feedback.stamp);
+        let (mss, min_rtt, mut packets) = (self.mss(), self.min_rtt, 0);
+        let (rack, rate) = (&mut self.rack, &mut self.rate);
+        let mut note = |delivered: Delivered| {
+            packets += 1;
+            if !delivered.record.is_repeated() {
+                newest = Some(newest.map_or(delivered.record.sent, |sent: f64| sent.max(delivered.record.sent)));
+            }
+            if let Some(rack) = rack {
+                rack.delivered(&delivered, now, echo, min_rtt);
+            }
+            if let Some(rate) = rate {
+                rate.arrived(&delivered, f64::from(delivered.record.len) / mss, now);
+            }
+        };
+        let mut arrived = 0;
+        if advanced > 0 {
+            arrived += self.board.acknowledge(ack, &mut note);
+            self.una = ack;
+        }
+        let mut reported = 0;
+        let mut duplicate = None;
+        if self.settings.sack && feedback.count > 0 {
+            let (ranges, count) = feedback.ranges(self.first, self.una);
+            let skip = usize::from(feedback.duplicate);
+            reported = self.board.report(&ranges[skip..count.max(skip)], &mut note);
+            arrived += reported;
+            duplicate = feedback.duplicate.then_some(ranges[0]);
+        }
+        let rtt = match (advanced > 0, timestamps) {
+            (false, _) => None,
+            (true, true) => Some(now - feedback.stamp),
+            (true, false) => newest.map(|sent| now - sent),
+        };
+        if let Some(rtt) = rtt {
+            self.sample(core, rtt, out);
+        }
+        self.count_duplicates(core, advanced, reported, ack, out);
+        if advanced > 0 && self.settings.ack_ends_backoff {
+            self.rto.end_backoff();
+        }
+        // Congestion control wants to know how long the last segment took, without the delay of its ACK (Linux, `ca_rtt_us`).
+        let latest = newest.map(|sent| now - sent).or(rtt);
+        self.min_rtt = self.min_rtt.min(latest.unwrap_or(f64::INFINITY));
+        let mut info = self.acked(now, latest, advanced, arrived, flight_before, feedback);
+        if self.settings.feedback == Feedbacks::Accurate && self.ecn {
+            info.marked = self.count_marks(feedback.ace, packets);
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.forget_before(self.board.number(0));
+            info.rate = rate.sample(self.min_rtt);
+        }
+
+        // Losses.
+        let lost = self.find_losses(now, reported, advanced, duplicate.is_some());
+        info.lost = self.segments(lost);
+        let bare = advanced == 0 && feedback.count == 0;
+        let probe = duplicate.is_some_and(|(_, end)| end == self.next);
+        let repaired = self.tlp.on_ack(ack, probe, bare) == Verdict::Repaired;
+        let mut entered = self.may_enter() && self.enter_recovery(core, now, out);
+        if repaired && !entered && matches!(self.phase, Phase::Open) {
+            // RFC 8985, 7.4.2: what the probe has repaired was a loss.
+            self.react_to_probe(core, now, flight_before, out);
+            entered = true;
+        }
+        info.recovering = !matches!(self.phase, Phase::Open);
+        info.pipe = self.segments(self.board.pipe());
+        let mut window = self.window(core);
+        self.algorithm.control().on_any_ack(&mut window, &info);
+        self.set_window(core, window, out);
+        if core.traced {
+            let bits = 8.0 * self.mss();
+            self.algorithm.control().gauges(&mut |variable, value| {
+                // Congestion controls count segments.
+                let unit = if variable == Variable::Bandwidth { bits } else { 1.0 };
+                core.note(out, variable, value * unit);
+            });
+        }
+        // Marks, unless a reaction begins now.
+        let echo =
+            self.ecn && if self.settings.feedback == Feedbacks::Accurate { info.marked > 0.0 } else { feedback.echo };
+        if echo && !entered {
+            self.on_echo(core, now, flight_before, out);
+        }
+        // Recovery or growth.
+        self.recover_or_grow(core, now, advanced, arrived, entered, echo, &info, out);
+        // Timers (RFC 6298, 5.2 and 5.3).
+        if self.board.is_empty() {
+            self.rto_at = f64::INFINITY;
+        } else if advanced > 0 && self.restarts_timer() {
+            self.rto_at = now + self.rto.value();
+        }
+        self.transmit(core, now, out);
+        self.plan_probe(now, advanced > 0);
+    }
+
+    /// What is lost by what is known now: how many sequence numbers are newly so.
+    fn find_losses(&mut self, now: f64, reported: u64, advanced: u64, duplicate: bool) -> u64 {
+        let Some(rack) = &mut self.rack else {
+            return if reported > 0 { self.board.find_losses() } else { 0 };
+        };
+        if duplicate {
+            rack.duplicate(self.una, self.next);
+        }
+        if reported == 0 && advanced == 0 {
+            return 0;
+        }
+        let recovering = !matches!(self.phase, Phase::Open);
+        let reo_wnd = rack.reo_wnd(&self.board, recovering, self.min_rtt, self.rto.srtt().unwrap_or(0.0));
+        let (lost, again) = rack.find_losses(&mut self.board, now, reo_wnd);
+        self.reo_at = again;
+        lost
+    }
+
+    /// How many packets an ACK says were marked, by its counter's three bits; it newly covers so many packets.
+    fn count_marks(&mut self, ace: u8, packets: u64) -> f64 {
+        let marked = marked_packets(self.marks, ace, packets);
+        self.marks += marked;
+        marked as f64
+    }
+
+    /// The loss that a probe has repaired costs what any loss does.
+    fn react_to_probe(&mut self, core: &mut Core, now: f64, flight: u64, out: &mut Output) {
+        if !self.may_cut() || self.owns_window() {
+            return;
+        }
+        let flight = self.segments(flight);
+        let window = self.window(core);
+        let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
+        self.set_ssthresh(core, ssthresh, out);
+        self.reduced = self.next;
+        self.cwr = self.ecn;
+        core.set_cwnd(ssthresh.min(core.cwnd), out);
+    }
+
+    fn owns_window(&self) -> bool {
+        self.rate.is_some()
+    }
+
+    /// Sets the time of a probe (RFC 8985, 7.2) after an ACK that `advanced` the window, or when new data have been sent.
+    fn plan_probe(&mut self, now: f64, advanced: bool) {
+        let sent_new = std::mem::take(&mut self.sent_new);
+        if self.rack.is_none() {
+            return;
+        }
+        let open = matches!(self.phase, Phase::Open) && self.board.sacked() == 0;
+        if self.board.is_empty() || !open || !self.tlp.may_probe() {
+            self.probe_at = f64::INFINITY;
+        } else if advanced || sent_new {
+            let delay = self.settings.delayed_ack.unwrap_or(0.0);
+            let timeout = tlp::timeout(self.rto.srtt(), self.board.len() == 1, delay);
+            self.probe_at = (now + timeout).min(self.rto_at);
+        }
+    }
+
+    /// RFC 8985, 7.3: new data if there are any, else the last segment again; then the timer begins anew.
+    fn probe(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        self.probe_at = f64::INFINITY;
+        if self.board.is_empty() || !self.tlp.may_probe() {
+            return;
+        }
+        let new = self.send_new(core, now, out);
+        if !new {
+            self.send_again(core, now, self.board.len() - 1, false, out);
+        }
+        self.tlp.sent(self.next, !new);
+        self.rto_at = now + self.rto.value();
+        self.sent_new = false;
+    }
+
+    /// RACK's timer: what has not arrived by now is lost.
+    fn on_reo_timer(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        self.reo_at = f64::INFINITY;
+        self.find_losses(now, 1, 0, false);
+        if self.may_enter() {
+            self.enter_recovery(core, now, out);
+            if let Phase::Recovery(Recovery { prr: Some(prr), .. }) = &mut self.phase {
+                let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
+                let count = prr.on_ack(0.0, pipe, self.ssthresh);
+                core.set_cwnd(pipe + count, out);
+            }
+        }
+        self.transmit(core, now, out);
+    }
+
+    fn acked(
+        &self,
+        now: f64,
+        rtt: Option<f64>,
+        advanced: u64,
+        arrived: u64,
+        flight_before: u64,
+        feedback: &Feedback,
+    ) -> Acked {
+        Acked {
+            now,
+            segments: self.segments(advanced),
+            delivered: self.segments(arrived),
+            rtt,
+            srtt: self.rto.srtt().unwrap_or(0.0),
+            flight_before: self.segments(flight_before),
+            pipe: self.segments(self.board.pipe()),
+            una: self.una,
+            next: self.next,
+            // RFC 8257, 3.3: what an ACK with ECE acknowledges counts as marked.
+            marked: if feedback.echo && self.ecn { self.segments(advanced) } else { 0.0 },
+            window_limited: self.window_limited,
+            recovering: false,
+            paced: self.settings.pacing,
+            lost: 0.0,
+            rate: None,
+            one_way: self.settings.timestamps.then_some(feedback.one_way),
+        }
+    }
+
+    /// RFC 5681, section 2: a duplicate ACK; with SACK one that tells something new (RFC 6675, section 2).
+    fn count_duplicates(&mut self, core: &mut Core, advanced: u64, reported: u64, ack: u64, out: &mut Output) {
+        if advanced > 0 {
+            self.dupacks = 0;
+            self.limited = 0;
+        } else if self.settings.sack {
+            self.dupacks += u32::from(reported > 0);
+        } else if ack == self.una && !self.board.is_empty() {
+            self.dupacks += 1;
+        }
+        core.set_dupacks(self.dupacks as i32, out);
+    }
+
+    /// Whether losses that are known now begin a recovery.
+    fn may_enter(&self) -> bool {
+        if !matches!(self.phase, Phase::Open) || self.board.is_empty() {
+            return false;
+        }
+        if self.rack.is_some() {
+            return self.board.lost() > 0;
+        }
+        if self.settings.sack {
+            // RFC 6675, section 5 (1) and (2).
+            return self.board.sacked() > 0
+                && (self.dupacks >= board::DUP_THRESH || self.board.front().is_some_and(board::Record::is_lost));
+        }
+        // RFC 6582, 3.2 (1): not again for what was sent before the last time.
+        self.dupacks == board::DUP_THRESH && (self.una > self.recover || self.recover == 0)
+    }
+
+    /// Whether the window may be cut: once for what is outstanding at a time.
+    fn may_cut(&self) -> bool {
+        self.una >= self.reduced
+    }
+
+    /// What a reaction to a loss takes as the flight, segments.
+    fn flight(&self) -> f64 {
+        if self.settings.halves_pipe {
+            self.segments(self.board.pipe())
+        } else {
+            self.segments(self.board.outstanding() - self.limited)
+        }
+    }
+
+    fn enter_recovery(&mut self, core: &mut Core, now: f64, out: &mut Output) -> bool {
+        let cut = self.may_cut();
+        // RFC 5681, 3.2 (2): without what limited transmit has sent.
+        let flight = self.flight();
+        if cut {
+            let window = self.window(core);
+            let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
+            self.set_ssthresh(core, ssthresh, out);
+            self.reduced = self.next;
+            self.cwr = self.ecn;
+        }
+        self.recover = self.next;
+        let outstanding = self.segments(self.board.outstanding());
+        let prr = self
+            .settings
+            .prr
+            .filter(|_| self.settings.sack && !self.owns_window())
+            .map(|bound| Prr::new(outstanding, bound));
+        self.phase = Phase::Recovery(Recovery { prr, partial: false, rescue_from: self.una });
+        self.tlp.reset();
+        if self.settings.sack {
+            // RFC 6675, section 5 (4.1) to (4.3): the first one goes whatever the window.
+            if self.rack.is_none() {
+                self.board.mark_lost(0);
+            }
+            self.forced = 1;
+            if !self.owns_window() {
+                core.set_cwnd(self.ssthresh, out);
+            }
+        } else {
+            // RFC 6582, 3.2 (2) and (3).
+            core.set_cwnd(self.ssthresh + f64::from(board::DUP_THRESH), out);
+            self.send_again(core, now, 0, false, out);
+        }
+        true
+    }
+
+    /// RFC 3168, 6.1.2: once in a window of data. `flight` was outstanding when the ACK came, bytes.
+    fn on_echo(&mut self, core: &mut Core, now: f64, flight: u64, out: &mut Output) {
+        if !matches!(self.phase, Phase::Open) || (self.una <= self.reduced && self.reduced > 0) {
+            return;
+        }
+        if self.owns_window() {
+            return;
+        }
+        self.reduced = self.next;
+        self.cwr = self.settings.feedback != Feedbacks::Accurate;
+        if core.cwnd <= 1.0 {
+            self.halted = true;
+            self.rto_at = now + self.rto.value();
+            return;
+        }
+        let flight = self.segments(flight);
+        let window = self.window(core);
+        let ssthresh = self.algorithm.control().on_mark(&window, flight, now);
+        self.set_ssthresh(core, ssthresh, out);
+        core.set_cwnd(ssthresh.min(core.cwnd), out);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn recover_or_grow(
+        &mut self,
+        core: &mut Core,
+        now: f64,
+        advanced: u64,
+        arrived: u64,
+        entered: bool,
+        echo: bool,
+        info: &Acked,
+        out: &mut Output,
+    ) {
+        let done = self.una >= self.recover;
+        if done && !entered && !matches!(self.phase, Phase::Open) {
+            if let Some(rack) = &mut self.rack {
+                rack.recovered();
+            }
+            if self.owns_window() {
+                self.phase = Phase::Open;
+                return;
+            }
+        }
+        if self.owns_window() {
+            return;
+        }
+        match &mut self.phase {
+            Phase::Recovery(_) if done && !entered && self.settings.sack => {
+                // RFC 6937: cwnd ends at ssthresh.
+                core.set_cwnd(self.ssthresh, out);
+                self.phase = Phase::Open;
+            }
+            Phase::Recovery(_) if done && !entered => {
+                // RFC 6582, 3.2 (3), the first choice.
+                let flight = self.segments(self.board.outstanding());
+                core.set_cwnd(self.ssthresh.min(flight.max(1.0) + 1.0), out);
+                self.phase = Phase::Open;
+            }
+            Phase::Recovery(recovery) if self.settings.sack => {
+                if let Some(prr) = &mut recovery.prr {
+                    let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
+                    let delivered = arrived as f64 / f64::from(self.settings.mss);
+                    let count = prr.on_ack(delivered, pipe, self.ssthresh);
+                    core.set_cwnd(pipe + count, out);
+                }
+            }
+            Phase::Recovery(_) if entered => {}
+            Phase::Recovery(_) if advanced > 0 => {
+                // RFC 6582, 3.2 (3): a partial ACK.
+                self.send_again(core, now, 0, false, out);
+                let mut cwnd = core.cwnd - self.segments(advanced);
+                if advanced >= u64::from(self.settings.mss) {
+                    cwnd += 1.0;
+                }
+                core.set_cwnd(cwnd.max(1.0), out);
+            }
+            Phase::Recovery(_) => {
+                // RFC 6582, 3.2 (2), further duplicates inflate.
+                if info.segments == 0.0 {
+                    core.set_cwnd(core.cwnd + 1.0, out);
+                }
+            }
+            Phase::Open | Phase::Loss => {
+                if matches!(self.phase, Phase::Loss) && done {
+                    self.phase = Phase::Open;
+                }
+                if advanced > 0 && (!echo || self.algorithm.view().grows_with_marks()) && info.window_limited {
+                    let mut window = self.window(core);
+                    self.algorithm.control().grow(&mut window, info);
+                    self.set_window(core, window, out);
+                }
+            }
+        }
+    }
+
+    /// Whether an ACK that advances the window restarts the timer: in a recovery of NewReno's only the first
+    /// (RFC 6582, section 4, the impatient variant).
+    fn restarts_timer(&mut self) -> bool {
+        match &mut self.phase {
+            Phase::Recovery(recovery) if !self.settings.sack => !std::mem::replace(&mut recovery.partial, true),
+            _ => true,
+        }
+    }
+
+    /// The time of [`Output::wake`] has come.
+    pub fn on_wake(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        if now >= self.rto_at && now < self.probe_at {
+            self.on_timeout(core, now, out);
+        } else if now >= self.probe_at {
+            self.probe(core, now, out);
+        } else if now >= self.reo_at {
+            self.on_reo_timer(core, now, out);
+        } else if now >= self.pace_at {
+            self.pace_at = f64::INFINITY;
+            self.transmit(core, now, out);
+            self.plan_probe(now, false);
+        }
+        self.set_wake(out);
+    }
+
+    fn on_timeout(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        if self.state == State::SynSent {
+            self.syn_timeouts += 1;
+            core.timeouts += 1;
+            self.rto.back_off();
+            return self.send_syn(core, now, out);
+        }
+        if self.halted {
+            self.halted = false;
+            self.rto_at = f64::INFINITY;
+            self.forced = 1;
+            if !self.board.is_empty() {
+                self.rto_at = now + self.rto.value();
+            }
+            return self.transmit(core, now, out);
+        }
+        if self.board.is_empty() {
+            self.rto_at = f64::INFINITY;
+            return;
+        }
+        core.timeouts += 1;
+        // RFC 5681, 3.1 (4): not when the same segment is lost again.
+        let repeated = matches!(self.phase, Phase::Loss) && self.timed_out_at == self.una;
+        if !repeated {
+            let flight = self.flight();
+            let window = self.window(core);
+            let mut ssthresh = self.algorithm.control().on_timeout(&window, flight, now);
+            if matches!(self.phase, Phase::Recovery(_)) {
+                // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated.
+                ssthresh = ssthresh.min(self.ssthresh);
+            }
+            self.set_ssthresh(core, ssthresh, out);
+        }
+        self.timed_out_at = self.una;
+        core.set_cwnd(LOSS_WINDOW, out);
+        self.dupacks = 0;
+        self.limited = 0;
+        self.phase = Phase::Loss;
+        self.recover = self.next;
+        self.reduced = self.next;
+        self.cwr = self.ecn;
+        // RFC 8985, 6.3: only what is late by RACK's measure, and the first.
+        let since = self.rack.as_ref().map_or(f64::INFINITY, |rack| {
+            let srtt = self.rto.srtt().unwrap_or(0.0);
+            now - rack.rtt() - rack.reo_wnd(&self.board, true, self.min_rtt, srtt)
+        });
+        self.board.lose_all(since);
+        self.tlp.reset();
+        (self.reo_at, self.probe_at) = (f64::INFINITY, f64::INFINITY);
+        self.rto.back_off();
+        self.rto_at = now + self.rto.value();
+        self.forced = 1;
+        self.transmit(core, now, out);
+    }
+
+    /// Sends what the window, the receiver's window and the pace allow: what is lost first, then new data, then what may be
+    /// lost (RFC 6675, section 4, `NextSeg`).
+    fn transmit(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        if self.state != State::Established || self.halted {
+            return;
+        }
+        self.restart_when_idle(core, now, out);
+        loop {
+            if self.paces() && !self.may_release(now) {
+                // The pace holds back what the window allows.
+                return;
+            }
+            let index = self.board.next_lost();
+            let wanted = match index {
+                Some(index) => self.board.get(index).map_or(0, |record| u64::from(record.len)),
+                None => u64::from(self.settings.mss),
+            };
+            if !self.has_room(core, wanted, index.is_none()) {
+                self.window_limited = true;
+                return;
+            }
+            let sent = match index {
+                Some(index) => {
+                    self.send_again(core, now, index, true, out);
+                    true
+                }
+                None => self.send_new(core, now, out) || self.send_perhaps_lost(core, now, out),
+            };
+            if !sent {
+                return;
+            }
+            self.forced = self.forced.saturating_sub(1);
+        }
+    }
+
+    /// Whether the congestion window has room for so many bytes more.
+    fn has_room(&self, core: &Core, bytes: u64, new: bool) -> bool {
+        if self.forced > 0 {
+            return true;
+        }
+        let mut window = core.cwnd;
+        // RFC 3042: one new segment on each of the first two duplicate ACKs.
+        let duplicates = self.dupacks > 0 && matches!(self.phase, Phase::Open);
+        if duplicates && new {
+            if !self.settings.limited_transmit {
+                // With SACK `pipe` would allow it.
+                return self.segments(self.board.outstanding() + bytes) <= window;
+            }
+            if !self.settings.sack {
+                window += f64::from(self.dupacks.min(2));
+            }
+        }
+        // A segment that is not full needs no more room than it has.
+        let left = self.limit().saturating_sub(self.next).min(bytes);
+        let bytes = if new && left > 0 { left } else { bytes };
+        self.segments(self.board.pipe() + bytes) <= window + 1e-9
+    }
+
+    /// After a pause of more than a timeout the window begins anew (RFC 5681, 4.1).
+    fn restart_when_idle(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        if self.board.is_empty() && self.next < self.limit() && now - self.last_sent > self.rto.value() {
+            core.set_cwnd(core.cwnd.min(self.settings.initial_window()), out);
+            self.window_limited = true;
+        }
+    }
+
+    fn send_new(&mut self, core: &Core, now: f64, out: &mut Output) -> bool {
+        let left = self.limit.saturating_sub(self.next);
+        let fin_due = self.closing && self.next <= self.limit;
+        let room = (self.una + self.settings.window).saturating_sub(self.next);
+        if left == 0 && !fin_due {
+            self.window_limited = false;
+            let pipe = self.segments(self.board.pipe());
+            if let Some(rate) = &mut self.rate {
+                rate.app_limited(pipe);
+            }
+            return false;
+        }
+        let payload = left.min(u64::from(self.settings.mss));
+        if payload > room || (payload == 0 && room == 0) {
+            // The receiver's window is full (RFC 9293, 3.8.6.2.1: no part of a segment to fill it up).
+            self.window_limited = false;
+            return false;
+        }
+        let fin = fin_due && payload == left;
+        let mut bits = if fin { FIN } else { 0 };
+        // RFC 3168, 6.1: new data are ECN-capable, and the first after a reduction says so.
+        if self.ecn && payload > 0 {
+            bits |= self.settings.feedback.capable();
+            if std::mem::take(&mut self.cwr) {
+                bits |= CWR;
+            }
+        }
+        let len = payload as u32 + u32::from(fin);
+        out.packets.push(Packet { seq: wrap(self.next, self.first), payload: payload as u16, bits });
+        let pipe = self.segments(self.board.pipe());
+        self.board.sent(self.next, len, fin, now);
+        if let Some(rate) = &mut self.rate {
+            rate.sent(self.board.number(self.board.len() - 1), now, pipe);
+        }
+        self.sent_new = true;
+        self.next += u64::from(len);
+        if self.dupacks > 0 && matches!(self.phase, Phase::Open) {
+            self.limited += u64::from(len);
+        }
+        self.after_send(core, now, len);
+        true
+    }
+
+    /// `NextSeg` rules 3 and 4 of RFC 6675.
+    fn send_perhaps_lost(&mut self, core: &mut Core, now: f64, out: &mut Output) -> bool {
+        let Phase::Recovery(recovery) = &mut self.phase else { return false };
+        if !self.settings.sack {
+            return false;
+        }
+        if let Some(index) = self.board.next_hole() {
+            self.send_again(core, now, index, true, out);
+            return true;
+        }
+        if self.una <= recovery.rescue_from {
+            return false;
+        }
+        recovery.rescue_from = u64::MAX;
+        let Some(index) = self.board.last_hole() else { return false };
+        if self.board.get(index).is_some_and(board::Record::is_resent) {
+            return false;
+        }
+        self.send_again(core, now, index, true, out);
+        true
+    }
+
+    fn send_again(&mut self, core: &mut Core, now: f64, index: usize, counts: bool, out: &mut Output) {
+        let Some(&record) = self.board.get(index) else { return };
+        let mut bits = if record.is_fin() { FIN } else { 0 };
+        // RFC 3168, 6.1.5: what is sent again is not ECN-capable.
+        if self.ecn && self.settings.feedback.marks_all() {
+            bits |= self.settings.feedback.capable();
+        }
+        out.packets.push(Packet { seq: wrap(record.start, self.first), payload: record.payload() as u16, bits });
+        let (number, pipe) = (self.board.number(index), self.segments(self.board.pipe()));
+        self.board.sent_again(index, now, counts);
+        if let Some(rack) = &mut self.rack {
+            rack.sent_again(record.start, now);
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.sent(number, now, pipe);
+        }
+        core.retransmits += 1;
+        self.after_send(core, now, record.len);
+    }
+
+    fn after_send(&mut self, core: &Core, now: f64, len: u32) {
+        self.last_sent = now;
+        if self.rto_at == f64::INFINITY {
+            // RFC 6298, 5.1.
+            self.rto_at = now + self.rto.value();
+        }
+        let segments = self.segments(u64::from(len));
+        if let Phase::Recovery(Recovery { prr: Some(prr), .. }) = &mut self.phase {
+            prr.sent(segments);
+        }
+        if self.paces() {
+            if let Some(rate) = self.pacing_rate(core) {
+                self.released = self.released.max(now) + segments / rate;
+            }
+        }
+    }
+
+    fn paces(&self) -> bool {
+        self.settings.pacing || self.rate.is_some()
+    }
+
+    /// Segments a second. The first window goes as a burst, as there is no round-trip time of data yet.
+    fn pacing_rate(&self, core: &Core) -> Option<f64> {
+        if let Some(rate) = self.algorithm.view().pacing_rate() {
+            return Some(rate);
+        }
+        let srtt = self.rto.srtt().filter(|_| self.una > 1)?;
+        let factor = if core.cwnd < self.ssthresh / 2.0 { PACING_IN_SLOW_START } else { PACING };
+        Some(factor * core.cwnd / srtt)
+    }
+
+    /// Whether the pace lets a segment go now; if not, says when.
+    fn may_release(&mut self, now: f64) -> bool {
+        if now >= self.released {
+            return true;
+        }
+        self.pace_at = self.released;
+        self.window_limited = true;
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_bits_of_a_counter() {
+        // (ACE, newly covered) -> marked, one after the other from 5 on, by hand.
+        let mut known = FIRST_COUNT;
+        for ((ace, packets), marked) in
+            [((5, 2), 0), ((6, 2), 1), ((0, 4), 2), ((7, 8), 7), ((7, 20), 16), ((1, 20), 18)]
+        {
+            assert_eq!(marked_packets(known, ace, packets), marked, "{ace} {packets}");
+            known += marked;
+        }
+    }
+
+    #[test]
+    fn initial_windows() {
+        let of = |mss| Settings { mss, ..Settings::default() }.initial_window();
+        for (mss, expected) in [(536, 10.0), (1000, 10.0), (1460, 10.0), (2200, 14_600.0 / 2200.0), (9000, 2.0)] {
+            assert!((of(mss) - expected).abs() < 1e-12, "{mss}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Proportional rate reduction (RFC 6937): how much to send on each ACK of a recovery.
+//!
+//! All in full-sized segments. Data are sent in whole segments, so the proportional part is rounded up to one, as in
+//! RFC 6937's own table (section 4).
+
+/// What bounds the sending once less is in the network than should be (RFC 6937, section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Conservative reduction bound: as much as was delivered (CRB).
+    Conservative,
+    /// Slow start reduction bound: one segment an ACK more (SSRB).
+    SlowStart,
+}
+
+/// One recovery.
+#[derive(Clone, Debug)]
+pub struct Prr {
+    delivered: f64,
+    out: f64,
+    at_begin: f64,
+    bound: Bound,
+}
+
+impl Prr {
+    /// A recovery begins with so many segments outstanding (`RecoverFS`).
+    pub fn new(flight: f64, bound: Bound) -> Self {
+        Prr { delivered: 0.0, out: 0.0, at_begin: flight.max(1.0), bound }
+    }
+
+    /// An ACK says that `delivered` more have arrived (cumulatively or by SACK), with `pipe` in the network: how many may
+    /// be sent (`sndcnt`). `ssthresh` is where the recovery leads.
+    pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64) -> f64 {
+        self.delivered += delivered;
+        let count = if pipe > ssthresh {
+            (self.delivered * ssthresh / self.at_begin).ceil() - self.out
+        } else {
+            let conservative = self.delivered - self.out;
+            let limit = match self.bound {
+                Bound::Conservative => conservative,
+                Bound::SlowStart => conservative.max(delivered) + 1.0,
+            };
+            (ssthresh - pipe).min(limit)
+        };
+        count.max(0.0)
+    }
+
+    /// So many segments have been sent, new or again (`prr_out`).
+    pub fn sent(&mut self, segments: f64) {
+        self.out += segments;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One segment of 20 is lost, two new ones have gone by limited transmit, and every ACK reports one more. At which ACKs
+    /// (by segments delivered) something is sent, with this `RecoverFS`.
+    fn sent_at(flight: u32, ssthresh: f64, acks: u32) -> Vec<u32> {
+        let mut prr = Prr::new(f64::from(flight), Bound::SlowStart);
+        // 22 outstanding without the lost one and the two that have been reported before.
+        let mut pipe = 19.0;
+        let mut at = Vec::new();
+        for delivered in 1..=acks {
+            pipe -= 1.0;
+            let mut count = prr.on_ack(1.0, pipe, ssthresh);
+            if delivered == 1 {
+                // The first retransmission is always sent (RFC 6937, section 3.1).
+                count = count.max(1.0);
+            }
+            let whole = count.floor();
+            assert!(whole <= 2.0, "{count} at {delivered}");
+            prr.sent(whole);
+            pipe += whole;
+            at.extend((0..whole as u32).map(|_| delivered));
+        }
+        at
+    }
+
+    #[test]
+    fn half_the_rate_for_a_halved_window() {
+        // ssthresh 10: every second ACK sends, the first the retransmission.
+        assert_eq!(sent_at(20, 10.0, 15), [1, 3, 5, 7, 9, 11, 13, 15]);
+        assert_eq!(sent_at(22, 10.0, 15), [1, 3, 5, 7, 9, 12, 14]);
+    }
+
+    #[test]
+    fn the_bounds_after_a_burst_of_losses() {
+        // The first 15 of 20 lost; two new segments by limited transmit, so that seven ACKs come; the third of them begins
+        // the recovery with 22 outstanding, 15 lost, 3 reported: pipe 4.
+        let run = |bound| {
+            let (mut prr, mut pipe, mut sent) = (Prr::new(22.0, bound), 4.0, Vec::new());
+            for _ in 0..3 {
+                let count = prr.on_ack(1.0, pipe, 10.0).max(1.0).floor();
+                prr.sent(count);
+                pipe += count - 1.0;
+                sent.push(count);
+            }
+            sent
+        };
+        assert_eq!(run(Bound::SlowStart), [2.0, 2.0, 2.0]);
+        assert_eq!(run(Bound::Conservative), [1.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn it_ends_at_ssthresh() {
+        let mut prr = Prr::new(40.0, Bound::SlowStart);
+        let mut pipe = 36.0;
+        for _ in 0..38 {
+            pipe -= 1.0;
+            let count = prr.on_ack(1.0, pipe, 20.0).floor();
+            prr.sent(count);
+            pipe += count;
+        }
+        assert!((pipe - 20.0_f64).abs() <= 2.0, "{pipe}");
+    }
+}

@@ -1,0 +1,145 @@
+//! The rate at which segments arrive, by ACKs (Linux `tcp_rate.c`; draft-cheng-iccrg-delivery-rate-estimation).
+
+use super::board::Delivered;
+use std::collections::VecDeque;
+
+/// What was known when a segment was sent.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    delivered: f64,
+    delivered_at: f64,
+    first_sent: f64,
+    sent: f64,
+    app_limited: bool,
+}
+
+/// What an ACK says of the rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Segments a second; none if the interval is too short to tell.
+    pub rate: Option<f64>,
+    /// What had been delivered when the segment was sent that this is about, and now, segments.
+    pub prior_delivered: f64,
+    /// See above.
+    pub delivered: f64,
+    /// The application had too little to send then.
+    pub app_limited: bool,
+}
+
+/// Keeps count of what has arrived.
+#[derive(Clone, Debug, Default)]
+pub struct Rate {
+    delivered: f64,
+    delivered_at: f64,
+    first_sent: f64,
+    /// The flow is application-limited until so many have arrived.
+    limited_until: f64,
+    /// By segment outstanding, from the one with number `first` on.
+    marks: VecDeque<Mark>,
+    first: u64,
+    best: Option<Mark>,
+}
+
+impl Rate {
+    /// Segment `number` of the connection is sent, or sent again, with `pipe` segments in the network.
+    pub fn sent(&mut self, number: u64, now: f64, pipe: f64) {
+        if pipe <= 0.0 {
+            self.first_sent = now;
+            self.delivered_at = now;
+        }
+        let mark = Mark {
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            sent: now,
+            app_limited: self.limited_until > 0.0,
+        };
+        let at = (number - self.first) as usize;
+        match self.marks.get_mut(at) {
+            Some(old) => *old = mark,
+            None => self.marks.push_back(mark),
+        }
+    }
+
+    /// The application has no more data, with `pipe` segments in the network.
+    pub fn app_limited(&mut self, pipe: f64) {
+        self.limited_until = (self.delivered + pipe).max(f64::MIN_POSITIVE);
+    }
+
+    /// A segment of so many full ones has arrived.
+    pub fn arrived(&mut self, delivered: &Delivered, segments: f64, now: f64) {
+        self.delivered += segments;
+        self.delivered_at = now;
+        let Some(&mark) = self.marks.get((delivered.number - self.first) as usize) else { return };
+        if self.best.is_none_or(|best| {
+            mark.delivered > best.delivered || (mark.delivered == best.delivered && mark.sent > best.sent)
+        }) {
+            self.best = Some(mark);
+        }
+    }
+
+    /// Segments before `number` are acknowledged.
+    pub fn forget_before(&mut self, number: u64) {
+        while self.first < number && self.marks.pop_front().is_some() {
+            self.first += 1;
+        }
+    }
+
+    /// What all that has arrived since the last call says; `min_rtt` in seconds.
+    pub fn sample(&mut self, min_rtt: f64) -> Option<Sample> {
+        let mark = self.best.take()?;
+        self.first_sent = mark.sent;
+        if self.limited_until > 0.0 && self.delivered > self.limited_until {
+            self.limited_until = 0.0;
+        }
+        // The slower of sending and arriving: ACKs that come in bursts say too much.
+        let interval = (mark.sent - mark.first_sent).max(self.delivered_at - mark.delivered_at);
+        let rate = (interval > 0.0 && interval >= min_rtt * (1.0 - 1e-9))
+            .then(|| (self.delivered - mark.delivered) / interval);
+        Some(Sample { rate, prior_delivered: mark.delivered, delivered: self.delivered, app_limited: mark.app_limited })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::board::Board;
+    use super::*;
+
+    /// Segments sent at `gap`, arriving at `apart`, the first after 100 ms.
+    fn samples(count: u64, gap: f64, apart: f64) -> Vec<f64> {
+        let (mut rate, mut board) = (Rate::default(), Board::new(1));
+        for i in 0..count {
+            board.sent(1 + i, 1, false, i as f64 * gap);
+            rate.sent(i, i as f64 * gap, i as f64);
+        }
+        let mut found = Vec::new();
+        for i in 0..count {
+            let now = 0.1 + i as f64 * apart;
+            board.acknowledge(2 + i, |delivered| rate.arrived(&delivered, 1.0, now));
+            rate.forget_before(i + 1);
+            found.extend(rate.sample(0.1).and_then(|sample| sample.rate));
+        }
+        found
+    }
+
+    #[test]
+    fn the_slower_of_sending_and_arriving() {
+        // The first flight says how much has arrived since its begin.
+        let found = samples(50, 1e-3, 2e-3);
+        assert!((found[49] - 50.0 / 0.198).abs() < 1.0, "{}", found[49]);
+        assert!((found[0] - 10.0).abs() < 1e-9, "one in 100 ms");
+        // ACKs in a burst do not say more than was sent.
+        let found = samples(50, 2e-3, 0.0);
+        assert!(found.iter().all(|&rate| rate <= 500.0 + 1e-6));
+    }
+
+    #[test]
+    fn samples_of_a_thirsty_application_say_so() {
+        let (mut rate, mut board) = (Rate::default(), Board::new(1));
+        rate.app_limited(0.0);
+        board.sent(1, 1, false, 0.0);
+        rate.sent(0, 0.0, 0.0);
+        board.acknowledge(2, |delivered| rate.arrived(&delivered, 1.0, 0.1));
+        assert!(rate.sample(0.0).is_some_and(|sample| sample.app_limited));
+    }
+}

@@ -1,0 +1,369 @@
+//! The receiver of the `rfc` profile: what it acknowledges, when, and with what options.
+//!
+//! RFC 9293 and RFC 5681 (delayed ACKs), RFC 2018 and 2883 (SACK and duplicates), RFC 7323 (which time stamp is echoed),
+//! RFC 3168 (ECN echoes). The application takes data at once, so the window that is offered does not move.
+
+use super::board::Range;
+use super::wire::{unwrap, wrap, Arrived, Feedback};
+use super::Feedbacks;
+use crate::segment::{CE, CWR, ECE, FIN, SYN};
+
+/// What a receiver does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReceiverSettings {
+    /// First sequence number on the wire.
+    pub first: u32,
+    /// SACK blocks in an ACK, at most; 0 without SACK.
+    pub blocks: u8,
+    /// How long an ACK may wait for a second segment, s. `None`: every segment is acknowledged at once.
+    pub delay: Option<f64>,
+    /// What it says of marks.
+    pub feedback: Feedbacks,
+}
+
+/// What a receiver answers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant)]
+pub enum Reply {
+    /// Nothing: what came carries nothing.
+    Nothing,
+    /// An ACK at once; a timer of its own is void.
+    Now(Feedback),
+    /// Two ACKs at once, in this order.
+    Both(Feedback, Feedback),
+    /// Waits so many seconds for another segment ([`Receiver::on_timer`]).
+    Later(f64),
+}
+
+/// A segment whose ACK waits.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    one_way: f64,
+    /// The next sequence number expected after it, and the marks' state then (RFC 8257, 3.2: `DCTCP.CE`).
+    next: u64,
+}
+
+/// A receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    settings: ReceiverSettings,
+    /// Next sequence number expected; 0 before the SYN.
+    next: u64,
+    /// What has arrived beyond, the newest first; disjoint.
+    ahead: Vec<Range>,
+    held: Option<Held>,
+    /// Time stamp to echo, and the last acknowledgement sent (RFC 7323, 4.3: `TS.Recent`, `Last.ACK.sent`).
+    recent: f64,
+    acked: u64,
+    ecn: bool,
+    /// A mark has arrived, and no CWR since (RFC 3168, 6.1.3).
+    unanswered_mark: bool,
+    /// The last segment was marked (RFC 8257, 3.2: `DCTCP.CE`).
+    marked: bool,
+    /// Marked packets that have arrived, from 5 on (accurate ECN).
+    count: u64,
+    /// One behind the FIN, once that has come.
+    fin_at: Option<u64>,
+}
+
+impl Receiver {
+    /// Nothing received.
+    pub fn new(settings: ReceiverSettings) -> Self {
+        Receiver {
+            settings,
+            next: 0,
+            ahead: Vec::new(),
+            held: None,
+            recent: 0.0,
+            acked: 0,
+            ecn: false,
+            unanswered_mark: false,
+            marked: false,
+            count: super::FIRST_COUNT,
+            fin_at: None,
+        }
+    }
+
+    /// Next sequence number expected: 0 before the SYN, then one more than the bytes received in order (two after a FIN).
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Payload received in order, bytes.
+    pub fn bytes(&self) -> u64 {
+        self.next.saturating_sub(1) - u64::from(self.fin_at == Some(self.next))
+    }
+
+    /// Whether an ACK waits.
+    pub fn holds_an_ack(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Takes in a segment.
+    pub fn take(&mut self, arrived: &Arrived) -> Reply {
+        if arrived.bits & SYN != 0 {
+            return self.take_syn(arrived);
+        }
+        let Some(start) = unwrap(arrived.seq, self.settings.first, self.next) else { return Reply::Nothing };
+        let end = start + u64::from(arrived.payload) + u64::from(arrived.bits & FIN != 0);
+        if self.next == 0 || end == start {
+            // Before the SYN, or the third segment of the handshake.
+            return Reply::Nothing;
+        }
+        let changed = self.ecn && self.note_mark(arrived.bits);
+        // RFC 8257, 3.2: what waits is acknowledged by itself, with the state that it arrived in.
+        let apart = changed && self.settings.feedback == Feedbacks::Dctcp;
+        let earlier = if apart { self.held.take().map(|held| self.answer_held(&held)) } else { None };
+        if arrived.bits & FIN != 0 {
+            self.fin_at = Some(end);
+        }
+        // RFC 7323, 4.3 (2).
+        if start <= self.acked && arrived.stamp >= self.recent {
+            self.recent = arrived.stamp;
+        }
+        let one_way = arrived.now - arrived.stamp;
+        let duplicate = self.has(start, end);
+        let had_gap = !self.ahead.is_empty();
+        let in_order = start <= self.next && end > self.next;
+        if !duplicate {
+            self.add(start, end);
+        }
+        // RFC 5681, 4.2: out of order, and what fills a gap, at once; every second segment; and what comes twice.
+        let may_wait = !changed && in_order && !had_gap && !duplicate && self.held.is_none() && arrived.bits & FIN == 0;
+        match self.settings.delay.filter(|_| may_wait) {
+            Some(delay) => {
+                self.held = Some(Held { one_way, next: self.next });
+                Reply::Later(delay)
+            }
+            None => {
+                self.held = None;
+                let answer = self.answer(one_way, duplicate.then_some((start, end)), (start, end));
+                match earlier {
+                    Some(earlier) => Reply::Both(earlier, answer),
+                    None => Reply::Now(answer),
+                }
+            }
+        }
+    }
+
+    fn take_syn(&mut self, arrived: &Arrived) -> Reply {
+        if arrived.seq != self.settings.first {
+            // Late, from a connection before.
+            return Reply::Nothing;
+        }
+        if self.next == 0 {
+            self.next = 1;
+            self.recent = arrived.stamp;
+            // RFC 3168, 6.1.1: ECE and CWR in a SYN ask for ECN.
+            self.ecn = arrived.bits & (ECE | CWR) == ECE | CWR && self.settings.feedback != Feedbacks::None;
+        }
+        let mut answer = Feedback::new(wrap(1, self.settings.first), arrived.stamp);
+        answer.syn = true;
+        answer.echo = self.ecn;
+        // Accurate ECN: how the ECN field of the SYN has arrived.
+        answer.ace = [0b010, 0b011, 0b100, 0b110][usize::from(arrived.bits & CE)];
+        answer.one_way = arrived.now - arrived.stamp;
+        self.acked = self.acked.max(1);
+        Reply::Now(answer)
+    }
+
+    /// The ACK that has waited long enough; none if it has been sent since.
+    pub fn on_timer(&mut self) -> Option<Feedback> {
+        let held = self.held.take()?;
+        Some(self.answer(held.one_way, None, (self.next, self.next)))
+    }
+
+    /// The ACK of what waits, without the segment that has come since; its echo is that of before.
+    fn answer_held(&mut self, held: &Held) -> Feedback {
+        let mut feedback = Feedback::new(wrap(held.next, self.settings.first), self.recent);
+        feedback.one_way = held.one_way;
+        feedback.echo = !self.marked;
+        self.acked = held.next;
+        feedback
+    }
+
+    /// RFC 3168, 6.1.3: from a mark on until a CWR comes, which goes first. Whether the state of DCTCP has changed.
+    fn note_mark(&mut self, bits: u8) -> bool {
+        let before = self.marked;
+        self.marked = bits & CE == CE;
+        if bits & CWR != 0 {
+            self.unanswered_mark = false;
+        }
+        if bits & CE == CE {
+            self.unanswered_mark = true;
+        }
+        self.count += u64::from(self.marked);
+        match self.settings.feedback {
+            Feedbacks::Dctcp => self.marked != before,
+            // At once when marks begin.
+            Feedbacks::Accurate => self.marked && !before,
+            _ => false,
+        }
+    }
+
+    fn has(&self, start: u64, end: u64) -> bool {
+        end <= self.next || self.ahead.iter().any(|&(from, to)| from <= start && end <= to)
+    }
+
+    fn add(&mut self, start: u64, end: u64) {
+        if start <= self.next {
+            self.next = end;
+            while let Some(at) = self.ahead.iter().position(|&(from, to)| from <= self.next && to > self.next) {
+                self.next = self.ahead[at].1;
+            }
+            let next = self.next;
+            self.ahead.retain(|&(_, to)| to > next);
+            return;
+        }
+        let mut merged = (start, end);
+        self.ahead.retain(|&(from, to)| {
+            let touches = from <= merged.1 && merged.0 <= to;
+            if touches {
+                merged = (merged.0.min(from), merged.1.max(to));
+            }
+            !touches
+        });
+        self.ahead.insert(0, merged);
+    }
+
+    fn answer(&mut self, one_way: f64, duplicate: Option<Range>, came: Range) -> Feedback {
+        let first = self.settings.first;
+        let mut feedback = Feedback::new(wrap(self.next, first), self.recent);
+        feedback.one_way = one_way;
+        feedback.echo = match self.settings.feedback {
+            Feedbacks::Dctcp => self.marked && self.ecn,
+            Feedbacks::Accurate => false,
+            _ => self.unanswered_mark,
+        };
+        feedback.ace = (self.count % 8) as u8;
+        self.acked = self.next;
+        let most = usize::from(self.settings.blocks);
+        if most == 0 {
+            return feedback;
+        }
+        if let Some(range) = duplicate {
+            // RFC 2883, section 4: what came twice first, then the block around it.
+            feedback.duplicate = true;
+            feedback.push(range, first, most);
+            if let Some(at) = self.ahead.iter().position(|&(from, to)| from <= came.0 && came.1 <= to) {
+                let around = self.ahead.remove(at);
+                self.ahead.insert(0, around);
+            }
+        }
+        for &range in &self.ahead {
+            feedback.push(range, first, most);
+        }
+        feedback
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::ECT0;
+
+    fn receiver(blocks: u8, delay: Option<f64>) -> Receiver {
+        let settings = ReceiverSettings { first: 0, blocks, delay, feedback: Feedbacks::Classic };
+        let mut receiver = Receiver::new(settings);
+        assert!(matches!(send(&mut receiver, 0, 0, SYN), Reply::Now(Feedback { ack: 1, syn: true, echo: false, .. })));
+        receiver
+    }
+
+    fn send(receiver: &mut Receiver, seq: u32, payload: u32, bits: u8) -> Reply {
+        receiver.take(&Arrived { seq, payload, bits, stamp: 0.0, now: 0.05 })
+    }
+
+    /// Segment `n` (from 1) of 100 bytes; the ACK at once, in segments.
+    fn now(receiver: &mut Receiver, n: u32) -> (u32, Vec<(u32, u32)>) {
+        let Reply::Now(ack) = send(receiver, 1 + 100 * (n - 1), 100, 0) else { panic!("{n} waits") };
+        let segment = |seq: u32| (seq - 1) / 100;
+        let blocks = &ack.blocks[..usize::from(ack.count)];
+        (segment(ack.ack), blocks.iter().map(|&(start, end)| (segment(start) + 1, segment(end))).collect())
+    }
+
+    #[test]
+    fn blocks_as_in_rfc_2018() {
+        // RFC 2018, section 4: the newest first, then those reported before.
+        let mut receiver = receiver(3, None);
+        assert_eq!(now(&mut receiver, 1), (1, vec![]));
+        assert_eq!(now(&mut receiver, 3), (1, vec![(3, 3)]));
+        assert_eq!(now(&mut receiver, 4), (1, vec![(3, 4)]));
+        assert_eq!(now(&mut receiver, 6), (1, vec![(6, 6), (3, 4)]));
+        assert_eq!(now(&mut receiver, 8), (1, vec![(8, 8), (6, 6), (3, 4)]));
+        assert_eq!(now(&mut receiver, 10), (1, vec![(10, 10), (8, 8), (6, 6)]), "three at most");
+        assert_eq!(now(&mut receiver, 5), (1, vec![(3, 6), (10, 10), (8, 8)]));
+        assert_eq!(now(&mut receiver, 2), (6, vec![(10, 10), (8, 8)]));
+        assert_eq!(now(&mut receiver, 7), (8, vec![(10, 10)]));
+        assert_eq!(now(&mut receiver, 9), (10, vec![]));
+    }
+
+    #[test]
+    fn duplicates_as_in_rfc_2883() {
+        let mut receiver = receiver(3, None);
+        for n in [1, 2, 4, 5] {
+            now(&mut receiver, n);
+        }
+        assert_eq!(now(&mut receiver, 2), (2, vec![(2, 2), (4, 5)]), "4.1.1: below the ACK");
+        assert_eq!(now(&mut receiver, 5), (2, vec![(5, 5), (4, 5)]), "4.1.2: above it, then the block around");
+    }
+
+    #[test]
+    fn every_second_segment_is_acknowledged() {
+        let mut receiver = receiver(3, Some(0.2));
+        assert_eq!(send(&mut receiver, 1, 100, 0), Reply::Later(0.2));
+        assert_eq!(now(&mut receiver, 2), (2, vec![]));
+        assert_eq!(receiver.on_timer(), None);
+        assert_eq!(send(&mut receiver, 201, 100, 0), Reply::Later(0.2));
+        assert_eq!(receiver.on_timer().map(|ack| ack.ack), Some(301));
+        // Out of order, filling part of a gap, filling the rest of it, twice: at once (RFC 5681, 4.2).
+        assert_eq!(now(&mut receiver, 6), (3, vec![(6, 6)]));
+        assert_eq!(now(&mut receiver, 4), (4, vec![(6, 6)]));
+        assert_eq!(now(&mut receiver, 5), (6, vec![]));
+        assert_eq!(now(&mut receiver, 5), (6, vec![(5, 5)]));
+        assert_eq!(send(&mut receiver, 601, 100, 0), Reply::Later(0.2));
+        assert!(matches!(send(&mut receiver, 701, 50, FIN), Reply::Now(Feedback { ack: 752, .. })));
+    }
+
+    #[test]
+    fn an_empty_segment_is_not_answered() {
+        let mut receiver = receiver(3, Some(0.2));
+        assert_eq!(send(&mut receiver, 1, 0, 0), Reply::Nothing);
+        assert!(matches!(send(&mut receiver, 1, 0, FIN), Reply::Now(Feedback { ack: 2, .. })));
+    }
+
+    #[test]
+    fn the_time_stamp_is_that_of_the_earliest() {
+        // RFC 7323, 4.3: (A) delayed ACKs echo the first, (B) a hole the last in order, (C) a filled hole the filling one.
+        let mut receiver = receiver(3, Some(0.2));
+        let mut take = |n: u32, stamp: f64| {
+            let arrived = Arrived { seq: 1 + 100 * (n - 1), payload: 100, bits: 0, stamp, now: 9.0 };
+            match receiver.take(&arrived) {
+                Reply::Now(ack) => Some(ack.stamp),
+                _ => None,
+            }
+        };
+        assert_eq!(take(1, 1.0), None);
+        assert_eq!(take(2, 2.0), Some(1.0));
+        assert_eq!(take(4, 4.0), Some(1.0), "the last that advanced the window");
+        assert_eq!(take(5, 5.0), Some(1.0));
+        assert_eq!(take(3, 6.0), Some(6.0));
+    }
+
+    #[test]
+    fn marks_are_echoed_until_the_window_has_been_cut() {
+        let settings = ReceiverSettings { first: 0, blocks: 0, delay: None, feedback: Feedbacks::Classic };
+        let mut receiver = Receiver::new(settings);
+        let Reply::Now(answer) = send(&mut receiver, 0, 0, SYN | ECE | CWR) else { panic!() };
+        assert!(answer.echo, "yes to ECN");
+        let mut echo = |n: u32, bits| match send(&mut receiver, 1 + 100 * (n - 1), 100, bits) {
+            Reply::Now(answer) => answer.echo,
+            other => panic!("{other:?}"),
+        };
+        assert!(!echo(1, ECT0));
+        assert!(echo(2, CE));
+        assert!(echo(3, ECT0));
+        assert!(!echo(4, ECT0 | CWR));
+        assert!(echo(5, CE | CWR), "a new mark in the segment that tells of the cut");
+        assert!(echo(6, 0), "also in answer to a retransmission, which is not ECN-capable");
+    }
+}

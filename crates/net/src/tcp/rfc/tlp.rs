@@ -1,0 +1,112 @@
+//! Tail loss probes (RFC 8985, section 7): what is sent when ACKs stay away, long before the timer would expire.
+
+/// Before there is a round-trip time, s (RFC 8985, 7.2).
+const WITHOUT_SRTT: f64 = 1.0;
+
+/// The probe that is out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Probe {
+    /// `SND.NXT` when it was sent (`TLP.end_seq`).
+    end: u64,
+    /// It was data that had been sent before (`TLP.is_retrans`).
+    again: bool,
+}
+
+/// What the ACK at hand says of the probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing that asks for a reaction.
+    Nothing,
+    /// The probe has repaired a loss: the window must be cut.
+    Repaired,
+}
+
+/// State of the probes.
+#[derive(Clone, Debug)]
+pub struct Tlp {
+    probe: Option<Probe>,
+    /// A round-trip time has been sampled since the last probe.
+    sampled: bool,
+}
+
+impl Default for Tlp {
+    fn default() -> Self {
+        Tlp { probe: None, sampled: true }
+    }
+}
+
+/// How long to wait before a probe, s (7.2): with one segment out the receiver may wait for a second one.
+pub fn timeout(srtt: Option<f64>, one_segment: bool, ack_delay: f64) -> f64 {
+    match srtt {
+        Some(srtt) => 2.0 * srtt + if one_segment { ack_delay } else { 0.0 },
+        None => WITHOUT_SRTT,
+    }
+}
+
+impl Tlp {
+    /// Whether a probe may be sent (7.3): none is out, and there has been a sample since the last.
+    pub fn may_probe(&self) -> bool {
+        self.probe.is_none() && self.sampled
+    }
+
+    /// A probe has been sent, new data or data again; `next` is the next sequence number to send.
+    pub fn sent(&mut self, next: u64, again: bool) {
+        self.probe = Some(Probe { end: next, again });
+        self.sampled = false;
+    }
+
+    /// A round-trip time has been sampled.
+    pub fn sampled(&mut self) {
+        self.sampled = true;
+    }
+
+    /// An ACK of everything below `ack` (7.4); `duplicate`: it says that the end of the probe has come twice; `bare`: it is a
+    /// duplicate ACK without any report.
+    pub fn on_ack(&mut self, ack: u64, duplicate: bool, bare: bool) -> Verdict {
+        let Some(probe) = self.probe.filter(|probe| ack >= probe.end) else { return Verdict::Nothing };
+        if !probe.again || duplicate {
+            self.probe = None;
+        } else if ack > probe.end {
+            self.probe = None;
+            return Verdict::Repaired;
+        } else if bare {
+            self.probe = None;
+        }
+        Verdict::Nothing
+    }
+
+    /// A timeout or a recovery makes the probe void.
+    pub fn reset(&mut self) {
+        self.probe = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timeout_by_hand() {
+        assert_eq!(timeout(Some(0.1), false, 0.2), 0.2);
+        assert_eq!(timeout(Some(0.1), true, 0.2), 0.4);
+        assert_eq!(timeout(None, false, 0.2), 1.0);
+    }
+
+    #[test]
+    fn what_an_ack_says_of_a_probe() {
+        let probe = |again| {
+            let mut tlp = Tlp::default();
+            tlp.sent(1000, again);
+            assert!(!tlp.may_probe());
+            tlp
+        };
+        assert_eq!(probe(false).on_ack(1000, false, false), Verdict::Nothing, "new data have arrived");
+        assert_eq!(probe(true).on_ack(1100, false, false), Verdict::Repaired, "beyond it, without a duplicate");
+        assert_eq!(probe(true).on_ack(1000, true, false), Verdict::Nothing, "it came twice: nothing was lost");
+        let mut tlp = probe(true);
+        assert_eq!(tlp.on_ack(1000, false, false), Verdict::Nothing);
+        assert_eq!(tlp.on_ack(1000, false, true), Verdict::Nothing);
+        tlp.sampled();
+        assert!(tlp.may_probe(), "the duplicate has come by itself");
+    }
+}

@@ -1,0 +1,148 @@
+//! What goes over the wire: sequence numbers of 32 bits, segments and what an ACK says.
+
+use super::board::Range;
+
+/// Sequence number `wire` of a connection that began with `first`, as the number of bytes since then (0 is the SYN),
+/// the one next to `near`; none if it is from before the connection (RFC 9293, 3.4: arithmetic modulo 2^32).
+pub fn unwrap(wire: u32, first: u32, near: u64) -> Option<u64> {
+    let distance = wire.wrapping_sub(first).wrapping_sub(near as u32) as i32;
+    near.checked_add_signed(i64::from(distance))
+}
+
+/// Its 32 bits on the wire.
+pub fn wrap(number: u64, first: u32) -> u32 {
+    first.wrapping_add(number as u32)
+}
+
+/// A segment that a sender wants to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Sequence number on the wire.
+    pub seq: u32,
+    /// Payload, bytes.
+    pub payload: u16,
+    /// Its [`Segment::bits`](crate::Segment::bits).
+    pub bits: u8,
+}
+
+/// A segment that reaches a receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived {
+    /// Sequence number on the wire.
+    pub seq: u32,
+    /// Payload, bytes.
+    pub payload: u32,
+    /// Its [`Segment::bits`](crate::Segment::bits).
+    pub bits: u8,
+    /// When it was sent, s: its time stamp (RFC 7323, `TSval`).
+    pub stamp: f64,
+    /// When it arrives, s.
+    pub now: f64,
+}
+
+/// SACK blocks in an ACK, at most: four fit into the options, three beside time stamps (RFC 2018, section 3).
+pub const MOST_BLOCKS: usize = 4;
+
+/// What an ACK says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Feedback {
+    /// The next sequence number expected, on the wire.
+    pub ack: u32,
+    /// It answers a SYN.
+    pub syn: bool,
+    /// The first block is of a segment that had arrived before (RFC 2883).
+    pub duplicate: bool,
+    /// ECE: a marked segment has arrived (RFC 3168); in the answer to a SYN, yes to ECN.
+    pub echo: bool,
+    /// The counter of marked packets modulo 8 (accurate ECN).
+    pub ace: u8,
+    /// How many of the blocks there are.
+    pub count: u8,
+    /// SACK blocks on the wire, the newest first.
+    pub blocks: [(u32, u32); MOST_BLOCKS],
+    /// `TSecr`: when the segment that it echoes was sent, s.
+    pub stamp: f64,
+    /// How long the segment that it answers was on its way, s.
+    pub one_way: f64,
+}
+
+impl Feedback {
+    /// A plain ACK.
+    pub fn new(ack: u32, stamp: f64) -> Self {
+        Feedback {
+            ack,
+            syn: false,
+            duplicate: false,
+            echo: false,
+            ace: 0,
+            count: 0,
+            blocks: [(0, 0); MOST_BLOCKS],
+            stamp,
+            one_way: 0.0,
+        }
+    }
+
+    /// The blocks, as numbers of a connection that began with `first`, next to `near`.
+    pub fn ranges(&self, first: u32, near: u64) -> ([Range; MOST_BLOCKS], usize) {
+        let mut ranges = [(0, 0); MOST_BLOCKS];
+        let mut count = 0;
+        for &(start, end) in &self.blocks[..usize::from(self.count)] {
+            if let (Some(start), Some(end)) = (unwrap(start, first, near), unwrap(end, first, near)) {
+                ranges[count] = (start, end);
+                count += 1;
+            }
+        }
+        (ranges, count)
+    }
+
+    /// Adds a block, if there is room for `most`.
+    pub fn push(&mut self, range: Range, first: u32, most: usize) {
+        if usize::from(self.count) < most.min(MOST_BLOCKS) {
+            self.blocks[usize::from(self.count)] = (wrap(range.0, first), wrap(range.1, first));
+            self.count += 1;
+        }
+    }
+}
+
+/// Options that both ends send in every segment: time stamps (RFC 7323, 3.2, padded to 12 bytes).
+pub const STAMP_BYTES: u16 = 12;
+/// Options of a SYN and its answer without time stamps: MSS, window scale, SACK permitted, padded.
+pub const SYN_OPTIONS: u16 = 12;
+/// With time stamps, which share the padding.
+pub const SYN_OPTIONS_WITH_STAMPS: u16 = 20;
+
+/// Bytes of the options of an ACK with so many SACK blocks (RFC 2018, section 3, padded).
+pub fn block_bytes(count: u8) -> u16 {
+    if count == 0 {
+        0
+    } else {
+        4 + 8 * u16::from(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_on_beyond_32_bits() {
+        let first = 0xffff_fff0;
+        for number in [0_u64, 5, 100, 1 << 31, (1 << 32) + 7, 5 << 32] {
+            for near in [number, number + 1_000_000, number.saturating_sub(2_000_000)] {
+                assert_eq!(unwrap(wrap(number, first), first, near), Some(number));
+            }
+        }
+        assert_eq!(unwrap(first.wrapping_sub(1), first, 10), None, "a connection before");
+    }
+
+    #[test]
+    fn no_more_blocks_than_fit() {
+        let mut feedback = Feedback::new(1, 0.0);
+        for i in 0..5 {
+            feedback.push((10 * i, 10 * i + 5), 7, 3);
+        }
+        let (ranges, count) = feedback.ranges(7, 20);
+        assert_eq!(&ranges[..count], [(0, 5), (10, 15), (20, 25)]);
+        assert_eq!([0, 1, 3, 4].map(block_bytes), [0, 12, 28, 36]);
+    }
+}

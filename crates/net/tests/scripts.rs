@@ -1,0 +1,462 @@
+//! Scripts of what a sender or a receiver of the `rfc` profile does, segment by segment: `scripts/*.txt`, a file for each
+//! RFC. `scripts/README.md` has the language.
+
+use earlydrop_net::segment::{AE, CE, CWR, ECE, ECT0, ECT1, FIN, SYN};
+use earlydrop_net::tcp::rfc::{
+    wrap, Arrived, Bound, ControlKind, Feedback, Feedbacks, Packet, Receiver, Reply, Settings,
+};
+use earlydrop_net::tcp::{Output, Sender};
+use std::path::Path;
+
+const MSS: u32 = 1000;
+
+struct Line<'a> {
+    place: String,
+    time: Option<f64>,
+    words: Vec<&'a str>,
+}
+
+/// Segment numbers `3` or `3-5`, as (first, last).
+fn span(word: &str, place: &str) -> (u64, u64) {
+    let number = |word: &str| word.parse().unwrap_or_else(|_| panic!("{place}: no segment: {word:?}"));
+    match word.split_once('-') {
+        Some((a, b)) => (number(a), number(b)),
+        None => (number(word), number(word)),
+    }
+}
+
+fn real(word: &str, place: &str) -> f64 {
+    word.parse().unwrap_or_else(|_| panic!("{place}: no number: {word:?}"))
+}
+
+/// First byte of segment `n`, from 1.
+fn begin(n: u64) -> u64 {
+    1 + (n - 1) * u64::from(MSS)
+}
+
+fn settings(words: &[&str], place: &str) -> Settings {
+    let mut settings = Settings {
+        mss: MSS,
+        timestamps: false,
+        delayed_ack: None,
+        window: 1000 * u64::from(MSS),
+        ..Settings::default()
+    };
+    for word in words {
+        let (key, value) = word.split_once('=').unwrap_or((word, "on"));
+        let on = value == "on";
+        match key {
+            "tcp" => settings.control = control(value, place),
+            "mss" => settings.mss = real(value, place) as u32,
+            "sack" => settings.sack = on,
+            "timestamps" => settings.timestamps = on,
+            "ecn" => {
+                settings.feedback = match value {
+                    "on" => Feedbacks::Classic,
+                    "dctcp" => Feedbacks::Dctcp,
+                    "accurate" => Feedbacks::Accurate,
+                    _ => Feedbacks::None,
+                }
+            }
+            "counted" => settings.counted = on,
+            "rack" => settings.rack = on,
+            "hystart" => settings.hystart = on,
+            "window" => settings.window = real(value, place) as u64 * u64::from(MSS),
+            "iw" => settings.initial_window = Some(real(value, place) as u32),
+            "min_rto" => settings.min_rto = real(value, place),
+            "limited_transmit" => settings.limited_transmit = on,
+            "abc_limit" => settings.growth_limit = real(value, place),
+            "prr" => {
+                settings.prr = match value {
+                    "off" => None,
+                    "crb" => Some(Bound::Conservative),
+                    _ => Some(Bound::SlowStart),
+                }
+            }
+            "abe" => settings.abe = on,
+            "pacing" => settings.pacing = on,
+            "fin" => settings.fin = on,
+            "delayed_ack" => settings.delayed_ack = Some(real(value, place)),
+            _ => panic!("{place}: unknown setting {key:?}"),
+        }
+    }
+    settings
+}
+
+fn control(name: &str, place: &str) -> ControlKind {
+    match name {
+        "reno" => ControlKind::NewReno,
+        "cubic" => ControlKind::Cubic,
+        "dctcp" => ControlKind::Dctcp,
+        "bbr" => ControlKind::Bbr,
+        "ledbat" => ControlKind::Ledbat { target: 0.1, gain: 1.0 },
+        "prague" => ControlKind::Prague,
+        _ => panic!("{place}: unknown TCP {name:?}"),
+    }
+}
+
+/// A segment as scripts name it.
+fn show(packet: &Packet) -> String {
+    let mut text = match packet.bits & SYN {
+        0 if packet.payload == 0 && packet.bits & FIN == 0 => "ACK".to_string(),
+        0 => {
+            let number = (packet.seq - 1) / MSS + 1;
+            let part = u32::from(packet.payload) % MSS != 0 || !(packet.seq - 1).is_multiple_of(MSS);
+            match (packet.payload, part) {
+                (0, _) => "FIN".to_string(),
+                (payload, true) => format!("{number}:{payload}B"),
+                (_, false) => number.to_string(),
+            }
+        }
+        _ => "SYN".to_string(),
+    };
+    if packet.payload > 0 && packet.bits & FIN != 0 {
+        text += "+FIN";
+    }
+    text += match packet.bits & 3 {
+        ECT0 => "+ECT",
+        ECT1 => "+ECT1",
+        _ => "",
+    };
+    if packet.bits & CWR != 0 {
+        text += "+CWR";
+    }
+    if packet.bits & ECE != 0 {
+        text += "+ECE";
+    }
+    if packet.bits & (SYN | AE) == SYN | AE {
+        text += "+AE";
+    }
+    text
+}
+
+struct SenderRun {
+    sender: Sender,
+    settings: Settings,
+    out: Output,
+    wake: f64,
+    /// What has been sent and not been asked about, and when.
+    sent: Vec<(f64, String)>,
+}
+
+impl SenderRun {
+    fn new(settings: Settings) -> Self {
+        let sender = Sender::rfc(settings, 0);
+        SenderRun { sender, settings, out: Output::default(), wake: f64::INFINITY, sent: Vec::new() }
+    }
+
+    fn collect(&mut self, now: f64) {
+        self.sent.extend(self.out.packets.drain(..).map(|packet| (now, show(&packet))));
+        self.wake = self.out.wake.take().unwrap_or(self.wake);
+    }
+
+    /// Lets time pass; what is sent before `now` must have been asked about by then.
+    fn pass(&mut self, now: f64, place: &str) {
+        while self.wake <= now + 1e-9 {
+            let at = self.wake;
+            assert!(self.sent.is_empty(), "{place}: the script says nothing of {:?}", self.sent);
+            self.wake = f64::INFINITY;
+            self.sender.on_timeout(at, &mut self.out);
+            self.collect(at);
+            if !self.sent.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn step(&mut self, line: &Line) {
+        let place = &line.place;
+        if line.words[0] == "?" {
+            return self.ask(&line.words[1..], place);
+        }
+        let now = line.time.unwrap_or_else(|| panic!("{place}: no time"));
+        if line.words[0] != ">" {
+            self.pass(now, place);
+            assert!(self.sent.is_empty(), "{place}: the script says nothing of {:?}", self.sent);
+        }
+        match line.words[0] {
+            "offer" => {
+                match line.words[1] {
+                    "endless" => self.sender.start(now, &mut self.out),
+                    count => {
+                        let bytes = match count.strip_suffix('B') {
+                            Some(bytes) => real(bytes, place) as u64,
+                            None => real(count, place) as u64 * u64::from(MSS),
+                        };
+                        self.sender.offer_bytes(now, bytes, MSS, line.words.contains(&"last"), &mut self.out);
+                    }
+                }
+                self.collect(now);
+            }
+            "<" => {
+                let feedback = self.feedback(now, &line.words[1..], place);
+                self.sender.on_feedback(now, &feedback, &mut self.out);
+                self.collect(now);
+            }
+            ">" => {
+                if self.sent.is_empty() {
+                    self.pass(now, place);
+                }
+                let sent = std::mem::take(&mut self.sent);
+                let words = sent.iter().map(|(_, word)| word.clone()).collect::<Vec<_>>();
+                let mut expected = Vec::<String>::new();
+                for word in &line.words[1..] {
+                    let (numbers, flags) = word.split_at(word.find('+').unwrap_or(word.len()));
+                    match numbers.split_once('-') {
+                        Some(_) if numbers != "-" => {
+                            let (from, to) = span(numbers, place);
+                            expected.extend((from..=to).map(|n| format!("{n}{flags}")));
+                        }
+                        _ if numbers == "-" => {}
+                        _ => expected.push((*word).to_string()),
+                    }
+                }
+                assert_eq!(words, expected, "{place}");
+                for (at, word) in sent {
+                    assert!((at - now).abs() < 1e-6, "{place}: {word} was sent at {at}");
+                }
+            }
+            other => panic!("{place}: unknown word {other:?}"),
+        }
+    }
+
+    fn feedback(&self, now: f64, words: &[&str], place: &str) -> Feedback {
+        let mut feedback = Feedback::new(1, now);
+        let mut at = 0;
+        while at < words.len() {
+            match words[at] {
+                "SYN-ACK" => feedback.syn = true,
+                "ack" => {
+                    at += 1;
+                    let last: u64 = match words[at].strip_suffix('B') {
+                        Some(bytes) => 1 + real(bytes, place) as u64,
+                        None => begin(1 + real(words[at], place) as u64),
+                    };
+                    feedback.ack = wrap(last, 0);
+                }
+                "fin" => feedback.ack += 1,
+                word @ ("sack" | "dsack") => {
+                    feedback.duplicate |= word == "dsack";
+                    while at + 1 < words.len() && words[at + 1].starts_with(|c: char| c.is_ascii_digit()) {
+                        at += 1;
+                        let (from, to) = span(words[at], place);
+                        feedback.push((begin(from), begin(to + 1)), 0, 4);
+                    }
+                }
+                "ece" => feedback.echo = true,
+                "ace" => {
+                    at += 1;
+                    feedback.ace = real(words[at], place) as u8;
+                }
+                "stamp" => {
+                    at += 1;
+                    feedback.stamp = real(words[at], place);
+                }
+                other => panic!("{place}: unknown word {other:?}"),
+            }
+            at += 1;
+        }
+        feedback
+    }
+
+    fn ask(&self, words: &[&str], place: &str) {
+        let connection = self.sender.connection().expect("a connection");
+        let segments = |bytes: u64| bytes as f64 / f64::from(self.settings.mss);
+        for pair in words.chunks(2) {
+            let value = match pair[0] {
+                "cwnd" => self.sender.core.cwnd,
+                "ssthresh" => connection.ssthresh(),
+                "rto" => connection.rto(),
+                "srtt" => connection.srtt().unwrap_or(f64::NAN),
+                "pipe" => segments(connection.pipe()),
+                "timeouts" => f64::from(self.sender.core.timeouts),
+                "retransmits" => f64::from(self.sender.core.retransmits),
+                "standing" => {
+                    assert_eq!(connection.standing(), pair[1], "{place}");
+                    continue;
+                }
+                "finished" => {
+                    assert_eq!(self.sender.finished(), pair[1] == "yes", "{place}");
+                    continue;
+                }
+                other => panic!("{place}: unknown question {other:?}"),
+            };
+            let expected = if pair[1] == "inf" { f64::INFINITY } else { real(pair[1], place) };
+            let same = value == expected || (value - expected).abs() < 5e-5;
+            assert!(same, "{place}: {} is {value}, not {expected}", pair[0]);
+        }
+    }
+}
+
+struct ReceiverRun {
+    receiver: Receiver,
+    accurate: bool,
+    timer: f64,
+    sent: Vec<(f64, String)>,
+}
+
+impl ReceiverRun {
+    fn show(&self, feedback: &Feedback) -> String {
+        if feedback.syn {
+            return if feedback.echo { "SYN-ACK ece".to_string() } else { "SYN-ACK".to_string() };
+        }
+        let segment = |seq: u32| u64::from(seq - 1) / u64::from(MSS);
+        let mut text = format!("ack {}", segment(feedback.ack));
+        for (i, &(start, end)) in feedback.blocks[..usize::from(feedback.count)].iter().enumerate() {
+            let word = if i == 0 && feedback.duplicate { " dsack" } else { " sack" };
+            let same = i > 0 && !(i == 1 && feedback.duplicate);
+            let (from, to) = (segment(start) + 1, segment(end));
+            let range = if from == to { from.to_string() } else { format!("{from}-{to}") };
+            text += &if same { format!(" {range}") } else { format!("{word} {range}") };
+        }
+        if feedback.echo {
+            text += " ece";
+        }
+        if self.accurate {
+            text += &format!(" ace {}", feedback.ace);
+        }
+        text
+    }
+
+    fn pass(&mut self, now: f64) {
+        if self.timer <= now + 1e-9 {
+            let at = std::mem::replace(&mut self.timer, f64::INFINITY);
+            let late = self.receiver.on_timer().map(|feedback| (at, self.show(&feedback)));
+            self.sent.extend(late);
+        }
+    }
+
+    fn step(&mut self, line: &Line) {
+        let place = &line.place;
+        let now = line.time.unwrap_or_else(|| panic!("{place}: no time"));
+        match line.words[0] {
+            "<" => {
+                self.pass(now);
+                assert!(self.sent.is_empty(), "{place}: the script says nothing of {:?}", self.sent);
+                let (mut bits, mut range, mut empty) = (0, (0, 0), false);
+                for word in &line.words[1..] {
+                    match *word {
+                        "SYN" => bits |= SYN,
+                        "ACK" => empty = true,
+                        "FIN" => bits |= FIN,
+                        "CE" => bits |= CE,
+                        "ECT" => bits |= ECT0,
+                        "ECT1" => bits |= ECT1,
+                        "AE" => bits |= AE,
+                        "CWR" => bits |= CWR,
+                        "ECE" => bits |= ECE,
+                        numbers => range = span(numbers, place),
+                    }
+                }
+                for n in range.0..=range.1 {
+                    let control = bits & SYN != 0 || empty;
+                    let (seq, payload) = match (n, control) {
+                        (_, true) => (if empty { 1 } else { 0 }, 0),
+                        (n, false) => (wrap(begin(n), 0), MSS),
+                    };
+                    let arrived = Arrived { seq, payload, bits, stamp: now - 0.05, now };
+                    match self.receiver.take(&arrived) {
+                        Reply::Nothing => {}
+                        Reply::Now(feedback) => {
+                            self.timer = f64::INFINITY;
+                            let text = self.show(&feedback);
+                            self.sent.push((now, text));
+                        }
+                        Reply::Both(first, second) => {
+                            self.timer = f64::INFINITY;
+                            let both = [first, second].map(|feedback| (now, self.show(&feedback)));
+                            self.sent.extend(both);
+                        }
+                        Reply::Later(delay) => self.timer = now + delay,
+                    }
+                }
+            }
+            ">" => {
+                if self.sent.is_empty() {
+                    self.pass(now);
+                }
+                let expected = line.words[1..].join(" ");
+                if expected == "-" {
+                    assert!(self.sent.is_empty(), "{place}: {:?}", self.sent);
+                    return;
+                }
+                assert!(!self.sent.is_empty(), "{place}: nothing was sent");
+                let (at, text) = self.sent.remove(0);
+                assert_eq!(text, expected, "{place}");
+                assert!((at - now).abs() < 1e-6, "{place}: {text} was sent at {at}");
+            }
+            other => panic!("{place}: unknown word {other:?}"),
+        }
+    }
+}
+
+/// Runs every script of a file; how many there are.
+fn run(path: &Path) -> usize {
+    let text = std::fs::read_to_string(path).expect("readable");
+    let file = path.file_name().and_then(|name| name.to_str()).expect("a name").to_string();
+    let (mut name, mut count) = (String::new(), 0);
+    let mut sender: Option<SenderRun> = None;
+    let mut receiver: Option<ReceiverRun> = None;
+    for (number, raw) in text.lines().enumerate() {
+        let raw = raw.split('#').next().unwrap_or("").trim();
+        if raw.is_empty() {
+            continue;
+        }
+        if let Some(title) = raw.strip_prefix("== ") {
+            finish(&sender, &receiver, &name);
+            (sender, receiver) = (None, None);
+            name = format!("{file}: {title}");
+            count += 1;
+            continue;
+        }
+        let mut words: Vec<&str> = raw.split_whitespace().collect();
+        let place = format!("{name}, line {}", number + 1);
+        match words[0] {
+            "sender" => sender = Some(SenderRun::new(settings(&words[1..], &place))),
+            "receiver" => {
+                let settings = settings(&words[1..], &place);
+                let accurate = settings.feedback == Feedbacks::Accurate;
+                receiver = Some(ReceiverRun {
+                    receiver: settings.receiver(0),
+                    accurate,
+                    timer: f64::INFINITY,
+                    sent: Vec::new(),
+                });
+            }
+            _ => {
+                let time = words[0].parse().ok();
+                if time.is_some() {
+                    words.remove(0);
+                }
+                let line = Line { place, time, words };
+                match (&mut sender, &mut receiver) {
+                    (Some(run), _) => run.step(&line),
+                    (_, Some(run)) => run.step(&line),
+                    _ => panic!("{}: neither sender nor receiver", line.place),
+                }
+            }
+        }
+    }
+    finish(&sender, &receiver, &name);
+    count
+}
+
+fn finish(sender: &Option<SenderRun>, receiver: &Option<ReceiverRun>, name: &str) {
+    if let Some(run) = sender {
+        assert!(run.sent.is_empty(), "{name}: at the end the script says nothing of {:?}", run.sent);
+    }
+    if let Some(run) = receiver {
+        assert!(run.sent.is_empty(), "{name}: at the end the script says nothing of {:?}", run.sent);
+    }
+}
+
+#[test]
+fn all_scripts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).expect("there").map(|entry| entry.expect("readable").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
+    paths.sort();
+    let total: usize = paths.iter().map(|path| run(path)).sum();
+    assert!(paths.len() >= 8 && total >= 30, "{} files with {total} scripts", paths.len());
+}

@@ -1,0 +1,217 @@
+//! Both ends of flows in TCP's `rfc` profile: bytes in place of segment numbers, ACKs that say more, timers at absolute
+//! times.
+
+use super::network::FlowSpec;
+use super::{Engine, Key, ACK_BYTES};
+use crate::events::EventQueue;
+use earlydrop_net::segment::{SACK, SYN};
+use earlydrop_net::tcp::rfc::{self, Arrived, Feedback, Reply};
+use earlydrop_net::Segment;
+
+/// Of the place of an ACK's blocks: it is among those of this profile.
+pub(super) const RFC_PLACE: u32 = 1 << 31;
+
+/// What ACKs of this profile say while they are on their way, with their time stamps.
+#[derive(Default)]
+pub(super) struct FeedbackPool {
+    kept: Vec<(Feedback, u32)>,
+    free: Vec<u32>,
+}
+
+impl FeedbackPool {
+    fn keep(&mut self, ack: Segment, feedback: Feedback) -> Segment {
+        let kept = (feedback, ack.note());
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.kept[place as usize] = kept;
+                place
+            }
+            None => {
+                self.kept.push(kept);
+                self.kept.len() as u32 - 1
+            }
+        };
+        ack.with_note(place | RFC_PLACE)
+    }
+
+    /// The ACK whose place is `note` is gone: what it said, and its time stamp.
+    pub fn open(&mut self, note: u32) -> (Feedback, u32) {
+        let place = note & !RFC_PLACE;
+        self.free.push(place);
+        self.kept[place as usize]
+    }
+}
+
+/// Size on the wire of a SYN of such a flow, bytes.
+pub(super) fn syn_bytes(settings: &rfc::Settings) -> u16 {
+    ACK_BYTES + if settings.timestamps { rfc::SYN_OPTIONS_WITH_STAMPS } else { rfc::SYN_OPTIONS }
+}
+
+/// Payload received within the window by flows of this profile, bytes: in order, and all of it.
+#[derive(Default)]
+pub(super) struct Payloads {
+    of_flow: Vec<(u64, u64)>,
+}
+
+impl Payloads {
+    pub fn new(specs: &[FlowSpec]) -> Self {
+        let any = specs.iter().any(|spec| spec.options.rfc.is_some());
+        Payloads { of_flow: if any { vec![(0, 0); specs.len()] } else { Vec::new() } }
+    }
+
+    pub fn restart(&mut self) {
+        self.of_flow.fill((0, 0));
+    }
+
+    /// What a flow of this profile has received.
+    pub fn counted(&self, flow: usize, spec: &FlowSpec) -> Option<(u64, u64)> {
+        spec.options.rfc?;
+        self.of_flow.get(flow).copied()
+    }
+}
+
+impl<Q: EventQueue> Engine<Q> {
+    /// Bytes of a flow's header in front of payload.
+    fn header(&self, flow: u32) -> u16 {
+        let spec = self.specs.kind(flow);
+        spec.wire - spec.payload
+    }
+
+    /// Carries out what a sender of this profile has just asked for.
+    #[inline(never)]
+    pub(super) fn flush_rfc(&mut self, flow: u32, key: Key) {
+        if !self.out.packets.is_empty() {
+            if let Some(losses) = &mut self.losses {
+                losses.sent(flow, self.out.packets.len());
+            }
+            let born = Segment::stamp(key.now, self.ticks_per_second);
+            let header = self.header(flow);
+            let route = self.net.routes[flow as usize];
+            let first = self.net.step_of(route, 0);
+            for i in 0..self.out.packets.len() {
+                let sent = self.out.packets[i];
+                let mut size = header + sent.payload;
+                if sent.bits & SYN != 0 {
+                    self.opening += 1;
+                    size = self.net.flows[flow as usize].syn;
+                }
+                let segment = Segment::with(flow, sent.seq as i32, born, size, sent.bits);
+                self.arrive(route, first, segment, key);
+            }
+            self.out.packets.clear();
+        }
+        let Some(wake) = self.out.wake.take() else { return };
+        let state = &mut self.net.flows[flow as usize];
+        if wake == state.deadline {
+            return;
+        }
+        state.deadline = wake;
+        if wake == f64::INFINITY {
+            state.armed_number = 0;
+            return;
+        }
+        self.counter += 1;
+        state.armed_at = key.now;
+        state.armed_cause = key.scheduled;
+        state.armed_number = self.counter;
+        if state.entry > wake {
+            self.push_timer(flow);
+        }
+    }
+
+    /// A segment reaches its receiver: the ACK that leaves it at once, if one does.
+    pub(super) fn receive_rfc(&mut self, segment: Segment, key: Key) -> Option<Segment> {
+        let flow = segment.flow();
+        let age = segment.age_ticks(Segment::stamp(key.now, self.ticks_per_second));
+        let syn = segment.bits() & SYN != 0;
+        let payload = if syn { 0 } else { u32::from(segment.size().saturating_sub(self.header(flow))) };
+        let receiver = self.net.arrivals[flow as usize].receiver.as_rfc()?;
+        let arrived = Arrived {
+            seq: segment.seq() as u32,
+            payload,
+            bits: segment.bits(),
+            stamp: key.now - f64::from(age) / self.ticks_per_second,
+            now: key.now,
+        };
+        let before = receiver.bytes();
+        let reply = receiver.take(&arrived);
+        let in_order = receiver.bytes() - before;
+        self.opening -= u32::from(syn);
+        if payload > 0 {
+            self.count_payload(&segment, payload, in_order, age, key.now);
+            self.note_delay(segment, key.now);
+        }
+        match reply {
+            Reply::Nothing => None,
+            Reply::Now(feedback) => {
+                self.forget_ack(flow);
+                Some(self.feedback(segment, feedback))
+            }
+            Reply::Both(first, second) => {
+                self.forget_ack(flow);
+                let first = self.feedback(segment, first);
+                self.set_out(first, key);
+                Some(self.feedback(segment, second))
+            }
+            Reply::Later(delay) => {
+                self.delay_ack(segment, delay, key);
+                None
+            }
+        }
+    }
+
+    fn count_payload(&mut self, segment: &Segment, payload: u32, in_order: u64, age: u32, now: f64) {
+        if now >= self.settings.duration {
+            return;
+        }
+        let flow = segment.flow();
+        if let Some(rates) = &mut self.rates {
+            rates.add(flow, now, in_order);
+        }
+        if now < self.settings.warmup {
+            return;
+        }
+        let arrivals = &mut self.net.arrivals[flow as usize];
+        arrivals.received += 1;
+        arrivals.delay_ticks += u64::from(age);
+        let counted = &mut self.payloads.of_flow[flow as usize];
+        counted.0 += in_order;
+        counted.1 += u64::from(payload);
+        arrivals.in_order = (counted.0 / u64::from(self.specs.kind(flow).payload)) as u32;
+    }
+
+    /// The ACK that says so in answer to `segment`.
+    fn feedback(&mut self, segment: Segment, feedback: Feedback) -> Segment {
+        let Some(settings) = self.specs.kind(segment.flow()).options.rfc else { return segment };
+        let size = if feedback.syn {
+            syn_bytes(&settings)
+        } else {
+            let stamps = if settings.timestamps { rfc::STAMP_BYTES } else { 0 };
+            ACK_BYTES + stamps + rfc::block_bytes(feedback.count)
+        };
+        let ack = segment.answered(feedback.ack as i32, size).with_bits(SACK);
+        self.blocks.rfc.keep(ack, feedback)
+    }
+
+    /// A delayed ACK has waited long enough.
+    pub(super) fn answer_late(&mut self, segment: Segment, key: Key) {
+        let Some(receiver) = self.net.arrivals[segment.flow() as usize].receiver.as_rfc() else { return };
+        if let Some(feedback) = receiver.on_timer() {
+            let ack = self.feedback(segment, feedback);
+            self.set_out(ack, key);
+        }
+    }
+
+    /// The sender takes an ACK. Whether it is open now, and was not before.
+    pub(super) fn answer_rfc(&mut self, segment: Segment, key: Key) {
+        let (feedback, stamp) = self.blocks.rfc.open(segment.note());
+        let sender = &mut self.net.flows[segment.flow() as usize].sender;
+        let opening = sender.core.ack < 0;
+        sender.on_feedback(key.now, &feedback, &mut self.out);
+        self.opening -= u32::from(opening && sender.core.ack >= 0);
+        if !self.round_trips.is_empty() {
+            self.note_round_trip(segment.with_note(stamp), key.now);
+        }
+        self.flush(segment.flow(), key);
+    }
+}

@@ -1,0 +1,277 @@
+//! The keys of TCP's `rfc` profile.
+
+use serde_json::{json, Map, Value as Json};
+
+use super::super::bounds::{self, SIZES, TIMES};
+use super::super::document::Doc;
+use super::super::error::quoted_list;
+use super::super::fields::{Checked, Field, Fields};
+use super::super::model::Tcp;
+use super::super::schema::{about, reference, whole, with_default};
+use earlydrop_net::tcp::rfc::{Bound, ControlKind, Feedbacks, Settings};
+
+/// Keys that this profile alone has.
+pub(super) const KEYS: &[&str] = &[
+    "sack",
+    "timestamps",
+    "initial_window",
+    "abc_limit",
+    "avoidance",
+    "ssthresh",
+    "backoff_until",
+    "hystart",
+    "prr",
+    "rack",
+    "abe",
+    "pacing",
+    "fin",
+    "ledbat_target",
+    "ledbat_gain",
+];
+/// How long an ACK waits if nothing is said, s (RFC 5681 allows 0.5 s).
+const DEFAULT_ACK_DELAY: f64 = 0.2;
+/// Options of time stamps in every segment, bytes (RFC 7323, appendix A).
+pub(super) const STAMPS: u32 = earlydrop_net::tcp::rfc::STAMP_BYTES as u32;
+/// Whether avoidance counts what is acknowledged.
+const AVOIDANCE: [&str; 2] = ["counted", "per_ack"];
+/// What a loss halves.
+const SSTHRESH: [&str; 2] = ["flight", "pipe"];
+/// What ends the backoff of the timer.
+const BACKOFF: [&str; 2] = ["sample", "ack"];
+const PRR: [(&str, Option<Bound>); 3] =
+    [("slow_start", Some(Bound::SlowStart)), ("conservative", Some(Bound::Conservative)), ("off", None)];
+
+/// Whether a key is refused in this profile, as it says something of ns-2 alone.
+pub(super) fn refuse_others(fields: &Fields<'_>) -> Checked<()> {
+    match fields.optional("clock_phase") {
+        Some(field) => {
+            Err(field.error("is for profile = \"ns2\", whose senders have coarse clocks").allowed("no such key"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses the keys of this profile in another one.
+pub(super) fn refuse(fields: &Fields<'_>) -> Checked<()> {
+    match KEYS.iter().find_map(|key| fields.optional(key)) {
+        Some(field) => Err(field.error("is for profile = \"rfc\"").allowed("no such key, or profile = \"rfc\"")),
+        None => Ok(()),
+    }
+}
+
+/// Whether segments carry time stamps.
+pub(super) fn timestamps(fields: &Fields<'_>) -> Checked<bool> {
+    fields.optional("timestamps").map_or(Ok(true), |field| field.flag())
+}
+
+/// The settings of `tcp` with segments of `mss` bytes of payload.
+pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checked<Settings> {
+    let flag = |key: &str, default: bool| fields.optional(key).map_or(Ok(default), |field| field.flag());
+    let sack = flag("sack", tcp != Tcp::NewReno)?;
+    if let Some(field) = fields.optional("sack").filter(|_| sack && tcp == Tcp::NewReno) {
+        return Err(field
+            .error("makes another TCP of newreno, which recovers without it")
+            .allowed("false, or tcp = \"reno\""));
+    }
+    if let Some(field) = fields.optional("sack").filter(|_| !sack && tcp == Tcp::Sack) {
+        return Err(field.error("makes another TCP of sack").allowed("true, or tcp = \"newreno\""));
+    }
+    let rack = flag("rack", sack && matches!(tcp, Tcp::Cubic | Tcp::Dctcp | Tcp::Bbr | Tcp::Prague))?;
+    if let Some(field) = fields.optional("rack").filter(|_| rack && !sack) {
+        return Err(field.error("needs selective acknowledgements").allowed("false, or sack = true"));
+    }
+    Ok(Settings {
+        control: control(fields, tcp)?,
+        mss,
+        window: fields
+            .optional("window")
+            .map_or(Ok(u64::from(super::tcp::DEFAULT_WINDOW) * u64::from(mss)), |field| window(&field, mss))?,
+        sack,
+        timestamps: timestamps(fields)?,
+        feedback: match (ecn, tcp) {
+            (false, _) => Feedbacks::None,
+            (true, Tcp::Dctcp) => Feedbacks::Dctcp,
+            (true, Tcp::Prague) => Feedbacks::Accurate,
+            (true, _) => Feedbacks::Classic,
+        },
+        min_rto: fields.optional("min_rto").map_or(Ok(1.0), |field| field.measure(&TIMES, bounds::SHORTEST_RFC_RTO))?,
+        initial_window: fields
+            .optional("initial_window")
+            .map(|field| field.whole(1, bounds::INITIAL_WINDOW).map(|segments| segments as u32))
+            .transpose()?,
+        growth_limit: fields.optional("abc_limit").map_or(Ok(1), |field| field.whole(1, 2))? as f64,
+        counted: match fields.optional("avoidance") {
+            Some(field) => field.word(AVOIDANCE.into_iter())? == AVOIDANCE[0],
+            None => true,
+        },
+        halves_pipe: match fields.optional("ssthresh") {
+            Some(field) => field.word(SSTHRESH.into_iter())? == SSTHRESH[1],
+            None => false,
+        },
+        ack_ends_backoff: match fields.optional("backoff_until") {
+            Some(field) => field.word(BACKOFF.into_iter())? == BACKOFF[1],
+            None => false,
+        },
+        limited_transmit: flag("limited_transmit", true)?,
+        prr: fields.optional("prr").map_or(Ok(Some(Bound::SlowStart)), |field| prr(&field))?,
+        rack,
+        hystart: flag("hystart", tcp == Tcp::Cubic)?,
+        abe: flag("abe", false)?,
+        pacing: flag("pacing", matches!(tcp, Tcp::Bbr | Tcp::Prague))?,
+        fin: flag("fin", false)?,
+        delayed_ack: fields.optional("delayed_ack").map_or(Ok(Some(DEFAULT_ACK_DELAY)), |field| delayed_ack(&field))?,
+    })
+}
+
+fn control(fields: &Fields<'_>, tcp: Tcp) -> Checked<ControlKind> {
+    if tcp != Tcp::Ledbat {
+        if let Some(field) = ["ledbat_target", "ledbat_gain"].iter().find_map(|key| fields.optional(key)) {
+            return Err(field.error("is for tcp = \"ledbat\"").allowed("no such key"));
+        }
+    }
+    Ok(match tcp {
+        Tcp::Tahoe | Tcp::Reno | Tcp::NewReno | Tcp::Sack | Tcp::Vegas => ControlKind::NewReno,
+        Tcp::Cubic => ControlKind::Cubic,
+        Tcp::Dctcp => ControlKind::Dctcp,
+        Tcp::Bbr => {
+            if let Some(field) = fields.optional("pacing").filter(|field| matches!(field.doc, Doc::Bool(false))) {
+                return Err(field.error("is what bbr is").allowed("true"));
+            }
+            ControlKind::Bbr
+        }
+        Tcp::Ledbat => {
+            if let Some(field) = fields.optional("timestamps").filter(|field| matches!(field.doc, Doc::Bool(false))) {
+                return Err(field.error("leaves ledbat without delays").allowed("true"));
+            }
+            let measure = |key: &str, measure, within, default| {
+                fields.optional(key).map_or(Ok(default), |field| field.measure(measure, within))
+            };
+            ControlKind::Ledbat {
+                target: measure("ledbat_target", &TIMES, bounds::LEDBAT_TARGET, 0.1)?,
+                gain: measure("ledbat_gain", &bounds::NUMBERS, bounds::LEDBAT_GAIN, 1.0)?,
+            }
+        }
+        Tcp::Prague => ControlKind::Prague,
+    })
+}
+
+/// A number of segments, or bytes.
+fn window(field: &Field<'_>, mss: u32) -> Checked<u64> {
+    match field.doc {
+        Doc::String(_) => field.measure(&SIZES, bounds::WINDOW_BYTES).map(|bytes| bytes as u64),
+        _ => field.whole(1, bounds::WINDOW).map(|segments| segments * u64::from(mss)),
+    }
+}
+
+fn prr(field: &Field<'_>) -> Checked<Option<Bound>> {
+    let word = match field.doc {
+        Doc::Bool(false) => "off",
+        Doc::Bool(true) => "slow_start",
+        _ => field.word(PRR.iter().map(|&(word, _)| word))?,
+    };
+    Ok(PRR.iter().find(|&&(name, _)| name == word).and_then(|&(_, bound)| bound))
+}
+
+fn delayed_ack(field: &Field<'_>) -> Checked<Option<f64>> {
+    match field.doc {
+        Doc::Bool(wanted) => Ok(wanted.then_some(DEFAULT_ACK_DELAY)),
+        _ => field.measure(&TIMES, bounds::ACK_DELAY).map(Some),
+    }
+}
+
+/// TCPs that this profile has.
+pub(super) fn has(tcp: Tcp) -> bool {
+    !matches!(tcp, Tcp::Tahoe | Tcp::Vegas)
+}
+
+/// Whether a TCP is for marks, so that it sends ECN-capable data if nothing is said.
+pub(super) fn wants_ecn(tcp: Tcp) -> bool {
+    matches!(tcp, Tcp::Dctcp | Tcp::Prague)
+}
+
+/// The names of those.
+pub(super) fn names() -> String {
+    quoted_list(Tcp::ALL.iter().copied().filter(|&tcp| has(tcp)).map(Tcp::name))
+}
+
+/// Everything but the name, segment and header, as it would be written.
+pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
+    let mss = u64::from(settings.mss);
+    let window = match settings.window % mss {
+        0 => (settings.window / mss).into(),
+        _ => format!("{} B", settings.window).into(),
+    };
+    map.insert("window".into(), window);
+    map.insert("ecn".into(), (settings.feedback != Feedbacks::None).into());
+    let delay = settings.delayed_ack.map_or(Json::Bool(false), |delay| format!("{delay} s").into());
+    map.insert("delayed_ack".into(), delay);
+    map.insert("limited_transmit".into(), settings.limited_transmit.into());
+    map.insert("min_rto".into(), format!("{} s", settings.min_rto).into());
+    map.insert("sack".into(), settings.sack.into());
+    map.insert("timestamps".into(), settings.timestamps.into());
+    if let Some(segments) = settings.initial_window {
+        map.insert("initial_window".into(), segments.into());
+    }
+    map.insert("abc_limit".into(), (settings.growth_limit as u32).into());
+    map.insert("avoidance".into(), AVOIDANCE[usize::from(!settings.counted)].into());
+    map.insert("ssthresh".into(), SSTHRESH[usize::from(settings.halves_pipe)].into());
+    map.insert("backoff_until".into(), BACKOFF[usize::from(settings.ack_ends_backoff)].into());
+    let word = PRR.iter().find(|&&(_, bound)| bound == settings.prr).map_or("off", |&(word, _)| word);
+    map.insert("prr".into(), word.into());
+    map.insert("rack".into(), settings.rack.into());
+    if let ControlKind::Ledbat { target, gain } = settings.control {
+        map.insert("ledbat_target".into(), format!("{target} s").into());
+        map.insert("ledbat_gain".into(), gain.into());
+    }
+    map.insert("hystart".into(), settings.hystart.into());
+    map.insert("abe".into(), settings.abe.into());
+    map.insert("pacing".into(), settings.pacing.into());
+    map.insert("fin".into(), settings.fin.into());
+}
+
+/// Their schema.
+pub(super) fn schema(map: &mut Map<String, Json>) {
+    let mut add = |key: &str, form: Json, default: Json, text: &str| {
+        map.insert(key.into(), about(with_default(form, default), text));
+    };
+    let flag = || json!({ "type": "boolean" });
+    add("sack", flag(), true.into(), "Selective acknowledgements (RFC 2018 and 6675); newreno has none. Profile rfc.");
+    add("timestamps", flag(), true.into(), "Time stamps in every segment (RFC 7323). Profile rfc.");
+    add(
+        "abc_limit",
+        whole(1, 2),
+        1.into(),
+        "Segments that an ACK adds in slow start, at most (RFC 3465). Profile rfc.",
+    );
+    let text =
+        "Avoidance counts what is acknowledged, or adds 1/cwnd for each ACK (RFC 5681, equation 3). Profile rfc.";
+    add("avoidance", json!({ "enum": AVOIDANCE }), AVOIDANCE[0].into(), text);
+    let text = "What a loss halves: all that is outstanding (RFC 5681), or what is still in the network. Profile rfc.";
+    add("ssthresh", json!({ "enum": SSTHRESH }), SSTHRESH[0].into(), text);
+    let text = "The timer stays doubled until a round-trip time is sampled (RFC 6298), or until an ACK of new data. Profile rfc.";
+    add("backoff_until", json!({ "enum": BACKOFF }), BACKOFF[0].into(), text);
+    let words = PRR.map(|(word, _)| word);
+    let forms = json!({ "anyOf": [{ "enum": words }, { "type": "boolean" }] });
+    add("prr", forms, "slow_start".into(), "Proportional rate reduction and its bound (RFC 6937). Profile rfc.");
+    let text = "RACK and tail loss probes (RFC 8985); by default with cubic, dctcp, bbr and prague. Profile rfc.";
+    add("rack", flag(), false.into(), text);
+    add("ledbat_target", reference("time"), "100 ms".into(), "Queueing delay that ledbat keeps.");
+    add(
+        "ledbat_gain",
+        json!({ "type": "number" }),
+        1.into(),
+        "Segments by which ledbat's window grows in a round trip, at most.",
+    );
+    add("hystart", flag(), false.into(), "HyStart++ (RFC 9406); by default with cubic. Profile rfc.");
+    add("abe", flag(), false.into(), "React less to marks than to losses (RFC 8511). Profile rfc.");
+    add("pacing", flag(), false.into(), "Spread segments over the round-trip time. Profile rfc.");
+    add("fin", flag(), false.into(), "End finite data with a FIN. Profile rfc.");
+    let text =
+        "Initial window in segments; by default min(10 segments, max(2 segments, 14600 B)) (RFC 6928). Profile rfc.";
+    map.insert("initial_window".into(), about(whole(1, bounds::INITIAL_WINDOW), text));
+}
+
+/// Schema of a window in segments or bytes.
+pub(super) fn window_schema(segments: Json) -> Json {
+    json!({ "anyOf": [segments, reference("size")] })
+}

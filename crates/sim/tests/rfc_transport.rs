@@ -1,0 +1,330 @@
+//! TCP's `rfc` profile in whole runs: what a flow reaches, what it loses, and that a run is the same however it is run.
+
+use earlydrop_sim::engine::Outcome;
+use earlydrop_sim::result;
+use earlydrop_sim::run::{run, Events, Links};
+use earlydrop_sim::scenario::{check, Doc, Scenario};
+use serde_json::Value;
+
+/// 10 Mbit/s, 40 ms there and back; a packet of 1500 B takes 1.2 ms at the bottleneck.
+const NETWORK: &str = "name = 'rfc'\nduration = '30 s'\n[topology]\nkind = 'dumbbell'\npairs = 8\n\
+    access = { rate = '100 Mbit/s', delay = '5 ms' }\nbottleneck = { rate = '10 Mbit/s', delay = '10 ms' }\n";
+
+fn scenario(text: &str) -> Scenario {
+    Doc::from_toml(text, None).and_then(|doc| check(&doc, None)).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn document(text: &str) -> Value {
+    let scenario = scenario(text);
+    let outcome = run(&scenario, scenario.seed, Links::Auto, Events::Lanes).expect("runs");
+    result::document(&scenario, scenario.seed, &outcome, 0.0)
+}
+
+fn with(queue: &str, traffic: &str) -> Value {
+    document(&format!("{NETWORK}[queue.bottleneck]\n{queue}\n{traffic}"))
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("a number, not {value}"))
+}
+
+/// Packets that arrive are those that leave, are dropped or still wait.
+fn conserved(document: &Value) {
+    let queue = &document["queues"]["bottleneck"];
+    let n = |key: &str| number(&queue[key]);
+    let out = n("departures") + n("early_drops") + n("forced_drops") + n("overflow_drops") + n("queued_at_end");
+    assert_eq!(n("queued_at_start") + n("arrivals"), out);
+}
+
+const TCPS: [&str; 8] = ["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "ledbat", "prague"];
+
+#[test]
+fn one_flow_fills_the_link() {
+    for tcp in TCPS {
+        // Room for one product of bandwidth and delay: 10 Mbit/s * 40 ms / 1500 B = 33. Without SACK the burst of losses at the
+        // end of slow start is repaired with one segment in a round trip, and not before the timer expires.
+        let traffic = format!("[[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = '{tcp}'\nprofile = 'rfc'\nsegment = 1448\n");
+        let document = with("aqm = 'droptail'\nlimit = '40 packets'", &traffic);
+        conserved(&document);
+        let flow = &document["flows"][0];
+        // 1448 of 1500 bytes are payload.
+        let most = 10.0 * 1448.0 / 1500.0;
+        let goodput = number(&flow["goodput_mbps"]);
+        let least = if tcp == "newreno" { 0.85 } else { 0.94 };
+        assert!(goodput > least * most && goodput <= most, "{tcp}: {goodput} of {most}");
+        assert!(number(&flow["timeouts"]) <= 2.0, "{tcp}: {} timeouts", flow["timeouts"]);
+        assert!(number(&flow["retransmits"]) >= 0.9 * number(&flow["drops"]), "{tcp}: losses are repaired");
+    }
+}
+
+#[test]
+fn runs_are_the_same_in_any_queue_of_events() {
+    let text = format!(
+        "{NETWORK}[queue.bottleneck]\naqm = 'red'\nlimit = '60 packets'\nmin_th = 10\nmax_th = 30\necn = true\n\
+         [[traffic]]\nkind = 'ftp'\ncount = 3\ntcp = 'reno'\nprofile = 'rfc'\necn = true\nstart = {{ uniform = ['0 s', '1 s'] }}\n\
+         [[traffic]]\nkind = 'ftp'\ncount = 2\ntcp = 'newreno'\nprofile = 'rfc'\npacing = true\n\
+         [[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = 'sack'\n\
+         [[traffic]]\nkind = 'web'\ncount = 4\nprofile = 'rfc'\nfin = true\nsession_gap = '0.5 s'\n"
+    );
+    let scenario = scenario(&text);
+    let result = |links, events| {
+        let outcome: Outcome = run(&scenario, 3, links, events).expect("runs");
+        let mut document = result::document(&scenario, 3, &outcome, 0.0);
+        document.as_object_mut().unwrap().remove("cost");
+        document
+    };
+    let first = result(Links::Auto, Events::Lanes);
+    conserved(&first);
+    assert!(number(&first["queues"]["bottleneck"]["marks"]) > 10.0);
+    assert_eq!(first, result(Links::Auto, Events::Heap));
+    assert_eq!(first, result(Links::Stepped, Events::Lanes));
+}
+
+#[test]
+fn transfers_of_every_kind_are_complete() {
+    for connection in ["new", "same"] {
+        for completion in ["acknowledged", "received"] {
+            let traffic = format!(
+                "[[traffic]]\nkind = 'transfers'\ncount = 8\nprofile = 'rfc'\nsize = '123457 B'\nnumber = 5\nthink = '10 ms'\n\
+                 connection = '{connection}'\ncompletion = '{completion}'\nfin = {}\n",
+                connection == "new"
+            );
+            let document = with("aqm = 'droptail'\nlimit = '15 packets'", &traffic);
+            conserved(&document);
+            let transfers = &document["traffic"][0]["transfers"];
+            assert_eq!(number(&transfers["completed"]), 40.0, "{connection}, {completion}");
+            assert_eq!(number(&transfers["completed_bytes"]), 40.0 * 123_457.0);
+            // Bytes, not segments: the last segment of each is a part of one.
+            let goodput: f64 =
+                document["flows"].as_array().unwrap().iter().map(|flow| number(&flow["goodput_mbps"])).sum();
+            assert!((goodput * 30e6 / 8.0 - 40.0 * 123_457.0).abs() < 1.0, "{goodput}");
+        }
+    }
+}
+
+#[test]
+fn requests_and_a_crowd_are_served() {
+    let document = with(
+        "aqm = 'droptail'\nlimit = '30 packets'",
+        "[[traffic]]\nkind = 'requests'\ncount = 4\nprofile = 'rfc'\nsize = '30 kB'\nnumber = 10\n\
+         [[traffic]]\nkind = 'web'\ncount = 8\nprofile = 'rfc'\nsession_gap = '0.5 s'\n",
+    );
+    conserved(&document);
+    assert_eq!(number(&document["traffic"][0]["transfers"]["completed"]), 40.0);
+    assert!(number(&document["traffic"][1]["transfers"]["completed"]) > 50.0);
+}
+
+#[test]
+fn a_transfer_takes_its_round_trips() {
+    // 2 segments of 1000 B on a link without load. SYN 60 B, its answer 60 B, each over three links and 20 ms; then an
+    // empty segment of 52 B and the data, which wait for one another; their ACK of 52 B.
+    let document = with(
+        "aqm = 'droptail'\nlimit = '100 packets'",
+        "[[traffic]]\nkind = 'transfers'\ncount = 1\nprofile = 'rfc'\nsegment = 948\nsize = '1896 B'\n",
+    );
+    let on = |bytes: f64, mbps: f64| 8.0 * bytes / (mbps * 1e6);
+    let way = |bytes: f64| 2.0 * on(bytes, 100.0) + on(bytes, 10.0) + 0.020;
+    // The empty segment and the first of the data are sent before the second reaches the bottleneck.
+    let to_bottleneck = on(52.0, 100.0) + 0.005;
+    let data = to_bottleneck + on(52.0, 10.0) + 2.0 * on(1000.0, 10.0) + 0.010 + on(1000.0, 100.0) + 0.005;
+    let first = on(52.0, 100.0) + on(1000.0, 100.0) + 0.005;
+    let start_of_service = (to_bottleneck + on(52.0, 10.0)).max(first);
+    let expected = 2.0 * way(60.0) + (data - to_bottleneck - on(52.0, 10.0) + start_of_service) + way(52.0);
+    let time = number(&document["flows"][0]["completion_s"]);
+    assert!((time - expected).abs() < 1e-6, "{time}, not {expected}");
+}
+
+#[test]
+fn marks_take_the_place_of_drops() {
+    let traffic = |ecn: bool| {
+        format!("[[traffic]]\nkind = 'ftp'\ncount = 4\nprofile = 'rfc'\necn = {ecn}\nstart = {{ uniform = ['0 s', '1 s'] }}\n")
+    };
+    let queue = "aqm = 'red'\nlimit = '100 packets'\nmin_th = 10\nmax_th = 30\ngentle = true\necn = true";
+    // After the first slow start, which RED's average is too slow for.
+    let late = |ecn: bool| document(&format!("warmup = '5 s'\n{NETWORK}[queue.bottleneck]\n{queue}\n{}", traffic(ecn)));
+    let (with_ecn, without) = (late(true), late(false));
+    conserved(&with_ecn);
+    let count = |document: &Value, key: &str| number(&document["queues"]["bottleneck"][key]);
+    assert!(count(&with_ecn, "marks") > 50.0 && count(&with_ecn, "drop_rate") == 0.0, "{}", with_ecn["queues"]);
+    assert!(count(&without, "marks") == 0.0 && count(&without, "early_drops") > 50.0);
+    let used = |document: &Value| count(document, "utilisation");
+    assert!(used(&with_ecn) > 0.94 && used(&without) > 0.94);
+}
+
+/// Values of a traced variable from `since` on.
+fn traced(document: &Value, variable: &str, since: f64) -> Vec<f64> {
+    let changes = document["variables"]["changes"].as_array().expect("a trace").iter();
+    changes.filter(|row| row[1] == variable && number(&row[0]) >= since).map(|row| number(&row[2])).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn dctcp_keeps_a_short_queue_and_its_estimate_is_the_fraction_of_marks() {
+    // Step marking at 20 packets of 1500 B: above what the sawtooth takes (RFC 8257, 4.1), so that the link stays full.
+    let text = format!(
+        "warmup = '10 s'\n{NETWORK}[queue.bottleneck]\naqm = 'step'\nlimit = '200 packets'\necn = true\nk = '20 packets'\n\
+         [[traffic]]\nkind = 'ftp'\ncount = 2\ntcp = 'dctcp'\nsegment = 1448\n[record]\ntrace_flow = 1\nby_flow = true\n"
+    );
+    let document = document(&text);
+    conserved(&document);
+    let queue = &document["queues"]["bottleneck"];
+    assert_eq!(number(&queue["drop_rate"]), 0.0);
+    assert!(number(&queue["utilisation"]) > 0.995, "{}", queue["utilisation"]);
+    assert!((10.0..26.0).contains(&number(&queue["queue_mean_packets"])), "{}", queue["queue_mean_packets"]);
+    let flow = &document["flows"][0];
+    let fraction = number(&flow["marks"]) / number(&flow["received_packets"]);
+    let alpha = mean(&traced(&document, "alpha", 10.0));
+    assert!((alpha - fraction).abs() < 0.15 * fraction, "alpha {alpha}, marked {fraction}");
+    assert!(number(&document["jain"]) > 0.95);
+}
+
+#[test]
+fn a_cubic_flow_follows_its_function_between_losses() {
+    // One flow, a buffer of a fifth of the product: from each loss on the window is 0.4 (t - K)^3 + W_max.
+    let text = "name = 'cubic'\nduration = '80 s'\n[topology]\nkind = 'dumbbell'\npairs = 1\n\
+        access = { rate = '1 Gbit/s', delay = '1 ms' }\nbottleneck = { rate = '100 Mbit/s', delay = '48 ms' }\n\
+        [queue.bottleneck]\naqm = 'droptail'\nlimit = '170 packets'\n\
+        [[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = 'cubic'\nsegment = 1448\nwindow = 10000\ndelayed_ack = false\n[record]\ntrace_flow = 1\n";
+    let document = document(text);
+    let changes = document["variables"]["changes"].as_array().unwrap();
+    let of = |name: &str| -> Vec<(f64, f64)> {
+        changes.iter().filter(|row| row[1] == name).map(|row| (number(&row[0]), number(&row[2]))).collect()
+    };
+    let (cwnd, ssthresh) = (of("cwnd_"), of("ssthresh_"));
+    let cuts: Vec<f64> = ssthresh.iter().map(|&(at, _)| at).collect();
+    assert!(cuts.len() >= 6, "{cuts:?}");
+    let (mut checked, mut w_max) = (0, 0.0);
+    for pair in cuts.windows(2) {
+        let before = cwnd.iter().rev().find(|&&(at, _)| at < pair[0]).unwrap().1;
+        // The window is ssthresh when recovery ends, about a round trip after the loss; from then on time counts.
+        let low = ssthresh.iter().find(|&&(at, _)| at == pair[0]).unwrap().1;
+        let begin = cwnd.iter().find(|&&(at, value)| at > pair[0] && value > low && value < low + 1.0).unwrap().0;
+        // Fast convergence (RFC 9438, 4.7).
+        w_max = if before < w_max { 0.85 * before } else { before };
+        let k = libm::cbrt((w_max - low) / 0.4);
+        for &(at, value) in cwnd.iter().filter(|&&(at, _)| at > 20.0 && at > begin + 1.0 && at < pair[1] - 0.5) {
+            let t = at - begin;
+            let w = |t: f64| 0.4 * (t - k).powi(3) + w_max;
+            // A round-trip time of 0.1 to 0.12 s ahead or behind, and a segment.
+            assert!(value > w(t - 0.13) - 1.5 && value < w(t + 0.13) + 1.5, "{value} at {t}, {} to {w_max}", w(t));
+            checked += 1;
+        }
+    }
+    assert!(checked > 1000, "{checked}");
+}
+
+#[test]
+fn bbr_knows_the_link() {
+    // A clean path: 10 Mbit/s, of which 1448 of 1500 bytes are payload, and 40 ms with what the transmissions take.
+    let text = format!(
+        "{NETWORK}[queue.bottleneck]\naqm = 'droptail'\nlimit = '200 packets'\n\
+         [[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = 'bbr'\nsegment = 1448\n[record]\ntrace_flow = 1\n"
+    );
+    let document = document(&text);
+    conserved(&document);
+    let payload = 10e6 * 1448.0 / 1500.0;
+    let way = |bytes: f64| 2.0 * 8.0 * bytes / 100e6 + 8.0 * bytes / 10e6 + 0.020;
+    let rtt = way(1500.0) + way(52.0);
+    for (variable, truth) in [("bandwidth", payload), ("min_rtt", rtt)] {
+        let values = traced(&document, variable, 5.0);
+        assert!(values.len() > 1000);
+        for value in values {
+            assert!((value / truth - 1.0).abs() < 0.02, "{variable}: {value}, not {truth}");
+        }
+    }
+    let queue = &document["queues"]["bottleneck"];
+    assert!(number(&queue["utilisation"]) > 0.95, "{}", queue["utilisation"]);
+    // Twice the product is in the network at most, where loss-based flows would fill all of the 200.
+    assert!(number(&queue["queue_mean_packets"]) < 40.0, "{}", queue["queue_mean_packets"]);
+    assert_eq!(number(&document["flows"][0]["drops"]), 0.0);
+}
+
+#[test]
+fn a_lost_tail_needs_no_timeout_with_probes() {
+    // Short answers over a link that loses packets: without probes a lost tail waits for the timer of 1 s.
+    let times = |rack: bool| {
+        let text = format!(
+            "name = 'tail'\nduration = '120 s'\n[topology]\nkind = 'dumbbell'\npairs = 4\n\
+             access = {{ rate = '100 Mbit/s', delay = '5 ms' }}\n\
+             bottleneck = {{ rate = '10 Mbit/s', delay = '10 ms', loss = 0.03 }}\n[queue.bottleneck]\naqm = 'droptail'\n\
+             [[traffic]]\nkind = 'transfers'\ncount = 4\nprofile = 'rfc'\nsize = '8 packets'\nnumber = 100\nthink = '20 ms'\n\
+             connection = 'same'\nrack = {rack}\n"
+        );
+        let document = document(&text);
+        let flows = document["flows"].as_array().unwrap().iter();
+        let timeouts: f64 = flows.map(|flow| number(&flow["timeouts"])).sum();
+        (timeouts, number(&document["traffic"][0]["transfers"]["time_p95_s"]))
+    };
+    let ((without, slow), (with, fast)) = (times(false), times(true));
+    assert!(without > 20.0 && with < 0.4 * without, "{with} of {without}");
+    assert!(fast < 0.5 * slow, "{fast} s, {slow} s");
+}
+
+#[test]
+fn ledbat_yields() {
+    let alone = |traffic: &str| with("aqm = 'droptail'\nlimit = '120 packets'", traffic);
+    let ledbat = "[[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = 'ledbat'\nsegment = 1448\nledbat_target = '60 ms'\n";
+    let document = alone(ledbat);
+    // Alone: 60 ms of queue are 50 packets.
+    let queue = number(&document["queues"]["bottleneck"]["delay_p50_ms"]);
+    assert!((queue - 60.0).abs() < 8.0, "{queue}");
+    let both = alone(&format!(
+        "{ledbat}[[traffic]]\nkind = 'ftp'\ncount = 1\nprofile = 'rfc'\nsegment = 1448\nstart = '5 s'\n"
+    ));
+    let goodput = |flow: usize| number(&both["flows"][flow]["goodput_mbps"]);
+    assert!(goodput(1) > 2.0 * goodput(0), "{} beside {}", goodput(0), goodput(1));
+}
+
+#[test]
+fn marks_keep_a_scalable_flow_s_queue_short_beside_cubic() {
+    // DualPI2 at 50 Mbit/s with equal base round-trip times.
+    let text = "name = 'l4s'\nduration = '40 s'\nwarmup = '15 s'\n[topology]\nkind = 'dumbbell'\npairs = 2\n\
+        access = { rate = '1 Gbit/s', delay = '1 ms' }\nbottleneck = { rate = '50 Mbit/s', delay = '3 ms' }\n\
+        [queue.bottleneck]\naqm = 'dualpi2'\nlimit = '10000 packets'\necn = true\n\
+        [[traffic]]\nkind = 'ftp'\nname = 'l4s'\ncount = 1\ntcp = 'prague'\nsegment = 1448\n\
+        [[traffic]]\nkind = 'ftp'\nname = 'classic'\ncount = 1\ntcp = 'cubic'\nsegment = 1448\necn = true\n[record]\nby_flow = true\n";
+    let document = document(text);
+    conserved(&document);
+    let share = |flow: usize| number(&document["flows"][flow]["goodput_mbps"]);
+    assert!(share(0) + share(1) > 0.95 * 50.0 * 1448.0 / 1500.0, "{} and {}", share(0), share(1));
+    assert!(share(0) < 2.0 * share(1) && share(1) < 2.0 * share(0), "{} and {}", share(0), share(1));
+    let l4s = &document["queues"]["bottleneck"]["traffic"][0];
+    let delay = number(&l4s["delay_p99_ms"]);
+    assert!(delay < 2.0, "{delay}: {l4s}");
+}
+
+#[test]
+fn wrong_settings_are_refused() {
+    let refused = |traffic: &str| {
+        let queue = "[queue.bottleneck]\naqm = 'droptail'\n";
+        let text = format!("{NETWORK}{queue}[[traffic]]\nkind = 'ftp'\n{traffic}\n");
+        let error = Doc::from_toml(&text, None).and_then(|doc| check(&doc, None)).expect_err(traffic);
+        error.to_string()
+    };
+    for (traffic, key) in [
+        ("tcp = 'tahoe'\nprofile = 'rfc'", "profile"),
+        ("tcp = 'reno'\npacing = true", "pacing"),
+        ("profile = 'rfc'\nclock_phase = 0.001", "clock_phase"),
+        ("tcp = 'newreno'\nprofile = 'rfc'\nsack = true", "sack"),
+        ("profile = 'rfc'\ninitial_window = 0", "initial_window"),
+        ("profile = 'rfc'\nprr = 'fast'", "prr"),
+    ] {
+        assert!(refused(traffic).contains(key), "{}", refused(traffic));
+    }
+}
+
+#[test]
+fn a_scenario_in_full_is_the_same_scenario() {
+    let text = format!(
+        "{NETWORK}[queue.bottleneck]\naqm = 'droptail'\n[[traffic]]\nkind = 'ftp'\nprofile = 'rfc'\nwindow = '64.5 kB'\ninitial_window = 4\nprr = false\npacing = true\n\
+         delayed_ack = false\nmin_rto = '0.2 s'\ntimestamps = false\nsack = false\nabc_limit = 2\necn = true\nabe = true\n"
+    );
+    let first = scenario(&text);
+    let written = first.to_json();
+    let again = Doc::from_json(&written).and_then(|doc| check(&doc, None)).expect("valid");
+    assert_eq!(first.traffic, again.traffic);
+    assert_eq!(written["traffic"][0]["window"], "64500 B");
+}
