@@ -191,7 +191,7 @@ def test_every_kind_of_traffic_has_its_call() -> None:
     kinds = {one["name"] for one in schema.choices("traffic")}
     assert set(result.traffic["kind"].to_list()) == kinds
     assert result.transfers is not None
-    assert result.transfers["kind"].to_list() == ["transfers", "requests", "web", "transfers"]
+    assert result.transfers["kind"].to_list() == ["transfers", "requests", "web", "transfers", "pages"]
     assert result.transfers["completed"].to_list()[0] == 6
     for times, completed in zip(result.transfers["times_s"], result.transfers["completed"], strict=True):
         assert len(times) == completed
