@@ -198,6 +198,11 @@ _SPECIAL = str.maketrans(
 
 def latex_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int, caption: str) -> str:
     """A table for a paper, with the rules of the package booktabs. ± and minus signs are set as mathematics."""
+    return latex_head(head, left, caption) + "".join(map(latex_row, rows)) + LATEX_END
+
+
+def latex_head(head: Sequence[str], left: int, caption: str) -> str:
+    """What stands before the rows of such a table."""
     lines = [
         "% Needs \\usepackage{booktabs}.",
         r"\begin{table}",
@@ -207,12 +212,16 @@ def latex_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int, c
         r"\toprule",
         " & ".join(_latex(cell) for cell in head) + r" \\",
         r"\midrule",
-        *(" & ".join(_latex(cell) for cell in row) + r" \\" for row in rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def latex_row(row: Sequence[str]) -> str:
+    """A row of such a table."""
+    return " & ".join(_latex(cell) for cell in row) + " \\\\\n"
+
+
+LATEX_END = "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
 
 
 def _latex(cell: str) -> str:

@@ -181,11 +181,19 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     Of all that fall below 0.05 after it, not even one is false with a probability of 95 %, whatever depends on what.
     """
-    order = sorted(range(len(p_values)), key=lambda k: p_values[k])
-    found, highest = [1.0] * len(p_values), 0.0
-    for rank, k in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[k]))
-        found[k] = highest
+    import numpy as np
+
+    found: list[float] = holm_array(np.asarray(p_values, float)).tolist()
+    return found
+
+
+def holm_array(p_values: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
+    """`holm` for an array."""
+    import numpy as np
+
+    order = np.argsort(p_values, kind="stable")
+    found = np.empty(len(order))
+    found[order] = np.maximum.accumulate(np.minimum(1.0, np.arange(len(order), 0, -1) * p_values[order]))
     return found
 
 
@@ -195,11 +203,20 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     Of all that fall below 0.05 after it, a share of at most 5 % is false on average, if the tests are independent or
     positively dependent.
     """
-    order = sorted(range(len(p_values)), key=lambda k: p_values[k], reverse=True)
-    found, lowest = [1.0] * len(p_values), 1.0
-    for rank, k in enumerate(order):
-        lowest = min(lowest, p_values[k] * len(p_values) / (len(p_values) - rank))
-        found[k] = lowest
+    import numpy as np
+
+    found: list[float] = benjamini_hochberg_array(np.asarray(p_values, float)).tolist()
+    return found
+
+
+def benjamini_hochberg_array(p_values: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
+    """`benjamini_hochberg` for an array."""
+    import numpy as np
+
+    order = np.argsort(-p_values, kind="stable")
+    count = len(order)
+    found = np.empty(count)
+    found[order] = np.minimum.accumulate(np.minimum(1.0, p_values[order] * count / np.arange(count, 0, -1)))
     return found
 
 

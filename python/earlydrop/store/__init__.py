@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,8 @@ from .files import PARTIAL, Files, Folder, NotAStore, StoreError, at, refused
 
 if TYPE_CHECKING:
     import polars
+
+    from .names import Index, Numbers, Words
 
 FORMAT, VERSION = "earlydrop-store", 1
 __all__ = [
@@ -94,9 +96,11 @@ class Store:
 
     files: Files
     claims: Claims | None = None
-    _known: dict[str, polars.DataFrame] = field(default_factory=dict)
-    """Names of the runs in each part that was looked at."""
-    _indexed: tuple[frozenset[str], polars.DataFrame] | None = None
+    _numbers: dict[str, int] = field(default_factory=dict)
+    """The parts that were looked at, numbered."""
+    _names: Index | None = None
+    """The numbers of their parts by the names of runs."""
+    _last: int = 0
 
     @property
     def url(self) -> str:
@@ -109,61 +113,74 @@ class Store:
         """Names of the parts, sorted."""
         return [n.removesuffix(".parquet") for n in self.files.names("parts") if _is_part(n)]
 
+    @property
+    def _index(self) -> Index:
+        from .names import Index
+
+        if self._names is None:
+            self._names = Index()
+        return self._names
+
     def look(self) -> list[str]:
         """Look for parts that came or went; the names of those that are new."""
         now = self.parts()
-        for gone in set(self._known) - set(now):
-            del self._known[gone]
-        new = [name for name in now if name not in self._known]
+        gone = self._numbers.keys() - set(now)
+        if gone:
+            self._index.drop([self._numbers.pop(name) for name in gone])
+        new = [name for name in now if name not in self._numbers]
         seen = []
         for name in new:
             try:
-                self._known[name] = self.part(name, KEYS)
+                self._enter(name, self.part(name, KEYS))
                 seen.append(name)
             except FileNotFoundError:
                 # Replaced by a larger part since.
                 continue
         return seen
 
-    def keys(self, of: str | None = None, parts: Iterable[str] | None = None) -> polars.DataFrame:
+    def _enter(self, name: str, frame: polars.DataFrame) -> None:
+        """Remember the names of the runs of a part: 20 bytes each."""
+        from .names import of_runs
+
+        try:
+            names = of_runs(frame)
+        except ValueError as error:
+            raise StoreError(f"{self.url}: parts/{name}.parquet cannot be read: a key is none: {error}") from error
+        self._last += 1
+        self._numbers[name] = self._last
+        self._index.put(names, self._last)
+
+    def find(self, keys: Words, seeds: Numbers, of: str | None = None) -> Numbers:
+        """By run: the number of a part, of those that were looked at, that has it; -1 if none has.
+
+        `keys` are the scenario keys as `names.words` has them. Of one engine (default: this one).
+        """
+        from .names import mixed
+
+        return self._index.find(mixed(keys, seeds, engine() if of is None else of))
+
+    def keys(self, of: str | None = None) -> polars.DataFrame:
         """Keys and seeds of the runs of one engine (default: this one), each once."""
         import polars as pl
 
-        names = self._known if parts is None else parts
-        empty = pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64})
-        frames = [
-            self._known[n].filter(pl.col("engine") == (of or engine())).select("scenario_key", "seed") for n in names
-        ]
-        return pl.concat([empty, *frames]).unique()
-
-    def _index(self) -> polars.DataFrame:
-        """The names of all runs in the parts that were looked at."""
-        import polars as pl
-
-        names = frozenset(self._known)
-        if self._indexed is None or self._indexed[0] != names:
-            new = [self._known[n] for n in names - (self._indexed[0] if self._indexed else frozenset())]
-            gone = self._indexed is not None and not self._indexed[0] <= names
-            if self._indexed is None or gone:
-                schema = {"scenario_key": pl.String, "seed": pl.Int64, "engine": pl.String}
-                old, new = pl.DataFrame(schema=schema), list(self._known.values())
-            else:
-                old = self._indexed[1]
-            self._indexed = (names, pl.concat([old, *new]))
-        return self._indexed[1]
+        frames = [pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64})]
+        for name in self._numbers:
+            part = self.part(name, KEYS).filter(pl.col("engine") == (of or engine()))
+            frames.append(part.select("scenario_key", "seed"))
+        return pl.concat(frames).unique()
 
     def part(self, name: str, columns: Sequence[str] | None = None) -> polars.DataFrame:
         """The runs of one part; of the columns those that it has."""
         import polars as pl
 
         try:
-            content = io.BytesIO(self.files.read(f"parts/{name}.parquet"))
-            wanted = None
-            if columns is not None:
-                there = pl.read_parquet_schema(content)
-                content.seek(0)
-                wanted = [c for c in columns if c in there]
-            return pl.read_parquet(content, columns=wanted)
+            with self.files.open(f"parts/{name}.parquet") as content:
+                wanted = None
+                if columns is not None:
+                    there = pl.read_parquet_schema(content)
+                    content.seek(0)
+                    wanted = [c for c in columns if c in there]
+                return pl.read_parquet(content, columns=wanted)
         except FileNotFoundError:
             raise
         except (pl.exceptions.PolarsError, OSError) as error:
@@ -182,24 +199,53 @@ class Store:
         """
         import polars as pl
 
+        from .names import words
+
         frames: list[pl.DataFrame] = []
+
+        def take(found: polars.DataFrame) -> None:
+            frames.append(found.join(wanted, on=["scenario_key", "seed"], how="semi"))
+
+        chosen = wanted.drop_nulls(["scenario_key", "seed"])
+        names = words(chosen["scenario_key"].to_list()), chosen["seed"].to_numpy()
+        self.gather(lambda: [names], columns, take, of)
+        if not frames:
+            return pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64})
+        return pl.concat(frames, how="diagonal_relaxed").unique(["scenario_key", "seed"], keep="first")
+
+    def gather(
+        self,
+        wanted: Callable[[], Iterable[tuple[Words, Numbers]]],
+        columns: Sequence[str],
+        take: Callable[[polars.DataFrame], None],
+        of: str | None = None,
+    ) -> None:
+        """Hand over the parts that have any of the runs in `wanted` (keys and seeds, in pieces), one after the other.
+
+        `take` gets key, seed and those of the columns that a part has, of all its runs of one engine (default: this
+        one), wanted or not. A run may come more than once.
+
+        Raises:
+            StoreError: a part cannot be read.
+        """
+        import numpy as np
+        import polars as pl
+
+        mine = engine() if of is None else of
         for attempt in range(RETRIES):
             self.look()
-            frames = []
+            numbers: set[int] = set()
+            for keys, seeds in wanted():
+                numbers.update(np.unique(self.find(keys, seeds, mine)).tolist())
             try:
-                for name, keys in list(self._known.items()):
-                    if keys.join(wanted, on=["scenario_key", "seed"], how="semi").is_empty():
-                        continue
-                    found = self.part(name, [*KEYS, *columns]).filter(pl.col("engine") == (of or engine()))
-                    frames.append(found.join(wanted, on=["scenario_key", "seed"], how="semi").drop("engine"))
-                break
+                for name in [name for name, number in self._numbers.items() if number in numbers]:
+                    found = self.part(name, [*KEYS, *columns]).filter(pl.col("engine") == mine)
+                    take(found.drop("engine"))
+                return
             except FileNotFoundError as error:
                 # A gc made larger parts of some since.
                 if attempt == RETRIES - 1:
                     raise StoreError(f"{self.url}: its parts change faster than they can be read") from error
-        if not frames:
-            return pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64})
-        return pl.concat(frames, how="diagonal_relaxed").unique(["scenario_key", "seed"], keep="first")
 
     # ---- putting in ----------------------------------------------------------------------------------------------
 
@@ -215,11 +261,18 @@ class Store:
         return self._add(frame)
 
     def _add(self, frame: polars.DataFrame) -> int:
+        import polars as pl
+
+        from .names import firsts, of_runs
+
         self.look()
-        frame = frame.join(self._index(), on=list(KEYS), how="anti")
-        frame = frame.unique(list(KEYS), keep="first", maintain_order=True)
-        if frame.is_empty():
+        names = of_runs(frame)
+        # The first of each that is not there, in the order in which they were given.
+        fresh = (self._index.find(names) < 0) & (firsts(names) == range(len(names)))
+        if not fresh.any():
             return 0
+        if not fresh.all():
+            frame = frame.filter(pl.Series(fresh))
         self._put(frame)
         return len(frame)
 
@@ -227,7 +280,8 @@ class Store:
         content = packed(frame)
         name = digest(content)
         self.files.write(f"parts/{name}.parquet", content)
-        self._known[name] = frame.select(KEYS)
+        if name not in self._numbers:
+            self._enter(name, frame.select(KEYS))
         self._note(name, frame, len(content))
         return name
 
@@ -318,11 +372,12 @@ class Store:
     def _gc(self, keep: Sequence[str] | None) -> dict[str, int]:
         import polars as pl
 
+        from .names import Index, of_runs
+
         self.look()
-        before = sum(len(k) for k in self._known.values())
-        seen = pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64, "engine": pl.String})
-        parts = list(self._known)
-        kept_parts, rows, size = 0, 0, 0
+        seen = Index()
+        parts = list(self._numbers)
+        before, kept_parts, rows, size = 0, 0, 0, 0
         pile: list[tuple[str, pl.DataFrame]] = []
 
         def flush() -> None:
@@ -339,10 +394,12 @@ class Store:
             pile, rows, size = [], 0, 0
 
         for name in parts:
-            keys = self._known[name]
+            keys = self.part(name, KEYS)
+            before += len(keys)
             good = keys if keep is None else keys.filter(pl.col("engine").is_in(list(keep)))
-            good = good.join(seen, on=list(KEYS), how="anti")
-            seen = pl.concat([seen, good])
+            good = good.filter(pl.Series(seen.find(of_runs(good)) < 0)) if len(good) else good
+            if len(good):
+                seen.put(of_runs(good), 0)
             bytes_ = self.files.size(f"parts/{name}.parquet")
             if len(good) == len(keys) and (bytes_ >= LARGE // 2 or len(keys) >= ROWS // 2):
                 kept_parts += 1
@@ -369,7 +426,9 @@ class Store:
         # The manifest first: a part without one is whole, a manifest without its part means a loss.
         self.files.remove(f"manifest/{name}.json")
         self.files.remove(f"parts/{name}.parquet")
-        self._known.pop(name, None)
+        number = self._numbers.pop(name, None)
+        if number is not None:
+            self._index.drop([number])
 
     def table(self, columns: Sequence[str] | None = None, of: str | None = None) -> polars.DataFrame:
         """Every run, sorted by key and seed, without what it cost: the same whoever made them, in whatever order."""
@@ -377,7 +436,7 @@ class Store:
 
         self.look()
         frames = []
-        for name in sorted(self._known):
+        for name in sorted(self._numbers):
             frame = self.part(name, None if columns is None else [*KEYS, *columns])
             if of is not None:
                 frame = frame.filter(pl.col("engine") == of)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 PARTIAL = ".partial-"
 """What files are called until they are whole."""
@@ -37,6 +38,9 @@ class Files(Protocol):
 
     def read(self, name: str) -> bytes:
         """A whole file. FileNotFoundError if there is none."""
+
+    def open(self, name: str) -> BinaryIO:
+        """A file to read parts of. FileNotFoundError if there is none."""
 
     def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
         """A file, whole or not at all; `lasting` also through a power cut. StoreError if it cannot be written."""
@@ -65,6 +69,9 @@ class Folder:
 
     def read(self, name: str) -> bytes:
         return (self.path / name).read_bytes()
+
+    def open(self, name: str) -> BinaryIO:
+        return (self.path / name).open("rb")
 
     def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
         path = self.path / name
@@ -163,6 +170,9 @@ class Remote:
     def read(self, name: str) -> bytes:
         content: bytes = self._fs.cat_file(self._at(name))
         return content
+
+    def open(self, name: str) -> BinaryIO:
+        return io.BytesIO(self.read(name))
 
     def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
         # Object stores show a file when it is whole. Elsewhere it takes its name in one step at the end.

@@ -86,7 +86,7 @@ def run(
         if planned.sweep.stop is None:
             return outcome
         counts = wanted_seeds(outcome)
-        if counts == planned.counts or tally.done < tally.total:
+        if (counts == planned.counts).all() or tally.done < tally.total:
             return outcome
         planned, first = replace(planned, counts=counts), False
 
@@ -100,7 +100,8 @@ def judge_warmups(planned: Plan, workers: int | None = None) -> dict[int, Warmup
     for k in chosen:
         plain = scenario(sweep, k)
         seen, _ = watched(plain, sweep.document, sweep.points[k].sets)
-        seeds = range(planned.first[k], planned.first[k] + min(WATCHED, planned.counts[k]))
+        first = int(planned.first[k])
+        seeds = range(first, first + min(WATCHED, int(planned.counts[k])))
         jobs += [Job(seen, seed, _series) for seed in seeds]
         places += [k] * len(seeds)
     try:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import time
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..store import Folder, Store
+from ..store import Folder, Run, Store
 from . import work
 from .executors import Executor
 from .model import Sweep
-from .plan import Plan
+from .plan import PIECE, Array, Plan
 
 if TYPE_CHECKING:
     from .work import Done, Task
@@ -117,26 +117,23 @@ class Runs:
     def __init__(self, plan: Plan, store: Store, executor: Executor, tell: Tell) -> None:
         self.plan, self.store, self.executor, self.tell = plan, store, executor, tell
         self.sweep: Sweep = plan.sweep
+        self._rows = plan.rows
+        self._state = np.full(self._rows.total, OPEN, np.uint8)
         store.look()
-        wanted = plan.table().unique(["scenario_key", "seed"], keep="first", maintain_order=True)
-        missing = wanted.join(store.keys(), on=["scenario_key", "seed"], how="anti", maintain_order="left")
-        self.tally = Tally(len(wanted), found=len(wanted) - len(missing))
-        self._names = missing.select("scenario_key", "seed").with_row_index("row")
-        self._point = missing["point"].to_numpy()
-        self._seed = missing["seed"].to_numpy()
-        self._state = np.zeros(len(missing), np.uint8)
+        for start, keys, seeds in self._rows.pieces():
+            self._state[start : start + len(seeds)][store.find(keys, seeds) >= 0] = DONE
+        self.missing = int(np.count_nonzero(self._state == OPEN))
+        """Runs that the store lacked."""
+        self._open = self.missing
+        self.tally = Tally(self._rows.total, found=self._rows.total - self.missing)
+        self._others_put = False
         self._next = 0
-        self._batches: dict[int, np.ndarray[Any, Any]] = {}
+        self._batches: dict[int, Array] = {}
         self._number = 0
         self._buffer: list[work.Done] = []
         self._bytes, self._flushed, self._flush_s = 0, time.monotonic(), FLUSH_S
         self._run_s = 0.0
         self._row_bytes, self._looked = 0.0, 0.0
-
-    @property
-    def missing(self) -> int:
-        """Runs that the store lacked."""
-        return len(self._state)
 
     def make(self, told: Told | None = None) -> Tally:
         """Make what is missing. `told` hears the estimate after the first few runs.
@@ -154,7 +151,7 @@ class Runs:
                 told(self._estimate())
             while True:
                 self._hand_out()
-                if not self._batches and not (self._state == OPEN).any():
+                if not self._batches and not self._open:
                     break
                 self._take_in(0.5 if self._batches else 0.2)
             self._flush()
@@ -175,18 +172,21 @@ class Runs:
     def _pilot(self) -> None:
         """Make a few runs spread over the sweep, one a batch."""
         spread = np.unique(np.linspace(0, self.missing - 1, min(PILOTS, self.missing)).astype(int))
-        for row in self._claim(spread, len(spread)):
+        before, chosen = 0, []
+        for rows in self._open_rows():
+            here = spread[(spread >= before) & (spread < before + len(rows))]
+            chosen.append(rows[here - before])
+            before += len(rows)
+        for row in self._claim(lambda others: self._free(np.concatenate(chosen), others)):
             self._submit(np.array([row]))
         while self._batches:
             self._take_in(0.5)
 
     def _hand_out(self) -> None:
         """Keep every worker busy, and a batch waiting for each."""
-        while len(self._batches) < 2 * self.executor.slots:
-            open_ = self._open(self._size())
-            if not len(open_):
-                return
-            rows = self._claim(open_, len(open_))
+        while self._open and len(self._batches) < 2 * self.executor.slots:
+            count = self._size()
+            rows = self._claim(lambda others, count=count: self._next_free(count, others))  # type: ignore[misc]
             if not len(rows):
                 return
             self._submit(rows)
@@ -197,39 +197,55 @@ class Runs:
         by_time = BATCH_S / self._run_s if self._run_s > 0 else 1
         return int(max(1, min(by_time, left / (4 * self.executor.slots), MOST_RUNS)))
 
-    def _open(self, count: int) -> np.ndarray[Any, Any]:
-        """The next rows that nobody works on, as far as is known here."""
-        while self._next < len(self._state) and self._state[self._next] != OPEN:
-            self._next += 1
-        window = self._state[self._next :]
-        found = np.flatnonzero(window[: 64 * count + 4096] == OPEN)
-        if not len(found):
-            found = np.flatnonzero(window == OPEN)
-        rows: np.ndarray[Any, Any] = found[:count] + self._next
-        return rows
-
-    def _claim(self, rows: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
-        """Of these rows those that no other process has made or is making; claim them."""
-        if self.store.claims is None or not isinstance(self.store.files, Folder):
-            self._seen(self.store.look() if self._shares_blindly() else [])
-            still: np.ndarray[Any, Any] = rows[self._state[rows] == OPEN]
-            return still
-        with self.store.files.lock():
-            self._seen(self.store.look())
-            others = self.store.claims.others()
-            rows = rows[self._state[rows] == OPEN]
-            if others:
-                free = [r for r in rows if self._name(r) not in others]
-                if not free:
-                    # All of these are being made elsewhere: look further for some that are not.
-                    every = np.flatnonzero(self._state == OPEN)
-                    free = [r for r in every if self._name(r) not in others][:count]
-                rows = np.array(free, dtype=int)
+    def _open_rows(self) -> Iterator[Array]:
+        """The rows that nobody works on, as far as is known here, in pieces."""
+        for start in range(self._next, len(self._state), PIECE):
+            rows = np.flatnonzero(self._state[start : start + PIECE] == OPEN) + start
             if len(rows):
-                self.store.claims.add([self._name(r) for r in rows])
+                yield rows
+
+    def _claim(self, choose: Callable[[set[Run]], Array]) -> Array:
+        """Rows that `choose` finds free, given what other processes are making; claim them."""
+        if self.store.claims is None or not isinstance(self.store.files, Folder):
+            if self._looks_now():
+                self._others_put |= bool(self.store.look())
+            return choose(set())
+        with self.store.files.lock():
+            self._others_put |= bool(self.store.look())
+            rows = choose(self.store.claims.others())
+            if len(rows):
+                self.store.claims.add(self._names(rows))
         return rows
 
-    def _shares_blindly(self) -> bool:
+    def _next_free(self, count: int, others: set[Run]) -> Array:
+        """The next rows, so many or fewer, that nobody has made or is making."""
+        found: list[Array] = []
+        got, skipped = 0, True
+        for rows in self._open_rows():
+            if skipped:
+                # Nothing before these is open any more, or ever will be.
+                self._next, skipped = int(rows[0]), False
+            for start in range(0, len(rows), count):
+                free = self._free(rows[start : start + count], others)[: count - got]
+                found.append(free)
+                got += len(free)
+                if got == count:
+                    return np.concatenate(found)
+        return np.concatenate(found) if found else np.empty(0, np.int64)
+
+    def _free(self, rows: Array, others: set[Run]) -> Array:
+        """Of these rows those that nobody has made or is making; what others put into the store is marked."""
+        if self._others_put:
+            points, seeds = self._rows.of(rows)
+            there = self.store.find(self.plan.words[points], seeds) >= 0
+            self._mark(rows[there], DONE)
+            self.tally.shared += int(there.sum())
+            rows = rows[~there]
+        if others:
+            rows = rows[[name not in others for name in self._names(rows)]]
+        return rows
+
+    def _looks_now(self) -> bool:
         """Whether to look what others put in: at an address without locks, now and then."""
         now = time.monotonic()
         if now - self._looked < FLUSH_S:
@@ -237,29 +253,24 @@ class Runs:
         self._looked = now
         return True
 
-    def _seen(self, parts: list[str]) -> None:
-        """Mark what others put into the store."""
-        if not parts:
-            return
-        keys = self.store.keys(parts=parts)
-        rows = self._names.join(keys, on=["scenario_key", "seed"], how="semi")["row"].to_numpy()
-        new = rows[self._state[rows] == OPEN]
-        self._state[new] = DONE
-        self.tally.shared += len(new)
+    def _names(self, rows: Array) -> list[Run]:
+        points, seeds = self._rows.of(rows)
+        return [(self.plan.keys[k], seed) for k, seed in zip(points.tolist(), seeds.tolist(), strict=True)]
 
-    def _name(self, row: int | np.integer[Any]) -> tuple[str, int]:
-        return self.plan.keys[int(self._point[row])], int(self._seed[row])
+    def _mark(self, rows: Array, state: int) -> None:
+        self._open -= int(np.count_nonzero(self._state[rows] == OPEN))
+        self._state[rows] = state
 
-    def _submit(self, rows: np.ndarray[Any, Any]) -> None:
-        self._state[rows] = OUT
+    def _submit(self, rows: Array) -> None:
+        self._mark(rows, OUT)
         self._number += 1
         self._batches[self._number] = rows
         self.executor.submit(self._number, self._tasks(rows))
 
-    def _tasks(self, rows: np.ndarray[Any, Any]) -> list[Task]:
+    def _tasks(self, rows: Array) -> list[Task]:
         tasks: list[Task] = []
-        points, before = self._point[rows], -1
-        for point, seed in zip(points.tolist(), self._seed[rows].tolist(), strict=True):
+        before = -1
+        for point, seed in zip(*(of.tolist() for of in self._rows.of(rows)), strict=True):
             if point == before:
                 tasks[-1] = (tasks[-1][0], (*tasks[-1][1], seed))
             else:
@@ -284,7 +295,7 @@ class Runs:
             self._flush()
         self.tell(self.tally)
 
-    def _keep(self, rows: np.ndarray[Any, Any], done: Done) -> None:
+    def _keep(self, rows: Array, done: Done) -> None:
         tasks = self._tasks(rows)
         starts = np.concatenate([[0], np.cumsum([len(seeds) for _, seeds in tasks])])
         failed = set()
@@ -293,7 +304,7 @@ class Runs:
             failed.add(row)
             self._fail(row, reason)
         good = rows[[r not in failed for r in rows.tolist()]] if failed else rows
-        self._state[good] = DONE
+        self._mark(good, DONE)
         self.tally.made += len(good)
         spent = float(sum(done.wall_s))
         self.tally.engine_s += spent
@@ -303,7 +314,7 @@ class Runs:
             self._buffer.append(done)
             self._bytes += done.size
 
-    def _broken(self, rows: np.ndarray[Any, Any], error: BaseException) -> None:
+    def _broken(self, rows: Array, error: BaseException) -> None:
         """A batch that gave nothing at all: make its runs one by one, to find the one that is to blame."""
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise error
@@ -314,11 +325,12 @@ class Runs:
         self._fail(int(rows[0]), f"{type(error).__name__}: {error}")
 
     def _fail(self, row: int, reason: str) -> None:
-        self._state[row] = FAILED
+        self._mark(np.array([row]), FAILED)
         self.tally.failed += 1
         # In the order of points and seeds, whichever thread came first.
         failures = self.tally.failures
-        one = Failure(int(self._point[row]), int(self._seed[row]), reason)
+        point, seed = (int(of[0]) for of in self._rows.of(np.array([row])))
+        one = Failure(point, seed, reason)
         insort(failures, one, key=lambda failure: (failure.point, failure.seed))
         del failures[KEPT_FAILURES:]
 
@@ -332,9 +344,9 @@ class Runs:
         # A long sweep makes no more than some hundreds of parts.
         self._flush_s = max(FLUSH_S, self.tally.elapsed_s / 100)
         if self.store.claims is not None and isinstance(self.store.files, Folder):
-            out = [row for rows in self._batches.values() for row in rows.tolist()]
+            out = [run for rows in self._batches.values() for run in self._names(rows)]
             with self.store.files.lock():
-                self.store.claims.set([self._name(r) for r in out])
+                self.store.claims.set(out)
 
     def _estimate(self) -> Estimate:
         # Parquet packs what lies in memory to about a third.

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..compare import Quantity
 from ..documents import Document
 from ..statistics import Interval, Stopping
+from .lazy import Lazy
 from .where import Condition
+
+if TYPE_CHECKING:
+    import numpy
 
 Design = Literal["grid", "list", "random", "sobol"]
 DESIGNS: tuple[Design, ...] = ("grid", "list", "random", "sobol")
@@ -39,7 +44,7 @@ class Factor:
     name: str
     title: str
     unit: str
-    levels: tuple[Level, ...]
+    levels: Sequence[Level]
     """Empty for a factor that only has a range."""
     paths: tuple[str, ...] = ()
     form: str = "{}"
@@ -63,14 +68,16 @@ class Factor:
         """The level at a share (0 to 1) of the way through the range, or through the levels."""
         if self.levels:
             return self.levels[min(int(share * len(self.levels)), len(self.levels) - 1)]
+        return self.level(self.between(share))
+
+    def between(self, share: float) -> float:
+        """The value at a share (0 to 1) of the way through the range."""
         if self.whole:
             low, high = round(self.low), round(self.high)
-            value: float = min(low + int(share * (high - low + 1)), high)
-        elif self.log:
-            value = float(self.low * (self.high / self.low) ** share)
-        else:
-            value = self.low + (self.high - self.low) * share
-        return self.level(value)
+            return min(low + int(share * (high - low + 1)), high)
+        if self.log:
+            return float(self.low * (self.high / self.low) ** share)
+        return self.low + (self.high - self.low) * share
 
     def level(self, value: float | str | bool) -> Level:
         """The level with this value, put at the factor's paths."""
@@ -110,7 +117,8 @@ class Sweep:
     """The base scenario, with a neutral name."""
     factors: tuple[Factor, ...]
     design: Design
-    points: tuple[Point, ...]
+    points: Sequence[Point]
+    """Made when they are asked for; see `design`."""
     seeds: int
     first_seed: int
     stop: Stopping | None
@@ -141,17 +149,42 @@ class Sweep:
         """The most seeds a point may have."""
         return self.stop.most if self.stop else self.seeds
 
-    def first_seeds(self) -> list[int]:
+    def first_seeds(self) -> Sequence[int]:
         """The first seed of each point: the same for points that differ in `common` factors only."""
+        groups = self.groups()
+        if groups is None:
+            return Lazy(len(self.points), lambda _: self.first_seed)
+        return Lazy(len(groups), lambda k: self.first_seed + int(groups[k]) * self.most)
+
+    def groups(self) -> numpy.ndarray[Any, Any] | None:
+        """By point: the number of its group, in which all have the same seeds; None if all points are one group."""
         if self.common is None:
-            return [self.first_seed] * len(self.points)
+            return None
+        import numpy as np
+
+        from ..store.names import firsts, of_texts
+
         apart = [k for k, f in enumerate(self.factors) if f.name not in self.common]
-        groups: dict[tuple[Any, ...], int] = {}
-        found = []
-        for point in self.points:
-            group = groups.setdefault(tuple(point.levels[k].name for k in apart), len(groups))
-            found.append(self.first_seed + group * self.most)
+        first = firsts(of_texts(repr([p.levels[k].name for k in apart]) for p in self.points))
+        # Groups are numbered in the order of their first points.
+        new = first == np.arange(len(first))
+        found: np.ndarray[Any, Any] = (np.cumsum(new) - 1)[first]
         return found
+
+    @cached_property
+    def numeric(self) -> tuple[bool, ...]:
+        """By factor: whether its values are numbers at all points."""
+        found = []
+        for k, factor in enumerate(self.factors):
+            # Points of a list may have values that are no level.
+            known = self.design != "list" and all(is_number(level.value) for level in factor.levels)
+            found.append(known or all(is_number(p.levels[k].value) for p in self.points))
+        return tuple(found)
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a number, and no flag."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def level_of(factors: Sequence[Factor], point: Point, name: str) -> Level:

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from .. import statistics
 from ..documents import Document
 from ..statistics import Difference, Estimate, Warmup
 from ..store import Store
+from ..store.names import Index, firsts, of_texts, words
 from .execute import Failure, Tally
+from .lazy import Lazy
 from .model import Point, Sweep
-from .plan import Plan, label
+from .plan import Array, Plan, label
+from .table import Table
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     import polars
@@ -47,55 +56,154 @@ class Pair:
     control: int
 
 
+@dataclass(frozen=True)
+class Tests:
+    """The t tests of all differences."""
+
+    places: Sequence[int]
+    """Number of the pair times the number of measures, plus that of the measure."""
+    holm: Array
+    """p values after Holm."""
+    benjamini_hochberg: Array
+    """p values after Benjamini and Hochberg."""
+    clear: Array
+    """Whether the interval excludes zero."""
+
+    @property
+    def holding(self) -> int:
+        """How many are clear after Holm's correction too."""
+        return int((self.clear & (self.holm < statistics.ALPHA)).sum())
+
+
+@dataclass(frozen=True)
+class Row:
+    """A point with its runs that are there."""
+
+    number: int
+    seeds: list[int]
+    values: dict[str, list[float | None]]
+    """By measure: one value a seed."""
+
+    def series(self, measure: str) -> list[float]:
+        """The values of a measure; empty if any is missing."""
+        values = self.values[measure]
+        return [v for v in values if v is not None] if None not in values else []
+
+
+PIECE, KEPT = 8192, 4
+"""So many runs are read together, and so many such pieces are kept."""
+
+
 @dataclass
 class Outcome:
-    """The results of a sweep, read from its store."""
+    """The results of a sweep, read from its store.
+
+    What depends on the number of runs is in a file; `rows` goes through the points, and everything that is asked for by
+    its point is read when it is asked for.
+    """
 
     plan: Plan
-    frame: polars.DataFrame
-    """One row a run that is there, in the order of the points and seeds: `point`, `seed` and the measures."""
+    table: Table
     tally: Tally
     version: str
     warmups: dict[int, Warmup] = field(default_factory=dict)
     """What MSER-5 says of the warm-up, by point."""
+    _pieces: OrderedDict[tuple[int, int], tuple[Array, Array]] = field(default_factory=OrderedDict, repr=False)
 
     @property
     def sweep(self) -> Sweep:
         """What was asked for."""
         return self.plan.sweep
 
-    @cached_property
-    def values(self) -> dict[str, list[list[float | None]]]:
-        """By measure and point: one value a seed, in the order of the seeds."""
-        grouped = self.frame.group_by("point", maintain_order=True).agg(m.id for m in self.sweep.measures)
-        found: dict[str, list[list[float | None]]] = {
-            m.id: [[] for _ in self.sweep.points] for m in self.sweep.measures
-        }
-        for row in grouped.iter_rows(named=True):
-            for m in self.sweep.measures:
-                found[m.id][row["point"]] = row[m.id]
-        return found
+    @property
+    def frame(self) -> polars.DataFrame:
+        """One row a run that is there, in the order of the points and seeds: `point`, `seed` and the measures."""
+        import polars as pl
 
-    @cached_property
-    def seeds(self) -> list[list[int]]:
+        kinds = {"point": pl.UInt32, "seed": pl.Int64, **{m.id: pl.Float64 for m in self.sweep.measures}}
+        return pl.concat([pl.DataFrame(schema=kinds), *self.frames()])
+
+    def frames(self, runs: int = PIECE) -> Iterator[polars.DataFrame]:
+        """The same in pieces of about so many runs."""
+        import polars as pl
+
+        points = 0
+        while points < len(self.plan.counts):
+            end = points + max(1, int(np.searchsorted(np.cumsum(self.plan.counts[points : points + runs]), runs)))
+            columns: list[list[Array]] = []
+            for k in range(points, min(end, len(self.plan.counts))):
+                there, values = self._read(k)
+                at = np.flatnonzero(there)
+                columns.append([np.full(len(at), k, np.uint32), self.plan.first[k] + at, values[at]])
+            numbers, seeds, rows = (np.concatenate(c) for c in zip(*columns, strict=True))
+            measures = {m.id: pl.Series(rows[:, k]).fill_nan(None) for k, m in enumerate(self.sweep.measures)}
+            yield pl.DataFrame({"point": numbers, "seed": seeds, **measures})
+            points = end
+
+    def _read(self, point: int) -> tuple[Array, Array]:
+        """Which runs of a point are there, and their values."""
+        start, end = self.plan.rows.at(point)
+        piece = start // PIECE * PIECE
+        key = (piece, max(piece + PIECE, end))
+        if key not in self._pieces:
+            self._pieces[key] = self.table.get(*key)
+            if len(self._pieces) > KEPT:
+                self._pieces.popitem(last=False)
+        self._pieces.move_to_end(key)
+        there, values = self._pieces[key]
+        return there[start - piece : end - piece], values[start - piece : end - piece]
+
+    def row(self, point: int) -> Row:
+        """A point with its runs."""
+        there, values = self._read(point)
+        at = np.flatnonzero(there)
+        seeds = (int(self.plan.first[point]) + at).tolist()
+        found: dict[str, list[float | None]] = {}
+        for m, column in zip(self.sweep.measures, values[at].T, strict=True):
+            found[m.id] = column.tolist()
+            if np.isnan(column).any():
+                found[m.id] = [None if math.isnan(v) else v for v in column.tolist()]
+        return Row(point, seeds, found)
+
+    def rows(self) -> Iterator[Row]:
+        """All points, in order."""
+        return map(self.row, range(len(self.sweep.points)))
+
+    @property
+    def values(self) -> dict[str, Sequence[list[float | None]]]:
+        """By measure and point: one value a seed, in the order of the seeds."""
+        return {m.id: self._lazy(partial(self._values, m.id)) for m in self.sweep.measures}
+
+    def _values(self, measure: str, point: int) -> list[float | None]:
+        return self.row(point).values[measure]
+
+    @property
+    def seeds(self) -> Sequence[list[int]]:
         """By point: the seeds that are there."""
-        found: list[list[int]] = [[] for _ in self.sweep.points]
-        for point, seeds in self.frame.group_by("point", maintain_order=True).agg("seed").iter_rows():
-            found[point] = seeds
-        return found
+        return self._lazy(lambda k: self.row(k).seeds)
+
+    def _lazy(self, make: Callable[[int], T]) -> Lazy[T]:
+        return Lazy(len(self.sweep.points), make)
 
     def series(self, measure: str, point: int) -> list[float]:
         """The values of a measure at a point; empty if any is missing."""
-        values = self.values[measure][point]
-        return [v for v in values if v is not None] if None not in values else []
+        return self.row(point).series(measure)
 
-    @cached_property
-    def cells(self) -> dict[str, list[Cell]]:
+    @property
+    def cells(self) -> dict[str, Sequence[Cell]]:
         """By measure and point."""
-        return {m.id: [self._cell(m.id, k) for k in range(len(self.sweep.points))] for m in self.sweep.measures}
+        return {m.id: self._lazy(partial(self._cell, m.id)) for m in self.sweep.measures}
 
     def _cell(self, measure: str, point: int) -> Cell:
-        values = self.series(measure, point)
+        return self.cell(self.row(point), measure)
+
+    def row_cells(self, row: Row) -> dict[str, Cell]:
+        """By measure: the cell of a point."""
+        return {m.id: self.cell(row, m.id) for m in self.sweep.measures}
+
+    def cell(self, row: Row, measure: str) -> Cell:
+        """A measure at a point."""
+        values = row.series(measure)
         if not values:
             return NOTHING
         if self.sweep.interval == "bootstrap":
@@ -104,92 +212,137 @@ class Outcome:
         found: Estimate = statistics.estimate(values)
         return Cell(found.mean, found.lower, found.upper, found.n)
 
+    # ---- differences from the control ----------------------------------------------------------------------------
+
     @cached_property
-    def pairs(self) -> list[Pair]:
+    def pairs(self) -> Sequence[Pair]:
         """Each point with its control, factor by factor."""
-        names = [f.name for f in self.sweep.factors]
-        places = {tuple(level.name for level in p.levels): k for k, p in enumerate(self.sweep.points)}
-        found = []
-        for factor, control in self.sweep.control.items():
+        sweep = self.sweep
+        if not sweep.control:
+            return ()
+        names = [f.name for f in sweep.factors]
+        levels = of_texts(repr([level.name for level in p.levels]) for p in sweep.points)
+        first = firsts(levels)
+        # Of points with the same levels the last one.
+        last = np.empty(len(first), np.int64)
+        last[first] = np.arange(len(first))
+        index = Index()
+        own = np.flatnonzero(first == np.arange(len(first)))
+        index.put(levels[own], last[own])
+        factors, points, controls = array("B"), array("I"), array("I")
+        for number, (factor, control) in enumerate(sweep.control.items()):
             at = names.index(factor)
-            for levels, k in places.items():
-                other = (*levels[:at], control, *levels[at + 1 :])
-                if levels[at] != control and other in places:
-                    found.append(Pair(factor, k, places[other]))
-        return found
+            for k in last[own].tolist():
+                here = [level.name for level in sweep.points[k].levels]
+                if here[at] == control:
+                    continue
+                here[at] = control
+                (other,) = index.find(of_texts([repr(here)])).tolist()
+                if other >= 0:
+                    factors.append(number)
+                    points.append(k)
+                    controls.append(other)
+        named = list(sweep.control)
+        return Lazy(len(points), lambda i: Pair(named[factors[i]], points[i], controls[i]))
 
     @cached_property
-    def differences(self) -> list[tuple[Pair, str, Difference]]:
+    def tests(self) -> Tests:
+        """The t tests of all differences."""
+        places, ps, clear_ = array("Q"), array("d"), array("B")
+        measures = len(self.sweep.measures)
+        for number in range(len(self.pairs)):
+            for k, found in enumerate(self._compared(number)):
+                if found is not None:
+                    places.append(number * measures + k)
+                    ps.append(found.t_p)
+                    clear_.append(found.clear)
+        plain = np.asarray(ps, float)
+        both = statistics.holm_array(plain), statistics.benjamini_hochberg_array(plain)
+        return Tests(places, *both, np.asarray(clear_, bool))
+
+    def _compared(self, number: int) -> list[Difference | None]:
+        """The differences of a pair, by measure, over the seeds that both points have."""
+        pair = self.pairs[number]
+        here, there = self.row(pair.point), self.row(pair.control)
+        both = here.seeds
+        if here.seeds != there.seeds:
+            common = set(there.seeds)
+            both = [s for s in here.seeds if s in common]
+        found: list[Difference | None] = []
+        for m in self.sweep.measures:
+            mine, other = _at(here, m.id, both), _at(there, m.id, both)
+            found.append(statistics.paired(mine, other) if mine and other else None)
+        return found
+
+    @property
+    def differences(self) -> Sequence[tuple[Pair, str, Difference]]:
         """Each pair and measure, over the seeds that both points have."""
-        found = []
-        for pair in self.pairs:
-            here, there = self.seeds[pair.point], self.seeds[pair.control]
-            both = [s for s in here if s in set(there)] if here != there else here
-            for m in self.sweep.measures:
-                mine = self._at(m.id, pair.point, here, both)
-                other = self._at(m.id, pair.control, there, both)
-                if mine and other:
-                    found.append((pair, m.id, statistics.paired(mine, other)))
-        return found
+        places, measures = self.tests.places, self.sweep.measures
+        before: dict[int, list[Difference | None]] = {}
 
-    def _at(self, measure: str, point: int, seeds: Sequence[int], wanted: Sequence[int]) -> list[float]:
-        values = self.values[measure][point]
-        if seeds != wanted:
-            by_seed = dict(zip(seeds, values, strict=True))
-            values = [by_seed[s] for s in wanted]
-        return [v for v in values if v is not None] if None not in values else []
+        def one(k: int) -> tuple[Pair, str, Difference]:
+            number, measure = divmod(places[k], len(measures))
+            if number not in before:
+                before.clear()
+                before[number] = self._compared(number)
+            found = before[number][measure]
+            assert found is not None
+            return self.pairs[number], measures[measure].id, found
 
-    @cached_property
-    def corrected(self) -> list[tuple[float, float]]:
+        return Lazy(len(places), one)
+
+    @property
+    def corrected(self) -> Sequence[tuple[float, float]]:
         """p values of the t tests of all differences, after Holm and after Benjamini-Hochberg."""
-        ps = [d.t_p for _, _, d in self.differences]
-        return list(zip(statistics.holm(ps), statistics.benjamini_hochberg(ps), strict=True))
+        tests = self.tests
+        return Lazy(len(tests.places), lambda k: (float(tests.holm[k]), float(tests.benjamini_hochberg[k])))
+
+    # ---- as plain values -----------------------------------------------------------------------------------------
 
     @property
     def warnings(self) -> list[str]:
         """What the reader should know before believing the figures."""
         sweep = self.sweep
         found = [w.sentence(label(sweep, sweep.points[k])) for k, w in self.warmups.items() if w.short]
-        if sweep.stop is not None:
-            wide = [
-                k
-                for k in range(len(sweep.points))
-                for m in sweep.stop_measures
-                if (values := self.series(m, k)) and not sweep.stop.narrow(values)
-            ]
-            if wide:
-                found.append(
-                    f"{len(set(wide))} of {len(sweep.points)} points are not as narrow as asked for after "
-                    f"{sweep.stop.most} seeds"
-                )
+        if sweep.stop is not None and self._wide:
+            found.append(
+                f"{self._wide} of {len(sweep.points)} points are not as narrow as asked for after "
+                f"{sweep.stop.most} seeds"
+            )
         return found
+
+    @cached_property
+    def _wide(self) -> int:
+        """Points whose intervals are wider than the rule for stopping asks for."""
+        sweep = self.sweep
+        assert sweep.stop is not None
+        narrow = sweep.stop.narrow
+        every = ([row.series(m) for m in sweep.stop_measures] for row in self.rows())
+        return sum(any(values and not narrow(values) for values in series) for series in every)
+
+    def point_document(self, row: Row, cells: Mapping[str, Cell]) -> Document:
+        """A point with its cells."""
+        point = self.sweep.points[row.number]
+        return {
+            "levels": levels_of(self.sweep, point),
+            "set": dict(point.sets),
+            "scenario_key": self.plan.keys[row.number],
+            "first_seed": int(self.plan.first[row.number]),
+            "seeds": len(row.seeds),
+            "cells": {name: cell.document() for name, cell in cells.items()},
+        }
 
     def document(self) -> Document:
         """Everything as plain values."""
-        sweep = self.sweep
-        points = [
-            {
-                "levels": levels_of(sweep, point),
-                "set": dict(point.sets),
-                "scenario_key": self.plan.keys[k],
-                "first_seed": self.plan.first[k],
-                "seeds": len(self.seeds[k]),
-                "cells": {m.id: self.cells[m.id][k].document() for m in sweep.measures},
-            }
-            for k, point in enumerate(sweep.points)
-        ]
+        points = [self.point_document(row, self.row_cells(row)) for row in self.rows()]
         differences = [
-            {
-                "factor": pair.factor,
-                "point": pair.point,
-                "control": pair.control,
-                "measure": m,
-                **d.document(),
-                "t_test_p_holm": after[0],
-                "t_test_p_bh": after[1],
-            }
-            for (pair, m, d), after in zip(self.differences, self.corrected, strict=True)
+            difference_document(*one, after) for one, after in zip(self.differences, self.corrected, strict=True)
         ]
+        return {**self.head(), "points": points, "differences": differences, **self.tail()}
+
+    def head(self) -> Document:
+        """What stands before the points."""
+        sweep = self.sweep
         return {
             "kind": "sweep",
             "name": sweep.name,
@@ -216,13 +369,39 @@ class Outcome:
             },
             "scenario": sweep.document,
             "runs": self.tally.total,
-            "points": points,
-            "differences": differences,
+        }
+
+    def tail(self) -> Document:
+        """What stands after the differences."""
+        sweep = self.sweep
+        return {
             "warmup": [{"point": k, **w.document()} for k, w in self.warmups.items()],
             "warnings": self.warnings,
             "failures": [failure_document(sweep, f) for f in self.tally.failures],
             "failed": self.tally.failed,
         }
+
+
+def _at(row: Row, measure: str, seeds: Sequence[int]) -> list[float]:
+    """The values of a measure at some of a point's seeds; empty if any is missing."""
+    values = row.values[measure]
+    if row.seeds != seeds:
+        by_seed = dict(zip(row.seeds, values, strict=True))
+        values = [by_seed[s] for s in seeds]
+    return [v for v in values if v is not None] if None not in values else []
+
+
+def difference_document(pair: Pair, measure: str, difference: Difference, after: tuple[float, float]) -> Document:
+    """A difference as plain values."""
+    return {
+        "factor": pair.factor,
+        "point": pair.point,
+        "control": pair.control,
+        "measure": measure,
+        **difference.document(),
+        "t_test_p_holm": after[0],
+        "t_test_p_bh": after[1],
+    }
 
 
 def levels_of(sweep: Sweep, point: Point) -> dict[str, Any]:
@@ -245,30 +424,40 @@ def read(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
     """Read the measures of all runs of a sweep from its store."""
     import polars as pl
 
-    sweep = plan.sweep
-    rows = plan.table().with_row_index("row")
-    keys = rows.select("scenario_key", "seed").unique()
-    found = store.read(keys, list(dict.fromkeys(m.field for m in sweep.measures)))
-    frame = rows.join(found, on=["scenario_key", "seed"], how="inner").sort("row")
-    columns = [
-        (pl.col(m.field).cast(pl.Float64) * m.scale if m.field in found.columns else pl.lit(None, pl.Float64)).alias(
-            m.id
-        )
-        for m in sweep.measures
-    ]
-    return Outcome(plan, frame.select("point", "seed", *columns), tally, version)
+    measures = plan.sweep.measures
+    rows = plan.rows
+    table = Table(rows.total, len(measures))
+    find = rows.finder()
+
+    def take(found: polars.DataFrame) -> None:
+        places = find(words(found["scenario_key"].to_list()), found["seed"].to_numpy())
+        here = places >= 0
+        if not here.any():
+            return
+        columns = [
+            (pl.col(m.field).cast(pl.Float64) * m.scale if m.field in found.columns else pl.lit(None, pl.Float64))
+            .fill_null(math.nan)
+            .alias(m.id)
+            for m in measures
+        ]
+        table.put(places[here], found.filter(pl.Series(here)).select(columns).to_numpy())
+
+    wanted = lambda: ((keys, seeds) for _, keys, seeds in rows.pieces())  # noqa: E731
+    store.gather(wanted, list(dict.fromkeys(m.field for m in measures)), take, version)
+    return Outcome(plan, table, tally, version)
 
 
-def wanted_seeds(outcome: Outcome) -> list[int]:
+def wanted_seeds(outcome: Outcome) -> Array:
     """How many seeds each point should have by the sweep's rule for stopping."""
     sweep = outcome.sweep
     assert sweep.stop is not None
-    counts = []
-    for k, now in enumerate(outcome.plan.counts):
-        series = [outcome.series(m, k) for m in sweep.stop_measures]
+    counts = outcome.plan.counts.copy()
+    for k, row in enumerate(outcome.rows()):
+        now = int(counts[k])
+        series = [row.series(m) for m in sweep.stop_measures]
         # A point of which runs fail is not run for ever.
         wanted = [sweep.stop.wanted(v) for v in series if len(v) >= now]
-        counts.append(max(now, max(wanted, default=now)))
+        counts[k] = max(now, max(wanted, default=now))
     return counts
 
 

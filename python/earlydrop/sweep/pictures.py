@@ -3,31 +3,91 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from .. import plot, statistics
 from ..documents import Document
+from .model import is_number
+from .plan import Array
 
 if TYPE_CHECKING:
     import polars
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+T = TypeVar("T")
 PANELS = 6
 LINES = len(plot.LOOKS)
 """At most so many lines in one picture."""
 
 
-@dataclass
-class Data:
-    """What a sweep wrote: its document, and its table of runs."""
+POINTS, LEVELS = 2000, 200
+"""At most so many points, or levels along an axis, are drawn: of more, some that are spread over all."""
 
-    document: Document
-    runs: polars.DataFrame
+
+class Column:
+    """The levels of a factor, point by point: 9 bytes for a number, 4 for a name."""
+
+    def __init__(self) -> None:
+        self.numeric = True
+        self._numbers, self._whole = array("d"), array("B")
+        self._names: dict[Any, int] = {}
+        self._codes = array("I")
+
+    def add(self, value: Any) -> None:
+        """The next point's level."""
+        if self.numeric and not is_number(value):
+            # Names after all.
+            self.numeric = False
+            self._codes.extend(self._code(self._plain(k)) for k in range(len(self._numbers)))
+        if self.numeric:
+            self._numbers.append(value)
+            self._whole.append(isinstance(value, int))
+        else:
+            self._codes.append(self._code(value))
+
+    def _code(self, value: Any) -> int:
+        return self._names.setdefault(value, len(self._names))
+
+    def _plain(self, k: int) -> float:
+        return int(self._numbers[k]) if self._whole[k] else self._numbers[k]
+
+    def values(self) -> tuple[list[Any], Array]:
+        """The levels that occur, in order (numbers by size, names as they came), and by point its level's place."""
+        if not self.numeric:
+            return list(self._names), np.asarray(self._codes)
+        _, first, codes = np.unique(np.asarray(self._numbers), return_index=True, return_inverse=True)
+        return [self._plain(k) for k in first.tolist()], codes
+
+
+class Data:
+    """What a sweep wrote: its document, and its table of runs.
+
+    Of the points only levels and means are held, as numbers. `document["points"]` and `document["differences"]` may be
+    anything that can be gone through again and again.
+    """
+
+    def __init__(self, document: Document, runs: polars.DataFrame | polars.LazyFrame) -> None:
+        self.document = document
+        self._runs = runs.lazy()
+        self._columns: dict[str, Column] = {}
+        means: dict[str, array[float]] = {name: array("d") for name in document["measures"]}
+        self.count = 0
+        """Number of points."""
+        for point in document["points"]:
+            self.count += 1
+            for name, value in point.get("levels", {}).items():
+                self._columns.setdefault(name, Column()).add(value)
+            for name, values in means.items():
+                mean = point["cells"][name]["mean"]
+                values.append(math.nan if mean is None else mean)
+        self.means = {name: np.asarray(values) for name, values in means.items()}
+        """By measure: the mean at each point, NaN for none."""
+        self._levels = {name: column.values() for name, column in self._columns.items()}
 
     @property
     def factors(self) -> list[Document]:
@@ -36,13 +96,15 @@ class Data:
 
     def levels(self, name: str) -> list[Any]:
         """The values of a factor that occur, in order: numbers by size, names as the file has them."""
-        values = list(dict.fromkeys(p["levels"][name] for p in self.document["points"]))
-        return sorted(values) if self.numeric(name) else values
+        return self._levels[name][0]
+
+    def places(self, name: str) -> Array:
+        """By point: the place of its level among the factor's."""
+        return self._levels[name][1]
 
     def numeric(self, name: str) -> bool:
         """Whether a factor is a number."""
-        values = (p["levels"][name] for p in self.document["points"])
-        return all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+        return self._columns[name].numeric
 
     def title(self, name: str) -> str:
         """A factor's title with its unit."""
@@ -65,24 +127,32 @@ class Data:
 
     def lines_by(self) -> str | None:
         """The factor that gives the lines: the one with a control, else the first that is no number."""
-        names = [*self.document["control"], *(n for n in self.varying() if not self.numeric(n))]
-        return next((n for n in names if n in self.varying()), None)
+        varying = self.varying()
+        names = [*self.document["control"], *(n for n in varying if not self.numeric(n))]
+        return next((n for n in names if n in varying), None)
 
-    def series(self, points: Sequence[int], measure: str) -> list[float]:
-        """One value a seed: the mean over some points, of the seeds that all of them have."""
+    def runs(self, points: Array, measures: Sequence[str]) -> polars.DataFrame:
+        """`point`, `seed` and some measures of the runs of some points."""
         import polars as pl
 
-        some = self.runs.filter(pl.col("point").is_in(list(points))).drop_nulls(measure)
-        by_seed = some.group_by("seed").agg(pl.col(measure).mean(), n=pl.len()).filter(pl.col("n") == len(points))
-        return [float(v) for v in by_seed.sort("seed")[measure]]
+        chosen = pl.Series("point", points, dtype=pl.UInt32)
+        wanted = self._runs.filter(pl.col("point").is_in(chosen.implode())).select("point", "seed", *measures)
+        return wanted.collect(engine="streaming")
 
-    def points_at(self, **levels: Any) -> list[int]:
+    def points_at(self, **levels: Any) -> Array:
         """The points with these levels."""
-        return [
-            k
-            for k, p in enumerate(self.document["points"])
-            if all(p["levels"][name] == value for name, value in levels.items())
-        ]
+        found = np.ones(self.count, bool)
+        for name, value in levels.items():
+            known, places = self._levels[name]
+            found &= places == known.index(value)
+        return np.flatnonzero(found)
+
+
+def spread(items: Sequence[T], most: int) -> Sequence[T]:
+    """At most so many of some items, spread over all, with the first and the last."""
+    if len(items) <= most:
+        return items
+    return [items[k] for k in np.linspace(0, len(items) - 1, most).round().astype(int)]
 
 
 def delay_and_goodput(data: Data) -> tuple[str, str] | None:
@@ -102,29 +172,36 @@ def plane(data: Data) -> Figure | None:
     by = data.lines_by()
     groups = data.levels(by)[:LINES] if by else [None]
     along = next((n for n in data.varying() if n != by and data.numeric(n)), None) if data.gridded else None
+    others = [f["name"] for f in data.factors if f["name"] not in (by, along)]
+    drawn = np.zeros(data.count, bool)
+    drawn[spread(range(data.count), POINTS)] = True
+    runs = data.runs(np.flatnonzero(drawn), [delay, goodput]).drop_nulls([delay, goodput])
+    scatter = {key[0]: some.select(delay, goodput).to_numpy() for key, some in runs.group_by("point")}
     with plot.styled():
         drawing = plot.figure(plot.PAGE, 4.0)
         ax = drawing.subplots()
         for number, level in enumerate(groups):
             own = plot.look(number)
             points = data.points_at(**({by: level} if by else {}))
+            points = points[drawn[points]]
             if along:
-                points.sort(key=lambda k: (_others(data, k, {by, along}), data.document["points"][k]["levels"][along]))
-            before: tuple[Any, ...] | None = None
+                # Lines go along that factor, one for each choice of levels of the others.
+                points = points[np.lexsort([data.places(n)[points] for n in (along, *reversed(others))])]
+            before: tuple[int, ...] | None = None
             line: list[tuple[float, float]] = []
             lines = [line]
-            for k in points:
-                cells = data.document["points"][k]["cells"]
-                x, y = cells[delay]["mean"], cells[goodput]["mean"]
-                if x is None or y is None:
+            for k in points.tolist():
+                x, y = float(data.means[delay][k]), float(data.means[goodput][k])
+                if math.isnan(x) or math.isnan(y):
                     continue
-                here = _others(data, k, {by, along})
+                here = tuple(int(data.places(n)[k]) for n in others)
                 if here != before:
                     line = []
                     lines.append(line)
                 before = here
                 line.append((x, y))
-                _ellipse(ax, data, k, delay, goodput, own.colour)
+                if k in scatter:
+                    _ellipse(ax, scatter[k], own.colour)
             for one in lines:
                 if one:
                     xs, ys = zip(*one, strict=True)
@@ -146,19 +223,11 @@ def plane(data: Data) -> Figure | None:
     return drawing
 
 
-def _others(data: Data, point: int, without: set[str | None]) -> tuple[Any, ...]:
-    levels = data.document["points"][point]["levels"]
-    return tuple(v for n, v in levels.items() if n not in without)
-
-
-def _ellipse(ax: Axes, data: Data, point: int, x: str, y: str, colour: str) -> None:
-    import polars as pl
+def _ellipse(ax: Axes, both: Array, colour: str) -> None:
     from matplotlib.patches import Ellipse
 
-    some = data.runs.filter(pl.col("point") == point).drop_nulls([x, y])
-    if len(some) < 3:
+    if len(both) < 3:
         return
-    both = some.select(x, y).to_numpy()
     sizes, axes = np.linalg.eigh(np.cov(both.T))
     width, height = 2 * np.sqrt(np.maximum(sizes[::-1], 0))
     angle = math.degrees(math.atan2(axes[1, 1], axes[0, 1]))
@@ -179,25 +248,30 @@ def curves(data: Data) -> Figure | None:
     x = max(numbers, key=lambda n: len(data.levels(n)))
     groups = data.levels(by)[:LINES] if by else [None]
     measures = list(data.document["measures"])[:PANELS]
+    levels = spread(data.levels(x), LEVELS)
+    cells = [
+        (group, level, data.points_at(**{x: level}, **({by: group} if by else {})))
+        for group in groups
+        for level in levels
+    ]
     rows = -(-len(measures) // 2)
     with plot.styled():
         drawing = plot.figure(plot.PAGE, 0.5 + 2.1 * rows)
         panels = drawing.subplots(rows, min(2, len(measures)), squeeze=False)
         for ax, measure in zip(panels.flat, measures, strict=False):
-            for number, level in enumerate(groups):
+            series = _by_seed(data, [points for _, _, points in cells], measure)
+            for number, group in enumerate(groups):
                 own = plot.look(number)
                 xs, means, lows, highs = [], [], [], []
-                for value in data.levels(x):
-                    points = data.points_at(**{x: value}, **({by: level} if by else {}))
-                    values = data.series(points, measure) if points else []
-                    if not values:
+                for (of, level, _), values in zip(cells, series, strict=True):
+                    if of != group or not values:
                         continue
                     found = statistics.estimate(values)
-                    xs.append(value)
+                    xs.append(level)
                     means.append(found.mean)
                     lows.append(found.lower if found.lower is not None else found.mean)
                     highs.append(found.upper if found.upper is not None else found.mean)
-                name = "all points" if by is None else str(level)
+                name = "all points" if by is None else str(group)
                 ax.plot(xs, means, marker=own.marker, color=own.colour, linestyle=own.dashes, label=name)
                 ax.fill_between(xs, lows, highs, color=own.colour, alpha=0.2, linewidth=0)
             _scale(ax.set_xscale, data.levels(x))
@@ -209,6 +283,24 @@ def curves(data: Data) -> Figure | None:
             handles = panels.flat[0].get_legend_handles_labels()
             drawing.legend(*handles, loc="outside upper center", ncols=min(6, len(groups)))
     return drawing
+
+
+def _by_seed(data: Data, cells: Sequence[Array], measure: str) -> list[list[float]]:
+    """By cell, which is some points: one value a seed, the mean over the points, of the seeds that all of them have."""
+    import polars as pl
+
+    place = np.full(data.count, -1, np.int32)
+    for number, points in enumerate(cells):
+        place[points] = number
+    some = data.runs(np.flatnonzero(place >= 0), [measure]).drop_nulls(measure)
+    some = some.with_columns(cell=pl.Series(place[some["point"].to_numpy()]))
+    means = some.group_by("cell", "seed").agg(pl.col(measure).mean(), n=pl.len())
+    sizes = pl.DataFrame({"cell": pl.Series(range(len(cells)), dtype=pl.Int32), "size": [len(c) for c in cells]})
+    kept = means.join(sizes, on="cell").filter(pl.col("n") == pl.col("size")).sort("cell", "seed")
+    found: list[list[float]] = [[] for _ in cells]
+    for cell, values in kept.group_by("cell", maintain_order=True).agg(measure).iter_rows():
+        found[cell] = values
+    return found
 
 
 def _scale(set_scale: Callable[[str], Any], values: Sequence[float]) -> None:
@@ -230,13 +322,13 @@ def maps(data: Data, measure: str) -> Figure | None:
     rows = -(-len(groups) // columns)
     grids = []
     for level in groups:
-        grid = np.full((len(data.levels(y)), len(data.levels(x))), np.nan)
-        for i, b in enumerate(data.levels(y)):
-            for j, a in enumerate(data.levels(x)):
-                points = data.points_at(**{x: a, y: b}, **({by: level} if by else {}))
-                means = [data.document["points"][k]["cells"][measure]["mean"] for k in points]
-                if means and None not in means:
-                    grid[i, j] = statistics.mean(means)
+        shape = len(data.levels(y)), len(data.levels(x))
+        points = data.points_at(**({by: level} if by else {}))
+        cell = data.places(y)[points] * shape[1] + data.places(x)[points]
+        number = np.bincount(cell, minlength=shape[0] * shape[1])
+        # A point without a mean leaves its field white.
+        total = np.bincount(cell, data.means[measure][points], minlength=len(number))
+        grid = np.where(number > 0, total / np.maximum(number, 1), np.nan).reshape(shape)
         grids.append(grid)
     if all(np.isnan(g).all() for g in grids):
         return None
@@ -293,12 +385,12 @@ def scatters(data: Data) -> Figure | None:
             for ax, measure in zip(row, axes_of, strict=True):
                 for number, level in enumerate(groups):
                     own = plot.look(number)
-                    points = [data.document["points"][k] for k in data.points_at(**({by: level} if by else {}))]
-                    kept = [p for p in points if p["cells"][measure]["mean"] is not None]
-                    xs, ys = [p["levels"][name] for p in kept], [p["cells"][measure]["mean"] for p in kept]
+                    points = np.array(spread(data.points_at(**({by: level} if by else {})).tolist(), POINTS), int)
+                    ys = data.means[measure][points]
+                    xs = np.asarray(data.levels(name), float)[data.places(name)[points]]
                     ax.plot(
-                        xs,
-                        ys,
+                        xs[~np.isnan(ys)],
+                        ys[~np.isnan(ys)],
                         linestyle="none",
                         marker=own.marker,
                         color=own.colour,

@@ -3,47 +3,112 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from .. import _core
 from ..runner import Progress, no_progress
 from ..store import scenario_key
+from ..store.names import Index, Words, firsts, mixed
+from .lazy import Lazy
 from .model import Point, Sweep
 from .reading import Mistakes, one_line
-
-if TYPE_CHECKING:
-    import polars
 
 SHOWN = 5
 """So many different mistakes of points are named."""
 
 
-@dataclass
+Array: TypeAlias = "np.ndarray[Any, Any]"
+PIECE = 1 << 16
+"""So many runs are looked at together."""
+
+
+@dataclass(eq=False)
 class Plan:
     """The points of a sweep with the keys of their scenarios, and how many seeds each has by now."""
 
     sweep: Sweep
-    keys: list[str]
-    first: list[int]
-    counts: list[int]
+    words: Words
+    """By point: the scenario's key as 16 bytes."""
+    first: Array
+    """By point: its first seed."""
+    counts: Array
+    """By point: its number of seeds."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """By point: the scenario's key."""
+        return Lazy(len(self.words), lambda k: self.words[k].tobytes().hex())
 
     @property
     def runs(self) -> int:
         """Runs of all points; equal scenarios count as often as they stand there."""
-        return sum(self.counts)
+        return int(self.counts.sum())
 
-    def table(self) -> polars.DataFrame:
-        """One row a run: `point`, `scenario_key`, `seed`, in the order of the points and their seeds."""
-        import numpy as np
-        import polars as pl
+    @cached_property
+    def rows(self) -> Rows:
+        """The runs, equal ones once."""
+        return Rows(self)
 
-        counts = np.asarray(self.counts)
-        points = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
-        starts = np.repeat(np.asarray(self.first, np.int64), counts)
-        within = np.arange(len(points)) - np.repeat(counts.cumsum() - counts, counts)
-        keys = pl.Series(self.keys, dtype=pl.String).gather(pl.Series(points))
-        return pl.DataFrame({"point": points, "scenario_key": keys, "seed": starts + within})
+
+class Rows:
+    """The runs of a plan, numbered in the order of the points and their seeds.
+
+    Points with equal scenarios and equal first seeds have the same runs, and equally many, because a rule for stopping
+    decides by what the runs gave. They are counted at the first of these points.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        count = len(plan.words)
+        same = firsts(mixed(plan.words, plan.first))
+        alone = same == np.arange(count)
+        self._starts = np.zeros(count + 1, np.int64)
+        np.cumsum(np.where(alone, plan.counts, 0), out=self._starts[1:])
+        self._same = None if alone.all() else same.astype(np.uint32)
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return int(self._starts[-1])
+
+    def of(self, rows: Array) -> tuple[Array, Array]:
+        """Points and seeds of some rows."""
+        points = np.searchsorted(self._starts, rows, "right") - 1
+        return points, self._plan.first[points] + (rows - self._starts[points])
+
+    def at(self, point: int) -> tuple[int, int]:
+        """The first row of a point, and the one after its last."""
+        first = point if self._same is None else int(self._same[point])
+        return int(self._starts[first]), int(self._starts[first + 1])
+
+    def pieces(self) -> Iterator[tuple[int, Words, Array]]:
+        """All rows in pieces: number of the first, keys, seeds."""
+        for start in range(0, self.total, PIECE):
+            points, seeds = self.of(np.arange(start, min(start + PIECE, self.total)))
+            yield start, self._plan.words[points], seeds
+
+    def finder(self) -> Callable[[Words, Array], Array]:
+        """A function that gives the rows of runs named by keys and seeds; -1 for those that are not in the plan."""
+        plan, sweep = self._plan, self._plan.sweep
+        index = Index()
+        own = np.flatnonzero(np.diff(self._starts))
+        index.put(mixed(plan.words[own], plan.first[own]), own)
+
+        def find(keys: Words, seeds: Array) -> Array:
+            first = np.full(len(seeds), sweep.first_seed, np.int64)
+            if sweep.common is not None:
+                first += (seeds - first) // sweep.most * sweep.most
+            points = index.find(mixed(keys, first))
+            rows = self._starts[points] + seeds - first
+            good = (points >= 0) & (seeds >= first) & (rows < self._starts[points + 1])
+            return np.where(good, rows, -1)
+
+        return find
 
 
 def label(sweep: Sweep, point: Point) -> str:
@@ -57,13 +122,13 @@ def plan(sweep: Sweep, progress: Progress = no_progress) -> Plan:
     Raises:
         SweepError: the checker refuses some; the message names the different reasons, each with one such point.
     """
-    keys: list[str] = []
+    keys = bytearray()
     wrong: dict[str, tuple[int, Point]] = {}
     for number, point in enumerate(sweep.points):
         if number % 1000 == 0:
             progress(number, len(sweep.points), f"{sweep.name}: checking points")
         try:
-            keys.append(scenario_key(_core.Scenario.parse(sweep.document, point.sets).to_json()))
+            keys += bytes.fromhex(scenario_key(_core.Scenario.parse(sweep.document, point.sets).to_json()))
         except _core.ScenarioError as error:
             reason = f"{error.path}: {error.message}" if error.path else one_line(error)
             count, first = wrong.get(reason, (0, point))
@@ -79,16 +144,20 @@ def plan(sweep: Sweep, progress: Progress = no_progress) -> Plan:
         if len(wrong) > SHOWN:
             mistakes.add("", f"and points with {len(wrong) - SHOWN} other mistakes")
         raise mistakes.error()
-    return Plan(sweep, keys, sweep.first_seeds(), [sweep.seeds] * len(keys))
+    words = np.frombuffer(bytes(keys), np.uint64).reshape(-1, 2)
+    groups = sweep.groups()
+    starts = np.full(len(words), sweep.first_seed, np.int64)
+    if groups is not None:
+        starts += groups * sweep.most
+    return Plan(sweep, words, starts, np.full(len(words), sweep.seeds, np.int64))
 
 
-def point_values(sweep: Sweep) -> dict[str, list[Any]]:
-    """A column a factor: the value of each point, numbers where all are."""
-    found: dict[str, list[Any]] = {}
-    for k, factor in enumerate(sweep.factors):
-        values = [p.levels[k].value for p in sweep.points]
-        numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
-        found[factor.name] = [float(v) for v in values] if numeric else [p.levels[k].name for p in sweep.points]
+def point_values(sweep: Sweep, points: Iterable[int]) -> dict[str, list[Any]]:
+    """A column a factor: the value at some points, numbers where all points of the sweep have numbers."""
+    found: dict[str, list[Any]] = {f.name: [] for f in sweep.factors}
+    for k in points:
+        for factor, numeric, level in zip(sweep.factors, sweep.numeric, sweep.points[k].levels, strict=True):
+            found[factor.name].append(float(level.value) if numeric else level.name)
     return found
 
 

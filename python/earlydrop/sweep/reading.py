@@ -6,7 +6,8 @@ import difflib
 import json
 import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -15,7 +16,9 @@ from .. import _core
 from ..compare import QUANTITIES, Quantity
 from ..documents import Document, toml_value
 from ..statistics import Interval, Stopping
+from ..store.names import firsts, of_texts
 from . import design, where
+from .lazy import Lazy
 from .model import DESIGNS, Factor, Level, Point, Sweep, SweepError, level_name
 
 KEYS = (
@@ -123,7 +126,7 @@ class _Reader:
             self._fields(base, measures)
         if wrong:
             raise wrong.error()
-        points = tuple(self._points(kind, factors, count, seed, cross, conditions))
+        points = self._points(kind, factors, count, seed, cross, conditions)
         if not points and not wrong:
             wrong.add("where", "leaves no point")
         if wrong:
@@ -300,7 +303,7 @@ class _Reader:
         if not isinstance(values, list) or not values or not all(isinstance(v, plain) for v in values):
             self.mistakes.add(f"{place}: values", f"given {values!r}; allowed a list of numbers, texts or flags")
             return None
-        return self._different(place, replace(factor, levels=tuple(factor.level(v) for v in values)))
+        return self._different(place, replace(factor, levels=_levels(len(values), lambda k: factor.level(values[k]))))
 
     def _of_levels(self, place: str, factor: Factor, table: Mapping[str, Any]) -> Factor | None:
         levels = table["levels"]
@@ -339,15 +342,15 @@ class _Reader:
             return factor
         steps = self._whole(f"{place}: steps", table["steps"], 2, 100_000)
         whole = replace(factor, whole=False)
-        values = [whole.at(k / (steps - 1)).value for k in range(steps)]
-        if factor.whole:
-            values = list(dict.fromkeys(round(float(v)) for v in values))
-        return replace(factor, levels=tuple(factor.level(v) for v in values))
+        if not factor.whole:
+            return replace(factor, levels=_levels(steps, lambda k: factor.level(whole.between(k / (steps - 1)))))
+        values = array("q", dict.fromkeys(round(whole.between(k / (steps - 1))) for k in range(steps)))
+        return replace(factor, levels=_levels(len(values), lambda k: factor.level(values[k])))
 
     def _different(self, place: str, factor: Factor) -> Factor:
-        names = [level.name for level in factor.levels]
-        for name in dict.fromkeys(n for n in names if names.count(n) > 1):
-            self.mistakes.add(place, f"has the level {name} twice")
+        first = firsts(of_texts(level.name for level in factor.levels))
+        for k in dict.fromkeys(first[first != range(len(first))].tolist()):
+            self.mistakes.add(place, f"has the level {factor.levels[k].name} twice")
         return factor
 
     # ---- design --------------------------------------------------------------------------------------------------
@@ -385,31 +388,45 @@ class _Reader:
                 self.mistakes.add("design", f"has {total:,} points; allowed are {design.MOST:,}")
         return kind, count, self._whole("design: seed", table.get("seed", 1), 0, 2**31), cross
 
-    def _listed(self, factors: Sequence[Factor]) -> Iterator[Point]:
+    def _listed(self, factors: Sequence[Factor]) -> Sequence[Point]:
         given = self.document.get("point", [])
         if not isinstance(given, list) or not all(isinstance(p, dict) for p in given):
             self.mistakes.add("point", "allowed a list of tables [[point]], with a level for each factor")
-            return
+            return ()
+
+        # By point and factor the place of the level; -1 with the value for one that the factor does not name.
+        places, own = array("i"), {}
+        named = []
+        for factor in factors:
+            found: dict[Any, int] = {}
+            for place, level in enumerate(factor.levels):
+                found.setdefault(level.value, place)
+                found.setdefault(level.name, place)
+            named.append(found)
         for number, table in enumerate(given, 1):
             self._unknown(f"point {number}", table, [f.name for f in factors])
-            levels = []
-            for factor in factors:
+            for factor, known in zip(factors, named, strict=True):
                 if factor.name not in table:
                     self.mistakes.add(f"point {number}", f"has no {factor.name}")
                     continue
                 value = table[factor.name]
-                named = next((x for x in factor.levels if value == x.value or value == x.name), None)
-                if named is None and (factor.ranged or factor.paths):
-                    named = factor.level(value)
-                if named is None:
+                at = known.get(value, -1) if isinstance(value, (str, int, float)) else -1
+                if at < 0 and not (factor.ranged or factor.paths):
                     names = ", ".join(x.name for x in factor.levels)
-                    self.mistakes.add(
-                        f"point {number}", f"{factor.name}: there is no level {value!r}; there are {names}"
-                    )
-                    continue
-                levels.append(named)
-            if len(levels) == len(factors):
-                yield Point(tuple(levels))
+                    what = f"{factor.name}: there is no level {value!r}; there are {names}"
+                    self.mistakes.add(f"point {number}", what)
+                if at < 0:
+                    own[len(places)] = value
+                places.append(at)
+        if self.mistakes:
+            return ()
+
+        def point(k: int) -> Point:
+            here = range(k * len(factors), (k + 1) * len(factors))
+            pairs = zip(factors, here, strict=True)
+            return Point(tuple(f.level(own[at]) if at in own else f.levels[places[at]] for f, at in pairs))
+
+        return Lazy(len(given), point)
 
     def _points(
         self,
@@ -419,15 +436,20 @@ class _Reader:
         seed: int,
         cross: Sequence[str],
         conditions: Sequence[where.Condition],
-    ) -> Iterator[Point]:
+    ) -> Sequence[Point]:
         found = self._listed(factors) if kind == "list" else design.points(kind, factors, count, seed, cross)
+        if not conditions:
+            return found
+
+        def holds(point: Point) -> bool:
+            values = {f.name: level.value for f, level in zip(factors, point.levels, strict=True)}
+            return all(condition.holds(values) for condition in conditions)
+
         try:
-            for point in found:
-                values = {f.name: level.value for f, level in zip(factors, point.levels, strict=True)}
-                if all(condition.holds(values) for condition in conditions):
-                    yield point
+            return design.chosen(found, (k for k, point in enumerate(found) if holds(point)))
         except where.ConditionError as error:
             self.mistakes.add("where", str(error))
+            return ()
 
     def _conditions(self, factors: Sequence[Factor]) -> list[where.Condition]:
         found = []
@@ -587,6 +609,15 @@ class _Reader:
                 self.mistakes.add(f"measure {m.id}", f"a result has no field {m.field}{hint}")
             elif m.field not in numbers:
                 self.mistakes.add(f"measure {m.id}", f"the field {m.field} is not a number")
+
+
+FEW = 256
+"""So many levels of a factor are kept; those of a longer list are made when they are asked for."""
+
+
+def _levels(count: int, make: Callable[[int], Level]) -> Sequence[Level]:
+    found = Lazy(count, make)
+    return tuple(found) if count <= FEW else found
 
 
 def fault(base: Document, sets: Sequence[tuple[str, str]]) -> _core.ScenarioError | None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterator
+from heapq import nsmallest
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import plot
+import numpy as np
+
+from .. import plot, streamed
 from ..documents import Document, to_toml
 from ..statistics import ALPHA
 from ..terminal import number, signed
@@ -27,9 +31,7 @@ SLOW_S = 10.0
 
 def write_report(folder: Path, outcome: Outcome) -> Path:
     """Write `report.html` into a sweep's result folder."""
-    from .text import runs_table
-
-    return _write(folder, Data(json.loads((folder / "sweep.json").read_text(encoding="utf-8")), runs_table(outcome)))
+    return _write(folder, _data(folder))
 
 
 def renew(folder: Path) -> Path:
@@ -41,14 +43,41 @@ def renew(folder: Path) -> Path:
     import polars as pl
 
     try:
-        document = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
-        runs = pl.read_parquet(folder / "runs.parquet")
+        data = _data(folder)
     except FileNotFoundError as error:
         missing = Path(str(error.filename)).name
         raise SweepError(f"{folder}: is no result of a sweep, a run or a link: there is no {missing}") from None
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise SweepError(f"{folder}: cannot be read: {error}") from error
-    return _write(folder, Data(document, runs))
+    return _write(folder, data)
+
+
+class Items:
+    """The items of a list in a result's document, each read when it is its turn."""
+
+    def __init__(self, file: Path, key: str) -> None:
+        self._file, self._key = file, key
+
+    def __iter__(self) -> Iterator[Document]:
+        return (item for key, item in streamed.read(self._file, [self._key]) if key == self._key)
+
+
+def _data(folder: Path) -> Data:
+    import polars as pl
+
+    file, lists = folder / "sweep.json", ("points", "differences")
+    document: Document = {}
+    counts = dict.fromkeys(lists, 0)
+    for key, value in streamed.read(file, lists):
+        if key in counts:
+            counts[key] += 1
+        else:
+            document[key] = value
+    document |= {key: Items(file, key) for key in lists} | {"counts": counts}
+    table = folder / "runs.parquet"
+    # A table that is missing or damaged is found here.
+    pl.read_parquet_schema(table)
+    return Data(document, pl.scan_parquet(table, glob=False))
 
 
 def _write(folder: Path, data: Data) -> Path:
@@ -81,10 +110,11 @@ def context(data: Data) -> dict[str, Any]:
         "figures": [f for f in figures if f],
         "head": [*(f["name"] for f in d["factors"]), "n", *(data.label(m) for m in d["measures"])],
         "points": _points(data),
-        "more_points": max(0, len(d["points"]) - ROWS),
+        "count": data.count,
+        "more_points": max(0, data.count - ROWS),
         "differences": _differences(data),
-        "more_differences": max(0, len(d["differences"]) - DIFFERENCES),
-        "tests": len(d["differences"]),
+        "more_differences": max(0, d["counts"]["differences"] - DIFFERENCES),
+        "tests": d["counts"]["differences"],
         "runs": _single(data),
         "failures": [{**f, "where": _where(f["levels"])} for f in d["failures"][:FAILURES]],
         "scenario": to_toml({k: v for k, v in d["scenario"].items() if k not in ("name", "seed")}),
@@ -113,7 +143,7 @@ def _where(levels: Document) -> str:
 
 def _points(data: Data) -> list[list[str]]:
     rows = []
-    for point in data.document["points"][:ROWS]:
+    for point in islice(data.document["points"], ROWS):
         row = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in point["levels"].values()] + [str(point["seeds"])]
         for name, m in data.document["measures"].items():
             cell = point["cells"][name]
@@ -125,15 +155,17 @@ def _points(data: Data) -> list[list[str]]:
 
 def _differences(data: Data) -> list[dict[str, Any]]:
     d = data.document
-    ordered = sorted(d["differences"], key=lambda one: (one["t_test_p_holm"], one["t_test_p"]))
+    clearest = nsmallest(DIFFERENCES, d["differences"], key=lambda one: (one["t_test_p_holm"], one["t_test_p"]))
+    places = {one["point"] for one in clearest}
+    levels = {k: point["levels"] for k, point in enumerate(d["points"]) if k in places}
     rows = []
-    for one in ordered[:DIFFERENCES]:
+    for one in clearest:
         m = d["measures"][one["measure"]]
         half = "" if one["half_width"] is None else f" ± {one['half_width']:.{m['digits']}f}"
         share = "" if one["relative"] is None else f"{signed(100 * one['relative'], 1)} %"
         rows.append(
             {
-                "where": _where(d["points"][one["point"]]["levels"]),
+                "where": _where(levels[one["point"]]),
                 "measure": data.label(one["measure"]),
                 "difference": signed(one["mean"], m["digits"]) + half,
                 "relative": share,
@@ -157,8 +189,8 @@ def _single(data: Data) -> list[dict[str, Any]]:
     from ..compare import watched
 
     found = []
-    for k in _chosen(data):
-        point = data.document["points"][k]
+    chosen = set(_chosen(data))
+    for point in [point for k, point in enumerate(data.document["points"]) if k in chosen]:
         sets = list(point["set"].items())
         try:
             plain = _core.Scenario.parse(data.document["scenario"], sets)
@@ -176,17 +208,11 @@ def _single(data: Data) -> list[dict[str, Any]]:
 
 def _chosen(data: Data) -> list[int]:
     """All points if they are few; else some spread over the sweep, and those with least delay and most goodput."""
-    points = data.document["points"]
-    count = len(points)
+    count = data.count
     if count <= SINGLE:
         return list(range(count))
     spread = {round(i * (count - 1) / (SINGLE - 3)) for i in range(SINGLE - 2)}
-    extremes: list[Callable[[int], float]] = []
-    for measure, sign in zip(pictures.delay_and_goodput(data) or (), (1, -1), strict=False):
-        extremes.append(lambda k, m=measure, s=sign: s * _mean(points[k], m, s))  # type: ignore[misc]
-    return sorted(spread | {min(range(count), key=rank) for rank in extremes})
-
-
-def _mean(point: Document, measure: str, sign: int) -> float:
-    value = point["cells"][measure]["mean"]
-    return float("inf") * sign if value is None else float(value)
+    for measure, best in zip(pictures.delay_and_goodput(data) or (), (np.nanargmin, np.nanargmax), strict=False):
+        if not np.isnan(data.means[measure]).all():
+            spread.add(int(best(data.means[measure])))
+    return sorted(spread)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import csv
+import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .. import output
-from ..report import latex_table, write_csv
+import numpy as np
+
+from .. import streamed
+from ..report import LATEX_END, latex_head, latex_row
 from ..terminal import number, paragraph, signed, table
 from .execute import Estimate
-from .model import Sweep
-from .outcome import Outcome, clear, failure_document
-from .plan import Plan, label
+from .outcome import Cell, Outcome, Row, clear, difference_document, failure_document
+from .plan import Plan, label, point_values
 
 SHOWN_POINTS, SHOWN_DIFFERENCES, SHOWN_FAILURES = 40, 30, 5
 SHOWN_MEASURES = 5
+GROUP = 100_000
+"""Runs of a row group in `runs.parquet`."""
 
 
 def plan_text(plan: Plan) -> str:
@@ -93,23 +99,28 @@ def point_table(
     sweep = outcome.sweep
     chosen = sweep.measures[:measures]
     rows = []
-    for k, point in enumerate(sweep.points[:points]):
-        row = [*(level.name for level in point.levels), str(len(outcome.seeds[k]))]
-        for m in chosen:
-            c = outcome.cells[m.id][k]
-            half = "" if c.lower is None or c.upper is None else f" ± {(c.upper - c.lower) / 2:.{m.digits}f}"
-            row.append(number(c.mean, m.digits) + half)
-        rows.append(row)
+    for row in itertools.islice(outcome.rows(), points):
+        rows.append(_point_line(outcome, row, {m.id: outcome.cell(row, m.id) for m in chosen}))
     return [*(f.name for f in sweep.factors), "n", *(m.label for m in chosen)], rows
+
+
+def _point_line(outcome: Outcome, row: Row, cells: Mapping[str, Cell]) -> list[str]:
+    sweep = outcome.sweep
+    line = [*(level.name for level in sweep.points[row.number].levels), str(len(row.seeds))]
+    for name, c in cells.items():
+        digits = sweep.measure(name).digits
+        half = "" if c.lower is None or c.upper is None else f" ± {(c.upper - c.lower) / 2:.{digits}f}"
+        line.append(number(c.mean, digits) + half)
+    return line
 
 
 def _differences(outcome: Outcome) -> list[str]:
     sweep = outcome.sweep
     if not outcome.differences:
         return []
-    order = sorted(range(len(outcome.differences)), key=lambda k: outcome.corrected[k][0])
+    count = len(outcome.differences)
     rows = []
-    for k in order[:SHOWN_DIFFERENCES]:
+    for k in np.argsort(outcome.tests.holm, kind="stable")[:SHOWN_DIFFERENCES].tolist():
         pair, name, d = outcome.differences[k]
         m = sweep.measure(name)
         half = "" if d.estimate.half_width is None else f" ± {d.estimate.half_width:.{m.digits}f}"
@@ -122,15 +133,14 @@ def _differences(outcome: Outcome) -> list[str]:
             ]
         )
     against = ", ".join(f"{f} = {level}" for f, level in sweep.control.items())
-    clear_count = sum(clear(d, c) == 2 for (_, _, d), c in zip(outcome.differences, outcome.corrected, strict=True))
     text = (
         f"Paired differences from {against} under common random numbers (* the interval excludes zero; ** still so "
-        f"after Holm's correction for {counted(len(outcome.differences), 'difference')}: {clear_count:,} are), the "
+        f"after Holm's correction for {counted(count, 'difference')}: {outcome.tests.holding:,} are), the "
         "clearest first:"
     )
     lines = ["", paragraph(text), "", table(["point", "measure", "difference"], rows, left=2)]
-    if len(order) > SHOWN_DIFFERENCES:
-        lines.append(f"and {len(order) - SHOWN_DIFFERENCES:,} more")
+    if count > SHOWN_DIFFERENCES:
+        lines.append(f"and {count - SHOWN_DIFFERENCES:,} more")
     return lines
 
 
@@ -151,17 +161,23 @@ def _failures(outcome: Outcome) -> list[str]:
 
 
 def write(folder: Path, outcome: Outcome, url: str) -> None:
-    """Fill a result folder: tables of runs, points and differences, the document, the sweep's file."""
+    """Fill a result folder: tables of runs, points and differences, the document, the sweep's file.
+
+    All are written in one go through the points, because their statistics are dear.
+    """
     sweep = outcome.sweep
-    output.write_json(folder / "sweep.json", {**outcome.document(), "store": url})
-    write_csv(folder / "points.csv", point_rows(outcome))
-    if outcome.differences:
-        write_csv(folder / "differences.csv", difference_rows(outcome))
-    runs_table(outcome).write_parquet(folder / "runs.parquet", compression="zstd", row_group_size=100_000)
+    with (folder / "sweep.json").open("w", encoding="utf-8") as file:
+        document = streamed.Writer(file, indent=1)
+        for key, value in outcome.head().items():
+            document.put(key, value)
+        _write_points(folder, outcome, document)
+        _write_differences(folder, outcome, document)
+        for key, value in {**outcome.tail(), "store": url}.items():
+            document.put(key, value)
+        document.close()
+        file.write("\n")
+    _write_runs(folder / "runs.parquet", outcome)
     (folder / "sweep.txt").write_text(outcome_text(outcome) + "\n", encoding="utf-8")
-    head, rows = point_table(outcome)
-    caption = f"{sweep.title}: mean over seeds, 95 % half-width"
-    (folder / "points.tex").write_text(latex_table(head, rows, len(sweep.factors), caption), encoding="utf-8")
     if sweep.text:
         (folder / "sweep.toml").write_text(sweep.text, encoding="utf-8")
     if outcome.tally.failures:
@@ -170,56 +186,80 @@ def write(folder: Path, outcome: Outcome, url: str) -> None:
         (folder / "failures.jsonl").write_text(text, encoding="utf-8")
 
 
-def point_rows(outcome: Outcome) -> list[list[Any]]:
-    """One row a point, with a head."""
+def _write_points(folder: Path, outcome: Outcome, document: streamed.Writer) -> None:
     sweep = outcome.sweep
+    factors = [f.name for f in sweep.factors]
     parts = ("mean", "lower", "upper", "n")
-    rows: list[list[Any]] = [
-        [*(f.name for f in sweep.factors), *(f"{m.id}_{p}" for m in sweep.measures for p in parts)]
-    ]
-    for k, point in enumerate(sweep.points):
-        cells = [outcome.cells[m.id][k] for m in sweep.measures]
-        rows.append([*(x.value for x in point.levels), *(getattr(c, p) for c in cells for p in parts)])
-    return rows
+    document.begin("points")
+    with _table(folder / "points.csv") as rows, (folder / "points.tex").open("w", encoding="utf-8") as tex:
+        rows.writerow([*factors, *(f"{m.id}_{p}" for m in sweep.measures for p in parts)])
+        caption = f"{sweep.title}: mean over seeds, 95 % half-width"
+        tex.write(latex_head([*factors, "n", *(m.label for m in sweep.measures)], len(factors), caption))
+        for row in outcome.rows():
+            cells = outcome.row_cells(row)
+            document.item(outcome.point_document(row, cells))
+            levels = [level.value for level in sweep.points[row.number].levels]
+            rows.writerow([*levels, *(getattr(c, p) for c in cells.values() for p in parts)])
+            tex.write(latex_row(_point_line(outcome, row, cells)))
+        tex.write(LATEX_END)
+    document.end()
 
 
-def difference_rows(outcome: Outcome) -> list[list[Any]]:
-    """One row a paired difference, with a head."""
-    sweep = outcome.sweep
-    keys: Sequence[str] = (
-        "mean",
-        "lower",
-        "upper",
-        "n",
-        "relative",
-        "control",
-        "wins",
-        "losses",
-        "t_test_p",
-        "sign_test_p",
-        "wilcoxon_p",
-        "detectable",
-    )
-    rows: list[list[Any]] = [
-        [*(f.name for f in sweep.factors), "compared_in", "measure", *keys, "t_test_p_holm", "t_test_p_bh"]
-    ]
-    for (pair, m, d), after in zip(outcome.differences, outcome.corrected, strict=True):
-        document = d.document()
-        levels = [x.value for x in sweep.points[pair.point].levels]
-        rows.append([*levels, pair.factor, m, *(document[k] for k in keys), *after])
-    return rows
+DIFFERENCE = (
+    "mean",
+    "lower",
+    "upper",
+    "n",
+    "relative",
+    "control",
+    "wins",
+    "losses",
+    "t_test_p",
+    "sign_test_p",
+    "wilcoxon_p",
+    "detectable",
+)
 
 
-def runs_table(outcome: Outcome) -> Any:
+def _write_differences(folder: Path, outcome: Outcome, document: streamed.Writer) -> None:
+    document.begin("differences")
+    if outcome.differences:
+        sweep = outcome.sweep
+        with _table(folder / "differences.csv") as rows:
+            factors = [f.name for f in sweep.factors]
+            rows.writerow([*factors, "compared_in", "measure", *DIFFERENCE, "t_test_p_holm", "t_test_p_bh"])
+            for (pair, m, difference), after in zip(outcome.differences, outcome.corrected, strict=True):
+                one = difference_document(pair, m, difference, after)
+                document.item(one)
+                levels = [x.value for x in sweep.points[pair.point].levels]
+                rows.writerow([*levels, pair.factor, m, *(one[k] for k in DIFFERENCE), *after])
+    document.end()
+
+
+@contextmanager
+def _table(path: Path) -> Iterator[Any]:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        yield csv.writer(file, lineterminator="\n")
+
+
+def _write_runs(path: Path, outcome: Outcome) -> None:
     """One row a run: factors, seed, measures; in the order of the points and seeds."""
     import polars as pl
+    from polars.io.plugins import register_io_source
 
-    from .plan import point_values
+    schema: dict[str, Any] = {"point": pl.UInt32}
+    for factor, numeric in zip(outcome.sweep.factors, outcome.sweep.numeric, strict=True):
+        schema[factor.name] = pl.Float64 if numeric else pl.String
+    schema["seed"] = pl.Int64
+    names = {m.id: f"measure.{m.id}" if m.id in schema else m.id for m in outcome.sweep.measures}
+    schema |= dict.fromkeys(names.values(), pl.Float64)
 
-    sweep: Sweep = outcome.sweep
-    factors = pl.DataFrame({"point": pl.Series(range(len(sweep.points)), dtype=pl.UInt32), **point_values(sweep)})
-    taken = [m.id for m in sweep.measures if m.id in factors.columns]
-    frame = outcome.frame.rename({name: f"measure.{name}" for name in taken})
-    return frame.join(factors, on="point", how="left", maintain_order="left").select(
-        "point", *(f.name for f in sweep.factors), "seed", *(c for c in frame.columns if c not in ("point", "seed"))
-    )
+    def pieces(*_: Any) -> Iterator[pl.DataFrame]:
+        for frame in outcome.frames():
+            numbers, places = np.unique(frame["point"].to_numpy(), return_inverse=True)
+            factors = pl.DataFrame(point_values(outcome.sweep, numbers.tolist()))[places]
+            whole = frame.rename(names).with_columns(factors.get_columns())
+            yield whole.select(pl.col(name).cast(kind) for name, kind in schema.items())
+
+    source = register_io_source(pieces, schema=schema, is_pure=True)
+    source.sink_parquet(path, compression="zstd", row_group_size=GROUP)

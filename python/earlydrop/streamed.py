@@ -1,0 +1,150 @@
+"""JSON objects written and read key by key, and their lists item by item: never a whole document in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from .output import to_json
+
+PIECE = 1 << 18
+"""So many characters of a file are read at once."""
+
+
+class Writer:
+    """Writes one object. With everything put, the text is that of `output.to_json` with the same `indent`."""
+
+    def __init__(self, file: TextIO, indent: int | None = None) -> None:
+        self._file, self._indent = file, indent
+        self._keys = self._items = 0
+        file.write("{")
+
+    def put(self, key: str, value: Any) -> None:
+        """A key with its whole value."""
+        self._key(key)
+        self._file.write(self._text(value, 1))
+
+    def begin(self, key: str) -> None:
+        """A key whose value is a list: `item` for each, then `end`."""
+        self._key(key)
+        self._items = 0
+
+    def item(self, value: Any) -> None:
+        """The next item of the list that was begun."""
+        self._file.write(("[" if not self._items else self._comma) + self._line(2) + self._text(value, 2))
+        self._items += 1
+
+    def end(self) -> None:
+        """The list is complete."""
+        self._file.write(self._line(1) + "]" if self._items else "[]")
+
+    def items(self, key: str, values: Iterable[Any]) -> None:
+        """A key with a list."""
+        self.begin(key)
+        for value in values:
+            self.item(value)
+        self.end()
+
+    def close(self) -> None:
+        """The object is complete; the file stays open."""
+        self._file.write((self._line(0) if self._keys else "") + "}")
+
+    @property
+    def _comma(self) -> str:
+        return ", " if self._indent is None else ","
+
+    def _line(self, depth: int) -> str:
+        return "" if self._indent is None else "\n" + " " * (self._indent * depth)
+
+    def _key(self, key: str) -> None:
+        self._file.write(
+            (self._comma if self._keys else "") + self._line(1) + json.dumps(key, ensure_ascii=False) + ": "
+        )
+        self._keys += 1
+
+    def _text(self, value: Any, depth: int) -> str:
+        text = to_json(value, indent=self._indent)
+        # A line break within a text is written as \n, so all that are here come from the indentation.
+        return text if self._indent is None else text.replace("\n", self._line(depth))
+
+
+def read(path: Path, lists: Iterable[str] = ()) -> Iterator[tuple[str, Any]]:
+    """The keys of the object in a file with their values; of the keys in `lists`, each item by itself.
+
+    Raises:
+        ValueError: the file holds no JSON object.
+    """
+    taken = set(lists)
+    with path.open(encoding="utf-8") as file:
+        text = _Text(file)
+        text.expect("{")
+        if text.skip("}"):
+            return
+        while True:
+            key = text.value()
+            if not isinstance(key, str):
+                raise ValueError("a key of an object is no text")
+            text.expect(":")
+            if key in taken and text.skip("["):
+                if not text.skip("]"):
+                    yield key, text.value()
+                    while text.skip(","):
+                        yield key, text.value()
+                    text.expect("]")
+            else:
+                yield key, text.value()
+            if not text.skip(","):
+                text.expect("}")
+                return
+
+
+class _Text:
+    """A file's text from where it was read to, as much of it as the next value needs."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file, self._text, self._at, self._whole = file, "", 0, False
+        self._decoder = json.JSONDecoder()
+
+    def _more(self) -> bool:
+        more = self._file.read(max(PIECE, len(self._text) - self._at))
+        self._text, self._at = self._text[self._at :] + more, 0
+        self._whole = not more
+        return bool(more)
+
+    def _next(self) -> str:
+        """The next character that is no space; none at the end."""
+        while True:
+            while self._at < len(self._text):
+                if not self._text[self._at].isspace():
+                    return self._text[self._at]
+                self._at += 1
+            if not self._more():
+                return ""
+
+    def skip(self, mark: str) -> bool:
+        """Whether this comes next; it is passed over."""
+        found = self._next() == mark
+        self._at += found
+        return found
+
+    def expect(self, mark: str) -> None:
+        """This must come next."""
+        if not self.skip(mark):
+            raise ValueError(f"no JSON: {self._next() or 'the end of the file'} where {mark} is expected")
+
+    def value(self) -> Any:
+        """The next value."""
+        self._next()
+        while True:
+            try:
+                found, end = self._decoder.raw_decode(self._text, self._at)
+                # A number at the end of what was read may go on.
+                if end < len(self._text) or self._whole:
+                    self._at = end
+                    return found
+            except json.JSONDecodeError:
+                if self._whole:
+                    raise
+            self._more()
