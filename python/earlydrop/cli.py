@@ -369,7 +369,7 @@ def sweep(
         text.write(folder, outcome, opened.url)
         write_report(folder, outcome)
     if json:
-        _print_json({**outcome.document(), "store": opened.url, "out": str(place)})
+        text.print_json(place, {"out": str(place)}, sys.stdout)
     else:
         print(text.outcome_text(outcome))
         print(f"\nreport: {place / 'report.html'}; every run is in {opened.url}")

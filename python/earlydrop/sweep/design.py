@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MOST = 1_000_000
 """Points of a sweep."""
+KEPT = 64
+"""So many points are kept, because several tables ask for each."""
 
 
 def size(kind: Design, factors: Sequence[Factor], points: int, cross: Sequence[str]) -> int:
@@ -34,7 +36,7 @@ def points(kind: Design, factors: Sequence[Factor], count: int, seed: int, cross
     """
     total = size(kind, factors, count, cross)
     if kind == "grid":
-        return Lazy(total, lambda k: Point(_combination(factors, k)))
+        return Lazy(total, lambda k: Point(_combination(factors, k)), KEPT)
     drawn = [k for k, f in enumerate(factors) if f.name not in cross]
     crossed = [k for k, f in enumerate(factors) if f.name in cross]
     shares = _shares(kind, count, len(drawn), seed)
@@ -48,7 +50,7 @@ def points(kind: Design, factors: Sequence[Factor], count: int, seed: int, cross
         chosen |= dict(zip(crossed, _combination([factors[k] for k in crossed], place), strict=True))
         return Point(tuple(chosen[k] for k in range(len(factors))))
 
-    return Lazy(total, point)
+    return Lazy(total, point, KEPT)
 
 
 def _combination(factors: Sequence[Factor], number: int) -> tuple[Level, ...]:

@@ -24,7 +24,7 @@ BATCH_S = 0.4
 """How long a batch should take: long against what it costs to hand one out, short against the whole."""
 MOST_RUNS = 5000
 """Runs of a batch."""
-FLUSH_S, FLUSH_BYTES = 5.0, 64 << 20
+FLUSH_S, FLUSH_BYTES = 5.0, 8 << 20
 """How long runs wait, and how many bytes, until they are put into the store together."""
 PILOTS = 16
 """Runs that are made first, to estimate what the rest costs."""
@@ -255,7 +255,8 @@ class Runs:
 
     def _names(self, rows: Array) -> list[Run]:
         points, seeds = self._rows.of(rows)
-        return [(self.plan.keys[k], seed) for k, seed in zip(points.tolist(), seeds.tolist(), strict=True)]
+        keys = {k: self.plan.keys[k] for k in np.unique(points).tolist()}
+        return [(keys[k], seed) for k, seed in zip(points.tolist(), seeds.tolist(), strict=True)]
 
     def _mark(self, rows: Array, state: int) -> None:
         self._open -= int(np.count_nonzero(self._state[rows] == OPEN))

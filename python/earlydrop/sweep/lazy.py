@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
 
 
 class Lazy(Sequence[T]):
-    """`count` items; `make` gives the one at a place."""
+    """`count` items; `make` gives the one at a place. Of those that were asked for last, `kept` are kept."""
 
-    def __init__(self, count: int, make: Callable[[int], T]) -> None:
-        self._count, self._make = count, make
+    def __init__(self, count: int, make: Callable[[int], T], kept: int = 0) -> None:
+        self._count = count
+        self._make: Callable[[int], T] = lru_cache(kept)(make) if kept else make
 
     def __len__(self) -> int:
         return self._count

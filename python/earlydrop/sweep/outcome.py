@@ -81,13 +81,18 @@ class Row:
 
     number: int
     seeds: list[int]
-    values: dict[str, list[float | None]]
-    """By measure: one value a seed."""
+    table: Array
+    """A column a measure, one value a seed; NaN for none."""
+    measures: tuple[str, ...]
+
+    def column(self, measure: str) -> list[float]:
+        """One value of a measure a seed; NaN for none."""
+        found: list[float] = self.table[:, self.measures.index(measure)].tolist()
+        return found
 
     def series(self, measure: str) -> list[float]:
         """The values of a measure; empty if any is missing."""
-        values = self.values[measure]
-        return [v for v in values if v is not None] if None not in values else []
+        return _whole(self.column(measure))
 
 
 PIECE, KEPT = 8192, 4
@@ -158,12 +163,11 @@ class Outcome:
         there, values = self._read(point)
         at = np.flatnonzero(there)
         seeds = (int(self.plan.first[point]) + at).tolist()
-        found: dict[str, list[float | None]] = {}
-        for m, column in zip(self.sweep.measures, values[at].T, strict=True):
-            found[m.id] = column.tolist()
-            if np.isnan(column).any():
-                found[m.id] = [None if math.isnan(v) else v for v in column.tolist()]
-        return Row(point, seeds, found)
+        return Row(point, seeds, values[at], self._measures)
+
+    @cached_property
+    def _measures(self) -> tuple[str, ...]:
+        return tuple(m.id for m in self.sweep.measures)
 
     def rows(self) -> Iterator[Row]:
         """All points, in order."""
@@ -175,7 +179,7 @@ class Outcome:
         return {m.id: self._lazy(partial(self._values, m.id)) for m in self.sweep.measures}
 
     def _values(self, measure: str, point: int) -> list[float | None]:
-        return self.row(point).values[measure]
+        return [None if math.isnan(v) else v for v in self.row(point).column(measure)]
 
     @property
     def seeds(self) -> Sequence[list[int]]:
@@ -384,11 +388,16 @@ class Outcome:
 
 def _at(row: Row, measure: str, seeds: Sequence[int]) -> list[float]:
     """The values of a measure at some of a point's seeds; empty if any is missing."""
-    values = row.values[measure]
+    values = row.column(measure)
     if row.seeds != seeds:
         by_seed = dict(zip(row.seeds, values, strict=True))
         values = [by_seed[s] for s in seeds]
-    return [v for v in values if v is not None] if None not in values else []
+    return _whole(values)
+
+
+def _whole(values: list[float]) -> list[float]:
+    """The values; none if any is missing."""
+    return [] if any(map(math.isnan, values)) else values
 
 
 def difference_document(pair: Pair, measure: str, difference: Difference, after: tuple[float, float]) -> Document:

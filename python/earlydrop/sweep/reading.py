@@ -426,7 +426,7 @@ class _Reader:
             pairs = zip(factors, here, strict=True)
             return Point(tuple(f.level(own[at]) if at in own else f.levels[places[at]] for f, at in pairs))
 
-        return Lazy(len(given), point)
+        return Lazy(len(given), point, design.KEPT)
 
     def _points(
         self,
@@ -616,7 +616,7 @@ FEW = 256
 
 
 def _levels(count: int, make: Callable[[int], Level]) -> Sequence[Level]:
-    found = Lazy(count, make)
+    found = Lazy(count, make, FEW)
     return tuple(found) if count <= FEW else found
 
 

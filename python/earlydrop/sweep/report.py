@@ -59,7 +59,10 @@ class Items:
         self._file, self._key = file, key
 
     def __iter__(self) -> Iterator[Document]:
-        return (item for key, item in streamed.read(self._file, [self._key]) if key == self._key)
+        for key, value in streamed.read(self._file, [self._key]):
+            if key == self._key:
+                yield from value
+                return
 
 
 def _data(folder: Path) -> Data:
@@ -70,7 +73,7 @@ def _data(folder: Path) -> Data:
     counts = dict.fromkeys(lists, 0)
     for key, value in streamed.read(file, lists):
         if key in counts:
-            counts[key] += 1
+            counts[key] = sum(1 for _ in value)
         else:
             document[key] = value
     document |= {key: Items(file, key) for key in lists} | {"counts": counts}

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -107,10 +107,9 @@ def point_table(
 def _point_line(outcome: Outcome, row: Row, cells: Mapping[str, Cell]) -> list[str]:
     sweep = outcome.sweep
     line = [*(level.name for level in sweep.points[row.number].levels), str(len(row.seeds))]
-    for name, c in cells.items():
-        digits = sweep.measure(name).digits
-        half = "" if c.lower is None or c.upper is None else f" ± {(c.upper - c.lower) / 2:.{digits}f}"
-        line.append(number(c.mean, digits) + half)
+    for m, c in zip(sweep.measures, cells.values(), strict=False):
+        half = "" if c.lower is None or c.upper is None else f" ± {(c.upper - c.lower) / 2:.{m.digits}f}"
+        line.append(number(c.mean, m.digits) + half)
     return line
 
 
@@ -184,6 +183,17 @@ def write(folder: Path, outcome: Outcome, url: str) -> None:
         failures = [failure_document(sweep, f) for f in outcome.tally.failures]
         text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in failures)
         (folder / "failures.jsonl").write_text(text, encoding="utf-8")
+
+
+def print_json(folder: Path, more: Mapping[str, Any], to: TextIO) -> None:
+    """Print the document of a folder that was written, and more, on one line."""
+    printed, lists = streamed.Writer(to), ("points", "differences")
+    for key, value in streamed.read(folder / "sweep.json", lists):
+        (printed.items if key in lists else printed.put)(key, value)
+    for key, value in more.items():
+        printed.put(key, value)
+    printed.close()
+    to.write("\n")
 
 
 def _write_points(folder: Path, outcome: Outcome, document: streamed.Writer) -> None:
