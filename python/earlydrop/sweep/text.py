@@ -21,7 +21,7 @@ from .plan import Plan, label, point_values
 
 SHOWN_POINTS, SHOWN_DIFFERENCES, SHOWN_FAILURES = 40, 30, 5
 SHOWN_MEASURES = 5
-GROUP = 100_000
+GROUP = 20_000
 """Runs of a row group in `runs.parquet`."""
 
 

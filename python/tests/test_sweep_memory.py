@@ -1,0 +1,106 @@
+"""The memory of a sweep hardly grows with the number of its runs."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from earlydrop import _core, store, streamed
+from earlydrop import sweep as sweeping
+from earlydrop.sweep import execute, outcome, reading, report, text
+
+SWEEP = """
+seeds = SEEDS
+measures = ["goodput", "queue_delay", "jain"]
+control = { aqm = "red" }
+where = "max_p > 0.02"
+design = { kind = "random", points = POINTS, cross = ["aqm"] }
+[[factor]]
+name = "aqm"
+path = "queue.bottleneck.aqm"
+values = ["red", "nlred"]
+[[factor]]
+path = "queue.bottleneck.max_p"
+range = [0.01, 0.5]
+[scenario]
+duration = "1 s"
+traffic = [{ kind = "ftp", start = { uniform = ["0 s", "0.5 s"] } }]
+[scenario.topology]
+kind = "dumbbell"
+pairs = 2
+access = { rate = "100 Mbit/s", delay = "5 ms" }
+bottleneck = { rate = "2 Mbit/s", delay = "10 ms" }
+[scenario.queue.bottleneck]
+aqm = "red"
+limit = "30 packets"
+"""
+BYTES_A_RUN = 300
+"""What is allowed: the names of runs, keys and levels of points, p values. Objects for each would take thousands."""
+
+
+class Engine:
+    """Gives the columns of one real run again and again, with some noise on the measures."""
+
+    def __init__(self, scenario: _core.Scenario) -> None:
+        self.columns, _, failures = _core.run_batch([(scenario, 1)])
+        assert not failures
+
+    def __call__(self, jobs: list[Any]) -> Any:
+        count = len(jobs)
+        columns = []
+        for path, kind, _, lengths, values, texts in self.columns:
+            made = values * count
+            if kind == "real":
+                noise = np.array([1 + seed % 7 + len(jobs) % 3 for _, seed in jobs])
+                made = (np.frombuffer(made) * np.repeat(noise, len(values) // 8)).tobytes()
+            rows = np.arange(count, dtype=np.uint32).tobytes()
+            columns.append((path, kind, rows, None if lengths is None else lengths * count, made, texts))
+        return columns, np.full(count, 1e-3).tobytes(), []
+
+
+def peak(points: int, seeds: int, folder: Path) -> tuple[int, int]:
+    """Runs of such a sweep, and the most bytes that Python and NumPy had in use at once while it was made."""
+    document = tomllib.loads(SWEEP.replace("SEEDS", str(seeds)).replace("POINTS", str(points)))
+    folder.mkdir()
+    tracemalloc.start()
+    try:
+        asked = reading.from_document(document, Path("x.toml"))
+        planned = sweeping.plan(asked)
+        executor = sweeping.Threads(asked.document, 1)
+        found = sweeping.run(planned, store.open_store(folder / "store"), executor)
+        executor.close()
+        assert found.tally.made == planned.runs
+        text.write(folder, found, "")
+        data = report._data(folder)
+        assert data.count == len(asked.points)
+        return planned.runs, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("points", "seeds"), [(100, 1), (12, 20)])
+def test_memory_hardly_grows_with_the_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, points: int, seeds: int
+) -> None:
+    # Everything that is held for a while is full with few runs already, so that only what grows is seen.
+    monkeypatch.setattr(execute, "FLUSH_BYTES", 1 << 16)
+    monkeypatch.setattr(execute, "MOST_RUNS", 40)
+    for module in (execute, sys.modules[sweeping.Plan.__module__]):
+        monkeypatch.setattr(module, "PIECE", 64)
+    monkeypatch.setattr(outcome, "PIECE", 16)
+    monkeypatch.setattr(text, "GROUP", 32)
+    monkeypatch.setattr(streamed, "PIECE", 1 << 12)
+    asked = reading.from_document(tomllib.loads(SWEEP.replace("SEEDS", "1").replace("POINTS", "1")), Path("x.toml"))
+    monkeypatch.setattr(_core, "run_batch", Engine(_core.Scenario.parse(asked.document, asked.points[0].sets)))
+    # Python keeps some of what it has used for later use; after this there is enough of it.
+    peak(4 * points, seeds, tmp_path / "first")
+    few, low = peak(points, seeds, tmp_path / "few")
+    many, high = peak(4 * points, seeds, tmp_path / "many")
+    assert many > 3.5 * few
+    assert (high - low) / (many - few) < BYTES_A_RUN
