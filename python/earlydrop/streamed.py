@@ -126,6 +126,10 @@ def read(path: Path, lists: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
                 return
 
 
+_AFTER = frozenset(" \n\r\t,:]}")
+"""What may stand behind a value."""
+
+
 class _Text:
     """A file's text from where it was read to, as much of it as the next value needs."""
 
@@ -166,8 +170,8 @@ class _Text:
         while True:
             try:
                 found, end = self._decoder.raw_decode(self._text, self._at)
-                # A number at the end of what was read may go on.
-                if end < len(self._text) or self._whole:
+                # A number that ends near the end of what was read may go on.
+                if self._whole or self._text[end : end + 1] in _AFTER:
                     self._at = end
                     return found
             except json.JSONDecodeError:

@@ -104,3 +104,35 @@ def test_memory_hardly_grows_with_the_runs(
     many, high = peak(4 * points, seeds, tmp_path / "many")
     assert many > 3.5 * few
     assert (high - low) / (many - few) < BYTES_A_RUN
+
+
+class Watched:
+    """An executor that notes how many batches it has at once."""
+
+    def __init__(self, inner: sweeping.Threads) -> None:
+        self.inner, self.slots = inner, inner.slots
+        self.now = self.most = self.all = 0
+
+    def submit(self, number: int, tasks: Any) -> None:
+        self.now, self.all = self.now + 1, self.all + 1
+        self.most = max(self.most, self.now)
+        self.inner.submit(number, tasks)
+
+    def next(self, timeout_s: float) -> Any:
+        found = self.inner.next(timeout_s)
+        self.now -= found is not None
+        return found
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def test_few_batches_are_handed_out_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execute, "MOST_RUNS", 3)
+    monkeypatch.setattr(execute, "PILOTS", 2)
+    asked = reading.from_document(tomllib.loads(SWEEP.replace("SEEDS", "6").replace("POINTS", "20")), Path("x.toml"))
+    executor = Watched(sweeping.Threads(asked.document, 2))
+    sweeping.run(sweeping.plan(asked), store.open_store(tmp_path), executor)
+    executor.close()
+    assert executor.all > 40
+    assert executor.most <= 2 * executor.slots, "one for each worker, and one that waits for it"

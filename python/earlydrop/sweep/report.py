@@ -101,13 +101,14 @@ def context(data: Data) -> dict[str, Any]:
     """What the page shows."""
     d = data.document
     figures = [
-        _figure(pictures.plane(data), "Delay and goodput", PLANE_TEXT),
-        _figure(pictures.curves(data), "Load curves", CURVES_TEXT),
+        _figure(pictures.plane(data), "Delay and goodput", PLANE_TEXT + _drawn(data.count, pictures.POINTS, "points")),
+        _figure(pictures.curves(data), "Load curves", CURVES_TEXT + _drawn(_along(data), pictures.LEVELS, "levels")),
     ]
     for measure in [m for m in (pictures.delay_and_goodput(data) or ()) if m]:
         what = f"Heat map: {d['measures'][measure]['title'].lower()}"
         figures.append(_figure(pictures.maps(data, measure), what, MAPS_TEXT))
-    figures.append(_figure(pictures.scatters(data), "Each factor", SCATTER_TEXT))
+    few = f" No more than {pictures.POINTS:,} points of a colour are drawn." if data.count > pictures.POINTS else ""
+    figures.append(_figure(pictures.scatters(data), "Each factor", SCATTER_TEXT + few))
     return {
         "d": d,
         "figures": [f for f in figures if f],
@@ -134,6 +135,17 @@ CURVES_TEXT = (
 )
 MAPS_TEXT = "Mean over the seeds; factors not shown are averaged over. White fields were not run."
 SCATTER_TEXT = "Each point is the mean over its seeds."
+
+
+def _drawn(count: int, most: int, what: str) -> str:
+    """What a caption adds if not everything is drawn."""
+    return f" Of {count:,} {what} {most:,} are drawn, spread over all." if count > most else ""
+
+
+def _along(data: Data) -> int:
+    """Levels of the factor that the load curves go along."""
+    by = data.lines_by()
+    return max((len(data.levels(n)) for n in data.varying() if data.numeric(n) and n != by), default=0)
 
 
 def _figure(made: Figure | None, title: str, text: str) -> dict[str, str] | None:
