@@ -98,6 +98,47 @@ def test_gc_makes_few_parts_of_many_and_loses_nothing(place: str) -> None:
     assert opened.table()["engine"].unique().to_list() == [store.engine()]
 
 
+def test_two_writers_without_locks_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    url = f"memory://{tmp_path.name}"
+    one, two = store.open_store(url), store.open_store(url)
+    assert one.claims is None
+    inner = files.Remote.write
+
+    def between(remote: files.Remote, name: str, content: bytes, *, lasting: bool = True) -> None:
+        # The other one looks, and writes, when this one has looked and has not written yet.
+        if name.startswith("parts/"):
+            monkeypatch.setattr(files.Remote, "write", inner)
+            assert two.add(rows(range(3, 8)).with_columns(pl.lit(9.0).alias(store.COST))) == 5
+            assert two.add(rows(range(8, 9))) == 1
+        inner(remote, name, content, lasting=lasting)
+
+    monkeypatch.setattr(files.Remote, "write", between)
+    frame = rows(range(1, 6))
+    assert one.add(frame) == 5
+    again = store.open_store(url)
+    assert len(again.parts()) == 3
+    assert all(store.digest(again.files.read(f"parts/{name}.parquet")) == name for name in again.parts())
+    wanted = rows(range(1, 9)).select("scenario_key", "seed")
+    assert sorted(again.read(wanted, ["jain"])["seed"]) == [1, 2, 3, 4, 5, 6, 7, 8]
+    (problem,) = again.verify()
+    assert problem.harmless
+    assert "3 runs are there more than once" in problem.what
+    assert again.gc()["runs"] == 8
+    assert again.verify() == []
+    # The same part of both: one file.
+    assert one.look()
+    assert one._put(frame) == two._put(frame)
+    fsspec.filesystem("memory").rm(f"/{tmp_path.name}", recursive=True)
+
+
+def test_a_file_url_is_a_folder_with_locks(tmp_path: Path) -> None:
+    opened = store.open_store(f"file://{tmp_path}/s")
+    assert isinstance(opened.files, store.Folder)
+    assert opened.claims is not None
+    assert (tmp_path / "s" / "store.json").is_file()
+
+
 def test_verify_finds_what_is_lost_or_changed(tmp_path: Path) -> None:
     opened = store.open_store(tmp_path / "s")
     for seed in range(1, 5):
