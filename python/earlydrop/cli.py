@@ -743,11 +743,12 @@ def _reproduce(study: Any, place: Path, workers: int | None, as_json: bool) -> i
     from . import output
     from . import study as studies
     from .study import folder as folders
-    from .study import text
+    from .study import text, warmups
 
     plan = studies.plan(study)
     with terminal.Progress() as progress:
         outcome, results = studies.reproduce(plan, workers=workers, progress=progress)
+        outcome.warmups = warmups.judge(plan, workers)
     about = {"kind": "study", "study": study.name, "quick": study.quick, "version": _version()}
     with output.folder(place, about) as folder:
         path = folders.write(folder, outcome, results, _version())

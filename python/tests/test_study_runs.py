@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from earlydrop import runner, statistics
 from earlydrop import study as studies
 from earlydrop.output import to_json
 from earlydrop.study import folder as folders
-from earlydrop.study import runs
+from earlydrop.study import runs, warmups
+from earlydrop.study import text as texts
 from earlydrop.study.model import Study
 
 
@@ -162,3 +164,41 @@ def test_a_run_that_fails_names_cell_and_seed(small: Study, monkeypatch: pytest.
     monkeypatch.setattr(runner, "_run", fail)
     with pytest.raises(runner.RunError, match=r"small/A-\d/.*seed 2"):
         studies.run(small)
+
+
+# ---- warm-up -------------------------------------------------------------------------------------------------------
+
+
+def test_a_short_warm_up_is_named_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(SMALL, tmp_path / "small")
+    file = tmp_path / "small" / "study.toml"
+    text = file.read_text(encoding="utf-8")
+    # Flows begin one after the other for a third of the run, and statistics begin with it.
+    late = text.replace('warmup = "1 s"', 'warmup = "0 s"').replace('"0.5 s"] }', '"1.5 s"] }')
+    file.write_text(late, encoding="utf-8")
+    monkeypatch.setattr(warmups, "SHARE", 10)
+    plan = studies.plan(studies.read(tmp_path / "small"))
+    found = warmups.judge(plan, workers=2)
+    assert 1 < len(found) <= warmups.CELLS
+    assert all(w.chosen_s == 0 for w in found.values())
+    assert set(found) <= {f"{e.id}, {e.titled(cell)}" for e in plan.study.experiments for cell in e.cells}
+    short = {where: w for where, w in found.items() if w.short}
+    (sentence,) = warmups.warnings(found)
+    assert sentence.startswith(max(short, key=lambda name: short[name].excess))
+    assert f"({len(short)} of {len(found)} cells that were looked at are too short)" in sentence
+    assert warmups.judge(plan, workers=1) == found
+    quick = studies.plan(plan.study.as_quick())
+    assert warmups.judge(quick) == {}
+    assert warmups.warnings({}) == []
+    assert warmups.warnings({"a": statistics.Warmup(1.0, 1.0, 1.0)}) == []
+
+
+def test_the_warning_stands_in_every_form(small: Study, ran: Any) -> None:
+    outcome, results = ran
+    outcome = replace(outcome, warmups={"A-1, RED": statistics.Warmup(1.0, 2.5, 3.0)})
+    sentence = "A-1, RED: the warm-up of 1 s is too short; MSER-5 puts the end of the start-up at 2.5 s"
+    assert folders.document(outcome, results, "0")["warnings"] == [sentence]
+    assert folders.document(outcome, results, "0")["warmup"][0]["short"] is True
+    printed = " ".join(texts.study_text(outcome, results).split())
+    assert printed.endswith(f"warning: {sentence}")
+    assert "warning:" not in texts.study_text(*ran)

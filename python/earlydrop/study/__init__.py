@@ -8,6 +8,7 @@ through it:
     verdicts.py   values -> verdicts on the claims (select.py says which cells)
     published.py  the paper's figures, and which reading fits them
     tables.py, figures.py, drawing.py   the paper's tables and figures beside ours
+    warmups.py    are the warm-ups long enough?
     text.py, page.py, folder.py, scorecard.py   what is printed and written
 """
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import output, statistics
 from ..documents import Document, to_toml
-from . import page, runs, text
+from . import page, runs, text, warmups
 from .model import Experiment, Study
 from .published import fit
 from .runs import Outcome, Values
@@ -57,6 +57,8 @@ def document(outcome: Outcome, results: Sequence[ClaimResult], version: str) -> 
             {"id": a.id, "title": a.title, "by": a.by, "value": study.assuming.get(a.id, a.value), "text": a.text}
             for a in study.assumptions
         ],
+        "warmup": [{"where": where, **w.document()} for where, w in outcome.warmups.items()],
+        "warnings": warmups.warnings(outcome.warmups),
         "cost": outcome.cost,
     }
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import plot
 from ..documents import Document, to_toml
-from . import drawing, tables, text
+from . import drawing, tables, text, warmups
 from .model import Assumption, Experiment, Figure, Level, Shown, Study
 from .model import Table as TableSpec
 from .published import fit
@@ -327,7 +327,7 @@ def _context(
     return {
         "study": study,
         "version": version,
-        "notes": notes,
+        "notes": [*notes, *warmups.warnings(outcome.warmups)],
         "tally": tally(results),
         "sizes": text.sizes(results),
         "claims": [claim_row(study, r) for r in results],

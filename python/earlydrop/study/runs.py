@@ -17,7 +17,7 @@ from typing import Any, cast
 from .. import runner, statistics
 from ..documents import Document
 from ..runner import Job, Progress, no_progress
-from ..statistics import Estimate
+from ..statistics import Estimate, Warmup
 from .model import Cell, Experiment, Figure, Measure, Study, StudyError
 from .select import average_cells
 from .take import MISSING, Take, TakeError, paired
@@ -184,6 +184,8 @@ class Outcome:
     """By figure and cell: seeds, and what was kept of them."""
     cost: dict[str, float] = field(default_factory=dict)
     runs: int = 0
+    warmups: dict[str, Warmup] = field(default_factory=dict)
+    """What MSER-5 says of the warm-up, by experiment and cell."""
 
     def series(self, e: Experiment, cell: Cell, measure: str, count: int | None = None) -> Values:
         """One value a seed; as many as the experiment has seeds, or as were asked for."""

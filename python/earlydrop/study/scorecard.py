@@ -14,7 +14,7 @@ from ..documents import Document
 from ..runner import Progress, no_progress
 from ..terminal import paragraph, table
 from . import folder as folders
-from . import page, text
+from . import page, text, warmups
 from .model import Study
 from .runs import Plan
 from .verdicts import VERDICTS, ClaimResult
@@ -74,6 +74,7 @@ def reproduce_all(
         for plan in plans:
             together.begin(plan.runs)
             outcome, results = reproduce(plan, workers=workers, progress=together)
+            outcome.warmups = warmups.judge(plan, workers)
             together.end(outcome.runs)
             entries.append(Entry(plan.study, tuple(results), outcome.runs))
             place = folder / plan.study.name

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..terminal import paragraph, signed, table
-from . import tables, verdicts
+from . import tables, verdicts, warmups
 from .model import Claim, Experiment, Part, Study, in_sentence
 from .model import Table as TableSpec
 from .published import Fit, fit
@@ -356,6 +356,7 @@ def study_text(outcome: Outcome, results: Sequence[ClaimResult], paint: Any = la
     for result in results:
         lines += [claim_text(study, result, paint), ""]
     lines += [paragraph(note) for note in notes(study)]
+    lines += [paragraph(f"warning: {text}") for text in warmups.warnings(outcome.warmups)]
     return "\n".join(lines).rstrip()
 
 
