@@ -3,7 +3,7 @@
 
 use earlydrop_net::segment::{AE, CE, CWR, ECE, ECT0, ECT1, FIN, SYN};
 use earlydrop_net::tcp::rfc::{
-    wrap, Arrived, Bound, ControlKind, Feedback, Feedbacks, Packet, Receiver, Reply, Settings,
+    wrap, Arrived, Base, Bound, ControlKind, Counting, Feedback, Feedbacks, Packet, Receiver, Reply, Restart, Settings,
 };
 use earlydrop_net::tcp::{Output, Sender};
 use std::path::Path;
@@ -58,7 +58,26 @@ fn settings(words: &[&str], place: &str) -> Settings {
                     _ => Feedbacks::None,
                 }
             }
-            "counted" => settings.counted = on,
+            "avoidance" => {
+                settings.counting = match value {
+                    "kept" => Counting::Kept,
+                    "per_ack" => Counting::PerAck,
+                    _ => Counting::Window,
+                }
+            }
+            "base" => {
+                settings.base = match value {
+                    "pipe" => Base::Pipe,
+                    "window" => Base::Window,
+                    _ => Base::Flight,
+                }
+            }
+            "rto_restart" => settings.restart = Some(if value == "first" { Restart::First } else { Restart::Every }),
+            "partial_sends" => settings.partial_sends = on,
+            "exit_grows" => settings.exit_grows = on,
+            "exits_to_ssthresh" => settings.exits_to_ssthresh = on,
+            "every_timeout_cuts" => settings.every_timeout_cuts = on,
+            "mark_by_prr" => settings.mark_by_prr = on,
             "rack" => settings.rack = on,
             "hystart" => settings.hystart = on,
             "window" => settings.window = real(value, place) as u64 * u64::from(MSS),
@@ -70,6 +89,7 @@ fn settings(words: &[&str], place: &str) -> Settings {
                 settings.prr = match value {
                     "off" => None,
                     "crb" => Some(Bound::Conservative),
+                    "safe_ack" => Some(Bound::SafeAck),
                     _ => Some(Bound::SlowStart),
                 }
             }

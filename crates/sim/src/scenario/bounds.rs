@@ -87,6 +87,8 @@ pub(super) const LEDBAT_GAIN: Interval =
     Interval { low: 0.01, high: 100.0, open_low: false, open_high: false, unit: "" };
 /// Largest initial window, in segments.
 pub(super) const INITIAL_WINDOW: u64 = 1000;
+/// Most segments that an ACK may add in slow start.
+pub(super) const ABC_LIMIT: u64 = 1000;
 /// Largest window, in bytes: what window scaling allows (RFC 7323, 2.3).
 pub(super) const WINDOW_BYTES: Interval = bytes(1.0, 1_073_725_440.0);
 /// Phases of a clock that ticks every 10 ms.

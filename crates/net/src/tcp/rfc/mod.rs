@@ -20,7 +20,8 @@ mod wire;
 use super::core::{Core, Output, Variable};
 use crate::segment::{AE, CWR, ECE, ECT0, ECT1, FIN, SYN};
 use board::{Board, Delivered};
-use control::{Acked, Algorithm, Avoidance, Cubic, Dctcp, Ledbat, NewReno, Prague, SlowStart, Window};
+use control::{Acked, Algorithm, Avoidance, Bbr, Cubic, Dctcp, Ledbat, NewReno, Prague, SlowStart, Window};
+pub use control::{BbrRules, Counting, CubicRules};
 use prr::Prr;
 use rack::Rack;
 use rate::Rate;
@@ -66,6 +67,26 @@ pub enum ControlKind {
     },
     /// Scalable, for L4S.
     Prague,
+}
+
+/// What a reaction to a loss leaves a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// What is outstanding (RFC 5681, equation 4).
+    Flight,
+    /// What is in the network (`pipe`), as ns-3's NewReno does.
+    Pipe,
+    /// The window, as Linux does (RFC 9438, 4.6 allows it).
+    Window,
+}
+
+/// Which ACKs of new data restart the retransmission timer during a fast recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// Every one (RFC 6298, 5.3).
+    Every,
+    /// The first alone (RFC 6582, section 4, the impatient variant).
+    First,
 }
 
 /// How a receiver tells of marks.
@@ -119,10 +140,31 @@ pub struct Settings {
     pub initial_window: Option<u32>,
     /// Segments that an ACK adds to the window in slow start, at most (RFC 3465, `L`).
     pub growth_limit: f64,
-    /// Avoidance counts what is acknowledged (RFC 5681, 3.1), and does not add 1/cwnd for each ACK.
-    pub counted: bool,
-    /// A loss halves what is in the network (`pipe`, as ns-3 does), and not what is outstanding (RFC 5681, equation 4).
-    pub halves_pipe: bool,
+    /// How the window grows in avoidance.
+    pub counting: Counting,
+    /// What a loss leaves a part of.
+    pub base: Base,
+    /// Which ACKs restart the timer during a recovery; `None`: every one with SACK, the first without.
+    pub restart: Option<Restart>,
+    /// An ACK of new data in a recovery with SACK sends the next segment that is lost even if the window has no room.
+    pub partial_sends: bool,
+    /// The ACK that ends a fast recovery grows the window as well.
+    pub exit_grows: bool,
+    /// Without SACK the window is ssthresh at the end of a recovery (RFC 6582, 3.2 (3), the second choice), even if less is
+    /// outstanding.
+    pub exits_to_ssthresh: bool,
+    /// The ACK that ends the repair after a timeout grows the window by what it covers beyond that alone.
+    pub timeout_end_is_new: bool,
+    /// The last ACK of slow start may bring the window beyond ssthresh.
+    pub passes_ssthresh: bool,
+    /// A second timeout of the same segment cuts ssthresh once more (not so RFC 5681, 3.1).
+    pub every_timeout_cuts: bool,
+    /// A mark brings the window down over a round trip by proportional rate reduction, and not at once.
+    pub mark_by_prr: bool,
+    /// What CUBIC does.
+    pub cubic: CubicRules,
+    /// What BBR does.
+    pub bbr: BbrRules,
     /// Every ACK of new data ends the timer's backoff, as in ns-3, and not a round-trip time alone (RFC 6298, section 5).
     pub ack_ends_backoff: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
@@ -155,8 +197,18 @@ impl Default for Settings {
             min_rto: 1.0,
             initial_window: None,
             growth_limit: 1.0,
-            counted: true,
-            halves_pipe: false,
+            counting: Counting::Window,
+            base: Base::Flight,
+            restart: None,
+            partial_sends: false,
+            exit_grows: false,
+            exits_to_ssthresh: false,
+            timeout_end_is_new: false,
+            passes_ssthresh: false,
+            every_timeout_cuts: false,
+            mark_by_prr: false,
+            cubic: CubicRules::default(),
+            bbr: BbrRules::default(),
             ack_ends_backoff: false,
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
@@ -199,15 +251,16 @@ impl Settings {
 
     fn algorithm(&self) -> Algorithm {
         let (most, hystart) = (self.growth_limit, self.hystart);
+        let slow_start = SlowStart::new(most, hystart).passing(self.passes_ssthresh);
         match self.control {
             ControlKind::NewReno => {
-                Algorithm::NewReno(NewReno::new(SlowStart::new(most, hystart), Avoidance::new(self.counted), self.abe))
+                Algorithm::NewReno(NewReno::new(slow_start, Avoidance::new(self.counting), self.abe))
             }
-            ControlKind::Cubic => Algorithm::Cubic(Cubic::new(most, hystart, self.abe)),
+            ControlKind::Cubic => Algorithm::Cubic(Cubic::new(slow_start, self.cubic, self.abe)),
             ControlKind::Dctcp => {
-                Algorithm::Dctcp(Dctcp::new(SlowStart::new(most, hystart), Avoidance::new(self.counted)))
+                Algorithm::Dctcp(Dctcp::new(slow_start, Avoidance::new(self.counting)))
             }
-            ControlKind::Bbr => Algorithm::Bbr(Box::default()),
+            ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
             ControlKind::Prague => Algorithm::Prague(Prague::new(most, hystart)),
         }
@@ -282,6 +335,8 @@ pub struct Connection {
     ecn: bool,
     /// CWR goes with the next new segment.
     cwr: bool,
+    /// What brings the window down after a mark, if that takes a round trip.
+    mark_prr: Option<Prr>,
     /// An echo has found cwnd at 1: nothing is sent before the timer expires (RFC 3168, 6.1.2).
     halted: bool,
     min_rtt: f64,
@@ -340,6 +395,7 @@ impl Connection {
             window_limited: false,
             ecn: false,
             cwr: false,
+            mark_prr: None,
             halted: false,
             min_rtt: f64::INFINITY,
             rack: (settings.rack && settings.sack).then(Box::default),
@@ -347,7 +403,7 @@ impl Connection {
             tlp: Tlp::default(),
             probe_at: f64::INFINITY,
             sent_new: false,
-            rate: settings.algorithm().view().owns_window().then(Box::default),
+            rate: settings.algorithm().view().owns_window().then(|| Box::new(Rate::new(settings.bbr.held_samples))),
             marks: FIRST_COUNT,
             settings,
         }
@@ -547,8 +603,11 @@ impl Connection {
         let echo = timestamps.then_some(feedback.stamp);
         let (mss, min_rtt, mut packets) = (self.mss(), self.min_rtt, 0);
         let (rack, rate) = (&mut self.rack, &mut self.rate);
+        let (mut resent, mut restored) = (false, 0);
         let mut note = |delivered: Delivered| {
             packets += 1;
+            resent |= delivered.record.is_resent();
+            restored += if delivered.record.is_lost() { u64::from(delivered.record.len) } else { 0 };
             if !delivered.record.is_repeated() {
                 newest = Some(newest.map_or(delivered.record.sent, |sent: f64| sent.max(delivered.record.sent)));
             }
@@ -610,6 +669,8 @@ impl Connection {
             entered = true;
         }
         info.recovering = !matches!(self.phase, Phase::Open);
+        info.resent = resent;
+        info.repaired = self.segments(restored);
         info.pipe = self.segments(self.board.pipe());
         let mut window = self.window(core);
         self.algorithm.control().on_any_ack(&mut window, &info);
@@ -722,7 +783,7 @@ impl Connection {
             self.enter_recovery(core, now, out);
             if let Phase::Recovery(Recovery { prr: Some(prr), .. }) = &mut self.phase {
                 let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
-                let count = prr.on_ack(0.0, pipe, self.ssthresh);
+                let count = prr.on_ack(0.0, pipe, self.ssthresh, false);
                 core.set_cwnd(pipe + count, out);
             }
         }
@@ -755,6 +816,8 @@ impl Connection {
             paced: self.settings.pacing,
             lost: 0.0,
             rate: None,
+            resent: false,
+            repaired: 0.0,
             one_way: self.settings.timestamps.then_some(feedback.one_way),
         }
     }
@@ -795,18 +858,18 @@ impl Connection {
     }
 
     /// What a reaction to a loss takes as the flight, segments.
-    fn flight(&self) -> f64 {
-        if self.settings.halves_pipe {
-            self.segments(self.board.pipe())
-        } else {
-            self.segments(self.board.outstanding() - self.limited)
+    fn flight(&self, core: &Core) -> f64 {
+        match self.settings.base {
+            Base::Flight => self.segments(self.board.outstanding() - self.limited),
+            Base::Pipe => self.segments(self.board.pipe()),
+            Base::Window => core.cwnd,
         }
     }
 
     fn enter_recovery(&mut self, core: &mut Core, now: f64, out: &mut Output) -> bool {
         let cut = self.may_cut();
         // RFC 5681, 3.2 (2): without what limited transmit has sent.
-        let flight = self.flight();
+        let flight = self.flight(core);
         if cut {
             let window = self.window(core);
             let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
@@ -815,6 +878,7 @@ impl Connection {
             self.cwr = self.ecn;
         }
         self.recover = self.next;
+        self.mark_prr = None;
         let outstanding = self.segments(self.board.outstanding());
         let prr = self
             .settings
@@ -848,6 +912,7 @@ impl Connection {
         if self.owns_window() {
             return;
         }
+        self.end_mark_reduction(core, out);
         self.reduced = self.next;
         self.cwr = self.settings.feedback != Feedbacks::Accurate;
         if core.cwnd <= 1.0 {
@@ -855,11 +920,23 @@ impl Connection {
             self.rto_at = now + self.rto.value();
             return;
         }
-        let flight = self.segments(flight);
+        let flight = if self.settings.base == Base::Window { core.cwnd } else { self.segments(flight) };
         let window = self.window(core);
         let ssthresh = self.algorithm.control().on_mark(&window, flight, now);
         self.set_ssthresh(core, ssthresh, out);
-        core.set_cwnd(ssthresh.min(core.cwnd), out);
+        if self.settings.mark_by_prr {
+            let bound = self.settings.prr.unwrap_or(Bound::SlowStart);
+            self.mark_prr = Some(Prr::new(self.segments(self.board.outstanding()), bound));
+        } else {
+            core.set_cwnd(ssthresh.min(core.cwnd), out);
+        }
+    }
+
+    /// The round trip is over in which a mark brings the window down.
+    fn end_mark_reduction(&mut self, core: &mut Core, out: &mut Output) {
+        if self.mark_prr.take().is_some() {
+            core.set_cwnd(self.ssthresh, out);
+        }
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -888,23 +965,31 @@ impl Connection {
             return;
         }
         match &mut self.phase {
-            Phase::Recovery(_) if done && !entered && self.settings.sack => {
-                // RFC 6937: cwnd ends at ssthresh.
-                core.set_cwnd(self.ssthresh, out);
-                self.phase = Phase::Open;
-            }
             Phase::Recovery(_) if done && !entered => {
-                // RFC 6582, 3.2 (3), the first choice.
-                let flight = self.segments(self.board.outstanding());
-                core.set_cwnd(self.ssthresh.min(flight.max(1.0) + 1.0), out);
+                let cwnd = if self.settings.sack || self.settings.exits_to_ssthresh {
+                    // RFC 6937: cwnd ends at ssthresh.
+                    self.ssthresh
+                } else {
+                    // RFC 6582, 3.2 (3), the first choice.
+                    let flight = self.segments(self.board.outstanding());
+                    self.ssthresh.min(flight.max(1.0) + 1.0)
+                };
+                core.set_cwnd(cwnd, out);
                 self.phase = Phase::Open;
+                if self.settings.exit_grows && advanced > 0 {
+                    self.grow(core, info, out);
+                }
             }
             Phase::Recovery(recovery) if self.settings.sack => {
                 if let Some(prr) = &mut recovery.prr {
                     let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
                     let delivered = arrived as f64 / f64::from(self.settings.mss);
-                    let count = prr.on_ack(delivered, pipe, self.ssthresh);
+                    let count = prr.on_ack(delivered, pipe, self.ssthresh, info.resent && advanced > 0);
                     core.set_cwnd(pipe + count, out);
+                }
+                let hole = advanced > 0 && self.board.front().is_some_and(|front| !front.is_resent());
+                if self.settings.partial_sends && hole {
+                    self.forced = self.forced.max(1);
                 }
             }
             Phase::Recovery(_) if entered => {}
@@ -924,23 +1009,46 @@ impl Connection {
                 }
             }
             Phase::Open | Phase::Loss => {
+                let mut growth = *info;
                 if matches!(self.phase, Phase::Loss) && done {
                     self.phase = Phase::Open;
+                    if self.settings.timeout_end_is_new {
+                        growth.segments = self.segments(self.una - self.recover);
+                    }
                 }
-                if advanced > 0 && (!echo || self.algorithm.view().grows_with_marks()) && info.window_limited {
-                    let mut window = self.window(core);
-                    self.algorithm.control().grow(&mut window, info);
-                    self.set_window(core, window, out);
+                if let Some(prr) = &mut self.mark_prr {
+                    if self.una > self.reduced {
+                        self.end_mark_reduction(core, out);
+                    } else if advanced > 0 {
+                        let mss = f64::from(self.settings.mss);
+                        let pipe = self.board.pipe() as f64 / mss;
+                        let count = prr.on_ack(arrived as f64 / mss, pipe, self.ssthresh, false);
+                        core.set_cwnd(pipe + count.max(prr.least()), out);
+                        return;
+                    }
+                }
+                let counts = !echo || self.algorithm.view().grows_with_marks();
+                if growth.segments > 0.0 && counts && info.window_limited {
+                    self.grow(core, &growth, out);
                 }
             }
         }
     }
 
+    fn grow(&mut self, core: &mut Core, info: &Acked, out: &mut Output) {
+        let mut window = self.window(core);
+        self.algorithm.control().grow(&mut window, info);
+        self.set_window(core, window, out);
+    }
+
     /// Whether an ACK that advances the window restarts the timer: in a recovery of NewReno's only the first
     /// (RFC 6582, section 4, the impatient variant).
     fn restarts_timer(&mut self) -> bool {
+        let default = if self.settings.sack { Restart::Every } else { Restart::First };
         match &mut self.phase {
-            Phase::Recovery(recovery) if !self.settings.sack => !std::mem::replace(&mut recovery.partial, true),
+            Phase::Recovery(recovery) if self.settings.restart.unwrap_or(default) == Restart::First => {
+                !std::mem::replace(&mut recovery.partial, true)
+            }
             _ => true,
         }
     }
@@ -984,8 +1092,8 @@ impl Connection {
         core.timeouts += 1;
         // RFC 5681, 3.1 (4): not when the same segment is lost again.
         let repeated = matches!(self.phase, Phase::Loss) && self.timed_out_at == self.una;
-        if !repeated {
-            let flight = self.flight();
+        if !repeated || self.settings.every_timeout_cuts {
+            let flight = self.flight(core);
             let window = self.window(core);
             let mut ssthresh = self.algorithm.control().on_timeout(&window, flight, now);
             if matches!(self.phase, Phase::Recovery(_)) {
@@ -999,6 +1107,7 @@ impl Connection {
         self.dupacks = 0;
         self.limited = 0;
         self.phase = Phase::Loss;
+        self.mark_prr = None;
         self.recover = self.next;
         self.reduced = self.next;
         self.cwr = self.ecn;
@@ -1175,6 +1284,8 @@ impl Connection {
         }
         let segments = self.segments(u64::from(len));
         if let Phase::Recovery(Recovery { prr: Some(prr), .. }) = &mut self.phase {
+            prr.sent(segments);
+        } else if let Some(prr) = &mut self.mark_prr {
             prr.sent(segments);
         }
         if self.paces() {

@@ -10,6 +10,9 @@ pub enum Bound {
     Conservative,
     /// Slow start reduction bound: one segment an ACK more (SSRB).
     SlowStart,
+    /// As `SlowStart` for an ACK that says that what was sent again has arrived, and as much as this ACK delivers for any other
+    /// (Linux 4.1 to 6.5, ns-3; RFC 9937's safeACK is akin).
+    SafeAck,
 }
 
 /// One recovery.
@@ -28,8 +31,8 @@ impl Prr {
     }
 
     /// An ACK says that `delivered` more have arrived (cumulatively or by SACK), with `pipe` in the network: how many may
-    /// be sent (`sndcnt`). `ssthresh` is where the recovery leads.
-    pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64) -> f64 {
+    /// be sent (`sndcnt`). `ssthresh` is where the recovery leads. `safe`: it covers what was sent again.
+    pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64, safe: bool) -> f64 {
         self.delivered += delivered;
         let count = if pipe > ssthresh {
             (self.delivered * ssthresh / self.at_begin).ceil() - self.out
@@ -37,11 +40,21 @@ impl Prr {
             let conservative = self.delivered - self.out;
             let limit = match self.bound {
                 Bound::Conservative => conservative,
-                Bound::SlowStart => conservative.max(delivered) + 1.0,
+                Bound::SafeAck if !safe => delivered,
+                Bound::SlowStart | Bound::SafeAck => conservative.max(delivered) + 1.0,
             };
             (ssthresh - pipe).min(limit)
         };
         count.max(0.0)
+    }
+
+    /// How many are sent at least: one as long as none has been (Linux; RFC 6937 leaves it to the first retransmission).
+    pub fn least(&self) -> f64 {
+        if self.out > 0.0 {
+            0.0
+        } else {
+            1.0
+        }
     }
 
     /// So many segments have been sent, new or again (`prr_out`).
@@ -63,7 +76,7 @@ mod tests {
         let mut at = Vec::new();
         for delivered in 1..=acks {
             pipe -= 1.0;
-            let mut count = prr.on_ack(1.0, pipe, ssthresh);
+            let mut count = prr.on_ack(1.0, pipe, ssthresh, false);
             if delivered == 1 {
                 // The first retransmission is always sent (RFC 6937, section 3.1).
                 count = count.max(1.0);
@@ -91,7 +104,7 @@ mod tests {
         let run = |bound| {
             let (mut prr, mut pipe, mut sent) = (Prr::new(22.0, bound), 4.0, Vec::new());
             for _ in 0..3 {
-                let count = prr.on_ack(1.0, pipe, 10.0).max(1.0).floor();
+                let count = prr.on_ack(1.0, pipe, 10.0, false).max(1.0).floor();
                 prr.sent(count);
                 pipe += count - 1.0;
                 sent.push(count);
@@ -108,7 +121,7 @@ mod tests {
         let mut pipe = 36.0;
         for _ in 0..38 {
             pipe -= 1.0;
-            let count = prr.on_ack(1.0, pipe, 20.0).floor();
+            let count = prr.on_ack(1.0, pipe, 20.0, false).floor();
             prr.sent(count);
             pipe += count;
         }

@@ -25,6 +25,7 @@ mod packets;
 mod poisson;
 mod requests;
 mod rfc;
+mod rules;
 mod starts;
 mod tcp;
 mod transfers;

@@ -8,7 +8,8 @@ use super::super::error::quoted_list;
 use super::super::fields::{Checked, Field, Fields};
 use super::super::model::Tcp;
 use super::super::schema::{about, reference, whole, with_default};
-use earlydrop_net::tcp::rfc::{Bound, ControlKind, Feedbacks, Settings};
+use super::rules;
+use earlydrop_net::tcp::rfc::{Base, Bound, ControlKind, Counting, Feedbacks, Settings};
 
 /// Keys that this profile alone has.
 pub(super) const KEYS: &[&str] = &[
@@ -19,6 +20,7 @@ pub(super) const KEYS: &[&str] = &[
     "avoidance",
     "ssthresh",
     "backoff_until",
+    "rules",
     "hystart",
     "prr",
     "rack",
@@ -33,13 +35,18 @@ const DEFAULT_ACK_DELAY: f64 = 0.2;
 /// Options of time stamps in every segment, bytes (RFC 7323, appendix A).
 pub(super) const STAMPS: u32 = earlydrop_net::tcp::rfc::STAMP_BYTES as u32;
 /// Whether avoidance counts what is acknowledged.
-const AVOIDANCE: [&str; 2] = ["counted", "per_ack"];
-/// What a loss halves.
-const SSTHRESH: [&str; 2] = ["flight", "pipe"];
+const AVOIDANCE: [(&str, Counting); 3] =
+    [("counted", Counting::Window), ("kept", Counting::Kept), ("per_ack", Counting::PerAck)];
+/// What a loss leaves a part of.
+const SSTHRESH: [(&str, Base); 3] = [("flight", Base::Flight), ("pipe", Base::Pipe), ("window", Base::Window)];
 /// What ends the backoff of the timer.
 const BACKOFF: [&str; 2] = ["sample", "ack"];
-const PRR: [(&str, Option<Bound>); 3] =
-    [("slow_start", Some(Bound::SlowStart)), ("conservative", Some(Bound::Conservative)), ("off", None)];
+const PRR: [(&str, Option<Bound>); 4] = [
+    ("slow_start", Some(Bound::SlowStart)),
+    ("conservative", Some(Bound::Conservative)),
+    ("safe_ack", Some(Bound::SafeAck)),
+    ("off", None),
+];
 
 /// Whether a key is refused in this profile, as it says something of ns-2 alone.
 pub(super) fn refuse_others(fields: &Fields<'_>) -> Checked<()> {
@@ -80,7 +87,7 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
     if let Some(field) = fields.optional("rack").filter(|_| rack && !sack) {
         return Err(field.error("needs selective acknowledgements").allowed("false, or sack = true"));
     }
-    Ok(Settings {
+    let mut settings = Settings {
         control: control(fields, tcp)?,
         mss,
         window: fields
@@ -99,15 +106,9 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
             .optional("initial_window")
             .map(|field| field.whole(1, bounds::INITIAL_WINDOW).map(|segments| segments as u32))
             .transpose()?,
-        growth_limit: fields.optional("abc_limit").map_or(Ok(1), |field| field.whole(1, 2))? as f64,
-        counted: match fields.optional("avoidance") {
-            Some(field) => field.word(AVOIDANCE.into_iter())? == AVOIDANCE[0],
-            None => true,
-        },
-        halves_pipe: match fields.optional("ssthresh") {
-            Some(field) => field.word(SSTHRESH.into_iter())? == SSTHRESH[1],
-            None => false,
-        },
+        growth_limit: fields.optional("abc_limit").map_or(Ok(1), |field| field.whole(1, bounds::ABC_LIMIT))? as f64,
+        counting: fields.optional("avoidance").map_or(Ok(Counting::Window), |field| named(&field, &AVOIDANCE))?,
+        base: fields.optional("ssthresh").map_or(Ok(Base::Flight), |field| named(&field, &SSTHRESH))?,
         ack_ends_backoff: match fields.optional("backoff_until") {
             Some(field) => field.word(BACKOFF.into_iter())? == BACKOFF[1],
             None => false,
@@ -120,7 +121,23 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
         pacing: flag("pacing", matches!(tcp, Tcp::Bbr | Tcp::Prague))?,
         fin: flag("fin", false)?,
         delayed_ack: fields.optional("delayed_ack").map_or(Ok(Some(DEFAULT_ACK_DELAY)), |field| delayed_ack(&field))?,
-    })
+        ..Settings::default()
+    };
+    if let Some(field) = fields.optional("rules") {
+        rules::read(&field, tcp, &mut settings)?;
+    }
+    Ok(settings)
+}
+
+/// What a word stands for.
+fn named<T: Copy>(field: &Field<'_>, words: &[(&'static str, T)]) -> Checked<T> {
+    let word = field.word(words.iter().map(|&(word, _)| word))?;
+    Ok(words.iter().find(|&&(name, _)| name == word).unwrap_or(&words[0]).1)
+}
+
+/// The word for a value.
+fn name_of<T: Copy + PartialEq>(value: T, words: &[(&'static str, T)]) -> &'static str {
+    words.iter().find(|&&(_, known)| known == value).unwrap_or(&words[0]).0
 }
 
 fn control(fields: &Fields<'_>, tcp: Tcp) -> Checked<ControlKind> {
@@ -213,11 +230,11 @@ pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
         map.insert("initial_window".into(), segments.into());
     }
     map.insert("abc_limit".into(), (settings.growth_limit as u32).into());
-    map.insert("avoidance".into(), AVOIDANCE[usize::from(!settings.counted)].into());
-    map.insert("ssthresh".into(), SSTHRESH[usize::from(settings.halves_pipe)].into());
+    map.insert("avoidance".into(), name_of(settings.counting, &AVOIDANCE).into());
+    map.insert("ssthresh".into(), name_of(settings.base, &SSTHRESH).into());
     map.insert("backoff_until".into(), BACKOFF[usize::from(settings.ack_ends_backoff)].into());
-    let word = PRR.iter().find(|&&(_, bound)| bound == settings.prr).map_or("off", |&(word, _)| word);
-    map.insert("prr".into(), word.into());
+    map.insert("prr".into(), name_of(settings.prr, &PRR).into());
+    rules::write(settings, map);
     map.insert("rack".into(), settings.rack.into());
     if let ControlKind::Ledbat { target, gain } = settings.control {
         map.insert("ledbat_target".into(), format!("{target} s").into());
@@ -239,15 +256,17 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     add("timestamps", flag(), true.into(), "Time stamps in every segment (RFC 7323). Profile rfc.");
     add(
         "abc_limit",
-        whole(1, 2),
+        whole(1, bounds::ABC_LIMIT),
         1.into(),
         "Segments that an ACK adds in slow start, at most (RFC 3465). Profile rfc.",
     );
-    let text =
-        "Avoidance counts what is acknowledged, or adds 1/cwnd for each ACK (RFC 5681, equation 3). Profile rfc.";
-    add("avoidance", json!({ "enum": AVOIDANCE }), AVOIDANCE[0].into(), text);
-    let text = "What a loss halves: all that is outstanding (RFC 5681), or what is still in the network. Profile rfc.";
-    add("ssthresh", json!({ "enum": SSTHRESH }), SSTHRESH[0].into(), text);
+    let text = "Avoidance counts what is acknowledged, anew after a reaction or not, or adds 1/cwnd for each ACK (RFC 5681, \
+                equation 3). Profile rfc.";
+    let words = |all: [&'static str; 3]| json!({ "enum": all });
+    add("avoidance", words(AVOIDANCE.map(|(word, _)| word)), AVOIDANCE[0].0.into(), text);
+    let text = "What a loss leaves a part of: all that is outstanding (RFC 5681), what is still in the network, or the window. \
+                Profile rfc.";
+    add("ssthresh", words(SSTHRESH.map(|(word, _)| word)), SSTHRESH[0].0.into(), text);
     let text = "The timer stays doubled until a round-trip time is sampled (RFC 6298), or until an ACK of new data. Profile rfc.";
     add("backoff_until", json!({ "enum": BACKOFF }), BACKOFF[0].into(), text);
     let words = PRR.map(|(word, _)| word);
@@ -266,6 +285,7 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     add("abe", flag(), false.into(), "React less to marks than to losses (RFC 8511). Profile rfc.");
     add("pacing", flag(), false.into(), "Spread segments over the round-trip time. Profile rfc.");
     add("fin", flag(), false.into(), "End finite data with a FIN. Profile rfc.");
+    map.insert("rules".into(), about(rules::schema(), "Single rules that differ between TCPs. Profile rfc."));
     let text =
         "Initial window in segments; by default min(10 segments, max(2 segments, 14600 B)) (RFC 6928). Profile rfc.";
     map.insert("initial_window".into(), about(whole(1, bounds::INITIAL_WINDOW), text));

@@ -27,6 +27,37 @@ const FULL_ROUNDS: u32 = 3;
 /// A little slower than the estimate, so that queues drain (Linux, `bbr_pacing_margin_percent`).
 const MARGIN: f64 = 0.99;
 
+/// Rules in which BBRs differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BbrRules {
+    /// The round-trip time is the smoothed one (ns-3), and not that of each segment.
+    pub smoothed_rtt: bool,
+    /// Sends at the estimated bandwidth (ns-3), and not 1 % below.
+    pub no_margin: bool,
+    /// The window has room for three segments more, and for five while it probes for bandwidth (Linux, for segmentation
+    /// offload; ns-3).
+    pub quanta: bool,
+    /// It has room for four segments more once the pipe is full: ns-3's allowance for aggregated ACKs, whose count begins anew
+    /// at 4096 bytes.
+    pub aggregation: bool,
+    /// After a recovery the window is what the bottleneck held when Startup ended (ns-3: ssthresh), and not that of before.
+    pub exit_to_drain: bool,
+    /// After a timeout the window of before does not come back (ns-3).
+    pub forgets_at_timeout: bool,
+    /// In a recovery what has been repaired is taken off the window like what has been lost (ns-3).
+    pub repairs_cut: bool,
+    /// All flows begin ProbeBW in the same phase (ns-3: one random stream for all).
+    pub same_phases: bool,
+    /// A sample of the rate stays until a segment arrives that was sent after more had been delivered (ns-3), see
+    /// [`super::super::rate`].
+    pub held_samples: bool,
+}
+
+/// Segments that the rules add to the window.
+const QUANTA: f64 = 3.0;
+const PROBING_QUANTA: f64 = 2.0;
+const AGGREGATED: f64 = 4.0;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
     Startup,
@@ -38,6 +69,7 @@ enum Mode {
 /// Its state.
 #[derive(Clone, Debug)]
 pub struct Bbr {
+    rules: BbrRules,
     mode: Mode,
     /// Largest rates of the last rounds, segments/s, falling.
     rates: VecDeque<(u64, f64)>,
@@ -53,18 +85,25 @@ pub struct Bbr {
     prior_cwnd: f64,
     conserving: bool,
     recovering: bool,
+    /// The recovery began with a timeout.
+    timed_out: bool,
+    /// What the bottleneck held when Startup ended, segments.
+    drained_to: Option<f64>,
+    /// Entries into ProbeBW.
+    entries: u64,
 }
 
 impl Default for Bbr {
     fn default() -> Self {
-        Self::new()
+        Self::new(BbrRules::default())
     }
 }
 
 impl Bbr {
     /// Before the first ACK.
-    pub fn new() -> Self {
+    pub fn new(rules: BbrRules) -> Self {
         Bbr {
+            rules,
             mode: Mode::Startup,
             rates: VecDeque::new(),
             round: 0,
@@ -79,6 +118,9 @@ impl Bbr {
             prior_cwnd: 0.0,
             conserving: false,
             recovering: false,
+            timed_out: false,
+            drained_to: None,
+            entries: 0,
         }
     }
 
@@ -97,7 +139,15 @@ impl Bbr {
         if self.min_rtt == f64::INFINITY {
             return f64::INFINITY;
         }
-        (gain * self.bandwidth() * self.min_rtt).ceil()
+        let mut segments = gain * self.bandwidth() * self.min_rtt;
+        if self.rules.quanta {
+            segments += QUANTA;
+            if matches!(self.mode, Mode::ProbeBw { phase: 0, .. }) {
+                segments += PROBING_QUANTA;
+            }
+            return segments;
+        }
+        segments.ceil()
     }
 
     fn gains(&self) -> (f64, f64) {
@@ -161,7 +211,9 @@ impl Bbr {
 
     fn probe_bandwidth(&mut self, now: f64) {
         // Any phase but the one that drains. Flows that are here at different times begin in different ones.
-        let draw = now.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        self.entries += 1;
+        let seed = if self.rules.same_phases { self.entries } else { now.to_bits() };
+        let draw = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let phase = [0, 2, 3, 4, 5, 6, 7][(draw % 7) as usize];
         self.mode = Mode::ProbeBw { phase, since: now };
     }
@@ -169,6 +221,7 @@ impl Bbr {
     fn check_drain(&mut self, ack: &Acked) {
         if self.mode == Mode::Startup && self.filled {
             self.mode = Mode::Drain;
+            self.drained_to = Some(self.target(1.0));
         }
         if self.mode == Mode::Drain && ack.pipe <= self.target(1.0) {
             self.probe_bandwidth(ack.now);
@@ -177,7 +230,8 @@ impl Bbr {
 
     fn update_min_rtt(&mut self, window: &mut Window, ack: &Acked) {
         let expired = ack.now > self.min_rtt_at + MIN_RTT_FILTER;
-        if let Some(rtt) = ack.rtt {
+        let rtt = if self.rules.smoothed_rtt { Some(ack.srtt).filter(|&srtt| srtt > 0.0) } else { ack.rtt };
+        if let Some(rtt) = rtt {
             if rtt <= self.min_rtt || expired {
                 self.min_rtt = rtt;
                 self.min_rtt_at = ack.now;
@@ -217,8 +271,9 @@ impl Bbr {
 
     fn set_rate(&mut self, window: &Window, ack: &Acked) {
         let (gain, _) = self.gains();
+        let margin = if self.rules.no_margin { 1.0 } else { MARGIN };
         let rate = match self.bandwidth() {
-            bandwidth if bandwidth > 0.0 => gain * bandwidth * MARGIN,
+            bandwidth if bandwidth > 0.0 => gain * bandwidth * margin,
             _ => HIGH_GAIN * window.cwnd / if ack.srtt > 0.0 { ack.srtt } else { 1e-3 },
         };
         if self.filled || self.rate.is_none_or(|known| rate > known) {
@@ -227,8 +282,12 @@ impl Bbr {
     }
 
     fn set_window(&mut self, window: &mut Window, ack: &Acked) {
-        if ack.lost > 0.0 {
-            window.cwnd = (window.cwnd - ack.lost).max(1.0);
+        let mut lost = ack.lost;
+        if self.rules.repairs_cut && ack.recovering {
+            lost = (ack.lost - ack.repaired).abs();
+        }
+        if lost > 0.0 {
+            window.cwnd = (window.cwnd - lost).max(1.0);
         }
         if ack.recovering && !self.recovering {
             // Packet conservation for a round.
@@ -239,10 +298,18 @@ impl Bbr {
         } else if !ack.recovering && self.recovering {
             self.recovering = false;
             self.conserving = false;
-            window.cwnd = window.cwnd.max(self.prior_cwnd);
+            let timed_out = std::mem::take(&mut self.timed_out);
+            window.cwnd = match self.drained_to {
+                _ if timed_out && self.rules.forgets_at_timeout => window.cwnd,
+                Some(segments) if !timed_out && self.rules.exit_to_drain => segments,
+                _ => window.cwnd.max(self.prior_cwnd),
+            };
         }
         let (_, gain) = self.gains();
-        let target = self.target(gain);
+        let mut target = self.target(gain);
+        if self.rules.aggregation && self.filled {
+            target += AGGREGATED;
+        }
         if self.conserving {
             window.cwnd = window.cwnd.max(ack.pipe + ack.delivered);
         } else if self.filled {
@@ -297,6 +364,7 @@ impl Control for Bbr {
         self.save(window);
         self.full_bw = 0.0;
         self.recovering = true;
+        self.timed_out = true;
         window.ssthresh
     }
 }
@@ -322,7 +390,7 @@ mod tests {
 
     #[test]
     fn three_rounds_without_a_quarter_more_fill_the_pipe() {
-        let (mut bbr, mut window) = (Bbr::new(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        let (mut bbr, mut window) = (Bbr::default(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         for (i, rate) in [1.0, 2.0, 4.0, 8.0, 9.0, 9.0].into_iter().enumerate() {
             round(&mut bbr, &mut window, i as f64, rate);
             assert_eq!(bbr.mode, Mode::Startup);
@@ -334,7 +402,7 @@ mod tests {
     #[test]
     fn windows_and_rates_by_hand() {
         // 10 Mbit/s, 40 ms, 1500 B: 833.33 segments/s, 33.3 of them in the pipe.
-        let (mut bbr, mut window) = (Bbr::new(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        let (mut bbr, mut window) = (Bbr::default(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         for i in 0..20 {
             round(&mut bbr, &mut window, f64::from(i), 833.333_333);
         }
@@ -352,7 +420,7 @@ mod tests {
 
     #[test]
     fn the_bandwidth_is_the_largest_of_ten_rounds() {
-        let (mut bbr, mut window) = (Bbr::new(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        let (mut bbr, mut window) = (Bbr::default(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         round(&mut bbr, &mut window, 0.0, 100.0);
         for i in 1..10 {
             round(&mut bbr, &mut window, f64::from(i), 50.0);
@@ -364,7 +432,7 @@ mod tests {
 
     #[test]
     fn an_old_round_trip_time_is_probed() {
-        let (mut bbr, mut window) = (Bbr::new(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        let (mut bbr, mut window) = (Bbr::default(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         for i in 0..10 {
             round(&mut bbr, &mut window, f64::from(i), 833.0);
         }

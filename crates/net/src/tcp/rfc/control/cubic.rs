@@ -22,15 +22,41 @@ struct Epoch {
     w_est: f64,
 }
 
+/// Rules of RFC 9438 that not all CUBICs have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CubicRules {
+    /// Never slower than Reno (4.3).
+    pub friendly: bool,
+    /// Counts ACKs up to a number that follows from a target in whole segments, as ns-3 does, and does not add a part of a
+    /// segment with each (4.4). See [`Cubic::grow_whole`].
+    pub whole: bool,
+}
+
+impl Default for CubicRules {
+    fn default() -> Self {
+        CubicRules { friendly: true, whole: false }
+    }
+}
+
+/// With whole segments: ACKs for each segment of the window while the target is not above it, and at most before the first
+/// loss; at least two for a segment.
+const IDLE_ACKS: f64 = 100.0;
+const MOST_ACKS_BEFORE_A_LOSS: f64 = 20.0;
+const LEAST_ACKS: f64 = 2.0;
+
 /// Its state; the names are those of RFC 9438, 4.1.2.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     slow_start: SlowStart,
+    rules: CubicRules,
     epoch: Option<Epoch>,
     w_max: f64,
     cwnd_prior: f64,
     abe: bool,
     last_ack: f64,
+    /// With whole segments: ACKs counted, and the smallest smoothed round-trip time since the last timeout, s.
+    counted: f64,
+    least_srtt: f64,
 }
 
 /// `K`: how long the function takes from `cwnd` to `w_max`, s (RFC 9438, 4.2, figure 2).
@@ -49,25 +75,55 @@ fn w_cubic(t: f64, k: f64, w_max: f64) -> f64 {
 }
 
 impl Cubic {
-    /// No reduction yet. `hystart`: leaves the first slow start by HyStart++.
-    pub fn new(most: f64, hystart: bool, abe: bool) -> Self {
+    /// No reduction yet.
+    pub fn new(slow_start: SlowStart, rules: CubicRules, abe: bool) -> Self {
         Cubic {
-            slow_start: SlowStart::new(most, hystart),
+            slow_start,
+            rules,
             epoch: None,
             w_max: 0.0,
             cwnd_prior: 0.0,
             abe,
             last_ack: 0.0,
+            counted: 0.0,
+            least_srtt: f64::INFINITY,
         }
     }
 
     fn reduce(&mut self, window: &Window, flight: f64, beta: f64) -> f64 {
         self.slow_start.end();
         self.epoch = None;
+        let whole = |segments: f64| if self.rules.whole { segments.floor() } else { segments };
+        let cwnd = whole(window.cwnd);
         // Fast convergence (4.7).
-        self.w_max = if window.cwnd < self.w_max { window.cwnd * (1.0 + BETA) / 2.0 } else { window.cwnd };
-        self.cwnd_prior = window.cwnd;
-        (flight * beta).max(LEAST_SSTHRESH)
+        self.w_max = if cwnd < self.w_max { whole(cwnd * (1.0 + BETA) / 2.0) } else { cwnd };
+        self.cwnd_prior = cwnd;
+        whole(whole(flight) * beta).max(LEAST_SSTHRESH)
+    }
+
+    /// Growth as ns-3 has it: the target is in whole segments, one smallest round-trip time ahead; `cwnd` / (target - `cwnd`)
+    /// ACKs make a segment, two at least. What has been counted is kept when that number falls and over reductions, so that
+    /// ACKs that came while the target was not above the window count later.
+    fn grow_whole(&mut self, window: &mut Window, segments: f64, now: f64) {
+        let cwnd = window.cwnd.floor();
+        self.counted += segments.floor();
+        let origin = self.w_max.max(cwnd);
+        let k = k(self.w_max, cwnd);
+        let epoch = self.epoch.get_or_insert(Epoch { begun: now, k, w_est: origin });
+        // `w_est` is where the function is flat: it does not move with the window.
+        let ahead = if self.least_srtt.is_finite() { self.least_srtt } else { 0.0 };
+        let x = now + ahead - epoch.begun - epoch.k;
+        let step = (C * x.abs() * x * x).floor();
+        let target = if x < 0.0 { epoch.w_est - step } else { epoch.w_est + step };
+        let mut needed = if target > cwnd { (cwnd / (target - cwnd)).floor() } else { IDLE_ACKS * cwnd };
+        if self.w_max == 0.0 {
+            needed = needed.min(MOST_ACKS_BEFORE_A_LOSS);
+        }
+        needed = needed.max(LEAST_ACKS);
+        if self.counted >= needed {
+            self.counted -= needed;
+            window.cwnd += 1.0;
+        }
     }
 }
 
@@ -78,6 +134,9 @@ impl Control for Cubic {
             epoch.begun += ack.now - self.last_ack;
         }
         self.last_ack = ack.now;
+        if ack.srtt > 0.0 {
+            self.least_srtt = self.least_srtt.min(ack.srtt);
+        }
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Acked) {
@@ -87,6 +146,9 @@ impl Control for Cubic {
             if segments <= 0.0 {
                 return;
             }
+        }
+        if self.rules.whole {
+            return self.grow_whole(window, segments, ack.now);
         }
         let epoch = self.epoch.get_or_insert_with(|| {
             // 4.2; after a timeout (4.8) and after slow start without a loss `w_max` is not above.
@@ -101,7 +163,7 @@ impl Control for Cubic {
         let t = ack.now - epoch.begun;
         // 4.3: as fast as Reno once its window has been reached again.
         let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { ALPHA };
-        let friendly = w_cubic(t, epoch.k, self.w_max) < epoch.w_est;
+        let friendly = self.rules.friendly && w_cubic(t, epoch.k, self.w_max) < epoch.w_est;
         epoch.w_est += alpha * segments / window.cwnd;
         if friendly {
             window.cwnd = window.cwnd.max(epoch.w_est);
@@ -125,6 +187,7 @@ impl Control for Cubic {
         // 4.8: the next stage begins with K = 0 and W_max = cwnd.
         self.w_max = 0.0;
         self.cwnd_prior = 0.0;
+        self.least_srtt = f64::INFINITY;
         ssthresh
     }
 }
@@ -133,6 +196,10 @@ impl Control for Cubic {
 mod tests {
     use super::super::tests::acked;
     use super::*;
+
+    fn cubic(abe: bool) -> Cubic {
+        Cubic::new(SlowStart::new(1.0, false), CubicRules::default(), abe)
+    }
 
     fn close(a: f64, b: f64, within: f64) -> bool {
         (a - b).abs() <= within
@@ -151,7 +218,7 @@ mod tests {
     }
 
     fn reduced(cwnd: f64) -> (Cubic, Window) {
-        let mut cubic = Cubic::new(1.0, false, false);
+        let mut cubic = cubic(false);
         let ssthresh = cubic.on_loss(&Window { cwnd, ssthresh: 10.0 }, cwnd, 0.0);
         (cubic, Window { cwnd: ssthresh, ssthresh })
     }
@@ -210,7 +277,7 @@ mod tests {
 
     #[test]
     fn fast_convergence() {
-        let mut cubic = Cubic::new(1.0, false, false);
+        let mut cubic = cubic(false);
         cubic.on_loss(&Window { cwnd: 100.0, ssthresh: 10.0 }, 100.0, 0.0);
         cubic.on_loss(&Window { cwnd: 80.0, ssthresh: 70.0 }, 80.0, 1.0);
         assert!(close(cubic.w_max, 68.0, 1e-9), "{}", cubic.w_max);
@@ -220,9 +287,9 @@ mod tests {
     #[test]
     fn marks_and_timeouts() {
         let window = Window { cwnd: 20.0, ssthresh: 10.0 };
-        let mut cubic = Cubic::new(1.0, false, true);
+        let mut cubic = cubic(true);
         assert!(close(cubic.on_mark(&window, 20.0, 0.0), 17.0, 1e-12), "ABE");
-        assert!(close(Cubic::new(1.0, false, false).on_mark(&window, 20.0, 0.0), 14.0, 1e-12));
+        assert!(close(cubic(false).on_mark(&window, 20.0, 0.0), 14.0, 1e-12));
         let ssthresh = cubic.on_timeout(&window, 20.0, 0.0);
         let mut window = Window { cwnd: ssthresh, ssthresh };
         cubic.grow(&mut window, &Acked { now: 3.0, srtt: 0.1, ..acked(1.0) });

@@ -50,10 +50,11 @@ impl Control for NewReno {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Counting;
     use super::*;
 
     fn reno(abe: bool) -> NewReno {
-        NewReno::new(SlowStart::new(1.0, false), Avoidance::new(true), abe)
+        NewReno::new(SlowStart::new(1.0, false), Avoidance::new(Counting::Window), abe)
     }
 
     #[test]

@@ -19,18 +19,29 @@ const LIMIT: f64 = 8.0;
 #[derive(Clone, Debug)]
 pub struct SlowStart {
     most: f64,
+    passes: bool,
     hystart: Option<HyStart>,
 }
 
 impl SlowStart {
     /// An ACK adds `most` segments at most (RFC 5681: 1; RFC 3465's `L`). `hystart`: as HyStart++ has it.
     pub fn new(most: f64, hystart: bool) -> Self {
-        SlowStart { most, hystart: hystart.then(HyStart::default) }
+        SlowStart { most, passes: false, hystart: hystart.then(HyStart::default) }
+    }
+
+    /// `passes`: the last ACK of slow start may bring the window beyond ssthresh (ns-3), and not to it (Linux).
+    pub fn passing(self, passes: bool) -> Self {
+        SlowStart { passes, ..self }
     }
 
     /// An ACK that may grow the window, which is below ssthresh: what is left of its segments beyond it.
     pub fn grow(&mut self, window: &mut Window, ack: &Acked) -> f64 {
         let Some(hystart) = &mut self.hystart else {
+            if self.passes {
+                let grown = ack.segments.min(self.most);
+                window.cwnd += grown;
+                return if window.slow_start() { 0.0 } else { ack.segments - grown };
+            }
             return super::slow_start(window, ack.segments, self.most);
         };
         let conservative = hystart.on_ack(ack);
