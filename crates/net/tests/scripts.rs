@@ -73,10 +73,9 @@ fn settings(words: &[&str], place: &str) -> Settings {
                 }
             }
             "rto_restart" => settings.restart = Some(if value == "first" { Restart::First } else { Restart::Every }),
-            "partial_sends" => settings.partial_sends = on,
             "exit_grows" => settings.exit_grows = on,
-            "exits_to_ssthresh" => settings.exits_to_ssthresh = on,
-            "every_timeout_cuts" => settings.every_timeout_cuts = on,
+            "timeout_end_is_new" => settings.timeout_end_is_new = on,
+            "passes_ssthresh" => settings.passes_ssthresh = on,
             "mark_by_prr" => settings.mark_by_prr = on,
             "rack" => settings.rack = on,
             "hystart" => settings.hystart = on,

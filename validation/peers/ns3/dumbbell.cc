@@ -227,7 +227,8 @@ class QueueMeter
     std::vector<float> m_delays;
 };
 
-// Every change of a sender's variables: time, name, value; windows in segments, times in seconds.
+// Every change of a sender's variables, and what it sends: time, name, value; windows and sequence numbers in segments, times in
+// seconds.
 class SenderTrace
 {
   public:
@@ -247,6 +248,7 @@ class SenderTrace
         connect("CongState", &SenderTrace::OnState);
         connect("RTO", &SenderTrace::OnTimeout);
         connect("RTT", &SenderTrace::OnRtt);
+        connect("Tx", &SenderTrace::OnSent);
     }
 
   private:
@@ -272,6 +274,11 @@ class SenderTrace
     void OnTimeout(Time, Time rto) { Line("rto", rto.GetSeconds()); }
 
     void OnRtt(Time, Time rtt) { Line("srtt", rtt.GetSeconds()); }
+
+    void OnSent(Ptr<const Packet>, const TcpHeader& header, Ptr<const TcpSocketBase>)
+    {
+        Line("sent", Segments(header.GetSequenceNumber().GetValue()));
+    }
 
     std::ofstream m_file;
     double m_payload;

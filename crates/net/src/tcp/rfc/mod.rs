@@ -146,19 +146,12 @@ pub struct Settings {
     pub base: Base,
     /// Which ACKs restart the timer during a recovery; `None`: every one with SACK, the first without.
     pub restart: Option<Restart>,
-    /// An ACK of new data in a recovery with SACK sends the next segment that is lost even if the window has no room.
-    pub partial_sends: bool,
     /// The ACK that ends a fast recovery grows the window as well.
     pub exit_grows: bool,
-    /// Without SACK the window is ssthresh at the end of a recovery (RFC 6582, 3.2 (3), the second choice), even if less is
-    /// outstanding.
-    pub exits_to_ssthresh: bool,
     /// The ACK that ends the repair after a timeout grows the window by what it covers beyond that alone.
     pub timeout_end_is_new: bool,
     /// The last ACK of slow start may bring the window beyond ssthresh.
     pub passes_ssthresh: bool,
-    /// A second timeout of the same segment cuts ssthresh once more (not so RFC 5681, 3.1).
-    pub every_timeout_cuts: bool,
     /// A mark brings the window down over a round trip by proportional rate reduction, and not at once.
     pub mark_by_prr: bool,
     /// What CUBIC does.
@@ -200,12 +193,9 @@ impl Default for Settings {
             counting: Counting::Window,
             base: Base::Flight,
             restart: None,
-            partial_sends: false,
             exit_grows: false,
-            exits_to_ssthresh: false,
             timeout_end_is_new: false,
             passes_ssthresh: false,
-            every_timeout_cuts: false,
             mark_by_prr: false,
             cubic: CubicRules::default(),
             bbr: BbrRules::default(),
@@ -257,9 +247,7 @@ impl Settings {
                 Algorithm::NewReno(NewReno::new(slow_start, Avoidance::new(self.counting), self.abe))
             }
             ControlKind::Cubic => Algorithm::Cubic(Cubic::new(slow_start, self.cubic, self.abe)),
-            ControlKind::Dctcp => {
-                Algorithm::Dctcp(Dctcp::new(slow_start, Avoidance::new(self.counting)))
-            }
+            ControlKind::Dctcp => Algorithm::Dctcp(Dctcp::new(slow_start, Avoidance::new(self.counting))),
             ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
             ControlKind::Prague => Algorithm::Prague(Prague::new(most, hystart)),
@@ -340,6 +328,7 @@ pub struct Connection {
     /// An echo has found cwnd at 1: nothing is sent before the timer expires (RFC 3168, 6.1.2).
     halted: bool,
     min_rtt: f64,
+    min_srtt: f64,
     /// RACK, with the time of its timer; infinite if it does not run.
     rack: Option<Box<Rack>>,
     reo_at: f64,
@@ -398,6 +387,7 @@ impl Connection {
             mark_prr: None,
             halted: false,
             min_rtt: f64::INFINITY,
+            min_srtt: f64::INFINITY,
             rack: (settings.rack && settings.sack).then(Box::default),
             reo_at: f64::INFINITY,
             tlp: Tlp::default(),
@@ -582,6 +572,7 @@ impl Connection {
         self.rto.sample(rtt);
         self.tlp.sampled();
         self.min_rtt = self.min_rtt.min(rtt);
+        self.min_srtt = self.min_srtt.min(self.rto.srtt().unwrap_or(rtt));
         if core.traced {
             core.note(out, Variable::Srtt, self.rto.srtt().unwrap_or(0.0));
             core.note(out, Variable::Rttvar, self.rto.rttvar());
@@ -653,7 +644,8 @@ impl Connection {
         }
         if let Some(rate) = &mut self.rate {
             rate.forget_before(self.board.number(0));
-            info.rate = rate.sample(self.min_rtt);
+            let least = if self.settings.bbr.smoothed_rtt { self.min_srtt } else { self.min_rtt };
+            info.rate = rate.sample(least);
         }
 
         // Losses.
@@ -966,7 +958,7 @@ impl Connection {
         }
         match &mut self.phase {
             Phase::Recovery(_) if done && !entered => {
-                let cwnd = if self.settings.sack || self.settings.exits_to_ssthresh {
+                let cwnd = if self.settings.sack {
                     // RFC 6937: cwnd ends at ssthresh.
                     self.ssthresh
                 } else {
@@ -986,10 +978,6 @@ impl Connection {
                     let delivered = arrived as f64 / f64::from(self.settings.mss);
                     let count = prr.on_ack(delivered, pipe, self.ssthresh, info.resent && advanced > 0);
                     core.set_cwnd(pipe + count, out);
-                }
-                let hole = advanced > 0 && self.board.front().is_some_and(|front| !front.is_resent());
-                if self.settings.partial_sends && hole {
-                    self.forced = self.forced.max(1);
                 }
             }
             Phase::Recovery(_) if entered => {}
@@ -1092,7 +1080,7 @@ impl Connection {
         core.timeouts += 1;
         // RFC 5681, 3.1 (4): not when the same segment is lost again.
         let repeated = matches!(self.phase, Phase::Loss) && self.timed_out_at == self.una;
-        if !repeated || self.settings.every_timeout_cuts {
+        if !repeated {
             let flight = self.flight(core);
             let window = self.window(core);
             let mut ssthresh = self.algorithm.control().on_timeout(&window, flight, now);

@@ -113,6 +113,16 @@ mod tests {
         };
         assert_eq!(run(Bound::SlowStart), [2.0, 2.0, 2.0]);
         assert_eq!(run(Bound::Conservative), [1.0, 1.0, 1.0]);
+        assert_eq!(run(Bound::SafeAck), [1.0, 1.0, 1.0], "no ACK of what was sent again");
+    }
+
+    #[test]
+    fn a_safe_ack_sends_one_more() {
+        let mut prr = Prr::new(22.0, Bound::SafeAck);
+        assert_eq!(prr.on_ack(1.0, 4.0, 10.0, false), 1.0);
+        assert_eq!(prr.least(), 1.0);
+        prr.sent(1.0);
+        assert_eq!((prr.on_ack(1.0, 4.0, 10.0, true), prr.least()), (2.0, 0.0));
     }
 
     #[test]

@@ -183,6 +183,31 @@ mod tests {
         assert!(found.iter().all(|&rate| rate <= 500.0 + 1e-6));
     }
 
+    /// One segment in flight at a time, sent when the one before has arrived and `gap` has passed: the last rate.
+    fn alone(held: bool, gap: f64) -> f64 {
+        let (mut rate, mut board, mut now, mut last) = (Rate::new(held), Board::new(1), 1.0, 0.0);
+        for i in 0..20 {
+            board.sent(1 + i, 1, false, now);
+            rate.sent(i, now, 0.0);
+            now += 0.1;
+            board.acknowledge(2 + i, |delivered| rate.arrived(&delivered, 1.0, now));
+            rate.forget_before(i + 1);
+            last = rate.sample(0.1).and_then(|sample| sample.rate).unwrap_or(last);
+            now += gap;
+        }
+        last
+    }
+
+    #[test]
+    fn a_held_sample_counts_the_pause_before_as_well() {
+        // A segment every 0.1 s + gap, which arrives after 0.1 s: 10 segments a second. A held sample's time begins with the
+        // segment before, so that pacing by it makes the gap longer and longer.
+        for gap in [0.1, 0.3] {
+            assert!((alone(false, gap) - 10.0).abs() < 1e-9);
+            assert!((alone(true, gap) - 1.0 / (0.2 + gap)).abs() < 1e-9, "{}", alone(true, gap));
+        }
+    }
+
     #[test]
     fn samples_of_a_thirsty_application_say_so() {
         let (mut rate, mut board) = (Rate::default(), Board::new(1));

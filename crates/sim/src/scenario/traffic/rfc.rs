@@ -260,7 +260,8 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
         1.into(),
         "Segments that an ACK adds in slow start, at most (RFC 3465). Profile rfc.",
     );
-    let text = "Avoidance counts what is acknowledged, anew after a reaction or not, or adds 1/cwnd for each ACK (RFC 5681, \
+    let text =
+        "Avoidance counts what is acknowledged, anew after a reaction or not, or adds 1/cwnd for each ACK (RFC 5681, \
                 equation 3). Profile rfc.";
     let words = |all: [&'static str; 3]| json!({ "enum": all });
     add("avoidance", words(AVOIDANCE.map(|(word, _)| word)), AVOIDANCE[0].0.into(), text);

@@ -33,28 +33,12 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
-        key: "partial_ack",
-        words: ["window", "sends"],
-        tcps: &[],
-        about: "An ACK of new data in a recovery with SACK sends as the window allows, or one segment in any case.",
-        set: |settings, on| settings.partial_sends = on,
-        get: |settings| settings.partial_sends,
-    },
-    Rule {
         key: "exit_ack",
         words: ["ends", "grows"],
         tcps: &[],
         about: "The ACK that ends a recovery ends it, or grows the window as well.",
         set: |settings, on| settings.exit_grows = on,
         get: |settings| settings.exit_grows,
-    },
-    Rule {
-        key: "exit_window",
-        words: ["flight", "ssthresh"],
-        tcps: &[Tcp::NewReno],
-        about: "The window at the end of a recovery without SACK (RFC 6582, 3.2, first and second choice).",
-        set: |settings, on| settings.exits_to_ssthresh = on,
-        get: |settings| settings.exits_to_ssthresh,
     },
     Rule {
         key: "timeout_end",
@@ -71,14 +55,6 @@ const RULES: &[Rule] = &[
         about: "The last ACK of slow start without HyStart++ brings the window to ssthresh, or beyond it.",
         set: |settings, on| settings.passes_ssthresh = on,
         get: |settings| settings.passes_ssthresh,
-    },
-    Rule {
-        key: "timeout_again",
-        words: ["keeps", "cuts"],
-        tcps: &[],
-        about: "A second timeout of a segment keeps ssthresh, or sets it by what is in the network then.",
-        set: |settings, on| settings.every_timeout_cuts = on,
-        get: |settings| settings.every_timeout_cuts,
     },
     Rule {
         key: "mark_cut",
@@ -129,14 +105,6 @@ const RULES: &[Rule] = &[
         get: |settings| settings.bbr.quanta,
     },
     Rule {
-        key: "bbr_aggregation",
-        words: ["none", "four"],
-        tcps: &[Tcp::Bbr],
-        about: "bbr's window allows for aggregated ACKs: not at all, or by 4 segments.",
-        set: |settings, on| settings.bbr.aggregation = on,
-        get: |settings| settings.bbr.aggregation,
-    },
-    Rule {
         key: "bbr_exit",
         words: ["before", "drain"],
         tcps: &[Tcp::Bbr],
@@ -159,14 +127,6 @@ const RULES: &[Rule] = &[
         about: "In a recovery bbr's window is cut by what is lost, or also by what is repaired.",
         set: |settings, on| settings.bbr.repairs_cut = on,
         get: |settings| settings.bbr.repairs_cut,
-    },
-    Rule {
-        key: "bbr_phases",
-        words: ["own", "same"],
-        tcps: &[Tcp::Bbr],
-        about: "bbr's flows begin ProbeBW in phases of their own, or all in the same.",
-        set: |settings, on| settings.bbr.same_phases = on,
-        get: |settings| settings.bbr.same_phases,
     },
     Rule {
         key: "bbr_samples",

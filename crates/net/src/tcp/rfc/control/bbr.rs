@@ -37,17 +37,12 @@ pub struct BbrRules {
     /// The window has room for three segments more, and for five while it probes for bandwidth (Linux, for segmentation
     /// offload; ns-3).
     pub quanta: bool,
-    /// It has room for four segments more once the pipe is full: ns-3's allowance for aggregated ACKs, whose count begins anew
-    /// at 4096 bytes.
-    pub aggregation: bool,
     /// After a recovery the window is what the bottleneck held when Startup ended (ns-3: ssthresh), and not that of before.
     pub exit_to_drain: bool,
     /// After a timeout the window of before does not come back (ns-3).
     pub forgets_at_timeout: bool,
     /// In a recovery what has been repaired is taken off the window like what has been lost (ns-3).
     pub repairs_cut: bool,
-    /// All flows begin ProbeBW in the same phase (ns-3: one random stream for all).
-    pub same_phases: bool,
     /// A sample of the rate stays until a segment arrives that was sent after more had been delivered (ns-3), see
     /// [`super::super::rate`].
     pub held_samples: bool,
@@ -56,7 +51,6 @@ pub struct BbrRules {
 /// Segments that the rules add to the window.
 const QUANTA: f64 = 3.0;
 const PROBING_QUANTA: f64 = 2.0;
-const AGGREGATED: f64 = 4.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
@@ -89,8 +83,6 @@ pub struct Bbr {
     timed_out: bool,
     /// What the bottleneck held when Startup ended, segments.
     drained_to: Option<f64>,
-    /// Entries into ProbeBW.
-    entries: u64,
 }
 
 impl Default for Bbr {
@@ -120,7 +112,6 @@ impl Bbr {
             recovering: false,
             timed_out: false,
             drained_to: None,
-            entries: 0,
         }
     }
 
@@ -211,9 +202,7 @@ impl Bbr {
 
     fn probe_bandwidth(&mut self, now: f64) {
         // Any phase but the one that drains. Flows that are here at different times begin in different ones.
-        self.entries += 1;
-        let seed = if self.rules.same_phases { self.entries } else { now.to_bits() };
-        let draw = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let draw = now.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let phase = [0, 2, 3, 4, 5, 6, 7][(draw % 7) as usize];
         self.mode = Mode::ProbeBw { phase, since: now };
     }
@@ -306,10 +295,7 @@ impl Bbr {
             };
         }
         let (_, gain) = self.gains();
-        let mut target = self.target(gain);
-        if self.rules.aggregation && self.filled {
-            target += AGGREGATED;
-        }
+        let target = self.target(gain);
         if self.conserving {
             window.cwnd = window.cwnd.max(ack.pipe + ack.delivered);
         } else if self.filled {

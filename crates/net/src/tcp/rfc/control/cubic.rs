@@ -20,6 +20,8 @@ struct Epoch {
     begun: f64,
     k: f64,
     w_est: f64,
+    /// Where the function is flat, segments; with whole segments it does not move with the window.
+    origin: f64,
 }
 
 /// Rules of RFC 9438 that not all CUBICs have.
@@ -107,14 +109,17 @@ impl Cubic {
     fn grow_whole(&mut self, window: &mut Window, segments: f64, now: f64) {
         let cwnd = window.cwnd.floor();
         self.counted += segments.floor();
-        let origin = self.w_max.max(cwnd);
-        let k = k(self.w_max, cwnd);
-        let epoch = self.epoch.get_or_insert(Epoch { begun: now, k, w_est: origin });
-        // `w_est` is where the function is flat: it does not move with the window.
+        let (origin, k) = (self.w_max.max(cwnd), k(self.w_max, cwnd));
+        let epoch = self.epoch.get_or_insert(Epoch { begun: now, k, w_est: cwnd, origin });
         let ahead = if self.least_srtt.is_finite() { self.least_srtt } else { 0.0 };
         let x = now + ahead - epoch.begun - epoch.k;
         let step = (C * x.abs() * x * x).floor();
-        let target = if x < 0.0 { epoch.w_est - step } else { epoch.w_est + step };
+        let mut target = if x < 0.0 { epoch.origin - step } else { epoch.origin + step };
+        if self.rules.friendly {
+            let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { ALPHA };
+            epoch.w_est += alpha * segments / window.cwnd;
+            target = target.max(epoch.w_est.floor());
+        }
         let mut needed = if target > cwnd { (cwnd / (target - cwnd)).floor() } else { IDLE_ACKS * cwnd };
         if self.w_max == 0.0 {
             needed = needed.min(MOST_ACKS_BEFORE_A_LOSS);
@@ -158,7 +163,7 @@ impl Control for Cubic {
             if self.cwnd_prior == 0.0 {
                 self.cwnd_prior = window.cwnd;
             }
-            Epoch { begun: ack.now, k: k(self.w_max, window.cwnd), w_est: window.cwnd }
+            Epoch { begun: ack.now, k: k(self.w_max, window.cwnd), w_est: window.cwnd, origin: self.w_max }
         });
         let t = ack.now - epoch.begun;
         // 4.3: as fast as Reno once its window has been reached again.
@@ -282,6 +287,43 @@ mod tests {
         cubic.on_loss(&Window { cwnd: 80.0, ssthresh: 70.0 }, 80.0, 1.0);
         assert!(close(cubic.w_max, 68.0, 1e-9), "{}", cubic.w_max);
         assert_eq!(cubic.cwnd_prior, 80.0);
+    }
+
+    #[test]
+    fn whole_segments_by_counting() {
+        let rules = CubicRules { friendly: false, whole: true };
+        let mut cubic = Cubic::new(SlowStart::new(1.0, false), rules, false);
+        // Of 100.9 segments 100 count: 70 are left. K = 4.2172 s.
+        let ssthresh = cubic.on_loss(&Window { cwnd: 100.9, ssthresh: 10.0 }, 100.9, 0.0);
+        let mut window = Window { cwnd: ssthresh, ssthresh };
+        assert_eq!((window.cwnd, cubic.w_max), (70.0, 100.0));
+        let mut at = |now: f64, segments: f64, window: &mut Window| {
+            let ack = Acked { now, srtt: 0.1, ..acked(segments) };
+            cubic.on_any_ack(window, &ack);
+            cubic.grow(window, &ack);
+            cubic.counted
+        };
+        // W(0.1) = 72.08, so 100 - floor(27.92) = 73: floor(70 / 3) = 23 ACKs for a segment.
+        assert_eq!((at(0.0, 10.0, &mut window), window.cwnd), (10.0, 70.0));
+        // W(1.1) = 87.88, so 88: floor(70 / 18) = 3 ACKs, and 11 have been counted; then floor(71 / 17) = 4.
+        assert_eq!((at(1.0, 1.0, &mut window), window.cwnd), (8.0, 71.0));
+        assert_eq!((at(1.0, 1.0, &mut window), window.cwnd), (5.0, 72.0));
+    }
+
+    #[test]
+    fn friendly_or_not() {
+        // After 60 round trips of 0.1 s the function is at 102.3, and Reno beyond.
+        let grown = |friendly: bool| {
+            let rules = CubicRules { friendly, whole: false };
+            let mut cubic = Cubic::new(SlowStart::new(1.0, false), rules, false);
+            let ssthresh = cubic.on_loss(&Window { cwnd: 20.0, ssthresh: 10.0 }, 20.0, 0.0);
+            let mut window = Window { cwnd: ssthresh, ssthresh };
+            for step in 0..800 {
+                cubic.grow(&mut window, &Acked { now: 0.1 * f64::from(step) / 20.0, srtt: 0.1, ..acked(1.0) });
+            }
+            window.cwnd
+        };
+        assert!(grown(true) > grown(false) + 5.0, "{} {}", grown(true), grown(false));
     }
 
     #[test]

@@ -284,6 +284,12 @@ mod tests {
             counted.grow(&mut window, 1.0);
         }
         assert_eq!(window.cwnd, 12.0);
+        // Whole segments of the window, and the count outlives a reaction.
+        let (mut cut, mut kept) = (Window { cwnd: 4.5, ssthresh: 2.0 }, Avoidance::new(Counting::Kept));
+        kept.grow(&mut cut, 3.0);
+        kept.reset();
+        kept.grow(&mut cut, 1.0);
+        assert_eq!(cut.cwnd, 5.5);
         let mut by_ack = Avoidance::new(Counting::PerAck);
         by_ack.grow(&mut window, 2.0);
         assert_eq!(window.cwnd, 12.0 + 1.0 / 12.0);

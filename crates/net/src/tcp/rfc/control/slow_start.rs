@@ -174,6 +174,18 @@ mod tests {
     }
 
     #[test]
+    fn the_last_ack_stops_at_ssthresh_or_not() {
+        let mut window = Window { cwnd: 3.0, ssthresh: 4.5 };
+        assert_eq!(SlowStart::new(8.0, false).grow(&mut window, &acked(5.0)), 3.5);
+        assert_eq!(window.cwnd, 4.5);
+        let mut window = Window { cwnd: 3.0, ssthresh: 4.5 };
+        assert_eq!(SlowStart::new(8.0, false).passing(true).grow(&mut window, &acked(5.0)), 0.0);
+        assert_eq!(window.cwnd, 8.0);
+        let mut window = Window { cwnd: 4.0, ssthresh: 4.5 };
+        assert_eq!(SlowStart::new(1.0, false).passing(true).grow(&mut window, &acked(3.0)), 2.0);
+    }
+
+    #[test]
     fn up_to_eight_segments_an_ack() {
         let (mut start, mut window) = (SlowStart::new(1.0, true), Window { cwnd: 40.0, ssthresh: f64::INFINITY });
         start.grow(&mut window, &Acked { rtt: Some(0.1), ..acked(12.0) });
