@@ -114,11 +114,14 @@ fn compare(set: &Set) {
     assert!(!theirs.is_empty(), "{} has no rows", set.file);
     let mut wrong = Vec::new();
     for ((tcp, discipline, flows), theirs) in &theirs {
-        if stands_still(tcp, discipline) {
+        if MEASURES.iter().all(|(name, _)| left_out(tcp, discipline, *flows, name)) {
             continue;
         }
         let ours = Runs((1..=set.seeds).map(|seed| ours(set, tcp, discipline, *flows, seed)).collect());
         for (measure, &(name, bound)) in MEASURES.iter().enumerate() {
+            if left_out(tcp, discipline, *flows, name) {
+                continue;
+            }
             let ((a, ours_se), (b, theirs_se)) = (ours.mean(measure), theirs.mean(measure));
             let allowed = b * bound / 100.0 + 3.0 * (ours_se + theirs_se).sqrt();
             let line = format!(
@@ -135,9 +138,14 @@ fn compare(set: &Set) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// ns-3's BBR under RED, some of whose runs come to a standstill: `docs/tcp-rfc.md` says why.
-fn stands_still(tcp: &str, discipline: &str) -> bool {
-    tcp == "bbr" && discipline == "red"
+/// What is not compared: `docs/tcp-rfc.md` says why. ns-3's BBR under RED comes to a standstill, and its queue and drops over DropTail
+/// are not traced; its NewReno without SACK keeps guesses of what has arrived where more than one segment is lost at a time.
+fn left_out(tcp: &str, discipline: &str, flows: u32, measure: &str) -> bool {
+    match tcp {
+        "bbr" => discipline == "red" || measure != "throughput",
+        "newreno" => (discipline, flows) != ("red", 5),
+        _ => false,
+    }
 }
 
 #[test]

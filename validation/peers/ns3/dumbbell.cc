@@ -248,6 +248,7 @@ class SenderTrace
         connect("CongState", &SenderTrace::OnState);
         connect("RTO", &SenderTrace::OnTimeout);
         connect("RTT", &SenderTrace::OnRtt);
+        connect("PacingRate", &SenderTrace::OnPace);
         connect("Tx", &SenderTrace::OnSent);
     }
 
@@ -274,6 +275,9 @@ class SenderTrace
     void OnTimeout(Time, Time rto) { Line("rto", rto.GetSeconds()); }
 
     void OnRtt(Time, Time rtt) { Line("srtt", rtt.GetSeconds()); }
+
+    // Segments a second.
+    void OnPace(DataRate, DataRate rate) { Line("pace", rate.GetBitRate() / 8.0 / m_payload); }
 
     void OnSent(Ptr<const Packet>, const TcpHeader& header, Ptr<const TcpSocketBase>)
     {

@@ -202,7 +202,7 @@ mod tests {
     use super::super::tests::acked;
     use super::*;
 
-    fn cubic(abe: bool) -> Cubic {
+    fn first(abe: bool) -> Cubic {
         Cubic::new(SlowStart::new(1.0, false), CubicRules::default(), abe)
     }
 
@@ -223,7 +223,7 @@ mod tests {
     }
 
     fn reduced(cwnd: f64) -> (Cubic, Window) {
-        let mut cubic = cubic(false);
+        let mut cubic = first(false);
         let ssthresh = cubic.on_loss(&Window { cwnd, ssthresh: 10.0 }, cwnd, 0.0);
         (cubic, Window { cwnd: ssthresh, ssthresh })
     }
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn fast_convergence() {
-        let mut cubic = cubic(false);
+        let mut cubic = first(false);
         cubic.on_loss(&Window { cwnd: 100.0, ssthresh: 10.0 }, 100.0, 0.0);
         cubic.on_loss(&Window { cwnd: 80.0, ssthresh: 70.0 }, 80.0, 1.0);
         assert!(close(cubic.w_max, 68.0, 1e-9), "{}", cubic.w_max);
@@ -329,9 +329,9 @@ mod tests {
     #[test]
     fn marks_and_timeouts() {
         let window = Window { cwnd: 20.0, ssthresh: 10.0 };
-        let mut cubic = cubic(true);
+        let mut cubic = first(true);
         assert!(close(cubic.on_mark(&window, 20.0, 0.0), 17.0, 1e-12), "ABE");
-        assert!(close(cubic(false).on_mark(&window, 20.0, 0.0), 14.0, 1e-12));
+        assert!(close(first(false).on_mark(&window, 20.0, 0.0), 14.0, 1e-12));
         let ssthresh = cubic.on_timeout(&window, 20.0, 0.0);
         let mut window = Window { cwnd: ssthresh, ssthresh };
         cubic.grow(&mut window, &Acked { now: 3.0, srtt: 0.1, ..acked(1.0) });
