@@ -129,7 +129,6 @@ fn compare(set: &Set) {
                 100.0 * (a / b - 1.0),
                 100.0 * allowed / b
             );
-            println!("{line}");
             if (a - b).abs() > allowed {
                 wrong.push(line);
             }
