@@ -8,7 +8,7 @@ CARGO ?= cargo
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-link bench-sweep soak coverage docs pages readings peers clean
+.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-link bench-sweep soak crosscheck kernel-qdiscs coverage docs pages readings peers clean
 
 build: $(VENV)/.built
 
@@ -36,7 +36,14 @@ demo: build
 	@echo
 	@echo "open $(abspath demo/report.html) in a browser"
 
-test: lint test-rust test-python
+# The package is built beside the Rust tests: each of the two uses one core only for half of its time.
+test: $(VENV)/.requirements-dev
+	+@$(MAKE) --no-print-directory --jobs=2 --output-sync=line build lint-and-test-rust
+	+@$(MAKE) --no-print-directory test-python
+
+.PHONY: lint-and-test-rust
+lint-and-test-rust: lint
+	+@$(MAKE) --no-print-directory test-rust
 
 lint: $(VENV)/.requirements-dev
 	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || \
@@ -52,7 +59,7 @@ test-rust:
 
 test-python: build $(VENV)/.requirements-dev
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadgroup
 
 validate: build
 	$(BIN)/earlydrop validate
@@ -80,6 +87,16 @@ bench-link: build
 # What docs/link.md promises, for half an hour.
 soak: build
 	$(BIN)/python benches/link.py soak
+
+# Real kernels' TCP on real links against the simulator, 120 cells in real time (docs/crosscheck.md). Root, Linux, iperf3.
+crosscheck: build
+	$(BIN)/earlydrop crosscheck --grid "" --realtime --jobs $(or $(JOBS),8) \
+		--write validation/reference/crosscheck/links.csv --page docs/crosscheck.md
+
+# The kernel's own queue disciplines under QEMU against ours (docs/crosscheck.md). Says what is missing where QEMU is not.
+kernel-qdiscs: build
+	$(BIN)/python validation/peers/qemu/kernel_qdiscs.py --page docs/crosscheck.md \
+		--write validation/reference/kernel_qdiscs/figures.csv
 
 docs: build
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet

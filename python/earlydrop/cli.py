@@ -584,12 +584,18 @@ def advise(
 
 @app.command(name="report")
 def report_(
-    folder: Annotated[Path, Parameter(name="DIR", help="A folder that `sweep` wrote.")], /, *, json: Json = False
+    folder: Annotated[
+        Path, Parameter(name="DIR", help="A folder that `sweep`, `advise`, `run --out` or `link --out` wrote.")
+    ],
+    /,
+    *,
+    json: Json = False,
 ) -> int:
-    """Write the report of a sweep's result folder once more: one HTML file that opens offline."""
-    from .sweep.report import renew
+    """Write the report of a result folder, or write it once more: one HTML file that opens offline."""
+    from . import run_page
+    from .sweep import report
 
-    path = renew(folder)
+    path = run_page.renew(folder) if run_page.is_run(folder) else report.renew(folder)
     if json:
         _print_json({"report": str(path)})
     else:
@@ -694,6 +700,15 @@ def reproduce(
         list[str],
         Parameter(name="--assume", negative="", help="Another value for an assumption: NAME=VALUE. May be repeated."),
     ] = [],  # noqa: B006
+    aqm: Annotated[
+        list[str],
+        Parameter(
+            name="--aqm",
+            negative="",
+            consume_multiple=True,
+            help="Disciplines, of a study that lets them be chosen; or all.",
+        ),
+    ] = [],  # noqa: B006
     out: Annotated[
         Path | None, Parameter(name="--out", help="Folder for report and figures (default: out/STUDY).")
     ] = None,
@@ -714,6 +729,7 @@ def reproduce(
     _check_workers(workers)
     assumed = dict(_pairs(assume, "--assume", "NAME=VALUE", "tcp=newreno"))
     chosen = [studies.find(name) for name in (studies.available() if study == "all" else [study])]
+    chosen = studies.choose(chosen, aqm)
     chosen = [s.as_quick() if quick else s for s in chosen]
     chosen = [s.with_seeds(seeds) if seeds is not None else s for s in chosen]
     place = out if out is not None else Path("out") / ("all" if study == "all" else chosen[0].name)
@@ -1054,29 +1070,121 @@ def _link_results(
 
 @app.command
 def crosscheck(
-    scenario: ScenarioFile,
+    scenario: ScenarioFile | None = None,
     /,
     *,
     set_: Sets = [],  # noqa: B006
     at: Annotated[str | None, Parameter(help="The queue whose link it is (default: bottleneck).")] = None,
-    seeds: Annotated[int, Parameter(help="Runs of the simulator.")] = 5,
+    seeds: Annotated[int | None, Parameter(help="Runs of the simulator (default: 5, of a cell 10).")] = None,
     realtime: Annotated[bool, Parameter(negative="", help="Real-time priority for the link.")] = False,
+    grid: Annotated[
+        str | None, Parameter(help="Instead of a scenario: cells of the grid whose text has this regular expression.")
+    ] = None,
+    jobs: Annotated[int, Parameter(help="With --grid: links at a time.")] = 8,
+    stored: Annotated[
+        Path | None, Parameter(help="With --grid: take the links' figures from this CSV instead of running links.")
+    ] = None,
+    write: Annotated[Path | None, Parameter(help="With --grid: write the links' figures to this CSV.")] = None,
+    page: Annotated[Path | None, Parameter(help="With --grid: put the tables into this page.")] = None,
+    jitter: Annotated[
+        str | None, Parameter(help="With --grid: longest extra delay on the simulator's link, such as '0.1 ms'.")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Run a scenario in the simulator and on a real link under the kernel's TCP, and print what differs.
 
-    Takes as long as the scenario. Needs iperf3, and what `link` needs.
+    Takes as long as the scenario. Needs iperf3, and what `link` needs. With --grid: congestion controls, queues, rates,
+    round-trip times and numbers of flows, see docs/crosscheck.md; --set then changes the traffic's keys, such as tcp's.
     """
     from . import crosscheck as checking
 
-    _check_count("--seeds", seeds)
+    _check_count("--seeds", 1 if seeds is None else seeds)
+    if (scenario is None) == (grid is None):
+        raise InputError("SCENARIO or --grid: " + ("given neither" if grid is None else "given both"))
+    if grid is not None:
+        return _crossgrid(grid, set_, seeds, realtime, jobs, stored, write, page, jitter, json)
+    for option, value in (("--stored", stored), ("--write", write), ("--page", page), ("--jitter", jitter)):
+        if value is not None:
+            raise InputError(f"{option}: belongs to --grid")
+    assert scenario is not None
     with terminal.Progress() as progress:
-        found = checking.crosscheck(scenario, _pairs(set_), at=at, seeds=seeds, real_time=realtime, progress=progress)
+        found = checking.crosscheck(
+            scenario, _pairs(set_), at=at, seeds=seeds or 5, real_time=realtime, progress=progress
+        )
     if json:
         _print_json({**found.document(), "version": _version()})
     else:
         print(found.text())
     return DONE
+
+
+def _crossgrid(
+    pattern: str,
+    sets: Sequence[str],
+    seeds: int | None,
+    real_time: bool,
+    jobs: int,
+    stored: Path | None,
+    write: Path | None,
+    page: Path | None,
+    jitter: str | None,
+    as_json: bool,
+) -> int:
+    import re
+    from dataclasses import asdict
+
+    from . import crossgrid
+
+    _check_count("--jobs", jobs)
+    try:
+        wanted = crossgrid.cells(pattern)
+    except re.error as error:
+        raise InputError(f"--grid: {pattern}: {error}") from None
+    if not wanted:
+        raise InputError(f"--grid: no cell has {pattern!r}; cells are such as {crossgrid.cells()[0]}")
+    changes = {key: _value(text) for key, text in _pairs(sets, example="hystart=false")}
+    with terminal.Progress() as progress:
+        if stored is None:
+            runs, about = crossgrid.measure(wanted, jobs=jobs, real_time=real_time, progress=progress), {}
+            about = crossgrid.facts(jobs, real_time)
+            if write is not None:
+                crossgrid.write(write, runs, about)
+        else:
+            of = set(wanted)
+            known, about = crossgrid.read(stored)
+            runs = [run for run in known if run.cell in of]
+        simulated = crossgrid.simulate(
+            [run.cell for run in runs],
+            seeds=seeds or crossgrid.SEEDS,
+            changes=changes,
+            jitter=jitter,
+            progress=progress,
+        )
+    found = crossgrid.compare(runs, simulated)
+    head, body = crossgrid.rows(found)
+    counts = crossgrid.summary(found)
+    if page is not None:
+        facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
+        crossgrid.put(page, "agreement", crossgrid.markdown(crossgrid.HEAD, counts))
+        crossgrid.put(page, "cells", facts + "\n\n" + crossgrid.markdown(head, body))
+    if as_json:
+        cells = [{"link": asdict(o.real), "simulator": asdict(o.simulated), "agrees": o.holds} for o in found]
+        _print_json({"about": about, "cells": cells, "version": _version()})
+    else:
+        print(terminal.table(head, body, left=2))
+        print()
+        print(terminal.table(crossgrid.HEAD, counts))
+    return DONE
+
+
+def _value(text: str) -> Any:
+    """A setting's value as TOML has it, or the text itself."""
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 # ---- input ---------------------------------------------------------------------------------------------------------
@@ -1356,6 +1464,7 @@ def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
     from . import _core, bench, compare, crosscheck, links, output, runner, store, study, validate, vectors
     from .advise import AdviseError
     from .differ import DiffError
+    from .run_page import RunPageError
     from .sweep.model import SweepError
     from .traces import TraceError
     from .tune import TuneError
@@ -1375,6 +1484,7 @@ def _classified(error: Exception) -> tuple[int, dict[str, str | None]]:
         links.OptionError,
         crosscheck.CrosscheckError,
         SweepError,
+        RunPageError,
         TuneError,
         AdviseError,
         DiffError,

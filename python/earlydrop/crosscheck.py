@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,34 @@ PORT = 5301
 MOST_STREAMS = 100
 """Flows of one iperf3 process (it takes 128)."""
 
-KERNEL = {"tahoe": "reno", "reno": "reno", "newreno": "reno", "sack": "reno"}
-"""The kernel's congestion control nearest to each of the scenario's."""
+KERNEL = {
+    "ns2": {"tahoe": "reno", "reno": "reno", "newreno": "reno", "sack": "reno"},
+    "rfc": {"reno": "reno", "sack": "reno", "cubic": "cubic", "bbr": "bbr"},
+}
+"""By profile, the kernel's congestion control nearest to each of the scenario's."""
+
+_LINUX: dict[str, Any] = {
+    "delayed_ack": "40 ms",
+    "min_rto": "0.2 s",
+    "min_rto_for": "variation",
+    "rack": True,
+    "prr": "safe_ack",
+    "growth": "arrived",
+    "ssthresh": "cwnd",
+    # 6 MB: what the kernel lets a receive window grow to is no limit here.
+    "window": 4000,
+}
+_LINUX_CONTROLS: dict[str, dict[str, Any]] = {
+    "reno": {},
+    "cubic": {"cubic": "linux", "hystart": "classic"},
+    "bbr": {"bbr_budget": True, "bbr_aggregation": True, "bbr_policer": True, "pacing_burst": 2},
+}
+
+
+def linux(control: str) -> dict[str, Any]:
+    """Keys of a scenario's traffic with `profile = "rfc"` that make it Linux's under that congestion control."""
+    return {"tcp": control, **_LINUX, **_LINUX_CONTROLS[control]}
+
 
 MEASURES = (
     ("throughput_mbps", "Throughput (Mbit/s)", 1, 3),
@@ -37,15 +63,22 @@ MEASURES = (
 )
 """Field, label, factor, digits."""
 
-REASONS = (
-    "The kernel's TCP is not the scenario's. It begins with a window of 10 segments, sends again what RACK and tail "
-    "loss probes find lost, and waits for a timer of at least 200 ms only then; the scenario's senders begin with one "
-    "segment and know duplicate ACKs and a coarse timer.",
-    "The kernel's receivers acknowledge every second segment, but its senders count segments, not ACKs: windows grow "
-    "as in a scenario without delayed_ack, which is the one to compare with.",
-    "All real flows begin at once, whatever start the scenario gives them. The warm-up should outlast it.",
-)
-"""Why the two can differ, in order of weight."""
+REASONS = {
+    "ns2": (
+        "The kernel's TCP is another one. It begins with a window of 10 segments, sends again what RACK and tail "
+        "loss probes find lost, and waits for a timer of at least 200 ms only then; the scenario's senders begin with "
+        'one segment and know duplicate ACKs and a coarse timer. profile = "rfc" is nearer.',
+        "The kernel's receivers acknowledge every second segment, but its senders count segments, not ACKs: windows "
+        "grow as in a scenario without delayed_ack, which is the one to compare with.",
+        "All real flows begin at once, whatever start the scenario gives them. The warm-up should outlast it.",
+    ),
+    "rfc": (
+        "The kernel's TCP has rules that no RFC has, or had when it got them. docs/crosscheck.md names them, and the "
+        "keys that choose them.",
+        "All real flows begin at once, whatever start the scenario gives them. The warm-up should outlast it.",
+    ),
+}
+"""By profile, why the two can differ, in order of weight."""
 
 
 class CrosscheckError(Exception):
@@ -61,6 +94,7 @@ class Crosscheck:
     queue: str
     flows: int
     control: str
+    profile: str
     window: tuple[float, float]
     simulated: list[dict[str, Any]]
     """Queue entries of the result documents, one a seed."""
@@ -103,7 +137,8 @@ class Crosscheck:
             "measures": measures,
             "simulated": self.simulated,
             "real": self.real,
-            "reasons": list(REASONS),
+            "profile": self.profile,
+            "reasons": list(REASONS[self.profile]),
         }
 
     def text(self) -> str:
@@ -131,12 +166,42 @@ class Crosscheck:
             "",
             "Why they can differ:",
         ]
-        lines += [paragraph(f"- {reason}", "  ").replace("  - ", "- ", 1) for reason in REASONS]
+        lines += [paragraph(f"- {reason}", "  ").replace("  - ", "- ", 1) for reason in REASONS[self.profile]]
         return "\n".join(lines)
 
 
-def _traffic(document: Mapping[str, Any]) -> tuple[int, int, dict[str, Any]]:
-    """Flows, payload of a segment, and the entry that says the rest."""
+@dataclass(frozen=True)
+class Flows:
+    """What the kernel is asked to send."""
+
+    count: int
+    segment: int
+    """Payload, B."""
+    control: str
+    timestamps: bool
+    ecn: bool
+
+    @property
+    def options(self) -> int:
+        """Bytes of options in a segment's header."""
+        return 12 if self.timestamps else 0
+
+    @property
+    def mtu(self) -> int:
+        """MTU that holds a segment."""
+        return max(1500, self.segment + 40 + self.options)
+
+    def sysctls(self) -> tuple[tuple[str, str], ...]:
+        """Of the namespace that sends."""
+        return (
+            ("net.ipv4.tcp_timestamps", "1" if self.timestamps else "0"),
+            ("net.ipv4.tcp_no_metrics_save", "1"),
+            ("net.ipv4.tcp_ecn", "1" if self.ecn else "0"),
+        )
+
+
+def _traffic(document: Mapping[str, Any]) -> tuple[Flows, str]:
+    """What is sent, and the profile of the scenario's senders."""
     entries = document["traffic"]
     for number_, entry in enumerate(entries):
         if entry["kind"] != "ftp" or entry.get("direction", "forward") != "forward":
@@ -144,13 +209,22 @@ def _traffic(document: Mapping[str, Any]) -> tuple[int, int, dict[str, Any]]:
                 f"traffic[{number_}]: kind {entry['kind']}, {entry.get('direction', 'forward')}; "
                 "a real link can be compared under endless transfers (ftp) forward"
             )
-        if entry["tcp"] not in KERNEL:
-            raise CrosscheckError(f"traffic[{number_}].tcp: {entry['tcp']}; allowed {', '.join(KERNEL)}")
+        known = KERNEL[entry.get("profile", "ns2")]
+        if entry["tcp"] not in known:
+            raise CrosscheckError(f"traffic[{number_}].tcp: {entry['tcp']}; allowed {', '.join(known)}")
     first = entries[0]
-    for key in ("tcp", "segment", "header", "ecn"):
+    for key in ("tcp", "profile", "segment", "header", "timestamps", "ecn"):
         if any(entry.get(key) != first.get(key) for entry in entries):
             raise CrosscheckError(f"traffic: entries differ in {key}; a real link is compared under one kind of flow")
-    return sum(entry["count"] for entry in entries), _bytes(first["segment"]), first
+    profile = first.get("profile", "ns2")
+    return Flows(
+        sum(entry["count"] for entry in entries),
+        _bytes(first["segment"]),
+        KERNEL[profile][first["tcp"]],
+        # Without time stamps a segment's headers are 40 B, as in profile ns2.
+        bool(first.get("timestamps")),
+        bool(first.get("ecn")),
+    ), profile
 
 
 def _bytes(size: Any) -> int:
@@ -178,54 +252,74 @@ def crosscheck(
     """
     scenario = _core.Scenario.load(str(path), list(sets))
     document = json.loads(scenario.to_json())
-    flows, segment, entry = _traffic(document)
-    if shutil.which("iperf3") is None:
-        raise CrosscheckError("iperf3 is not installed; it sends the real traffic (validation/peers/install.sh iperf3)")
+    flows, profile = _traffic(document)
+    need_iperf3()
     warmup, duration = _duration(document["warmup"]), _duration(document["duration"])
-    ecn = bool(entry.get("ecn"))
-    control = KERNEL[entry["tcp"]]
-    sysctls = {
-        # A segment's payload is then the scenario's, and its headers are 40 B.
-        "net.ipv4.tcp_timestamps": "0",
-        "net.ipv4.tcp_no_metrics_save": "1",
-        "net.ipv4.tcp_ecn": "1" if ecn else "0",
-    }
-    plan = links.from_scenario(
-        scenario, at, mtu=max(1500, segment + 40), sysctls=tuple(sysctls.items()), real_time=real_time
-    )
+    plan = links.from_scenario(scenario, at, mtu=flows.mtu, sysctls=flows.sysctls(), real_time=real_time)
     jobs = [Job(scenario, scenario.seed + k) for k in range(seeds)]
     documents: list[dict[str, Any]] = run_all(jobs, progress=progress, label="simulator")
-    real = _real(plan, flows, segment, control, warmup, duration, progress)
+    real = run_real(plan, flows, warmup, duration, progress=progress)
     return Crosscheck(
         scenario.name,
         real["queues"][plan.queue]["aqm"],
         plan.queue,
-        flows,
-        control,
+        flows.count,
+        flows.control,
+        profile,
         (warmup, duration),
         [one["queues"][plan.queue] for one in documents],
         real["queues"][plan.queue],
     )
 
 
-def _real(
-    plan: links.Plan, flows: int, segment: int, control: str, warmup: float, duration: float, progress: Progress
+def need_iperf3() -> None:
+    """Raises CrosscheckError where iperf3 is missing."""
+    if shutil.which("iperf3") is None:
+        raise CrosscheckError("iperf3 is not installed; it sends the real traffic (validation/peers/install.sh iperf3)")
+
+
+def iperf3_version() -> str:
+    """What iperf3 calls itself."""
+    ended = subprocess.run(["iperf3", "--version"], capture_output=True, text=True, check=False)
+    return " ".join(ended.stdout.split()[:2]) or "iperf3"
+
+
+def run_real(
+    plan: links.Plan,
+    flows: Flows,
+    warmup: float,
+    duration: float,
+    *,
+    port: int = PORT,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Progress = no_progress,
 ) -> dict[str, Any]:
+    """Sends the flows over the link from the beginning to `duration`, s; the result document from `warmup` on.
+
+    Every hundred flows need a port, from `port` on. `stop` is asked now and then whether to give up.
+
+    Raises:
+        CrosscheckError: iperf3 has failed, or it was to give up.
+        links.LinkError: no link can be set up here.
+    """
     with links.Running(plan) as running, contextlib.ExitStack() as stack:
-        shares = [min(MOST_STREAMS, flows - k) for k in range(0, flows, MOST_STREAMS)]
+        shares = [min(MOST_STREAMS, flows.count - k) for k in range(0, flows.count, MOST_STREAMS)]
         null = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
         errors = [stack.enter_context(_scratch()) for _ in shares]
         for k in range(len(shares)):
-            stack.enter_context(_server(running.outer, PORT + k))
+            stack.enter_context(_server(running.outer, port + k))
         begin = time.monotonic()
         clients = []
         for k, share in enumerate(shares):
-            arguments = ["iperf3", "-c", running.outer, "-p", str(PORT + k), "-P", str(share), "-M", str(segment)]
-            arguments += ["-C", control, "-t", str(int(duration) + 5)]
+            arguments = ["iperf3", "-c", running.outer, "-p", str(port + k), "-P", str(share), "-C", flows.control]
+            # The size that is asked for has the options in it.
+            arguments += ["-M", str(flows.segment + flows.options), "-t", str(int(duration) + 5)]
             clients.append(running.start(arguments, stdout=null.fileno(), stderr=errors[k].fileno()))
         measuring = warmup == 0
         while (elapsed := time.monotonic() - begin) < duration:
             progress(int(elapsed), max(2, int(duration)), "real link")
+            if stop():
+                raise CrosscheckError("given up")
             for client, error in zip(clients, errors, strict=True):
                 if client.poll() is not None:
                     error.seek(0)

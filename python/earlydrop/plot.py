@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -133,6 +134,14 @@ def write(drawing: Figure, path: Path) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def inline(drawing: Figure) -> str:
+    """A drawing as the address of an image in a page: SVG, in base64."""
+    out = io.BytesIO()
+    with styled():
+        drawing.savefig(out, format="svg", metadata={"Date": None})
+    return f"data:image/svg+xml;base64,{base64.b64encode(out.getvalue()).decode('ascii')}"
 
 
 def _settle(drawing: Figure, note: str) -> None:
@@ -382,7 +391,7 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
             fontsize=7,
             color="#555555",
         )
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(0, 1.08 * max(goodputs, default=0.0) or 1)
     ax.set_xlabel("Flow, by rank")
     ax.set_ylabel(f"Throughput, {first} (Mbit/s)" if real else "Goodput (Mbit/s)")
     ax.locator_params(axis="x", integer=True)

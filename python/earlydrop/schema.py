@@ -36,6 +36,7 @@ _ABOUT = {
     ("traffic", "transfers"): ("Transfers", "Finite transfers over TCP, one after the other, and how long each takes"),
     ("traffic", "requests"): ("Requests", "A client asks, a server answers over TCP"),
     ("traffic", "web"): ("Web", "A crowd whose sessions are a Poisson process, over a pool of TCP connections"),
+    ("traffic", "pages"): ("Pages", "Pages of objects over several TCP connections, one page after the other"),
     ("traffic", "onoff"): ("On/off", "Bursts and pauses over UDP, exponential or Pareto"),
     ("traffic", "poisson"): ("Poisson", "Packets at the times of a Poisson process, over UDP"),
     ("traffic", "voip"): ("VoIP", "Speech over UDP: packets at even intervals while somebody talks"),

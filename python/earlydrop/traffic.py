@@ -149,6 +149,26 @@ class Sending:
         last = {"tcp": tcp, "segment": segment, "start": start, **more}
         return self._add("web", count, {"session_gap": session_gap, **given, **last})
 
+    def pages(
+        self,
+        count: int = 6,
+        *,
+        size: Law,
+        connections: int | None = None,
+        objects: float | Mapping[str, Any] | None = None,
+        think: Law | None = None,
+        number: int | str | None = None,
+        connection: str | None = None,
+        tcp: str = "reno",
+        segment: str | None = None,
+        start: Start | None = None,
+        **more: Any,
+    ) -> Self:
+        """Add people who load pages of objects, each over `connections` (6) of the `count` TCP connections."""
+        given = {"connections": connections, "objects": objects, "think": think, "number": number}
+        last = {"connection": connection, "tcp": tcp, "segment": segment, "start": start, **more}
+        return self._add("pages", count, {"size": size, **given, **last})
+
     def cbr(
         self,
         count: int = 1,

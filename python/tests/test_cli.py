@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -173,6 +174,37 @@ def test_run_conserves_packets(earlydrop: Any, scenario: Path) -> None:
     drops = queue["early_drops"] + queue["forced_drops"] + queue["overflow_drops"]
     assert queue["arrivals"] > 0
     assert queue["queued_at_start"] + queue["arrivals"] == queue["departures"] + drops + queue["queued_at_end"]
+
+
+def test_report_makes_a_page_of_a_run(earlydrop: Any, scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert earlydrop("run", scenario, "--out", out, "--set", 'record.series="100 ms"').code == 0
+    ended = earlydrop("report", out, "--json")
+    assert ended.json == {"report": str(out / "report.html")}
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert re.findall(r"""(?:src|href)=["'](?!data:|#)[^"']*""", page) == []
+    entry = json.loads((out / "result.json").read_text())["queues"]["bottleneck"]
+    for cell in (f"{entry['queue_mean_packets']:.2f}", f"{entry['delay_p99_ms']:.3f}", str(entry["arrivals"])):
+        assert f"<td>{cell}</td>" in page
+    assert page.count("<td>ftp</td>") == 4
+    assert "aqm = &#34;red&#34;" in page
+    first = page
+    assert earlydrop("report", out).code == 0
+    assert (out / "report.html").read_text(encoding="utf-8") == first
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [("", "cannot be read"), ('{"queues": {}}', "has no queues and flows"), ("[]", "has no queues and flows")],
+)
+def test_report_of_a_broken_run(earlydrop: Any, tmp_path: Path, result: str, message: str) -> None:
+    (tmp_path / "scenario.json").write_text("{}")
+    (tmp_path / "result.json").write_text(result)
+    ended = earlydrop("report", tmp_path)
+    assert ended.code == 2
+    assert message in ended.err
+    assert str(tmp_path / "result.json") in ended.err
+    assert files(tmp_path) == ["result.json", "scenario.json"]
 
 
 def test_run_writes_a_folder(earlydrop: Any, scenario: Path, tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_the_sums_of_the_ddred_table() -> None:
 # ---- league --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["L-tfit", "L-fload", "L-twoflow"])
+@pytest.mark.parametrize("name", ["L-tfit", "L-fload", "L-twoflow", "L-congestion"])
 def test_the_league_has_every_discipline(name: str) -> None:
     axis = study("league").experiment(name).axis("aqm")
     entries = catalogue()

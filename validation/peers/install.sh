@@ -2,7 +2,7 @@
 # Install the programs beside earlydrop that some tests, `earlydrop bench --against` and the scripts in this
 # folder run, from the packages of Debian or Ubuntu. Earlydrop itself needs none of them.
 #
-#     install.sh [--dry-run] [ns2|ns3|g++|chromium|iperf3]...      all of them when none is named
+#     install.sh [--dry-run] [ns2|ns3|g++|chromium|iperf3|qemu]...      all of them when none is named
 set -eu
 
 dry_run=
@@ -10,8 +10,8 @@ chosen=
 for word in "$@"; do
     case "$word" in
         --dry-run) dry_run=yes ;;
-        ns2 | ns3 | g++ | chromium | iperf3) chosen="$chosen $word " ;;
-        *) echo "usage: install.sh [--dry-run] [ns2|ns3|g++|chromium|iperf3]..." >&2; exit 2 ;;
+        ns2 | ns3 | g++ | chromium | iperf3 | qemu) chosen="$chosen $word " ;;
+        *) echo "usage: install.sh [--dry-run] [ns2|ns3|g++|chromium|iperf3|qemu]..." >&2; exit 2 ;;
     esac
 done
 
@@ -36,6 +36,9 @@ need ns3 libns3-dev "bench --against ns3" test -e /usr/include/ns3/core-module.h
 need ns3 ns3 "bench --against ns3" dpkg -s ns3
 need g++ g++ "builds the ns-3 program and the trace reader" command -v g++
 need iperf3 iperf3 "real traffic: tests of earlydrop link, crosscheck, make bench-link and soak" command -v iperf3
+need qemu qemu-system-x86 "make kernel-qdiscs: a Debian kernel's queue disciplines" command -v qemu-system-x86_64
+need qemu cpio "make kernel-qdiscs" command -v cpio
+need qemu kmod "make kernel-qdiscs" command -v depmod
 need chromium chromium "tests of the report's page; renders reports to pictures" command -v chromium
 
 if [ -z "$missing" ]; then

@@ -45,7 +45,7 @@ fn queue(name: &str) -> String {
 fn rules(tcp: &str) -> &'static str {
     match tcp {
         "reno" => {
-            "tcp = 'reno'\navoidance = 'per_ack'\nssthresh = 'pipe'\nbackoff_until = 'ack'\nprr = 'safe_ack'\n\
+            "tcp = 'reno'\navoidance = 'per_ack'\nssthresh = 'pipe'\nbackoff_until = 'ack'\nprr = 'repair_ack'\n\
              rules = { timeout_end = 'new', slow_start_end = 'beyond', exit_ack = 'grows' }\n"
         }
         "newreno" => {
@@ -53,8 +53,8 @@ fn rules(tcp: &str) -> &'static str {
              rules = { timeout_end = 'new', slow_start_end = 'beyond', exit_ack = 'grows' }\n"
         }
         "cubic" => {
-            "tcp = 'cubic'\nrack = false\nhystart = false\nabc_limit = 1000\nssthresh = 'window'\nbackoff_until = 'ack'\n\
-             prr = 'safe_ack'\nrules = { cubic_least = 'none', cubic_growth = 'whole', timeout_end = 'new', \
+            "tcp = 'cubic'\nrack = false\nhystart = false\nabc_limit = 1000\nssthresh = 'cwnd'\nbackoff_until = 'ack'\n\
+             prr = 'repair_ack'\nrules = { cubic_least = 'none', cubic_growth = 'whole', timeout_cut = 'again', timeout_end = 'new', \
              slow_start_end = 'beyond', exit_ack = 'grows' }\n"
         }
         "dctcp" => {

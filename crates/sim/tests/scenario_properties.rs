@@ -50,6 +50,8 @@ const WORDS: &[&str] = &[
     "transfers",
     "requests",
     "web",
+    "pages",
+    "lifetime",
     "cbr",
     "onoff",
     "poisson",

@@ -94,6 +94,8 @@ fn all_fields_arrive_in_base_units() {
     assert_eq!(scenario.queue("reverse").map(|queue| queue.limit), Some(Limit::Packets(1000)));
     let [first, second] = &scenario.traffic[..] else { panic!("two") };
     let (Load::Ftp(tcp), Load::Ftp(other)) = (&first.load, &second.load) else { panic!("two files") };
+    assert_eq!((tcp.lifetime, other.lifetime), (None, None));
+    let (tcp, other) = (&tcp.tcp, &other.tcp);
     assert_eq!((first.count, tcp.segment, tcp.header, tcp.window), (2, 512, 20, 20));
     assert_eq!(tcp.clock_phase, Some(vec![0.001, 2.0 * 1e-3]));
     assert_eq!((second.count, other.segment, other.header, other.window), (3, 1000, 40, 1000));

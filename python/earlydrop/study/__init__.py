@@ -3,7 +3,7 @@
 A study folder holds `study.toml` and perhaps tables of published values (docs/studies.md describes both). The way
 through it:
 
-    reading.py    study.toml -> model.py, everything checked
+    reading.py    study.toml -> model.py, everything checked (disciplines.py makes levels from the catalogue)
     runs.py       model -> runs -> one value for each cell, measure and seed (take.py, formula.py)
     verdicts.py   values -> verdicts on the claims (select.py says which cells)
     published.py  the paper's figures, and which reading fits them
@@ -39,6 +39,7 @@ __all__ = [
     "assume",
     "assume_where_known",
     "available",
+    "choose",
     "find",
     "home",
     "judge",
@@ -71,6 +72,25 @@ def find(name: str) -> Study:
         raise StudyError(f"{path}: there is no study.toml")
     names = ", ".join(available()) or "none found"
     raise StudyError(f'there is no study "{name}"; studies: {names}')
+
+
+def choose(studies: Sequence[Study], names: Sequence[str]) -> list[Study]:
+    """The studies with these levels of their choice, `["all"]` for all of them; without names with the default."""
+    if names and not any(s.choice for s in studies):
+        known = [name for name in available() if find(name).choice is not None]
+        raise StudyError(f"--aqm: the disciplines of this study are fixed; they can be chosen in: {', '.join(known)}")
+    found = []
+    for study in studies:
+        choice = study.choice
+        if choice is None:
+            found.append(study)
+            continue
+        levels = {i for e in study.experiments if choice.axis in e.names for i in e.axis(choice.axis).ids}
+        for name in names:
+            if name not in levels and list(names) != ["all"]:
+                raise StudyError(f'--aqm {name}: study {study.name}: "{name}": {unknown(name, sorted(levels))}')
+        found.append(study.choosing(sorted(levels) if list(names) == ["all"] else names))
+    return found
 
 
 def assume(study: Study, values: Mapping[str, str]) -> Study:

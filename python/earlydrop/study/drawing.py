@@ -90,7 +90,7 @@ def _legend(drawing: Drawing, axes: Sequence[Axes], width: float) -> None:
 def _panels(found: Data) -> Drawing:
     count = len(found.panels)
     kind = found.figure.kind
-    columns = found.columns or (1 if kind == "series" else min(count, 3))
+    columns = found.columns or (1 if kind == "series" else min(count, 2 if kind == "plane" else 3))
     rows = math.ceil(count / columns)
     entries = len({c.title for p in found.panels for c in p.curves})
     longest = max((len(c.title) for p in found.panels for c in p.curves), default=0)
@@ -99,6 +99,8 @@ def _panels(found: Data) -> Drawing:
     high = {"series": 1.5}.get(kind, 2.3 if columns < 3 else 1.9)
     if kind == "scatter" and entries > len(LOOKS):
         high = 3.4
+    if kind == "plane":
+        high = 2.6 if columns > 1 else 3.2
     drawing = plot.figure(width, 0.35 + high * rows)
     grid = drawing.subplots(rows, columns, squeeze=False, sharex=kind == "series")
     axes = list(grid.flat)
@@ -107,7 +109,7 @@ def _panels(found: Data) -> Drawing:
     for index, (ax, panel) in enumerate(zip(axes, found.panels, strict=False)):
         _panel(ax, found, panel, width / columns)
         row, column = divmod(index, columns)
-        if index + columns < count:
+        if index + columns < count and not panel.x_label:
             ax.set_xlabel("")
         same = column > 0 and panel.y_label == found.panels[index - 1].y_label
         if same:
@@ -132,9 +134,9 @@ def _panel(ax: Axes, found: Data, panel: Panel, width: float) -> None:
         _bars(ax, panel, found)
     else:
         for curve in panel.curves:
-            {"cdf": _step, "series": _thin, "differences": _surfaces, "scatter": _cloud}.get(kind, _line)(ax, curve)
-    if kind == "scatter" and any(c.of > len(LOOKS) for c in panel.curves):
-        _name_points(ax, panel)
+            {"cdf": _step, "series": _thin, "differences": _surfaces, "scatter": _cloud, "plane": _ellipse}.get(
+                kind, _line
+            )(ax, curve)
     if kind in {"series", "lines"}:
         for name, value in found.figure.options["marks"].items():
             ax.axhline(value, color="#444444", linestyle=(0, (6, 2, 1, 2)), linewidth=0.9, label=name, zorder=1.5)
@@ -164,11 +166,13 @@ def _panel(ax: Axes, found: Data, panel: Panel, width: float) -> None:
         ax.locator_params(axis="x", nbins=6 if width > 2.6 else 4)
     if "y" not in log:
         ax.locator_params(axis="y", nbins=6)
-    ax.set_xlabel(found.x_label)
+    ax.set_xlabel(panel.x_label or found.x_label)
     ax.set_ylabel(panel.y_label)
     for axis, setter in (("x", ax.set_xlim), ("y", ax.set_ylim)):
         if axis in found.figure.limits:
             setter(*found.figure.limits[axis])
+    if kind in {"scatter", "plane"} and any(c.of > len(LOOKS) for c in panel.curves):
+        _name_points(ax, panel)
 
 
 def _honest(ax: Axes, bars: bool) -> None:
@@ -257,20 +261,41 @@ def _cloud(ax: Axes, curve: Curve) -> None:
     )
 
 
+def _ellipse(ax: Axes, curve: Curve) -> None:
+    own = _look(curve)
+    pale = 0.25 if len(curve.xs) > 20 else 0.45
+    ax.plot(curve.xs, curve.ys, linestyle="none", marker=".", markersize=3, color=own.colour, alpha=pale, zorder=2)
+    xs, ys = curve.outline
+    if len(xs):
+        ax.fill(xs, ys, color=own.colour, alpha=0.15, linewidth=0, zorder=1.5)
+        ax.plot(xs, ys, color=own.colour, linestyle=own.dashes, linewidth=0.9, zorder=2.5)
+    if curve.centre is not None:
+        x, y = curve.centre
+        many = curve.of > len(LOOKS)
+        label = "_" if many else curve.title
+        ax.plot(
+            [x], [y], linestyle="none", marker=own.marker, markersize=5, color=own.colour, markeredgecolor="white",
+            markeredgewidth=0.5, label=label, zorder=3,
+        )  # fmt: skip
+
+
 def _name_points(ax: Axes, panel: Panel) -> None:
     """Names beside the points, as far as there is room for them."""
     drawing = ax.get_figure()
     assert drawing is not None
     drawing.draw_without_rendering()  # type: ignore[union-attr]
-    points = [ax.transData.transform((x, y)) for c in panel.curves for x, y in zip(c.xs, c.ys, strict=True)]
+    named = [(c, c.centre or (c.xs[0], c.ys[0])) for c in panel.curves if len(c.xs)]
+    points = [
+        ax.transData.transform(place)
+        for c in panel.curves
+        for place in ([c.centre] if c.centre else zip(c.xs, c.ys, strict=True))
+    ]
     scale = drawing.dpi / 72
     taken = [(px - 3 * scale, py - 3 * scale, px + 3 * scale, py + 3 * scale) for px, py in points]
     frame = ax.get_window_extent()
     left_out = 0
-    for curve in panel.curves:
-        if not len(curve.xs):
-            continue
-        px, py = ax.transData.transform((curve.xs[0], curve.ys[0]))
+    for curve, place in named:
+        px, py = ax.transData.transform(place)
         wide, high = 3.6 * scale * len(curve.title), 7.0 * scale
         for dx, dy, ha, va in _AROUND:
             x0 = px + dx * scale - (0 if ha == "left" else wide if ha == "right" else wide / 2)
@@ -280,7 +305,7 @@ def _name_points(ax: Axes, panel: Panel) -> None:
             if inside and not any(_meet(box, other) for other in taken):
                 taken.append(box)
                 ax.annotate(
-                    curve.title, (curve.xs[0], curve.ys[0]), xytext=(dx, dy), textcoords="offset points",
+                    curve.title, place, xytext=(dx, dy), textcoords="offset points",
                     ha=ha, va=va, fontsize=6, color="#333333",
                 )  # fmt: skip
                 break

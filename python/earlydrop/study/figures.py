@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Any
 
 from .. import statistics
@@ -33,6 +35,10 @@ class Curve:
     """The paper's points."""
     role: str = ""
     """In a time series: "average" for a slow line, "moving" for the fast one that it is the average of."""
+    centre: tuple[float, float] | None = None
+    """In a plane: the medians."""
+    outline: tuple[Sequence[float], Sequence[float]] = ((), ())
+    """In a plane: the ellipse of the Gaussian that fits the points."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,8 @@ class Panel:
     curves: tuple[Curve, ...]
     words: str = ""
     """Said beside the curves."""
+    x_label: str = ""
+    """Of its own axis, where panels differ."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,7 @@ def data(outcome: Outcome, figure: Figure) -> Data:
         "histogram": _histogram,
         "differences": _differences,
         "scatter": _scatter,
+        "plane": _plane,
     }[figure.kind]
     found = make(outcome, figure, outcome.study.experiment(figure.experiment))
     over = _averaged(outcome, figure)
@@ -202,6 +211,69 @@ def _scatter(outcome: Outcome, figure: Figure, e: Experiment) -> Data:
         panels.append(Panel(_title(e, figure.panels, panel), y.label, tuple(curves)))
     each = "One point for each cell: its mean over the seeds." if len(levels) > 8 else "One point for each run."
     return Data(figure, tuple(panels), x.label, text=each)
+
+
+OUTLINE = 72
+"""Points of an ellipse."""
+
+
+def ellipse(xs: Sequence[float], ys: Sequence[float], epsilon: float) -> tuple[list[float], list[float]]:
+    """The contour that holds 1 - epsilon of the Gaussian of maximum likelihood for points in the plane.
+
+    A Gaussian in the plane leaves exp(-r^2 / 2) outside r standard deviations. Fewer than three points have none.
+    """
+    n = len(xs)
+    if n < 3:
+        return [], []
+    mx, my = statistics.mean(xs), statistics.mean(ys)
+    dx, dy = [x - mx for x in xs], [y - my for y in ys]
+    a, b = math.fsum(d * d for d in dx) / n, math.fsum(d * d for d in dy) / n
+    c = math.fsum(p * q for p, q in zip(dx, dy, strict=True)) / n
+    # The covariance is L L', with L below the diagonal; L maps the circle to the contour.
+    r = math.sqrt(-2 * math.log(epsilon))
+    l11 = math.sqrt(a)
+    l21 = c / l11 if l11 else 0.0
+    l22 = math.sqrt(max(0.0, b - l21 * l21))
+    turns = [2 * math.pi * k / OUTLINE for k in range(OUTLINE + 1)]
+    u, v = [r * math.cos(w) for w in turns], [r * math.sin(w) for w in turns]
+    return [mx + l11 * p for p in u], [my + l21 * p + l22 * q for p, q in zip(u, v, strict=True)]
+
+
+def _plane(outcome: Outcome, figure: Figure, e: Experiment) -> Data:
+    panels, several = [], False
+    for plane in figure.planes:
+        x, y = outcome.study.measure(plane.x), outcome.study.measure(plane.y)
+        for panel in _levels(e, figure.panels, figure.at):
+            curves = []
+            for level in _levels(e, figure.lines, figure.at):
+                chosen = _with(_with(figure.at, figure.panels, panel), figure.lines, level)
+                cells = average_cells(e, chosen)
+                several = several or len(cells) > 1
+                points = _points(outcome, e, cells, x.id, y.id)
+                look, count = _look(e, figure.lines, level)
+                if points:
+                    xs, ys = [a for a, _ in points], [b for _, b in points]
+                    centre = (median(xs), median(ys))
+                    outline = ellipse(xs, ys, figure.epsilon)
+                    title = _title(e, figure.lines, level)
+                    curves.append(Curve(title, look, count, xs, ys, centre=centre, outline=outline))
+            said = ", ".join(part for part in (plane.title, _title(e, figure.panels, panel)) if part)
+            panels.append(Panel(said, y.label, tuple(curves), x_label=x.label))
+    what = "each cell's mean over the seeds" if several else "each run"
+    text = f"Dots: {what}; marks: medians; ellipses: {100 * (1 - figure.epsilon):.0f} % of the Gaussian that fits them."
+    return Data(figure, tuple(panels), "", columns=0, text=text)
+
+
+def _points(outcome: Outcome, e: Experiment, cells: Sequence[Cell], x: str, y: str) -> list[tuple[float, float]]:
+    """The runs of a single cell, or the means of several cells."""
+    found = []
+    for cell in cells:
+        pairs = zip(outcome.series(e, cell, x), outcome.series(e, cell, y), strict=True)
+        known = [(a, b) for a, b in pairs if a is not None and b is not None]
+        if len(cells) > 1 and known:
+            known = [(statistics.mean([a for a, _ in known]), statistics.mean([b for _, b in known]))]
+        found += known
+    return found
 
 
 # ---- what needs more of a run than its measures --------------------------------------------------------------------

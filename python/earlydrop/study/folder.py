@@ -26,6 +26,7 @@ def document(outcome: Outcome, results: Sequence[ClaimResult], version: str) -> 
         "version": version,
         "quick": study.quick,
         "assume": dict(study.assuming),
+        **({"chosen": list(study.chosen)} if study.chosen else {}),
         "runs": outcome.runs,
         "verdicts": {r.claim.id: r.verdict for r in results},
         "claims": [claim_document(r) for r in results],
@@ -87,11 +88,7 @@ def _estimated(values: Values) -> Document | None:
 
 def first_cell(study: Study, e: Experiment) -> Document:
     """The scenario of an experiment's cell at every base, as a file to run."""
-    at = e.base
-    cell = next(
-        (c for c in e.cells if all(at.get(n, level) == level for n, level in zip(e.names, c, strict=True))), e.cells[0]
-    )
-    found = e.document(cell, study.name)
+    found = page.first_scenario(study, e)
     found["name"] = file_name(str(found["name"]))
     return found
 

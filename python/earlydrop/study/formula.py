@@ -1,8 +1,8 @@
 """Formulas over measures: arithmetic only, walked over Python's syntax tree. Nothing is executed as Python.
 
-Allowed are numbers, names of measures, `+ - * / **`, parentheses, and `min`, `max`, `abs`, `sum`, `mean`. All is
-reckoned in floats. What has no value (a missing operand, a division by zero, an overflow, a root of a negative
-number) gives None.
+Allowed are numbers, names of measures and of axes (the number of the cell's level), `+ - * / **`, parentheses, and
+`min`, `max`, `abs`, `log` (natural), `sum`, `mean`. All is reckoned in floats. What has no value (a missing operand, a
+division by zero, an overflow, a root or a logarithm of a negative number) gives None.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _FUNCTIONS: dict[str, Callable[[list[float]], float]] = {
     "min": min,
     "max": max,
     "abs": lambda values: abs(values[0]),
+    "log": lambda values: math.log(values[0]),
     "sum": math.fsum,
     "mean": lambda values: math.fsum(values) / len(values),
 }
@@ -44,13 +45,13 @@ class Formula:
     text: str
     tree: ast.expr
     names: tuple[str, ...]
-    """The measures it needs, in the order in which they are met."""
+    """The measures and axes it needs, in the order in which they are met."""
 
     def value(self, values: Mapping[str, float | None]) -> float | None:
         """What the formula gives for these values; None where it has no value."""
         try:
             found = _value(self.tree, values)
-        except (_NoValueError, ArithmeticError):
+        except (_NoValueError, ArithmeticError, ValueError):
             return None
         # A negative number to a broken power is a complex number in Python.
         return found if isinstance(found, float) and math.isfinite(found) else None
@@ -90,8 +91,8 @@ def _check(node: ast.expr, depth: int) -> Iterator[str]:
             yield from _check(left, depth + 1)
             yield from _check(right, depth + 1)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS and arguments:
-            if name == "abs" and len(arguments) != 1:
-                raise FormulaError("abs takes one value")
+            if name in {"abs", "log"} and len(arguments) != 1:
+                raise FormulaError(f"{name} takes one value")
             for argument in arguments:
                 yield from _check(argument, depth + 1)
         case _:

@@ -5,7 +5,7 @@ Every object is frozen; a change gives a new study. `reading.py` makes one from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -48,6 +48,8 @@ class Level:
     text: str = ""
     published: bool = True
     """Whether the paper's figures belong to it."""
+    only: Selection = field(default_factory=dict)
+    """It is run only together with these levels of other axes."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,18 @@ class Axis:
         """Title with unit, for axes and table heads."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
+    def among(self, names: Iterable[str]) -> Axis:
+        """The same axis with some of its levels."""
+        chosen = set(names)
+        return replace(self, levels=tuple(level for level in self.levels if level.id in chosen))
+
+    @cached_property
+    def _by_id(self) -> Mapping[str, Level]:
+        return {level.id: level for level in self.levels}
+
     def level(self, name: str) -> Level:
         """The level called `name`."""
-        return next(level for level in self.levels if level.id == name)
+        return self._by_id[name]
 
     def place(self, name: str) -> float:
         """Where a level stands: its number, or its position on an axis without numbers."""
@@ -141,6 +152,9 @@ class Experiment:
         at = dict(zip(self.names, cell, strict=True))
         if sum(at[axis.id] != axis.base for axis in self.readings) > 1:
             return False
+        for axis in self.axes:
+            if any(at[name] not in ids for name, ids in axis.level(at[axis.id]).only.items()):
+                return False
         return not any(all(at[name] in ids for name, ids in rule.items()) for rule in self.skip)
 
     def document(self, cell: Cell, study: str, more: Settings | None = None) -> Document:
@@ -167,6 +181,14 @@ class Experiment:
         return f"{in_sentence(axis.title)} {level.title}" + (f" {axis.unit}" if axis.unit else "")
 
 
+def _beside(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    """The axes without levels that belong to levels which are not there."""
+    left = {a.id: set(a.ids) for a in axes}
+    return tuple(
+        a.among(x.id for x in a.levels if all(left[name] & set(ids) for name, ids in x.only.items())) for a in axes
+    )
+
+
 # ---- what is measured ----------------------------------------------------------------------------------------------
 
 
@@ -183,7 +205,8 @@ class Measure:
     take: Take | None = None
     formula: Formula | None = None
     against: Mapping[str, str] = field(default_factory=dict)
-    """Levels: the lists of a run are compared, entry by entry, with those of the cell that has these levels."""
+    """Levels: a run is compared with that of the cell that has these levels: two lists entry by entry, or a number as
+    a part of the other."""
     pairing: str = ""
     """How they are compared."""
 
@@ -313,8 +336,19 @@ class Table(Shown):
 
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    facts: tuple[tuple[str, ...], ...] = ()
+    """A table that needs no runs: its head, then its rows, each of which begins with the id of a level."""
     fit: str = ""
     """A reading: the table is shown for each of its levels, and the one that fits best is named."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """One panel of a delay-goodput plane: a class of traffic, and its two measures."""
+
+    title: str
+    x: str
+    y: str
 
 
 @dataclass(frozen=True)
@@ -340,6 +374,11 @@ class Figure(Shown):
     """What the values of `field` are, for the axis."""
     scale: float = 1.0
     series: tuple[Line, ...] = ()
+    planes: tuple[Plane, ...] = ()
+    epsilon: float = 0.0
+    """An ellipse of a plane holds 1 - epsilon of the Gaussian that fits its points."""
+    only: str = ""
+    """Where it is shown: "pages" of single levels, the "report" on all of them; both where it is empty."""
     log: str = ""
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     set: Settings = field(default_factory=dict)
@@ -349,6 +388,17 @@ class Figure(Shown):
 
 
 # ---- the whole -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An axis whose levels are chosen from run to run, and may have a page each."""
+
+    axis: str
+    default: tuple[str, ...]
+    always: tuple[str, ...] = ()
+    """Levels that are run whatever is chosen: what the others are compared with."""
+    pages: bool = False
 
 
 @dataclass(frozen=True)
@@ -375,6 +425,9 @@ class Study:
     """The user chose the number of seeds: no more are run where a claim stays undecided."""
     assuming: Mapping[str, str] = field(default_factory=dict)
     """Assumptions that were exchanged, and the values taken."""
+    choice: Choice | None = None
+    chosen: tuple[str, ...] = ()
+    """Levels of the choice that are run, if they are not the default."""
 
     def experiment(self, name: str) -> Experiment:
         """The experiment called `name`."""
@@ -406,6 +459,25 @@ class Study:
         """The same study with other experiments."""
         return replace(self, experiments=experiments)
 
+    def among(self, axis: str, names: Iterable[str]) -> Study:
+        """The same study with some levels of an axis, and of other axes what is left beside them."""
+        kept = tuple(names)
+
+        def narrowed(e: Experiment) -> Experiment:
+            if axis not in e.names:
+                return e
+            return replace(e, axes=_beside(tuple(a.among(kept) if a.id == axis else a for a in e.axes)))
+
+        return self.with_experiments(tuple(narrowed(e) for e in self.experiments))
+
+    def choosing(self, names: Iterable[str] | None = None) -> Study:
+        """The same study with the chosen levels of its choice; without names those that it runs by default."""
+        if self.choice is None:
+            return self
+        chosen = tuple(names or ())
+        kept = {*(chosen or self.choice.default), *self.choice.always}
+        return replace(self.among(self.choice.axis, kept), chosen=chosen)
+
     def with_seeds(self, seeds: int) -> Study:
         """The same study with another number of seeds, and no more than these."""
         changed = tuple(replace(e, seeds=seeds) for e in self.experiments)
@@ -432,10 +504,9 @@ class Study:
         experiments = []
         for e in self.experiments:
             kept = {**common.get("levels", {}), **e.quick.get("levels", {})}
-            axes = tuple(
-                replace(a, levels=tuple(x for x in a.levels if x.id in kept[a.id])) if a.id in kept else a
-                for a in e.axes
-            )
+            if self.choice is not None and self.chosen:
+                kept.pop(self.choice.axis, None)
+            axes = _beside(tuple(a.among(kept[a.id]) if a.id in kept else a for a in e.axes))
             seeds = e.quick.get("seeds", common.get("seeds", min(e.seeds, 3)))
             shortened = tuple(q["set"] for q in (common, e.quick) if "set" in q)
             experiments.append(replace(e, axes=axes, seeds=min(seeds, e.seeds), shortened=shortened))

@@ -5,15 +5,17 @@ from __future__ import annotations
 import base64
 import html
 import re
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import plot
-from ..documents import to_toml
+from ..documents import Document, to_toml
 from . import drawing, tables, text
-from .model import Assumption, Experiment, Figure, Shown, Study
+from .model import Assumption, Experiment, Figure, Level, Shown, Study
 from .model import Table as TableSpec
 from .published import fit
 from .runs import Outcome
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 MINUS = "\u2212"
 FOLDED = 30
 """From so many rows on a table is folded."""
+PAGES = "pages"
+"""Folder of the pages of single levels."""
 
 
 def write(
@@ -44,7 +48,67 @@ def write(
     gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), formats, stop)
     page = render("study.html.j2", _context(outcome, results, scenarios, gallery, version))
     path.write_text(page, encoding="utf-8")
+    if outcome.study.choice is not None and outcome.study.choice.pages:
+        (folder / PAGES).mkdir()
+        for level in _page_levels(outcome.study):
+            made = _level_page(outcome, results, level, _Embedded(gallery), version)
+            (folder / PAGES / f"{file_name(level.id)}.html").write_text(made, encoding="utf-8")
     return path
+
+
+# ---- a page for each level of the choice ---------------------------------------------------------------------------
+
+
+def _page_levels(study: Study) -> list[Level]:
+    """The levels that are run of the axis that has a page for each."""
+    choice = study.choice
+    if choice is None or not choice.pages:
+        return []
+    found = {x.id: x for e in study.experiments if choice.axis in e.names for x in e.axis(choice.axis).levels}
+    return list(found.values())
+
+
+def _level_page(outcome: Outcome, results: Sequence[ClaimResult], level: Level, gallery: _Gallery, version: str) -> str:
+    """Everything about one level, beside those that are always run."""
+    study = outcome.study
+    choice = study.choice
+    assert choice is not None
+    others = [x.title for x in _page_levels(study) if x.id in choice.always and x.id != level.id]
+    narrowed = replace(study.among(choice.axis, (level.id, *choice.always)), sections=(), assumptions=())
+    experiments = tuple(e for e in narrowed.experiments if choice.axis in e.names and e.cells)
+    narrowed = narrowed.with_experiments(experiments)
+    known = {e.id for e in experiments}
+    narrowed = replace(
+        narrowed,
+        tables=tuple(t for t in narrowed.tables if t.experiment in known or t.facts),
+        figures=tuple(f for f in narrowed.figures if f.experiment in known and f.only != "report"),
+    )
+    concerned = [r for r in results if _concerns(study, r, choice.axis, level.id)]
+    first = {e.id: first_scenario(narrowed, e) for e in experiments}
+    context = _context(replace(outcome, study=narrowed), [], first, gallery, version, level=level)
+    # A claim speaks of other levels too.
+    claims = [claim_row(study, r) for r in concerned]
+    return render("study.html.j2", {**context, "claims": claims, "beside": " and ".join(others)})
+
+
+def _concerns(study: Study, result: ClaimResult, axis: str, level: str) -> bool:
+    """Whether a claim is judged from runs of a level."""
+    places = {e.id: e.names.index(axis) for e in study.experiments if axis in e.names}
+    return any(
+        name in places and cell[places[name]] == level
+        for part in result.base.parts
+        for case in part.cases
+        for name, cell in case.cells
+    )
+
+
+def first_scenario(study: Study, e: Experiment) -> Document:
+    """The scenario of an experiment's first cell at every base, as a document to run."""
+    at = e.base
+    cell = next(
+        (c for c in e.cells if all(at.get(n, level) == level for n, level in zip(e.names, c, strict=True))), e.cells[0]
+    )
+    return e.document(cell, study.name)
 
 
 def render(template: str, context: Mapping[str, Any]) -> str:
@@ -108,6 +172,21 @@ class _Gallery:
         }
 
 
+class _Embedded(_Gallery):
+    """Figures that are on the page alone."""
+
+    def __init__(self, like: _Gallery) -> None:
+        super().__init__(like.folder, like.note, ("svg",), like.stop)
+
+    def __call__(self, made: Drawing, name: str, *, runs: bool = True) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as place:
+            folder, self.folder = self.folder, Path(place)
+            try:
+                return super().__call__(made, name, runs=runs)
+            finally:
+                self.folder = folder
+
+
 def file_name(name: str) -> str:
     """A name for a file: letters, digits and dashes."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()
@@ -139,6 +218,9 @@ def _about(one: Shown) -> dict[str, Any]:
 
 def _table(outcome: Outcome, table: TableSpec) -> dict[str, Any]:
     found: dict[str, Any] = {**_about(table), "kind": "table", "blocks": [], "image": None, "fit": ""}
+    if table.facts:
+        found["blocks"].append({"name": "", "folded": False, "tables": [_block(tables.facts(outcome.study, table))]})
+        return found
     if not table.experiment or table.unreproduced:
         return found
     e = outcome.study.experiment(table.experiment)
@@ -158,7 +240,7 @@ def _table(outcome: Outcome, table: TableSpec) -> dict[str, Any]:
 
 
 def _block(block: tables.Block) -> dict[str, Any]:
-    n = f"mean over seeds ± 95 % half-width, n = {block.n}" if block.n > 1 else "one seed"
+    n = f"mean over seeds ± 95 % half-width, n = {block.n}" if block.n > 1 else "one seed" if block.n else ""
     over = f", averaged over {block.averaged}" if block.averaged else ""
     edges, place = [], 1
     for group in block.groups:
@@ -226,17 +308,20 @@ def _case(study: Study, result: PartResult, case: Case) -> dict[str, str]:
 
 
 def _context(
-    outcome: Outcome, results: Sequence[ClaimResult], scenarios: Mapping[str, Any], gallery: _Gallery, version: str
+    outcome: Outcome,
+    results: Sequence[ClaimResult],
+    scenarios: Mapping[str, Any],
+    gallery: _Gallery,
+    version: str,
+    level: Level | None = None,
 ) -> dict[str, Any]:
     study = outcome.study
     notes = text.notes(study)
-    overview = drawing.effects(study, results)
-    shown = {t.id: _table(outcome, t) for t in study.tables} | {
-        ("figure", f.id): _figure(outcome, f, gallery) for f in study.figures
-    }
-    every = list(shown.values())
+    overview = drawing.effects(study, results) if level is None else None
+    figures = [f for f in study.figures if level is not None or f.only != "pages"]
+    every = [_table(outcome, t) for t in study.tables] + [_figure(outcome, f, gallery) for f in figures]
     by_experiment: dict[str, list[dict[str, Any]]] = {}
-    for one, made in zip(study.shown, every, strict=True):
+    for one, made in zip([*study.tables, *figures], every, strict=True):
         by_experiment.setdefault(one.experiment, []).append(made)
     experiments = [_experiment(outcome, e, by_experiment.get(e.id, []), scenarios[e.id]) for e in study.experiments]
     return {
@@ -254,6 +339,11 @@ def _context(
         "cost": outcome.cost,
         "again": _again(study),
         "seeds": _seeds(study),
+        "level": level,
+        "beside": "",
+        "pages": []
+        if level is not None
+        else [(x.title, f"{PAGES}/{file_name(x.id)}.html") for x in _page_levels(study)],
     }
 
 
@@ -296,6 +386,7 @@ def _assumption(study: Study, a: Assumption) -> dict[str, Any]:
 
 def _again(study: Study) -> str:
     command = f"earlydrop reproduce {study.name}"
+    command += f" --aqm {' '.join(study.chosen)}" if study.chosen else ""
     command += " --quick" if study.quick else ""
     command += f" --seeds {study.experiments[0].seeds}" if study.fixed_seeds else ""
     return command + "".join(f" --assume {k}={_quoted(v)}" for k, v in study.assuming.items())

@@ -6,6 +6,7 @@ An error names the file and the place in it: `study.toml: claim S-1: parts 2: un
 from __future__ import annotations
 
 import csv
+import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,11 +15,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..documents import overlay
-from . import formula
+from . import disciplines, formula
 from .model import (
     Alternative,
     Assumption,
     Axis,
+    Choice,
     Claim,
     Experiment,
     Figure,
@@ -27,6 +29,7 @@ from .model import (
     Measure,
     Part,
     Peer,
+    Plane,
     Printed,
     Selection,
     Study,
@@ -36,10 +39,12 @@ from .model import (
 from .select import ALONG, rows_of
 from .table import Table as Reader
 from .table import unknown
-from .take import PAIRINGS, REDUCTIONS, Take
+from .take import PAIRINGS, RATIO, REDUCTIONS, Take
 
 DIRECTIONS = ("greater", "less", "at_least", "at_most")
-KINDS = ("lines", "bars", "series", "cdf", "histogram", "differences", "scatter", "curves", "picture")
+KINDS = ("lines", "bars", "series", "cdf", "histogram", "differences", "scatter", "plane", "curves", "picture")
+ONE_SIGMA = math.exp(-0.5)
+"""What a Gaussian in the plane leaves outside the ellipse whose half-axes are its standard deviations."""
 SEEDS = 100_000
 TOP_SEED = 2**63 - 1
 
@@ -76,16 +81,15 @@ class _Reading:
         common = top.settings("scenario", None)
         quick = self._quick(top)
         self.measures = _keyed(top, "measure", self._measure)
-        self._check_formulas()
-        shared = {
-            name: _levels(Reader({name: one}, "levels"), name) for name, one in top.settings("levels", None).items()
-        }
+        shared = {name: _shared(name, one) for name, one in top.settings("levels", None).items()}
         for table in top.tables("experiment"):
             e = self._experiment(table, common, seeds, first, shared)
             _once(table, e.id, self.experiments)
             self.experiments[e.id] = e
         if not self.experiments:
             raise top.fault("there is no [[experiment]]")
+        self._check_formulas()
+        choice = self._choice(top)
         assumptions = _keyed(top, "assumption", self._assumption)
         tables = tuple(self._table(t) for t in top.tables("table"))
         figures = tuple(self._figure(t) for t in top.tables("figure"))
@@ -105,6 +109,7 @@ class _Reading:
             figures=figures,
             sections=tuple(_section(t) for t in top.tables("section")),
             quick_options=quick,
+            choice=choice,
         )
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", study.name):
             raise top.fault(f'name = "{study.name}": allowed are letters, digits, ".", "-" and "_"')
@@ -161,7 +166,9 @@ class _Reading:
         if not scenario:
             raise t.fault("has no scenario, and there is no common one")
         base = _laid(scenario, t.settings("set", None), t.fault)
-        axes = tuple(_axis(a, shared) for a in t.tables("axis"))
+        axes: tuple[Axis, ...] = ()
+        for one in t.tables("axis"):
+            axes = (*axes, _axis(one, shared, base, axes))
         _unique(t, "axis", [a.id for a in axes])
         for axis in axes:
             if axis.id in self.measures:
@@ -192,6 +199,9 @@ class _Reading:
             skip.append(chosen)
         t.end()
         e = replace(e, skip=tuple(skip))
+        for axis in axes:
+            for level in axis.levels:
+                _select(e, {k: list(ids) for k, ids in level.only.items()}, _of_level(t, level))
         for name in names:
             for other, ids in _select(e, self.measures[name].against, t.fault).items():
                 if len(ids) != 1:
@@ -231,8 +241,8 @@ class _Reading:
             except formula.FormulaError as error:
                 raise t.fault(f"formula: {error}") from error
         elif t.has("against"):
-            pairing = t.word("reduce", PAIRINGS)
-            take = _take(t, "list")
+            pairing = t.word("reduce", PAIRINGS, RATIO)
+            take = _take(t, "" if pairing == RATIO else "list")
             against = {axis: _name(level) for axis, level in t.settings("against").items()}
         else:
             take = _take(t)
@@ -251,19 +261,41 @@ class _Reading:
         t.end()
         return measure
 
+    def _choice(self, top: Reader) -> Choice | None:
+        t = top.table("choice")
+        if t is None:
+            return None
+        name = t.text("axis")
+        having = [e for e in self.experiments.values() if name in e.names]
+        if not having:
+            raise t.fault(
+                f'axis "{name}": {unknown(name, sorted({n for e in self.experiments.values() for n in e.names}))}'
+            )
+        known = tuple(dict.fromkeys(i for e in having for i in e.axis(name).ids))
+        if any(e.axis(name).reading for e in having):
+            raise t.fault(f'axis "{name}" is a reading: its levels cannot be chosen')
+        found = Choice(name, t.texts("default"), t.texts("always", ()), t.flag("pages"))
+        for one in (*found.default, *found.always):
+            if one not in known:
+                raise t.fault(f'"{one}": {unknown(one, known)}')
+        t.end()
+        return found
+
     def _check_formulas(self) -> None:
-        known = tuple(self.measures)
+        axes = {name for e in self.experiments.values() for name in e.names}
+        known = (*self.measures, *sorted(axes))
 
         def visit(name: str, path: tuple[str, ...]) -> None:
             if name in path:
                 raise StudyError(f"measure {name}: formula: needs itself ({' -> '.join([*path, name])})")
             found = self.measures[name].formula
             for other in found.names if found else ():
-                if other not in self.measures:
+                if other not in known:
                     raise StudyError(f'measure {name}: formula: "{other}": {unknown(other, known)}')
-                visit(other, (*path, name))
+                if other in self.measures:
+                    visit(other, (*path, name))
 
-        for name in known:
+        for name in self.measures:
             visit(name, ())
 
     # ---- claims ----
@@ -399,7 +431,8 @@ class _Reading:
     def _table(self, t: Reader) -> Table:
         e = self._known(t)
         lost, unreproduced = t.text("lost", ""), t.text("unreproduced", "")
-        if e is None and not (lost or unreproduced):
+        facts = self._facts(t)
+        if e is None and not (lost or unreproduced or facts):
             raise t.fault("needs an experiment, or the reason why there is nothing to show (lost, unreproduced)")
         rows, columns = t.texts("rows", ()), t.texts("columns", ())
         for name in (*rows, *columns):
@@ -420,6 +453,7 @@ class _Reading:
             of=_select(e, t.settings("of", None), t.fault),
             to=_select(e, t.settings("to", None), t.fault),
             fit=fit,
+            facts=facts,
             note=t.text("note", ""),
             lost=lost,
             unreproduced=unreproduced,
@@ -429,6 +463,28 @@ class _Reading:
             raise t.fault('"of" and "to" stand together: a column with their difference')
         t.end()
         return table
+
+    def _facts(self, t: Reader) -> tuple[tuple[str, ...], ...]:
+        """A table that stands in a file: its first column holds ids of levels of any axis."""
+        name = t.text("facts", "")
+        if not name:
+            return ()
+        try:
+            with (self.folder / name).open(newline="", encoding="utf-8") as file:
+                rows = tuple(tuple(row) for row in csv.reader(file))
+        except OSError as error:
+            raise t.fault(f"facts: {name}: {error.strerror}") from error
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise t.fault(f"facts: {name}: {error}") from error
+        uneven = [number for number, row in enumerate(rows, 1) if len(row) != len(rows[0])]
+        if len(rows) < 2 or uneven:
+            where = f"line {uneven[0]} has another number of columns than the head" if uneven else "has no rows"
+            raise t.fault(f"facts: {name}: {where}")
+        known = {level for e in self.experiments.values() for axis in e.axes for level in axis.ids}
+        for number, row in enumerate(rows[1:], 2):
+            if row[0] not in known:
+                raise t.fault(f'facts: {name}: line {number}: "{row[0]}": {unknown(row[0], sorted(known))}')
+        return rows
 
     def _several(self, t: Reader, e: Experiment | None) -> tuple[str, ...]:
         names = t.texts("measures", ()) or ((t.text("measure"),) if t.has("measure") else ())
@@ -494,6 +550,9 @@ class _Reading:
             label=t.text("label", ""),
             scale=t.number("scale", 1.0),
             series=series,
+            planes=self._planes(t, e) if kind == "plane" else (),
+            epsilon=t.number("epsilon", ONE_SIGMA),
+            only=t.word("only", ("pages", "report"), ""),
             log=t.word("log", ("x", "y", "xy"), ""),
             limits=_limits(t),
             set=t.settings("set", None),
@@ -511,6 +570,8 @@ class _Reading:
         for name, value in figure.options["marks"].items():
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise t.fault(f'marks: "{name}" must be a number, not {value!r}')
+        if not 0 < figure.epsilon < 1:
+            raise t.fault(f"epsilon = {figure.epsilon:g}: allowed is a share above 0 and below 1")
         if kind == "differences" and not (figure.of and figure.to):
             raise t.fault('"differences" needs "of" and "to"')
         if kind == "curves" and not figure.curves:
@@ -524,6 +585,18 @@ class _Reading:
         if kind in {"lines", "bars"}:
             return self._several(t, e)
         return ()
+
+    def _planes(self, t: Reader, e: Experiment | None) -> tuple[Plane, ...]:
+        """The panels of a plane: one for each class, or a single one."""
+        found = []
+        for one in t.tables("classes"):
+            found.append(
+                Plane(one.text("title"), self._measured(one, e, "x_measure"), self._measured(one, e, "y_measure"))
+            )
+            one.end()
+        if not found:
+            found.append(Plane("", self._measured(t, e, "x_measure"), self._measured(t, e, "y_measure")))
+        return tuple(found)
 
     def _line(self, t: Reader, figure: Reader) -> Line:
         low, high = figure.number("from_s", None), figure.number("to_s", None)
@@ -543,6 +616,10 @@ def _keyed(top: Reader, key: str, make: Callable[[Reader], T]) -> dict[str, T]:
         _once(table, name, found)
         found[name] = one
     return found
+
+
+def _of_level(t: Reader, level: Level) -> Callable[[str], StudyError]:
+    return lambda said: t.fault(f"level {level.id}: only: {said}")
 
 
 def _once(table: Reader, name: str, known: Iterable[str]) -> None:
@@ -574,6 +651,7 @@ def _levels(t: Reader, key: str) -> tuple[Level, ...]:
                 value=one.number("value", None),
                 text=one.text("text", ""),
                 published=one.flag("published", True),
+                only={k: tuple(_name(v) for v in _as_list(ids)) for k, ids in one.settings("only", None).items()},
             )
         )
         one.end()
@@ -581,15 +659,26 @@ def _levels(t: Reader, key: str) -> tuple[Level, ...]:
     return tuple(found)
 
 
-def _axis(t: Reader, shared: Mapping[str, tuple[Level, ...]]) -> Axis:
+def _shared(name: str, given: Any) -> tuple[Level, ...]:
+    """Levels for several axes: a list, or one for each discipline of the catalogue."""
+    if isinstance(given, Mapping):
+        return disciplines.levels(Reader(given, f"levels {name}"))
+    return _levels(Reader({name: given}, "levels"), name)
+
+
+def _axis(
+    t: Reader, shared: Mapping[str, tuple[Level, ...]], scenario: Mapping[str, Any], before: Sequence[Axis]
+) -> Axis:
     name = t.text("id")
-    ways = [key for key in ("levels", "values", "use") if t.has(key)]
+    ways = [key for key in ("levels", "values", "use", "vary") if t.has(key)]
     if len(ways) != 1:
-        raise t.fault("needs one of levels, values and use")
+        raise t.fault("needs one of levels, values, use and vary")
     if t.has("levels"):
         levels = _levels(t, "levels")
     elif t.has("values"):
         levels = _numbers(t)
+    elif t.has("vary"):
+        levels = disciplines.settings(t, scenario, before)
     else:
         use = t.text("use")
         if use not in shared:
@@ -604,6 +693,8 @@ def _axis(t: Reader, shared: Mapping[str, tuple[Level, ...]]) -> Axis:
         levels = tuple(known[one] for one in only)
     if not levels:
         raise t.fault("has no level")
+    for path, others in t.settings("copy", None).items():
+        levels = tuple(_copied(level, path, [_name(x) for x in _as_list(others)]) for level in levels)
     reading = t.flag("reading")
     ids = tuple(level.id for level in levels)
     base = _name(t.raw("base", ids[0]))
@@ -623,6 +714,15 @@ def _axis(t: Reader, shared: Mapping[str, tuple[Level, ...]]) -> Axis:
     )
     t.end()
     return axis
+
+
+def _copied(level: Level, path: str, others: Sequence[str]) -> Level:
+    """A level that sets elsewhere too what it sets at a path or below it."""
+    found = dict(level.set)
+    for key, value in level.set.items():
+        if key == path or key.startswith(f"{path}."):
+            found |= dict.fromkeys((other + key[len(path) :] for other in others), value)
+    return replace(level, set=found)
 
 
 def _numbers(t: Reader) -> tuple[Level, ...]:
@@ -653,6 +753,12 @@ def _select(e: Experiment | None, given: Mapping[str, Any], fault: Callable[[str
         ids: list[str] = []
         for one in _as_list(value):
             text = _name(one)
+            if text.startswith("not ") and text not in axis.ids:
+                left_out = text.removeprefix("not ").strip()
+                if left_out not in axis.ids:
+                    raise fault(f'{name} = "{text}": {unknown(left_out, axis.ids)}')
+                ids += [i for i in axis.ids if i != left_out]
+                continue
             ids += [text] if text in axis.ids else _range(axis, text, fault)
         found[name] = tuple(i for i in axis.ids if i in ids)
     return found
@@ -712,10 +818,13 @@ def _take(t: Reader, reduce: str = "") -> Take:
     cut = (None, None) if reduce else (t.number("from_s", None), t.number("to_s", None))
     if cut != (None, None) and not chosen:
         raise t.fault("from_s and to_s cut a series: reduce is missing")
+    repeat = None if reduce else t.number("repeat_s", None)
+    if repeat is not None and (repeat <= 0 or cut == (None, None)):
+        raise t.fault("repeat_s is the period, above 0 s, of a part that from_s and to_s cut out")
     at_most = None if reduce else t.number("at_most", None)
     if at_most is not None and not chosen:
         raise t.fault("at_most chooses among the numbers of a list: reduce is missing")
-    return Take(field, chosen, tuple(where.items()), cut[0], cut[1], at_most)
+    return Take(field, chosen, tuple(where.items()), cut[0], cut[1], at_most, repeat)
 
 
 def _by_hand(t: Reader) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def plan(study: Study) -> Plan:
         for e in study.experiments
         for cell in e.cells
     }
-    figures = {f.id: _drawn(study, f, cells, known) for f in study.figures if f.kind in RAW}
+    figures = {f.id: _drawn(study, f, cells, known) for f in study.figures if f.kind in RAW and f.experiment}
     _check_curves(study)
     return Plan(study, cells, figures)
 
@@ -137,12 +137,14 @@ def takes_of(figure: Figure) -> Takes:
 def needed(study: Study, e: Experiment) -> Takes:
     """What the measures of an experiment need of each run."""
     found: dict[Take, None] = {}
+    known = {m.id for m in study.measures}
 
     def visit(measure: Measure) -> None:
         if measure.take is not None:
             found[measure.take] = None
         for name in measure.formula.names if measure.formula else ():
-            visit(study.measure(name))
+            if name in known:
+                visit(study.measure(name))
 
     for measure in study.measured(e):
         visit(measure)
@@ -320,8 +322,9 @@ class Runs:
             values[e.id] = {}
             for cell in e.cells:
                 key = self.plan.cells[(e.id, cell)].key
+                numbers = {a.id: a.level(level).value for a, level in zip(e.axes, cell, strict=True)}
                 rows = [
-                    _measure(study, measures, self._kept[(key, seed)], partial(self._opposite, e, cell, seed))
+                    _measure(study, measures, self._kept[(key, seed)], numbers, partial(self._opposite, e, cell, seed))
                     for seed in seeds_of(e, self._counts[(e.id, cell)])
                 ]
                 values[e.id][cell] = {m.id: [row[m.id] for row in rows] for m in measures}
@@ -362,15 +365,23 @@ def _keep(takes: Takes, where: str, text: str) -> tuple[Kept, dict[str, Any]]:
 
 
 def _measure(
-    study: Study, measures: Sequence[Measure], kept: Kept, opposite: Callable[[Measure], object]
+    study: Study,
+    measures: Sequence[Measure],
+    kept: Kept,
+    numbers: Mapping[str, float | None],
+    opposite: Callable[[Measure], object],
 ) -> dict[str, float | None]:
-    """The measures of one run. Scales are applied before formulas use them."""
+    """The measures of one run. Scales go before formulas; `numbers` are those of the cell's levels."""
     found: dict[str, float | None] = {}
+    known = {m.id for m in study.measures}
 
     def value(measure: Measure) -> float | None:
         if measure.id not in found:
             if measure.formula is not None:
-                inner = {name: value(study.measure(name)) for name in measure.formula.names}
+                inner = {
+                    name: value(study.measure(name)) if name in known else numbers.get(name)
+                    for name in measure.formula.names
+                }
                 raw = measure.formula.value(inner)
             else:
                 raw = kept[cast("Take", measure.take)]

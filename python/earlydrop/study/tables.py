@@ -62,6 +62,14 @@ def shown(outcome: Outcome, table: Table, reading: Mapping[str, str] | None = No
     return [make.by_measures(measures)]
 
 
+def facts(study: Study, table: Table) -> Block:
+    """A table that needs no runs: the rows whose levels are in the study."""
+    titles = {level.id: level.title for e in study.experiments for axis in e.axes for level in axis.levels}
+    head, *body = table.facts
+    rows = tuple((titles[row[0]], row[1:]) for row in body if row[0] in titles)
+    return Block("", head[0], tuple(Group(name, ("ours",)) for name in head[1:]), rows, 0)
+
+
 def automatic(outcome: Outcome, e: Experiment, reading: Mapping[str, str] | None = None, most: int = MOST) -> Block:
     """Every cell of an experiment in one reading, main measures first."""
     axes = tuple(a.id for a in e.axes if not a.reading)

@@ -54,6 +54,9 @@ def _smaller(of: Sequence[float], to: Sequence[float]) -> list[float]:
     return [b - a for a, b in zip(of, to, strict=True) if a < b]
 
 
+RATIO = "ratio"
+"""A number of a run over that of the other run with the same seed."""
+
 PAIRINGS: dict[str, Callable[[Sequence[float], Sequence[float]], float]] = {
     "below": lambda of, to: float(len(_smaller(of, to))),
     "above": lambda of, to: float(len(_smaller(to, of))),
@@ -65,7 +68,9 @@ those of the second, and by how much together."""
 
 
 def paired(how: str, of: object, to: object) -> float | None:
-    """Compare two lists entry by entry; entries without a value on either side are left out."""
+    """Compare two lists entry by entry; entries without a value on either side are left out. A ratio of two numbers."""
+    if how == RATIO:
+        return of / to if isinstance(of, float) and isinstance(to, float) and to else None
     if not isinstance(of, list) or not isinstance(to, list) or len(of) != len(to):
         return None
     known = [(a, b) for a, b in zip(of, to, strict=True) if a is not None and b is not None]
@@ -78,7 +83,8 @@ class Take:
 
     A `*` in the path stands for every entry of a list (or of a table). `where` keeps the entries whose fields have
     these values, `at_most` the numbers up to this one. `from_s` and `to_s` cut a time series, whose times are
-    `series.time_s`.
+    `series.time_s`; with `repeat_s` the same part of every period of this length. Several series (a `*` in the path)
+    are cut one by one and put together.
     """
 
     field: str
@@ -88,6 +94,7 @@ class Take:
     from_s: float | None = None
     to_s: float | None = None
     at_most: float | None = None
+    repeat_s: float | None = None
 
     def __call__(self, document: Mapping[str, Any]) -> Any:
         """The value, None where it has none, MISSING where the document has no such field."""
@@ -106,7 +113,10 @@ class Take:
             raise TakeError(f"{self.field} is no list, and cannot be reduced to its {self.reduce}")
         if self.reduce == "list":
             return [None if x is MISSING else x for x in values]
-        values = self._cut(document, values)
+        if starred and any(isinstance(x, list) for x in values):
+            values = [x for one in values if isinstance(one, list) for x in self._cut(document, one)]
+        else:
+            values = self._cut(document, values)
         if self.reduce == "times":
             return values
         numbers = [self._number(x) for x in values if x is not None and x is not MISSING]
@@ -136,8 +146,17 @@ class Take:
             raise TakeError(f"{self.field} is no time series: it cannot be cut by from_s and to_s")
         low = -math.inf if self.from_s is None else self.from_s
         high = math.inf if self.to_s is None else self.to_s
-        pairs = [(t, x) for t, x in zip(times, values, strict=True) if low <= t < high]
+        period = self.repeat_s or math.inf
+        pairs = [(t, x) for t, x in zip(times, values, strict=True) if low <= _within(t, period) < high]
         return [[t for t, _ in pairs], [x for _, x in pairs]] if wanted else [x for _, x in pairs]
+
+
+def _within(time: float, period: float) -> float:
+    """The place of a time in its period; a sample that stands a rounding before the next one belongs there."""
+    if period == math.inf:
+        return time
+    place = math.fmod(time + 1e-9, period) - 1e-9
+    return max(0.0, place)
 
 
 def _times_of(document: Mapping[str, Any], field: str, count: int) -> list[str]:

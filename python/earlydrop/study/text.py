@@ -28,10 +28,20 @@ def notes(study: Study) -> list[str]:
     found = []
     if study.quick:
         found.append("Quick run: fewer seeds and levels, shorter runs. A look, not a result.")
+    if study.choice is not None and study.chosen:
+        found.append(f"Run with a choice of its own: {', '.join(chosen_titles(study))}.")
     if study.assuming:
         given = ", ".join(f"{k} = {v}" for k, v in study.assuming.items())
         found.append(f"Run with other assumptions than the study's own: {given}.")
     return found
+
+
+def chosen_titles(study: Study) -> list[str]:
+    """The levels that are run of the axis whose levels are chosen, by their titles."""
+    if study.choice is None:
+        return []
+    levels = [x for e in study.experiments if study.choice.axis in e.names for x in e.axis(study.choice.axis).levels]
+    return list(dict.fromkeys(level.title for level in levels))
 
 
 # ---- one case ------------------------------------------------------------------------------------------------------
@@ -142,13 +152,22 @@ def expected_text(study: Study, part: Part) -> str:
     return text + ("; in every seed" if part.every_seed else "")
 
 
+MOST_NAMED = 12
+"""More levels of an axis than these are not named one by one."""
+
+
 def _said(e: Experiment, chosen: Any) -> str:
     found = []
     for name, ids in chosen.items():
         axis = e.axis(name)
+        ids = [i for i in ids if i in axis.ids]
         if len(ids) == len(axis.ids) and len(ids) > 1:
             continue
-        if axis.numeric and len(ids) > 2:
+        if len(ids) > MOST_NAMED:
+            rest = [e.say(axis, i) for i in axis.ids if i not in ids]
+            but = f" but {' and '.join(rest)}" if len(rest) <= FEW else ""
+            found.append(f"{'all' if but else len(ids)} levels of {in_sentence(axis.title)}{but}")
+        elif axis.numeric and len(ids) > 2:
             found.append(f"{in_sentence(axis.title)} {ids[0]} to {ids[-1]}")
         else:
             found.append(" and ".join(e.say(axis, i) for i in ids))
@@ -313,11 +332,14 @@ def study_text(outcome: Outcome, results: Sequence[ClaimResult], paint: Any = la
     lines += [paragraph(note) for note in notes(study)]
     for e in study.experiments:
         lines += ["", "", f"== {e.id}  {e.title}", paragraph(tables.summary(study, e))]
-        mine = [t for t in study.tables if t.experiment == e.id]
+        mine = [t for t in study.tables if t.experiment == e.id and not t.facts]
         for spec in mine:
             lines += ["", *_table_lines(outcome, spec)]
         if not mine:
             lines += ["", _block_text(tables.automatic(outcome, e, most=24))]
+    for spec in (t for t in study.tables if t.facts):
+        block = tables.facts(study, spec)
+        lines += ["", "", paragraph(f"{spec.id}: {spec.title}"), _block_text(block) if block.rows else "  no rows"]
     gone = [t for t in study.shown if t.lost or t.unreproduced]
     if gone:
         lines += ["", "", "== What cannot be shown", ""]
@@ -364,6 +386,7 @@ def fit_text(e: Experiment, found: Fit) -> str:
 def _block_text(block: tables.Block) -> str:
     over = f", averaged over {block.averaged}" if block.averaged else ""
     n = f"mean over seeds \u00b1 95 % half-width, n = {block.n}{over}" if block.n > 1 else f"one seed{over}"
+    n = n if block.n else ""
     plain = all(len(group.columns) == 1 for group in block.groups)
     heads = [_folded(g.title) if plain else [*_folded(g.title, 30), ""] for g in block.groups]
     depth = max((len(h) for h in heads), default=1)
@@ -378,7 +401,7 @@ def _block_text(block: tables.Block) -> str:
         widths.append(own)
         place += len(own)
     first = max(len(x) for x in [block.corner, *(label for label, _ in block.rows)])
-    lines = [f"  {block.title}: {n}" if block.title else f"  {n}"]
+    lines = [f"  {block.title}: {n}" if block.title else f"  {n}"] if n else []
     for row in range(depth - 1):
         spans = [sum(own) + 2 * (len(own) - 1) for own in widths]
         over_cells = [h[row].rjust(w) if plain else h[row].center(w) for h, w in zip(heads, spans, strict=True)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -46,7 +44,8 @@ def renew(folder: Path) -> Path:
         document = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
         runs = pl.read_parquet(folder / "runs.parquet")
     except FileNotFoundError as error:
-        raise SweepError(f"{folder}: is no result of a sweep: there is no {Path(str(error.filename)).name}") from None
+        missing = Path(str(error.filename)).name
+        raise SweepError(f"{folder}: is no result of a sweep, a run or a link: there is no {missing}") from None
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise SweepError(f"{folder}: cannot be read: {error}") from error
     return _write(folder, Data(document, runs))
@@ -105,13 +104,7 @@ SCATTER_TEXT = "Each point is the mean over its seeds."
 
 
 def _figure(made: Figure | None, title: str, text: str) -> dict[str, str] | None:
-    if made is None:
-        return None
-    out = io.BytesIO()
-    with plot.styled():
-        made.savefig(out, format="svg", metadata={"Date": None})
-    coded = base64.b64encode(out.getvalue()).decode("ascii")
-    return {"title": title, "text": text, "data": f"data:image/svg+xml;base64,{coded}"}
+    return None if made is None else {"title": title, "text": text, "data": plot.inline(made)}
 
 
 def _where(levels: Document) -> str:

@@ -282,6 +282,14 @@ impl Sender {
         i64::from(first)
     }
 
+    /// The application gives nothing more: what has not been sent is never sent.
+    pub fn end(&mut self) {
+        match &mut self.control {
+            Control::Rfc(connection) => connection.end(),
+            _ => self.core.limit = self.core.limit.min(self.core.max_sent.max(0)),
+        }
+    }
+
     /// The highest number of a segment (profile `ns2`) or byte (`rfc`) sent; -1 before the SYN, which is 0.
     pub fn highest_sent(&self) -> i64 {
         match &self.control {

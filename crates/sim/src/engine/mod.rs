@@ -497,6 +497,8 @@ pub struct Engine<Q> {
     specs: Specs,
     sources: Sources,
     applications: Applications,
+    /// Flows whose data end at a time, s.
+    stops: Vec<(u32, f64)>,
     payloads: Payloads,
     ports: Vec<Port>,
     merges: Vec<AheadMerge>,
@@ -614,6 +616,7 @@ impl<Q: EventQueue> Engine<Q> {
             },
             sources: Sources::new(network.sources, flow_count),
             applications: Applications::new(network.transfers, network.crowds, network.groups, flow_count),
+            stops: network.stops,
             tallies: vec![Tally::default(); specs.len()],
             rare: Vec::new(),
             opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
@@ -689,6 +692,9 @@ impl<Q: EventQueue> Engine<Q> {
                 self.schedule(start, START, Kind::Start, flow);
             }
         }
+        for (flow, time) in std::mem::take(&mut self.stops) {
+            self.schedule(time, START, Kind::Stop, flow);
+        }
         self.schedule_crowds();
         for port in 0..self.ports.len() as u32 {
             self.schedule_policy_timer(port, START.now);
@@ -761,6 +767,7 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::Retry => self.on_retry(segment, key),
                 Kind::Crowd => self.on_crowd(segment.flow() as usize, key),
                 Kind::Replay => self.on_replay(segment.seq() as usize, key),
+                Kind::Stop => self.net.flows[segment.flow() as usize].sender.end(),
                 Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
                 Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
                 Kind::WindowStart => self.begin_window(now),

@@ -7,7 +7,7 @@ use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
 use earlydrop_net::medium::Medium;
-use earlydrop_net::source::{Habits, Source, Transfers};
+use earlydrop_net::source::{Distribution, Habits, Source, Transfers};
 use earlydrop_net::tcp::core::MIN_RTO_MS;
 use earlydrop_net::tcp::rfc::Settings;
 use earlydrop_net::tcp::Flavour;
@@ -105,10 +105,30 @@ impl TransferSpec {
     }
 }
 
+/// What a crowd asks for, and when.
+pub enum Asks {
+    /// Objects of sessions that come and go.
+    Sessions(Habits),
+    /// Pages, one after the other.
+    Pages(PageHabits),
+}
+
+/// Somebody who loads pages: the next one after the last object of the one before.
+pub struct PageHabits {
+    /// Objects of a page.
+    pub objects: Distribution,
+    /// Size of an object, bytes.
+    pub size: Distribution,
+    /// From the end of a page to the begin of the next, s.
+    pub think: Distribution,
+    /// Pages; `None` without end.
+    pub number: Option<u64>,
+}
+
 /// People who ask for objects over a pool of flows.
 pub struct CrowdSpec {
     /// What they are like.
-    pub habits: Habits,
+    pub asks: Asks,
     /// Their random numbers.
     pub random: Generator,
     /// When they begin, s.
@@ -199,6 +219,8 @@ pub struct Network {
     pub transfers: Vec<(u32, TransferSpec)>,
     /// Crowds on the web.
     pub crowds: Vec<CrowdSpec>,
+    /// Flows whose data end at a time, s.
+    pub stops: Vec<(u32, f64)>,
     /// Groups in which transfers are counted.
     pub groups: u32,
     /// Classes of the flows' packets; none at all if all are 0.
@@ -296,6 +318,12 @@ impl Network {
         self.needs_events |= !spec.is_plain();
         self.groups = self.groups.max(spec.group + 1);
         self.transfers.push((flow, spec));
+    }
+
+    /// Ends the data of a TCP flow at a time, s.
+    pub fn stop(&mut self, flow: u32, time: f64) {
+        self.needs_events = true;
+        self.stops.push((flow, time));
     }
 
     /// Gives a flow's packets a class.

@@ -5,7 +5,7 @@
 //! there is told from what is new, and ignored. ns-2 has no such thing: an agent that is reset takes late packets for its
 //! own.
 
-use super::network::{CrowdSpec, FlowSpec, TransferSpec};
+use super::network::{Asks, CrowdSpec, FlowSpec, PageHabits, TransferSpec};
 use super::observer::Who;
 use super::{hosts, Engine, Key, Rare, NONE, START};
 use crate::events::{Event, EventQueue, Kind};
@@ -69,18 +69,39 @@ struct Behaviour {
     group: u32,
     /// The crowd that the flow belongs to.
     crowd: u32,
+    /// What it transfers are objects of pages, which are counted as pages.
+    pages: bool,
 }
 
 /// People who ask for objects over a pool of flows.
 struct Crowd {
-    sessions: Sessions,
+    asks: Asking,
     random: Generator,
     start: f64,
-    next: Object,
     /// Flows without a transfer, the longest idle first: what is late of their last one is gone.
     idle: VecDeque<u32>,
     /// Objects without a flow: since when they wait, and their bytes.
     waiting: VecDeque<(f64, u64)>,
+}
+
+/// Where a crowd stands.
+enum Asking {
+    /// The sessions, and the next object of all of them.
+    Sessions { sessions: Sessions, next: Object },
+    /// The page at hand.
+    Pages { habits: PageHabits, page: Page },
+}
+
+/// A page that is being loaded.
+#[derive(Clone, Copy, Debug, Default)]
+struct Page {
+    /// Pages that were begun.
+    number: u64,
+    /// When it was begun, s.
+    begun: f64,
+    /// Its objects that are not complete, and the bytes of all of them.
+    open: u64,
+    bytes: u64,
 }
 
 /// The transfers of a group within the window.
@@ -127,13 +148,21 @@ impl Applications {
             })
             .collect();
         let crowds = crowds.into_iter().enumerate().map(|(index, spec)| {
-            let CrowdSpec { habits, mut random, start, flows } = spec;
+            let CrowdSpec { asks, mut random, start, flows } = spec;
             for &flow in &flows {
-                all[of_flow[flow as usize] as usize].spec.crowd = index as u32;
+                let behaviour = &mut all[of_flow[flow as usize] as usize].spec;
+                behaviour.crowd = index as u32;
+                behaviour.pages = matches!(asks, Asks::Pages(_));
             }
-            let mut sessions = Sessions::new(habits, &mut random);
-            let next = sessions.next(&mut random);
-            Crowd { sessions, random, start, next, idle: flows.into(), waiting: VecDeque::new() }
+            let asks = match asks {
+                Asks::Sessions(habits) => {
+                    let mut sessions = Sessions::new(habits, &mut random);
+                    let next = sessions.next(&mut random);
+                    Asking::Sessions { sessions, next }
+                }
+                Asks::Pages(habits) => Asking::Pages { habits, page: Page::default() },
+            };
+            Crowd { asks, random, start, idle: flows.into(), waiting: VecDeque::new() }
         });
         let crowds = crowds.collect();
         Applications { all, of_flow, crowds, groups: vec![TransferOutcome::default(); groups as usize], traced: false }
@@ -212,9 +241,26 @@ impl Applications {
         application.ever_completed = application.ever_completed.saturating_add(1);
         application.time = time;
         let (bytes, group) = (application.bytes.unwrap_or(0), application.spec.group);
+        if application.spec.pages {
+            let crowd = application.spec.crowd;
+            return self.completed_object(crowd, group, now);
+        }
         let group = &mut self.groups[group as usize];
         group.bytes += bytes;
         group.times.push(time);
+    }
+}
+
+impl Applications {
+    /// An object of a page is there; with the last one the page is complete.
+    fn completed_object(&mut self, crowd: u32, group: u32, now: f64) {
+        let Asking::Pages { page, .. } = &mut self.crowds[crowd as usize].asks else { return };
+        page.open -= 1;
+        if page.open == 0 {
+            let group = &mut self.groups[group as usize];
+            group.bytes += page.bytes;
+            group.times.push(now - page.begun);
+        }
     }
 }
 
@@ -222,7 +268,7 @@ impl Application {
     fn new(spec: TransferSpec) -> Self {
         let TransferSpec { transfers, random, fresh, received, request, group } = spec;
         Application {
-            spec: Behaviour { fresh, received, request, group, crowd: NONE },
+            spec: Behaviour { fresh, received, request, group, crowd: NONE, pages: false },
             transfers,
             random,
             state: State::Idle,
@@ -256,22 +302,61 @@ impl<Q: EventQueue> Engine<Q> {
         }
         for index in 0..self.applications.crowds.len() {
             let crowd = &self.applications.crowds[index];
-            let time = crowd.start + crowd.next.at;
+            let time = match &crowd.asks {
+                Asking::Sessions { next, .. } => crowd.start + next.at,
+                Asking::Pages { .. } => crowd.start,
+            };
             self.schedule(time, START, Kind::Crowd, index as u32);
         }
     }
 
-    /// A crowd asks for an object.
+    /// A crowd asks for an object, or for a page.
     pub(super) fn on_crowd(&mut self, index: usize, key: Key) {
         let crowd = &mut self.applications.crowds[index];
-        let bytes = crowd.next.bytes;
-        crowd.next = crowd.sessions.next(&mut crowd.random);
-        let next = crowd.start + crowd.next.at;
+        let Asking::Sessions { sessions, next: object } = &mut crowd.asks else { return self.begin_page(index, key) };
+        let bytes = object.bytes;
+        *object = sessions.next(&mut crowd.random);
+        let next = crowd.start + object.at;
         match crowd.idle.pop_front() {
             Some(flow) => self.begin_object(flow, bytes, key.now, key),
             None => crowd.waiting.push_back((key.now, bytes)),
         }
         self.schedule(next, key, Kind::Crowd, index as u32);
+    }
+
+    /// Somebody asks for all objects of a page.
+    fn begin_page(&mut self, index: usize, key: Key) {
+        let crowd = &mut self.applications.crowds[index];
+        let Asking::Pages { habits, page } = &mut crowd.asks else { return };
+        let objects = ((habits.objects.draw(&mut crowd.random) + 0.5) as u64).max(1);
+        *page = Page { number: page.number + 1, begun: key.now, open: objects, bytes: 0 };
+        for _ in 0..objects {
+            let bytes = (habits.size.draw(&mut crowd.random) + 0.5) as u64;
+            page.bytes += bytes;
+            crowd.waiting.push_back((key.now, bytes));
+        }
+        let Some(&flow) = crowd.idle.front() else { return };
+        let group = self.applications.of(flow).spec.group as usize;
+        self.applications.groups[group].begun += 1;
+        loop {
+            let crowd = &mut self.applications.crowds[index];
+            if crowd.idle.is_empty() {
+                return;
+            }
+            let Some((since, bytes)) = crowd.waiting.pop_front() else { return };
+            let Some(flow) = crowd.idle.pop_front() else { return };
+            self.begin_object(flow, bytes, since, key);
+        }
+    }
+
+    /// After an object: the page may be over, and the next one comes when it has been read.
+    fn plan_page(&mut self, index: usize, key: Key) {
+        let crowd = &mut self.applications.crowds[index];
+        let Asking::Pages { habits, page } = &crowd.asks else { return };
+        if page.open == 0 && habits.number.is_none_or(|number| page.number < number) {
+            let think = habits.think.draw(&mut crowd.random);
+            self.schedule(key.now + think, key, Kind::Crowd, index as u32);
+        }
     }
 
     /// An object that somebody has wanted since `since` gets a flow.
@@ -295,8 +380,9 @@ impl<Q: EventQueue> Engine<Q> {
         }
         application.begun = key.now;
         application.received = false;
-        let (group, request) = (application.spec.group as usize, application.spec.request);
-        self.applications.groups[group].begun += 1;
+        let Behaviour { request, pages, .. } = application.spec;
+        let group = application.spec.group as usize;
+        self.applications.groups[group].begun += u64::from(!pages);
         match request {
             None => self.serve(flow, key),
             Some((_, retry)) => {
@@ -554,6 +640,10 @@ impl<Q: EventQueue> Engine<Q> {
             match crowd.waiting.pop_front() {
                 Some((since, bytes)) => self.begin_object(flow, bytes, since, key),
                 None => crowd.idle.push_back(flow),
+            }
+            let Behaviour { crowd, pages, .. } = self.applications.of(flow).spec;
+            if pages {
+                self.plan_page(crowd as usize, key);
             }
             return;
         }

@@ -42,6 +42,8 @@ pub enum Kind {
     Crowd,
     /// A recorded packet arrives at the port.
     Replay,
+    /// The application of the flow stops.
+    Stop,
 }
 
 /// One event: 48 bytes.
@@ -82,6 +84,7 @@ impl Event {
             9 => Kind::Retry,
             10 => Kind::Crowd,
             11 => Kind::Replay,
+            12 => Kind::Stop,
             _ => Kind::Sample,
         }
     }

@@ -1,8 +1,8 @@
 //! What stands at the ends of the flows of a traffic entry.
 
-use crate::engine::network::{CrowdSpec, FlowSpec, Network, SourceSpec, TransferSpec};
+use crate::engine::network::{Asks, CrowdSpec, FlowSpec, Network, PageHabits, SourceSpec, TransferSpec};
 use crate::scenario::{
-    Completion, Connection, Delays, Ends, InjectedRandom, Law, Load, Packets, TcpSpec, Traffic, Web,
+    Completion, Connection, Delays, Ends, Ftp, InjectedRandom, Law, Load, Packets, Pages, TcpSpec, Traffic, Web,
 };
 use crate::topology::Times;
 use earlydrop_aqm::random::Generator;
@@ -21,14 +21,14 @@ pub(super) struct Agents<'a> {
     index: usize,
     seed: u64,
     phases: Times<'a>,
-    /// The crowd that the flows are for.
-    crowd: Option<CrowdSpec>,
+    /// The crowds that the flows are for, the present one last.
+    crowds: Vec<CrowdSpec>,
 }
 
 impl<'a> Agents<'a> {
     pub fn new(traffic: &'a Traffic, ends: &'a Ends, phases: &'a Delays, index: usize, seed: u64) -> Self {
         let phases = Times::new(phases, seed, &format!("traffic.{index}.clock_phase"));
-        Agents { traffic, ends, index, seed, phases, crowd: None }
+        Agents { traffic, ends, index, seed, phases, crowds: Vec::new() }
     }
 
     /// Adds flow `i` of the entry, which starts at `start` and goes `there` and its ACKs `back`.
@@ -40,7 +40,8 @@ impl<'a> Agents<'a> {
         let flow = match self.traffic.tcp_spec() {
             Some(spec) => {
                 let phase = self.phases.get(i);
-                let start = self.start(start);
+                let begin = start;
+                let start = self.start(i, start);
                 let flow = network.flow_with_ttl(
                     connection(spec, start, phase),
                     there,
@@ -50,9 +51,12 @@ impl<'a> Agents<'a> {
                 );
                 if let Some(transfers) = self.transfers(random) {
                     network.transfer(flow, transfers);
-                    if let Some(crowd) = &mut self.crowd {
+                    if let Some(crowd) = self.crowds.last_mut() {
                         crowd.flows.push(flow);
                     }
+                }
+                if let Load::Ftp(Ftp { lifetime: Some(lifetime), .. }) = self.traffic.load {
+                    network.stop(flow, begin + lifetime);
                 }
                 flow
             }
@@ -67,12 +71,19 @@ impl<'a> Agents<'a> {
     }
 
     /// When a TCP flow starts. Those of a crowd wait until they are needed; the crowd begins with the first of them.
-    fn start(&mut self, start: f64) -> f64 {
-        let Load::Web(web) = &self.traffic.load else { return start };
-        if self.crowd.is_none() {
-            let random = Generator::stream(self.seed, &format!("traffic.{}.crowd", self.index));
-            self.crowd = Some(CrowdSpec { habits: habits(web), random, start, flows: Vec::new() });
-        }
+    fn start(&mut self, i: usize, start: f64) -> f64 {
+        let asks = match &self.traffic.load {
+            Load::Web(web) if i == 0 => Asks::Sessions(habits(web)),
+            Load::Pages(pages) if i.is_multiple_of(pages.connections as usize) => Asks::Pages(page_habits(pages)),
+            Load::Web(_) | Load::Pages(_) => return f64::INFINITY,
+            _ => return start,
+        };
+        let name = match self.crowds.len() {
+            0 => format!("traffic.{}.crowd", self.index),
+            number => format!("traffic.{}.crowd.{number}", self.index),
+        };
+        let random = Generator::stream(self.seed, &name);
+        self.crowds.push(CrowdSpec { asks, random, start, flows: Vec::new() });
         f64::INFINITY
     }
 
@@ -95,6 +106,12 @@ impl<'a> Agents<'a> {
                 request: Some((load.request as u16, load.retry)),
                 ..spec
             }),
+            Load::Pages(load) => Some(TransferSpec {
+                fresh: load.connection == Connection::New,
+                received: true,
+                request: Some((load.request as u16, load.retry)),
+                ..spec
+            }),
             Load::Web(load) => Some(TransferSpec { received: load.completion == Completion::Received, ..spec }),
             _ => None,
         }
@@ -102,9 +119,7 @@ impl<'a> Agents<'a> {
 
     /// The entry has all its flows.
     pub fn finish(self, network: &mut Network) {
-        if let Some(crowd) = self.crowd {
-            network.crowds.push(crowd);
-        }
+        network.crowds.extend(self.crowds);
     }
 }
 
@@ -116,6 +131,15 @@ fn habits(web: &Web) -> Habits {
         objects: web.objects.clone(),
         object_gap: web.object_gap.clone(),
         size: web.size.clone(),
+    }
+}
+
+fn page_habits(pages: &Pages) -> PageHabits {
+    PageHabits {
+        objects: pages.objects.clone(),
+        size: pages.size.clone(),
+        think: pages.think.clone(),
+        number: pages.number,
     }
 }
 

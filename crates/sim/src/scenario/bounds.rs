@@ -89,6 +89,8 @@ pub(super) const LEDBAT_GAIN: Interval =
 pub(super) const INITIAL_WINDOW: u64 = 1000;
 /// Most segments that an ACK may add in slow start.
 pub(super) const ABC_LIMIT: u64 = 1000;
+/// Segments that go at once where sending is paced, at most.
+pub(super) const PACING_BURST: u64 = 127;
 /// Largest window, in bytes: what window scaling allows (RFC 7323, 2.3).
 pub(super) const WINDOW_BYTES: Interval = bytes(1.0, 1_073_725_440.0);
 /// Phases of a clock that ticks every 10 ms.

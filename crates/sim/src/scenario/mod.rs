@@ -48,6 +48,6 @@ pub use schema::schema;
 pub use sets::apply_sets;
 pub use template::{template, template_of};
 pub use traffic::{
-    Cbr, Completion, Connection, Direction, Law, Load, OnOff, Packets, Poisson, Requests, Starts, TcpSpec, Traffic,
-    Transfers, Video, Voip, Web,
+    Cbr, Completion, Connection, Direction, Ftp, Law, Load, OnOff, Packets, Pages, Poisson, Requests, Starts, TcpSpec,
+    Traffic, Transfers, Video, Voip, Web,
 };

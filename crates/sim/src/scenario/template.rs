@@ -143,6 +143,13 @@ start = { uniform = ["0 s", "1 s"] }
 #[[traffic]]
 #kind = "web"
 #session_gap = "2 s"
+
+# Somebody who loads pages of 50 objects, each over six connections.
+#[[traffic]]
+#kind = "pages"
+#count = 6
+#size = { pareto = "10 kB", shape = 1.2, max = "1 MB" }
+#think = { exponential = "5 s" }
 AGAINST
 
 # What to record besides the statistics.

@@ -20,8 +20,7 @@ mod wire;
 use super::core::{Core, Output, Variable};
 use crate::segment::{AE, CWR, ECE, ECT0, ECT1, FIN, SYN};
 use board::{Board, Delivered};
-use control::{Acked, Algorithm, Avoidance, Bbr, Cubic, Dctcp, Ledbat, NewReno, Prague, SlowStart, Window};
-pub use control::{BbrRules, Counting, CubicRules};
+use control::{Acked, Algorithm, Avoidance, Bbr, Cubic, Dctcp, Ledbat, LinuxCubic, NewReno, Prague, SlowStart, Window};
 use prr::Prr;
 use rack::Rack;
 use rate::Rate;
@@ -29,6 +28,7 @@ use rto::Rto;
 use tlp::{Tlp, Verdict};
 
 pub use board::Range;
+pub use control::{BbrRules, Counting, CubicRules, HyStart};
 pub use prr::Bound;
 pub use receiver::{Receiver, ReceiverSettings, Reply};
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
@@ -46,6 +46,10 @@ const LOSS_WINDOW: f64 = 1.0;
 /// back (Linux, `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
 const PACING_IN_SLOW_START: f64 = 2.0;
 const PACING: f64 = 1.2;
+/// A segment waits for another to go with it only if the last one was sent so recently, s (Linux, `tcp_tso_should_defer`).
+const RECENT: f64 = 1e-3;
+/// Below this rate, bytes/s, segments are paced one by one (Linux, `bbr_min_tso_rate`).
+const SLOW: f64 = 1.2e6 / 8.0;
 
 /// Which congestion control.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,8 +80,8 @@ pub enum Base {
     Flight,
     /// What is in the network (`pipe`), as ns-3's NewReno does.
     Pipe,
-    /// The window, as Linux does (RFC 9438, 4.6 allows it).
-    Window,
+    /// cwnd, and ssthresh is a whole number, as in Linux (RFC 9438, 4.6 allows it).
+    Cwnd,
 }
 
 /// Which ACKs of new data restart the retransmission timer during a fast recovery.
@@ -144,6 +148,8 @@ pub struct Settings {
     pub counting: Counting,
     /// What a loss leaves a part of.
     pub base: Base,
+    /// Whether a timeout in a recovery leaves ssthresh as the recovery has set it; `None`: with [`Base::Cwnd`], as in Linux.
+    pub timeout_keeps: Option<bool>,
     /// Which ACKs restart the timer during a recovery; `None`: every one with SACK, the first without.
     pub restart: Option<Restart>,
     /// The ACK that ends a fast recovery grows the window as well.
@@ -154,10 +160,20 @@ pub struct Settings {
     pub passes_ssthresh: bool,
     /// A mark brings the window down over a round trip by proportional rate reduction, and not at once.
     pub mark_by_prr: bool,
-    /// What CUBIC does.
+    /// The window grows by all that an ACK says has arrived, as in Linux, and not by what it acknowledges up to a limit.
+    pub grows_by_arrived: bool,
+    /// `min_rto` is the least that the variation adds, as in Linux, and not the least of the whole timeout.
+    pub least_variation: bool,
+    /// What CUBIC does with RFC 9438's arithmetic.
     pub cubic: CubicRules,
+    /// CUBIC's arithmetic is that of Linux, not that of RFC 9438.
+    pub linux_cubic: bool,
     /// What BBR does.
     pub bbr: BbrRules,
+    /// Segments that go at once where sending is paced.
+    pub burst: u32,
+    /// A single new segment waits for the next ACK, to go as one of a pair (Linux, `tcp_tso_should_defer`).
+    pub pairs: bool,
     /// Every ACK of new data ends the timer's backoff, as in ns-3, and not a round-trip time alone (RFC 6298, section 5).
     pub ack_ends_backoff: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
@@ -166,8 +182,8 @@ pub struct Settings {
     pub prr: Option<Bound>,
     /// Losses by time, and probes at the end of what was sent (RFC 8985); needs SACK.
     pub rack: bool,
-    /// HyStart++ (RFC 9406).
-    pub hystart: bool,
+    /// HyStart++ (RFC 9406), or what came before it.
+    pub hystart: HyStart,
     /// A lesser reaction to marks (RFC 8511).
     pub abe: bool,
     /// Sends at the rate of the window (section on pacing in the documentation), not in bursts.
@@ -192,18 +208,24 @@ impl Default for Settings {
             growth_limit: 1.0,
             counting: Counting::Window,
             base: Base::Flight,
+            timeout_keeps: None,
             restart: None,
             exit_grows: false,
             timeout_end_is_new: false,
             passes_ssthresh: false,
             mark_by_prr: false,
+            grows_by_arrived: false,
+            least_variation: false,
             cubic: CubicRules::default(),
+            linux_cubic: false,
             bbr: BbrRules::default(),
+            burst: 1,
+            pairs: false,
             ack_ends_backoff: false,
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
             rack: false,
-            hystart: false,
+            hystart: HyStart::Off,
             abe: false,
             pacing: false,
             fin: false,
@@ -240,17 +262,18 @@ impl Settings {
     }
 
     fn algorithm(&self) -> Algorithm {
-        let (most, hystart) = (self.growth_limit, self.hystart);
-        let slow_start = SlowStart::new(most, hystart).passing(self.passes_ssthresh);
+        let most = if self.grows_by_arrived { f64::INFINITY } else { self.growth_limit };
+        let start = |most| SlowStart::new(most, self.hystart).passing(self.passes_ssthresh);
         match self.control {
             ControlKind::NewReno => {
-                Algorithm::NewReno(NewReno::new(slow_start, Avoidance::new(self.counting), self.abe))
+                Algorithm::NewReno(NewReno::new(start(most), Avoidance::new(self.counting), self.abe))
             }
-            ControlKind::Cubic => Algorithm::Cubic(Cubic::new(slow_start, self.cubic, self.abe)),
-            ControlKind::Dctcp => Algorithm::Dctcp(Dctcp::new(slow_start, Avoidance::new(self.counting))),
-            ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr))),
+            ControlKind::Cubic if self.linux_cubic => Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY))),
+            ControlKind::Cubic => Algorithm::Cubic(Cubic::new(start(most), self.cubic, self.abe)),
+            ControlKind::Dctcp => Algorithm::Dctcp(Dctcp::new(start(most), Avoidance::new(self.counting))),
+            ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss)))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
-            ControlKind::Prague => Algorithm::Prague(Prague::new(most, hystart)),
+            ControlKind::Prague => Algorithm::Prague(Prague::new(most, self.hystart)),
         }
     }
 }
@@ -315,8 +338,11 @@ pub struct Connection {
     /// When the retransmission timer expires, and when the next segment may be sent; infinite if not.
     rto_at: f64,
     pace_at: f64,
-    /// The earliest time of the next segment, if sending is paced.
+    /// The earliest time of the next segment, if sending is paced; what the burst that has begun adds to it, s, and its
+    /// segments.
     released: f64,
+    owed: f64,
+    together: u32,
     last_sent: f64,
     /// What kept the last ACK from sending more was the window, not a lack of data.
     window_limited: bool,
@@ -362,7 +388,7 @@ impl Connection {
             state: State::Closed,
             phase: Phase::Open,
             board: Board::new(settings.mss),
-            rto: Rto::new(settings.min_rto),
+            rto: Rto::new(settings.min_rto, settings.least_variation),
             ssthresh: f64::INFINITY,
             first,
             una: 0,
@@ -380,6 +406,8 @@ impl Connection {
             rto_at: f64::INFINITY,
             pace_at: f64::INFINITY,
             released: 0.0,
+            owed: 0.0,
+            together: 0,
             last_sent: 0.0,
             window_limited: false,
             ecn: false,
@@ -482,6 +510,11 @@ impl Connection {
         self.set_wake(out);
     }
 
+    /// The application gives nothing more: what has not been sent is never sent.
+    pub fn end(&mut self) {
+        self.limit = self.limit.min(self.next.max(1));
+    }
+
     fn send_syn(&mut self, core: &mut Core, now: f64, out: &mut Output) {
         // RFC 3168, 6.1.1: a SYN that asks for ECN has ECE and CWR and is not ECN-capable itself.
         let mut ask = if self.settings.feedback == Feedbacks::None { 0 } else { ECE | CWR };
@@ -511,6 +544,7 @@ impl Connection {
     }
 
     fn set_ssthresh(&mut self, core: &Core, value: f64, out: &mut Output) {
+        let value = if self.settings.base == Base::Cwnd { value.floor() } else { value };
         if self.ssthresh != value {
             self.ssthresh = value;
             core.note(out, Variable::Ssthresh, value);
@@ -667,6 +701,9 @@ impl Connection {
         let mut window = self.window(core);
         self.algorithm.control().on_any_ack(&mut window, &info);
         self.set_window(core, window, out);
+        if let Some(rate) = self.rate.as_mut().filter(|_| self.algorithm.view().holds_back()) {
+            rate.app_limited(info.pipe);
+        }
         if core.traced {
             let bits = 8.0 * self.mss();
             self.algorithm.control().gauges(&mut |variable, value| {
@@ -723,7 +760,7 @@ impl Connection {
         if !self.may_cut() || self.owns_window() {
             return;
         }
-        let flight = self.segments(flight);
+        let flight = if self.settings.base == Base::Cwnd { core.cwnd } else { self.segments(flight) };
         let window = self.window(core);
         let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
         self.set_ssthresh(core, ssthresh, out);
@@ -793,7 +830,7 @@ impl Connection {
     ) -> Acked {
         Acked {
             now,
-            segments: self.segments(advanced),
+            segments: self.segments(if self.settings.grows_by_arrived { arrived } else { advanced }),
             delivered: self.segments(arrived),
             rtt,
             srtt: self.rto.srtt().unwrap_or(0.0),
@@ -854,8 +891,14 @@ impl Connection {
         match self.settings.base {
             Base::Flight => self.segments(self.board.outstanding() - self.limited),
             Base::Pipe => self.segments(self.board.pipe()),
-            Base::Window => core.cwnd,
+            Base::Cwnd => core.cwnd,
         }
+    }
+
+    /// A proportional rate reduction that begins now: of what is outstanding, or of cwnd as in Linux.
+    fn reduction(&self, core: &Core, bound: Bound) -> Prr {
+        let outstanding = self.segments(self.board.outstanding());
+        Prr::new(if bound == Bound::SafeAck { core.cwnd } else { outstanding }, bound)
     }
 
     fn enter_recovery(&mut self, core: &mut Core, now: f64, out: &mut Output) -> bool {
@@ -871,12 +914,11 @@ impl Connection {
         }
         self.recover = self.next;
         self.mark_prr = None;
-        let outstanding = self.segments(self.board.outstanding());
         let prr = self
             .settings
             .prr
             .filter(|_| self.settings.sack && !self.owns_window())
-            .map(|bound| Prr::new(outstanding, bound));
+            .map(|bound| self.reduction(core, bound));
         self.phase = Phase::Recovery(Recovery { prr, partial: false, rescue_from: self.una });
         self.tlp.reset();
         if self.settings.sack {
@@ -912,13 +954,13 @@ impl Connection {
             self.rto_at = now + self.rto.value();
             return;
         }
-        let flight = if self.settings.base == Base::Window { core.cwnd } else { self.segments(flight) };
+        let flight = if self.settings.base == Base::Cwnd { core.cwnd } else { self.segments(flight) };
         let window = self.window(core);
         let ssthresh = self.algorithm.control().on_mark(&window, flight, now);
         self.set_ssthresh(core, ssthresh, out);
         if self.settings.mark_by_prr {
             let bound = self.settings.prr.unwrap_or(Bound::SlowStart);
-            self.mark_prr = Some(Prr::new(self.segments(self.board.outstanding()), bound));
+            self.mark_prr = Some(self.reduction(core, bound));
         } else {
             core.set_cwnd(ssthresh.min(core.cwnd), out);
         }
@@ -976,7 +1018,12 @@ impl Connection {
                 if let Some(prr) = &mut recovery.prr {
                     let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
                     let delivered = arrived as f64 / f64::from(self.settings.mss);
-                    let count = prr.on_ack(delivered, pipe, self.ssthresh, info.resent && advanced > 0);
+                    let safe = advanced > 0
+                        && match self.settings.prr {
+                            Some(Bound::RepairAck) => info.resent,
+                            _ => info.lost == 0.0,
+                        };
+                    let count = prr.on_ack(delivered, pipe, self.ssthresh, safe);
                     core.set_cwnd(pipe + count, out);
                 }
             }
@@ -1085,8 +1132,10 @@ impl Connection {
             let window = self.window(core);
             let mut ssthresh = self.algorithm.control().on_timeout(&window, flight, now);
             if matches!(self.phase, Phase::Recovery(_)) {
-                // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated.
-                ssthresh = ssthresh.min(self.ssthresh);
+                // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. In Linux the
+                // window has been cut for this loss.
+                let keeps = self.settings.timeout_keeps.unwrap_or(self.settings.base == Base::Cwnd);
+                ssthresh = if keeps { self.ssthresh } else { ssthresh.min(self.ssthresh) };
             }
             self.set_ssthresh(core, ssthresh, out);
         }
@@ -1120,6 +1169,7 @@ impl Connection {
             return;
         }
         self.restart_when_idle(core, now, out);
+        let mut paired = false;
         loop {
             if self.paces() && !self.may_release(now) {
                 // The pace holds back what the window allows.
@@ -1134,6 +1184,13 @@ impl Connection {
                 self.window_limited = true;
                 return;
             }
+            if index.is_none() && self.settings.pairs {
+                if !paired && self.waits_for_another(core, now) {
+                    self.window_limited = true;
+                    return;
+                }
+                paired = !paired;
+            }
             let sent = match index {
                 Some(index) => {
                     self.send_again(core, now, index, true, out);
@@ -1146,6 +1203,14 @@ impl Connection {
             }
             self.forced = self.forced.saturating_sub(1);
         }
+    }
+
+    /// Whether a new segment should wait until there is room for two: something has been sent just before, so that an ACK
+    /// will come, and one segment is less than a third of the window.
+    fn waits_for_another(&self, core: &Core, now: f64) -> bool {
+        let room = core.cwnd - self.segments(self.board.pipe());
+        let open = matches!(self.phase, Phase::Open) && self.forced == 0 && !self.board.is_empty();
+        open && room < 2.0 - 1e-9 && room < core.cwnd / 3.0 && now - self.last_sent <= RECENT
     }
 
     /// Whether the congestion window has room for so many bytes more.
@@ -1278,13 +1343,27 @@ impl Connection {
         }
         if self.paces() {
             if let Some(rate) = self.pacing_rate(core) {
-                self.released = self.released.max(now) + segments / rate;
+                self.owed += segments / rate;
+                self.together += 1;
+                if self.together >= self.burst(rate) {
+                    self.released = self.released.max(now) + self.owed;
+                    (self.owed, self.together) = (0.0, 0);
+                }
             }
         }
     }
 
     fn paces(&self) -> bool {
         self.settings.pacing || self.rate.is_some()
+    }
+
+    /// Segments that go at once at a rate of so many a second: one where that is slow (Linux, `bbr_min_tso_segs`).
+    fn burst(&self, rate: f64) -> u32 {
+        if rate * self.mss() < SLOW {
+            1
+        } else {
+            self.settings.burst
+        }
     }
 
     /// Segments a second. The first window goes as a burst, as there is no round-trip time of data yet.

@@ -16,13 +16,21 @@ pub struct Rto {
     rttvar: f64,
     value: f64,
     least: f64,
+    /// The least that the variation adds, s.
+    granularity: f64,
     sampled: bool,
 }
 
 impl Rto {
-    /// Before the first sample. `least` is the smallest timeout, s (RFC 6298, 2.4: 1 s).
-    pub fn new(least: f64) -> Self {
-        Rto { srtt: 0.0, rttvar: 0.0, value: INITIAL_RTO, least, sampled: false }
+    /// Before the first sample. `least` is the smallest timeout, s (RFC 6298, 2.4: 1 s); with `of_variation` it is the least
+    /// that the variation adds to the round-trip time (Linux, `tcp_rto_min`).
+    pub fn new(least: f64, of_variation: bool) -> Self {
+        let granularity = if of_variation { least.max(GRANULARITY) } else { GRANULARITY };
+        Rto { srtt: 0.0, rttvar: 0.0, value: INITIAL_RTO, least, granularity, sampled: false }
+    }
+
+    fn estimate(&self) -> f64 {
+        (self.srtt + self.granularity.max(4.0 * self.rttvar)).max(self.least).min(MAX_RTO)
     }
 
     /// A round-trip time of `rtt` seconds has been measured (RFC 6298, 2.2 and 2.3). A backoff ends with it (section 5,
@@ -37,7 +45,7 @@ impl Rto {
             self.rttvar = rtt / 2.0;
             self.sampled = true;
         }
-        self.value = (self.srtt + GRANULARITY.max(4.0 * self.rttvar)).max(self.least).min(MAX_RTO);
+        self.value = self.estimate();
     }
 
     /// The timer has expired: the timeout doubles (RFC 6298, 5.5).
@@ -48,7 +56,7 @@ impl Rto {
     /// The backoff ends without a sample.
     pub fn end_backoff(&mut self) {
         if self.sampled {
-            self.value = (self.srtt + GRANULARITY.max(4.0 * self.rttvar)).max(self.least).min(MAX_RTO);
+            self.value = self.estimate();
         }
     }
 
@@ -84,7 +92,7 @@ mod tests {
     #[test]
     fn the_estimate_by_hand() {
         // Samples of 0.1, 0.2, 0.1, 0.1 s: worked out from section 2 with a pencil.
-        let mut rto = Rto::new(0.0);
+        let mut rto = Rto::new(0.0, false);
         let mut step = |sample| {
             rto.sample(sample);
             (rto.srtt().unwrap(), rto.rttvar(), rto.value())
@@ -103,18 +111,21 @@ mod tests {
 
     #[test]
     fn it_is_one_second_before_a_sample_and_at_least() {
-        let mut rto = Rto::new(1.0);
+        let mut rto = Rto::new(1.0, false);
         assert_eq!((rto.value(), rto.srtt()), (1.0, None));
         rto.sample(0.05);
         assert_eq!(rto.value(), 1.0);
-        let mut linux = Rto::new(0.2);
+        let mut linux = Rto::new(0.2, false);
         linux.sample(0.05);
         assert_eq!(linux.value(), 0.2);
+        let mut linux = Rto::new(0.2, true);
+        linux.sample(0.02);
+        assert!(close(linux.value(), 0.22), "{}", linux.value());
     }
 
     #[test]
     fn a_constant_round_trip_leaves_the_granularity() {
-        let mut rto = Rto::new(0.0);
+        let mut rto = Rto::new(0.0, false);
         for _ in 0..200 {
             rto.sample(0.5);
         }
@@ -123,7 +134,7 @@ mod tests {
 
     #[test]
     fn it_doubles_up_to_a_minute_until_a_sample() {
-        let mut rto = Rto::new(1.0);
+        let mut rto = Rto::new(1.0, false);
         let values: Vec<f64> = (0..8)
             .map(|_| {
                 rto.back_off();

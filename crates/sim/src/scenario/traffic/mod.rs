@@ -22,6 +22,7 @@ mod ftp;
 mod model;
 mod onoff;
 mod packets;
+mod pages;
 mod poisson;
 mod requests;
 mod rfc;
@@ -34,8 +35,8 @@ mod voip;
 mod web;
 
 pub use model::{
-    Cbr, Completion, Connection, Direction, Law, Load, OnOff, Packets, Poisson, Requests, Starts, TcpSpec, Traffic,
-    Transfers, Video, Voip, Web,
+    Cbr, Completion, Connection, Direction, Ftp, Law, Load, OnOff, Packets, Pages, Poisson, Requests, Starts, TcpSpec,
+    Traffic, Transfers, Video, Voip, Web,
 };
 
 /// A kind of traffic: its name, its keys beside the common ones, how it is read, written and described.
@@ -58,6 +59,7 @@ pub(super) const KINDS: &[&Kind] = &[
     &transfers::KIND,
     &requests::KIND,
     &web::KIND,
+    &pages::KIND,
     &cbr::KIND,
     &onoff::KIND,
     &poisson::KIND,
@@ -140,10 +142,11 @@ pub(super) fn write(traffic: &Traffic, ends: &Ends) -> Json {
     }
     map.insert("count".into(), traffic.count.into());
     match &traffic.load {
-        Load::Ftp(spec) => tcp::write(spec, &mut map),
+        Load::Ftp(load) => ftp::write(load, &mut map),
         Load::Transfers(load) => transfers::write(load, &mut map),
         Load::Requests(load) => requests::write(load, &mut map),
         Load::Web(load) => web::write(load, &mut map),
+        Load::Pages(load) => pages::write(load, &mut map),
         Load::Cbr(load) => cbr::write(load, &mut map),
         Load::OnOff(load) => onoff::write(load, &mut map),
         Load::Poisson(load) => poisson::write(load, &mut map),

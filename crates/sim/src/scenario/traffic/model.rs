@@ -30,13 +30,15 @@ pub struct Traffic {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Load {
     /// Endless files over TCP, one a flow.
-    Ftp(TcpSpec),
+    Ftp(Ftp),
     /// Finite transfers over TCP, one after the other.
     Transfers(Transfers),
     /// Requests and what a server answers over TCP.
     Requests(Requests),
     /// Objects that a crowd asks for, over a pool of TCP connections.
     Web(Web),
+    /// Pages that somebody loads, one after the other, over several TCP connections.
+    Pages(Pages),
     /// Packets at a constant bit rate.
     Cbr(Cbr),
     /// Bursts and pauses.
@@ -62,6 +64,7 @@ impl Traffic {
             Load::Transfers(_) => "transfers",
             Load::Requests(_) => "requests",
             Load::Web(_) => "web",
+            Load::Pages(_) => "pages",
             Load::Cbr(_) => "cbr",
             Load::OnOff(_) => "onoff",
             Load::Poisson(_) => "poisson",
@@ -73,10 +76,11 @@ impl Traffic {
     /// Its TCP, if it has one.
     pub fn tcp_spec(&self) -> Option<&TcpSpec> {
         match &self.load {
-            Load::Ftp(spec) => Some(spec),
+            Load::Ftp(load) => Some(&load.tcp),
             Load::Transfers(load) => Some(&load.tcp),
             Load::Requests(load) => Some(&load.tcp),
             Load::Web(load) => Some(&load.tcp),
+            Load::Pages(load) => Some(&load.tcp),
             _ => None,
         }
     }
@@ -88,13 +92,14 @@ impl Traffic {
 
     /// Whether it has transfers that can be complete.
     pub fn is_finite(&self) -> bool {
-        matches!(self.load, Load::Transfers(_) | Load::Requests(_) | Load::Web(_))
+        matches!(self.load, Load::Transfers(_) | Load::Requests(_) | Load::Web(_) | Load::Pages(_))
     }
 
     /// What its clients ask with, in bytes on the wire; goes against its data.
     pub fn request(&self) -> u32 {
         match &self.load {
             Load::Requests(load) => load.request,
+            Load::Pages(load) => load.request,
             _ => 0,
         }
     }
@@ -179,6 +184,15 @@ pub struct TcpSpec {
     pub clock_phase: Option<Vec<f64>>,
     /// ECN, delayed ACKs, limited transmit.
     pub options: TcpOptions,
+}
+
+/// An endless file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ftp {
+    /// The TCP.
+    pub tcp: TcpSpec,
+    /// How long after its start a flow has data to send, in seconds; `None` for ever.
+    pub lifetime: Option<f64>,
 }
 
 /// Whether a transfer opens a connection of its own.
@@ -280,6 +294,29 @@ pub struct Web {
     pub size: Distribution,
     /// When one is complete.
     pub completion: Completion,
+}
+
+/// Pages, one after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pages {
+    /// The servers' TCP.
+    pub tcp: TcpSpec,
+    /// Connections of one who loads pages.
+    pub connections: u32,
+    /// Objects of a page.
+    pub objects: Distribution,
+    /// Size of an object, in bytes.
+    pub size: Distribution,
+    /// Size of a request on the wire, in bytes: one packet.
+    pub request: u32,
+    /// From the end of a page to the begin of the next, in seconds.
+    pub think: Distribution,
+    /// Pages of each; `None` without end.
+    pub number: Option<u64>,
+    /// Time without any of the answer after which a request is sent again, in seconds; it doubles each time.
+    pub retry: f64,
+    /// Whether each object has a connection of its own.
+    pub connection: Connection,
 }
 
 /// Packets without feedback.

@@ -12,11 +12,11 @@ use super::transfers::{connection, connection_schema, number_schema, size_schema
 use super::{number_or, packets, tcp, write_number, Kind, ENDLESS};
 
 /// A request when none is given, in bytes on the wire.
-const DEFAULT_REQUEST: u32 = 400;
+pub(super) const DEFAULT_REQUEST: u32 = 400;
 /// A request is sent again after this time when none is given, in seconds.
-const DEFAULT_RETRY: f64 = 1.0;
+pub(super) const DEFAULT_RETRY: f64 = 1.0;
 /// Largest request: one packet of an Ethernet.
-const LARGEST_REQUEST: u32 = 1500;
+pub(super) const LARGEST_REQUEST: u32 = 1500;
 
 pub(super) const KIND: Kind = Kind {
     name: "requests",

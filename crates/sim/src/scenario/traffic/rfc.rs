@@ -9,7 +9,7 @@ use super::super::fields::{Checked, Field, Fields};
 use super::super::model::Tcp;
 use super::super::schema::{about, reference, whole, with_default};
 use super::rules;
-use earlydrop_net::tcp::rfc::{Base, Bound, ControlKind, Counting, Feedbacks, Settings};
+use earlydrop_net::tcp::rfc::{Base, BbrRules, Bound, ControlKind, Counting, Feedbacks, HyStart, Settings};
 
 /// Keys that this profile alone has.
 pub(super) const KEYS: &[&str] = &[
@@ -29,6 +29,14 @@ pub(super) const KEYS: &[&str] = &[
     "fin",
     "ledbat_target",
     "ledbat_gain",
+    "growth",
+    "min_rto_for",
+    "cubic",
+    "bbr_budget",
+    "bbr_aggregation",
+    "bbr_policer",
+    "pacing_burst",
+    "send_pairs",
 ];
 /// How long an ACK waits if nothing is said, s (RFC 5681 allows 0.5 s).
 const DEFAULT_ACK_DELAY: f64 = 0.2;
@@ -38,13 +46,24 @@ pub(super) const STAMPS: u32 = earlydrop_net::tcp::rfc::STAMP_BYTES as u32;
 const AVOIDANCE: [(&str, Counting); 3] =
     [("counted", Counting::Window), ("kept", Counting::Kept), ("per_ack", Counting::PerAck)];
 /// What a loss leaves a part of.
-const SSTHRESH: [(&str, Base); 3] = [("flight", Base::Flight), ("pipe", Base::Pipe), ("window", Base::Window)];
+const SSTHRESH: [(&str, Base); 3] = [("flight", Base::Flight), ("pipe", Base::Pipe), ("cwnd", Base::Cwnd)];
+/// What grows the window.
+const GROWTH: [&str; 2] = ["acked", "arrived"];
+/// Of what `min_rto` is the least.
+const LEAST_RTO: [&str; 2] = ["timeout", "variation"];
+/// How CUBIC is computed.
+const CUBIC: [&str; 2] = ["rfc9438", "linux"];
+/// HyStart as it was before HyStart++.
+const CLASSIC: &str = "classic";
+/// Rules that Linux adds to BBR.
+const BBR: [&str; 3] = ["bbr_budget", "bbr_aggregation", "bbr_policer"];
 /// What ends the backoff of the timer.
 const BACKOFF: [&str; 2] = ["sample", "ack"];
-const PRR: [(&str, Option<Bound>); 4] = [
+const PRR: [(&str, Option<Bound>); 5] = [
     ("slow_start", Some(Bound::SlowStart)),
     ("conservative", Some(Bound::Conservative)),
     ("safe_ack", Some(Bound::SafeAck)),
+    ("repair_ack", Some(Bound::RepairAck)),
     ("off", None),
 ];
 
@@ -87,6 +106,16 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
     if let Some(field) = fields.optional("rack").filter(|_| rack && !sack) {
         return Err(field.error("needs selective acknowledgements").allowed("false, or sack = true"));
     }
+    let second = |key: &str, words: [&str; 2]| match fields.optional(key) {
+        Some(field) => Ok(field.word(words.into_iter())? == words[1]),
+        None => Ok(false),
+    };
+    if let Some(field) = fields.optional("cubic").filter(|_| tcp != Tcp::Cubic) {
+        return Err(field.error("is for tcp = \"cubic\"").allowed("no such key"));
+    }
+    if let Some(field) = BBR.iter().find_map(|key| fields.optional(key)).filter(|_| tcp != Tcp::Bbr) {
+        return Err(field.error("is for tcp = \"bbr\"").allowed("no such key"));
+    }
     let mut settings = Settings {
         control: control(fields, tcp)?,
         mss,
@@ -109,6 +138,17 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
         growth_limit: fields.optional("abc_limit").map_or(Ok(1), |field| field.whole(1, bounds::ABC_LIMIT))? as f64,
         counting: fields.optional("avoidance").map_or(Ok(Counting::Window), |field| named(&field, &AVOIDANCE))?,
         base: fields.optional("ssthresh").map_or(Ok(Base::Flight), |field| named(&field, &SSTHRESH))?,
+        grows_by_arrived: second("growth", GROWTH)?,
+        least_variation: second("min_rto_for", LEAST_RTO)?,
+        linux_cubic: second("cubic", CUBIC)?,
+        bbr: BbrRules {
+            budget: flag(BBR[0], false)?,
+            aggregation: flag(BBR[1], false)?,
+            policer: flag(BBR[2], false)?,
+            ..BbrRules::default()
+        },
+        burst: fields.optional("pacing_burst").map_or(Ok(1), |field| field.whole(1, bounds::PACING_BURST))? as u32,
+        pairs: flag("send_pairs", false)?,
         ack_ends_backoff: match fields.optional("backoff_until") {
             Some(field) => field.word(BACKOFF.into_iter())? == BACKOFF[1],
             None => false,
@@ -116,7 +156,7 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
         limited_transmit: flag("limited_transmit", true)?,
         prr: fields.optional("prr").map_or(Ok(Some(Bound::SlowStart)), |field| prr(&field))?,
         rack,
-        hystart: flag("hystart", tcp == Tcp::Cubic)?,
+        hystart: fields.optional("hystart").map_or(Ok(default_hystart(tcp)), |field| hystart(&field))?,
         abe: flag("abe", false)?,
         pacing: flag("pacing", matches!(tcp, Tcp::Bbr | Tcp::Prague))?,
         fin: flag("fin", false)?,
@@ -189,6 +229,22 @@ fn prr(field: &Field<'_>) -> Checked<Option<Bound>> {
     Ok(PRR.iter().find(|&&(name, _)| name == word).and_then(|&(_, bound)| bound))
 }
 
+fn default_hystart(tcp: Tcp) -> HyStart {
+    if tcp == Tcp::Cubic {
+        HyStart::PlusPlus
+    } else {
+        HyStart::Off
+    }
+}
+
+fn hystart(field: &Field<'_>) -> Checked<HyStart> {
+    match field.doc {
+        Doc::Bool(false) => Ok(HyStart::Off),
+        Doc::Bool(true) => Ok(HyStart::PlusPlus),
+        _ => field.word([CLASSIC].into_iter()).map(|_| HyStart::Classic),
+    }
+}
+
 fn delayed_ack(field: &Field<'_>) -> Checked<Option<f64>> {
     match field.doc {
         Doc::Bool(wanted) => Ok(wanted.then_some(DEFAULT_ACK_DELAY)),
@@ -232,6 +288,17 @@ pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
     map.insert("abc_limit".into(), (settings.growth_limit as u32).into());
     map.insert("avoidance".into(), name_of(settings.counting, &AVOIDANCE).into());
     map.insert("ssthresh".into(), name_of(settings.base, &SSTHRESH).into());
+    map.insert("growth".into(), GROWTH[usize::from(settings.grows_by_arrived)].into());
+    map.insert("min_rto_for".into(), LEAST_RTO[usize::from(settings.least_variation)].into());
+    if settings.control == ControlKind::Cubic {
+        map.insert("cubic".into(), CUBIC[usize::from(settings.linux_cubic)].into());
+    }
+    if settings.control == ControlKind::Bbr {
+        let rules = [settings.bbr.budget, settings.bbr.aggregation, settings.bbr.policer];
+        map.extend(BBR.iter().zip(rules).map(|(&key, on)| (key.into(), on.into())));
+    }
+    map.insert("pacing_burst".into(), settings.burst.into());
+    map.insert("send_pairs".into(), settings.pairs.into());
     map.insert("backoff_until".into(), BACKOFF[usize::from(settings.ack_ends_backoff)].into());
     map.insert("prr".into(), name_of(settings.prr, &PRR).into());
     rules::write(settings, map);
@@ -240,7 +307,11 @@ pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
         map.insert("ledbat_target".into(), format!("{target} s").into());
         map.insert("ledbat_gain".into(), gain.into());
     }
-    map.insert("hystart".into(), settings.hystart.into());
+    let hystart = match settings.hystart {
+        HyStart::Classic => CLASSIC.into(),
+        kind => Json::Bool(kind == HyStart::PlusPlus),
+    };
+    map.insert("hystart".into(), hystart);
     map.insert("abe".into(), settings.abe.into());
     map.insert("pacing".into(), settings.pacing.into());
     map.insert("fin".into(), settings.fin.into());
@@ -265,11 +336,28 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
                 equation 3). Profile rfc.";
     let words = |all: [&'static str; 3]| json!({ "enum": all });
     add("avoidance", words(AVOIDANCE.map(|(word, _)| word)), AVOIDANCE[0].0.into(), text);
-    let text = "What a loss leaves a part of: all that is outstanding (RFC 5681), what is still in the network, or the window. \
-                Profile rfc.";
+    let text = "What a loss leaves a part of: all that is outstanding (RFC 5681), what is still in the network, or cwnd, in \
+                whole segments. Profile rfc.";
     add("ssthresh", words(SSTHRESH.map(|(word, _)| word)), SSTHRESH[0].0.into(), text);
     let text = "The timer stays doubled until a round-trip time is sampled (RFC 6298), or until an ACK of new data. Profile rfc.";
     add("backoff_until", json!({ "enum": BACKOFF }), BACKOFF[0].into(), text);
+    let text = "The window grows by what an ACK acknowledges, up to abc_limit, or by all that it says has arrived. Profile rfc.";
+    add("growth", json!({ "enum": GROWTH }), GROWTH[0].into(), text);
+    let text = "min_rto is the least of the timeout (RFC 6298), or of what the variation adds to it. Profile rfc.";
+    add("min_rto_for", json!({ "enum": LEAST_RTO }), LEAST_RTO[0].into(), text);
+    let text = "CUBIC by RFC 9438, or in whole segments as Linux computes it. Profile rfc.";
+    add("cubic", json!({ "enum": CUBIC }), CUBIC[0].into(), text);
+    add(BBR[0], flag(), false.into(), "BBR's windows have room for bursts in the hosts, as in Linux. Profile rfc.");
+    add(BBR[1], flag(), false.into(), "BBR's windows have room for aggregated ACKs, as in Linux. Profile rfc.");
+    add(BBR[2], flag(), false.into(), "BBR looks for policers, as in Linux. Profile rfc.");
+    let text = "Segments that go at once where sending is paced, from 1.2 Mbit/s on. Profile rfc.";
+    add("pacing_burst", whole(1, bounds::PACING_BURST), 1.into(), text);
+    add(
+        "send_pairs",
+        flag(),
+        false.into(),
+        "A single new segment waits for the next ACK, to go as one of a pair. Profile rfc.",
+    );
     let words = PRR.map(|(word, _)| word);
     let forms = json!({ "anyOf": [{ "enum": words }, { "type": "boolean" }] });
     add("prr", forms, "slow_start".into(), "Proportional rate reduction and its bound (RFC 6937). Profile rfc.");
@@ -282,7 +370,9 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
         1.into(),
         "Segments by which ledbat's window grows in a round trip, at most.",
     );
-    add("hystart", flag(), false.into(), "HyStart++ (RFC 9406); by default with cubic. Profile rfc.");
+    let forms = json!({ "anyOf": [{ "type": "boolean" }, { "enum": [CLASSIC] }] });
+    let text = "HyStart++ (RFC 9406), by default with cubic; or HyStart as Linux has it. Profile rfc.";
+    add("hystart", forms, false.into(), text);
     add("abe", flag(), false.into(), "React less to marks than to losses (RFC 8511). Profile rfc.");
     add("pacing", flag(), false.into(), "Spread segments over the round-trip time. Profile rfc.");
     add("fin", flag(), false.into(), "End finite data with a FIN. Profile rfc.");

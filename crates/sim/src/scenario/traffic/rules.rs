@@ -6,7 +6,7 @@ use super::super::error::quoted_list;
 use super::super::fields::{Checked, Field};
 use super::super::model::Tcp;
 use super::super::schema::{about, object, with_default};
-use earlydrop_net::tcp::rfc::{Restart, Settings};
+use earlydrop_net::tcp::rfc::{Base, Restart, Settings};
 
 /// A rule: a key and its words, the first of which is the RFC's.
 struct Rule {
@@ -39,6 +39,14 @@ const RULES: &[Rule] = &[
         about: "The ACK that ends a recovery ends it, or grows the window as well.",
         set: |settings, on| settings.exit_grows = on,
         get: |settings| settings.exit_grows,
+    },
+    Rule {
+        key: "timeout_cut",
+        words: ["again", "kept"],
+        tcps: &[],
+        about: "A timeout in a recovery cuts again, or keeps the recovery's ssthresh; \"kept\" with ssthresh = \"cwnd\" by default.",
+        set: |settings, on| settings.timeout_keeps = Some(on),
+        get: |settings| settings.timeout_keeps.unwrap_or(settings.base == Base::Cwnd),
     },
     Rule {
         key: "timeout_end",
@@ -150,13 +158,19 @@ pub(super) fn read(field: &Field<'_>, tcp: Tcp, settings: &mut Settings) -> Chec
         }
         let word = field.word(rule.words.into_iter())?;
         (rule.set)(settings, word == rule.words[1]);
+        if settings.linux_cubic && rule.tcps == [Tcp::Cubic] {
+            return Err(field.error("is a rule of cubic = \"rfc9438\"").allowed("no such key"));
+        }
+        if settings.bbr.budget && settings.bbr.quanta {
+            return Err(field.error("is other room than that of bbr_budget").allowed("\"none\", or bbr_budget = false"));
+        }
     }
     Ok(())
 }
 
 /// The rules that are not as the RFCs have them, as they would be written; nothing if all are.
 pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
-    let default = Settings { sack: settings.sack, ..Settings::default() };
+    let default = Settings { sack: settings.sack, base: settings.base, ..Settings::default() };
     let other: Map<String, Json> = RULES
         .iter()
         .filter(|rule| (rule.get)(settings) != (rule.get)(&default))

@@ -42,6 +42,14 @@ pub(super) const KEYS: &[&str] = &[
     "abe",
     "pacing",
     "fin",
+    "growth",
+    "min_rto_for",
+    "cubic",
+    "bbr_budget",
+    "bbr_aggregation",
+    "bbr_policer",
+    "pacing_burst",
+    "send_pairs",
 ];
 /// Headers of a packet when none are given, in bytes: TCP and IPv4 without options. ns-2's Vegas counts none.
 const DEFAULT_HEADER: u32 = 40;

@@ -1,8 +1,8 @@
 //! BBR, version 1 (Cardwell et al. 2016; Linux `tcp_bbr.c`): sends at the bottleneck's bandwidth, with twice what that holds
 //! in the network.
 //!
-//! The names are those of the draft (draft-cardwell-iccrg-bbr-congestion-control-00). Not here: the detection of policers, the
-//! allowance for aggregated ACKs, and what Linux adds for segmentation offload.
+//! The names are those of the draft (draft-cardwell-iccrg-bbr-congestion-control-00). What Linux adds to it, and
+//! what ns-3 does otherwise, comes by [`BbrRules`], each by itself.
 
 use super::{Acked, Control, Window};
 use crate::tcp::Variable;
@@ -27,16 +27,42 @@ const FULL_ROUNDS: u32 = 3;
 /// A little slower than the estimate, so that queues drain (Linux, `bbr_pacing_margin_percent`).
 const MARGIN: f64 = 0.99;
 
+/// Allowance for bursts in the hosts: so many times what goes at once, which is a millisecond at the pacing rate, at least
+/// two segments (one below [`super::super::SLOW`]), at most 127 (Linux, `bbr_quantization_budget`, `bbr_tso_segs_goal`).
+const BURSTS: f64 = 3.0;
+const BURST_TIME: f64 = 1.0 / 1024.0;
+const MOST_AT_ONCE: f64 = 127.0;
+/// Aggregated ACKs: rounds for which the largest excess counts, and how much time it may be worth, s (Linux,
+/// `bbr_extra_acked_win_rtts`, `bbr_extra_acked_max_us`).
+const EXCESS_ROUNDS: u32 = 5;
+const MOST_EXCESS: f64 = 0.1;
+/// Policers: rounds in an interval, lost segments for a delivered one, how alike two intervals are (of the rate, or in bytes a
+/// second), rounds for which the rate is believed (Linux, `bbr_lt_*`).
+const POLICER_ROUNDS: u32 = 4;
+const POLICER_LOSSES: f64 = 50.0 / 256.0;
+const POLICER_RATIO: f64 = 1.0 / 8.0;
+const POLICER_DIFFERENCE: f64 = 500.0;
+const POLICED_ROUNDS: u32 = 48;
+
+/// Segments of `quanta`, and how many more while it probes for bandwidth.
+const QUANTA: f64 = 3.0;
+const PROBING_QUANTA: f64 = 2.0;
+
 /// Rules in which BBRs differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BbrRules {
+    /// Windows have room for bursts in the hosts, by the rate, are even, and larger by 2 in the phase that probes (Linux).
+    pub budget: bool,
+    /// Windows have room for three segments more, at any rate, and for five in the phase that probes (ns-3); not with `budget`.
+    pub quanta: bool,
+    /// Windows have room for what ACKs have brought at once beyond the estimated rate (Linux).
+    pub aggregation: bool,
+    /// A rate that many losses hold steady is a policer's, and is kept to (Linux).
+    pub policer: bool,
     /// The round-trip time is the smoothed one (ns-3), and not that of each segment.
     pub smoothed_rtt: bool,
     /// Sends at the estimated bandwidth (ns-3), and not 1 % below.
     pub no_margin: bool,
-    /// The window has room for three segments more, and for five while it probes for bandwidth (Linux, for segmentation
-    /// offload; ns-3).
-    pub quanta: bool,
     /// After a recovery the window is what the bottleneck held when Startup ended (ns-3: ssthresh), and not that of before.
     pub exit_to_drain: bool,
     /// After a timeout the window of before does not come back (ns-3).
@@ -48,9 +74,27 @@ pub struct BbrRules {
     pub held_samples: bool,
 }
 
-/// Segments that the rules add to the window.
-const QUANTA: f64 = 3.0;
-const PROBING_QUANTA: f64 = 2.0;
+/// The largest excess of ACKs over the estimated rate.
+#[derive(Clone, Debug, Default)]
+struct Excess {
+    since: f64,
+    acked: f64,
+    most: [f64; 2],
+    at: usize,
+    rounds: u32,
+}
+
+/// The search for a policer.
+#[derive(Clone, Debug, Default)]
+struct Policer {
+    sampling: bool,
+    believed: bool,
+    rate: f64,
+    rounds: u32,
+    since: f64,
+    delivered: f64,
+    lost: f64,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
@@ -83,17 +127,23 @@ pub struct Bbr {
     timed_out: bool,
     /// What the bottleneck held when Startup ended, segments.
     drained_to: Option<f64>,
+    /// Bytes of a segment.
+    mss: f64,
+    excess: Excess,
+    policer: Policer,
+    /// Segments lost so far.
+    lost: f64,
 }
 
 impl Default for Bbr {
     fn default() -> Self {
-        Self::new(BbrRules::default())
+        Self::new(BbrRules::default(), 1448.0)
     }
 }
 
 impl Bbr {
-    /// Before the first ACK.
-    pub fn new(rules: BbrRules) -> Self {
+    /// Before the first ACK; segments have `mss` bytes.
+    pub fn new(rules: BbrRules, mss: f64) -> Self {
         Bbr {
             rules,
             mode: Mode::Startup,
@@ -112,12 +162,25 @@ impl Bbr {
             recovering: false,
             timed_out: false,
             drained_to: None,
+            mss,
+            excess: Excess::default(),
+            policer: Policer::default(),
+            lost: 0.0,
         }
+    }
+
+    /// The largest rate of the last rounds, segments/s.
+    fn largest(&self) -> f64 {
+        self.rates.front().map_or(0.0, |&(_, rate)| rate)
     }
 
     /// The bandwidth, segments/s.
     pub fn bandwidth(&self) -> f64 {
-        self.rates.front().map_or(0.0, |&(_, rate)| rate)
+        if self.policer.believed {
+            self.policer.rate
+        } else {
+            self.largest()
+        }
     }
 
     /// The round-trip time without queues, s.
@@ -141,10 +204,125 @@ impl Bbr {
         segments.ceil()
     }
 
+    /// Segments that go at once.
+    fn at_once(&self) -> f64 {
+        let rate = self.rate.unwrap_or(0.0);
+        let least = if rate * self.mss < super::super::SLOW { 1.0 } else { 2.0 };
+        (rate * BURST_TIME).floor().max(least).min(MOST_AT_ONCE)
+    }
+
+    /// A window with the allowance for bursts.
+    fn budgeted(&self, window: f64) -> f64 {
+        if !self.rules.budget || window == f64::INFINITY {
+            return window;
+        }
+        let even = 2.0 * ((window + BURSTS * self.at_once()) / 2.0).ceil();
+        even + if matches!(self.mode, Mode::ProbeBw { phase: 0, .. }) { 2.0 } else { 0.0 }
+    }
+
+    fn inflight(&self, gain: f64) -> f64 {
+        self.budgeted(self.target(gain))
+    }
+
+    /// Linux, `bbr_update_ack_aggregation`.
+    fn update_excess(&mut self, window: &Window, ack: &Acked) {
+        if !self.rules.aggregation || ack.delivered <= 0.0 || ack.rate.is_none() {
+            return;
+        }
+        let bandwidth = self.bandwidth();
+        let excess = &mut self.excess;
+        if self.round_start {
+            excess.rounds += 1;
+            if excess.rounds >= EXCESS_ROUNDS {
+                excess.rounds = 0;
+                excess.at = 1 - excess.at;
+                excess.most[excess.at] = 0.0;
+            }
+        }
+        let mut expected = (bandwidth * (ack.now - excess.since)).floor();
+        if excess.acked <= expected {
+            excess.acked = 0.0;
+            excess.since = ack.now;
+            expected = 0.0;
+        }
+        excess.acked += ack.delivered;
+        let extra = (excess.acked - expected).min(window.cwnd);
+        excess.most[excess.at] = excess.most[excess.at].max(extra);
+    }
+
+    /// What aggregated ACKs add to the window.
+    fn excess(&self) -> f64 {
+        if !self.rules.aggregation || !self.filled {
+            return 0.0;
+        }
+        let most = (self.bandwidth() * MOST_EXCESS).floor();
+        self.excess.most[0].max(self.excess.most[1]).min(most)
+    }
+
+    fn begin_interval(&mut self, now: f64, delivered: f64) {
+        let policer = &mut self.policer;
+        (policer.since, policer.delivered, policer.lost, policer.rounds) = (now, delivered, self.lost, 0);
+    }
+
+    fn forget_policer(&mut self, now: f64, delivered: f64) {
+        self.policer = Policer::default();
+        self.begin_interval(now, delivered);
+    }
+
+    /// Linux, `bbr_lt_bw_sampling`.
+    fn look_for_policer(&mut self, ack: &Acked) {
+        let Some(sample) = ack.rate.filter(|_| self.rules.policer) else { return };
+        let (now, delivered) = (ack.now, sample.delivered);
+        if self.policer.believed {
+            if matches!(self.mode, Mode::ProbeBw { .. }) && self.round_start {
+                self.policer.rounds += 1;
+                if self.policer.rounds >= POLICED_ROUNDS {
+                    self.forget_policer(now, delivered);
+                    self.probe_bandwidth(now);
+                }
+            }
+            return;
+        }
+        if !self.policer.sampling {
+            if ack.lost <= 0.0 {
+                return;
+            }
+            self.begin_interval(now, delivered);
+            self.policer.sampling = true;
+        }
+        if sample.app_limited {
+            return self.forget_policer(now, delivered);
+        }
+        self.policer.rounds += u32::from(self.round_start);
+        if self.policer.rounds < POLICER_ROUNDS {
+            return;
+        }
+        if self.policer.rounds > 4 * POLICER_ROUNDS {
+            return self.forget_policer(now, delivered);
+        }
+        let (arrived, lost) = (delivered - self.policer.delivered, self.lost - self.policer.lost);
+        let took = now - self.policer.since;
+        if ack.lost <= 0.0 || arrived <= 0.0 || lost < POLICER_LOSSES * arrived || took < 1e-3 {
+            return;
+        }
+        let rate = arrived / took;
+        let known = self.policer.rate;
+        let difference = (rate - known).abs();
+        if known > 0.0 && (difference <= POLICER_RATIO * known || difference * self.mss <= POLICER_DIFFERENCE) {
+            self.policer.rate = 0.5 * (rate + known);
+            self.policer.believed = true;
+            self.policer.rounds = 0;
+            return;
+        }
+        self.policer.rate = rate;
+        self.begin_interval(now, delivered);
+    }
+
     fn gains(&self) -> (f64, f64) {
         match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
+            Mode::ProbeBw { .. } if self.policer.believed => (1.0, CWND_GAIN),
             Mode::ProbeBw { phase, .. } => (CYCLE[phase], CWND_GAIN),
             Mode::ProbeRtt { .. } => (1.0, 1.0),
         }
@@ -159,8 +337,9 @@ impl Bbr {
             self.round_start = true;
             self.conserving = false;
         }
+        self.look_for_policer(ack);
         let Some(rate) = sample.rate else { return };
-        if sample.app_limited && rate < self.bandwidth() {
+        if sample.app_limited && rate < self.largest() {
             return;
         }
         while self.rates.back().is_some_and(|&(_, known)| known <= rate) {
@@ -178,8 +357,9 @@ impl Bbr {
         // What was in the network before this ACK, as Linux has it.
         let inflight = ack.pipe + ack.delivered;
         let next = match CYCLE[phase] {
-            gain if gain > 1.0 => full && (ack.lost > 0.0 || inflight >= self.target(gain)),
-            gain if gain < 1.0 => full || inflight <= self.target(1.0),
+            _ if self.policer.believed => full,
+            gain if gain > 1.0 => full && (ack.lost > 0.0 || inflight >= self.inflight(gain)),
+            gain if gain < 1.0 => full || inflight <= self.inflight(1.0),
             _ => full,
         };
         if next {
@@ -191,8 +371,8 @@ impl Bbr {
         if self.filled || !self.round_start || ack.rate.is_some_and(|sample| sample.app_limited) {
             return;
         }
-        if self.bandwidth() >= FULL_GROWTH * self.full_bw {
-            self.full_bw = self.bandwidth();
+        if self.largest() >= FULL_GROWTH * self.full_bw {
+            self.full_bw = self.largest();
             self.full_rounds = 0;
             return;
         }
@@ -210,9 +390,9 @@ impl Bbr {
     fn check_drain(&mut self, ack: &Acked) {
         if self.mode == Mode::Startup && self.filled {
             self.mode = Mode::Drain;
-            self.drained_to = Some(self.target(1.0));
+            self.drained_to = Some(self.inflight(1.0));
         }
-        if self.mode == Mode::Drain && ack.pipe <= self.target(1.0) {
+        if self.mode == Mode::Drain && ack.pipe <= self.inflight(1.0) {
             self.probe_bandwidth(ack.now);
         }
     }
@@ -295,7 +475,7 @@ impl Bbr {
             };
         }
         let (_, gain) = self.gains();
-        let target = self.target(gain);
+        let target = self.budgeted(self.target(gain) + self.excess());
         if self.conserving {
             window.cwnd = window.cwnd.max(ack.pipe + ack.delivered);
         } else if self.filled {
@@ -315,6 +495,10 @@ impl Control for Bbr {
         true
     }
 
+    fn holds_back(&self) -> bool {
+        matches!(self.mode, Mode::ProbeRtt { .. })
+    }
+
     fn pacing_rate(&self) -> Option<f64> {
         self.rate
     }
@@ -325,7 +509,9 @@ impl Control for Bbr {
     }
 
     fn on_any_ack(&mut self, window: &mut Window, ack: &Acked) {
+        self.lost += ack.lost;
         self.update_bandwidth(ack);
+        self.update_excess(window, ack);
         self.update_cycle(ack);
         self.check_full(ack);
         self.check_drain(ack);

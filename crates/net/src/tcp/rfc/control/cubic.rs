@@ -200,10 +200,11 @@ impl Control for Cubic {
 #[cfg(test)]
 mod tests {
     use super::super::tests::acked;
+    use super::super::HyStart;
     use super::*;
 
     fn first(abe: bool) -> Cubic {
-        Cubic::new(SlowStart::new(1.0, false), CubicRules::default(), abe)
+        Cubic::new(SlowStart::new(1.0, HyStart::Off), CubicRules::default(), abe)
     }
 
     fn close(a: f64, b: f64, within: f64) -> bool {
@@ -292,7 +293,7 @@ mod tests {
     #[test]
     fn whole_segments_by_counting() {
         let rules = CubicRules { friendly: false, whole: true };
-        let mut cubic = Cubic::new(SlowStart::new(1.0, false), rules, false);
+        let mut cubic = Cubic::new(SlowStart::new(1.0, HyStart::Off), rules, false);
         // Of 100.9 segments 100 count: 70 are left. K = 4.2172 s.
         let ssthresh = cubic.on_loss(&Window { cwnd: 100.9, ssthresh: 10.0 }, 100.9, 0.0);
         let mut window = Window { cwnd: ssthresh, ssthresh };
@@ -315,7 +316,7 @@ mod tests {
         // After 60 round trips of 0.1 s the function is at 102.3, and Reno beyond.
         let grown = |friendly: bool| {
             let rules = CubicRules { friendly, whole: false };
-            let mut cubic = Cubic::new(SlowStart::new(1.0, false), rules, false);
+            let mut cubic = Cubic::new(SlowStart::new(1.0, HyStart::Off), rules, false);
             let ssthresh = cubic.on_loss(&Window { cwnd: 20.0, ssthresh: 10.0 }, 20.0, 0.0);
             let mut window = Window { cwnd: ssthresh, ssthresh };
             for step in 0..800 {

@@ -6,6 +6,7 @@ mod bbr;
 mod cubic;
 mod dctcp;
 mod ledbat;
+mod linux_cubic;
 mod newreno;
 mod prague;
 mod slow_start;
@@ -15,9 +16,10 @@ pub use bbr::{Bbr, BbrRules};
 pub use cubic::{Cubic, CubicRules};
 pub use dctcp::Dctcp;
 pub use ledbat::Ledbat;
+pub use linux_cubic::LinuxCubic;
 pub use newreno::NewReno;
 pub use prague::Prague;
-pub use slow_start::SlowStart;
+pub use slow_start::{Kind as HyStart, SlowStart};
 
 use crate::tcp::Variable;
 
@@ -91,6 +93,11 @@ pub trait Control {
     /// Segments a second that it wants to send, if it says so.
     fn pacing_rate(&self) -> Option<f64> {
         None
+    }
+
+    /// Whether it sends less than it could for now, so that rates of arrival say little (BBR's ProbeRTT).
+    fn holds_back(&self) -> bool {
+        false
     }
 
     /// Whether ACKs that tell of marks grow the window as well.
@@ -192,6 +199,8 @@ pub enum Algorithm {
     NewReno(NewReno),
     /// RFC 9438.
     Cubic(Cubic),
+    /// CUBIC as Linux computes it.
+    LinuxCubic(LinuxCubic),
     /// RFC 8257.
     Dctcp(Dctcp),
     /// BBR, version 1.
@@ -209,6 +218,7 @@ impl Algorithm {
         match self {
             Algorithm::NewReno(control) => control,
             Algorithm::Cubic(control) => control,
+            Algorithm::LinuxCubic(control) => control,
             Algorithm::Dctcp(control) => control,
             Algorithm::Bbr(control) => &mut **control,
             Algorithm::Ledbat(control) => control,
@@ -222,6 +232,7 @@ impl Algorithm {
         match self {
             Algorithm::NewReno(control) => control,
             Algorithm::Cubic(control) => control,
+            Algorithm::LinuxCubic(control) => control,
             Algorithm::Dctcp(control) => control,
             Algorithm::Bbr(control) => &**control,
             Algorithm::Ledbat(control) => control,

@@ -26,7 +26,7 @@ pub struct Prague {
 
 impl Prague {
     /// Nothing marked yet.
-    pub fn new(most: f64, hystart: bool) -> Self {
+    pub fn new(most: f64, hystart: super::HyStart) -> Self {
         Prague {
             slow_start: SlowStart::new(most, hystart),
             fraction: Fraction::default(),
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn growth_is_by_what_is_not_marked() {
-        let mut prague = Prague::new(1.0, false);
+        let mut prague = Prague::new(1.0, super::super::HyStart::Off);
         let mut window = Window { cwnd: 20.0, ssthresh: 10.0 };
         prague.grow(&mut window, &Acked { marked: 1.0, ..acked(3.0) });
         assert_eq!(window.cwnd, 20.1);
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_short_round_trip_counts_as_25_ms() {
-        let mut prague = Prague::new(1.0, false);
+        let mut prague = Prague::new(1.0, super::super::HyStart::Off);
         let mut window = Window { cwnd: 20.0, ssthresh: 10.0 };
         let ack = Acked { srtt: 0.0125, ..acked(1.0) };
         prague.on_any_ack(&mut window, &ack);
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn the_balance_of_growth_and_marks() {
         // Two marks a round trip hold the window: one segment of growth against alpha W / 2 (RFC 9331, B.1, with 2/p).
-        let mut prague = Prague::new(1.0, false);
+        let mut prague = Prague::new(1.0, super::super::HyStart::Off);
         let mut window = Window { cwnd: 40.0, ssthresh: 10.0 };
         let (mut una, mut sum) = (1_u64, 0.0);
         for round in 0..400 {

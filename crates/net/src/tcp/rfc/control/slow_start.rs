@@ -15,18 +15,42 @@ const ROUNDS: u32 = 5;
 /// Segments that an ACK adds without pacing, at most (4.3: `L`).
 const LIMIT: f64 = 8.0;
 
+/// Classic HyStart (Ha and Rhee 2011; Linux, `hystart_update`): the smallest window, the samples of a round before its smallest
+/// counts, the time between ACKs of a train, s, and what their delay may be, s.
+const LEAST_WINDOW: f64 = 16.0;
+const CLASSIC_SAMPLES: u32 = 8;
+const TRAIN_GAP: f64 = 2e-3;
+const ACK_DELAY: f64 = 1e-3;
+
+/// What ends slow start before a loss does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing.
+    Off,
+    /// HyStart++ (RFC 9406).
+    PlusPlus,
+    /// HyStart as in Linux: at once, by the delay or by the length of a train of ACKs, and after a timeout too.
+    Classic,
+}
+
 /// Slow start of a congestion control.
 #[derive(Clone, Debug)]
 pub struct SlowStart {
     most: f64,
     passes: bool,
     hystart: Option<HyStart>,
+    classic: Option<Classic>,
 }
 
 impl SlowStart {
-    /// An ACK adds `most` segments at most (RFC 5681: 1; RFC 3465's `L`). `hystart`: as HyStart++ has it.
-    pub fn new(most: f64, hystart: bool) -> Self {
-        SlowStart { most, passes: false, hystart: hystart.then(HyStart::default) }
+    /// An ACK adds `most` segments at most (RFC 5681: 1; RFC 3465's `L`), or as HyStart++ has it.
+    pub fn new(most: f64, hystart: Kind) -> Self {
+        SlowStart {
+            most,
+            passes: false,
+            hystart: (hystart == Kind::PlusPlus).then(HyStart::default),
+            classic: (hystart == Kind::Classic).then(Classic::default),
+        }
     }
 
     /// `passes`: the last ACK of slow start may bring the window beyond ssthresh (ns-3), and not to it (Linux).
@@ -36,6 +60,10 @@ impl SlowStart {
 
     /// An ACK that may grow the window, which is below ssthresh: what is left of its segments beyond it.
     pub fn grow(&mut self, window: &mut Window, ack: &Acked) -> f64 {
+        if self.classic.as_mut().is_some_and(|classic| classic.is_over(window.cwnd, ack)) {
+            window.ssthresh = window.cwnd;
+            return ack.segments;
+        }
         let Some(hystart) = &mut self.hystart else {
             if self.passes {
                 let grown = ack.segments.min(self.most);
@@ -61,6 +89,61 @@ impl SlowStart {
     /// A loss or a mark: HyStart++ is for the first slow start alone (4.3).
     pub fn end(&mut self) {
         self.hystart = None;
+    }
+
+    /// A timeout: classic HyStart begins anew.
+    pub fn restart(&mut self) {
+        self.hystart = None;
+        self.classic = self.classic.as_ref().map(|_| Classic::default());
+    }
+}
+
+/// Classic HyStart.
+#[derive(Clone, Debug)]
+struct Classic {
+    round_end: u64,
+    begun: f64,
+    last: f64,
+    /// Smallest samples of this round and of all, s.
+    current: f64,
+    least: f64,
+    samples: u32,
+    found: bool,
+}
+
+impl Default for Classic {
+    fn default() -> Self {
+        let (current, least) = (f64::INFINITY, f64::INFINITY);
+        Classic { round_end: 0, begun: 0.0, last: 0.0, current, least, samples: 0, found: false }
+    }
+}
+
+impl Classic {
+    /// An ACK in slow start; whether that ends with it.
+    fn is_over(&mut self, cwnd: f64, ack: &Acked) -> bool {
+        let Some(rtt) = ack.rtt.filter(|_| !self.found) else { return false };
+        self.least = self.least.min(rtt);
+        if ack.una > self.round_end {
+            (self.begun, self.last) = (ack.now, ack.now);
+            self.round_end = ack.next;
+            self.current = f64::INFINITY;
+            self.samples = 0;
+        }
+        if cwnd < LEAST_WINDOW {
+            return false;
+        }
+        if ack.now - self.last <= TRAIN_GAP {
+            self.last = ack.now;
+            let wait = (self.least + ACK_DELAY) / if ack.paced { 1.0 } else { 2.0 };
+            self.found = ack.now - self.begun > wait;
+        }
+        self.current = self.current.min(rtt);
+        if self.samples < CLASSIC_SAMPLES {
+            self.samples += 1;
+        } else {
+            self.found |= self.current > self.least + (self.least / RISE_DIVISOR).clamp(LEAST_RISE, LARGEST_RISE);
+        }
+        self.found
     }
 }
 
@@ -127,7 +210,8 @@ mod tests {
 
     /// Rounds of so many ACKs of one segment each, with these round-trip times in ms; cwnd after each.
     fn rounds(times: &[f64], acks: u64) -> (Vec<f64>, Window) {
-        let (mut start, mut window) = (SlowStart::new(1.0, true), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        let (mut start, mut window) =
+            (SlowStart::new(1.0, Kind::PlusPlus), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         let mut una = 0;
         let after = times.iter().map(|ms| {
             for _ in 0..acks {
@@ -176,21 +260,66 @@ mod tests {
     #[test]
     fn the_last_ack_stops_at_ssthresh_or_not() {
         let mut window = Window { cwnd: 3.0, ssthresh: 4.5 };
-        assert_eq!(SlowStart::new(8.0, false).grow(&mut window, &acked(5.0)), 3.5);
+        assert_eq!(SlowStart::new(8.0, Kind::Off).grow(&mut window, &acked(5.0)), 3.5);
         assert_eq!(window.cwnd, 4.5);
         let mut window = Window { cwnd: 3.0, ssthresh: 4.5 };
-        assert_eq!(SlowStart::new(8.0, false).passing(true).grow(&mut window, &acked(5.0)), 0.0);
+        assert_eq!(SlowStart::new(8.0, Kind::Off).passing(true).grow(&mut window, &acked(5.0)), 0.0);
         assert_eq!(window.cwnd, 8.0);
         let mut window = Window { cwnd: 4.0, ssthresh: 4.5 };
-        assert_eq!(SlowStart::new(1.0, false).passing(true).grow(&mut window, &acked(3.0)), 2.0);
+        assert_eq!(SlowStart::new(1.0, Kind::Off).passing(true).grow(&mut window, &acked(3.0)), 2.0);
     }
 
     #[test]
     fn up_to_eight_segments_an_ack() {
-        let (mut start, mut window) = (SlowStart::new(1.0, true), Window { cwnd: 40.0, ssthresh: f64::INFINITY });
+        let (mut start, mut window) =
+            (SlowStart::new(1.0, Kind::PlusPlus), Window { cwnd: 40.0, ssthresh: f64::INFINITY });
         start.grow(&mut window, &Acked { rtt: Some(0.1), ..acked(12.0) });
         assert_eq!(window.cwnd, 48.0);
         start.grow(&mut window, &Acked { rtt: Some(0.1), paced: true, ..acked(12.0) });
         assert_eq!(window.cwnd, 60.0, "all of them if sending is paced");
+    }
+
+    /// A round of ACKs of one segment, so far apart and all with this round-trip time, s, from `begin` on: the window at which
+    /// slow start ended, if it did.
+    fn classic(start: &mut SlowStart, window: &mut Window, round: u64, begin: f64, gap: f64, rtt: f64) -> Option<f64> {
+        for i in 0..20 {
+            let now = begin + gap * i as f64;
+            let una = 1 + 20 * round + i;
+            start.grow(window, &Acked { now, rtt: Some(rtt), una, next: 20 * (round + 1), ..acked(1.0) });
+            if !window.slow_start() {
+                return Some(window.cwnd);
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn a_train_of_half_the_round_trip_ends_classic_slow_start() {
+        let mut window = Window { cwnd: 20.0, ssthresh: f64::INFINITY };
+        let mut start = SlowStart::new(1.0, Kind::Classic);
+        // 1 ms apart, 20 ms there and back: over once 10.5 ms have passed.
+        assert_eq!(classic(&mut start, &mut window, 0, 1.0, 1e-3, 0.02), Some(31.0));
+        let mut window = Window { cwnd: 20.0, ssthresh: f64::INFINITY };
+        let mut start = SlowStart::new(1.0, Kind::Classic);
+        assert_eq!(classic(&mut start, &mut window, 0, 1.0, 2.1e-3, 0.02), None, "no train");
+        let mut window = Window { cwnd: 5.0, ssthresh: f64::INFINITY };
+        let mut start = SlowStart::new(1.0, Kind::Classic);
+        assert_eq!(classic(&mut start, &mut window, 0, 1.0, 1e-3, 0.02), None, "trains of 16 segments on");
+        assert_eq!(classic(&mut start, &mut window, 1, 1.02, 1e-3, 0.02), Some(36.0));
+    }
+
+    #[test]
+    fn a_rise_of_an_eighth_ends_classic_slow_start() {
+        for (rtt, over) in [(0.1124, None), (0.1126, Some(40.0 + 8.0))] {
+            let mut window = Window { cwnd: 20.0, ssthresh: f64::INFINITY };
+            let mut start = SlowStart::new(1.0, Kind::Classic);
+            assert_eq!(classic(&mut start, &mut window, 0, 1.0, 4e-3, 0.1), None);
+            assert_eq!(classic(&mut start, &mut window, 1, 1.1, 4e-3, rtt), over, "{rtt}");
+            start.end();
+            start.restart();
+            let mut window = Window { cwnd: 20.0, ssthresh: f64::INFINITY };
+            classic(&mut start, &mut window, 2, 2.0, 4e-3, 0.1);
+            assert_eq!(classic(&mut start, &mut window, 3, 2.1, 4e-3, rtt), over, "after a timeout too");
+        }
     }
 }

@@ -1,0 +1,209 @@
+//! CUBIC as Linux computes it (`tcp_cubic.c`): in whole segments, and with rules of its own in the place of some of RFC 9438's.
+//!
+//! - How many segments must be acknowledged before the window grows by one (`cnt`) is a whole number, at least 2.
+//! - The Reno-friendly window grows by 8/15 of a segment a window, also beyond the window before the loss, and where it is
+//!   ahead the window follows it within a round trip.
+//! - The function is looked at one smallest round-trip time ahead, not one smoothed one.
+//! - As long as nothing was lost a window of ACKs adds a twentieth at least.
+
+use super::{slow_start::SlowStart, Acked, Control, Window, LEAST_SSTHRESH};
+
+/// How steep the function is, segments/s^3 (`bic_scale` of 41, in units of 10/1024).
+const C: f64 = 410.0 / 1024.0;
+/// What a loss leaves of the window (`beta`).
+const BETA: f64 = 717.0 / 1024.0;
+/// Segments for one more in the Reno-friendly window, over the window (`beta_scale` over 8).
+const FRIENDLY: f64 = 15.0 / 8.0;
+/// `cnt` is at most this before the first loss, and at least this ever.
+const MOST_BEFORE_LOSS: f64 = 20.0;
+const LEAST: f64 = 2.0;
+/// The same window is not looked at again before, s (`HZ / 32`).
+const PAUSE: f64 = 1.0 / 32.0;
+/// For so long after the begin of an epoch round-trip times do not count as the smallest, s.
+const UNTRUSTED: f64 = 1.0;
+
+#[derive(Clone, Debug)]
+struct Epoch {
+    begun: f64,
+    k: f64,
+    origin: f64,
+    acked: f64,
+    friendly: f64,
+}
+
+/// Its state.
+#[derive(Clone, Debug)]
+pub struct LinuxCubic {
+    slow_start: SlowStart,
+    epoch: Option<Epoch>,
+    last_max: f64,
+    min_rtt: f64,
+    cnt: f64,
+    credit: f64,
+    looked_at: (f64, f64),
+}
+
+impl LinuxCubic {
+    /// No reduction yet.
+    pub fn new(slow_start: SlowStart) -> Self {
+        LinuxCubic {
+            slow_start,
+            epoch: None,
+            last_max: 0.0,
+            min_rtt: f64::INFINITY,
+            cnt: 0.0,
+            credit: 0.0,
+            looked_at: (0.0, f64::NEG_INFINITY),
+        }
+    }
+
+    /// `bictcp_update`.
+    fn update(&mut self, cwnd: f64, segments: f64, now: f64) {
+        let (last_cwnd, last_time) = self.looked_at;
+        let same = last_cwnd == cwnd && now - last_time <= PAUSE;
+        if let Some(epoch) = &mut self.epoch {
+            epoch.acked += segments;
+        }
+        if same {
+            return;
+        }
+        self.looked_at = (cwnd, now);
+        let last_max = self.last_max;
+        let epoch = self.epoch.get_or_insert_with(|| {
+            let (k, origin) =
+                if last_max <= cwnd { (0.0, cwnd) } else { (libm::cbrt((last_max - cwnd) / C), last_max) };
+            Epoch { begun: now, k, origin, acked: segments, friendly: cwnd }
+        });
+        let ahead = if self.min_rtt.is_finite() { self.min_rtt } else { 0.0 };
+        let x = now - epoch.begun + ahead - epoch.k;
+        let change = (C * (x * x * x).abs()).floor();
+        let target = if x < 0.0 { epoch.origin - change } else { epoch.origin + change };
+        self.cnt = if target > cwnd { (cwnd / (target - cwnd)).floor() } else { 100.0 * cwnd };
+        if last_max == 0.0 {
+            self.cnt = self.cnt.min(MOST_BEFORE_LOSS);
+        }
+        let step = (cwnd * FRIENDLY).floor();
+        while epoch.acked > step {
+            epoch.acked -= step;
+            epoch.friendly += 1.0;
+        }
+        if epoch.friendly > cwnd {
+            self.cnt = self.cnt.min((cwnd / (epoch.friendly - cwnd)).floor());
+        }
+        self.cnt = self.cnt.max(LEAST);
+    }
+
+    fn reduce(&mut self, cwnd: f64) -> f64 {
+        self.slow_start.end();
+        self.epoch = None;
+        self.credit = 0.0;
+        // Fast convergence.
+        self.last_max = if cwnd < self.last_max { (cwnd * (1.0 + BETA) / 2.0).floor() } else { cwnd };
+        (cwnd * BETA).floor().max(LEAST_SSTHRESH)
+    }
+}
+
+impl Control for LinuxCubic {
+    fn on_any_ack(&mut self, _: &mut Window, ack: &Acked) {
+        let trusted = self.epoch.as_ref().is_none_or(|epoch| ack.now - epoch.begun >= UNTRUSTED);
+        if let Some(rtt) = ack.rtt.filter(|_| trusted) {
+            self.min_rtt = self.min_rtt.min(rtt);
+        }
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &Acked) {
+        let mut segments = ack.segments;
+        if window.slow_start() {
+            segments = self.slow_start.grow(window, ack);
+            if segments <= 0.0 {
+                return;
+            }
+        }
+        self.update(window.cwnd, segments, ack.now);
+        // `tcp_cong_avoid_ai`.
+        if self.credit >= self.cnt {
+            self.credit = 0.0;
+            window.cwnd += 1.0;
+        }
+        self.credit += segments;
+        if self.credit >= self.cnt {
+            let more = (self.credit / self.cnt).floor();
+            self.credit -= more * self.cnt;
+            window.cwnd += more;
+        }
+    }
+
+    fn on_loss(&mut self, window: &Window, _: f64, _: f64) -> f64 {
+        self.reduce(window.cwnd)
+    }
+
+    fn on_timeout(&mut self, window: &Window, _: f64, _: f64) -> f64 {
+        let ssthresh = self.reduce(window.cwnd);
+        // `bictcp_reset`.
+        self.last_max = 0.0;
+        self.min_rtt = f64::INFINITY;
+        self.slow_start.restart();
+        ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::acked;
+    use super::super::HyStart;
+    use super::*;
+
+    fn reduced(cwnd: f64) -> (LinuxCubic, Window) {
+        let mut cubic = LinuxCubic::new(SlowStart::new(f64::INFINITY, HyStart::Off));
+        let ssthresh = cubic.on_loss(&Window { cwnd, ssthresh: 10.0 }, 0.0, 0.0);
+        (cubic, Window { cwnd: ssthresh, ssthresh })
+    }
+
+    #[test]
+    fn a_loss_leaves_717_of_1024_in_whole_segments() {
+        let (cubic, window) = reduced(100.0);
+        assert_eq!((window.cwnd, cubic.last_max), (70.0, 100.0));
+        let (mut cubic, _) = reduced(100.0);
+        // 1741/2048 of 80 (fast convergence).
+        assert_eq!((cubic.on_loss(&Window { cwnd: 80.0, ssthresh: 70.0 }, 0.0, 1.0), cubic.last_max), (56.0, 68.0));
+    }
+
+    #[test]
+    fn the_first_counts_by_hand() {
+        let (mut cubic, mut window) = reduced(100.0);
+        cubic.min_rtt = 0.1;
+        // K = cbrt(30 / 0.40039) = 4.2158 s; the function at 0.1 s is 100 - floor(27.91) = 73: 70 / 3 segments for one.
+        cubic.grow(&mut window, &Acked { now: 5.0, ..acked(1.0) });
+        assert_eq!(cubic.cnt, 23.0);
+        for _ in 0..21 {
+            cubic.grow(&mut window, &Acked { now: 5.0, ..acked(1.0) });
+        }
+        assert_eq!(window.cwnd, 70.0);
+        cubic.grow(&mut window, &Acked { now: 5.0, ..acked(1.0) });
+        assert_eq!(window.cwnd, 71.0);
+    }
+
+    #[test]
+    fn short_round_trips_follow_the_reno_friendly_window_and_never_faster() {
+        let (mut cubic, mut window) = reduced(20.0);
+        let mut now = 0.0;
+        for _ in 0..40 {
+            let acks = window.cwnd as usize;
+            for _ in 0..acks {
+                cubic.grow(&mut window, &Acked { now, rtt: Some(0.01), ..acked(1.0) });
+                now += 0.01 / acks as f64;
+            }
+        }
+        // From 14, 8/15 a round trip: 21.3 more in 40, also beyond 20, where RFC 9438 goes on by 1.
+        assert!((window.cwnd - (14.0 + 40.0 * 8.0 / 15.0)).abs() <= 3.0, "{}", window.cwnd);
+    }
+
+    #[test]
+    fn after_a_timeout_a_window_adds_a_twentieth() {
+        let (mut cubic, _) = reduced(100.0);
+        let ssthresh = cubic.on_timeout(&Window { cwnd: 40.0, ssthresh: 30.0 }, 0.0, 1.0);
+        let mut window = Window { cwnd: ssthresh, ssthresh };
+        cubic.grow(&mut window, &Acked { now: 2.0, rtt: Some(0.1), ..acked(1.0) });
+        assert_eq!((cubic.last_max, cubic.cnt), (0.0, 20.0));
+    }
+}

@@ -1,0 +1,333 @@
+"""The kernel's own queue disciplines under TCP, in a virtual machine, and the simulator on the same.
+
+A Debian kernel runs under QEMU without hardware virtualisation, with a clock that counts instructions
+(`-icount`): the machine's speed and its other work do not show in the figures. Three network namespaces in a row;
+between the second and the third an htb class with the qdisc under test. `tc -s` is sampled 20 times a second.
+
+    python validation/peers/qemu/kernel_qdiscs.py [--only TEXT] [--write CSV] [--page PAGE]
+
+Needs qemu-system-x86_64 (validation/peers/install.sh qemu), iperf3, tc, ip, dash, cpio; fetch.sh fetches the kernel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import csv
+import gzip
+import io
+import json
+import math
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+CACHE = ROOT / "target" / "qemu"
+NEEDED = ("qemu-system-x86_64", "iperf3", "tc", "ip", "dash", "cpio", "ldd", "dpkg-deb", "apt-get")
+MODULES = (
+    "net/sched",
+    "drivers/net/veth.ko",
+    "net/ipv4/tcp_bbr.ko",
+    "lib/crc32c-intel.ko",
+    "lib/libcrc32c.ko",
+    "crypto/crc32c_generic.ko",
+)
+
+RATE, RTT, WARMUP, SECONDS = "10 Mbit/s", "40 ms", 10.0, 60.0
+FRAME = 14
+"""Ethernet's header, which the kernel's rates and queues count, B."""
+SEEDS = 20
+
+
+@dataclass(frozen=True)
+class Job:
+    """A qdisc, and the discipline that is meant to be it."""
+
+    name: str
+    tc: str
+    queue: dict[str, Any]
+    ecn: bool = False
+
+
+_WEIGHT = 1 / 128
+"""What tc makes of `burst 55`."""
+_RED = {"min_th": 15, "max_th": 45, "max_p": 0.1, "w_q": _WEIGHT, "dialect": "linux"}
+_THOUSAND = {"limit": "1000 packets"}
+
+JOBS = (
+    Job("pfifo", "pfifo limit 100", {"aqm": "droptail", "limit": "100 packets"}),
+    Job(
+        "red",
+        "red limit 151400 min 22710 max 68130 avpkt 1514 burst 55 probability 0.1 bandwidth 10mbit",
+        {"aqm": "red", "limit": "151400 B", "mean_packet": 1514, **_RED},
+    ),
+    Job(
+        "choke",
+        "choke limit 100 min 15 max 45 burst 55 probability 0.1 bandwidth 10mbit",
+        {"aqm": "choke", "limit": "100 packets", "mean_packet": 1000, **_RED},
+    ),
+    Job("pie", "pie limit 1000", {"aqm": "pie", "dialect": "linux", **_THOUSAND}),
+    Job("codel", "codel limit 1000", {"aqm": "codel", "dialect": "linux", **_THOUSAND}),
+    Job("codel, ECN", "codel limit 1000 ecn", {"aqm": "codel", "dialect": "linux", "ecn": True, **_THOUSAND}, True),
+    Job("fq_codel", "fq_codel limit 1000 noecn", {"aqm": "fq_codel", "dialect": "linux", **_THOUSAND}),
+    Job("sfb", "sfb", {"aqm": "sfb", **_THOUSAND}),
+    Job("cake flowblind", "cake unlimited besteffort flowblind", {"aqm": "cobalt", "dialect": "linux", **_THOUSAND}),
+)
+"""What is compared."""
+
+COLUMNS = ("throughput_mbps", "queue_mean_packets", "drop_rate", "mark_rate")
+
+
+def missing() -> list[str]:
+    """Programs that are not here."""
+    return [name for name in NEEDED if shutil.which(name) is None]
+
+
+# ---- the virtual machine -------------------------------------------------------------------------------------------
+
+
+def run(*words: str | Path, **more: Any) -> str:
+    """A program's output; a message and the end where it fails."""
+    ended = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, **more)
+    if ended.returncode:
+        sys.exit(f"kernel_qdiscs: {' '.join(map(str, words))}: {ended.stderr.strip() or ended.stdout.strip()}")
+    return ended.stdout
+
+
+def _copy(source: Path, root: Path) -> None:
+    """A program with its libraries, where the loader looks for them."""
+    target = root / source.relative_to("/")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, target)
+    ended = subprocess.run(["ldd", str(source)], capture_output=True, text=True, check=False)
+    for line in ended.stdout.splitlines():
+        words = [word for word in line.split() if word.startswith("/")]
+        if words:
+            library = root / words[0].lstrip("/")
+            library.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(words[0], library)
+
+
+def _archive(folder: Path, file: Path) -> None:
+    names = "\0".join(str(path.relative_to(folder)) for path in sorted(folder.rglob("*")))
+    packed = subprocess.run(
+        ["cpio", "--null", "--create", "--format=newc", "--quiet", "--owner=0:0"],
+        cwd=folder,
+        input=names.encode(),
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+    file.write_bytes(gzip.compress(packed, 1, mtime=0))
+
+
+def prepare() -> tuple[Path, Path]:
+    """The kernel and the file system that it begins with, without a job."""
+    image = CACHE / "base.cpio.gz"
+    kernels = sorted((CACHE / "root" / "boot").glob("vmlinuz-*")) if (CACHE / "root").exists() else []
+    if not kernels:
+        run("sh", HERE / "fetch.sh", CACHE)
+        kernels = sorted((CACHE / "root" / "boot").glob("vmlinuz-*"))
+    kernel = kernels[-1]
+    version = kernel.name.removeprefix("vmlinuz-")
+    fetched = CACHE / "root"
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        shutil.copy(HERE / "init", root / "init")
+        (root / "init").chmod(0o755)
+        # Debian's dash and not busybox's shell, which knows programs of its own by the names of ip and tc.
+        _copy(Path(shutil.which("dash") or "/bin/dash"), root)
+        for name in ("iperf3", "tc", "ip"):
+            _copy(Path(shutil.which(name) or name), root)
+        (root / "bin").mkdir(exist_ok=True)
+        shutil.copy(fetched / "bin" / "busybox", root / "bin" / "busybox")
+        (root / "bin" / "sh").symlink_to(shutil.which("dash") or "/bin/dash")
+        modules = Path("lib/modules") / version
+        for name in MODULES:
+            for source in [fetched / modules / "kernel" / name]:
+                target = root / modules / "kernel" / name
+                if source.is_dir():
+                    shutil.copytree(source, target)
+                elif source.exists():
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy(source, target)
+        for name in ("modules.builtin", "modules.order"):
+            shutil.copy(fetched / modules / name, root / modules / name)
+        depmod = shutil.which("depmod") or fetched / "bin" / "kmod"
+        link = root.parent / f"{root.name}-depmod" / "depmod"
+        link.parent.mkdir()
+        link.symlink_to(depmod)
+        run(link, "-b", root, version)
+        shutil.rmtree(link.parent)
+        for name in ("dev", "proc", "sys", "run", "tmp", "etc"):
+            (root / name).mkdir(exist_ok=True)
+        _archive(root, image)
+    return kernel, image
+
+
+def execute(kernel: Path, image: Path, job: Job, flows: int, control: str) -> dict[str, str]:
+    """Runs a job; the parts of what the machine said."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "job"
+        folder.mkdir()
+        settings = {
+            "qdisc": job.tc,
+            "rate": RATE.replace(" ", "").replace("/s", "").lower(),
+            "rtt": RTT.replace(" ", ""),
+            "flows": flows,
+            "control": control,
+            "seconds": int(SECONDS),
+            "ecn": int(job.ecn),
+        }
+        (folder / "job").write_text("".join(f'{key}="{value}"\n' for key, value in settings.items()), encoding="ascii")
+        _archive(folder, Path(scratch) / "job.cpio.gz")
+        initrd = Path(scratch) / "initrd"
+        initrd.write_bytes(image.read_bytes() + (Path(scratch) / "job.cpio.gz").read_bytes())
+        answer = Path(scratch) / "answer"
+        console = Path(scratch) / "console"
+        command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-m", "1024", "-smp", "1", "-no-reboot"]
+        command += ["-display", "none", "-monitor", "none", "-nic", "none", "-rtc", "clock=vm"]
+        # Time is what the machine's instructions take, 2 ns each; it passes at once while there is nothing to do.
+        command += ["-icount", "shift=1,sleep=off,align=off"]
+        command += ["-serial", f"file:{console}", "-serial", f"file:{answer}"]
+        command += ["-kernel", str(kernel), "-initrd", str(initrd)]
+        command += ["-append", "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable"]
+        try:
+            subprocess.run(command, check=True, timeout=1200, capture_output=True, text=True)
+            text = gzip.decompress(base64.b64decode(answer.read_text(encoding="ascii"))).decode()
+        except (subprocess.SubprocessError, ValueError, OSError, EOFError) as error:
+            said = console.read_text(encoding="utf-8", errors="replace")[-2000:] if console.exists() else ""
+            sys.exit(f"kernel_qdiscs: {job.name}: the virtual machine gave no answer ({error})\n{said}")
+    parts: dict[str, str] = {}
+    name = "head"
+    for line in text.splitlines(keepends=True):
+        if line.startswith("== "):
+            name = line[3:].strip()
+        else:
+            parts[name] = parts.get(name, "") + line
+    return parts
+
+
+def figures(parts: dict[str, str]) -> dict[str, float]:
+    """The measures of a job, from WARMUP on."""
+    times = [float(line) for line in parts["times"].split()]
+    samples = [json.loads(line) for line in parts["samples"].splitlines() if line.startswith("[")]
+    rows = []
+    for when, sample in zip(times, samples, strict=False):
+        rows += [(when - times[0], one) for one in sample if one.get("handle") == "10:"]
+    rows = [row for row in rows if WARMUP <= row[0] <= SECONDS]
+    if len(rows) < 100:
+        sys.exit(f"kernel_qdiscs: {len(rows)} samples only; the machine said\n{parts.get('head', '')}")
+    (begin, first), (end, last) = rows[0], rows[-1]
+    packets, drops = last["packets"] - first["packets"], last["drops"] - first["drops"]
+    marks = sum(last.get(key, 0) - first.get(key, 0) for key in ("ecn_mark", "marked"))
+    # What CoDel and its kin drop has arrived in the queue; what RED and its kin drop has not. Both have arrived here.
+    arrivals = packets + drops
+    return {
+        "throughput_mbps": 8e-6 * (last["bytes"] - first["bytes"]) / (end - begin),
+        "queue_mean_packets": math.fsum(row["qlen"] for _, row in rows) / len(rows),
+        "drop_rate": drops / arrivals,
+        "mark_rate": marks / arrivals,
+    }
+
+
+# ---- the simulator -------------------------------------------------------------------------------------------------
+
+
+def simulate(job: Job, flows: int, control: str) -> dict[str, float]:
+    """The same measures, means over the seeds."""
+    from earlydrop import _core, crosscheck
+    from earlydrop.runner import Job as Run
+    from earlydrop.runner import run_all
+
+    half = f"{float(RTT.split()[0]) / 2:g} ms"
+    way = {"rate": RATE, "delay": half}
+    traffic = {"kind": "ftp", "count": flows, "start": {"uniform": ["0 s", "0.1 s"]}, "profile": "rfc"}
+    traffic |= {"segment": "1448 B", "header": f"{52 + FRAME} B", "ecn": job.ecn, **crosscheck.linux(control)}
+    document = {
+        "name": "kernel-qdisc",
+        "duration": f"{SECONDS:g} s",
+        "warmup": f"{WARMUP:g} s",
+        "topology": {
+            "kind": "dumbbell",
+            "pairs": flows,
+            "access": {"rate": "10 Gbit/s", "delay": "0 s"},
+            "bottleneck": way,
+            "reverse": {"rate": "10 Gbit/s", "delay": half},
+        },
+        "queue": {"bottleneck": job.queue},
+        "traffic": [traffic],
+    }
+    scenario = _core.Scenario.parse(document, [])
+
+    def reduce(text: str) -> list[float]:
+        queue = json.loads(text)["queues"]["bottleneck"]
+        return [queue[key] or 0.0 for key in COLUMNS]
+
+    rows = run_all([Run(scenario, 1 + k) for k in range(SEEDS)], reduce)
+    return {key: math.fsum(column) / SEEDS for key, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
+
+
+# ---- the table -----------------------------------------------------------------------------------------------------
+
+CASES = (("reno", 4), ("cubic", 8))
+
+
+def main() -> int:
+    """Runs the jobs and prints both worlds."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="jobs whose name has this text")
+    parser.add_argument("--write", type=Path, help="CSV for the figures")
+    parser.add_argument("--page", type=Path, help="page whose table is replaced")
+    given = parser.parse_args()
+    if lacking := missing():
+        print(f"kernel_qdiscs: left out, not here: {', '.join(lacking)} (validation/peers/install.sh qemu iperf3)")
+        return 0
+    kernel, image = prepare()
+    jobs = [job for job in JOBS if given.only in job.name]
+    table, version = [], kernel.name.removeprefix("vmlinuz-")
+    for job in jobs:
+        for control, flows in CASES:
+            print(f"{job.name}, {flows} flows of {control} ...", file=sys.stderr, flush=True)
+            theirs = figures(execute(kernel, image, job, flows, control))
+            ours = simulate(job, flows, control)
+            table.append((job.name, control, flows, theirs, ours))
+    text = io.StringIO()
+    text.write(f"# kernel: Linux {version} of Debian, under QEMU\n# window: {WARMUP:g} s to {SECONDS:g} s\n")
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["qdisc", "control", "flows", *COLUMNS, *(f"simulator_{key}" for key in COLUMNS)])
+    for name, control, flows, theirs, ours in table:
+        rows.writerow([name, control, flows, *(f"{one[key]:.6g}" for one in (theirs, ours) for key in COLUMNS)])
+    if given.write:
+        given.write.parent.mkdir(parents=True, exist_ok=True)
+        given.write.write_text(text.getvalue(), encoding="utf-8")
+    head = ["qdisc", "flows", "throughput (Mbit/s)", "simulator", "mean queue (packets)", "simulator", "difference"]
+    head += ["drop rate (%)", "simulator", "mark rate (%)", "simulator"]
+    body = []
+    for name, control, flows, theirs, ours in table:
+        queue = ours["queue_mean_packets"] / theirs["queue_mean_packets"] - 1
+        body.append([name, f"{flows} {control}"])
+        body[-1] += [f"{theirs['throughput_mbps']:.2f}", f"{ours['throughput_mbps']:.2f}"]
+        body[-1] += [
+            f"{theirs['queue_mean_packets']:.1f}",
+            f"{ours['queue_mean_packets']:.1f}",
+            f"{100 * queue:+.1f} %",
+        ]
+        for key in ("drop_rate", "mark_rate"):
+            body[-1] += [f"{100 * theirs[key]:.2f}", f"{100 * ours[key]:.2f}"]
+    from earlydrop import crossgrid
+    from earlydrop.terminal import table as show
+
+    print(show(head, body, left=2))
+    if given.page:
+        crossgrid.put(given.page, "kernel qdiscs", f"Linux {version}.\n\n" + crossgrid.markdown(head, body))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
