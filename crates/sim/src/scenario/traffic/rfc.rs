@@ -336,7 +336,8 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
                 equation 3). Profile rfc.";
     let words = |all: [&'static str; 3]| json!({ "enum": all });
     add("avoidance", words(AVOIDANCE.map(|(word, _)| word)), AVOIDANCE[0].0.into(), text);
-    let text = "What a loss leaves a part of: all that is outstanding (RFC 5681), what is still in the network, or cwnd, in \
+    let text =
+        "What a loss leaves a part of: all that is outstanding (RFC 5681), what is still in the network, or cwnd, in \
                 whole segments. Profile rfc.";
     add("ssthresh", words(SSTHRESH.map(|(word, _)| word)), SSTHRESH[0].0.into(), text);
     let text = "The timer stays doubled until a round-trip time is sampled (RFC 6298), or until an ACK of new data. Profile rfc.";

@@ -162,7 +162,9 @@ pub(super) fn read(field: &Field<'_>, tcp: Tcp, settings: &mut Settings) -> Chec
             return Err(field.error("is a rule of cubic = \"rfc9438\"").allowed("no such key"));
         }
         if settings.bbr.budget && settings.bbr.quanta {
-            return Err(field.error("is other room than that of bbr_budget").allowed("\"none\", or bbr_budget = false"));
+            return Err(field
+                .error("is other room than that of bbr_budget")
+                .allowed("\"none\", or bbr_budget = false"));
         }
     }
     Ok(())
