@@ -8,7 +8,7 @@ CARGO ?= cargo
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-link bench-sweep soak crosscheck kernel-qdiscs coverage docs pages readings peers clean
+.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck kernel-qdiscs coverage docs pages readings peers clean
 
 build: $(VENV)/.built
 
@@ -79,6 +79,10 @@ coverage: build
 # WRITE=docs/performance.md puts the tables there; with TIMES=no its times stay.
 bench-decisions: build
 	$(BIN)/python benches/decisions.py $(if $(WRITE),--write $(WRITE)) $(if $(filter no,$(TIMES)),--no-times)
+
+# Instructions of the engine against benches/instructions.csv, by valgrind; WRITE=yes renews the table. Minutes.
+bench-instructions:
+	$(PYTHON) benches/instructions.py $(if $(WRITE),--write)
 
 # Real links: how late they are, what passes. Root, Linux, iperf3; in a network namespace of its own.
 bench-link: build

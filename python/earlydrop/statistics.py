@@ -329,6 +329,16 @@ def jain(values: Sequence[float]) -> float:
     return math.fsum(values) ** 2 / (len(values) * squares)
 
 
+def coefficient_of_variation(values: Sequence[float]) -> float | None:
+    """Standard deviation of the population by the mean, as a result's `cov`: Jain's index is 1 / (1 + its square).
+
+    None if nobody has anything.
+    """
+    if not values or (centre := math.fsum(values) / len(values)) <= 0:
+        return None
+    return math.sqrt(math.fsum((x - centre) ** 2 for x in values) / len(values)) / centre
+
+
 # ---- warm-up -------------------------------------------------------------------------------------------------------
 
 BATCH = 5

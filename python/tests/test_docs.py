@@ -184,10 +184,14 @@ def test_every_key_of_a_scenario_is_described() -> None:
 
 def test_every_field_of_a_result_is_described() -> None:
     text = (ROOT / "docs/results.md").read_text(encoding="utf-8")
-    record = {"series": "100 ms", "cwnd_flows": [1], "trace": 1, "trace_flow": 1, "rates": "1 s"}
+    record = {"series": "100 ms", "cwnd_flows": [1], "trace": 1, "trace_flow": 1, "rates": "1 s"} | {
+        "jitter": True,
+        "losses": True,
+    }
     document = tomllib.loads(_core.template("fields")) | {"duration": "2 s", "warmup": "1 s", "record": record}
     result = json.loads(_core.Scenario.parse(document, []).run())
     fields = {*result, *result["cost"], *result["queues"]["bottleneck"], *result["flows"][0], *result["series"]}
     fields |= {*result["series"]["queues"]["bottleneck"], *result["trace"], *result["trace"]["columns"]}
     fields |= {*result["rates"], *result["rates"]["flows"][0], *result["rates"]["queues"]["bottleneck"]["flows"][0]}
+    fields |= {*result["traffic"][0]}
     assert not sorted(fields - words(text))

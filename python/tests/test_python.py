@@ -56,6 +56,31 @@ def test_rates_are_a_table_over_time() -> None:
         assert left == pytest.approx(8e-6 * shares["departed_bytes"][row])
 
 
+def test_delays_and_losses_are_in_the_tables() -> None:
+    net = network()
+    plain = net.run(duration="20 s", seed=2)
+    assert "pdv_p99_ms" not in plain.flows.columns
+    assert "loss_events" not in plain.queues.columns
+    result = net.run(duration="20 s", seed=2, record={"jitter": True, "losses": True})
+    flows, entry, queue = result.flows, result.traffic.row(0, named=True), result.queues.row(0, named=True)
+    for column in plain.flows.columns:
+        assert flows[column].to_list() == plain.flows[column].to_list(), column
+    # A mean is the least and what is above it.
+    for flow in flows.iter_rows(named=True):
+        assert flow["delay_mean_ms"] == pytest.approx(flow["delay_min_ms"] + flow["pdv_mean_ms"], abs=1e-4)
+        assert 0 < flow["pdv_p50_ms"] <= flow["pdv_p95_ms"] <= flow["pdv_p99_ms"]
+        assert 0 < flow["interarrival_jitter_mean_ms"] < flow["pdv_p99_ms"]
+    assert entry["data_lost"] == flows["data_lost"].sum() == queue["early_drops"] + queue["overflow_drops"]
+    assert entry["data_lost"] > 10
+    assert entry["loss_ratio"] == pytest.approx(flows["data_lost"].sum() / flows["data_sent"].sum())
+    weighted = [r * d**2 for r, d in zip(flows["received_packets"], flows["delay_std_ms"], strict=True)]
+    assert entry["delay_std_ms"] ** 2 == pytest.approx(sum(weighted) / entry["received_packets"])
+    assert 0 < queue["loss_events"] <= entry["data_lost"]
+    assert 1 / len(flows) <= queue["loss_synchronisation"] <= 1
+    assert 1 <= queue["flows_losing_mean"] <= len(flows)
+    assert result.document["cov"] == pytest.approx((1 / result.jain - 1) ** 0.5)
+
+
 def test_shares_of_a_queue_add_up() -> None:
     net = network()
     net.cbr(2, rate="200 kbit/s", segment="500 B")
@@ -161,11 +186,12 @@ def test_every_kind_of_traffic_has_its_call() -> None:
     net.onoff(1, law="pareto", shape=1.4).poisson(1, rate="50 kbit/s", segment=ed.sample(["100 B", "200 B"]))
     net.voip(1, start=ed.poisson("1 s", since="1 s")).video(1, frame=ed.pareto("2 kB", shape=1.5, max="50 kB"))
     net.transfers(1, size=ed.cdf({"1 kB": 0.5, "10 kB": 1}), direction="reverse")
+    net.pages(2, size="5 kB", connections=2, objects=4, think="1 s")
     result = net.run(duration="5 s", seed=3, record={"transfers": True})
     kinds = {one["name"] for one in schema.choices("traffic")}
     assert set(result.traffic["kind"].to_list()) == kinds
     assert result.transfers is not None
-    assert result.transfers["kind"].to_list() == ["transfers", "requests", "web", "transfers"]
+    assert result.transfers["kind"].to_list() == ["transfers", "requests", "web", "transfers", "pages"]
     assert result.transfers["completed"].to_list()[0] == 6
     for times, completed in zip(result.transfers["times_s"], result.transfers["completed"], strict=True):
         assert len(times) == completed

@@ -99,6 +99,14 @@ def test_jain_lies_between_one_share_and_one(values: list[float]) -> None:
     assert 1 / len(values) - 1e-9 <= statistics.jain(values) <= 1 + 1e-9
 
 
+@given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=30))
+def test_the_coefficient_of_variation_is_jains_companion(values: list[float]) -> None:
+    found = statistics.coefficient_of_variation(values)
+    assert found is not None
+    assert statistics.jain(values) == pytest.approx(1 / (1 + found**2))
+    assert statistics.coefficient_of_variation([0.0, 0.0]) is None
+
+
 @given(st.lists(numbers, min_size=2, max_size=20), st.randoms())
 def test_the_order_of_values_does_not_matter(values: list[float], shuffle: random.Random) -> None:
     other = list(values)

@@ -37,6 +37,9 @@ DOCUMENT: dict[str, Any] = {
         (Take("flows.*.goodput_mbps", "max"), 5.0),
         (Take("flows.*.goodput_mbps", "deviation"), 2.0),
         (Take("flows.*.goodput_mbps", "jain"), 81 / 105),
+        # 1, 3 and 5: mean 3, squared distances 4, 0 and 4.
+        (Take("flows.*.goodput_mbps", "cov"), (8 / 3) ** 0.5 / 3),
+        (Take("empty", "cov"), None),
         (Take("flows.*.goodput_mbps", "p50"), 3.0),
         (Take("flows.*.goodput_mbps", "p95"), 5.0),
         (Take("flows.*.goodput_mbps", "count"), 3.0),

@@ -175,6 +175,14 @@ pub fn jain(shares: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
+/// Standard deviation of `values` (of the population) by their mean: 0 if all are equal, the root of n - 1 if one has
+/// everything; none if nobody has anything. Jain's index is 1 / (1 + its square).
+pub fn coefficient_of_variation(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.collect();
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    (mean > 0.0).then(|| variance(&values).sqrt() / mean)
+}
+
 /// Population variance of `values`; 0 of none.
 pub fn variance(values: &[f64]) -> f64 {
     let n = values.len().max(1) as f64;
@@ -203,6 +211,19 @@ mod tests {
         assert!((variance(&[0.9729, 0.0170]) - 0.2284).abs() < 5e-5);
         assert!((variance(&[0.1825, 0.8152]) - 0.1001).abs() < 5e-5);
         assert_eq!(variance(&[]), 0.0);
+    }
+
+    /// 1, 2, 3 and 6: mean 3, variance (4 + 1 + 0 + 9) / 4 = 3.5.
+    #[test]
+    fn coefficient_of_variation_by_hand_and_by_jain() {
+        let shares = [1.0, 2.0, 3.0, 6.0];
+        let found = coefficient_of_variation(shares.into_iter()).expect("a mean");
+        assert_eq!(found, 3.5_f64.sqrt() / 3.0);
+        assert!((jain(shares.into_iter()) - 1.0 / (1.0 + found * found)).abs() < 1e-15);
+        assert_eq!(coefficient_of_variation([2.0; 5].into_iter()), Some(0.0));
+        assert!((coefficient_of_variation([4.0, 0.0, 0.0, 0.0, 0.0].into_iter()).unwrap() - 2.0).abs() < 1e-15);
+        assert_eq!(coefficient_of_variation([0.0, 0.0].into_iter()), None);
+        assert_eq!(coefficient_of_variation([].into_iter()), None);
     }
 
     #[test]

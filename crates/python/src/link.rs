@@ -21,7 +21,7 @@ use earlydrop_link::path::PathSpec;
 use earlydrop_link::record::Record;
 use earlydrop_link::run::{PathOutcome, Series, Settings, View};
 use earlydrop_link::sys::RunAs;
-use earlydrop_net::measure::jain;
+use earlydrop_net::measure::{coefficient_of_variation, jain};
 use earlydrop_net::record::Fate;
 use earlydrop_sim::result;
 use earlydrop_sim::scenario::{Scenario, ScenarioError};
@@ -339,6 +339,7 @@ impl PyLink {
             "queues": queues,
             "flows": flows,
             "jain": jain(rates()),
+            "cov": coefficient_of_variation(rates()),
             "throughput_total_mbps": rates().sum::<f64>(),
         });
         if let (Some(first), Some(second)) = (&there.series, &back.series) {

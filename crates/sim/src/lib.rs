@@ -16,6 +16,7 @@ pub mod batch;
 pub mod engine;
 pub mod events;
 mod fifo;
+pub mod losses;
 mod prefetch;
 pub mod rates;
 pub mod replay;
@@ -24,6 +25,7 @@ pub mod run;
 pub mod scenario;
 pub mod shares;
 pub mod topology;
+pub mod variation;
 pub mod vectors;
 
 pub use earlydrop_net::measure;

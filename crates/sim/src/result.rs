@@ -2,10 +2,12 @@
 
 use crate::engine::trace::QueueTrace;
 use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series, TransferOutcome};
-use crate::measure::{jain, variance, QueueStats};
+use crate::losses::{FlowLosses, GapsTogether};
+use crate::measure::{coefficient_of_variation, jain, variance, QueueStats};
 use crate::rates::Rates;
 use crate::scenario::{Load, Scenario, Tcp, Traffic};
 use crate::shares::{self, Share, Shares};
+use crate::variation::{Spread, Variation};
 use earlydrop_aqm::gate::Counters;
 use earlydrop_net::tcp::Variable;
 use hdrhistogram::Histogram;
@@ -22,8 +24,15 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
         outcome.ports.iter().map(|port| (port.name.clone(), queue(scenario, port, width))).collect();
     let kinds: Vec<&Traffic> =
         (scenario.traffic.iter()).flat_map(|traffic| std::iter::repeat_n(traffic, traffic.flows() as usize)).collect();
-    let flows: Vec<Value> =
+    let mut flows: Vec<Value> =
         outcome.flows.iter().zip(kinds).enumerate().map(|(i, (f, kind))| flow(i + 1, kind, f, width)).collect();
+    for (flow, variation) in flows.iter_mut().zip(&outcome.variations) {
+        add_spread(flow, std::iter::once(variation));
+        flow["interarrival_jitter_ms"] = variation.interarrival_jitter().map(|seconds| seconds * 1e3).into();
+    }
+    for (flow, losses) in flows.iter_mut().zip(&outcome.flow_losses) {
+        add_losses(flow, std::slice::from_ref(losses));
+    }
     let total = |per_flow: fn(&FlowOutcome, f64) -> f64| outcome.flows.iter().map(|f| per_flow(f, width)).sum::<f64>();
     let received: u64 = outcome.flows.iter().map(|f| u64::from(f.received)).sum();
     let delay: f64 = outcome.flows.iter().map(|f| f.delay_mean * f64::from(f.received)).sum();
@@ -39,6 +48,7 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
         "losses": losses(outcome),
         "traffic": traffic(scenario, outcome, width),
         "jain": jain(outcome.flows.iter().map(|f| goodput(f, width))),
+        "cov": coefficient_of_variation(outcome.flows.iter().map(|f| goodput(f, width))),
         "goodput_total_mbps": total(goodput),
         "throughput_total_mbps": total(throughput),
         "delay_mean_ms": if received > 0 { json!(delay / received as f64 * 1e3) } else { Value::Null },
@@ -94,6 +104,12 @@ fn queue(scenario: &Scenario, port: &PortOutcome, width: f64) -> Value {
     let mut queue = queue_entry(&port.aqm, port.rate_bps, width, &port.counters, &port.stats, port.has_average, queued);
     if let Some(shares) = &port.shares {
         by_flow(&mut queue, scenario, shares, port.rate_bps, width);
+    }
+    if let Some(synchronisation) = &port.synchronisation {
+        queue["loss_events"] = synchronisation.events().into();
+        queue["loss_synchronisation"] = synchronisation.mean().into();
+        queue["flows_losing_mean"] = synchronisation.mean_losing().into();
+        queue["loss_rtt_ms"] = (synchronisation.rtt() * 1e3).into();
     }
     queue
 }
@@ -211,9 +227,37 @@ fn add_quantiles(to: &mut Value, of: &str, histogram: &Histogram<u32>) {
     }
 }
 
+/// Adds how the delays of these flows vary; null where there is nothing to say it of.
+fn add_spread<'a>(to: &mut Value, flows: impl Iterator<Item = &'a Variation>) {
+    let spread = Spread::of(flows);
+    let spread = spread.as_ref();
+    to["delay_min_ms"] = spread.map(|spread| spread.least * 1e3).into();
+    to["delay_std_ms"] = spread.map(|spread| spread.deviation * 1e3).into();
+    to["pdv_mean_ms"] = spread.map(|spread| spread.pdv_mean * 1e3).into();
+    match spread {
+        Some(spread) => add_quantiles(to, "pdv", &spread.pdv),
+        None => add_quantiles(to, "pdv", &crate::variation::histogram()),
+    }
+    to["interarrival_jitter_mean_ms"] = spread.and_then(|spread| spread.jitter_mean).map(|mean| mean * 1e3).into();
+}
+
+/// Adds what these flows sent and lost, and how far apart the losses were.
+fn add_losses(to: &mut Value, flows: &[FlowLosses]) {
+    let sent: i64 = flows.iter().map(|flow| flow.sent).sum();
+    let lost: u64 = flows.iter().map(|flow| flow.gaps.count()).sum();
+    to["data_sent"] = sent.into();
+    to["data_lost"] = lost.into();
+    to["loss_ratio"] = (sent > 0).then(|| lost as f64 / sent as f64).into();
+    let together = GapsTogether::of(flows.iter().map(|flow| &flow.gaps));
+    to["loss_gap_mean_ms"] = together.as_ref().map(|together| together.mean * 1e3).into();
+    let gaps = together.map_or_else(crate::variation::histogram, |together| together.gaps);
+    add_quantiles(to, "loss_gap", &gaps);
+}
+
 /// What the flows of each traffic entry got together.
 fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
     let mut flows = outcome.flows.as_slice();
+    let (mut variations, mut losses) = (outcome.variations.as_slice(), outcome.flow_losses.as_slice());
     let entries = scenario.traffic.iter().enumerate().map(|(entry, traffic)| {
         let (own, rest) = flows.split_at(traffic.flows() as usize);
         flows = rest;
@@ -229,6 +273,7 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
             "goodput_mbps": own.iter().map(|flow| goodput(flow, width)).sum::<f64>(),
             "throughput_mbps": own.iter().map(|flow| throughput(flow, width)).sum::<f64>(),
             "jain": jain(own.iter().map(|flow| goodput(flow, width))),
+            "cov": coefficient_of_variation(own.iter().map(|flow| goodput(flow, width))),
             "delivered_packets": sum(|flow| flow.in_order),
             "received_packets": received,
             "delay_mean_ms": (received > 0).then(|| delay / received as f64 * 1e3),
@@ -244,6 +289,16 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
             one["rtt_min_ms"] = (!histogram.is_empty()).then(|| histogram.min() as f64 / 1e3).into();
             one["rtt_mean_ms"] = (!histogram.is_empty()).then(|| histogram.mean() / 1e3).into();
             add_quantiles(&mut one, "rtt", histogram);
+        }
+        if !outcome.variations.is_empty() {
+            let own_variations;
+            (own_variations, variations) = variations.split_at(own.len());
+            add_spread(&mut one, own_variations.iter());
+        }
+        if !outcome.flow_losses.is_empty() {
+            let own_losses;
+            (own_losses, losses) = losses.split_at(own.len());
+            add_losses(&mut one, own_losses);
         }
         one
     });
@@ -292,8 +347,14 @@ fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
     }
     if let Some(transfers) = flow.transfers {
         value["transfers_completed"] = json!(transfers.completed);
+        value["slowdown"] = json!(transfers.slowdown);
     }
     value
+}
+
+/// The smallest of `sorted` values that a fraction `q` of them does not exceed.
+fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
+    sorted.get(((q * sorted.len() as f64).ceil() as usize).max(1) - 1).copied()
 }
 
 /// The finite transfers of a traffic entry.
@@ -304,8 +365,9 @@ fn transfers(traffic: &Traffic, outcome: &TransferOutcome, lists_times: bool) ->
     let sum: f64 = times.iter().sum();
     let mean = sum / n;
     let variance = times.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-    // The smallest time that a fraction of the transfers does not exceed.
-    let quantile = |q: f64| times.get(((q * n).ceil() as usize).max(1) - 1);
+    let mut slowdowns = outcome.slowdowns.clone();
+    slowdowns.sort_unstable_by(f64::total_cmp);
+    let slowdown_mean = slowdowns.iter().sum::<f64>() / slowdowns.len() as f64;
     let known = |x: f64| if x.is_finite() { json!(x) } else { Value::Null };
     let mut value = json!({
         "begun": outcome.begun,
@@ -315,10 +377,15 @@ fn transfers(traffic: &Traffic, outcome: &TransferOutcome, lists_times: bool) ->
         "time_mean_s": known(mean),
         "time_std_s": known(variance.sqrt()),
         "time_min_s": times.first(),
-        "time_p50_s": quantile(0.5),
-        "time_p95_s": quantile(0.95),
-        "time_p99_s": quantile(0.99),
+        "time_p50_s": quantile(&times, 0.5),
+        "time_p95_s": quantile(&times, 0.95),
+        "time_p99_s": quantile(&times, 0.99),
         "time_max_s": times.last(),
+        "slowdown_mean": known(slowdown_mean),
+        "slowdown_p50": quantile(&slowdowns, 0.5),
+        "slowdown_p95": quantile(&slowdowns, 0.95),
+        "slowdown_p99": quantile(&slowdowns, 0.99),
+        "slowdown_max": slowdowns.last(),
         "start_up_mean_s": known(outcome.start_up.0 / outcome.start_up.1 as f64),
     });
     if matches!(traffic.load, Load::Web(_)) {

@@ -4,8 +4,8 @@ use crate::engine::network::{Network, PortKind, PortSpec, MOST_HOPS};
 use crate::engine::plan::Plan;
 use crate::engine::{Engine, Outcome, Settings};
 use crate::events::{HeapQueue, LaneQueue};
-use crate::scenario::{Direction, InjectedRandom, Queue, Scenario, ScenarioError};
-use crate::topology::{Graph, Pairs, Routes};
+use crate::scenario::{InjectedRandom, Queue, Scenario, ScenarioError};
+use crate::topology::{Graph, Routes};
 use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::random::Generator;
 
@@ -73,6 +73,9 @@ fn settings(scenario: &Scenario, network: &Network) -> Settings {
             .filter(|&(port, at)| recorded(at, port))
             .map(|(_, at)| at)
             .collect(),
+        jitter: record.jitter,
+        losses: record.losses,
+        loss_rtt: record.loss_rtt,
     }
 }
 
@@ -90,7 +93,7 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
     let mut network = Network::new();
     let links = add_links(&mut network, scenario, &graph, seed)?;
-    let ends = ends(scenario, &graph, seed);
+    let ends = scenario.ends_of_flows(&graph, seed);
     let both_ways: Vec<(u32, u32)> = ends.iter().flat_map(|&(from, to)| [(from, to), (to, from)]).collect();
     let name = |node: u32| &graph.nodes[node as usize].name;
     let refuse = |message: &str, from: u32, to: u32| {
@@ -140,39 +143,6 @@ fn add_links(network: &mut Network, scenario: &Scenario, graph: &Graph, seed: u6
         }
     }
     Ok(indices)
-}
-
-/// Where each flow begins and ends: as its traffic says, else by the topology's pairs, dealt in turn.
-fn ends(scenario: &Scenario, graph: &Graph, seed: u64) -> Vec<(u32, u32)> {
-    let mut ends = Vec::with_capacity(scenario.flows() as usize);
-    let hosts = graph.hosts();
-    let mut random = Generator::stream(seed, "topology.pairs");
-    let mut below = |n: usize| ((random.uniform() * n as f64) as usize).min(n - 1);
-    let mut dealt = 0;
-    for (traffic, given) in scenario.traffic.iter().zip(&scenario.ends) {
-        let count = traffic.flows() as usize;
-        let turned = |(left, right)| match traffic.direction {
-            Direction::Forward => (left, right),
-            Direction::Reverse => (right, left),
-        };
-        match (given.nodes(graph), &graph.pairs, &traffic.pairs) {
-            (Some((from, to)), ..) => ends.extend((0..count).map(|i| (from[i % from.len()], to[i % to.len()]))),
-            (None, Pairs::Listed(pairs), Some(chosen)) => {
-                ends.extend((0..count).map(|i| turned(pairs[chosen[i % chosen.len()] as usize])));
-            }
-            (None, Pairs::Listed(pairs), None) => {
-                ends.extend((dealt..dealt + count).map(|i| turned(pairs[i % pairs.len()])));
-                dealt += count;
-            }
-            // The checker refuses traffic without ends where there are no pairs.
-            (None, Pairs::Drawn | Pairs::None, _) => ends.extend((0..count).map(|_| {
-                let from = below(hosts.len());
-                let to = (from + 1 + below(hosts.len() - 1)) % hosts.len();
-                (hosts[from], hosts[to])
-            })),
-        }
-    }
-    ends
 }
 
 fn add_port(network: &mut Network, name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<u32, ScenarioError> {

@@ -120,6 +120,29 @@ fn a_cycle_without_delays_takes_the_time_of_its_transmissions() {
     assert_eq!(segments.round(), ((0.1 - 0.000_128 - 0.001_664) / 0.001_728_f64).floor() + 1.0);
 }
 
+/// Links of 1000 Tbit/s without a delay, there and back, of which a flow waits for ACKs over none alone.
+#[test]
+fn links_that_take_no_time_beside_one_that_does_are_simulated() {
+    let fast = |from: &str, to: &str| {
+        format!("[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1000 Tbit/s\"\ndelay = \"0 s\"\n")
+    };
+    let network = "name = \"x\"\nduration = \"10 s\"\n[topology]\nkind = \"graph\"\n".to_string()
+        + &fast("a", "r")
+        + "[[link]]\nfrom = \"r\"\nto = \"s\"\nrate = \"1 Mbit/s\"\ndelay = \"0 s\"\n"
+        + &fast("s", "b");
+    let ftp = "[[traffic]]\nkind = \"ftp\"\nfrom = \"a\"\nto = \"b\"\nwindow = 1\n";
+    let found = document(&(network.clone() + ftp));
+    // 1040 B there and 40 B back, 8.64 ms, again and again; the SYN and its ACK take 0.64 ms.
+    let segments = found["flows"][0]["throughput_mbps"].as_f64().expect("a number") * 1e6 * 10.0 / 8000.0;
+    assert_eq!(segments.round(), ((10.0 - 0.000_64 - 0.008_32) / 0.008_64_f64).floor() + 1.0);
+    // Nobody waits for an answer to these: a packet every 8 ms from 0 s on, and what is on its way at the end.
+    let cbr =
+        "[[traffic]]\nkind = \"cbr\"\nrate = \"1 Mbit/s\"\nsegment = 1000\nheader = 0\nfrom = \"a\"\nto = \"r\"\n";
+    let found = document(&(network + cbr));
+    let packets = found["flows"][0]["received_packets"].as_u64().expect("a number");
+    assert!((1250..=1251).contains(&packets), "{packets}");
+}
+
 #[test]
 fn a_time_to_live_that_is_used_up_lets_nothing_through() {
     // Four links each way.

@@ -12,6 +12,8 @@ use earlydrop_sim::result;
 use earlydrop_sim::run::{build, run, Events, Links};
 use earlydrop_sim::scenario::{check, Doc, Record, Scenario};
 use earlydrop_sim::shares::Share;
+use earlydrop_sim::variation::Spread;
+use serde_json::Value;
 
 /// Draws from lists.
 struct Draw(Generator);
@@ -227,6 +229,10 @@ fn checked(number: u64, mut text: String) -> (String, Scenario) {
         let rates = format!("[record]\nrates = \"{interval}\"\nrate_flows = [1]\nrate_queues = \"all\"\n");
         text = text.replace("[record]\n", &rates);
     }
+    // Receivers whose delays are recorded are run in another way than plain ones.
+    if number % 3 == 2 {
+        text = text.replace("[record]\n", "[record]\njitter = true\nlosses = true\n");
+    }
     let doc = Doc::from_toml(&text, None).unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
     let scenario = check(&doc, None).unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
     (text, scenario)
@@ -248,6 +254,23 @@ fn conserved(outcome: &Outcome, text: &str) {
         let flow = &outcome.flows[0];
         let payload = flow.unasked.map_or(u64::from(flow.in_order) * u64::from(flow.spec.payload), |(_, bytes)| bytes);
         assert_eq!(sum(&rates.bytes()[0]), payload, "payload of the first flow of\n{text}");
+    }
+    for (flow, variation) in outcome.flows.iter().zip(&outcome.variations) {
+        assert_eq!(variation.count(), u64::from(flow.received), "packets with a delay of\n{text}");
+        let Some(spread) = Spread::of(std::iter::once(variation)) else { continue };
+        assert!((spread.least + spread.pdv_mean - flow.delay_mean).abs() < 1e-9, "mean delay of\n{text}");
+        assert!(spread.deviation <= spread.pdv.max() as f64 * 1e-6 + 1e-6, "delays of\n{text}");
+    }
+    for (flow, losses) in outcome.flows.iter().zip(&outcome.flow_losses) {
+        let (lost, all) = (losses.gaps.count(), u64::from(flow.drops + flow.lost));
+        let unasked = flow.unasked.is_some();
+        assert!(lost == all || (lost < all && !unasked), "{lost} of {all} losses are of data, in\n{text}");
+        let arrived = i64::from(flow.received) + lost as i64;
+        assert!(
+            losses.sent >= arrived || !measured_from_0,
+            "{} sent, {arrived} arrived or lost, in\n{text}",
+            losses.sent
+        );
     }
     for port in &outcome.ports {
         let counts = &port.counters;
@@ -289,7 +312,7 @@ fn agree(text: &str, scenario: &Scenario) -> (Plan, u64) {
         packets += outcome.ports[0].counters.arrivals;
         answers.push((links, events, everything(scenario, &outcome)));
     }
-    recording_rates_changes_nothing(text, scenario);
+    recording_changes_nothing(text, scenario);
     for (links, events, answer) in &answers[1..] {
         let oracle = &answers[0].2;
         let first = oracle.1.iter().zip(&answer.1).find(|(a, b)| a != b);
@@ -300,20 +323,55 @@ fn agree(text: &str, scenario: &Scenario) -> (Plan, u64) {
     (plan, packets)
 }
 
-/// The same with rates recorded and without.
-fn recording_rates_changes_nothing(text: &str, scenario: &Scenario) {
-    let without = Record { rates: None, ..scenario.record.clone() };
-    let with = Record { rates: Some(0.1), rate_flows: vec![1], ..scenario.record.clone() };
+/// What is measured of delays and losses from end to end, of flows or traffic entries, and at queues.
+const END_TO_END: [&str; 18] = [
+    "delay_min_ms",
+    "delay_std_ms",
+    "pdv_mean_ms",
+    "pdv_p50_ms",
+    "pdv_p95_ms",
+    "pdv_p99_ms",
+    "interarrival_jitter_ms",
+    "interarrival_jitter_mean_ms",
+    "data_sent",
+    "data_lost",
+    "loss_ratio",
+    "loss_gap_mean_ms",
+    "loss_gap_p50_ms",
+    "loss_gap_p95_ms",
+    "loss_gap_p99_ms",
+    "loss_events",
+    "loss_synchronisation",
+    "flows_losing_mean",
+];
+
+fn remove_end_to_end(of: &mut Value) {
+    let Value::Object(fields) = of else { panic!("{of} is an object") };
+    fields.retain(|name, _| !END_TO_END.contains(&name.as_str()) && name != "loss_rtt_ms");
+}
+
+/// The same with rates, delays and losses recorded and without.
+fn recording_changes_nothing(text: &str, scenario: &Scenario) {
+    let without = Record { rates: None, jitter: false, losses: false, ..scenario.record.clone() };
+    let (rates, rate_flows) = (Some(0.1), vec![1]);
+    let with = Record { rates, rate_flows, jitter: true, losses: true, ..scenario.record.clone() };
     let [without, with] = [without, with].map(|record| {
         let scenario = Scenario { record, ..scenario.clone() };
         let outcome = run(&scenario, scenario.seed, Links::Auto, Events::Lanes).expect("runs");
         let mut document = result::document(&scenario, scenario.seed, &outcome, 0.0);
         let document = document.as_object_mut().expect("an object");
         let rates = document.shift_remove("rates");
+        // Packets that may have overtaken one another arrive at events.
+        document.shift_remove("cost");
+        for list in ["flows", "traffic"] {
+            document[list].as_array_mut().expect("a list").iter_mut().for_each(remove_end_to_end);
+        }
+        let queues = document["queues"].as_object_mut().expect("an object");
+        queues.values_mut().for_each(remove_end_to_end);
         (rates.is_some(), serde_json::to_string(&document).expect("JSON"))
     });
     assert!(!without.0 && with.0);
-    assert_eq!(without.1, with.1, "rates of\n{text}");
+    assert_eq!(without.1, with.1, "what is recorded of\n{text}");
 }
 
 fn rounds(usual: u64) -> u64 {
@@ -323,10 +381,11 @@ fn rounds(usual: u64) -> u64 {
 #[test]
 fn every_way_to_run_a_network_gives_the_same_result() {
     let (mut arithmetic_ports, mut folds, mut early, mut fallen_back, mut mixed) = (0, 0, 0, 0, 0);
-    let (mut ahead, mut packets) = (0, 0);
+    let (mut ahead, mut packets, mut recorded) = (0, 0, 0);
     for number in 1..=rounds(80) {
         let (text, scenario) = scenario(number);
         let (plan, arrived) = agree(&text, &scenario);
+        recorded += usize::from(scenario.record.jitter && scenario.record.losses && plan.count().0 > 0);
         let count = |mode: Mode| plan.modes.iter().filter(|&&m| m == mode).count();
         arithmetic_ports += count(Mode::ArithmeticPort);
         folds += usize::from(count(Mode::Fold) > 0);
@@ -337,9 +396,15 @@ fn every_way_to_run_a_network_gives_the_same_result() {
         packets += arrived;
     }
     assert!(packets > 100_000, "the networks are alive: {packets}");
-    let seen = (arithmetic_ports, folds, early, fallen_back, mixed, ahead);
+    let seen = (arithmetic_ports, folds, early, fallen_back, mixed, ahead, recorded);
     assert!(
-        arithmetic_ports > 20 && folds > 20 && early > 10 && fallen_back >= 2 && mixed > 50 && ahead >= 2,
+        recorded > 15
+            && arithmetic_ports > 20
+            && folds > 20
+            && early > 10
+            && fallen_back >= 2
+            && mixed > 50
+            && ahead >= 2,
         "all kinds of plans occur: {seen:?}"
     );
 }

@@ -86,6 +86,9 @@ const WORDS: &[&str] = &[
     "rates",
     "rate_flows",
     "rate_queues",
+    "jitter",
+    "losses",
+    "loss_rtt",
     "auto",
     "20 ms",
     "-1 s",
@@ -130,7 +133,7 @@ fn document() -> impl Strategy<Value = Doc> {
 fn sound() -> Doc {
     let text = template("sound")
         + "[record]\nseries = '10 ms'\ncwnd_flows = [1, 2]\ntrace = 10\ntrace_flow = 1\n\
-           rates = '1 s'\nrate_flows = [1, 2]\nrate_queues = ['reverse']\n\
+           rates = '1 s'\nrate_flows = [1, 2]\nrate_queues = ['reverse']\njitter = true\nlosses = true\nloss_rtt = '50 ms'\n\
            [queue.reverse]\naqm = 'droptail'\nrandom = { generator = 'mrg32k3a', seed = 1, skip = 2 }\n";
     Doc::from_toml(&text, None).expect("TOML")
 }

@@ -63,6 +63,9 @@ trace = 2000
 trace_flow = 1
 rates = "10 s"
 rate_queues = "all"
+jitter = true
+losses = true
+loss_rtt = "40 ms"
 "#;
 
 fn doc(text: &str) -> Doc {
@@ -104,6 +107,8 @@ fn all_fields_arrive_in_base_units() {
     assert_eq!(scenario.record.cwnd_flows, [1, 5]);
     assert_eq!((scenario.record.rates, &scenario.record.rate_flows[..]), (Some(10.0), &[1, 2, 3, 4, 5][..]));
     assert_eq!(scenario.record.rate_queues, ["bottleneck", "reverse"]);
+    let record = &scenario.record;
+    assert_eq!((record.jitter, record.losses, record.loss_rtt), (true, true, Some(40.0 * 1e-3)));
     assert_eq!((scenario.record.series, scenario.record.trace_flow), (Some(10.0 * 1e-3), Some(1)));
 }
 

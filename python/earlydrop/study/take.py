@@ -43,6 +43,7 @@ REDUCTIONS: dict[str, Callable[[Sequence[float]], float | None]] = {
     "max": lambda values: max(values, default=None),
     "deviation": _deviation,
     "jain": statistics.jain,
+    "cov": statistics.coefficient_of_variation,
     "p50": _quantile(0.50),
     "p95": _quantile(0.95),
     "p99": _quantile(0.99),

@@ -118,6 +118,7 @@ impl<Q: EventQueue> Engine<Q> {
         } else {
             self.count_arrival(&segment, before, key.now);
             self.note_delivery(&segment, before, key.now);
+            self.note_delay(segment, key.now);
         }
         match reply {
             Reply::Now(answer) => {

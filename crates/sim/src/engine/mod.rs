@@ -1,5 +1,6 @@
 //! The run loop.
 
+mod end_to_end;
 mod hosts;
 pub mod network;
 mod observer;
@@ -12,10 +13,12 @@ pub mod trace;
 mod transfers;
 
 use crate::events::{Event, EventQueue, Kind, Watch};
+use crate::losses::{FlowLosses, Synchronisation};
 use crate::measure::QueueStats;
 use crate::prefetch::{prefetch, prefetch_lines};
 use crate::rates::Rates;
 use crate::shares::{self, Shares};
+use crate::variation::Variation;
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Ecn, Packet, Time};
@@ -95,6 +98,12 @@ pub struct Settings {
     pub rate_flows: Vec<u32>,
     /// Ports at which they are recorded too.
     pub rate_ports: Vec<u32>,
+    /// Measure how the flows' delays vary.
+    pub jitter: bool,
+    /// Measure how far apart losses are, and how many flows lose at once.
+    pub losses: bool,
+    /// How long a loss event lasts, s; by default the mean base RTT of the flows at a queue.
+    pub loss_rtt: Option<f64>,
 }
 
 /// Where a hop leads.
@@ -126,8 +135,10 @@ enum Action {
     Sink,
     /// The packet's time to live is used up; it is counted in the same call.
     Expired,
-    /// As a sink, and the packet's bytes are recorded.
+    /// As a sink, and more is noted than counts.
     RecordedSink,
+    /// The same at an event: packets may have overtaken one another on the last link.
+    RecordedSinkAtEvent,
 }
 
 /// Where a flow's hops are: flows whose hops differ in their own links alone share them.
@@ -351,6 +362,8 @@ pub struct PortOutcome {
     pub shares: Option<Shares>,
     /// What left for the link, by flow and over time, if asked for.
     pub rates: Option<Rates>,
+    /// How many flows lose at once, if asked for.
+    pub synchronisation: Option<Synchronisation>,
     /// What became of each recorded packet, in a replay.
     pub fates: Option<Vec<Fate>>,
 }
@@ -406,6 +419,10 @@ pub struct Outcome {
     pub variables: Vec<VariableChange>,
     /// Round-trip times by traffic entry, microseconds; empty if not asked for.
     pub round_trips: Vec<Histogram<u32>>,
+    /// By flow: how its delays vary; empty if not asked for.
+    pub variations: Vec<Variation>,
+    /// By flow: what it sent and lost; empty if not asked for.
+    pub flow_losses: Vec<FlowLosses>,
     /// Events run.
     pub events: u64,
     /// Links run by arithmetic, and by events.
@@ -524,6 +541,9 @@ pub struct Engine<Q> {
     variables: Vec<VariableChange>,
     /// Round-trip times by traffic entry, microseconds; empty if not asked for.
     round_trips: Vec<Histogram<u32>>,
+    /// By flow: how its delays vary; empty if not asked for.
+    variations: Vec<Variation>,
+    losses: Option<Box<end_to_end::Losses>>,
     link_counts: (usize, usize),
     /// Before what time senders take ACKs ahead of it.
     answers_until: f64,
@@ -569,10 +589,15 @@ impl<Q: EventQueue> Engine<Q> {
                 merges.push(AheadMerge { early, pending: BinaryHeap::new(), wake: f64::INFINITY });
             }
             let wire = Wire::new(link.rate_bps, link.delay_s);
-            let varies = network.media.binary_search_by_key(&(index as u32), |&(link, _)| link).is_ok();
+            let varies = network.varies(index as u32);
             Link { wire, cause: 0.0, reserved: 0, head: NONE, tail: NONE, mode, varies, port: place }
         }));
         let link_counts = plan.count();
+        let ticks_per_second = Segment::ticks_per_second(settings.duration);
+        let variations = end_to_end::variations(&network, &settings, ticks_per_second);
+        let losses = settings.losses.then(|| Box::new(end_to_end::Losses::new(&network)));
+        let loss_rtts = end_to_end::loss_rtts(&network, &settings);
+        let ideals = end_to_end::ideals(&network);
         let flow_count = network.flows();
         let timers = network.ports.len() as u64;
         let together: f64 = port_links.iter().map(|&link: &u32| network.links[link as usize].rate_bps).sum();
@@ -615,7 +640,7 @@ impl<Q: EventQueue> Engine<Q> {
                 prefetches: flow_count > FLOWS_IN_CACHE || ports.len() > PORTS_IN_CACHE,
             },
             sources: Sources::new(network.sources, flow_count),
-            applications: Applications::new(network.transfers, network.crowds, network.groups, flow_count),
+            applications: Applications::new(network.transfers, &ideals, network.crowds, network.groups, flow_count),
             stops: network.stops,
             tallies: vec![Tally::default(); specs.len()],
             rare: Vec::new(),
@@ -636,8 +661,10 @@ impl<Q: EventQueue> Engine<Q> {
             rates: rates(&settings).map(Box::new),
             variables: Vec::new(),
             round_trips: Vec::new(),
+            variations,
+            losses,
             link_counts,
-            ticks_per_second: Segment::ticks_per_second(settings.duration),
+            ticks_per_second,
             answers_until: if settings.warmup > 0.0 {
                 settings.warmup.min(settings.duration)
             } else {
@@ -647,6 +674,7 @@ impl<Q: EventQueue> Engine<Q> {
             settings,
         };
         engine.schedule_beginnings();
+        engine.watch_losses(&loss_rtts);
         engine
     }
 
@@ -672,10 +700,10 @@ impl<Q: EventQueue> Engine<Q> {
             let recorded = self.settings.rate_ports.contains(&(index as u32));
             let rates = if recorded { rates(&self.settings) } else { None };
             if trace.is_some() || shares.is_some() || rates.is_some() {
-                port.observer = Some(Box::new(Observer { trace, shares, rates, fates: None }));
+                port.observer = Some(Box::new(Observer { trace, shares, rates, ..Observer::default() }));
             }
         }
-        if self.rates.is_some() {
+        if self.watches_receivers() {
             self.net.arrivals.iter_mut().for_each(|arrivals| arrivals.receiver.watch());
         }
         if let Some(entry_of) = &self.settings.entry_of {
@@ -907,7 +935,7 @@ impl<Q: EventQueue> Engine<Q> {
                 self.set_out(ack, key);
             }
             Action::Expired => self.expired(segment, key.now),
-            Action::RecordedSink => self.recorded_sink(segment, key.now),
+            Action::RecordedSink | Action::RecordedSinkAtEvent => self.recorded_sink(segment, key.now),
         }
     }
 
@@ -1027,7 +1055,7 @@ impl<Q: EventQueue> Engine<Q> {
                 let port = &mut self.ports[at.port as usize];
                 let mut packet = packet(&segment, &step);
                 match port.arithmetic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
-                    Answer::Dropped => self.dropped(segment),
+                    Answer::Dropped => self.dropped(segment, key.now),
                     Answer::Leaves { start, marked } => {
                         if marked {
                             self.tallies[segment.flow() as usize].marks += 1;
@@ -1066,9 +1094,12 @@ impl<Q: EventQueue> Engine<Q> {
         self.queue.push(Event::new(arrival, start, cause, number, Kind::Arrival, segment), lane);
     }
 
-    /// A port dropped `segment`.
+    /// A port dropped `segment` at `now`.
     #[inline(always)]
-    fn dropped(&mut self, segment: Segment) {
+    fn dropped(&mut self, segment: Segment, now: f64) {
+        if let Some(losses) = &mut self.losses {
+            losses.lost(segment, now);
+        }
         self.tallies[segment.flow() as usize].drops += 1;
         self.opening -= u32::from(segment.bits() & SYN != 0);
         if segment.bits() & SACK != 0 {
@@ -1248,6 +1279,9 @@ impl<Q: EventQueue> Engine<Q> {
             }
             // In transit for ever, if the link has no rate left.
             self.rare(segment.flow()).lost += u32::from(sent.end.is_finite());
+            if let Some(losses) = self.losses.as_mut().filter(|_| sent.end.is_finite()) {
+                losses.lost(*segment, now);
+            }
             self.opening -= u32::from(segment.bits() & SYN != 0);
         }
         sent.arrival
@@ -1336,7 +1370,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         packet.tag = slot;
         if let Some(observer) = &mut port.observer {
-            observer.arrived(key.now, self.applications.who(&segment), length + 1);
+            observer.arrived(key.now, self.applications.who(&segment), segment.hop(), length + 1);
         }
         let mut dropped = std::mem::take(&mut self.dropped_slots);
         let admitted =
@@ -1352,13 +1386,16 @@ impl<Q: EventQueue> Engine<Q> {
         for &(slot, reason) in &dropped {
             let victim = self.pool[slot as usize].0;
             self.tallies[victim.flow() as usize].drops += 1;
+            if let Some(losses) = &mut self.losses {
+                losses.lost(victim, key.now);
+            }
             self.opening -= u32::from(victim.bits() & SYN != 0);
             if victim.bits() & SACK != 0 {
                 self.blocks.free(victim);
             }
             count_at(&mut self.losses_by_distance, self.net.step(victim.flow(), victim.hop()).made);
             if let Some(observer) = &mut port.observer {
-                observer.dropped(key.now, self.applications.who(&victim), length);
+                observer.dropped(key.now, self.applications.who(&victim), victim.hop(), length);
                 observer.settle(&victim, Fate::Dropped { at: Time::from_seconds(key.now), reason });
             }
         }
@@ -1391,10 +1428,10 @@ impl<Q: EventQueue> Engine<Q> {
         let length = discipline.packets() + u64::from(taken.is_some());
         for &(slot, reason) in &dropped {
             let victim = self.release(slot);
-            self.dropped(victim);
+            self.dropped(victim, now);
             let port = &mut self.ports[self.net.links[link as usize].port as usize];
             if let Some(observer) = &mut port.observer {
-                observer.dropped(now, self.applications.who(&victim), length);
+                observer.dropped(now, self.applications.who(&victim), victim.hop(), length);
                 observer.settle(&victim, Fate::Dropped { at: Time::from_seconds(now), reason });
             }
         }
@@ -1525,6 +1562,7 @@ impl<Q: EventQueue> Engine<Q> {
             ..Rare::default()
         });
         self.rare = before.collect();
+        self.restart_losses();
         self.applications.restart();
         self.payloads.restart();
     }
@@ -1557,7 +1595,7 @@ impl<Q: EventQueue> Engine<Q> {
         };
         let ports = std::mem::take(&mut self.ports).into_iter().map(|mut port| {
             port.finish(end);
-            let Observer { trace, shares, rates, fates } = *port.observer.take().unwrap_or_default();
+            let Observer { trace, shares, rates, synchronisation, fates } = *port.observer.take().unwrap_or_default();
             PortOutcome {
                 rate_bps: rate(port.link),
                 counters: *port.counters(),
@@ -1567,6 +1605,7 @@ impl<Q: EventQueue> Engine<Q> {
                 trace,
                 shares,
                 rates,
+                synchronisation,
                 fates,
                 name: port.name,
                 aqm: port.aqm,
@@ -1574,6 +1613,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
         });
         let ports = ports.collect();
+        let flow_losses = self.finish_losses();
         // With many flows, what is found of them needs as much room as what is no longer needed.
         (self.net.links, self.net.steps, self.pool) = (Vec::new(), Vec::new(), Vec::new());
         drop(self.queue);
@@ -1611,6 +1651,8 @@ impl<Q: EventQueue> Engine<Q> {
             rates: self.rates.map(|rates| *rates),
             variables: self.variables,
             round_trips: self.round_trips,
+            variations: self.variations,
+            flow_losses,
             events: self.events,
             links: self.link_counts,
         }
@@ -1718,7 +1760,8 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
         } else {
             steps.push(host(match time.expires {
                 Some(_) => Action::Expired,
-                None if settings.rates.is_some() => Action::RecordedSink,
+                None if settings.jitter && network.varies(forward[forward.len() - 1]) => Action::RecordedSinkAtEvent,
+                None if settings.rates.is_some() || settings.jitter => Action::RecordedSink,
                 None => Action::Sink,
             }));
         }

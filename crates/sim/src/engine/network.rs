@@ -390,6 +390,11 @@ impl Network {
         self.media.sort_by_key(|&(link, _)| link);
     }
 
+    /// Whether `link` is more than a rate and a delay.
+    pub fn varies(&self, link: u32) -> bool {
+        self.media.binary_search_by_key(&link, |&(link, _)| link).is_ok()
+    }
+
     /// A flow's time to live.
     pub fn time_to_live(&self, flow: usize) -> TimeToLive {
         self.times_to_live[flow]
@@ -398,6 +403,29 @@ impl Network {
     /// Number of flows.
     pub fn flows(&self) -> usize {
         self.routes.len()
+    }
+
+    /// What a packet of so many bytes takes over the empty links of a flow's way out, s.
+    pub fn way_out_s(&self, flow: usize, bytes: u16) -> f64 {
+        self.empty_way_s(self.route(flow).0, bytes)
+    }
+
+    /// The same of its way back; 0 without feedback.
+    pub fn way_back_s(&self, flow: usize, bytes: u16) -> f64 {
+        self.empty_way_s(self.route(flow).1, bytes)
+    }
+
+    fn empty_way_s(&self, links: &[u32], bytes: u16) -> f64 {
+        let links = links.iter().map(|&link| &self.links[link as usize]);
+        links.map(|link| 8.0 * f64::from(bytes) / link.rate_bps + link.delay_s).sum()
+    }
+
+    /// Base round-trip time of a flow, s: what a full segment takes to its receiver and its ACK back, over empty links. None
+    /// without feedback.
+    pub fn base_rtt_s(&self, flow: usize) -> Option<f64> {
+        let spec = &self.flow_specs[flow];
+        let with_feedback = spec.interval.is_none();
+        with_feedback.then(|| self.way_out_s(flow, spec.wire) + self.way_back_s(flow, super::ACK_BYTES))
     }
 
     /// A flow's links, out and back.

@@ -1,6 +1,7 @@
 //! What is noted of single packets at a port, if asked for.
 
 use super::trace::QueueTrace;
+use crate::losses::Synchronisation;
 use crate::rates::Rates;
 use crate::shares::Shares;
 use earlydrop_net::record::Fate;
@@ -23,39 +24,46 @@ impl From<&Segment> for Who {
     }
 }
 
-/// A port's trace, and what each flow had of the queue, in all and over time. Its methods stay out of the way of runs
+/// A port's trace, what each flow had of the queue, in all and over time, and how many lose at once. Its methods stay out of the way of runs
 /// without one.
 #[derive(Default)]
 pub struct Observer {
     pub trace: Option<QueueTrace>,
     pub shares: Option<Shares>,
     pub rates: Option<Rates>,
+    pub synchronisation: Option<Synchronisation>,
     /// What became of recorded packets, by sequence number.
     pub fates: Option<Vec<Fate>>,
 }
 
 impl Observer {
-    /// A packet arrived at `now`; the queue has `length` packets with it.
+    /// A packet arrived at `now`, `hop` being its place on its flow's way; the queue has `length` packets with it.
     #[cold]
     #[inline(never)]
-    pub fn arrived(&mut self, now: f64, who: Who, length: u64) {
+    pub fn arrived(&mut self, now: f64, who: Who, hop: usize, length: u64) {
         if let Some(trace) = &mut self.trace {
             trace.record(now, '+', who.flow, who.seq, who.size, length);
         }
         if let Some(shares) = &mut self.shares {
             shares.arrived(who.flow, who.size);
         }
+        if let Some(synchronisation) = &mut self.synchronisation {
+            synchronisation.arrived(now, who.flow, hop);
+        }
     }
 
     /// A packet was dropped; `length` packets are left.
     #[cold]
     #[inline(never)]
-    pub fn dropped(&mut self, now: f64, who: Who, length: u64) {
+    pub fn dropped(&mut self, now: f64, who: Who, hop: usize, length: u64) {
         if let Some(trace) = &mut self.trace {
             trace.record(now, 'd', who.flow, who.seq, who.size, length);
         }
         if let Some(shares) = &mut self.shares {
             shares.dropped(who.flow, who.size);
+        }
+        if let Some(synchronisation) = &mut self.synchronisation {
+            synchronisation.lost(now, who.flow, hop);
         }
     }
 

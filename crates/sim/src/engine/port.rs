@@ -119,8 +119,13 @@ impl Port {
             self.stats.advance_average(now, average);
         }
         self.stats.restart(now, self.queued_at_start);
-        if let Some(shares) = self.observer.as_mut().and_then(|observer| observer.shares.as_mut()) {
-            shares.restart();
+        if let Some(observer) = &mut self.observer {
+            if let Some(shares) = &mut observer.shares {
+                shares.restart();
+            }
+            if let Some(synchronisation) = &mut observer.synchronisation {
+                synchronisation.restart();
+            }
         }
         match &mut self.runner {
             Runner::Arithmetic { gate, .. } => gate.counters = Counters::default(),
@@ -134,6 +139,9 @@ impl Port {
         let length = self.packets();
         self.stats.advance(now, length);
         self.stats.finish();
+        if let Some(synchronisation) = self.observer.as_mut().and_then(|observer| observer.synchronisation.as_mut()) {
+            synchronisation.finish();
+        }
         if let Some(average) = self.average() {
             self.stats.advance_average(now, average);
         }
@@ -160,14 +168,14 @@ impl Port {
         let idle_since = if idle { Some(Time::from_seconds(wire.free)) } else { None };
         let view = QueueView { packets: length, bytes: waiting.bytes, idle_since, contents: None };
         if let Some(observer) = &mut self.observer {
-            observer.arrived(now, Who::from(segment), length + 1);
+            observer.arrived(now, Who::from(segment), segment.hop(), length + 1);
         }
         let before = packet.ecn;
         match gate.offer(packet, &view, Time::from_seconds(now)) {
             Fate::Admitted => {}
             Fate::Dropped(_) | Fate::Victims { .. } => {
                 if let Some(observer) = &mut self.observer {
-                    observer.dropped(now, Who::from(segment), length);
+                    observer.dropped(now, Who::from(segment), segment.hop(), length);
                 }
                 return Answer::Dropped;
             }

@@ -81,6 +81,9 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(never)]
     pub(super) fn flush_rfc(&mut self, flow: u32, key: Key) {
         if !self.out.packets.is_empty() {
+            if let Some(losses) = &mut self.losses {
+                losses.sent(flow, self.out.packets.len());
+            }
             let born = Segment::stamp(key.now, self.ticks_per_second);
             let header = self.header(flow);
             let route = self.net.routes[flow as usize];
@@ -136,6 +139,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.opening -= u32::from(syn);
         if payload > 0 {
             self.count_payload(&segment, payload, in_order, age, key.now);
+            self.note_delay(segment, key.now);
         }
         match reply {
             Reply::Nothing => None,

@@ -94,13 +94,14 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The same where rates are recorded.
+    /// The same where rates or delays are recorded.
     #[inline(never)]
     pub(super) fn recorded_sink(&mut self, segment: Segment, now: f64) {
         if let Some(rates) = self.rates.as_mut().filter(|_| now < self.settings.duration) {
             let header = self.sources.at_work[self.sources.of_flow[segment.flow() as usize] as usize].header;
             rates.add(segment.flow(), now, u64::from(u32::from(segment.size()).saturating_sub(header)));
         }
+        self.note_delay(segment, now);
         self.sink(segment, now);
     }
 }

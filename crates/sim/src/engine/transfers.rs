@@ -5,13 +5,14 @@
 //! there is told from what is new, and ignored. ns-2 has no such thing: an agent that is reset takes late packets for its
 //! own.
 
+use super::end_to_end::Ideal;
 use super::network::{Asks, CrowdSpec, FlowSpec, PageHabits, TransferSpec};
 use super::observer::Who;
 use super::{hosts, Engine, Key, Rare, NONE, START};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::segment::{REQUEST, SACK, SYN};
-use earlydrop_net::source::{Object, Sessions, Transfers};
+use earlydrop_net::source::{segments, Object, Sessions, Transfers};
 use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::Segment;
 use std::collections::VecDeque;
@@ -44,6 +45,10 @@ struct Application {
     used: bool,
     /// Data of the transfer at hand or to come, bytes; whether it has been drawn.
     bytes: Option<u64>,
+    /// Segments that carry them.
+    segments: u32,
+    /// Bytes that the last of them lacks.
+    missing: u32,
     /// When the transfer began, s.
     begun: f64,
     /// First segment with its data, until that has been sent.
@@ -58,6 +63,7 @@ struct Application {
     completed: u32,
     ever_completed: u32,
     time: f64,
+    slowdown: Option<f64>,
 }
 
 /// What does not change.
@@ -69,6 +75,7 @@ struct Behaviour {
     group: u32,
     /// The crowd that the flow belongs to.
     crowd: u32,
+    ideal: Ideal,
     /// What it transfers are objects of pages, which are counted as pages.
     pages: bool,
 }
@@ -113,6 +120,8 @@ pub struct TransferOutcome {
     pub bytes: u64,
     /// Times of the transfers that were completed, s, in the order of their ends.
     pub times: Vec<f64>,
+    /// Times of those that had data, by what they would have been at best, in the order of their ends.
+    pub slowdowns: Vec<f64>,
     /// Objects that had to wait for a flow.
     pub waited: u64,
     /// Sum of the times from the begin to the first segment with data, s, and how many.
@@ -126,6 +135,8 @@ pub struct FlowTransfers {
     pub completed: u32,
     /// Time of the only one that was ever completed, s.
     pub time: Option<f64>,
+    /// That time by what it would have been at best, if there were data.
+    pub slowdown: Option<f64>,
 }
 
 /// All finite transfers of a network.
@@ -139,12 +150,18 @@ pub(super) struct Applications {
 }
 
 impl Applications {
-    pub fn new(specs: Vec<(u32, TransferSpec)>, crowds: Vec<CrowdSpec>, groups: u32, flows: usize) -> Self {
+    pub fn new(
+        specs: Vec<(u32, TransferSpec)>,
+        ideals: &[Ideal],
+        crowds: Vec<CrowdSpec>,
+        groups: u32,
+        flows: usize,
+    ) -> Self {
         let mut of_flow = if specs.is_empty() { Vec::new() } else { vec![NONE; flows] };
-        let mut all: Vec<Application> = (specs.into_iter().enumerate())
-            .map(|(index, (flow, spec))| {
+        let mut all: Vec<Application> = (specs.into_iter().zip(ideals).enumerate())
+            .map(|(index, ((flow, spec), &ideal))| {
                 of_flow[flow as usize] = index as u32;
-                Application::new(spec)
+                Application::new(spec, ideal)
             })
             .collect();
         let crowds = crowds.into_iter().enumerate().map(|(index, spec)| {
@@ -225,6 +242,7 @@ impl Applications {
         self.find(flow).map(|application| FlowTransfers {
             completed: application.completed,
             time: (application.ever_completed == 1).then_some(application.time),
+            slowdown: application.slowdown.filter(|_| application.ever_completed == 1),
         })
     }
 
@@ -245,9 +263,13 @@ impl Applications {
             let crowd = application.spec.crowd;
             return self.completed_object(crowd, group, now);
         }
+        let slowdown =
+            (bytes > 0).then(|| time / application.spec.ideal.time(application.segments, application.missing));
+        application.slowdown = slowdown;
         let group = &mut self.groups[group as usize];
         group.bytes += bytes;
         group.times.push(time);
+        group.slowdowns.extend(slowdown);
     }
 }
 
@@ -265,10 +287,10 @@ impl Applications {
 }
 
 impl Application {
-    fn new(spec: TransferSpec) -> Self {
+    fn new(spec: TransferSpec, ideal: Ideal) -> Self {
         let TransferSpec { transfers, random, fresh, received, request, group } = spec;
         Application {
-            spec: Behaviour { fresh, received, request, group, crowd: NONE, pages: false },
+            spec: Behaviour { fresh, received, request, group, crowd: NONE, pages: false, ideal },
             transfers,
             random,
             state: State::Idle,
@@ -276,6 +298,8 @@ impl Application {
             bases: Vec::new(),
             used: false,
             bytes: None,
+            segments: 0,
+            missing: 0,
             begun: 0.0,
             first: None,
             received: false,
@@ -285,6 +309,7 @@ impl Application {
             completed: 0,
             ever_completed: 0,
             time: 0.0,
+            slowdown: None,
         }
     }
 }
@@ -440,6 +465,13 @@ impl<Q: EventQueue> Engine<Q> {
             self.reconnect(flow);
         }
         let (payload, last) = (u32::from(self.specs.kind(flow).payload), self.applications.of(flow).spec.fresh);
+        let wanted = segments(bytes, payload) as u32;
+        let whole = self.specs.kind(flow).options.rfc.is_none();
+        let application = self.applications.of(flow);
+        application.segments = wanted;
+        // Segments of ns-2 are all of one size.
+        application.missing =
+            if whole { 0 } else { (u64::from(wanted) * u64::from(payload)).saturating_sub(bytes) as u32 };
         let sender = &mut self.net.flows[flow as usize].sender;
         let first = sender.offer_bytes(key.now, bytes, payload, last, &mut self.out);
         self.applications.of(flow).first = Some(first);
@@ -461,6 +493,9 @@ impl<Q: EventQueue> Engine<Q> {
         application.past.1 += old.timeouts - rare.timeouts_before;
         (rare.retransmits_before, rare.timeouts_before) = (0, 0);
         let (traced, opened) = (old.traced, old.ack >= 0);
+        if let Some(losses) = &mut self.losses {
+            losses.replaced(flow, &state.sender);
+        }
         let numbers = state.sender.connection().map(|connection| connection.numbers());
         let old = &state.sender.core;
         let beyond = application.base.saturating_add(old.max_sent).saturating_add(2);
@@ -486,7 +521,7 @@ impl<Q: EventQueue> Engine<Q> {
             receiver = Receiver::rfc(settings.receiver(first));
             application.base = 0;
         }
-        if self.rates.is_some() {
+        if self.watches_receivers() {
             receiver.watch();
         }
         self.net.arrivals[flow as usize].receiver = receiver;

@@ -55,11 +55,15 @@ pub(super) const SKIP: u64 = 1_000_000_000;
 pub(super) const RATE_FLOWS: u64 = 64;
 /// Traffic entries that are counted apart at every queue: each has a histogram there.
 pub(super) const ENTRIES_BY_FLOW: usize = 200;
+/// Flows whose delays or losses are measured one by one: each has a histogram.
+pub(super) const FLOWS_END_TO_END: u64 = 1000;
 
 /// Simulated time.
 pub(super) const DURATION: Interval = seconds(0.0, 1e6, true);
 /// Start times.
 pub(super) const START: Interval = seconds(0.0, 1e6, false);
+/// How often a packet of 40 B may at most go round a flow's way in a run: a day and more of simulating.
+pub(super) const ROUNDS: f64 = 1e11;
 /// Propagation delays.
 pub(super) const DELAY: Interval = seconds(0.0, 1e4, false);
 /// Shortest time between two packets of a constant bit rate, in seconds.

@@ -1,5 +1,6 @@
 //! From a document to a checked scenario; the first fault ends it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use earlydrop_aqm::policy::Limit;
@@ -14,7 +15,7 @@ use super::nearest::suggestion;
 use super::traffic::Direction as Way;
 use super::{ends, topology, traffic, units};
 use crate::engine::ACK_BYTES;
-use crate::topology::{Delays, Direction, Dumbbell, LinkSpec, Rate};
+use crate::topology::{Delays, Dumbbell, LinkSpec, Rate, Routes};
 
 /// Keys of the document itself.
 pub(super) const SCENARIO: &[&str] =
@@ -31,6 +32,9 @@ pub(super) const RECORD: &[&str] = &[
     "rates",
     "rate_flows",
     "rate_queues",
+    "jitter",
+    "losses",
+    "loss_rtt",
 ];
 
 const FLOW_NUMBERS: &str = "a list of flow numbers, such as [1, 2]";
@@ -151,43 +155,67 @@ fn room_for_a_packet(scenario: &Scenario) -> Checked<()> {
     Ok(())
 }
 
-/// A packet must take a time that can be told apart from none at the end of the run: where the links of a way without
-/// delays are too fast for that, its packets and their ACKs would follow one another for ever in one instant.
+/// A flow that waits for its ACKs must not go round in next to no time: with links that are fast enough and have no delay,
+/// a run would have more packets than can ever be simulated, or none that the clock can tell apart.
 fn moves_on(scenario: &Scenario) -> Checked<()> {
-    let least = 4.0 * f64::EPSILON * scenario.duration;
-    let too_fast = |link: &LinkSpec| match link.rate {
-        Rate::Constant(rate) => link.least_delay() == 0.0 && 8.0 * f64::from(ACK_BYTES) / rate < least,
-        _ => false,
-    };
-    let refuse = |path: &str, link: &LinkSpec| {
-        Err(ScenarioError::new(path, "passes packets in no time")
-            .given(format!("{} bit/s without a delay, for {} s", link.rate.nominal(), scenario.duration))
-            .allowed(format!("a delay, or a packet of {ACK_BYTES} B in {least:e} s or more")))
-    };
-    match &scenario.topology {
+    let least = scenario.duration / bounds::ROUNDS;
+    let fast = |link: &LinkSpec| least_time(link) < least;
+    let suspicious = match &scenario.topology {
         Topology::Dumbbell(dumbbell) => {
             let Dumbbell { senders, receivers, bottleneck, reverse, .. } = dumbbell.as_ref();
-            if [senders, receivers, bottleneck, reverse].into_iter().all(too_fast) {
-                return refuse("topology.bottleneck", bottleneck);
-            }
+            [senders, receivers, bottleneck, reverse].into_iter().all(fast)
         }
         Topology::Graph(graph) => {
-            let fast = graph.links().filter(|(_, direction, ..)| too_fast(&direction.link));
-            // Any such cycle may be on some flow's way; two directions of one link are the shortest.
-            let ends: Vec<(u32, u32, &Direction)> = fast.map(|(_, link, from, to)| (from, to, link)).collect();
-            if let Some(link) = cycle(graph.nodes.len(), &ends) {
-                return refuse(&join("link", &link.name), &link.link);
-            }
+            let links = graph.links().filter(|(_, direction, ..)| fast(&direction.link));
+            let ends: Vec<(u32, u32)> = links.map(|(_, _, from, to)| (from, to)).collect();
+            has_cycle(graph.nodes.len(), &ends)
+        }
+    };
+    if !suspicious {
+        return Ok(());
+    }
+    // Two directions of one link are a cycle, but only a flow between its ends has no other links on its way.
+    let graph = scenario.topology.graph(scenario.seed).into_owned().drawn(scenario.seed);
+    let mut routes = Routes::new(&graph);
+    let mut time = |from: u32, to: u32| -> f64 {
+        let links = routes.route(from, to).unwrap_or_default();
+        links.iter().filter_map(|&link| graph.link(link)).map(|(direction, ..)| least_time(&direction.link)).sum()
+    };
+    let entries = scenario.traffic.iter().enumerate();
+    let entries = entries.flat_map(|(entry, traffic)| std::iter::repeat_n((entry, traffic), traffic.flows() as usize));
+    let mut known = BTreeSet::new();
+    for ((entry, traffic), (from, to)) in entries.zip(scenario.ends_of_flows(&graph, scenario.seed)) {
+        if traffic.tcp().is_none() || !known.insert((from, to)) {
+            continue;
+        }
+        let round = time(from, to) + time(to, from);
+        if round < least {
+            let name = |node: u32| &graph.nodes[node as usize].name;
+            let message = format!("goes from {:?} to {:?} and back in next to no time", name(from), name(to));
+            return Err(ScenarioError::new(format!("traffic[{entry}]"), message)
+                .given(format!("{round:e} s for a packet of {ACK_BYTES} B, in a run of {} s", scenario.duration))
+                .allowed(format!("at least {least:e} s: a delay, or slower links")));
         }
     }
     Ok(())
 }
 
-/// A link on a cycle, if there is one: what is left when nodes that nothing leads to are taken away, again and again.
-fn cycle<'a>(nodes: usize, links: &[(u32, u32, &'a Direction)]) -> Option<&'a Direction> {
+/// The least time that a packet of 40 B takes over a link, s.
+fn least_time(link: &LinkSpec) -> f64 {
+    let fastest = match &link.rate {
+        Rate::Constant(rate) => *rate,
+        Rate::Schedule { steps, .. } => steps.iter().map(|&(_, rate)| rate).fold(0.0, f64::max),
+        // A millisecond has no more packets than the trace lists.
+        Rate::Opportunities { .. } => return f64::INFINITY,
+    };
+    8.0 * f64::from(ACK_BYTES) / fastest + link.least_delay()
+}
+
+/// Whether links make a cycle: something is left when nodes that nothing leads to are taken away, again and again.
+fn has_cycle(nodes: usize, links: &[(u32, u32)]) -> bool {
     let mut into = vec![0_u32; nodes];
     let mut out = vec![Vec::new(); nodes];
-    for &(from, to, _) in links {
+    for &(from, to) in links {
         into[to as usize] += 1;
         out[from as usize].push(to);
     }
@@ -200,7 +228,7 @@ fn cycle<'a>(nodes: usize, links: &[(u32, u32, &'a Direction)]) -> Option<&'a Di
             }
         }
     }
-    links.iter().find(|&&(from, to, _)| into[from as usize] > 0 && into[to as usize] > 0).map(|&(_, _, link)| link)
+    into.iter().any(|&links| links > 0)
 }
 
 fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
@@ -216,6 +244,9 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,
         transfers: fields.optional("transfers").map_or(Ok(false), |field| field.flag())?,
         by_flow: by_flow(&fields, scenario)?,
+        jitter: end_to_end(&fields, "jitter", scenario)?,
+        losses: end_to_end(&fields, "losses", scenario)?,
+        loss_rtt: loss_rtt(&fields)?,
         ..rates
     })
 }
@@ -230,6 +261,28 @@ fn by_flow(fields: &Fields<'_>, scenario: &Scenario) -> Checked<bool> {
             .allowed(format!("{} traffic entries", bounds::ENTRIES_BY_FLOW)));
     }
     Ok(wanted)
+}
+
+/// A flag for what is measured of each flow, `jitter` or `losses`.
+fn end_to_end(fields: &Fields<'_>, key: &str, scenario: &Scenario) -> Checked<bool> {
+    let Some(field) = fields.optional(key) else { return Ok(false) };
+    let wanted = field.flag()?;
+    if wanted && scenario.flows() > bounds::FLOWS_END_TO_END {
+        return Err(field
+            .error("keeps a histogram for each flow")
+            .given(format!("{} flows", scenario.flows()))
+            .allowed(format!("at most {} flows", bounds::FLOWS_END_TO_END)));
+    }
+    Ok(wanted)
+}
+
+fn loss_rtt(fields: &Fields<'_>) -> Checked<Option<f64>> {
+    let Some(field) = fields.optional("loss_rtt") else { return Ok(None) };
+    let rtt = field.measure(&TIMES, bounds::SERIES)?;
+    match fields.optional("losses").map(|losses| losses.flag()) {
+        Some(Ok(true)) => Ok(Some(rtt)),
+        _ => Err(field.error("says how long a loss event lasts, but losses are not measured").allowed("losses = true")),
+    }
 }
 
 /// Queues by their names in results; all of them where it says "all".

@@ -4,9 +4,12 @@ use super::bounds;
 use super::document::Doc;
 use super::error::ScenarioError;
 use super::fields::{Checked, Field};
+use super::model::Scenario;
 use super::nearest::suggestion;
+use super::traffic::Direction;
 use crate::engine::network::TtlOption;
 use crate::topology::{Graph, Pairs, Routes};
+use earlydrop_aqm::random::Generator;
 
 /// Keys that every entry of `[[traffic]]` may have.
 pub(super) const ENDS: &[&str] = &["from", "to", "ttl", "ttl_option"];
@@ -33,6 +36,41 @@ impl Ends {
     pub fn nodes(&self, graph: &Graph) -> Option<(Vec<u32>, Vec<u32>)> {
         let names = |patterns: &[String]| patterns.iter().flat_map(|pattern| matching(graph, pattern)).collect();
         self.between.as_ref().map(|(from, to)| (names(from), names(to)))
+    }
+}
+
+impl Scenario {
+    /// Where each flow begins and ends: as its traffic says, else by the topology's pairs, dealt in turn.
+    pub(crate) fn ends_of_flows(&self, graph: &Graph, seed: u64) -> Vec<(u32, u32)> {
+        let mut ends = Vec::with_capacity(self.flows() as usize);
+        let hosts = graph.hosts();
+        let mut random = Generator::stream(seed, "topology.pairs");
+        let mut below = |n: usize| ((random.uniform() * n as f64) as usize).min(n - 1);
+        let mut dealt = 0;
+        for (traffic, given) in self.traffic.iter().zip(&self.ends) {
+            let count = traffic.flows() as usize;
+            let turned = |(left, right)| match traffic.direction {
+                Direction::Forward => (left, right),
+                Direction::Reverse => (right, left),
+            };
+            match (given.nodes(graph), &graph.pairs, &traffic.pairs) {
+                (Some((from, to)), ..) => ends.extend((0..count).map(|i| (from[i % from.len()], to[i % to.len()]))),
+                (None, Pairs::Listed(pairs), Some(chosen)) => {
+                    ends.extend((0..count).map(|i| turned(pairs[chosen[i % chosen.len()] as usize])));
+                }
+                (None, Pairs::Listed(pairs), None) => {
+                    ends.extend((dealt..dealt + count).map(|i| turned(pairs[i % pairs.len()])));
+                    dealt += count;
+                }
+                // The checker refuses traffic without ends where there are no pairs.
+                (None, Pairs::Drawn | Pairs::None, _) => ends.extend((0..count).map(|_| {
+                    let from = below(hosts.len());
+                    let to = (from + 1 + below(hosts.len() - 1)) % hosts.len();
+                    (hosts[from], hosts[to])
+                })),
+            }
+        }
+        ends
     }
 }
 

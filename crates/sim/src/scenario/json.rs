@@ -214,5 +214,8 @@ fn record(record: &Record) -> Json {
     insert(&mut map, "rates", record.rates.map(|x| seconds(x).into()));
     insert(&mut map, "rate_flows", record.rates.map(|_| json!(record.rate_flows)));
     insert(&mut map, "rate_queues", (!record.rate_queues.is_empty()).then(|| json!(record.rate_queues)));
+    insert(&mut map, "jitter", record.jitter.then_some(true.into()));
+    insert(&mut map, "losses", record.losses.then_some(true.into()));
+    insert(&mut map, "loss_rtt", record.loss_rtt.map(|x| seconds(x).into()));
     map.into()
 }

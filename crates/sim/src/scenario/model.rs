@@ -228,4 +228,10 @@ pub struct Record {
     pub rate_flows: Vec<u64>,
     /// Queues at which they are recorded, by name; none means the first.
     pub rate_queues: Vec<String>,
+    /// Whether it is measured how the flows' delays vary.
+    pub jitter: bool,
+    /// Whether it is measured how far apart losses are, and how many flows lose at once.
+    pub losses: bool,
+    /// How long a loss event lasts, in seconds; `None` takes the mean base RTT of the flows at a queue.
+    pub loss_rtt: Option<f64>,
 }

@@ -298,6 +298,7 @@ fn traffic(kind: &traffic::Kind) -> Json {
 
 fn record() -> Json {
     let flow = json!({ "type": "integer", "minimum": 1 });
+    let flag = json!({ "type": "boolean", "default": false });
     let flows = json!({ "type": "array", "items": flow.clone(), "uniqueItems": true });
     let queues = json!({ "anyOf": [{ "const": "all" }, { "type": "array", "items": name(), "minItems": 1 }] });
     object(
@@ -309,10 +310,13 @@ fn record() -> Json {
             "trace_queues": about(queues.clone(), "Queues whose events are kept; by default the first."),
             "trace_flow": about(flow, "Flow whose variables are traced."),
             "transfers": about(with_default(json!({ "type": "boolean" }), false), "Keep the time of every transfer."),
-            "by_flow": about(json!({ "type": "boolean", "default": false }), "Counts every queue by flow and by traffic entry."),
+            "by_flow": about(flag.clone(), "Counts every queue by flow and by traffic entry."),
             "rates": about(reference("time"), "Interval over which the flows' rates are averaged."),
             "rate_flows": about(flows, "Flows whose rates are recorded; by default all, if they are few."),
             "rate_queues": about(queues, "Queues at which they are recorded too; by default the first."),
+            "jitter": about(flag.clone(), "Measures how the flows' delays vary."),
+            "losses": about(flag, "Measures how far apart losses are, and how many flows lose at once."),
+            "loss_rtt": about(reference("time"), "How long a loss event lasts; by default the flows' mean base RTT."),
         }),
     )
 }

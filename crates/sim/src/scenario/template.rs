@@ -161,6 +161,8 @@ AGAINST
 #by_flow = true              # count the queues by flow and by traffic entry
 #rates = "10 s"              # each flow's rate, averaged over such intervals
 #rate_flows = [1, 2]         # of these flows; by default of all, up to 64
+#jitter = true               # how each flow's delays vary
+#losses = true               # how far apart losses are, and how many flows lose at once
 "##;
 
 /// A topology, and what of a scenario depends on it.

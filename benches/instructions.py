@@ -1,0 +1,114 @@
+"""How many instructions the engine runs in the cases of the speed comparison, held against the stored numbers.
+
+python benches/instructions.py            fails if a case has become more than 3 % dearer
+python benches/instructions.py --write    stores what is counted now
+python benches/instructions.py A B        these cases only
+
+`make bench-instructions` and `make bench-instructions WRITE=yes` do the same. Valgrind counts (cachegrind without its
+caches: 20 to 50 times slower than the run itself): the number is the same on every repetition, whatever else the
+machine does. It is of the whole process and depends on the compiler, so the table names it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLE = ROOT / "benches" / "instructions.csv"
+COLUMNS = ["case", "million_instructions", "toolchain"]
+
+CASES = {
+    "A": ["A"],
+    "A-stepped": ["A", "--links", "stepped"],
+    "B": ["B"],
+    "C": ["C"],
+    "N10": ["N10", "--duration", "10"],
+}
+"""What `earlydrop-engine` is given."""
+
+MOST = 0.03
+"""By what part a case may become dearer unnoticed."""
+
+
+def engine() -> Path:
+    """Builds the engine's program; where it is."""
+    command = ["cargo", "build", "--release", "--quiet", "-p", "earlydrop-sim", "--bin", "earlydrop-engine"]
+    told = subprocess.run([*command, "--message-format=json"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    for line in told.stdout.splitlines():
+        message = json.loads(line)
+        if message.get("executable") and message["target"]["name"] == "earlydrop-engine":
+            return Path(message["executable"])
+    raise SystemExit("cargo built no earlydrop-engine")
+
+
+def toolchain() -> str:
+    """The compiler, its version and what it compiles for."""
+    told = subprocess.run(["rustc", "--version", "--verbose"], cwd=ROOT, check=True, capture_output=True, text=True)
+    known = dict(line.split(": ", 1) for line in told.stdout.splitlines() if ": " in line)
+    return f"rustc {known['release']} {known['host']}"
+
+
+def millions(program: Path, case: str) -> float:
+    """Instructions of a run, in millions."""
+    grind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={os.devnull}"]
+    told = subprocess.run([*grind, str(program), *CASES[case]], check=True, capture_output=True, text=True)
+    found = re.search(r"I\s+refs:\s+([\d,]+)", told.stderr)
+    if not found:
+        raise SystemExit(f"valgrind counted nothing: {told.stderr.strip()}")
+    return round(int(found[1].replace(",", "")) / 1e6, 1)
+
+
+def stored() -> dict[str, dict[str, str]]:
+    """The table, by case."""
+    if not TABLE.exists():
+        return {}
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return {row["case"]: row for row in csv.DictReader(file)}
+
+
+def main() -> int:
+    """Counts, compares, and prints a line a case; 1 if one has become too dear."""
+    parser = argparse.ArgumentParser(description="Instructions of the engine against the stored numbers.")
+    parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)}; all by default")
+    parser.add_argument("--write", action="store_true", help="store what is counted")
+    given = parser.parse_args()
+    cases = given.cases or list(CASES)
+    if unknown := [case for case in cases if case not in CASES]:
+        parser.error(f"no case {unknown[0]}: use {', '.join(CASES)}")
+    if not shutil.which("valgrind"):
+        sys.exit("instructions are counted by valgrind, which is not installed")
+    program, compiler, table = engine(), toolchain(), stored()
+    dear = False
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for case, now in zip(cases, pool.map(lambda case: millions(program, case), cases), strict=True):
+            row = table.get(case)
+            line = f"{case:<10}{now:>9.1f} million"
+            if row:
+                change = now / float(row["million_instructions"]) - 1
+                dear |= change > MOST and not given.write
+                line += f", {change:+.1%} of {row['million_instructions']}"
+                line += ": too dear" if change > MOST else ""
+                line += f" (stored with {row['toolchain']})" if row["toolchain"] != compiler else ""
+            print(line if row else f"{line}, nothing stored", flush=True)
+            table[case] = {"case": case, "million_instructions": f"{now:.1f}", "toolchain": compiler}
+    if given.write:
+        with TABLE.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(table[case] for case in CASES if case in table)
+    if dear:
+        print(f"More than {MOST:.0%} above what is stored. If that is meant to be: make bench-instructions WRITE=yes.")
+    return int(dear)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+//! What is measured from end to end, if asked for: how delays vary, what is lost when, how long transfers take at best.
+
+use super::network::{Network, TransferSpec};
+use super::observer::Observer;
+use super::{Engine, Settings, ACK_BYTES};
+use crate::events::EventQueue;
+use crate::losses::{FlowLosses, Synchronisation};
+use crate::variation::Variation;
+use earlydrop_net::tcp::Sender;
+use earlydrop_net::Segment;
+use std::sync::Arc;
+
+/// Length of a loss event at a queue that no flow with feedback passes, s: the round-trip time that RFC 7928 takes where
+/// it needs one (3.2).
+const USUAL_RTT: f64 = 0.1;
+
+/// What flows sent and lost. Queues drop at events, and links that lose packets start them at events, so that the losses
+/// of all flows come in the order of time.
+pub(super) struct Losses {
+    /// By flow: links of its way out.
+    out: Arc<[u8]>,
+    flows: Vec<FlowLosses>,
+}
+
+impl Losses {
+    pub fn new(network: &Network) -> Self {
+        let out: Arc<[u8]> = (0..network.flows()).map(|flow| network.route(flow).0.len() as u8).collect();
+        Losses { flows: vec![FlowLosses::default(); out.len()], out }
+    }
+
+    /// A packet is lost at `now`, s; ACKs and requests do not count.
+    #[cold]
+    #[inline(never)]
+    pub fn lost(&mut self, segment: Segment, now: f64) {
+        let flow = segment.flow() as usize;
+        if segment.hop() < usize::from(self.out[flow]) {
+            self.flows[flow].gaps.lost(now);
+        }
+    }
+
+    /// A flow's sender is replaced.
+    pub fn replaced(&mut self, flow: u32, sender: &Sender) {
+        self.flows[flow as usize].sent += sent(sender);
+    }
+
+    /// A sender of the `rfc` profile sends so many packets.
+    pub fn sent(&mut self, flow: u32, packets: usize) {
+        self.flows[flow as usize].sent += packets as i64;
+    }
+}
+
+/// Segments that a sender has sent, each time that it did. Those of the `rfc` profile are counted as they leave.
+fn sent(sender: &Sender) -> i64 {
+    let core = &sender.core;
+    if sender.is_rfc() {
+        0
+    } else {
+        i64::from(core.max_sent) + 1 + i64::from(core.retransmits)
+    }
+}
+
+/// By flow: how its delays vary, all that is propagation taken for the least. Links that are more than a rate and a delay
+/// are not counted on.
+pub(super) fn variations(network: &Network, settings: &Settings, ticks_per_second: f64) -> Vec<Variation> {
+    let count = if settings.jitter { network.flows() } else { 0 };
+    let floor = |flow: usize| -> f64 {
+        let links = network.route(flow).0.iter().filter(|&&link| !network.varies(link));
+        links.map(|&link| network.links[link as usize].delay_s).sum()
+    };
+    (0..count).map(|flow| Variation::new(floor(flow), ticks_per_second)).collect()
+}
+
+/// By port: how long a loss event lasts there, s; empty if losses are not measured.
+pub(super) fn loss_rtts(network: &Network, settings: &Settings) -> Vec<f64> {
+    if !settings.losses {
+        return Vec::new();
+    }
+    let mut of_port = vec![(0.0, 0_u32); network.ports.len()];
+    for flow in 0..network.flows() {
+        let Some(rtt) = network.base_rtt_s(flow) else { continue };
+        for port in network.route(flow).0.iter().filter_map(|&link| network.links[link as usize].port) {
+            let (sum, count) = &mut of_port[port as usize];
+            (*sum, *count) = (*sum + rtt, *count + 1);
+        }
+    }
+    let mean = |(sum, count): (f64, u32)| if count > 0 { sum / f64::from(count) } else { USUAL_RTT };
+    of_port.into_iter().map(|sums| settings.loss_rtt.unwrap_or_else(|| mean(sums))).collect()
+}
+
+/// What a transfer takes if all its segments leave at once over the empty path, after its connection is open.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Ideal {
+    /// With one segment, s.
+    first: f64,
+    /// Each one more, s: its transmission over the slowest link of the way out.
+    next: f64,
+    /// What a byte less in the last segment saves, s: its transmissions over all links of the way out.
+    byte: f64,
+}
+
+impl Ideal {
+    /// With so many segments, s, so many bytes of the last one missing.
+    pub fn time(self, segments: u32, missing: u32) -> f64 {
+        self.first + f64::from(segments.saturating_sub(1)) * self.next - f64::from(missing) * self.byte
+    }
+
+    fn new(network: &Network, flow: u32, transfer: &TransferSpec) -> Self {
+        let flow = flow as usize;
+        let bytes = network.flow_specs[flow].wire;
+        let back = match (transfer.request, transfer.received) {
+            (Some((request, _)), _) => network.way_back_s(flow, request),
+            (None, true) => 0.0,
+            (None, false) => network.way_back_s(flow, ACK_BYTES),
+        };
+        let out = network.route(flow).0.iter().map(|&link| network.links[link as usize].rate_bps);
+        let slowest = out.clone().fold(f64::INFINITY, f64::min);
+        let byte = out.map(|rate| 8.0 / rate).sum();
+        Ideal { first: network.way_out_s(flow, bytes) + back, next: 8.0 * f64::from(bytes) / slowest, byte }
+    }
+}
+
+/// Of each flow with finite transfers, in the order of the network.
+pub(super) fn ideals(network: &Network) -> Vec<Ideal> {
+    network.transfers.iter().map(|(flow, transfer)| Ideal::new(network, *flow, transfer)).collect()
+}
+
+impl<Q: EventQueue> Engine<Q> {
+    /// Whether more is noted of what receivers take in than counts.
+    pub(super) fn watches_receivers(&self) -> bool {
+        self.rates.is_some() || !self.variations.is_empty()
+    }
+
+    /// Sets observers up where losses are measured; `rtts` says how long a loss event lasts at each port, s.
+    pub(super) fn watch_losses(&mut self, rtts: &[f64]) {
+        let Some(losses) = &self.losses else { return };
+        for (port, &rtt) in self.ports.iter_mut().zip(rtts) {
+            let observer: &mut Observer = port.observer.get_or_insert_default();
+            observer.synchronisation = Some(Synchronisation::new(rtt, losses.out.clone()));
+        }
+    }
+
+    /// The measured window begins.
+    pub(super) fn restart_losses(&mut self) {
+        let Some(losses) = &mut self.losses else { return };
+        for (of_flow, flow) in losses.flows.iter_mut().zip(&self.net.flows) {
+            *of_flow = FlowLosses { sent: -sent(&flow.sender), ..FlowLosses::default() };
+        }
+    }
+
+    /// By flow: what it sent and lost; empty if not asked for.
+    pub(super) fn finish_losses(&mut self) -> Vec<FlowLosses> {
+        let Some(losses) = self.losses.take() else { return Vec::new() };
+        let mut flows = losses.flows;
+        for (index, (of_flow, flow)) in flows.iter_mut().zip(&self.net.flows).enumerate() {
+            let unasked = self.sources.counted(index).map_or(0, |(sent, _)| sent as i64);
+            of_flow.sent += sent(&flow.sender) + unasked;
+        }
+        flows
+    }
+
+    /// If it is asked for how delays vary: a segment with payload reaches its receiver at `now`.
+    #[inline(never)]
+    pub(super) fn note_delay(&mut self, segment: Segment, now: f64) {
+        let Some(variation) = self.variations.get_mut(segment.flow() as usize) else { return };
+        if now >= self.settings.warmup && now < self.settings.duration {
+            variation.record(segment.age_ticks(Segment::stamp(now, self.ticks_per_second)));
+        }
+    }
+}
