@@ -1048,7 +1048,7 @@ impl Connection {
                 if matches!(self.phase, Phase::Loss) && done {
                     self.phase = Phase::Open;
                     if self.settings.timeout_end_is_new {
-                        growth.segments = self.segments(self.una - self.recover);
+                        growth.segments = info.segments.min(self.segments(self.una - self.recover));
                     }
                 }
                 if let Some(prr) = &mut self.mark_prr {
@@ -1063,7 +1063,7 @@ impl Connection {
                     }
                 }
                 let counts = !echo || self.algorithm.view().grows_with_marks();
-                if growth.segments > 0.0 && counts && info.window_limited {
+                if advanced > 0 && growth.segments > 0.0 && counts && info.window_limited {
                     self.grow(core, &growth, out);
                 }
             }
