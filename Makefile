@@ -59,7 +59,9 @@ test-rust:
 
 test-python: build $(VENV)/.requirements-dev
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadgroup
+	@# Real links keep real time: nothing runs beside them.
+	$(BIN)/python -m pytest python/tests/test_link.py
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadgroup --ignore python/tests/test_link.py
 
 validate: build
 	$(BIN)/earlydrop validate
