@@ -449,7 +449,7 @@ class TestInNamespaces:
     @pytest.mark.parametrize("control", ["reno", "cubic"])
     def test_the_rate_is_kept(self, control: str) -> None:
         peer("iperf3")
-        script = f"iperf3 -c $EARLYDROP_OUTER -C {control} -t 4 -J"
+        script = f"iperf3 -c $EARLYDROP_OUTER -C {control} -t 10 -J"
         server = "iperf3 -s -1 -D >/dev/null; sleep 0.3; exec "
         command = [
             sys.executable,

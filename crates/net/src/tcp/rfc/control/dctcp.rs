@@ -1,7 +1,7 @@
 //! DCTCP (RFC 8257): the window shrinks by the fraction of what was marked.
 
 use super::slow_start::SlowStart;
-use super::{Acked, Avoidance, Control, Window, LEAST_SSTHRESH};
+use super::{Acked, Avoidance, Control, NewReno, Window, LEAST_SSTHRESH};
 use crate::tcp::Variable;
 
 /// Weight of a window in the estimate (RFC 8257, 4.2).
@@ -45,18 +45,17 @@ impl Fraction {
     }
 }
 
-/// Its state.
+/// Its state: RFC 5681's, but for what it makes of marks.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
-    slow_start: SlowStart,
-    avoidance: Avoidance,
+    reno: NewReno,
     fraction: Fraction,
 }
 
 impl Dctcp {
     /// Nothing marked yet.
     pub fn new(slow_start: SlowStart, avoidance: Avoidance) -> Self {
-        Dctcp { slow_start, avoidance, fraction: Fraction::default() }
+        Dctcp { reno: NewReno::new(slow_start, avoidance, false), fraction: Fraction::default() }
     }
 
     /// The estimate of the marked fraction.
@@ -75,26 +74,17 @@ impl Control for Dctcp {
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Acked) {
-        let mut segments = ack.segments;
-        if window.slow_start() {
-            segments = self.slow_start.grow(window, ack);
-        }
-        if segments > 0.0 {
-            self.avoidance.grow(window, segments);
-        }
+        self.reno.grow(window, ack);
     }
 
-    fn on_loss(&mut self, _: &Window, flight: f64, _: f64) -> f64 {
+    fn on_loss(&mut self, window: &Window, flight: f64, now: f64) -> f64 {
         // RFC 8257, 3.5: as RFC 5681.
-        self.slow_start.end();
-        self.avoidance.reset();
-        (flight / 2.0).max(LEAST_SSTHRESH)
+        self.reno.on_loss(window, flight, now)
     }
 
     fn on_mark(&mut self, window: &Window, _: f64, _: f64) -> f64 {
         // 3.3, step 9, with the estimate as it stands.
-        self.slow_start.end();
-        self.avoidance.reset();
+        self.reno.begin_avoidance();
         (window.cwnd * (1.0 - self.alpha() / 2.0)).max(LEAST_SSTHRESH)
     }
 }

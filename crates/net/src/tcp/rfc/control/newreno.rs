@@ -19,6 +19,12 @@ impl NewReno {
     pub fn new(slow_start: SlowStart, avoidance: Avoidance, abe: bool) -> Self {
         NewReno { slow_start, avoidance, abe }
     }
+
+    /// After a reaction: slow start is over, and avoidance counts anew.
+    pub(super) fn begin_avoidance(&mut self) {
+        self.slow_start.end();
+        self.avoidance.reset();
+    }
 }
 
 impl Control for NewReno {
@@ -33,8 +39,7 @@ impl Control for NewReno {
     }
 
     fn on_loss(&mut self, _: &Window, flight: f64, _: f64) -> f64 {
-        self.slow_start.end();
-        self.avoidance.reset();
+        self.begin_avoidance();
         (flight / 2.0).max(LEAST_SSTHRESH)
     }
 
