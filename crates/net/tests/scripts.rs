@@ -80,6 +80,7 @@ fn settings(words: &[&str], place: &str) -> Settings {
             "passes_ssthresh" => settings.passes_ssthresh = on,
             "mark_by_prr" => settings.mark_by_prr = on,
             "rack" => settings.rack = on,
+            "lost_retransmit_cut" => settings.lost_retransmit_cuts = on,
             "hystart" => settings.hystart = if on { HyStart::PlusPlus } else { HyStart::Off },
             "window" => settings.window = real(value, place) as u64 * u64::from(MSS),
             "iw" => settings.initial_window = Some(real(value, place) as u32),

@@ -182,6 +182,9 @@ pub struct Settings {
     pub prr: Option<Bound>,
     /// Losses by time, and probes at the end of what was sent (RFC 8985); needs SACK.
     pub rack: bool,
+    /// A retransmission that RACK finds lost cuts the window once more (RFC 5681, 4.3), unless it was sent before the
+    /// last reduction.
+    pub lost_retransmit_cuts: bool,
     /// HyStart++ (RFC 9406), or what came before it.
     pub hystart: HyStart,
     /// A lesser reaction to marks (RFC 8511).
@@ -225,6 +228,7 @@ impl Default for Settings {
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
             rack: false,
+            lost_retransmit_cuts: true,
             hystart: HyStart::Off,
             abe: false,
             pacing: false,
@@ -326,6 +330,9 @@ pub struct Connection {
     /// `next` at the last entry into recovery or timeout, and at the last reduction of any kind.
     recover: u64,
     reduced: u64,
+    /// Reductions of any kind so far, and whether a retransmission sent since the last of them is newly lost.
+    reductions: u32,
+    repeat_lost: bool,
     dupacks: u32,
     /// Bytes sent by limited transmit since the duplicate ACKs began.
     limited: u64,
@@ -397,6 +404,8 @@ impl Connection {
             closing: false,
             recover: 0,
             reduced: 0,
+            reductions: 0,
+            repeat_lost: false,
             dupacks: 0,
             limited: 0,
             forced: 0,
@@ -688,7 +697,12 @@ impl Connection {
         let bare = advanced == 0 && feedback.count == 0;
         let probe = duplicate.is_some_and(|(_, end)| end == self.next);
         let repaired = self.tlp.on_ack(ack, probe, bare) == Verdict::Repaired;
-        let mut entered = self.may_enter() && self.enter_recovery(core, now, out);
+        let mut entered = if self.may_enter() {
+            self.enter_recovery(core, now, out);
+            true
+        } else {
+            self.cut_again(core, now, arrived, out)
+        };
         if repaired && !entered && matches!(self.phase, Phase::Open) {
             // RFC 8985, 7.4.2: what the probe has repaired was a loss.
             self.react_to_probe(core, now, flight_before, out);
@@ -732,6 +746,7 @@ impl Connection {
 
     /// What is lost by what is known now: how many sequence numbers are newly so.
     fn find_losses(&mut self, now: f64, reported: u64, advanced: u64, duplicate: bool) -> u64 {
+        self.repeat_lost = false;
         let Some(rack) = &mut self.rack else {
             return if reported > 0 { self.board.find_losses() } else { 0 };
         };
@@ -743,9 +758,10 @@ impl Connection {
         }
         let recovering = !matches!(self.phase, Phase::Open);
         let reo_wnd = rack.reo_wnd(&self.board, recovering, self.min_rtt, self.rto.srtt().unwrap_or(0.0));
-        let (lost, again) = rack.find_losses(&mut self.board, now, reo_wnd);
-        self.reo_at = again;
-        lost
+        let losses = rack.find_losses(&mut self.board, now, reo_wnd);
+        self.reo_at = losses.again;
+        self.repeat_lost = losses.repeat == Some(self.reductions);
+        losses.lost
     }
 
     /// How many packets an ACK says were marked, by its counter's three bits; it newly covers so many packets.
@@ -764,9 +780,15 @@ impl Connection {
         let window = self.window(core);
         let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
         self.set_ssthresh(core, ssthresh, out);
-        self.reduced = self.next;
+        self.note_reduction();
         self.cwr = self.ecn;
         core.set_cwnd(ssthresh.min(core.cwnd), out);
+    }
+
+    /// The window has been cut: not again for what has been sent.
+    fn note_reduction(&mut self) {
+        self.reduced = self.next;
+        self.reductions += 1;
     }
 
     fn owns_window(&self) -> bool {
@@ -808,8 +830,13 @@ impl Connection {
     fn on_reo_timer(&mut self, core: &mut Core, now: f64, out: &mut Output) {
         self.reo_at = f64::INFINITY;
         self.find_losses(now, 1, 0, false);
-        if self.may_enter() {
+        let cut = if self.may_enter() {
             self.enter_recovery(core, now, out);
+            true
+        } else {
+            self.cut_again(core, now, 0, out)
+        };
+        if cut {
             if let Phase::Recovery(Recovery { prr: Some(prr), .. }) = &mut self.phase {
                 let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
                 let count = prr.on_ack(0.0, pipe, self.ssthresh, false);
@@ -901,7 +928,7 @@ impl Connection {
         Prr::new(if bound == Bound::SafeAck { core.cwnd } else { outstanding }, bound)
     }
 
-    fn enter_recovery(&mut self, core: &mut Core, now: f64, out: &mut Output) -> bool {
+    fn enter_recovery(&mut self, core: &mut Core, now: f64, out: &mut Output) {
         let cut = self.may_cut();
         // RFC 5681, 3.2 (2): without what limited transmit has sent.
         let flight = self.flight(core);
@@ -909,7 +936,7 @@ impl Connection {
             let window = self.window(core);
             let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
             self.set_ssthresh(core, ssthresh, out);
-            self.reduced = self.next;
+            self.note_reduction();
             self.cwr = self.ecn;
         }
         self.recover = self.next;
@@ -935,6 +962,37 @@ impl Connection {
             core.set_cwnd(self.ssthresh + f64::from(board::DUP_THRESH), out);
             self.send_again(core, now, 0, false, out);
         }
+    }
+
+    /// RFC 5681, 4.3: what was sent again and is lost again is a second sign of congestion. Only for what was sent since
+    /// the last reduction, so once in a round trip. A recovery begins anew, up to what has been sent by now. The cut is of
+    /// the window that it was to end with: the flight still has what has been reported, and less is in the network while
+    /// losses are repaired. `arrived` bytes came with this ACK. Whether there was such a cut.
+    fn cut_again(&mut self, core: &mut Core, now: f64, arrived: u64, out: &mut Output) -> bool {
+        if !self.repeat_lost || !self.settings.lost_retransmit_cuts || self.owns_window() {
+            return false;
+        }
+        let recovering = matches!(self.phase, Phase::Recovery(_));
+        if !recovering && !matches!(self.phase, Phase::Loss) {
+            return false;
+        }
+        // Slow start after a timeout may not have come so far.
+        let cwnd = if recovering { self.ssthresh } else { core.cwnd.min(self.ssthresh) };
+        let ssthresh = self.algorithm.control().on_loss(&Window { cwnd, ssthresh: self.ssthresh }, cwnd, now);
+        self.set_ssthresh(core, ssthresh.min(self.ssthresh), out);
+        self.note_reduction();
+        self.cwr = self.ecn;
+        if recovering {
+            self.recover = self.next;
+            // RFC 9937: of what could arrive before this ACK (`RecoverFS`); Linux takes the window.
+            let left = self.segments(self.board.outstanding() - self.board.sacked() + arrived);
+            let prr = self.settings.prr.map(|bound| Prr::new(if bound == Bound::SafeAck { cwnd } else { left }, bound));
+            self.phase = Phase::Recovery(Recovery { prr, partial: false, rescue_from: self.una });
+            self.forced = 1;
+            core.set_cwnd(self.ssthresh, out);
+        } else {
+            core.set_cwnd(core.cwnd.min(self.ssthresh), out);
+        }
         true
     }
 
@@ -947,7 +1005,7 @@ impl Connection {
             return;
         }
         self.end_mark_reduction(core, out);
-        self.reduced = self.next;
+        self.note_reduction();
         self.cwr = self.settings.feedback != Feedbacks::Accurate;
         if core.cwnd <= 1.0 {
             self.halted = true;
@@ -1045,7 +1103,8 @@ impl Connection {
             }
             Phase::Open | Phase::Loss => {
                 let mut growth = *info;
-                if matches!(self.phase, Phase::Loss) && done {
+                let repairing = matches!(self.phase, Phase::Loss);
+                if repairing && done {
                     self.phase = Phase::Open;
                     if self.settings.timeout_end_is_new {
                         growth.segments = info.segments.min(self.segments(self.una - self.recover));
@@ -1062,7 +1121,8 @@ impl Connection {
                         return;
                     }
                 }
-                let counts = !echo || self.algorithm.view().grows_with_marks();
+                let cut = entered && repairing;
+                let counts = !cut && (!echo || self.algorithm.view().grows_with_marks());
                 if advanced > 0 && growth.segments > 0.0 && counts && info.window_limited {
                     self.grow(core, &growth, out);
                 }
@@ -1146,7 +1206,7 @@ impl Connection {
         self.phase = Phase::Loss;
         self.mark_prr = None;
         self.recover = self.next;
-        self.reduced = self.next;
+        self.note_reduction();
         self.cwr = self.ecn;
         // RFC 8985, 6.3: only what is late by RACK's measure, and the first.
         let since = self.rack.as_ref().map_or(f64::INFINITY, |rack| {
@@ -1320,7 +1380,7 @@ impl Connection {
         let (number, pipe) = (self.board.number(index), self.segments(self.board.pipe()));
         self.board.sent_again(index, now, counts);
         if let Some(rack) = &mut self.rack {
-            rack.sent_again(record.start, now);
+            rack.sent_again(record.start, now, self.reductions);
         }
         if let Some(rate) = &mut self.rate {
             rate.sent(number, now, pipe);

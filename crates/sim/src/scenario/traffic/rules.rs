@@ -49,6 +49,14 @@ const RULES: &[Rule] = &[
         get: |settings| settings.timeout_keeps.unwrap_or(settings.base == Base::Cwnd),
     },
     Rule {
+        key: "lost_retransmit_cut",
+        words: ["again", "none"],
+        tcps: &[Tcp::Reno, Tcp::Sack, Tcp::Cubic, Tcp::Dctcp, Tcp::Ledbat, Tcp::Prague],
+        about: "A retransmission that rack finds lost cuts the window once more (RFC 5681, 4.3), or does not.",
+        set: |settings, on| settings.lost_retransmit_cuts = !on,
+        get: |settings| !settings.lost_retransmit_cuts,
+    },
+    Rule {
         key: "timeout_end",
         words: ["all", "new"],
         tcps: &[],
@@ -158,6 +166,9 @@ pub(super) fn read(field: &Field<'_>, tcp: Tcp, settings: &mut Settings) -> Chec
         }
         let word = field.word(rule.words.into_iter())?;
         (rule.set)(settings, word == rule.words[1]);
+        if rule.key == "lost_retransmit_cut" && !settings.rack {
+            return Err(field.error("is a rule of rack").allowed("no such key, or rack = true"));
+        }
         if settings.linux_cubic && rule.tcps == [Tcp::Cubic] {
             return Err(field.error("is a rule of cubic = \"rfc9438\"").allowed("no such key"));
         }
