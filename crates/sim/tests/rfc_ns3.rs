@@ -154,5 +154,5 @@ fn newreno_with_sack_over_loads() {
 
 #[test]
 fn five_tcps() {
-    compare(&Set { file: "ns3.csv", duration: 60, warmup: 20, initial: 10, seeds: 4 });
+    compare(&Set { file: "ns3.csv", duration: 60, warmup: 20, initial: 10, seeds: 8 });
 }
