@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
+# Python compiles the modules that it loads when it first does; most of those installed are never loaded.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
@@ -19,11 +21,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.requirements: requirements.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(PIP) -r requirements.txt
 	@touch $@
 
 $(VENV)/.requirements-dev: requirements-dev.txt $(VENV)/.requirements
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(PIP) -r requirements-dev.txt
 	@touch $@
 
 # The extension goes into python/earlydrop, the command into .venv/bin.
@@ -36,32 +38,47 @@ demo: build
 	@echo
 	@echo "open $(abspath demo/report.html) in a browser"
 
-# The package is built beside the Rust tests: each of the two uses one core only for half of its time.
-test: $(VENV)/.requirements-dev
-	+@$(MAKE) --no-print-directory --jobs=2 --output-sync=line build lint-and-test-rust
+# Two halves side by side, each of which leaves cores idle for part of its time: first what is fetched and compiled,
+# then what runs. Real links keep real time, so nothing runs beside them.
+test: | $(BIN)/python
+	+@$(MAKE) --no-print-directory --jobs=2 --output-sync=line ready-python ready-rust
+	+@$(MAKE) --no-print-directory test-link
+	+@$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-rust check-and-test-python
+
+.PHONY: ready-python ready-rust check-and-test-python lint-python lint-rust test-link
+# One after the other: both install packages.
+ready-python: $(VENV)/.requirements-dev
+	+@$(MAKE) --no-print-directory build
+
+ready-rust: lint-rust
+	$(CARGO) test --quiet --no-run
+
+check-and-test-python: lint-python
 	+@$(MAKE) --no-print-directory test-python
 
-.PHONY: lint-and-test-rust
-lint-and-test-rust: lint
-	+@$(MAKE) --no-print-directory test-rust
+lint: lint-rust lint-python
 
-lint: $(VENV)/.requirements-dev
+lint-rust:
 	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || \
 		echo "lint: rustfmt or clippy is missing (rustup component add rustfmt clippy); left out"
 	@# The disciplines are named in a macro, where cargo fmt does not find their files.
 	@! $(CARGO) fmt --version >/dev/null 2>&1 || { $(CARGO) fmt --all --check && rustfmt --edition 2021 --check crates/aqm/src/*.rs; }
 	@! $(CARGO) clippy --version >/dev/null 2>&1 || $(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+
+lint-python: $(VENV)/.requirements-dev
 	$(BIN)/ruff check python benches
 	$(BIN)/ruff format --check python benches
+	$(BIN)/mypy
 
 test-rust:
 	$(CARGO) test --quiet
 
-test-python: build $(VENV)/.requirements-dev
-	$(BIN)/mypy
-	@# Real links keep real time: nothing runs beside them.
+test-link: build $(VENV)/.requirements-dev
 	$(BIN)/python -m pytest python/tests/test_link.py
-	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadgroup --ignore python/tests/test_link.py
+
+test-python: build $(VENV)/.requirements-dev
+	@# A file's tests share costly fixtures: they stay in one process.
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile --ignore python/tests/test_link.py
 
 validate: build
 	$(BIN)/earlydrop validate

@@ -41,8 +41,8 @@ _LINUX: dict[str, Any] = {
     "window": 4000,
 }
 _LINUX_CONTROLS: dict[str, dict[str, Any]] = {
-    "reno": {},
-    "cubic": {"cubic": "linux", "hystart": "classic"},
+    "reno": {"rules": {"lost_retransmit_cut": "none"}},
+    "cubic": {"cubic": "linux", "hystart": "classic", "rules": {"lost_retransmit_cut": "none"}},
     "bbr": {"bbr_budget": True, "bbr_aggregation": True, "bbr_policer": True, "pacing_burst": 2},
 }
 

@@ -45,21 +45,6 @@ start = { uniform = ["0 s", "0.5 s"] }
 """
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With several processes (pytest-xdist) tests that share a costly fixture stay in one, file by file.
-
-    So do those of real links, which would disturb one another.
-    """
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        assert isinstance(item, pytest.Function)
-        ours = [d for found in item._fixtureinfo.name2fixturedefs.values() for d in found if d.baseid]
-        if any(one.scope in ("module", "session") for one in ours):
-            item.add_marker(pytest.mark.xdist_group(item.module.__name__))
-
-
 @pytest.fixture
 def golden() -> Callable[[str, str], None]:
     """Compare a text with a file of golden/; GOLDEN=update writes the file instead."""

@@ -131,12 +131,13 @@ def test_figures_from_raw_events(case: tuple[str, str, dict[str, str], int, str,
 
 
 def test_losses_of_a_bus_from_raw_events() -> None:
-    """DDRED's L: the drops of all queues together."""
+    """DDRED's L: the drops of all queues together, of the run's first 40 s."""
     short, _ = one_run("ddred", "D-1", {"aqm": "ddred"}, 0, {"record.trace": 1, "duration": "1 s"})
-    document, values = one_run("ddred", "D-1", {"aqm": "ddred"}, 0, {"record.trace_queues": list(short["queues"])})
+    more = {"record.trace_queues": list(short["queues"]), "duration": "40 s"}
+    document, values = one_run("ddred", "D-1", {"aqm": "ddred"}, 0, more)
     by_hand = sum(lost(raw_events(trace, document)) for trace in document["traces"].values())
     assert by_hand == values["lost"]
-    assert by_hand > 1000
+    assert by_hand > 500
 
 
 def cell(name: str, experiment: str, levels: dict[str, str], more: dict[str, Any]) -> dict[str, Any]:

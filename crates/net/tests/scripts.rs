@@ -3,7 +3,8 @@
 
 use earlydrop_net::segment::{AE, CE, CWR, ECE, ECT0, ECT1, FIN, SYN};
 use earlydrop_net::tcp::rfc::{
-    wrap, Arrived, Bound, ControlKind, Feedback, Feedbacks, HyStart, Packet, Receiver, Reply, Settings,
+    wrap, Arrived, Base, Bound, ControlKind, Counting, Feedback, Feedbacks, HyStart, Packet, Receiver, Reply, Restart,
+    Settings,
 };
 use earlydrop_net::tcp::{Output, Sender};
 use std::path::Path;
@@ -58,8 +59,28 @@ fn settings(words: &[&str], place: &str) -> Settings {
                     _ => Feedbacks::None,
                 }
             }
-            "counted" => settings.counted = on,
+            "avoidance" => {
+                settings.counting = match value {
+                    "kept" => Counting::Kept,
+                    "per_ack" => Counting::PerAck,
+                    _ => Counting::Window,
+                }
+            }
+            "base" => {
+                settings.base = match value {
+                    "pipe" => Base::Pipe,
+                    "cwnd" => Base::Cwnd,
+                    _ => Base::Flight,
+                }
+            }
+            "timeout_keeps" => settings.timeout_keeps = Some(on),
+            "rto_restart" => settings.restart = Some(if value == "first" { Restart::First } else { Restart::Every }),
+            "exit_grows" => settings.exit_grows = on,
+            "timeout_end_is_new" => settings.timeout_end_is_new = on,
+            "passes_ssthresh" => settings.passes_ssthresh = on,
+            "mark_by_prr" => settings.mark_by_prr = on,
             "rack" => settings.rack = on,
+            "lost_retransmit_cut" => settings.lost_retransmit_cuts = on,
             "hystart" => settings.hystart = if on { HyStart::PlusPlus } else { HyStart::Off },
             "window" => settings.window = real(value, place) as u64 * u64::from(MSS),
             "iw" => settings.initial_window = Some(real(value, place) as u32),
@@ -70,6 +91,8 @@ fn settings(words: &[&str], place: &str) -> Settings {
                 settings.prr = match value {
                     "off" => None,
                     "crb" => Some(Bound::Conservative),
+                    "safe_ack" => Some(Bound::SafeAck),
+                    "repair_ack" => Some(Bound::RepairAck),
                     _ => Some(Bound::SlowStart),
                 }
             }

@@ -9,60 +9,75 @@ use earlydrop_sim::scenario::{check, Doc};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Throughput Mbit/s, mean queue in packets, lost or marked part of what arrives.
-#[derive(Clone, Copy, Debug, Default)]
-struct Means {
-    throughput: f64,
-    queue: f64,
-    signals: f64,
-    runs: f64,
-}
+/// Throughput Mbit/s, mean queue in packets, lost or marked part of what arrives; a row a run.
+#[derive(Clone, Debug, Default)]
+struct Runs(Vec<[f64; 3]>);
 
-impl Means {
-    fn add(&mut self, throughput: f64, queue: f64, signals: f64) {
-        self.throughput += throughput;
-        self.queue += queue;
-        self.signals += signals;
-        self.runs += 1.0;
-    }
-
-    fn mean(&self) -> (f64, f64, f64) {
-        (self.throughput / self.runs, self.queue / self.runs, self.signals / self.runs)
+impl Runs {
+    /// Mean and the square of its standard error.
+    fn mean(&self, measure: usize) -> (f64, f64) {
+        let n = self.0.len() as f64;
+        let mean = self.0.iter().map(|row| row[measure]).sum::<f64>() / n;
+        let squares = self.0.iter().map(|row| (row[measure] - mean).powi(2)).sum::<f64>();
+        (mean, if n > 1.0 { squares / (n - 1.0) / n } else { 0.0 })
     }
 }
 
-fn queue(name: &str) -> &'static str {
+/// Ours for ns-3's: the packet in the device queue behind its queue disc is not in the disc's length, but in ours, so that all
+/// thresholds and limits are one more.
+fn queue(name: &str) -> String {
+    let red = |more: &str| {
+        format!(
+            "aqm = 'red'\ndialect = 'ns3'\nlimit = '121 packets'\nmin_th = 31\nmax_th = 91\nw_q = 0.002\nmean_packet = 1000\n{more}\n"
+        )
+    };
     match name {
-        "droptail" => "aqm = 'droptail'\nlimit = '121 packets'\ncapacity_rule = 'n'\n",
-        "red" => {
-            "aqm = 'red'\ndialect = 'ns3'\nlimit = '121 packets'\nmin_th = 30\nmax_th = 90\nmax_p = 0.1\nw_q = 0.002\nmean_packet = 1000\n"
+        "droptail" => "aqm = 'droptail'\nlimit = '121 packets'\ncapacity_rule = 'n'\n".to_string(),
+        "red" => red("max_p = 0.1"),
+        "red_0.02" => red("max_p = 0.02"),
+        "red_gentle" => red("max_p = 0.1\ngentle = true"),
+        "step" => "aqm = 'step'\nlimit = '121 packets'\nk = '21 packets'\nrule = 'red'\necn = true\n".to_string(),
+        other => panic!("no queue {other:?}"),
+    }
+}
+
+/// The options that are ns-3's rules; `docs/tcp-rfc.md` has what each of them does.
+fn rules(tcp: &str) -> &'static str {
+    match tcp {
+        "reno" => {
+            "tcp = 'reno'\navoidance = 'per_ack'\nssthresh = 'pipe'\nbackoff_until = 'ack'\nprr = 'repair_ack'\n\
+             rules = { timeout_end = 'new', slow_start_end = 'beyond', exit_ack = 'grows' }\n"
         }
-        "red_0.02" => {
-            "aqm = 'red'\ndialect = 'ns3'\nlimit = '121 packets'\nmin_th = 30\nmax_th = 90\nmax_p = 0.02\nw_q = 0.002\nmean_packet = 1000\n"
+        "newreno" => {
+            "tcp = 'newreno'\nlimited_transmit = false\navoidance = 'per_ack'\nssthresh = 'pipe'\nbackoff_until = 'ack'\n\
+             rules = { timeout_end = 'new', slow_start_end = 'beyond', exit_ack = 'grows' }\n"
         }
-        "red_gentle" => {
-            "aqm = 'red'\ndialect = 'ns3'\nlimit = '121 packets'\nmin_th = 30\nmax_th = 90\nmax_p = 0.1\nw_q = 0.002\nmean_packet = 1000\n\
-             gentle = true\n"
+        "cubic" => {
+            "tcp = 'cubic'\nrack = false\nhystart = false\nabc_limit = 1000\nssthresh = 'cwnd'\nbackoff_until = 'ack'\n\
+             prr = 'repair_ack'\nrules = { cubic_least = 'none', cubic_growth = 'whole', timeout_cut = 'again', timeout_end = 'new', \
+             slow_start_end = 'beyond', exit_ack = 'grows' }\n"
         }
-        _ => "aqm = 'step'\nlimit = '121 packets'\nk = '20 packets'\nrule = 'red'\necn = true\n",
+        "dctcp" => {
+            "tcp = 'dctcp'\nrack = false\navoidance = 'kept'\nbackoff_until = 'ack'\nrules = { mark_cut = 'round_trip' }\n"
+        }
+        "bbr" => {
+            "tcp = 'bbr'\nrack = false\nbackoff_until = 'ack'\nrules = { bbr_samples = 'held', bbr_rtt = 'smoothed', \
+             bbr_rate = 'full', bbr_room = 'quanta', bbr_exit = 'drain', bbr_repairs = 'cut', bbr_timeout = 'forgets' }\n"
+        }
+        other => panic!("no tcp {other:?}"),
     }
 }
 
 /// What our run gives.
-fn ours(set: &Set, tcp: &str, discipline: &str, flows: u32, seed: u64) -> (f64, f64, f64) {
-    let keys = match tcp {
-        "reno" => "tcp = 'reno'\navoidance = 'per_ack'\n",
-        "cubic" => "tcp = 'cubic'\nrack = false\nhystart = false\n",
-        "bbr" => "tcp = 'bbr'\nrack = false\n",
-        _ => "tcp = 'dctcp'\nrack = false\navoidance = 'per_ack'\n",
-    };
+fn ours(set: &Set, tcp: &str, discipline: &str, flows: u32, seed: u64) -> [f64; 3] {
     let Set { duration, warmup, initial, .. } = set;
     let text = format!(
         "name = 'ns3'\nduration = '{duration} s'\nwarmup = '{warmup} s'\n[topology]\nkind = 'dumbbell'\npairs = {flows}\n\
          access = {{ rate = '100 Mbit/s', delay = '5 ms' }}\nbottleneck = {{ rate = '9.98004 Mbit/s', delay = '20 ms' }}\n\
-         [queue.bottleneck]\n{}[[traffic]]\nkind = 'ftp'\nprofile = 'rfc'\n{keys}segment = 960\ntimestamps = false\nssthresh = 'pipe'\nbackoff_until = 'ack'\n\
+         [queue.bottleneck]\n{}[[traffic]]\nkind = 'ftp'\nprofile = 'rfc'\n{}segment = 960\ntimestamps = false\n\
          delayed_ack = false\nmin_rto = '0.2 s'\nwindow = 1000\ninitial_window = {initial}\nstart = {{ uniform = ['0 s', '1 s'] }}\n",
-        queue(discipline)
+        queue(discipline),
+        rules(tcp)
     );
     let scenario =
         Doc::from_toml(&text, None).and_then(|doc| check(&doc, None)).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -70,23 +85,11 @@ fn ours(set: &Set, tcp: &str, discipline: &str, flows: u32, seed: u64) -> (f64, 
     let document = result::document(&scenario, seed, &outcome, 0.0);
     let of = |key: &str| document["queues"]["bottleneck"][key].as_f64().unwrap();
     let drops = of("early_drops") + of("forced_drops") + of("overflow_drops") + of("marks");
-    (of("throughput_mbps"), of("queue_mean_packets") - 1.0, drops / of("arrivals"))
+    [of("throughput_mbps"), of("queue_mean_packets") - 1.0, drops / of("arrivals")]
 }
 
-/// Bounds in percent: throughput, mean queue, lost or marked part. The first are the rule; the others are the cases in which more
-/// is not known, and why is in `docs/tcp-rfc.md`. Infinite: the figures are not compared.
-fn bounds(tcp: &str, discipline: &str, flows: u32) -> (f64, f64, f64) {
-    const NOT: f64 = f64::INFINITY;
-    match (tcp, discipline, flows) {
-        ("reno", "droptail", 120) => (2.0, 10.0, NOT),
-        ("reno", ..) => (2.0, 10.0, 15.0),
-        ("cubic", _, 5) => (2.0, 10.0, NOT),
-        ("dctcp", ..) => (2.0, 15.0, 15.0),
-        ("bbr", "droptail", _) => (2.0, 10.0, NOT),
-        ("bbr", ..) => (NOT, NOT, NOT),
-        _ => (2.0, NOT, NOT),
-    }
-}
+/// What is compared, and how far it may be off, in percent, beside three standard errors of the difference.
+const MEASURES: [(&str, f64); 3] = [("throughput", 2.0), ("mean queue", 10.0), ("drops or marks", 15.0)];
 
 /// A table of ns-3's, and what its runs were.
 struct Set {
@@ -100,41 +103,48 @@ struct Set {
 fn compare(set: &Set) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/reference/rfc").join(set.file);
     let text = std::fs::read_to_string(path).expect("the reference");
-    let mut theirs: BTreeMap<(String, String, u32), Means> = BTreeMap::new();
+    let mut theirs: BTreeMap<(String, String, u32), Runs> = BTreeMap::new();
     for row in text.lines().skip(1) {
         let words: Vec<&str> = row.split(',').collect();
         let n = |at: usize| words[at].parse::<f64>().expect("a number");
         let (drops, marks, dequeued) = (n(9) + n(10), n(11), n(12));
         let key = (words[0].to_string(), words[1].to_string(), n(2) as u32);
-        theirs.entry(key).or_default().add(n(4), n(5), (drops + marks) / (dequeued + drops));
+        theirs.entry(key).or_default().0.push([n(4), n(5), (drops + marks) / (dequeued + drops)]);
     }
+    assert!(!theirs.is_empty(), "{} has no rows", set.file);
     let mut wrong = Vec::new();
-    for ((tcp, discipline, flows), means) in &theirs {
-        let mut mine = Means::default();
-        for seed in 1..=set.seeds {
-            let (throughput, queue, signals) = ours(set, tcp, discipline, *flows, seed);
-            mine.add(throughput, queue, signals);
+    for ((tcp, discipline, flows), theirs) in &theirs {
+        if MEASURES.iter().all(|(name, _)| left_out(tcp, discipline, *flows, name)) {
+            continue;
         }
-        let ((throughput, queue, signals), theirs) = (mine.mean(), means.mean());
-        let off = |a: f64, b: f64| 100.0 * (a / b - 1.0);
-        let line = format!(
-            "{tcp:6} {discipline:9} {flows:2}: throughput {throughput:.3} {:+.1} %, queue {queue:.1} of {:.1} {:+.1} %, signals {signals:.5} of {:.5} {:+.1} %",
-            off(throughput, theirs.0),
-            theirs.1,
-            off(queue, theirs.1),
-            theirs.2,
-            off(signals, theirs.2)
-        );
-        let bounds = bounds(tcp, discipline, *flows);
-        let beyond = |a: f64, b: f64, bound: f64| bound < f64::INFINITY && off(a, b).abs() >= bound;
-        if beyond(throughput, theirs.0, bounds.0)
-            || beyond(queue, theirs.1, bounds.1)
-            || beyond(signals, theirs.2, bounds.2)
-        {
-            wrong.push(line);
+        let ours = Runs((1..=set.seeds).map(|seed| ours(set, tcp, discipline, *flows, seed)).collect());
+        for (measure, &(name, bound)) in MEASURES.iter().enumerate() {
+            if left_out(tcp, discipline, *flows, name) {
+                continue;
+            }
+            let ((a, ours_se), (b, theirs_se)) = (ours.mean(measure), theirs.mean(measure));
+            let allowed = b * bound / 100.0 + 3.0 * (ours_se + theirs_se).sqrt();
+            let line = format!(
+                "{tcp:7} {discipline:10} {flows:3}: {name} {a:.5} of {b:.5}, {:+.1} %, allowed {:.1} %",
+                100.0 * (a / b - 1.0),
+                100.0 * allowed / b
+            );
+            if (a - b).abs() > allowed {
+                wrong.push(line);
+            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is not compared: `docs/tcp-rfc.md` says why. ns-3's BBR under RED comes to a standstill, and its queue and drops over DropTail
+/// are not traced; its NewReno without SACK keeps guesses of what has arrived where more than one segment is lost at a time.
+fn left_out(tcp: &str, discipline: &str, flows: u32, measure: &str) -> bool {
+    match tcp {
+        "bbr" => discipline == "red" || measure != "throughput",
+        "newreno" => (discipline, flows) != ("red", 5),
+        _ => false,
+    }
 }
 
 #[test]
@@ -143,6 +153,6 @@ fn newreno_with_sack_over_loads() {
 }
 
 #[test]
-fn four_congestion_controls() {
-    compare(&Set { file: "ns3.csv", duration: 60, warmup: 20, initial: 10, seeds: 4 });
+fn five_tcps() {
+    compare(&Set { file: "ns3.csv", duration: 60, warmup: 20, initial: 10, seeds: 8 });
 }

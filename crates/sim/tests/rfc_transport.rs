@@ -264,6 +264,28 @@ fn a_lost_tail_needs_no_timeout_with_probes() {
 }
 
 #[test]
+fn a_lost_retransmission_cuts_the_window_once_more() {
+    // One flow over CoDel: slow start ends in a burst of losses, and CoDel goes on dropping while the rate reduction sends
+    // two for each that arrives. Without a further cut the recovery does not end before the timer expires.
+    let lost = |rules: &str| {
+        let text = format!(
+            "name = 'lost again'\nduration = '300 s'\nwarmup = '30 s'\n[topology]\nkind = 'dumbbell'\npairs = 1\n\
+             access = {{ rate = '10 Mbit/s', delay = '1 ms' }}\nbottleneck = {{ rate = '1 Mbit/s', delay = '48 ms' }}\n\
+             [queue.bottleneck]\naqm = 'codel'\nlimit = '45 packets'\n\
+             [[traffic]]\nkind = 'ftp'\ncount = 1\nprofile = 'rfc'\ntcp = 'cubic'\nsegment = 698\n{rules}\n"
+        );
+        let document = document(&text);
+        conserved(&document);
+        let queue = &document["queues"]["bottleneck"];
+        let drops = ["early_drops", "forced_drops", "overflow_drops"].iter().map(|key| number(&queue[key]));
+        (drops.sum::<f64>() / number(&queue["arrivals"]), number(&document["flows"][0]["timeouts"]))
+    };
+    let ((without, timeouts), (with, none)) = (lost("rules = { lost_retransmit_cut = 'none' }"), lost(""));
+    assert!(without > 0.05 && timeouts > 0.0, "{without}, {timeouts} timeouts");
+    assert!(with < 0.01 && none == 0.0, "{with}, {none} timeouts");
+}
+
+#[test]
 fn ledbat_yields() {
     let alone = |traffic: &str| with("aqm = 'droptail'\nlimit = '120 packets'", traffic);
     let ledbat = "[[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = 'ledbat'\nsegment = 1448\nledbat_target = '60 ms'\n";

@@ -59,6 +59,8 @@ struct Options
     uint32_t minRto = 200;
     uint32_t granularity = 10;
     bool statistics = false;
+    std::string recovery; // empty: ns-3's default
+    std::string trace;
 };
 
 Options
@@ -91,6 +93,8 @@ Parse(int argc, char** argv)
     cmd.AddValue("min-rto", "shortest retransmission timeout in ms", o.minRto);
     cmd.AddValue("granularity", "clock granularity in ms", o.granularity);
     cmd.AddValue("statistics", "measure the queue (slower)", o.statistics);
+    cmd.AddValue("recovery", "Prr or Classic", o.recovery);
+    cmd.AddValue("trace", "a file for the variables of the first sender", o.trace);
     cmd.Parse(argc, argv);
     return o;
 }
@@ -112,7 +116,7 @@ SetTcpDefaults(const Options& o)
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(o.sack));
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(o.minRto)));
     Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(o.granularity)));
-    if (!o.sack)
+    if (!o.sack || o.recovery == "Classic")
     {
         Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",
                            TypeIdValue(TcpClassicRecovery::GetTypeId()));
@@ -223,6 +227,67 @@ class QueueMeter
     std::vector<float> m_delays;
 };
 
+// Every change of a sender's variables, and what it sends: time, name, value; windows and sequence numbers in segments, times in
+// seconds.
+class SenderTrace
+{
+  public:
+    SenderTrace(const std::string& path, Ptr<Node> node, uint32_t payload)
+        : m_file(path),
+          m_payload(payload)
+    {
+        m_file.precision(9);
+        const std::string socket =
+            "/NodeList/" + std::to_string(node->GetId()) + "/$ns3::TcpL4Protocol/SocketList/0/";
+        auto connect = [&](const char* name, auto method) {
+            Config::ConnectWithoutContext(socket + name, MakeCallback(method, this));
+        };
+        connect("CongestionWindow", &SenderTrace::OnWindow);
+        connect("SlowStartThreshold", &SenderTrace::OnThreshold);
+        connect("BytesInFlight", &SenderTrace::OnFlight);
+        connect("CongState", &SenderTrace::OnState);
+        connect("RTO", &SenderTrace::OnTimeout);
+        connect("RTT", &SenderTrace::OnRtt);
+        connect("PacingRate", &SenderTrace::OnPace);
+        connect("Tx", &SenderTrace::OnSent);
+    }
+
+  private:
+    template <class T>
+    void Line(const char* name, T value)
+    {
+        m_file << Simulator::Now().GetSeconds() << ' ' << name << ' ' << value << '\n';
+    }
+
+    double Segments(uint32_t bytes) const { return static_cast<double>(bytes) / m_payload; }
+
+    void OnWindow(uint32_t, uint32_t bytes) { Line("cwnd", Segments(bytes)); }
+
+    void OnThreshold(uint32_t, uint32_t bytes) { Line("ssthresh", Segments(bytes)); }
+
+    void OnFlight(uint32_t, uint32_t bytes) { Line("pipe", Segments(bytes)); }
+
+    void OnState(TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t state)
+    {
+        Line("state", TcpSocketState::TcpCongStateName[state]);
+    }
+
+    void OnTimeout(Time, Time rto) { Line("rto", rto.GetSeconds()); }
+
+    void OnRtt(Time, Time rtt) { Line("srtt", rtt.GetSeconds()); }
+
+    // Segments a second.
+    void OnPace(DataRate, DataRate rate) { Line("pace", rate.GetBitRate() / 8.0 / m_payload); }
+
+    void OnSent(Ptr<const Packet>, const TcpHeader& header, Ptr<const TcpSocketBase>)
+    {
+        Line("sent", Segments(header.GetSequenceNumber().GetValue()));
+    }
+
+    std::ofstream m_file;
+    double m_payload;
+};
+
 double
 UserSeconds()
 {
@@ -325,6 +390,7 @@ main(int argc, char** argv)
         senderDelays.push_back(delay);
     }
 
+    std::unique_ptr<SenderTrace> trace;
     const uint16_t port = 9;
     Ptr<UniformRandomVariable> starts = CreateObject<UniformRandomVariable>();
     for (uint32_t i = 0; i < o.flows; i++)
@@ -344,7 +410,15 @@ main(int argc, char** argv)
         sink.Install(receivers.Get(i)).Start(Seconds(0));
         BulkSendHelper source("ns3::TcpSocketFactory", InetSocketAddress(rightAddresses.GetAddress(1), port));
         source.SetAttribute("SendSize", UintegerValue(o.payload));
-        source.Install(senders.Get(i)).Start(Seconds(starts->GetValue(0, 1)));
+        const Time start = Seconds(starts->GetValue(0, 1));
+        source.Install(senders.Get(i)).Start(start);
+        if (i == 0 && !o.trace.empty())
+        {
+            // The socket is there once the application has begun.
+            Simulator::Schedule(start + NanoSeconds(1), [&trace, &o, &senders] {
+                trace = std::make_unique<SenderTrace>(o.trace, senders.Get(0), o.payload);
+            });
+        }
     }
     // Assigning addresses put a default queue disc on every device.
     control.Uninstall(plain);

@@ -4,7 +4,9 @@ A Debian kernel runs under QEMU without hardware virtualisation, with a clock th
 (`-icount`): the machine's speed and its other work do not show in the figures. Three network namespaces in a row;
 between the second and the third an htb class with the qdisc under test. `tc -s` is sampled 20 times a second.
 
-    python validation/peers/qemu/kernel_qdiscs.py [--only TEXT] [--write CSV] [--page PAGE]
+    python validation/peers/qemu/kernel_qdiscs.py [--only TEXT] [--again] [--write CSV] [--page PAGE]
+
+With --write the figures are stored case by case; what the file has already is not run again (--again: it is).
 
 Needs qemu-system-x86_64 (validation/peers/install.sh qemu), iperf3, tc, ip, dash, cpio; fetch.sh fetches the kernel.
 """
@@ -39,7 +41,7 @@ MODULES = (
     "crypto/crc32c_generic.ko",
 )
 
-RATE, RTT, WARMUP, SECONDS = "10 Mbit/s", "40 ms", 10.0, 60.0
+WARMUP, SECONDS = 10.0, 60.0
 FRAME = 14
 """Ethernet's header, which the kernel's rates and queues count, B."""
 SEEDS = 20
@@ -64,12 +66,12 @@ JOBS = (
     Job("pfifo", "pfifo limit 100", {"aqm": "droptail", "limit": "100 packets"}),
     Job(
         "red",
-        "red limit 151400 min 22710 max 68130 avpkt 1514 burst 55 probability 0.1 bandwidth 10mbit",
+        "red limit 151400 min 22710 max 68130 avpkt 1514 burst 55 probability 0.1 bandwidth {rate}mbit",
         {"aqm": "red", "limit": "151400 B", "mean_packet": 1514, **_RED},
     ),
     Job(
         "choke",
-        "choke limit 100 min 15 max 45 burst 55 probability 0.1 bandwidth 10mbit",
+        "choke limit 100 min 15 max 45 burst 55 probability 0.1 bandwidth {rate}mbit",
         {"aqm": "choke", "limit": "100 packets", "mean_packet": 1000, **_RED},
     ),
     Job("pie", "pie limit 1000", {"aqm": "pie", "dialect": "linux", **_THOUSAND}),
@@ -80,6 +82,31 @@ JOBS = (
     Job("cake flowblind", "cake unlimited besteffort flowblind", {"aqm": "cobalt", "dialect": "linux", **_THOUSAND}),
 )
 """What is compared."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What runs over a qdisc: bulk flows of one control, over a link of a rate, with a round-trip time."""
+
+    control: str
+    flows: int
+    rate_mbps: int = 10
+    rtt_ms: int = 40
+
+    def __str__(self) -> str:
+        return f"{self.flows} {self.control}, {self.rate_mbps} Mbit/s, {self.rtt_ms} ms"
+
+
+CASES = (Case("reno", 4), Case("cubic", 8), Case("bbr", 1), Case("bbr", 8))
+"""Over every qdisc."""
+FURTHER = {
+    "pfifo": (Case("bbr", 1, 20, 80), Case("bbr", 8, 20, 20)),
+    "red": (Case("bbr", 8, 20, 20),),
+    "pie": (Case("bbr", 8, 20, 20),),
+    "codel": (Case("bbr", 1, 20, 80), Case("bbr", 8, 20, 20), Case("cubic", 8, 20, 20), Case("cubic", 1, 20, 80)),
+    "fq_codel": (Case("cubic", 8, 20, 80), Case("cubic", 1, 20, 80), Case("bbr", 8, 20, 20)),
+}
+"""As on the real links whose figures differ most from the simulator's (docs/crosscheck.md)."""
 
 COLUMNS = ("throughput_mbps", "queue_mean_packets", "drop_rate", "mark_rate")
 
@@ -170,17 +197,17 @@ def prepare() -> tuple[Path, Path]:
     return kernel, image
 
 
-def execute(kernel: Path, image: Path, job: Job, flows: int, control: str) -> dict[str, str]:
+def execute(kernel: Path, image: Path, job: Job, case: Case) -> dict[str, str]:
     """Runs a job; the parts of what the machine said."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "job"
         folder.mkdir()
         settings = {
-            "qdisc": job.tc,
-            "rate": RATE.replace(" ", "").replace("/s", "").lower(),
-            "rtt": RTT.replace(" ", ""),
-            "flows": flows,
-            "control": control,
+            "qdisc": job.tc.format(rate=case.rate_mbps),
+            "rate": f"{case.rate_mbps}mbit",
+            "rtt": f"{case.rtt_ms}ms",
+            "flows": case.flows,
+            "control": case.control,
             "seconds": int(SECONDS),
             "ecn": int(job.ecn),
         }
@@ -239,23 +266,23 @@ def figures(parts: dict[str, str]) -> dict[str, float]:
 # ---- the simulator -------------------------------------------------------------------------------------------------
 
 
-def simulate(job: Job, flows: int, control: str) -> dict[str, float]:
+def simulate(job: Job, case: Case) -> dict[str, float]:
     """The same measures, means over the seeds."""
     from earlydrop import _core, crosscheck
     from earlydrop.runner import Job as Run
     from earlydrop.runner import run_all
 
-    half = f"{float(RTT.split()[0]) / 2:g} ms"
-    way = {"rate": RATE, "delay": half}
-    traffic = {"kind": "ftp", "count": flows, "start": {"uniform": ["0 s", "0.1 s"]}, "profile": "rfc"}
-    traffic |= {"segment": "1448 B", "header": f"{52 + FRAME} B", "ecn": job.ecn, **crosscheck.linux(control)}
+    half = f"{case.rtt_ms / 2:g} ms"
+    way = {"rate": f"{case.rate_mbps} Mbit/s", "delay": half}
+    traffic = {"kind": "ftp", "count": case.flows, "start": {"uniform": ["0 s", "0.1 s"]}, "profile": "rfc"}
+    traffic |= {"segment": "1448 B", "header": f"{52 + FRAME} B", "ecn": job.ecn, **crosscheck.linux(case.control)}
     document = {
         "name": "kernel-qdisc",
         "duration": f"{SECONDS:g} s",
         "warmup": f"{WARMUP:g} s",
         "topology": {
             "kind": "dumbbell",
-            "pairs": flows,
+            "pairs": case.flows,
             "access": {"rate": "10 Gbit/s", "delay": "0 s"},
             "bottleneck": way,
             "reverse": {"rate": "10 Gbit/s", "delay": half},
@@ -275,13 +302,54 @@ def simulate(job: Job, flows: int, control: str) -> dict[str, float]:
 
 # ---- the table -----------------------------------------------------------------------------------------------------
 
-CASES = (("reno", 4), ("cubic", 8))
+Figures = dict[str, float]
+Row = tuple[Figures, Figures]
+"""What the kernel had, and the simulator."""
+Rows = dict[tuple[str, Case], Row]
+NAMES = ("qdisc", "control", "flows", "rate_mbps", "rtt_ms")
+
+
+def all_cases() -> list[tuple[Job, Case]]:
+    """Everything that is run, in order."""
+    return [(job, case) for job in JOBS for case in (*CASES, *FURTHER.get(job.name, ()))]
+
+
+def stored(file: Path | None) -> Rows:
+    """The rows of a file that this program has written; none without one."""
+    if file is None or not file.exists():
+        return {}
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    return {
+        (row["qdisc"], Case(row["control"], int(row["flows"]), int(row["rate_mbps"]), int(row["rtt_ms"]))): (
+            {key: float(row[key]) for key in COLUMNS},
+            {key: float(row[f"simulator_{key}"]) for key in COLUMNS},
+        )
+        for row in csv.DictReader(lines)
+    }
+
+
+def store(file: Path, rows: Rows, version: str) -> None:
+    """Writes them in the order in which they are run."""
+    text = io.StringIO()
+    text.write(f"# kernel: Linux {version} of Debian, under QEMU\n# window: {WARMUP:g} s to {SECONDS:g} s\n")
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow([*NAMES, *COLUMNS, *(f"simulator_{key}" for key in COLUMNS)])
+    for job, case in all_cases():
+        if both := rows.get((job.name, case)):
+            figures = [f"{one[key]:.6g}" for one in both for key in COLUMNS]
+            lines.writerow([job.name, case.control, case.flows, case.rate_mbps, case.rtt_ms, *figures])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text.getvalue(), encoding="utf-8")
 
 
 def main() -> int:
-    """Runs the jobs and prints both worlds."""
+    """Runs the cases and prints both worlds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="jobs whose name has this text")
+    parser.add_argument(
+        "--only", default="", help='cases whose name ("codel, 8 cubic, 10 Mbit/s, 40 ms") has this text'
+    )
+    parser.add_argument("--again", action="store_true", help="those too of which there are figures in the file")
+    parser.add_argument("--simulator", action="store_true", help="only the simulator again, of what is in the file")
     parser.add_argument("--write", type=Path, help="CSV for the figures")
     parser.add_argument("--page", type=Path, help="page whose table is replaced")
     given = parser.parse_args()
@@ -289,29 +357,28 @@ def main() -> int:
         print(f"kernel_qdiscs: left out, not here: {', '.join(lacking)} (validation/peers/install.sh qemu iperf3)")
         return 0
     kernel, image = prepare()
-    jobs = [job for job in JOBS if given.only in job.name]
-    table, version = [], kernel.name.removeprefix("vmlinuz-")
-    for job in jobs:
-        for control, flows in CASES:
-            print(f"{job.name}, {flows} flows of {control} ...", file=sys.stderr, flush=True)
-            theirs = figures(execute(kernel, image, job, flows, control))
-            ours = simulate(job, flows, control)
-            table.append((job.name, control, flows, theirs, ours))
-    text = io.StringIO()
-    text.write(f"# kernel: Linux {version} of Debian, under QEMU\n# window: {WARMUP:g} s to {SECONDS:g} s\n")
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["qdisc", "control", "flows", *COLUMNS, *(f"simulator_{key}" for key in COLUMNS)])
-    for name, control, flows, theirs, ours in table:
-        rows.writerow([name, control, flows, *(f"{one[key]:.6g}" for one in (theirs, ours) for key in COLUMNS)])
-    if given.write:
-        given.write.parent.mkdir(parents=True, exist_ok=True)
-        given.write.write_text(text.getvalue(), encoding="utf-8")
-    head = ["qdisc", "flows", "throughput (Mbit/s)", "simulator", "mean queue (packets)", "simulator", "difference"]
-    head += ["drop rate (%)", "simulator", "mark rate (%)", "simulator"]
+    version = kernel.name.removeprefix("vmlinuz-")
+    rows = stored(given.write)
+    for job, case in all_cases():
+        known = rows.get((job.name, case))
+        wanted = known is not None if given.simulator else known is None or given.again
+        if given.only not in f"{job.name}, {case}" or not wanted:
+            continue
+        print(f"{job.name}, {case} ...", file=sys.stderr, flush=True)
+        theirs = figures(execute(kernel, image, job, case)) if known is None or given.again else known[0]
+        rows[job.name, case] = theirs, simulate(job, case)
+        if given.write:
+            store(given.write, rows, version)
+    head = ["qdisc", "flows", "Mbit/s", "ms", "throughput (Mbit/s)", "simulator"]
+    head += ["mean queue (packets)", "simulator", "difference", "drop rate (%)", "simulator"]
+    head += ["mark rate (%)", "simulator"]
     body = []
-    for name, control, flows, theirs, ours in table:
+    for job, case in all_cases():
+        if (job.name, case) not in rows:
+            continue
+        theirs, ours = rows[job.name, case]
         queue = ours["queue_mean_packets"] / theirs["queue_mean_packets"] - 1
-        body.append([name, f"{flows} {control}"])
+        body.append([job.name, f"{case.flows} {case.control}", str(case.rate_mbps), str(case.rtt_ms)])
         body[-1] += [f"{theirs['throughput_mbps']:.2f}", f"{ours['throughput_mbps']:.2f}"]
         body[-1] += [
             f"{theirs['queue_mean_packets']:.1f}",

@@ -2,8 +2,8 @@
 //!
 //! `earlydrop-engine CASE [--links auto|stepped] [--events lanes|heap] [--spread] [--duration S]` prints one JSON
 //! document; `--rfc yes|paced` runs a dumbbell with TCP's `rfc` profile, without delayed ACKs; the duration is that of a
-//! network. Cases A to F are
-//! dumbbells; N10, N100 and N1000 are random networks of so many routers with ten flows for each.
+//! network. Cases A to F are dumbbells; N10, N100 and N1000 are random networks of so many routers with ten flows for
+//! each, N10-full and N100-full have 10,000 flows as N1000 has, on links that are as much faster.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use earlydrop_aqm::catalogue;
@@ -30,8 +30,14 @@ const CASES: [(&str, Case); 5] = [
     ("F", (100_000, 10e9, 2.0, 120_000, 30_000.0, 90_000.0)),
 ];
 
-/// Routers, and duration in s, such that the cases have packets in the same order of number.
-const NETWORKS: [(&str, usize, f64); 3] = [("N10", 10, 100.0), ("N100", 100, 10.0), ("N1000", 1000, 2.0)];
+/// Routers, flows for each, and duration in s, such that the cases have packets in the same order of number.
+const NETWORKS: [(&str, (usize, usize, f64)); 5] = [
+    ("N10", (10, 10, 100.0)),
+    ("N100", (100, 10, 10.0)),
+    ("N1000", (1000, 10, 2.0)),
+    ("N10-full", (10, 1000, 2.0)),
+    ("N100-full", (100, 100, 2.0)),
+];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -56,11 +62,11 @@ fn main() {
     };
     let (network, settings) = match (case, routers) {
         (Some((_, case)), _) => build(case, spread, tcp),
-        (_, Some(&(_, routers, duration))) => {
-            random_network(routers, option("--duration", "").parse().unwrap_or(duration))
+        (_, Some(&(_, (routers, flows, duration)))) => {
+            random_network(routers, flows, option("--duration", "").parse().unwrap_or(duration))
         }
         _ => {
-            eprintln!("usage: earlydrop-engine A|B|C|E|F|N10|N100|N1000 [--links auto|stepped] [--events lanes|heap] [--spread] [--duration S]");
+            eprintln!("usage: earlydrop-engine A|B|C|E|F|N10|N100|N1000|N10-full|N100-full [--links auto|stepped] [--events lanes|heap] [--spread] [--duration S]");
             std::process::exit(2);
         }
     };
@@ -106,16 +112,19 @@ fn main() {
     );
 }
 
-/// Routers joined at random, four links at each on average, a host at each, ten flows for each host, and RED at every
-/// output of a router.
-fn random_network(routers: usize, duration: f64) -> (Network, Settings) {
+/// Routers joined at random, four links at each on average, a host at each, so many flows for each host, and RED at every
+/// output of a router. For ten flows links have 10 Mbit/s, for more of them as much more, and queues too.
+fn random_network(routers: usize, flows: usize, duration: f64) -> (Network, Settings) {
+    let times = flows / 10;
+    let (core, access) = (10 * times, 100 * times);
+    let (limit, min_th, max_th) = (60 * times, 10 * times, 30 * times);
     let text = format!(
         "name = \"network\"\nduration = \"{duration} s\"\n\
-         [topology]\nkind = \"random\"\nrouters = {routers}\ncore = {{ rate = \"10 Mbit/s\", delay = \"5 ms\" }}\n\
-         access = {{ rate = \"100 Mbit/s\", delay = \"1 ms\" }}\n\
-         [queue.routers]\naqm = \"red\"\ndialect = \"ns2\"\nlimit = 60\nmin_th = 10\nmax_th = 30\nmax_p = 0.1\nmean_packet = 1040\n\
+         [topology]\nkind = \"random\"\nrouters = {routers}\ncore = {{ rate = \"{core} Mbit/s\", delay = \"5 ms\" }}\n\
+         access = {{ rate = \"{access} Mbit/s\", delay = \"1 ms\" }}\n\
+         [queue.routers]\naqm = \"red\"\ndialect = \"ns2\"\nlimit = {limit}\nmin_th = {min_th}\nmax_th = {max_th}\nmax_p = 0.1\nmean_packet = 1040\n\
          [[traffic]]\nkind = \"ftp\"\ncount = {}\nstart = {{ uniform = [\"0 s\", \"1 s\"] }}\n",
-        10 * routers
+        flows * routers
     );
     let scenario = Doc::from_toml(&text, None).and_then(|doc| check(&doc, None)).expect("a scenario");
     let network = earlydrop_sim::run::build(&scenario, 1).expect("a network");

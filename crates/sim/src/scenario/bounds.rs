@@ -91,6 +91,8 @@ pub(super) const LEDBAT_GAIN: Interval =
     Interval { low: 0.01, high: 100.0, open_low: false, open_high: false, unit: "" };
 /// Largest initial window, in segments.
 pub(super) const INITIAL_WINDOW: u64 = 1000;
+/// Most segments that an ACK may add in slow start.
+pub(super) const ABC_LIMIT: u64 = 1000;
 /// Segments that go at once where sending is paced, at most.
 pub(super) const PACING_BURST: u64 = 127;
 /// Largest window, in bytes: what window scaling allows (RFC 7323, 2.3).

@@ -28,7 +28,7 @@ use rto::Rto;
 use tlp::{Tlp, Verdict};
 
 pub use board::Range;
-pub use control::{BbrRules, HyStart};
+pub use control::{BbrRules, Counting, CubicRules, HyStart};
 pub use prr::Bound;
 pub use receiver::{Receiver, ReceiverSettings, Reply};
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
@@ -71,6 +71,26 @@ pub enum ControlKind {
     },
     /// Scalable, for L4S.
     Prague,
+}
+
+/// What a reaction to a loss leaves a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// What is outstanding (RFC 5681, equation 4).
+    Flight,
+    /// What is in the network (`pipe`), as ns-3's NewReno does.
+    Pipe,
+    /// cwnd, and ssthresh is a whole number, as in Linux (RFC 9438, 4.6 allows it).
+    Cwnd,
+}
+
+/// Which ACKs of new data restart the retransmission timer during a fast recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// Every one (RFC 6298, 5.3).
+    Every,
+    /// The first alone (RFC 6582, section 4, the impatient variant).
+    First,
 }
 
 /// How a receiver tells of marks.
@@ -124,19 +144,31 @@ pub struct Settings {
     pub initial_window: Option<u32>,
     /// Segments that an ACK adds to the window in slow start, at most (RFC 3465, `L`).
     pub growth_limit: f64,
-    /// Avoidance counts what is acknowledged (RFC 5681, 3.1), and does not add 1/cwnd for each ACK.
-    pub counted: bool,
-    /// A loss halves what is in the network (`pipe`, as ns-3 does), and not what is outstanding (RFC 5681, equation 4).
-    pub halves_pipe: bool,
-    /// Windows are whole, and a loss takes its part of cwnd, not of what is outstanding, as in Linux.
-    pub cuts_cwnd: bool,
+    /// How the window grows in avoidance.
+    pub counting: Counting,
+    /// What a loss leaves a part of.
+    pub base: Base,
+    /// Whether a timeout in a recovery leaves ssthresh as the recovery has set it; `None`: with [`Base::Cwnd`], as in Linux.
+    pub timeout_keeps: Option<bool>,
+    /// Which ACKs restart the timer during a recovery; `None`: every one with SACK, the first without.
+    pub restart: Option<Restart>,
+    /// The ACK that ends a fast recovery grows the window as well.
+    pub exit_grows: bool,
+    /// The ACK that ends the repair after a timeout grows the window by what it covers beyond that alone.
+    pub timeout_end_is_new: bool,
+    /// The last ACK of slow start may bring the window beyond ssthresh.
+    pub passes_ssthresh: bool,
+    /// A mark brings the window down over a round trip by proportional rate reduction, and not at once.
+    pub mark_by_prr: bool,
     /// The window grows by all that an ACK says has arrived, as in Linux, and not by what it acknowledges up to a limit.
     pub grows_by_arrived: bool,
     /// `min_rto` is the least that the variation adds, as in Linux, and not the least of the whole timeout.
     pub least_variation: bool,
+    /// What CUBIC does with RFC 9438's arithmetic.
+    pub cubic: CubicRules,
     /// CUBIC's arithmetic is that of Linux, not that of RFC 9438.
     pub linux_cubic: bool,
-    /// What Linux adds to BBR.
+    /// What BBR does.
     pub bbr: BbrRules,
     /// Segments that go at once where sending is paced.
     pub burst: u32,
@@ -150,6 +182,9 @@ pub struct Settings {
     pub prr: Option<Bound>,
     /// Losses by time, and probes at the end of what was sent (RFC 8985); needs SACK.
     pub rack: bool,
+    /// A retransmission that RACK finds lost cuts the window once more (RFC 5681, 4.3), unless it was sent before the
+    /// last reduction.
+    pub lost_retransmit_cuts: bool,
     /// HyStart++ (RFC 9406), or what came before it.
     pub hystart: HyStart,
     /// A lesser reaction to marks (RFC 8511).
@@ -174,11 +209,17 @@ impl Default for Settings {
             min_rto: 1.0,
             initial_window: None,
             growth_limit: 1.0,
-            counted: true,
-            halves_pipe: false,
-            cuts_cwnd: false,
+            counting: Counting::Window,
+            base: Base::Flight,
+            timeout_keeps: None,
+            restart: None,
+            exit_grows: false,
+            timeout_end_is_new: false,
+            passes_ssthresh: false,
+            mark_by_prr: false,
             grows_by_arrived: false,
             least_variation: false,
+            cubic: CubicRules::default(),
             linux_cubic: false,
             bbr: BbrRules::default(),
             burst: 1,
@@ -187,6 +228,7 @@ impl Default for Settings {
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
             rack: false,
+            lost_retransmit_cuts: true,
             hystart: HyStart::Off,
             abe: false,
             pacing: false,
@@ -225,19 +267,17 @@ impl Settings {
 
     fn algorithm(&self) -> Algorithm {
         let most = if self.grows_by_arrived { f64::INFINITY } else { self.growth_limit };
-        let hystart = self.hystart;
+        let start = |most| SlowStart::new(most, self.hystart).passing(self.passes_ssthresh);
         match self.control {
             ControlKind::NewReno => {
-                Algorithm::NewReno(NewReno::new(SlowStart::new(most, hystart), Avoidance::new(self.counted), self.abe))
+                Algorithm::NewReno(NewReno::new(start(most), Avoidance::new(self.counting), self.abe))
             }
-            ControlKind::Cubic if self.linux_cubic => Algorithm::LinuxCubic(LinuxCubic::new(hystart)),
-            ControlKind::Cubic => Algorithm::Cubic(Cubic::new(most, hystart, self.abe)),
-            ControlKind::Dctcp => {
-                Algorithm::Dctcp(Dctcp::new(SlowStart::new(most, hystart), Avoidance::new(self.counted)))
-            }
-            ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::with(self.bbr, f64::from(self.mss)))),
+            ControlKind::Cubic if self.linux_cubic => Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY))),
+            ControlKind::Cubic => Algorithm::Cubic(Cubic::new(start(most), self.cubic, self.abe)),
+            ControlKind::Dctcp => Algorithm::Dctcp(Dctcp::new(start(most), Avoidance::new(self.counting))),
+            ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss)))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
-            ControlKind::Prague => Algorithm::Prague(Prague::new(most, hystart)),
+            ControlKind::Prague => Algorithm::Prague(Prague::new(most, self.hystart)),
         }
     }
 }
@@ -290,6 +330,9 @@ pub struct Connection {
     /// `next` at the last entry into recovery or timeout, and at the last reduction of any kind.
     recover: u64,
     reduced: u64,
+    /// Reductions of any kind so far, and whether a retransmission sent since the last of them is newly lost.
+    reductions: u32,
+    repeat_lost: bool,
     dupacks: u32,
     /// Bytes sent by limited transmit since the duplicate ACKs began.
     limited: u64,
@@ -313,9 +356,12 @@ pub struct Connection {
     ecn: bool,
     /// CWR goes with the next new segment.
     cwr: bool,
+    /// What brings the window down after a mark, if that takes a round trip.
+    mark_prr: Option<Prr>,
     /// An echo has found cwnd at 1: nothing is sent before the timer expires (RFC 3168, 6.1.2).
     halted: bool,
     min_rtt: f64,
+    min_srtt: f64,
     /// RACK, with the time of its timer; infinite if it does not run.
     rack: Option<Box<Rack>>,
     reo_at: f64,
@@ -358,6 +404,8 @@ impl Connection {
             closing: false,
             recover: 0,
             reduced: 0,
+            reductions: 0,
+            repeat_lost: false,
             dupacks: 0,
             limited: 0,
             forced: 0,
@@ -373,14 +421,16 @@ impl Connection {
             window_limited: false,
             ecn: false,
             cwr: false,
+            mark_prr: None,
             halted: false,
             min_rtt: f64::INFINITY,
+            min_srtt: f64::INFINITY,
             rack: (settings.rack && settings.sack).then(Box::default),
             reo_at: f64::INFINITY,
             tlp: Tlp::default(),
             probe_at: f64::INFINITY,
             sent_new: false,
-            rate: settings.algorithm().view().owns_window().then(Box::default),
+            rate: settings.algorithm().view().owns_window().then(|| Box::new(Rate::new(settings.bbr.held_samples))),
             marks: FIRST_COUNT,
             settings,
         }
@@ -503,7 +553,7 @@ impl Connection {
     }
 
     fn set_ssthresh(&mut self, core: &Core, value: f64, out: &mut Output) {
-        let value = if self.settings.cuts_cwnd { value.floor() } else { value };
+        let value = if self.settings.base == Base::Cwnd { value.floor() } else { value };
         if self.ssthresh != value {
             self.ssthresh = value;
             core.note(out, Variable::Ssthresh, value);
@@ -565,6 +615,7 @@ impl Connection {
         self.rto.sample(rtt);
         self.tlp.sampled();
         self.min_rtt = self.min_rtt.min(rtt);
+        self.min_srtt = self.min_srtt.min(self.rto.srtt().unwrap_or(rtt));
         if core.traced {
             core.note(out, Variable::Srtt, self.rto.srtt().unwrap_or(0.0));
             core.note(out, Variable::Rttvar, self.rto.rttvar());
@@ -586,8 +637,11 @@ impl Connection {
         let echo = timestamps.then_some(feedback.stamp);
         let (mss, min_rtt, mut packets) = (self.mss(), self.min_rtt, 0);
         let (rack, rate) = (&mut self.rack, &mut self.rate);
+        let (mut resent, mut restored) = (false, 0);
         let mut note = |delivered: Delivered| {
             packets += 1;
+            resent |= delivered.record.is_resent();
+            restored += if delivered.record.is_lost() { u64::from(delivered.record.len) } else { 0 };
             if !delivered.record.is_repeated() {
                 newest = Some(newest.map_or(delivered.record.sent, |sent: f64| sent.max(delivered.record.sent)));
             }
@@ -633,7 +687,8 @@ impl Connection {
         }
         if let Some(rate) = &mut self.rate {
             rate.forget_before(self.board.number(0));
-            info.rate = rate.sample(self.min_rtt);
+            let least = if self.settings.bbr.smoothed_rtt { self.min_srtt } else { self.min_rtt };
+            info.rate = rate.sample(least);
         }
 
         // Losses.
@@ -642,13 +697,20 @@ impl Connection {
         let bare = advanced == 0 && feedback.count == 0;
         let probe = duplicate.is_some_and(|(_, end)| end == self.next);
         let repaired = self.tlp.on_ack(ack, probe, bare) == Verdict::Repaired;
-        let mut entered = self.may_enter() && self.enter_recovery(core, now, out);
+        let mut entered = if self.may_enter() {
+            self.enter_recovery(core, now, out);
+            true
+        } else {
+            self.cut_again(core, now, arrived, out)
+        };
         if repaired && !entered && matches!(self.phase, Phase::Open) {
             // RFC 8985, 7.4.2: what the probe has repaired was a loss.
             self.react_to_probe(core, now, flight_before, out);
             entered = true;
         }
         info.recovering = !matches!(self.phase, Phase::Open);
+        info.resent = resent;
+        info.repaired = self.segments(restored);
         info.pipe = self.segments(self.board.pipe());
         let mut window = self.window(core);
         self.algorithm.control().on_any_ack(&mut window, &info);
@@ -684,6 +746,7 @@ impl Connection {
 
     /// What is lost by what is known now: how many sequence numbers are newly so.
     fn find_losses(&mut self, now: f64, reported: u64, advanced: u64, duplicate: bool) -> u64 {
+        self.repeat_lost = false;
         let Some(rack) = &mut self.rack else {
             return if reported > 0 { self.board.find_losses() } else { 0 };
         };
@@ -695,9 +758,10 @@ impl Connection {
         }
         let recovering = !matches!(self.phase, Phase::Open);
         let reo_wnd = rack.reo_wnd(&self.board, recovering, self.min_rtt, self.rto.srtt().unwrap_or(0.0));
-        let (lost, again) = rack.find_losses(&mut self.board, now, reo_wnd);
-        self.reo_at = again;
-        lost
+        let losses = rack.find_losses(&mut self.board, now, reo_wnd);
+        self.reo_at = losses.again;
+        self.repeat_lost = losses.repeat == Some(self.reductions);
+        losses.lost
     }
 
     /// How many packets an ACK says were marked, by its counter's three bits; it newly covers so many packets.
@@ -712,13 +776,19 @@ impl Connection {
         if !self.may_cut() || self.owns_window() {
             return;
         }
-        let flight = if self.settings.cuts_cwnd { core.cwnd } else { self.segments(flight) };
+        let flight = if self.settings.base == Base::Cwnd { core.cwnd } else { self.segments(flight) };
         let window = self.window(core);
         let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
         self.set_ssthresh(core, ssthresh, out);
-        self.reduced = self.next;
+        self.note_reduction();
         self.cwr = self.ecn;
         core.set_cwnd(ssthresh.min(core.cwnd), out);
+    }
+
+    /// The window has been cut: not again for what has been sent.
+    fn note_reduction(&mut self) {
+        self.reduced = self.next;
+        self.reductions += 1;
     }
 
     fn owns_window(&self) -> bool {
@@ -760,8 +830,13 @@ impl Connection {
     fn on_reo_timer(&mut self, core: &mut Core, now: f64, out: &mut Output) {
         self.reo_at = f64::INFINITY;
         self.find_losses(now, 1, 0, false);
-        if self.may_enter() {
+        let cut = if self.may_enter() {
             self.enter_recovery(core, now, out);
+            true
+        } else {
+            self.cut_again(core, now, 0, out)
+        };
+        if cut {
             if let Phase::Recovery(Recovery { prr: Some(prr), .. }) = &mut self.phase {
                 let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
                 let count = prr.on_ack(0.0, pipe, self.ssthresh, false);
@@ -797,6 +872,8 @@ impl Connection {
             paced: self.settings.pacing,
             lost: 0.0,
             rate: None,
+            resent: false,
+            repaired: 0.0,
             one_way: self.settings.timestamps.then_some(feedback.one_way),
         }
     }
@@ -838,16 +915,20 @@ impl Connection {
 
     /// What a reaction to a loss takes as the flight, segments.
     fn flight(&self, core: &Core) -> f64 {
-        if self.settings.cuts_cwnd {
-            core.cwnd
-        } else if self.settings.halves_pipe {
-            self.segments(self.board.pipe())
-        } else {
-            self.segments(self.board.outstanding() - self.limited)
+        match self.settings.base {
+            Base::Flight => self.segments(self.board.outstanding() - self.limited),
+            Base::Pipe => self.segments(self.board.pipe()),
+            Base::Cwnd => core.cwnd,
         }
     }
 
-    fn enter_recovery(&mut self, core: &mut Core, now: f64, out: &mut Output) -> bool {
+    /// A proportional rate reduction that begins now: of what is outstanding, or of cwnd as in Linux.
+    fn reduction(&self, core: &Core, bound: Bound) -> Prr {
+        let outstanding = self.segments(self.board.outstanding());
+        Prr::new(if bound == Bound::SafeAck { core.cwnd } else { outstanding }, bound)
+    }
+
+    fn enter_recovery(&mut self, core: &mut Core, now: f64, out: &mut Output) {
         let cut = self.may_cut();
         // RFC 5681, 3.2 (2): without what limited transmit has sent.
         let flight = self.flight(core);
@@ -855,15 +936,16 @@ impl Connection {
             let window = self.window(core);
             let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
             self.set_ssthresh(core, ssthresh, out);
-            self.reduced = self.next;
+            self.note_reduction();
             self.cwr = self.ecn;
         }
         self.recover = self.next;
-        let outstanding = self.segments(self.board.outstanding());
-        let prr = self.settings.prr.filter(|_| self.settings.sack && !self.owns_window()).map(|bound| {
-            let begin = if bound == Bound::SafeAck { core.cwnd } else { outstanding };
-            Prr::new(begin, bound)
-        });
+        self.mark_prr = None;
+        let prr = self
+            .settings
+            .prr
+            .filter(|_| self.settings.sack && !self.owns_window())
+            .map(|bound| self.reduction(core, bound));
         self.phase = Phase::Recovery(Recovery { prr, partial: false, rescue_from: self.una });
         self.tlp.reset();
         if self.settings.sack {
@@ -880,6 +962,37 @@ impl Connection {
             core.set_cwnd(self.ssthresh + f64::from(board::DUP_THRESH), out);
             self.send_again(core, now, 0, false, out);
         }
+    }
+
+    /// RFC 5681, 4.3: what was sent again and is lost again is a second sign of congestion. Only for what was sent since
+    /// the last reduction, so once in a round trip. A recovery begins anew, up to what has been sent by now. The cut is of
+    /// the window that it was to end with: the flight still has what has been reported, and less is in the network while
+    /// losses are repaired. `arrived` bytes came with this ACK. Whether there was such a cut.
+    fn cut_again(&mut self, core: &mut Core, now: f64, arrived: u64, out: &mut Output) -> bool {
+        if !self.repeat_lost || !self.settings.lost_retransmit_cuts || self.owns_window() {
+            return false;
+        }
+        let recovering = matches!(self.phase, Phase::Recovery(_));
+        if !recovering && !matches!(self.phase, Phase::Loss) {
+            return false;
+        }
+        // Slow start after a timeout may not have come so far.
+        let cwnd = if recovering { self.ssthresh } else { core.cwnd.min(self.ssthresh) };
+        let ssthresh = self.algorithm.control().on_loss(&Window { cwnd, ssthresh: self.ssthresh }, cwnd, now);
+        self.set_ssthresh(core, ssthresh.min(self.ssthresh), out);
+        self.note_reduction();
+        self.cwr = self.ecn;
+        if recovering {
+            self.recover = self.next;
+            // RFC 9937: of what could arrive before this ACK (`RecoverFS`); Linux takes the window.
+            let left = self.segments(self.board.outstanding() - self.board.sacked() + arrived);
+            let prr = self.settings.prr.map(|bound| Prr::new(if bound == Bound::SafeAck { cwnd } else { left }, bound));
+            self.phase = Phase::Recovery(Recovery { prr, partial: false, rescue_from: self.una });
+            self.forced = 1;
+            core.set_cwnd(self.ssthresh, out);
+        } else {
+            core.set_cwnd(core.cwnd.min(self.ssthresh), out);
+        }
         true
     }
 
@@ -891,18 +1004,31 @@ impl Connection {
         if self.owns_window() {
             return;
         }
-        self.reduced = self.next;
+        self.end_mark_reduction(core, out);
+        self.note_reduction();
         self.cwr = self.settings.feedback != Feedbacks::Accurate;
         if core.cwnd <= 1.0 {
             self.halted = true;
             self.rto_at = now + self.rto.value();
             return;
         }
-        let flight = if self.settings.cuts_cwnd { core.cwnd } else { self.segments(flight) };
+        let flight = if self.settings.base == Base::Cwnd { core.cwnd } else { self.segments(flight) };
         let window = self.window(core);
         let ssthresh = self.algorithm.control().on_mark(&window, flight, now);
         self.set_ssthresh(core, ssthresh, out);
-        core.set_cwnd(ssthresh.min(core.cwnd), out);
+        if self.settings.mark_by_prr {
+            let bound = self.settings.prr.unwrap_or(Bound::SlowStart);
+            self.mark_prr = Some(self.reduction(core, bound));
+        } else {
+            core.set_cwnd(ssthresh.min(core.cwnd), out);
+        }
+    }
+
+    /// The round trip is over in which a mark brings the window down.
+    fn end_mark_reduction(&mut self, core: &mut Core, out: &mut Output) {
+        if self.mark_prr.take().is_some() {
+            core.set_cwnd(self.ssthresh, out);
+        }
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -931,22 +1057,30 @@ impl Connection {
             return;
         }
         match &mut self.phase {
-            Phase::Recovery(_) if done && !entered && self.settings.sack => {
-                // RFC 6937: cwnd ends at ssthresh.
-                core.set_cwnd(self.ssthresh, out);
-                self.phase = Phase::Open;
-            }
             Phase::Recovery(_) if done && !entered => {
-                // RFC 6582, 3.2 (3), the first choice.
-                let flight = self.segments(self.board.outstanding());
-                core.set_cwnd(self.ssthresh.min(flight.max(1.0) + 1.0), out);
+                let cwnd = if self.settings.sack {
+                    // RFC 6937: cwnd ends at ssthresh.
+                    self.ssthresh
+                } else {
+                    // RFC 6582, 3.2 (3), the first choice.
+                    let flight = self.segments(self.board.outstanding());
+                    self.ssthresh.min(flight.max(1.0) + 1.0)
+                };
+                core.set_cwnd(cwnd, out);
                 self.phase = Phase::Open;
+                if self.settings.exit_grows && advanced > 0 {
+                    self.grow(core, info, out);
+                }
             }
             Phase::Recovery(recovery) if self.settings.sack => {
                 if let Some(prr) = &mut recovery.prr {
                     let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
                     let delivered = arrived as f64 / f64::from(self.settings.mss);
-                    let safe = advanced > 0 && info.lost == 0.0;
+                    let safe = advanced > 0
+                        && match self.settings.prr {
+                            Some(Bound::RepairAck) => info.resent,
+                            _ => info.lost == 0.0,
+                        };
                     let count = prr.on_ack(delivered, pipe, self.ssthresh, safe);
                     core.set_cwnd(pipe + count, out);
                 }
@@ -968,23 +1102,48 @@ impl Connection {
                 }
             }
             Phase::Open | Phase::Loss => {
-                if matches!(self.phase, Phase::Loss) && done {
+                let mut growth = *info;
+                let repairing = matches!(self.phase, Phase::Loss);
+                if repairing && done {
                     self.phase = Phase::Open;
+                    if self.settings.timeout_end_is_new {
+                        growth.segments = info.segments.min(self.segments(self.una - self.recover));
+                    }
                 }
-                if advanced > 0 && (!echo || self.algorithm.view().grows_with_marks()) && info.window_limited {
-                    let mut window = self.window(core);
-                    self.algorithm.control().grow(&mut window, info);
-                    self.set_window(core, window, out);
+                if let Some(prr) = &mut self.mark_prr {
+                    if self.una > self.reduced {
+                        self.end_mark_reduction(core, out);
+                    } else if advanced > 0 {
+                        let mss = f64::from(self.settings.mss);
+                        let pipe = self.board.pipe() as f64 / mss;
+                        let count = prr.on_ack(arrived as f64 / mss, pipe, self.ssthresh, false);
+                        core.set_cwnd(pipe + count.max(prr.least()), out);
+                        return;
+                    }
+                }
+                let cut = entered && repairing;
+                let counts = !cut && (!echo || self.algorithm.view().grows_with_marks());
+                if advanced > 0 && growth.segments > 0.0 && counts && info.window_limited {
+                    self.grow(core, &growth, out);
                 }
             }
         }
     }
 
+    fn grow(&mut self, core: &mut Core, info: &Acked, out: &mut Output) {
+        let mut window = self.window(core);
+        self.algorithm.control().grow(&mut window, info);
+        self.set_window(core, window, out);
+    }
+
     /// Whether an ACK that advances the window restarts the timer: in a recovery of NewReno's only the first
     /// (RFC 6582, section 4, the impatient variant).
     fn restarts_timer(&mut self) -> bool {
+        let default = if self.settings.sack { Restart::Every } else { Restart::First };
         match &mut self.phase {
-            Phase::Recovery(recovery) if !self.settings.sack => !std::mem::replace(&mut recovery.partial, true),
+            Phase::Recovery(recovery) if self.settings.restart.unwrap_or(default) == Restart::First => {
+                !std::mem::replace(&mut recovery.partial, true)
+            }
             _ => true,
         }
     }
@@ -1033,9 +1192,10 @@ impl Connection {
             let window = self.window(core);
             let mut ssthresh = self.algorithm.control().on_timeout(&window, flight, now);
             if matches!(self.phase, Phase::Recovery(_)) {
-                // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. Where cwnd is
-                // cut, it has been cut for this loss.
-                ssthresh = if self.settings.cuts_cwnd { self.ssthresh } else { ssthresh.min(self.ssthresh) };
+                // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. In Linux the
+                // window has been cut for this loss.
+                let keeps = self.settings.timeout_keeps.unwrap_or(self.settings.base == Base::Cwnd);
+                ssthresh = if keeps { self.ssthresh } else { ssthresh.min(self.ssthresh) };
             }
             self.set_ssthresh(core, ssthresh, out);
         }
@@ -1044,8 +1204,9 @@ impl Connection {
         self.dupacks = 0;
         self.limited = 0;
         self.phase = Phase::Loss;
+        self.mark_prr = None;
         self.recover = self.next;
-        self.reduced = self.next;
+        self.note_reduction();
         self.cwr = self.ecn;
         // RFC 8985, 6.3: only what is late by RACK's measure, and the first.
         let since = self.rack.as_ref().map_or(f64::INFINITY, |rack| {
@@ -1219,7 +1380,7 @@ impl Connection {
         let (number, pipe) = (self.board.number(index), self.segments(self.board.pipe()));
         self.board.sent_again(index, now, counts);
         if let Some(rack) = &mut self.rack {
-            rack.sent_again(record.start, now);
+            rack.sent_again(record.start, now, self.reductions);
         }
         if let Some(rate) = &mut self.rate {
             rate.sent(number, now, pipe);
@@ -1236,6 +1397,8 @@ impl Connection {
         }
         let segments = self.segments(u64::from(len));
         if let Phase::Recovery(Recovery { prr: Some(prr), .. }) = &mut self.phase {
+            prr.sent(segments);
+        } else if let Some(prr) = &mut self.mark_prr {
             prr.sent(segments);
         }
         if self.paces() {

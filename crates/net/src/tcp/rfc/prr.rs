@@ -10,9 +10,12 @@ pub enum Bound {
     Conservative,
     /// Slow start reduction bound: one segment an ACK more (SSRB).
     SlowStart,
-    /// One segment more for each ACK that advances the window and tells of no further loss, else as much as was delivered;
-    /// the reduction is that of cwnd (RFC 9937; Linux, `tcp_cwnd_reduction`).
+    /// One segment more for each ACK that advances the window and tells of no further loss, else as much as was delivered or
+    /// is still due; the reduction is that of cwnd (RFC 9937; Linux, `tcp_cwnd_reduction`).
     SafeAck,
+    /// As `SlowStart` for an ACK that says that what was sent again has arrived, and as much as this ACK delivers for any other
+    /// (Linux before that, ns-3).
+    RepairAck,
 }
 
 /// One recovery.
@@ -31,7 +34,8 @@ impl Prr {
     }
 
     /// An ACK says that `delivered` more have arrived (cumulatively or by SACK), with `pipe` in the network: how many may
-    /// be sent (`sndcnt`). `ssthresh` is where the recovery leads. `safe`: it advances the window and tells of no loss.
+    /// be sent (`sndcnt`). `ssthresh` is where the recovery leads. `safe`: it advances the window, and tells of no loss
+    /// ([`Bound::SafeAck`]) or covers what was sent again ([`Bound::RepairAck`]).
     pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64, safe: bool) -> f64 {
         self.delivered += delivered;
         let count = if pipe > ssthresh {
@@ -40,12 +44,22 @@ impl Prr {
             let conservative = self.delivered - self.out;
             let limit = match self.bound {
                 Bound::Conservative => conservative,
-                Bound::SlowStart => conservative.max(delivered) + 1.0,
+                Bound::RepairAck if !safe => delivered,
+                Bound::SlowStart | Bound::RepairAck => conservative.max(delivered) + 1.0,
                 Bound::SafeAck => conservative.max(delivered) + f64::from(u8::from(safe)),
             };
             (ssthresh - pipe).min(limit)
         };
         count.max(0.0)
+    }
+
+    /// How many are sent at least: one as long as none has been (Linux; RFC 6937 leaves it to the first retransmission).
+    pub fn least(&self) -> f64 {
+        if self.out > 0.0 {
+            0.0
+        } else {
+            1.0
+        }
     }
 
     /// So many segments have been sent, new or again (`prr_out`).
@@ -105,6 +119,7 @@ mod tests {
         assert_eq!(run(Bound::SlowStart), [2.0, 2.0, 2.0]);
         assert_eq!(run(Bound::Conservative), [1.0, 1.0, 1.0]);
         assert_eq!(run(Bound::SafeAck), [1.0, 1.0, 1.0], "no ACK advances the window");
+        assert_eq!(run(Bound::RepairAck), [1.0, 1.0, 1.0], "no ACK of what was sent again");
     }
 
     #[test]
@@ -113,6 +128,15 @@ mod tests {
         assert_eq!(prr.on_ack(1.0, 5.0, 10.0, true), 2.0);
         assert_eq!(prr.on_ack(1.0, 5.0, 10.0, false), 2.0, "two delivered, none sent");
         assert_eq!(prr.on_ack(9.0, 9.0, 10.0, true), 1.0, "not beyond ssthresh");
+    }
+
+    #[test]
+    fn an_ack_of_what_was_sent_again_sends_one_more() {
+        let mut prr = Prr::new(22.0, Bound::RepairAck);
+        assert_eq!((prr.on_ack(1.0, 4.0, 10.0, false), prr.least()), (1.0, 1.0));
+        assert_eq!(prr.on_ack(1.0, 4.0, 10.0, false), 1.0, "two delivered, none sent");
+        prr.sent(2.0);
+        assert_eq!((prr.on_ack(1.0, 4.0, 10.0, true), prr.least()), (2.0, 0.0));
     }
 
     #[test]

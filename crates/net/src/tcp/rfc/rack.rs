@@ -25,8 +25,27 @@ pub struct Rack {
     dsack_round: Option<u64>,
     /// Below this, no segment that was sent once waits for its verdict.
     judged: u64,
-    /// Segments sent again, in the order of that: their begin and when.
-    repeats: VecDeque<(u64, f64)>,
+    /// Segments sent again, in the order of that.
+    repeats: VecDeque<Repeat>,
+}
+
+/// A segment that has been sent again: its begin, when, and after how many reductions of the window.
+#[derive(Clone, Copy, Debug)]
+struct Repeat {
+    start: u64,
+    sent: f64,
+    reductions: u32,
+}
+
+/// What is taken for lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Losses {
+    /// Sequence numbers.
+    pub lost: u64,
+    /// When to look again, s; infinite if nothing waits.
+    pub again: f64,
+    /// Of the retransmissions among them: after how many reductions the last of them was sent.
+    pub repeat: Option<u32>,
 }
 
 impl Default for Rack {
@@ -52,9 +71,9 @@ fn sent_after(sent: f64, end: u64, than_sent: f64, than_end: u64) -> bool {
 }
 
 impl Rack {
-    /// A segment has been sent again.
-    pub fn sent_again(&mut self, start: u64, now: f64) {
-        self.repeats.push_back((start, now));
+    /// A segment has been sent again, after so many reductions of the window.
+    pub fn sent_again(&mut self, start: u64, now: f64, reductions: u32) {
+        self.repeats.push_back(Repeat { start, sent: now, reductions });
     }
 
     /// A segment has arrived (6.2, steps 2 and 3). `echo` is the time stamp that the ACK echoes, if any.
@@ -112,9 +131,9 @@ impl Rack {
         self.rtt
     }
 
-    /// Takes what is late for lost (6.2, step 5): how many sequence numbers, and when to look again.
-    pub fn find_losses(&mut self, board: &mut Board, now: f64, reo_wnd: f64) -> (u64, f64) {
-        let (mut lost, mut again) = (0, f64::INFINITY);
+    /// Takes what is late for lost (6.2, step 5).
+    pub fn find_losses(&mut self, board: &mut Board, now: f64, reo_wnd: f64) -> Losses {
+        let (mut lost, mut again, mut repeat) = (0, f64::INFINITY, None);
         let due = |sent: f64| sent + self.rtt + reo_wnd;
         let mut index = board.index_of(self.judged);
         while let Some(&record) = board.get(index) {
@@ -131,7 +150,7 @@ impl Rack {
             self.judged = record.end();
             index += 1;
         }
-        while let Some(&(start, sent)) = self.repeats.front() {
+        while let Some(&Repeat { start, sent, reductions }) = self.repeats.front() {
             let index = board.index_of(start);
             let record = board.get(index).filter(|record| record.start == start && record.sent == sent);
             if let Some(record) = record.filter(|record| !record.is_sacked()) {
@@ -142,11 +161,13 @@ impl Rack {
                     again = again.min(due(sent));
                     break;
                 }
-                lost += board.mark_lost_again(index);
+                let newly = board.mark_lost_again(index);
+                lost += newly;
+                repeat = if newly > 0 { Some(reductions) } else { repeat };
             }
             self.repeats.pop_front();
         }
-        (lost, again)
+        Losses { lost, again, repeat }
     }
 }
 
@@ -176,37 +197,41 @@ mod tests {
             report(&mut rack, &mut board, 2, segment, now);
             let reo_wnd = rack.reo_wnd(&board, false, 0.1, 0.1);
             assert_eq!(reo_wnd, 0.025);
-            let (lost, again) = rack.find_losses(&mut board, now, reo_wnd);
+            let Losses { lost, again, .. } = rack.find_losses(&mut board, now, reo_wnd);
             assert_eq!(lost, 0);
             assert!((again - 0.125).abs() < 1e-9, "{again}");
         }
         report(&mut rack, &mut board, 2, 4, 0.103);
         let reo_wnd = rack.reo_wnd(&board, false, 0.1, 0.1);
-        assert_eq!((reo_wnd, rack.find_losses(&mut board, 0.103, reo_wnd).0), (0.0, 100));
+        assert_eq!((reo_wnd, rack.find_losses(&mut board, 0.103, reo_wnd).lost), (0.0, 100));
     }
 
     #[test]
     fn the_timer_finds_it_where_no_more_reports_come() {
         let (mut rack, mut board) = (Rack::default(), board(3));
         report(&mut rack, &mut board, 2, 3, 0.102);
-        let (lost, again) = rack.find_losses(&mut board, 0.102, 0.025);
+        let Losses { lost, again, .. } = rack.find_losses(&mut board, 0.102, 0.025);
         assert_eq!(lost, 0);
-        assert_eq!(rack.find_losses(&mut board, again, 0.025).0, 100);
+        assert_eq!(rack.find_losses(&mut board, again, 0.025).lost, 100);
     }
 
     #[test]
     fn a_lost_repetition_is_found_by_what_was_sent_after_it() {
         let (mut rack, mut board) = (Rack::default(), board(6));
         report(&mut rack, &mut board, 2, 4, 0.103);
-        assert_eq!(rack.find_losses(&mut board, 0.103, 0.0).0, 100);
+        let found = rack.find_losses(&mut board, 0.103, 0.0);
+        assert_eq!((found.lost, found.repeat), (100, None), "it has been sent once");
         board.sent_again(0, 0.103, true);
-        rack.sent_again(1, 0.103);
+        rack.sent_again(1, 0.103, 7);
         report(&mut rack, &mut board, 2, 6, 0.105);
-        assert_eq!(rack.find_losses(&mut board, 0.105, 0.0).0, 0, "5 and 6 were sent before");
+        let found = rack.find_losses(&mut board, 0.105, 0.0);
+        assert_eq!((found.lost, found.repeat), (0, None), "5 and 6 were sent before");
         board.sent(601, 100, false, 0.106);
         report(&mut rack, &mut board, 2, 7, 0.206);
-        assert_eq!(rack.find_losses(&mut board, 0.206, 0.0).0, 100);
+        let found = rack.find_losses(&mut board, 0.206, 0.0);
+        assert_eq!((found.lost, found.repeat), (100, Some(7)), "sent again after seven reductions");
         assert_eq!(board.next_lost(), Some(0));
+        assert_eq!(rack.find_losses(&mut board, 0.207, 0.0).repeat, None, "found once");
     }
 
     #[test]

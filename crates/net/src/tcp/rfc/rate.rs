@@ -38,9 +38,28 @@ pub struct Rate {
     marks: VecDeque<Mark>,
     first: u64,
     best: Option<Mark>,
+    held: Option<Held>,
+}
+
+/// A sample that stays until another takes its place, as in ns-3.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    prior_delivered: f64,
+    /// 0: the sample is void.
+    prior_at: f64,
+    ack_elapsed: f64,
+    send_elapsed: f64,
+    app_limited: bool,
+    rate: Option<f64>,
 }
 
 impl Rate {
+    /// Nothing sent. `held`: a sample stays until a segment arrives that was sent when more had been delivered than when
+    /// the last such segment was; with it the time in which something has arrived counts from the begin of the sample before.
+    pub fn new(held: bool) -> Self {
+        Rate { held: held.then(Held::default), ..Rate::default() }
+    }
+
     /// Segment `number` of the connection is sent, or sent again, with `pipe` segments in the network.
     pub fn sent(&mut self, number: u64, now: f64, pipe: f64) {
         if pipe <= 0.0 {
@@ -71,6 +90,16 @@ impl Rate {
         self.delivered += segments;
         self.delivered_at = now;
         let Some(&mark) = self.marks.get((delivered.number - self.first) as usize) else { return };
+        if let Some(held) = &mut self.held {
+            if held.prior_delivered == 0.0 || mark.delivered > held.prior_delivered {
+                held.ack_elapsed = now - held.prior_at;
+                held.prior_delivered = mark.delivered;
+                held.prior_at = mark.delivered_at;
+                held.app_limited = mark.app_limited;
+                held.send_elapsed = mark.sent - mark.first_sent;
+                self.first_sent = mark.sent;
+            }
+        }
         if self.best.is_none_or(|best| {
             mark.delivered > best.delivered || (mark.delivered == best.delivered && mark.sent > best.sent)
         }) {
@@ -87,6 +116,27 @@ impl Rate {
 
     /// What all that has arrived since the last call says; `min_rtt` in seconds.
     pub fn sample(&mut self, min_rtt: f64) -> Option<Sample> {
+        if let Some(held) = &mut self.held {
+            self.best = None;
+            if self.limited_until > 0.0 && self.delivered > self.limited_until {
+                self.limited_until = 0.0;
+            }
+            if held.prior_at != 0.0 {
+                let interval = held.send_elapsed.max(held.ack_elapsed);
+                if interval < min_rtt {
+                    held.prior_at = 0.0;
+                } else {
+                    held.rate = Some((self.delivered - held.prior_delivered) / interval);
+                }
+            }
+            let (rate, app_limited) = (held.rate, held.app_limited);
+            return Some(Sample {
+                rate,
+                prior_delivered: held.prior_delivered,
+                delivered: self.delivered,
+                app_limited,
+            });
+        }
         let mark = self.best.take()?;
         self.first_sent = mark.sent;
         if self.limited_until > 0.0 && self.delivered > self.limited_until {
@@ -131,6 +181,31 @@ mod tests {
         // ACKs in a burst do not say more than was sent.
         let found = samples(50, 2e-3, 0.0);
         assert!(found.iter().all(|&rate| rate <= 500.0 + 1e-6));
+    }
+
+    /// One segment in flight at a time, sent when the one before has arrived and `gap` has passed: the last rate.
+    fn alone(held: bool, gap: f64) -> f64 {
+        let (mut rate, mut board, mut now, mut last) = (Rate::new(held), Board::new(1), 1.0, 0.0);
+        for i in 0..20 {
+            board.sent(1 + i, 1, false, now);
+            rate.sent(i, now, 0.0);
+            now += 0.1;
+            board.acknowledge(2 + i, |delivered| rate.arrived(&delivered, 1.0, now));
+            rate.forget_before(i + 1);
+            last = rate.sample(0.1).and_then(|sample| sample.rate).unwrap_or(last);
+            now += gap;
+        }
+        last
+    }
+
+    #[test]
+    fn a_held_sample_counts_the_pause_before_as_well() {
+        // A segment every 0.1 s + gap, which arrives after 0.1 s: 10 segments a second. A held sample's time begins with the
+        // segment before, so that pacing by it makes the gap longer and longer.
+        for gap in [0.1, 0.3] {
+            assert!((alone(false, gap) - 10.0).abs() < 1e-9);
+            assert!((alone(true, gap) - 1.0 / (0.2 + gap)).abs() < 1e-9, "{}", alone(true, gap));
+        }
     }
 
     #[test]

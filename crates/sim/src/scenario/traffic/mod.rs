@@ -26,6 +26,7 @@ mod pages;
 mod poisson;
 mod requests;
 mod rfc;
+mod rules;
 mod starts;
 mod tcp;
 mod transfers;

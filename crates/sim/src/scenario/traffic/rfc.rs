@@ -8,7 +8,8 @@ use super::super::error::quoted_list;
 use super::super::fields::{Checked, Field, Fields};
 use super::super::model::Tcp;
 use super::super::schema::{about, reference, whole, with_default};
-use earlydrop_net::tcp::rfc::{BbrRules, Bound, ControlKind, Feedbacks, HyStart, Settings};
+use super::rules;
+use earlydrop_net::tcp::rfc::{Base, BbrRules, Bound, ControlKind, Counting, Feedbacks, HyStart, Settings};
 
 /// Keys that this profile alone has.
 pub(super) const KEYS: &[&str] = &[
@@ -19,6 +20,7 @@ pub(super) const KEYS: &[&str] = &[
     "avoidance",
     "ssthresh",
     "backoff_until",
+    "rules",
     "hystart",
     "prr",
     "rack",
@@ -41,9 +43,10 @@ const DEFAULT_ACK_DELAY: f64 = 0.2;
 /// Options of time stamps in every segment, bytes (RFC 7323, appendix A).
 pub(super) const STAMPS: u32 = earlydrop_net::tcp::rfc::STAMP_BYTES as u32;
 /// Whether avoidance counts what is acknowledged.
-const AVOIDANCE: [&str; 2] = ["counted", "per_ack"];
-/// What a loss halves.
-const SSTHRESH: [&str; 3] = ["flight", "pipe", "cwnd"];
+const AVOIDANCE: [(&str, Counting); 3] =
+    [("counted", Counting::Window), ("kept", Counting::Kept), ("per_ack", Counting::PerAck)];
+/// What a loss leaves a part of.
+const SSTHRESH: [(&str, Base); 3] = [("flight", Base::Flight), ("pipe", Base::Pipe), ("cwnd", Base::Cwnd)];
 /// What grows the window.
 const GROWTH: [&str; 2] = ["acked", "arrived"];
 /// Of what `min_rto` is the least.
@@ -56,10 +59,11 @@ const CLASSIC: &str = "classic";
 const BBR: [&str; 3] = ["bbr_budget", "bbr_aggregation", "bbr_policer"];
 /// What ends the backoff of the timer.
 const BACKOFF: [&str; 2] = ["sample", "ack"];
-const PRR: [(&str, Option<Bound>); 4] = [
+const PRR: [(&str, Option<Bound>); 5] = [
     ("slow_start", Some(Bound::SlowStart)),
     ("conservative", Some(Bound::Conservative)),
     ("safe_ack", Some(Bound::SafeAck)),
+    ("repair_ack", Some(Bound::RepairAck)),
     ("off", None),
 ];
 
@@ -112,11 +116,7 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
     if let Some(field) = BBR.iter().find_map(|key| fields.optional(key)).filter(|_| tcp != Tcp::Bbr) {
         return Err(field.error("is for tcp = \"bbr\"").allowed("no such key"));
     }
-    let ssthresh = match fields.optional("ssthresh") {
-        Some(field) => field.word(SSTHRESH.into_iter())?,
-        None => SSTHRESH[0],
-    };
-    Ok(Settings {
+    let mut settings = Settings {
         control: control(fields, tcp)?,
         mss,
         window: fields
@@ -135,13 +135,9 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
             .optional("initial_window")
             .map(|field| field.whole(1, bounds::INITIAL_WINDOW).map(|segments| segments as u32))
             .transpose()?,
-        growth_limit: fields.optional("abc_limit").map_or(Ok(1), |field| field.whole(1, 2))? as f64,
-        counted: match fields.optional("avoidance") {
-            Some(field) => field.word(AVOIDANCE.into_iter())? == AVOIDANCE[0],
-            None => true,
-        },
-        halves_pipe: ssthresh == SSTHRESH[1],
-        cuts_cwnd: ssthresh == SSTHRESH[2],
+        growth_limit: fields.optional("abc_limit").map_or(Ok(1), |field| field.whole(1, bounds::ABC_LIMIT))? as f64,
+        counting: fields.optional("avoidance").map_or(Ok(Counting::Window), |field| named(&field, &AVOIDANCE))?,
+        base: fields.optional("ssthresh").map_or(Ok(Base::Flight), |field| named(&field, &SSTHRESH))?,
         grows_by_arrived: second("growth", GROWTH)?,
         least_variation: second("min_rto_for", LEAST_RTO)?,
         linux_cubic: second("cubic", CUBIC)?,
@@ -149,6 +145,7 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
             budget: flag(BBR[0], false)?,
             aggregation: flag(BBR[1], false)?,
             policer: flag(BBR[2], false)?,
+            ..BbrRules::default()
         },
         burst: fields.optional("pacing_burst").map_or(Ok(1), |field| field.whole(1, bounds::PACING_BURST))? as u32,
         pairs: flag("send_pairs", false)?,
@@ -164,7 +161,23 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
         pacing: flag("pacing", matches!(tcp, Tcp::Bbr | Tcp::Prague))?,
         fin: flag("fin", false)?,
         delayed_ack: fields.optional("delayed_ack").map_or(Ok(Some(DEFAULT_ACK_DELAY)), |field| delayed_ack(&field))?,
-    })
+        ..Settings::default()
+    };
+    if let Some(field) = fields.optional("rules") {
+        rules::read(&field, tcp, &mut settings)?;
+    }
+    Ok(settings)
+}
+
+/// What a word stands for.
+fn named<T: Copy>(field: &Field<'_>, words: &[(&'static str, T)]) -> Checked<T> {
+    let word = field.word(words.iter().map(|&(word, _)| word))?;
+    Ok(words.iter().find(|&&(name, _)| name == word).unwrap_or(&words[0]).1)
+}
+
+/// The word for a value.
+fn name_of<T: Copy + PartialEq>(value: T, words: &[(&'static str, T)]) -> &'static str {
+    words.iter().find(|&&(_, known)| known == value).unwrap_or(&words[0]).0
 }
 
 fn control(fields: &Fields<'_>, tcp: Tcp) -> Checked<ControlKind> {
@@ -273,9 +286,8 @@ pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
         map.insert("initial_window".into(), segments.into());
     }
     map.insert("abc_limit".into(), (settings.growth_limit as u32).into());
-    map.insert("avoidance".into(), AVOIDANCE[usize::from(!settings.counted)].into());
-    let ssthresh = if settings.cuts_cwnd { 2 } else { usize::from(settings.halves_pipe) };
-    map.insert("ssthresh".into(), SSTHRESH[ssthresh].into());
+    map.insert("avoidance".into(), name_of(settings.counting, &AVOIDANCE).into());
+    map.insert("ssthresh".into(), name_of(settings.base, &SSTHRESH).into());
     map.insert("growth".into(), GROWTH[usize::from(settings.grows_by_arrived)].into());
     map.insert("min_rto_for".into(), LEAST_RTO[usize::from(settings.least_variation)].into());
     if settings.control == ControlKind::Cubic {
@@ -288,8 +300,8 @@ pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
     map.insert("pacing_burst".into(), settings.burst.into());
     map.insert("send_pairs".into(), settings.pairs.into());
     map.insert("backoff_until".into(), BACKOFF[usize::from(settings.ack_ends_backoff)].into());
-    let word = PRR.iter().find(|&&(_, bound)| bound == settings.prr).map_or("off", |&(word, _)| word);
-    map.insert("prr".into(), word.into());
+    map.insert("prr".into(), name_of(settings.prr, &PRR).into());
+    rules::write(settings, map);
     map.insert("rack".into(), settings.rack.into());
     if let ControlKind::Ledbat { target, gain } = settings.control {
         map.insert("ledbat_target".into(), format!("{target} s").into());
@@ -315,17 +327,19 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     add("timestamps", flag(), true.into(), "Time stamps in every segment (RFC 7323). Profile rfc.");
     add(
         "abc_limit",
-        whole(1, 2),
+        whole(1, bounds::ABC_LIMIT),
         1.into(),
         "Segments that an ACK adds in slow start, at most (RFC 3465). Profile rfc.",
     );
     let text =
-        "Avoidance counts what is acknowledged, or adds 1/cwnd for each ACK (RFC 5681, equation 3). Profile rfc.";
-    add("avoidance", json!({ "enum": AVOIDANCE }), AVOIDANCE[0].into(), text);
+        "Avoidance counts what is acknowledged, anew after a reaction or not, or adds 1/cwnd for each ACK (RFC 5681, \
+                equation 3). Profile rfc.";
+    let words = |all: [&'static str; 3]| json!({ "enum": all });
+    add("avoidance", words(AVOIDANCE.map(|(word, _)| word)), AVOIDANCE[0].0.into(), text);
     let text =
-        "What a loss takes its part of: all that is outstanding (RFC 5681), what is still in the network, or cwnd, in \
+        "What a loss leaves a part of: all that is outstanding (RFC 5681), what is still in the network, or cwnd, in \
                 whole segments. Profile rfc.";
-    add("ssthresh", json!({ "enum": SSTHRESH }), SSTHRESH[0].into(), text);
+    add("ssthresh", words(SSTHRESH.map(|(word, _)| word)), SSTHRESH[0].0.into(), text);
     let text = "The timer stays doubled until a round-trip time is sampled (RFC 6298), or until an ACK of new data. Profile rfc.";
     add("backoff_until", json!({ "enum": BACKOFF }), BACKOFF[0].into(), text);
     let text = "The window grows by what an ACK acknowledges, up to abc_limit, or by all that it says has arrived. Profile rfc.";
@@ -363,6 +377,7 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     add("abe", flag(), false.into(), "React less to marks than to losses (RFC 8511). Profile rfc.");
     add("pacing", flag(), false.into(), "Spread segments over the round-trip time. Profile rfc.");
     add("fin", flag(), false.into(), "End finite data with a FIN. Profile rfc.");
+    map.insert("rules".into(), about(rules::schema(), "Single rules that differ between TCPs. Profile rfc."));
     let text =
         "Initial window in segments; by default min(10 segments, max(2 segments, 14600 B)) (RFC 6928). Profile rfc.";
     map.insert("initial_window".into(), about(whole(1, bounds::INITIAL_WINDOW), text));

@@ -33,6 +33,7 @@ pub(super) const KEYS: &[&str] = &[
     "avoidance",
     "ssthresh",
     "backoff_until",
+    "rules",
     "hystart",
     "rack",
     "ledbat_target",

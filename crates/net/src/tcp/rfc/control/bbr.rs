@@ -1,8 +1,8 @@
 //! BBR, version 1 (Cardwell et al. 2016; Linux `tcp_bbr.c`): sends at the bottleneck's bandwidth, with twice what that holds
 //! in the network.
 //!
-//! The names are those of the draft (draft-cardwell-iccrg-bbr-congestion-control-00). What Linux adds to it comes by
-//! [`Rules`], each by itself.
+//! The names are those of the draft (draft-cardwell-iccrg-bbr-congestion-control-00). What Linux adds to it, and
+//! what ns-3 does otherwise, comes by [`BbrRules`], each by itself.
 
 use super::{Acked, Control, Window};
 use crate::tcp::Variable;
@@ -44,15 +44,34 @@ const POLICER_RATIO: f64 = 1.0 / 8.0;
 const POLICER_DIFFERENCE: f64 = 500.0;
 const POLICED_ROUNDS: u32 = 48;
 
-/// What Linux adds.
+/// Segments of `quanta`, and how many more while it probes for bandwidth.
+const QUANTA: f64 = 3.0;
+const PROBING_QUANTA: f64 = 2.0;
+
+/// Rules in which BBRs differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
-    /// Windows have room for bursts in the hosts, are even, and larger by 2 in the phase that probes.
+pub struct BbrRules {
+    /// Windows have room for bursts in the hosts, by the rate, are even, and larger by 2 in the phase that probes (Linux).
     pub budget: bool,
-    /// Windows have room for what ACKs have brought at once beyond the estimated rate.
+    /// Windows have room for three segments more, at any rate, and for five in the phase that probes (ns-3); not with `budget`.
+    pub quanta: bool,
+    /// Windows have room for what ACKs have brought at once beyond the estimated rate (Linux).
     pub aggregation: bool,
-    /// A rate that many losses hold steady is a policer's, and is kept to.
+    /// A rate that many losses hold steady is a policer's, and is kept to (Linux).
     pub policer: bool,
+    /// The round-trip time is the smoothed one (ns-3), and not that of each segment.
+    pub smoothed_rtt: bool,
+    /// Sends at the estimated bandwidth (ns-3), and not 1 % below.
+    pub no_margin: bool,
+    /// After a recovery the window is what the bottleneck held when Startup ended (ns-3: ssthresh), and not that of before.
+    pub exit_to_drain: bool,
+    /// After a timeout the window of before does not come back (ns-3).
+    pub forgets_at_timeout: bool,
+    /// In a recovery what has been repaired is taken off the window like what has been lost (ns-3).
+    pub repairs_cut: bool,
+    /// A sample of the rate stays until a segment arrives that was sent after more had been delivered (ns-3), see
+    /// [`super::super::rate`].
+    pub held_samples: bool,
 }
 
 /// The largest excess of ACKs over the estimated rate.
@@ -88,6 +107,7 @@ enum Mode {
 /// Its state.
 #[derive(Clone, Debug)]
 pub struct Bbr {
+    rules: BbrRules,
     mode: Mode,
     /// Largest rates of the last rounds, segments/s, falling.
     rates: VecDeque<(u64, f64)>,
@@ -103,7 +123,10 @@ pub struct Bbr {
     prior_cwnd: f64,
     conserving: bool,
     recovering: bool,
-    rules: Rules,
+    /// The recovery began with a timeout.
+    timed_out: bool,
+    /// What the bottleneck held when Startup ended, segments.
+    drained_to: Option<f64>,
     /// Bytes of a segment.
     mss: f64,
     excess: Excess,
@@ -114,19 +137,15 @@ pub struct Bbr {
 
 impl Default for Bbr {
     fn default() -> Self {
-        Self::new()
+        Self::new(BbrRules::default(), 1448.0)
     }
 }
 
 impl Bbr {
-    /// Before the first ACK, without what Linux adds.
-    pub fn new() -> Self {
-        Self::with(Rules::default(), 1448.0)
-    }
-
     /// Before the first ACK; segments have `mss` bytes.
-    pub fn with(rules: Rules, mss: f64) -> Self {
+    pub fn new(rules: BbrRules, mss: f64) -> Self {
         Bbr {
+            rules,
             mode: Mode::Startup,
             rates: VecDeque::new(),
             round: 0,
@@ -141,7 +160,8 @@ impl Bbr {
             prior_cwnd: 0.0,
             conserving: false,
             recovering: false,
-            rules,
+            timed_out: false,
+            drained_to: None,
             mss,
             excess: Excess::default(),
             policer: Policer::default(),
@@ -173,7 +193,15 @@ impl Bbr {
         if self.min_rtt == f64::INFINITY {
             return f64::INFINITY;
         }
-        (gain * self.bandwidth() * self.min_rtt).ceil()
+        let mut segments = gain * self.bandwidth() * self.min_rtt;
+        if self.rules.quanta {
+            segments += QUANTA;
+            if matches!(self.mode, Mode::ProbeBw { phase: 0, .. }) {
+                segments += PROBING_QUANTA;
+            }
+            return segments;
+        }
+        segments.ceil()
     }
 
     /// Segments that go at once.
@@ -362,6 +390,7 @@ impl Bbr {
     fn check_drain(&mut self, ack: &Acked) {
         if self.mode == Mode::Startup && self.filled {
             self.mode = Mode::Drain;
+            self.drained_to = Some(self.inflight(1.0));
         }
         if self.mode == Mode::Drain && ack.pipe <= self.inflight(1.0) {
             self.probe_bandwidth(ack.now);
@@ -370,7 +399,8 @@ impl Bbr {
 
     fn update_min_rtt(&mut self, window: &mut Window, ack: &Acked) {
         let expired = ack.now > self.min_rtt_at + MIN_RTT_FILTER;
-        if let Some(rtt) = ack.rtt {
+        let rtt = if self.rules.smoothed_rtt { Some(ack.srtt).filter(|&srtt| srtt > 0.0) } else { ack.rtt };
+        if let Some(rtt) = rtt {
             if rtt <= self.min_rtt || expired {
                 self.min_rtt = rtt;
                 self.min_rtt_at = ack.now;
@@ -410,8 +440,9 @@ impl Bbr {
 
     fn set_rate(&mut self, window: &Window, ack: &Acked) {
         let (gain, _) = self.gains();
+        let margin = if self.rules.no_margin { 1.0 } else { MARGIN };
         let rate = match self.bandwidth() {
-            bandwidth if bandwidth > 0.0 => gain * bandwidth * MARGIN,
+            bandwidth if bandwidth > 0.0 => gain * bandwidth * margin,
             _ => HIGH_GAIN * window.cwnd / if ack.srtt > 0.0 { ack.srtt } else { 1e-3 },
         };
         if self.filled || self.rate.is_none_or(|known| rate > known) {
@@ -420,8 +451,12 @@ impl Bbr {
     }
 
     fn set_window(&mut self, window: &mut Window, ack: &Acked) {
-        if ack.lost > 0.0 {
-            window.cwnd = (window.cwnd - ack.lost).max(1.0);
+        let mut lost = ack.lost;
+        if self.rules.repairs_cut && ack.recovering {
+            lost = (ack.lost - ack.repaired).abs();
+        }
+        if lost > 0.0 {
+            window.cwnd = (window.cwnd - lost).max(1.0);
         }
         if ack.recovering && !self.recovering {
             // Packet conservation for a round.
@@ -432,7 +467,12 @@ impl Bbr {
         } else if !ack.recovering && self.recovering {
             self.recovering = false;
             self.conserving = false;
-            window.cwnd = window.cwnd.max(self.prior_cwnd);
+            let timed_out = std::mem::take(&mut self.timed_out);
+            window.cwnd = match self.drained_to {
+                _ if timed_out && self.rules.forgets_at_timeout => window.cwnd,
+                Some(segments) if !timed_out && self.rules.exit_to_drain => segments,
+                _ => window.cwnd.max(self.prior_cwnd),
+            };
         }
         let (_, gain) = self.gains();
         let target = self.budgeted(self.target(gain) + self.excess());
@@ -496,6 +536,7 @@ impl Control for Bbr {
         self.save(window);
         self.full_bw = 0.0;
         self.recovering = true;
+        self.timed_out = true;
         window.ssthresh
     }
 }
@@ -521,7 +562,7 @@ mod tests {
 
     #[test]
     fn three_rounds_without_a_quarter_more_fill_the_pipe() {
-        let (mut bbr, mut window) = (Bbr::new(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        let (mut bbr, mut window) = (Bbr::default(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         for (i, rate) in [1.0, 2.0, 4.0, 8.0, 9.0, 9.0].into_iter().enumerate() {
             round(&mut bbr, &mut window, i as f64, rate);
             assert_eq!(bbr.mode, Mode::Startup);
@@ -533,7 +574,7 @@ mod tests {
     #[test]
     fn windows_and_rates_by_hand() {
         // 10 Mbit/s, 40 ms, 1500 B: 833.33 segments/s, 33.3 of them in the pipe.
-        let (mut bbr, mut window) = (Bbr::new(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        let (mut bbr, mut window) = (Bbr::default(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         for i in 0..20 {
             round(&mut bbr, &mut window, f64::from(i), 833.333_333);
         }
@@ -551,7 +592,7 @@ mod tests {
 
     #[test]
     fn the_bandwidth_is_the_largest_of_ten_rounds() {
-        let (mut bbr, mut window) = (Bbr::new(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        let (mut bbr, mut window) = (Bbr::default(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         round(&mut bbr, &mut window, 0.0, 100.0);
         for i in 1..10 {
             round(&mut bbr, &mut window, f64::from(i), 50.0);
@@ -563,7 +604,7 @@ mod tests {
 
     #[test]
     fn an_old_round_trip_time_is_probed() {
-        let (mut bbr, mut window) = (Bbr::new(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        let (mut bbr, mut window) = (Bbr::default(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         for i in 0..10 {
             round(&mut bbr, &mut window, f64::from(i), 833.0);
         }

@@ -1,7 +1,7 @@
 //! CUBIC (RFC 9438): the window is a cubic function of the time since the last reduction.
 
 use super::slow_start::SlowStart;
-use super::{Acked, Control, HyStart, Window, LEAST_SSTHRESH};
+use super::{Acked, Control, Window, LEAST_SSTHRESH};
 
 /// How steep the function is, segments/s^3 (RFC 9438, 5.1).
 const C: f64 = 0.4;
@@ -20,17 +20,45 @@ struct Epoch {
     begun: f64,
     k: f64,
     w_est: f64,
+    /// Where the function is flat, segments; with whole segments it does not move with the window.
+    origin: f64,
 }
+
+/// Rules of RFC 9438 that not all CUBICs have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CubicRules {
+    /// Never slower than Reno (4.3).
+    pub friendly: bool,
+    /// Counts ACKs up to a number that follows from a target in whole segments, as ns-3 does, and does not add a part of a
+    /// segment with each (4.4). See [`Cubic::grow_whole`].
+    pub whole: bool,
+}
+
+impl Default for CubicRules {
+    fn default() -> Self {
+        CubicRules { friendly: true, whole: false }
+    }
+}
+
+/// With whole segments: ACKs for each segment of the window while the target is not above it, and at most before the first
+/// loss; at least two for a segment.
+const IDLE_ACKS: f64 = 100.0;
+const MOST_ACKS_BEFORE_A_LOSS: f64 = 20.0;
+const LEAST_ACKS: f64 = 2.0;
 
 /// Its state; the names are those of RFC 9438, 4.1.2.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     slow_start: SlowStart,
+    rules: CubicRules,
     epoch: Option<Epoch>,
     w_max: f64,
     cwnd_prior: f64,
     abe: bool,
     last_ack: f64,
+    /// With whole segments: ACKs counted, and the smallest smoothed round-trip time since the last timeout, s.
+    counted: f64,
+    least_srtt: f64,
 }
 
 /// `K`: how long the function takes from `cwnd` to `w_max`, s (RFC 9438, 4.2, figure 2).
@@ -49,25 +77,58 @@ fn w_cubic(t: f64, k: f64, w_max: f64) -> f64 {
 }
 
 impl Cubic {
-    /// No reduction yet. `hystart`: how the first slow start is left.
-    pub fn new(most: f64, hystart: HyStart, abe: bool) -> Self {
+    /// No reduction yet.
+    pub fn new(slow_start: SlowStart, rules: CubicRules, abe: bool) -> Self {
         Cubic {
-            slow_start: SlowStart::new(most, hystart),
+            slow_start,
+            rules,
             epoch: None,
             w_max: 0.0,
             cwnd_prior: 0.0,
             abe,
             last_ack: 0.0,
+            counted: 0.0,
+            least_srtt: f64::INFINITY,
         }
     }
 
     fn reduce(&mut self, window: &Window, flight: f64, beta: f64) -> f64 {
         self.slow_start.end();
         self.epoch = None;
+        let whole = |segments: f64| if self.rules.whole { segments.floor() } else { segments };
+        let cwnd = whole(window.cwnd);
         // Fast convergence (4.7).
-        self.w_max = if window.cwnd < self.w_max { window.cwnd * (1.0 + BETA) / 2.0 } else { window.cwnd };
-        self.cwnd_prior = window.cwnd;
-        (flight * beta).max(LEAST_SSTHRESH)
+        self.w_max = if cwnd < self.w_max { whole(cwnd * (1.0 + BETA) / 2.0) } else { cwnd };
+        self.cwnd_prior = cwnd;
+        whole(whole(flight) * beta).max(LEAST_SSTHRESH)
+    }
+
+    /// Growth as ns-3 has it: the target is in whole segments, one smallest round-trip time ahead; `cwnd` / (target - `cwnd`)
+    /// ACKs make a segment, two at least. What has been counted is kept when that number falls and over reductions, so that
+    /// ACKs that came while the target was not above the window count later.
+    fn grow_whole(&mut self, window: &mut Window, segments: f64, now: f64) {
+        let cwnd = window.cwnd.floor();
+        self.counted += segments.floor();
+        let (origin, k) = (self.w_max.max(cwnd), k(self.w_max, cwnd));
+        let epoch = self.epoch.get_or_insert(Epoch { begun: now, k, w_est: cwnd, origin });
+        let ahead = if self.least_srtt.is_finite() { self.least_srtt } else { 0.0 };
+        let x = now + ahead - epoch.begun - epoch.k;
+        let step = (C * x.abs() * x * x).floor();
+        let mut target = if x < 0.0 { epoch.origin - step } else { epoch.origin + step };
+        if self.rules.friendly {
+            let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { ALPHA };
+            epoch.w_est += alpha * segments / window.cwnd;
+            target = target.max(epoch.w_est.floor());
+        }
+        let mut needed = if target > cwnd { (cwnd / (target - cwnd)).floor() } else { IDLE_ACKS * cwnd };
+        if self.w_max == 0.0 {
+            needed = needed.min(MOST_ACKS_BEFORE_A_LOSS);
+        }
+        needed = needed.max(LEAST_ACKS);
+        if self.counted >= needed {
+            self.counted -= needed;
+            window.cwnd += 1.0;
+        }
     }
 }
 
@@ -78,6 +139,9 @@ impl Control for Cubic {
             epoch.begun += ack.now - self.last_ack;
         }
         self.last_ack = ack.now;
+        if ack.srtt > 0.0 {
+            self.least_srtt = self.least_srtt.min(ack.srtt);
+        }
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Acked) {
@@ -88,6 +152,9 @@ impl Control for Cubic {
                 return;
             }
         }
+        if self.rules.whole {
+            return self.grow_whole(window, segments, ack.now);
+        }
         let epoch = self.epoch.get_or_insert_with(|| {
             // 4.2; after a timeout (4.8) and after slow start without a loss `w_max` is not above.
             if self.w_max <= window.cwnd {
@@ -96,12 +163,12 @@ impl Control for Cubic {
             if self.cwnd_prior == 0.0 {
                 self.cwnd_prior = window.cwnd;
             }
-            Epoch { begun: ack.now, k: k(self.w_max, window.cwnd), w_est: window.cwnd }
+            Epoch { begun: ack.now, k: k(self.w_max, window.cwnd), w_est: window.cwnd, origin: self.w_max }
         });
         let t = ack.now - epoch.begun;
         // 4.3: as fast as Reno once its window has been reached again.
         let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { ALPHA };
-        let friendly = w_cubic(t, epoch.k, self.w_max) < epoch.w_est;
+        let friendly = self.rules.friendly && w_cubic(t, epoch.k, self.w_max) < epoch.w_est;
         epoch.w_est += alpha * segments / window.cwnd;
         if friendly {
             window.cwnd = window.cwnd.max(epoch.w_est);
@@ -125,6 +192,7 @@ impl Control for Cubic {
         // 4.8: the next stage begins with K = 0 and W_max = cwnd.
         self.w_max = 0.0;
         self.cwnd_prior = 0.0;
+        self.least_srtt = f64::INFINITY;
         ssthresh
     }
 }
@@ -132,7 +200,12 @@ impl Control for Cubic {
 #[cfg(test)]
 mod tests {
     use super::super::tests::acked;
+    use super::super::HyStart;
     use super::*;
+
+    fn first(abe: bool) -> Cubic {
+        Cubic::new(SlowStart::new(1.0, HyStart::Off), CubicRules::default(), abe)
+    }
 
     fn close(a: f64, b: f64, within: f64) -> bool {
         (a - b).abs() <= within
@@ -151,7 +224,7 @@ mod tests {
     }
 
     fn reduced(cwnd: f64) -> (Cubic, Window) {
-        let mut cubic = Cubic::new(1.0, HyStart::Off, false);
+        let mut cubic = first(false);
         let ssthresh = cubic.on_loss(&Window { cwnd, ssthresh: 10.0 }, cwnd, 0.0);
         (cubic, Window { cwnd: ssthresh, ssthresh })
     }
@@ -210,7 +283,7 @@ mod tests {
 
     #[test]
     fn fast_convergence() {
-        let mut cubic = Cubic::new(1.0, HyStart::Off, false);
+        let mut cubic = first(false);
         cubic.on_loss(&Window { cwnd: 100.0, ssthresh: 10.0 }, 100.0, 0.0);
         cubic.on_loss(&Window { cwnd: 80.0, ssthresh: 70.0 }, 80.0, 1.0);
         assert!(close(cubic.w_max, 68.0, 1e-9), "{}", cubic.w_max);
@@ -218,11 +291,48 @@ mod tests {
     }
 
     #[test]
+    fn whole_segments_by_counting() {
+        let rules = CubicRules { friendly: false, whole: true };
+        let mut cubic = Cubic::new(SlowStart::new(1.0, HyStart::Off), rules, false);
+        // Of 100.9 segments 100 count: 70 are left. K = 4.2172 s.
+        let ssthresh = cubic.on_loss(&Window { cwnd: 100.9, ssthresh: 10.0 }, 100.9, 0.0);
+        let mut window = Window { cwnd: ssthresh, ssthresh };
+        assert_eq!((window.cwnd, cubic.w_max), (70.0, 100.0));
+        let mut at = |now: f64, segments: f64, window: &mut Window| {
+            let ack = Acked { now, srtt: 0.1, ..acked(segments) };
+            cubic.on_any_ack(window, &ack);
+            cubic.grow(window, &ack);
+            cubic.counted
+        };
+        // W(0.1) = 72.08, so 100 - floor(27.92) = 73: floor(70 / 3) = 23 ACKs for a segment.
+        assert_eq!((at(0.0, 10.0, &mut window), window.cwnd), (10.0, 70.0));
+        // W(1.1) = 87.88, so 88: floor(70 / 18) = 3 ACKs, and 11 have been counted; then floor(71 / 17) = 4.
+        assert_eq!((at(1.0, 1.0, &mut window), window.cwnd), (8.0, 71.0));
+        assert_eq!((at(1.0, 1.0, &mut window), window.cwnd), (5.0, 72.0));
+    }
+
+    #[test]
+    fn friendly_or_not() {
+        // After 60 round trips of 0.1 s the function is at 102.3, and Reno beyond.
+        let grown = |friendly: bool| {
+            let rules = CubicRules { friendly, whole: false };
+            let mut cubic = Cubic::new(SlowStart::new(1.0, HyStart::Off), rules, false);
+            let ssthresh = cubic.on_loss(&Window { cwnd: 20.0, ssthresh: 10.0 }, 20.0, 0.0);
+            let mut window = Window { cwnd: ssthresh, ssthresh };
+            for step in 0..800 {
+                cubic.grow(&mut window, &Acked { now: 0.1 * f64::from(step) / 20.0, srtt: 0.1, ..acked(1.0) });
+            }
+            window.cwnd
+        };
+        assert!(grown(true) > grown(false) + 5.0, "{} {}", grown(true), grown(false));
+    }
+
+    #[test]
     fn marks_and_timeouts() {
         let window = Window { cwnd: 20.0, ssthresh: 10.0 };
-        let mut cubic = Cubic::new(1.0, HyStart::Off, true);
+        let mut cubic = first(true);
         assert!(close(cubic.on_mark(&window, 20.0, 0.0), 17.0, 1e-12), "ABE");
-        assert!(close(Cubic::new(1.0, HyStart::Off, false).on_mark(&window, 20.0, 0.0), 14.0, 1e-12));
+        assert!(close(first(false).on_mark(&window, 20.0, 0.0), 14.0, 1e-12));
         let ssthresh = cubic.on_timeout(&window, 20.0, 0.0);
         let mut window = Window { cwnd: ssthresh, ssthresh };
         cubic.grow(&mut window, &Acked { now: 3.0, srtt: 0.1, ..acked(1.0) });

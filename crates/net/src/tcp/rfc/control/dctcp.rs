@@ -92,6 +92,7 @@ impl Control for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::super::tests::acked;
+    use super::super::{Counting, HyStart};
     use super::*;
 
     /// So many windows of 10 segments, of which `marked` are marked.
@@ -126,7 +127,7 @@ mod tests {
     #[test]
     fn the_reaction_by_hand() {
         // alpha 0.5 and a quarter marked: 0.484375; of 100 segments 75.78 are left.
-        let mut dctcp = Dctcp::new(SlowStart::new(1.0, super::super::HyStart::Off), Avoidance::new(true));
+        let mut dctcp = Dctcp::new(SlowStart::new(1.0, HyStart::Off), Avoidance::new(Counting::Window));
         dctcp.fraction.alpha = 0.5;
         windows(&mut dctcp.fraction, 1, 2.5);
         assert_eq!(dctcp.alpha(), 0.484375);

@@ -6,7 +6,7 @@
 //! - The function is looked at one smallest round-trip time ahead, not one smoothed one.
 //! - As long as nothing was lost a window of ACKs adds a twentieth at least.
 
-use super::{slow_start::SlowStart, Acked, Control, HyStart, Window, LEAST_SSTHRESH};
+use super::{slow_start::SlowStart, Acked, Control, Window, LEAST_SSTHRESH};
 
 /// How steep the function is, segments/s^3 (`bic_scale` of 41, in units of 10/1024).
 const C: f64 = 410.0 / 1024.0;
@@ -45,9 +45,9 @@ pub struct LinuxCubic {
 
 impl LinuxCubic {
     /// No reduction yet.
-    pub fn new(hystart: HyStart) -> Self {
+    pub fn new(slow_start: SlowStart) -> Self {
         LinuxCubic {
-            slow_start: SlowStart::new(f64::INFINITY, hystart),
+            slow_start,
             epoch: None,
             last_max: 0.0,
             min_rtt: f64::INFINITY,
@@ -150,10 +150,11 @@ impl Control for LinuxCubic {
 #[cfg(test)]
 mod tests {
     use super::super::tests::acked;
+    use super::super::HyStart;
     use super::*;
 
     fn reduced(cwnd: f64) -> (LinuxCubic, Window) {
-        let mut cubic = LinuxCubic::new(HyStart::Off);
+        let mut cubic = LinuxCubic::new(SlowStart::new(f64::INFINITY, HyStart::Off));
         let ssthresh = cubic.on_loss(&Window { cwnd, ssthresh: 10.0 }, 0.0, 0.0);
         (cubic, Window { cwnd: ssthresh, ssthresh })
     }

@@ -12,8 +12,8 @@ mod prague;
 mod slow_start;
 
 use super::rate::Sample;
-pub use bbr::{Bbr, Rules as BbrRules};
-pub use cubic::Cubic;
+pub use bbr::{Bbr, BbrRules};
+pub use cubic::{Cubic, CubicRules};
 pub use dctcp::Dctcp;
 pub use ledbat::Ledbat;
 pub use linux_cubic::LinuxCubic;
@@ -75,6 +75,10 @@ pub struct Acked {
     pub lost: f64,
     /// The rate of arrivals, for those who ask for it ([`Control::owns_window`]).
     pub rate: Option<Sample>,
+    /// Whether something that was sent again has arrived.
+    pub resent: bool,
+    /// Segments that were taken for lost and have arrived.
+    pub repaired: f64,
     /// One-way delay of the segment that the ACK answers, s, with an unknown offset, if the ACK carries time stamps.
     pub one_way: Option<f64>,
 }
@@ -138,37 +142,53 @@ pub fn slow_start(window: &mut Window, segments: f64, most: f64) -> f64 {
     segments - room
 }
 
+/// How avoidance counts ACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// What is acknowledged is counted, and the window is one segment larger each time that a window has been (RFC 5681's
+    /// recommendation; RFC 3465, 2.1). A reaction begins the count anew, as in Linux.
+    Window,
+    /// The same with whole segments of the window, and a reaction leaves the count as it is, as in ns-3.
+    Kept,
+    /// Each ACK adds 1/cwnd (RFC 5681, equation 3), which is a little less in a small window, as cwnd grows meanwhile.
+    PerAck,
+}
+
 /// Congestion avoidance: one segment a round trip (RFC 5681, 3.1).
 #[derive(Clone, Debug)]
 pub struct Avoidance {
-    counts: bool,
+    counting: Counting,
     acked: f64,
 }
 
 impl Avoidance {
-    /// `counts`: what is acknowledged is counted, and the window is one segment larger each time that a window has been (RFC
-    /// 5681's recommendation; RFC 3465, 2.1). Otherwise each ACK adds 1/cwnd (RFC 5681, equation 3), which is a little less in a
-    /// small window, as cwnd grows meanwhile.
-    pub fn new(counts: bool) -> Self {
-        Avoidance { counts, acked: 0.0 }
+    /// Nothing acknowledged.
+    pub fn new(counting: Counting) -> Self {
+        Avoidance { counting, acked: 0.0 }
     }
 
     /// So many segments have been acknowledged.
     pub fn grow(&mut self, window: &mut Window, segments: f64) {
-        if !self.counts {
-            window.cwnd += 1.0 / window.cwnd;
-            return;
-        }
+        let wanted = match self.counting {
+            Counting::PerAck => {
+                window.cwnd += 1.0 / window.cwnd;
+                return;
+            }
+            Counting::Window => window.cwnd,
+            Counting::Kept => window.cwnd.floor().max(1.0),
+        };
         self.acked += segments;
-        if self.acked >= window.cwnd {
-            self.acked -= window.cwnd;
+        if self.acked >= wanted {
+            self.acked -= wanted;
             window.cwnd += 1.0;
         }
     }
 
     /// A reaction begins the count anew.
     pub fn reset(&mut self) {
-        self.acked = 0.0;
+        if self.counting == Counting::Window {
+            self.acked = 0.0;
+        }
     }
 }
 
@@ -243,6 +263,8 @@ mod tests {
             paced: false,
             lost: 0.0,
             rate: None,
+            resent: false,
+            repaired: 0.0,
             one_way: None,
         }
     }
@@ -262,7 +284,7 @@ mod tests {
 
     #[test]
     fn avoidance_adds_one_a_window() {
-        let (mut window, mut counted) = (Window { cwnd: 10.0, ssthresh: 5.0 }, Avoidance::new(true));
+        let (mut window, mut counted) = (Window { cwnd: 10.0, ssthresh: 5.0 }, Avoidance::new(Counting::Window));
         for _ in 0..4 {
             counted.grow(&mut window, 2.0);
         }
@@ -273,7 +295,13 @@ mod tests {
             counted.grow(&mut window, 1.0);
         }
         assert_eq!(window.cwnd, 12.0);
-        let mut by_ack = Avoidance::new(false);
+        // Whole segments of the window, and the count outlives a reaction.
+        let (mut cut, mut kept) = (Window { cwnd: 4.5, ssthresh: 2.0 }, Avoidance::new(Counting::Kept));
+        kept.grow(&mut cut, 3.0);
+        kept.reset();
+        kept.grow(&mut cut, 1.0);
+        assert_eq!(cut.cwnd, 5.5);
+        let mut by_ack = Avoidance::new(Counting::PerAck);
         by_ack.grow(&mut window, 2.0);
         assert_eq!(window.cwnd, 12.0 + 1.0 / 12.0);
     }

@@ -55,11 +55,11 @@ impl Control for NewReno {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HyStart;
+    use super::super::{Counting, HyStart};
     use super::*;
 
     fn reno(abe: bool) -> NewReno {
-        NewReno::new(SlowStart::new(1.0, HyStart::Off), Avoidance::new(true), abe)
+        NewReno::new(SlowStart::new(1.0, HyStart::Off), Avoidance::new(Counting::Window), abe)
     }
 
     #[test]

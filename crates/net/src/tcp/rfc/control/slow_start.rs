@@ -37,6 +37,7 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct SlowStart {
     most: f64,
+    passes: bool,
     hystart: Option<HyStart>,
     classic: Option<Classic>,
 }
@@ -46,9 +47,15 @@ impl SlowStart {
     pub fn new(most: f64, hystart: Kind) -> Self {
         SlowStart {
             most,
+            passes: false,
             hystart: (hystart == Kind::PlusPlus).then(HyStart::default),
             classic: (hystart == Kind::Classic).then(Classic::default),
         }
+    }
+
+    /// `passes`: the last ACK of slow start may bring the window beyond ssthresh (ns-3), and not to it (Linux).
+    pub fn passing(self, passes: bool) -> Self {
+        SlowStart { passes, ..self }
     }
 
     /// An ACK that may grow the window, which is below ssthresh: what is left of its segments beyond it.
@@ -58,6 +65,11 @@ impl SlowStart {
             return ack.segments;
         }
         let Some(hystart) = &mut self.hystart else {
+            if self.passes {
+                let grown = ack.segments.min(self.most);
+                window.cwnd += grown;
+                return if window.slow_start() { 0.0 } else { ack.segments - grown };
+            }
             return super::slow_start(window, ack.segments, self.most);
         };
         let conservative = hystart.on_ack(ack);
@@ -243,6 +255,18 @@ mod tests {
         let (after, window) = rounds(&[100.0, 100.0, 120.0, 110.0, 110.0], 16);
         assert_eq!(after[4] - after[3], 16.0, "as before");
         assert_eq!(window.ssthresh, f64::INFINITY);
+    }
+
+    #[test]
+    fn the_last_ack_stops_at_ssthresh_or_not() {
+        let mut window = Window { cwnd: 3.0, ssthresh: 4.5 };
+        assert_eq!(SlowStart::new(8.0, Kind::Off).grow(&mut window, &acked(5.0)), 3.5);
+        assert_eq!(window.cwnd, 4.5);
+        let mut window = Window { cwnd: 3.0, ssthresh: 4.5 };
+        assert_eq!(SlowStart::new(8.0, Kind::Off).passing(true).grow(&mut window, &acked(5.0)), 0.0);
+        assert_eq!(window.cwnd, 8.0);
+        let mut window = Window { cwnd: 4.0, ssthresh: 4.5 };
+        assert_eq!(SlowStart::new(1.0, Kind::Off).passing(true).grow(&mut window, &acked(3.0)), 2.0);
     }
 
     #[test]

@@ -1,0 +1,207 @@
+//! The table `rules` of TCP's `rfc` profile: single rules in which other TCPs depart from the RFCs.
+
+use serde_json::{json, Map, Value as Json};
+
+use super::super::error::quoted_list;
+use super::super::fields::{Checked, Field};
+use super::super::model::Tcp;
+use super::super::schema::{about, object, with_default};
+use earlydrop_net::tcp::rfc::{Base, Restart, Settings};
+
+/// A rule: a key and its words, the first of which is the RFC's.
+struct Rule {
+    key: &'static str,
+    words: [&'static str; 2],
+    /// The TCPs that have it; empty: all.
+    tcps: &'static [Tcp],
+    about: &'static str,
+    set: fn(&mut Settings, bool),
+    get: fn(&Settings) -> bool,
+}
+
+/// All rules, in the order in which they are written.
+const RULES: &[Rule] = &[
+    Rule {
+        key: "rto_restart",
+        words: ["every", "first"],
+        tcps: &[],
+        about: "ACKs of new data that restart the retransmission timer in a recovery; newreno has \"first\" by default.",
+        set: |settings, on| settings.restart = Some(if on { Restart::First } else { Restart::Every }),
+        get: |settings| match settings.restart {
+            Some(restart) => restart == Restart::First,
+            None => !settings.sack,
+        },
+    },
+    Rule {
+        key: "exit_ack",
+        words: ["ends", "grows"],
+        tcps: &[],
+        about: "The ACK that ends a recovery ends it, or grows the window as well.",
+        set: |settings, on| settings.exit_grows = on,
+        get: |settings| settings.exit_grows,
+    },
+    Rule {
+        key: "timeout_cut",
+        words: ["again", "kept"],
+        tcps: &[],
+        about: "A timeout in a recovery cuts again, or keeps the recovery's ssthresh; \"kept\" with ssthresh = \"cwnd\" by default.",
+        set: |settings, on| settings.timeout_keeps = Some(on),
+        get: |settings| settings.timeout_keeps.unwrap_or(settings.base == Base::Cwnd),
+    },
+    Rule {
+        key: "lost_retransmit_cut",
+        words: ["again", "none"],
+        tcps: &[Tcp::Reno, Tcp::Sack, Tcp::Cubic, Tcp::Dctcp, Tcp::Ledbat, Tcp::Prague],
+        about: "A retransmission that rack finds lost cuts the window once more (RFC 5681, 4.3), or does not.",
+        set: |settings, on| settings.lost_retransmit_cuts = !on,
+        get: |settings| !settings.lost_retransmit_cuts,
+    },
+    Rule {
+        key: "timeout_end",
+        words: ["all", "new"],
+        tcps: &[],
+        about: "The ACK that ends the repair after a timeout grows the window by all that it covers, or by what is new in it.",
+        set: |settings, on| settings.timeout_end_is_new = on,
+        get: |settings| settings.timeout_end_is_new,
+    },
+    Rule {
+        key: "slow_start_end",
+        words: ["at_ssthresh", "beyond"],
+        tcps: &[],
+        about: "The last ACK of slow start without HyStart++ brings the window to ssthresh, or beyond it.",
+        set: |settings, on| settings.passes_ssthresh = on,
+        get: |settings| settings.passes_ssthresh,
+    },
+    Rule {
+        key: "mark_cut",
+        words: ["at_once", "round_trip"],
+        tcps: &[],
+        about: "A mark cuts the window at once, or over a round trip as a loss does.",
+        set: |settings, on| settings.mark_by_prr = on,
+        get: |settings| settings.mark_by_prr,
+    },
+    Rule {
+        key: "cubic_least",
+        words: ["reno", "none"],
+        tcps: &[Tcp::Cubic],
+        about: "Whether cubic is never slower than Reno.",
+        set: |settings, on| settings.cubic.friendly = !on,
+        get: |settings| !settings.cubic.friendly,
+    },
+    Rule {
+        key: "cubic_growth",
+        words: ["smooth", "whole"],
+        tcps: &[Tcp::Cubic],
+        about: "Each ACK adds a part of a segment, or ACKs are counted and kept for whole ones.",
+        set: |settings, on| settings.cubic.whole = on,
+        get: |settings| settings.cubic.whole,
+    },
+    Rule {
+        key: "bbr_rtt",
+        words: ["sample", "smoothed"],
+        tcps: &[Tcp::Bbr],
+        about: "bbr's round-trip times are those of segments, or smoothed.",
+        set: |settings, on| settings.bbr.smoothed_rtt = on,
+        get: |settings| settings.bbr.smoothed_rtt,
+    },
+    Rule {
+        key: "bbr_rate",
+        words: ["margin", "full"],
+        tcps: &[Tcp::Bbr],
+        about: "bbr sends 1 % below its estimate, or at it.",
+        set: |settings, on| settings.bbr.no_margin = on,
+        get: |settings| settings.bbr.no_margin,
+    },
+    Rule {
+        key: "bbr_room",
+        words: ["none", "quanta"],
+        tcps: &[Tcp::Bbr],
+        about: "bbr's window has room for what its estimate says, or for 3 segments more, 5 while it probes.",
+        set: |settings, on| settings.bbr.quanta = on,
+        get: |settings| settings.bbr.quanta,
+    },
+    Rule {
+        key: "bbr_exit",
+        words: ["before", "drain"],
+        tcps: &[Tcp::Bbr],
+        about: "bbr's window after a recovery: that of before, or what the bottleneck held when Startup ended.",
+        set: |settings, on| settings.bbr.exit_to_drain = on,
+        get: |settings| settings.bbr.exit_to_drain,
+    },
+    Rule {
+        key: "bbr_timeout",
+        words: ["before", "forgets"],
+        tcps: &[Tcp::Bbr],
+        about: "bbr's window after a timeout: that of before comes back, or not.",
+        set: |settings, on| settings.bbr.forgets_at_timeout = on,
+        get: |settings| settings.bbr.forgets_at_timeout,
+    },
+    Rule {
+        key: "bbr_repairs",
+        words: ["free", "cut"],
+        tcps: &[Tcp::Bbr],
+        about: "In a recovery bbr's window is cut by what is lost, or also by what is repaired.",
+        set: |settings, on| settings.bbr.repairs_cut = on,
+        get: |settings| settings.bbr.repairs_cut,
+    },
+    Rule {
+        key: "bbr_samples",
+        words: ["fresh", "held"],
+        tcps: &[Tcp::Bbr],
+        about: "bbr's samples of the rate are those of the ACK, or stay until a segment arrives that was sent later.",
+        set: |settings, on| settings.bbr.held_samples = on,
+        get: |settings| settings.bbr.held_samples,
+    },
+];
+
+/// Takes in the table.
+pub(super) fn read(field: &Field<'_>, tcp: Tcp, settings: &mut Settings) -> Checked<()> {
+    let keys: Vec<&str> = RULES.iter().map(|rule| rule.key).collect();
+    let fields = field.table(&keys)?;
+    for rule in RULES {
+        let Some(field) = fields.optional(rule.key) else { continue };
+        if !rule.tcps.is_empty() && !rule.tcps.contains(&tcp) {
+            let names = quoted_list(rule.tcps.iter().map(|tcp| tcp.name()));
+            return Err(field.error(format!("is a rule of {names}")).allowed("no such key"));
+        }
+        let word = field.word(rule.words.into_iter())?;
+        (rule.set)(settings, word == rule.words[1]);
+        if rule.key == "lost_retransmit_cut" && !settings.rack {
+            return Err(field.error("is a rule of rack").allowed("no such key, or rack = true"));
+        }
+        if settings.linux_cubic && rule.tcps == [Tcp::Cubic] {
+            return Err(field.error("is a rule of cubic = \"rfc9438\"").allowed("no such key"));
+        }
+        if settings.bbr.budget && settings.bbr.quanta {
+            return Err(field
+                .error("is other room than that of bbr_budget")
+                .allowed("\"none\", or bbr_budget = false"));
+        }
+    }
+    Ok(())
+}
+
+/// The rules that are not as the RFCs have them, as they would be written; nothing if all are.
+pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
+    let default = Settings { sack: settings.sack, base: settings.base, ..Settings::default() };
+    let other: Map<String, Json> = RULES
+        .iter()
+        .filter(|rule| (rule.get)(settings) != (rule.get)(&default))
+        .map(|rule| (rule.key.to_string(), rule.words[usize::from((rule.get)(settings))].into()))
+        .collect();
+    if !other.is_empty() {
+        map.insert("rules".into(), other.into());
+    }
+}
+
+/// Their schema.
+pub(super) fn schema() -> Json {
+    let properties: Map<String, Json> = RULES
+        .iter()
+        .map(|rule| {
+            let form = with_default(json!({ "enum": rule.words }), rule.words[0]);
+            (rule.key.to_string(), about(form, rule.about))
+        })
+        .collect();
+    object(&[], properties.into())
+}
