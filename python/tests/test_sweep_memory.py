@@ -40,8 +40,6 @@ bottleneck = { rate = "2 Mbit/s", delay = "10 ms" }
 aqm = "red"
 limit = "30 packets"
 """
-BYTES_A_RUN = 300
-"""What is allowed: the names of runs, keys and levels of points, p values. Objects for each would take thousands."""
 
 
 class Engine:
@@ -84,10 +82,12 @@ def peak(points: int, seeds: int, folder: Path) -> tuple[int, int]:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize(("points", "seeds"), [(100, 1), (12, 20)])
+@pytest.mark.parametrize(("points", "seeds", "bytes_a_run"), [(100, 1, 1500), (12, 20, 500)])
 def test_memory_hardly_grows_with_the_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, points: int, seeds: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, points: int, seeds: int, bytes_a_run: int
 ) -> None:
+    # About 100 bytes a run are expected; what happens to be held at the time may be 200 kB more. With objects for every
+    # point, cell and run it would be 15,000 bytes in the first case and 1,000 in the second.
     # Everything that is held for a while is full with few runs already, so that only what grows is seen.
     monkeypatch.setattr(execute, "FLUSH_BYTES", 1 << 16)
     monkeypatch.setattr(execute, "MOST_RUNS", 40)
@@ -103,7 +103,7 @@ def test_memory_hardly_grows_with_the_runs(
     few, low = peak(points, seeds, tmp_path / "few")
     many, high = peak(4 * points, seeds, tmp_path / "many")
     assert many > 3.5 * few
-    assert (high - low) / (many - few) < BYTES_A_RUN
+    assert (high - low) / (many - few) < bytes_a_run
 
 
 class Watched:
