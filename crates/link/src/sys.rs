@@ -41,6 +41,15 @@ pub fn open_tun(name: &str) -> Result<OwnedFd> {
     Ok(file.into())
 }
 
+/// Whether this kernel has TUN devices. Where the file is root's alone (EACCES) there are some, for root: to say that is
+/// for who opens a link. A container whose root may not open it (EPERM) has none.
+pub fn has_tun() -> bool {
+    match OpenOptions::new().read(true).open("/dev/net/tun") {
+        Ok(_) => true,
+        Err(error) => error.raw_os_error() == Some(libc::EACCES),
+    }
+}
+
 /// Gives the calling thread real-time priority (SCHED_FIFO), which its children do not inherit.
 ///
 /// # Errors

@@ -1,6 +1,5 @@
 //! A real link: a checked scenario's bottleneck between network namespaces, and its record run through the simulator.
 
-use std::fs::File;
 use std::os::fd::BorrowedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child as Process, Command, Stdio};
@@ -20,7 +19,7 @@ use earlydrop_link::link::{End, Failure, Link, Outcome, SetUp};
 use earlydrop_link::path::PathSpec;
 use earlydrop_link::record::Record;
 use earlydrop_link::run::{PathOutcome, Series, Settings, View};
-use earlydrop_link::sys::RunAs;
+use earlydrop_link::sys::{self, RunAs};
 use earlydrop_net::measure::{coefficient_of_variation, jain};
 use earlydrop_net::record::Fate;
 use earlydrop_sim::result;
@@ -591,5 +590,5 @@ pub fn sweep_links(py: Python<'_>) -> PyResult<usize> {
 /// Whether this kernel has TUN devices.
 #[pyfunction]
 pub fn has_tun() -> bool {
-    File::open("/dev/net/tun").is_ok()
+    sys::has_tun()
 }
