@@ -735,7 +735,9 @@ impl Connection {
         // Recovery or growth.
         self.recover_or_grow(core, now, advanced, arrived, entered, echo, &info, out);
         // Timers (RFC 6298, 5.2 and 5.3).
-        if self.board.is_empty() {
+        if self.halted {
+            // It is the timer alone that lets the next segment go, also once nothing is outstanding any more.
+        } else if self.board.is_empty() {
             self.rto_at = f64::INFINITY;
         } else if advanced > 0 && self.restarts_timer() {
             self.rto_at = now + self.rto.value();
