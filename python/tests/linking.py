@@ -412,30 +412,43 @@ def interrupted(name: str) -> Any:
     return {"first": first, "code": code, "remains": differences(before, state())}
 
 
-def joined() -> Any:
-    """Two named namespaces with a link between them."""
+def joined(first: str = "namespace") -> Any:
+    """A named namespace and another, or a TUN device of this one that is there already, with a link between them."""
     names = ["edltest1", "edltest2"]
+    device = first == "device"
+    ends = ["dev:edltest", names[1]] if device else names
+    inside = [] if device else ["ip", "netns", "exec", names[0]]
     for name in names:
         subprocess.run(["ip", "netns", "add", name], check=True)
     try:
+        if device:
+            for words in ("tuntap add edltest mode tun", "address add 100.64.0.2/30 dev edltest", "link set edltest up"):
+                subprocess.run(["ip", *words.split()], check=True)
         command = [sys.executable, "-m", "earlydrop", "link", "--rate", "10Mbit/s", "--delay", "10ms", "--json"]
         process = subprocess.Popen(
-            [*command, "--between", *names], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*command, "--between", *ends], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert process.stderr is not None
-        first = process.stderr.readline()
+        told = process.stderr.readline()
         server = subprocess.Popen(
             ["ip", "netns", "exec", names[1], sys.executable, "-c", SERVER], stdout=subprocess.PIPE
         )
         assert server.stdout is not None
         server.stdout.readline()
         arguments = sending("100.64.0.1", 1, 0.5, "-")
-        code = subprocess.run(["ip", "netns", "exec", names[0], *arguments], check=False).returncode
+        code = subprocess.run([*inside, *arguments], check=False).returncode
         server.kill()
         process.send_signal(signal.SIGINT)
         out, _err = process.communicate(timeout=30)
-        return {"first": first, "sender": code, "code": process.returncode, "document": json.loads(out)}
+        found = {"first": told, "sender": code, "code": process.returncode, "document": json.loads(out)}
+        if device:
+            # Whoever made it keeps it, with its address.
+            shown = subprocess.run(["ip", "-o", "-4", "address", "show", "edltest"], capture_output=True, text=True)
+            found["address"] = shown.stdout.split()[3]
+        return found
     finally:
+        if device:
+            subprocess.run(["ip", "tuntap", "del", "edltest", "mode", "tun"], check=False)
         for name in names:
             subprocess.run(["ip", "netns", "del", name], check=False)
 

@@ -397,6 +397,13 @@ class TestInNamespaces:
         assert (found["sender"], found["code"]) == (0, 0)
         assert found["document"]["queues"]["bottleneck"]["delivered"] > 100
 
+    def test_a_device_that_is_there_can_be_joined(self) -> None:
+        found = linking("joined", "device")
+        assert found["first"] == "joined dev:edltest and edltest2; Ctrl-C ends it\n"
+        assert (found["sender"], found["code"]) == (0, 0)
+        assert found["document"]["queues"]["bottleneck"]["delivered"] > 100
+        assert found["address"] == "100.64.0.2/30"
+
     def test_traces_and_loss_are_those_of_the_simulator(self, tmp_path: Path) -> None:
         trace = tmp_path / "cell.trace"
         trace.write_text("".join(f"{ms}\n" for ms in range(1, 1001) if ms % 10 < 7), encoding="utf-8")
