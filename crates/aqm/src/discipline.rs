@@ -52,23 +52,28 @@ pub trait Discipline: Send {
 
     /// Named inner values.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+
+    /// Where the memory lies, beside its own, that the next arrival and the next departure need: first byte, bytes. A
+    /// driver of thousands of queues asks the processor for it ahead of time.
+    fn memory(&self, _out: &mut dyn FnMut(*const u8, usize)) {}
 }
 
 /// The arrival was admitted; whether it was marked (CE) on the way in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted(pub bool);
 
-/// A FIFO with a policy.
+/// A FIFO with a policy. In a network of thousands of queues few are in the cache: it lies in four lines.
+#[repr(C, align(64))]
 pub struct Fifo {
-    gate: Gate,
     ring: Ring,
     idle_since: Option<Time>,
+    gate: Gate,
 }
 
 impl Fifo {
     /// An empty FIFO whose link has been idle since time zero.
     pub fn new(gate: Gate) -> Self {
-        Fifo { gate, ring: Ring::new(), idle_since: Some(Time::ZERO) }
+        Fifo { ring: Ring::new(), idle_since: Some(Time::ZERO), gate }
     }
 
     /// Drops, or marks if `signal` says so and they can be marked, the packets that the policy named; whether any left.
@@ -193,5 +198,10 @@ impl Discipline for Fifo {
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.gate.gauges(out);
+    }
+
+    fn memory(&self, out: &mut dyn FnMut(*const u8, usize)) {
+        self.gate.memory(out);
+        self.ring.memory(out);
     }
 }

@@ -6,6 +6,7 @@ use crate::{Ecn, Packet, Time};
 
 /// What happened at a queue, by reason. All counts are packets unless they say bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Counters {
     /// Packets that arrived, dropped ones included.
     pub arrivals: u64,
@@ -82,16 +83,17 @@ pub enum Fate {
 
 /// Everything a queue does except storing packets and keeping time: it asks the policy, holds the limit, marks, and
 /// counts. The FIFO port and the simulator's arithmetic port both stand on it.
+#[repr(C)]
 pub struct Gate {
     policy: Box<dyn Policy>,
+    last_offer: Time,
     room: Room,
     ecn: bool,
     needs: Needs,
-    random: Generator,
     /// Counts since the last reset.
     pub counters: Counters,
     victims: Vec<u64>,
-    last_offer: Time,
+    random: Generator,
 }
 
 impl Gate {
@@ -99,7 +101,7 @@ impl Gate {
     pub fn new(policy: Box<dyn Policy>, limit: Limit, ecn: bool, random: Generator) -> Self {
         let (room, needs) = (policy.room(limit), policy.needs());
         let counters = Counters::default();
-        Gate { policy, room, ecn, needs, random, counters, victims: Vec::new(), last_offer: Time::ZERO }
+        Gate { policy, last_offer: Time::ZERO, room, ecn, needs, counters, victims: Vec::new(), random }
     }
 
     /// What the policy needs.
@@ -230,6 +232,11 @@ impl Gate {
     #[inline]
     pub fn average(&self) -> Option<f64> {
         self.policy.average()
+    }
+
+    /// Where the policy's state lies: first byte, bytes.
+    pub fn memory(&self, out: &mut dyn FnMut(*const u8, usize)) {
+        out(std::ptr::from_ref(&*self.policy).cast(), size_of_val(&*self.policy));
     }
 
     /// The policy's inner values.

@@ -12,16 +12,17 @@ use std::collections::VecDeque;
 /// drawn at random holds a packet at least once in four times. Squeezing costs a constant for each removal, in the
 /// mean; until the packets it moved have left, a packet is found by its number in O(log n).
 #[derive(Debug, Default)]
+#[repr(C)]
 pub struct Ring {
     slots: VecDeque<Option<Packet>>,
-    /// Serial numbers of the slots, while they are not consecutive; else empty.
-    names: VecDeque<u64>,
-    /// Serial number of the first slot.
-    first: u64,
-    /// Serial number of the next packet.
-    next: u64,
     packets: u64,
     bytes: u64,
+    /// Serial number of the next packet.
+    next: u64,
+    /// Serial number of the first slot.
+    first: u64,
+    /// Serial numbers of the slots, while they are not consecutive; else empty.
+    names: VecDeque<u64>,
 }
 
 /// Holes are squeezed out when there are more slots than this for each packet.
@@ -76,6 +77,15 @@ impl Ring {
         self.slots.get_mut(slot)?.as_mut()
     }
 
+    /// Where the oldest packet lies, and where the next may come to lie: first byte, bytes.
+    pub fn memory(&self, out: &mut dyn FnMut(*const u8, usize)) {
+        if let (Some(front), Some(back)) = (self.slots.front(), self.slots.back()) {
+            out(std::ptr::from_ref(front).cast(), size_of_val(front));
+            // Behind the last, unless the ring goes round just there.
+            out(std::ptr::from_ref(back).wrapping_add(1).cast(), size_of_val(back));
+        }
+    }
+
     /// Appends a packet; its serial number.
     pub fn push(&mut self, packet: Packet) -> u64 {
         let serial = self.next;
@@ -97,6 +107,9 @@ impl Ring {
         self.first_slot_is_gone();
         if self.slots.len() as u64 != self.packets {
             self.tidy();
+        } else if self.packets == 0 {
+            // The next packet goes where the last has been, which is in the cache, and not once around.
+            self.slots.clear();
         }
         Some(packet)
     }

@@ -93,7 +93,7 @@ fn network(case: &Json) -> (Network, Settings) {
             window: number(case, "window") as i32,
             payload: wire - if flavour == Flavour::Vegas { 0 } else { 40 },
             wire,
-            options,
+            options: options.clone(),
         };
         network.flow(flow, &[up, ahead, down], &[back_up, back, back_down]);
     }

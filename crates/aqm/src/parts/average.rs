@@ -6,6 +6,7 @@ use crate::Time;
 
 /// The averaged queue as one dialect keeps it. Its unit is that of the lengths it is given, packets or bytes.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Average {
     value: f64,
     weight: f64,

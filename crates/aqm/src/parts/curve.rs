@@ -33,12 +33,13 @@ pub fn probability(curve: &impl Curve, average: f64) -> f64 {
 ///
 /// The arithmetic is ns-2's (`red.cc`, `calculate_p_new`): slope and offset are formed once.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Linear {
+    min_th: f64,
+    max_th: f64,
     slope: f64,
     offset: f64,
     max_p: f64,
-    min_th: f64,
-    max_th: f64,
     gentle: Option<(f64, f64)>,
     gentle_tracks: bool,
 }

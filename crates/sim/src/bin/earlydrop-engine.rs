@@ -18,6 +18,7 @@ use earlydrop_sim::engine::plan::Plan;
 use earlydrop_sim::engine::{Engine, Outcome, Settings};
 use earlydrop_sim::events::{EventQueue, HeapQueue, LaneQueue};
 use earlydrop_sim::scenario::{check, Doc};
+use std::sync::Arc;
 
 /// flows, bottleneck bit/s, duration s, buffer, min_th, max_th
 type Case = (usize, f64, f64, u64, f64, f64);
@@ -57,7 +58,7 @@ fn main() {
             let mut settings = rfc::Settings::default();
             (settings.mss, settings.window, settings.timestamps) = (960, 960_000, false);
             (settings.delayed_ack, settings.pacing, settings.rack) = (None, word == "paced", word == "paced");
-            TcpOptions { rfc: Some(settings), ..TcpOptions::default() }
+            TcpOptions { rfc: Some(Arc::new(settings)), ..TcpOptions::default() }
         }
     };
     let (network, settings) = match (case, routers) {
@@ -168,7 +169,7 @@ fn build(
             window: 1000,
             payload: 960,
             wire: 1000,
-            options,
+            options: options.clone(),
         };
         network.flow(flow, &[up, bottleneck, down], &[back_up, reverse, back_down]);
     }

@@ -10,8 +10,8 @@ use earlydrop_net::Segment;
 
 /// The sender of a flow.
 pub(super) fn sender(spec: &FlowSpec) -> Sender {
-    if let Some(settings) = spec.options.rfc {
-        return Sender::rfc(settings, 0);
+    if let Some(settings) = &spec.options.rfc {
+        return Sender::rfc(**settings, 0);
     }
     let mut sender = Sender::new(spec.flavour, spec.window, spec.clock_phase);
     if spec.options.ecn && spec.flavour.knows_ecn() {
@@ -24,7 +24,7 @@ pub(super) fn sender(spec: &FlowSpec) -> Sender {
 
 /// The receiver of a flow.
 pub(super) fn receiver(spec: &FlowSpec) -> Receiver {
-    match spec.options.rfc {
+    match &spec.options.rfc {
         Some(settings) => Receiver::rfc(settings.receiver(0)),
         None => Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack),
     }

@@ -54,10 +54,13 @@ const NONE: u32 = u32::MAX;
 const FLOWS_IN_CACHE: usize = 2000;
 /// With more ports than this, the state of the port of a coming event is.
 const PORTS_IN_CACHE: usize = 100;
-/// Cache lines of a FIFO with its gate.
-const DISCIPLINE_LINES: usize = 7;
+/// Slots of the event queue ahead of which the fetching begins there.
+const STAGES: usize = 4;
+/// Cache lines of a port that every packet needs, and of a FIFO with its gate.
+const PORT_LINES: usize = 4;
+const DISCIPLINE_LINES: usize = 4;
 /// Which of the next events of its kind is looked at for where it leads, and which for what is there.
-const FAR: usize = 8;
+const FAR: usize = 10;
 const NEAR: usize = 3;
 /// In the order of packets of senders' own links: it has waited. Then come its chain, 39 bits of the time, of which the
 /// lower go into the number, and the number of the packet that began the chain.
@@ -369,7 +372,7 @@ pub struct PortOutcome {
 }
 
 /// What a run found of one flow, over the window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FlowOutcome {
     /// Its settings.
     pub spec: FlowSpec,
@@ -436,8 +439,9 @@ struct Net {
     steps: Vec<Step>,
     flows: Vec<Flow>,
     arrivals: Vec<Arrivals>,
-    /// Whether there are so many flows that their state is not in the cache.
-    prefetches: bool,
+    /// In how many stages to fetch ahead what events need: none where everything is in the cache, one where there are many
+    /// flows, [`STAGES`] where there are many queues.
+    stages: usize,
 }
 
 impl Net {
@@ -464,7 +468,48 @@ impl Net {
     }
 }
 
-impl Watch for Net {
+/// What the queue of events may look at.
+struct Eyes<'a> {
+    net: &'a mut Net,
+    ports: &'a [Port],
+}
+
+/// Where every hop is an event: asks for what `event` needs step by step, from the flow to its hop (stage 4, [`STAGES`]),
+/// the link (3), the port (2), its discipline (1) and what that has elsewhere (0), each when the one before has come.
+#[inline(always)]
+fn follow(net: &Net, ports: &[Port], event: &Event, stage: usize) {
+    let segment = &event.segment;
+    let link = match event.kind() {
+        Kind::Arrival if stage == STAGES => {
+            let route = net.routes[segment.flow() as usize];
+            return prefetch(&net.steps, route.steps as usize + segment.hop());
+        }
+        Kind::Arrival => net.step(segment.flow(), segment.hop()).link,
+        Kind::TransmissionEnd => segment.flow(),
+        _ => return,
+    };
+    if stage == 3 {
+        if link == NONE {
+            prefetch(&net.flows, segment.flow() as usize);
+            prefetch(&net.arrivals, segment.flow() as usize);
+        } else {
+            prefetch(&net.links, link as usize);
+        }
+        return;
+    }
+    let Some(port) = net.links.get(link as usize).and_then(|at| ports.get(at.port as usize)) else { return };
+    if stage == 2 {
+        return prefetch_lines(std::ptr::from_ref(port).cast(), PORT_LINES);
+    }
+    let Runner::Stepped { discipline, .. } = &port.runner else { return };
+    if stage == 1 {
+        prefetch_lines(std::ptr::from_ref(&**discipline).cast(), DISCIPLINE_LINES);
+    } else {
+        discipline.memory(&mut |first, bytes| prefetch_lines(first.cast(), bytes.div_ceil(64)));
+    }
+}
+
+impl Watch for Eyes<'_> {
     /// A timer that has moved since is put off. It is void if it has been stopped or has another entry.
     #[inline(always)]
     fn review(&mut self, event: &mut Event) -> bool {
@@ -472,7 +517,7 @@ impl Watch for Net {
             return true;
         }
         let flow = event.segment.flow();
-        let state = &mut self.flows[flow as usize];
+        let state = &mut self.net.flows[flow as usize];
         if state.entry.to_bits() != event.time {
             return false;
         }
@@ -487,16 +532,22 @@ impl Watch for Net {
     }
 
     #[inline(always)]
-    fn wants_to_know(&self) -> bool {
-        self.prefetches
+    fn wants_to_know(&self) -> usize {
+        self.net.stages
     }
 
     #[inline(always)]
-    fn soon(&self, event: &Event) {
+    fn soon(&self, event: &Event, slots: usize) {
+        if self.net.stages > 1 {
+            return follow(self.net, self.ports, event, slots);
+        }
+        if slots == 0 {
+            return;
+        }
         match event.kind() {
-            Kind::Arrival => self.prefetch(event.segment.flow()),
-            Kind::Timer => prefetch(&self.flows, event.segment.flow() as usize),
-            Kind::TransmissionEnd => prefetch(&self.links, event.segment.flow() as usize),
+            Kind::Arrival => self.net.prefetch(event.segment.flow()),
+            Kind::Timer => prefetch(&self.net.flows, event.segment.flow() as usize),
+            Kind::TransmissionEnd => prefetch(&self.net.links, event.segment.flow() as usize),
             _ => {}
         }
     }
@@ -637,7 +688,7 @@ impl<Q: EventQueue> Engine<Q> {
                 routes,
                 flows,
                 arrivals,
-                prefetches: flow_count > FLOWS_IN_CACHE || ports.len() > PORTS_IN_CACHE,
+                stages: if ports.len() > PORTS_IN_CACHE { STAGES } else { usize::from(flow_count > FLOWS_IN_CACHE) },
             },
             sources: Sources::new(network.sources, flow_count),
             applications: Applications::new(network.transfers, &ideals, network.crowds, network.groups, flow_count),
@@ -775,13 +826,13 @@ impl<Q: EventQueue> Engine<Q> {
     /// Runs to the end.
     pub fn run(mut self) -> Outcome {
         let end = self.settings.duration;
-        while let Some(event) = self.queue.pop(&mut self.net) {
+        while let Some(event) = self.queue.pop(&mut Eyes { net: &mut self.net, ports: &self.ports }) {
             let now = f64::from_bits(event.time);
             if now >= end {
                 break;
             }
             self.events += 1;
-            if self.net.prefetches {
+            if self.net.stages > 0 {
                 self.prefetch();
             }
             let key = Key { now, scheduled: f64::from_bits(event.scheduled), number: event.number };
@@ -852,7 +903,7 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     fn prefetch(&self) {
         self.queue.prefetch();
-        if self.ports.len() > PORTS_IN_CACHE {
+        if self.net.stages > 1 {
             return self.prefetch_hops();
         }
         if let Some(far) = self.queue.upcoming(FAR) {
@@ -866,43 +917,13 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The same where there are so many queues that their state is not in the cache: step by step from the flow to its hop,
-    /// the link, the port and its discipline, each when the one before has come.
+    /// The same where there are so many queues that their state is not in the cache.
     #[inline(never)]
     fn prefetch_hops(&self) {
-        let upcoming = |ahead: usize| self.queue.upcoming(ahead).filter(|event| event.kind() == Kind::Arrival);
-        if let Some(event) = upcoming(FAR) {
-            prefetch(&self.net.routes, event.segment.flow() as usize);
-        }
-        if let Some(event) = upcoming(FAR - 2) {
-            let route = self.net.routes[event.segment.flow() as usize];
-            prefetch(&self.net.steps, route.steps as usize + event.segment.hop());
-        }
-        if let Some(event) = upcoming(FAR - 4) {
-            let step = self.step(&event.segment);
-            if step.link == NONE {
-                prefetch(&self.net.flows, event.segment.flow() as usize);
-                prefetch(&self.net.arrivals, event.segment.flow() as usize);
-            } else {
-                prefetch(&self.net.links, step.link as usize);
+        for (ahead, stage) in [(FAR, 4), (FAR - 3, 3), (FAR - 5, 2), (FAR - 7, 1), (FAR - 9, 0)] {
+            if let Some(event) = self.queue.upcoming(ahead) {
+                follow(&self.net, &self.ports, event, stage);
             }
-        }
-        let port = |ahead: usize| {
-            let event = self.queue.upcoming(ahead)?;
-            let link = match event.kind() {
-                Kind::Arrival => self.step(&event.segment).link,
-                Kind::TransmissionEnd => event.segment.flow(),
-                _ => NONE,
-            };
-            Some(self.net.links.get(link as usize)?.port as usize)
-        };
-        if let Some(port) = port(FAR - 6) {
-            prefetch(&self.ports, port);
-        }
-        if let Some(Runner::Stepped { discipline, .. }) =
-            port(FAR - 7).and_then(|port| Some(&self.ports.get(port)?.runner))
-        {
-            prefetch_lines(std::ptr::from_ref(&**discipline).cast(), DISCIPLINE_LINES);
         }
     }
 

@@ -11,6 +11,7 @@ use earlydrop_net::source::{Distribution, Habits, Source, Transfers};
 use earlydrop_net::tcp::core::MIN_RTO_MS;
 use earlydrop_net::tcp::rfc::Settings;
 use earlydrop_net::tcp::Flavour;
+use std::sync::Arc;
 
 /// A link in one direction.
 #[derive(Clone, Copy, Debug)]
@@ -138,7 +139,7 @@ pub struct CrowdSpec {
 }
 
 /// A flow: a bulk transfer, or packets without feedback.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FlowSpec {
     /// Congestion control.
     pub flavour: Flavour,
@@ -159,7 +160,7 @@ pub struct FlowSpec {
 }
 
 /// Options of a TCP connection.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TcpOptions {
     /// Data are sent as ECT(0) and marks are answered, if the congestion control knows ECN.
     pub ecn: bool,
@@ -169,8 +170,8 @@ pub struct TcpOptions {
     pub limited_transmit: bool,
     /// Smallest retransmission timeout before backoff, ms; not below [`MIN_RTO_MS`], which the plan of a run relies on.
     pub min_rto_ms: u16,
-    /// Profile `rfc`: what the ends do, in place of all this.
-    pub rfc: Option<Settings>,
+    /// Profile `rfc`: what the ends do, in place of all this. Flows of one kind share it.
+    pub rfc: Option<Arc<Settings>>,
 }
 
 impl Default for TcpOptions {
@@ -374,13 +375,13 @@ impl Network {
         self.hops.extend_from_slice(reverse);
         // Its segments are of many sizes and its timers short.
         self.needs_events |= flow.options.rfc.is_some();
-        self.flow_specs.push(flow);
         let acks = if flow.interval.is_some() { &[] } else { flow.acks() };
         for &size in [flow.wire, flow.syn()].iter().chain(acks) {
             if !self.sizes.contains(&size) {
                 self.sizes.push(size);
             }
         }
+        self.flow_specs.push(flow);
         self.routes.len() as u32 - 1
     }
 

@@ -43,15 +43,16 @@ pub struct WaitingRoom {
     bytes: u64,
 }
 
-/// A queue with its statistics.
+/// A queue with its statistics. What every packet needs lies in the first two cache lines.
+#[repr(C, align(64))]
 pub struct Port {
-    pub name: String,
-    pub aqm: String,
-    pub link: u32,
     pub runner: Runner,
+    pub observer: Option<Box<Observer>>,
+    pub link: u32,
     pub stats: QueueStats,
     pub queued_at_start: u64,
-    pub observer: Option<Box<Observer>>,
+    pub name: String,
+    pub aqm: String,
 }
 
 /// What an arithmetic port says to an arrival.

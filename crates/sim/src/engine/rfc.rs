@@ -65,7 +65,7 @@ impl Payloads {
 
     /// What a flow of this profile has received.
     pub fn counted(&self, flow: usize, spec: &FlowSpec) -> Option<(u64, u64)> {
-        spec.options.rfc?;
+        spec.options.rfc.as_ref()?;
         self.of_flow.get(flow).copied()
     }
 }
@@ -182,9 +182,9 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// The ACK that says so in answer to `segment`.
     fn feedback(&mut self, segment: Segment, feedback: Feedback) -> Segment {
-        let Some(settings) = self.specs.kind(segment.flow()).options.rfc else { return segment };
+        let Some(settings) = &self.specs.kind(segment.flow()).options.rfc else { return segment };
         let size = if feedback.syn {
-            syn_bytes(&settings)
+            syn_bytes(settings)
         } else {
             let stamps = if settings.timestamps { rfc::STAMP_BYTES } else { 0 };
             ACK_BYTES + stamps + rfc::block_bytes(feedback.count)

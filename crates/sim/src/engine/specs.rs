@@ -18,7 +18,7 @@ impl Specs {
         let mut kinds: Vec<FlowSpec> = Vec::new();
         let mut kind_of = Vec::with_capacity(specs.len());
         for spec in specs {
-            let kind = FlowSpec { start: 0.0, clock_phase: 0.0, ..*spec };
+            let kind = FlowSpec { start: 0.0, clock_phase: 0.0, ..spec.clone() };
             if kinds.last() != Some(&kind) {
                 kinds.push(kind);
             }
@@ -40,7 +40,7 @@ impl Specs {
 
     /// A flow's settings, its clock having this phase in seconds.
     pub fn whole(&self, flow: u32, clock_phase: f64) -> FlowSpec {
-        FlowSpec { start: self.start(flow), clock_phase, ..*self.kind(flow) }
+        FlowSpec { start: self.start(flow), clock_phase, ..self.kind(flow).clone() }
     }
 
     /// When a flow starts, s.

@@ -506,17 +506,17 @@ impl<Q: EventQueue> Engine<Q> {
         }
         // ns-2 draws a phase for every agent that is made.
         let clock_phase = TICK * application.random.uniform();
-        let spec = FlowSpec { clock_phase, ..*self.specs.kind(flow) };
+        let spec = FlowSpec { clock_phase, ..self.specs.kind(flow).clone() };
         state.sender = hosts::sender(&spec).finite();
         state.sender.core.traced = traced;
         state.deadline = f64::INFINITY;
         state.armed_number = 0;
         self.opening += u32::from(opened);
         let mut receiver = hosts::receiver(&spec);
-        if let (Some((_, beyond)), Some(settings)) = (numbers, spec.options.rfc) {
+        if let (Some((_, beyond)), Some(settings)) = (numbers, &spec.options.rfc) {
             // What is late from the connection before lies below all numbers of this one.
             let first = beyond.wrapping_add(1);
-            state.sender = Sender::rfc(settings, first);
+            state.sender = Sender::rfc(**settings, first);
             state.sender.core.traced = traced;
             receiver = Receiver::rfc(settings.receiver(first));
             application.base = 0;

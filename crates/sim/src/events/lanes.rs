@@ -149,9 +149,6 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
 
     #[inline(always)]
     fn upcoming(&self, ahead: usize) -> Option<&Event> {
-        match self.lanes.get(self.popped_from) {
-            Some(lane) => lane.get(ahead),
-            None => self.wheel.upcoming(ahead),
-        }
+        self.lanes.get(self.popped_from)?.get(ahead)
     }
 }

@@ -118,13 +118,13 @@ pub trait Watch {
         true
     }
 
-    /// Whether to call [`Watch::soon`].
-    fn wants_to_know(&self) -> bool {
-        false
+    /// How many slots ahead of its time it wants to hear of an event; 0: it does not.
+    fn wants_to_know(&self) -> usize {
+        0
     }
 
-    /// An event comes soon: time to fetch what it needs.
-    fn soon(&self, _event: &Event) {}
+    /// An event comes after so many slots, at most [`Watch::wants_to_know`], none meaning now: time to fetch what it needs.
+    fn soon(&self, _event: &Event, _slots: usize) {}
 }
 
 /// Events as they were pushed.
@@ -147,7 +147,8 @@ pub trait EventQueue {
     #[inline(always)]
     fn prefetch(&self) {}
 
-    /// An event that comes soon, about `ahead` events after the one just popped; to prefetch its state.
+    /// An event that comes soon, about `ahead` events after the one just popped, and that no [`Watch`] is told of; to
+    /// prefetch its state.
     #[inline(always)]
     fn upcoming(&self, _ahead: usize) -> Option<&Event> {
         None

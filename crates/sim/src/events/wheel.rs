@@ -24,10 +24,19 @@ const EVENTS_A_CHUNK: usize = 5;
 #[derive(Clone, Copy)]
 struct Chunk {
     events: [Event; EVENTS_A_CHUNK],
-    len: u32,
-    /// The next of the slot's chunks; all before the first are full.
+    /// The next of the slot's chunks, or of the free ones.
     next: u32,
 }
+
+/// The events of a slot: its first chunk and how many are in that; all behind it are full. A push that finds room there
+/// reads nothing of the chunk.
+#[derive(Clone, Copy)]
+struct Slot {
+    head: u32,
+    len: u32,
+}
+
+const EMPTY: Slot = Slot { head: NONE, len: 0 };
 
 /// Events by tick: levels of slots, each slot of a level as long as the level below. A slot is a list of chunks in one
 /// pool, so that memory goes with the events that wait and not with the slots they have passed, and events of like
@@ -35,7 +44,7 @@ struct Chunk {
 pub struct Wheel {
     /// A power of two, so that its products are exact.
     ticks_per_second: f64,
-    slots: Vec<u32>,
+    slots: Vec<Slot>,
     pool: Vec<Chunk>,
     free: u32,
     low_occupied: [u64; LOW / 64],
@@ -72,7 +81,7 @@ impl Wheel {
         }
         Wheel {
             ticks_per_second,
-            slots: vec![NONE; LOW + HIGH_LEVELS * HIGH],
+            slots: vec![EMPTY; LOW + HIGH_LEVELS * HIGH],
             pool: Vec::new(),
             free: NONE,
             low_occupied: [0; LOW / 64],
@@ -135,17 +144,13 @@ impl Wheel {
             self.high_occupied[level][slot / 64] |= 1 << (slot % 64);
             LOW + level * HIGH + slot
         };
-        let head = self.slots[slot];
-        if head != NONE {
-            let chunk = &mut self.pool[head as usize];
-            let len = chunk.len as usize;
-            if len < EVENTS_A_CHUNK {
-                chunk.events[len] = *event;
-                chunk.len += 1;
-                return;
-            }
+        let Slot { head, len } = self.slots[slot];
+        if head != NONE && (len as usize) < EVENTS_A_CHUNK {
+            self.pool[head as usize].events[len as usize] = *event;
+            self.slots[slot].len += 1;
+            return;
         }
-        self.slots[slot] = self.new_chunk(event, head);
+        self.slots[slot] = Slot { head: self.new_chunk(event, head), len: 1 };
     }
 
     /// A chunk with its first event.
@@ -158,7 +163,7 @@ impl Wheel {
         let chunk = &mut self.pool[at as usize];
         self.free = chunk.next;
         chunk.events[0] = *event;
-        (chunk.len, chunk.next) = (1, next);
+        chunk.next = next;
         at
     }
 
@@ -167,7 +172,7 @@ impl Wheel {
         if self.pool.len() == self.pool.capacity() {
             self.pool.reserve_exact(self.pool.len() / 8 + 64);
         }
-        self.pool.push(Chunk { events: [*event; EVENTS_A_CHUNK], len: 1, next });
+        self.pool.push(Chunk { events: [*event; EVENTS_A_CHUNK], next });
         self.pool.len() as u32 - 1
     }
 
@@ -200,8 +205,9 @@ impl Wheel {
                 }
                 self.empty(slot, watch);
                 self.current.sort_unstable_by_key(|event| std::cmp::Reverse(event.key()));
-                if watch.wants_to_know() {
-                    self.announce(slot + 1, watch);
+                let slots = watch.wants_to_know();
+                if slots > 0 {
+                    self.announce(slot, slots, watch);
                 }
                 continue;
             }
@@ -226,16 +232,20 @@ impl Wheel {
         self.quiet_until = 0;
     }
 
-    /// Tells of the events in a slot, and fetches the one after it.
-    fn announce(&self, slot: usize, watch: &impl Watch) {
-        let mut at = self.slots[slot % LOW];
-        prefetch(&self.pool, self.slots[(slot + 1) % LOW] as usize);
-        while let Some(chunk) = self.pool.get(at as usize) {
-            for event in &chunk.events[..chunk.len as usize] {
-                watch.soon(event);
+    /// Tells of the events in so many slots after this one, the farthest first, and of those whose turn it is; fetches the
+    /// slot after them.
+    fn announce(&self, slot: usize, slots: usize, watch: &impl Watch) {
+        prefetch(&self.pool, self.slots[(slot + slots + 1) % LOW].head as usize);
+        for ahead in (1..=slots).rev() {
+            let Slot { head: mut at, mut len } = self.slots[(slot + ahead) % LOW];
+            while let Some(chunk) = self.pool.get(at as usize) {
+                for event in &chunk.events[..len as usize] {
+                    watch.soon(event, ahead);
+                }
+                (at, len) = (chunk.next, EVENTS_A_CHUNK as u32);
             }
-            at = chunk.next;
         }
+        self.current.iter().rev().for_each(|event| watch.soon(event, 0));
     }
 
     /// The first slot of the lowest level that is occupied, after `slot`.
@@ -253,9 +263,9 @@ impl Wheel {
     /// Takes the events out of a slot: those up to `tick` into `current`, the others into slots to come.
     #[inline(always)]
     fn empty(&mut self, slot: usize, watch: &mut impl Watch) {
-        let mut at = std::mem::replace(&mut self.slots[slot], NONE);
+        let Slot { head: mut at, mut len } = std::mem::replace(&mut self.slots[slot], EMPTY);
         while at != NONE {
-            let Chunk { len, next, .. } = self.pool[at as usize];
+            let next = self.pool[at as usize].next;
             prefetch(&self.pool, next as usize);
             for i in 0..len as usize {
                 let mut event = self.pool[at as usize].events[i];
@@ -272,14 +282,8 @@ impl Wheel {
             }
             self.pool[at as usize].next = self.free;
             self.free = at;
-            at = next;
+            (at, len) = (next, EVENTS_A_CHUNK as u32);
         }
-    }
-
-    /// An event that comes `ahead` events after the first.
-    #[inline(always)]
-    pub fn upcoming(&self, ahead: usize) -> Option<&Event> {
-        self.current.get(self.current.len().checked_sub(ahead + 1)?)
     }
 
     /// Takes the event that [`Wheel::first_until`] has just shown.

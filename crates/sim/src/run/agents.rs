@@ -152,7 +152,7 @@ fn connection(spec: &TcpSpec, start: f64, clock_phase: f64) -> FlowSpec {
         window: spec.window as i32,
         payload: spec.segment as u16,
         wire: (spec.segment + spec.header) as u16,
-        options: spec.options,
+        options: spec.options.clone(),
     }
 }
 

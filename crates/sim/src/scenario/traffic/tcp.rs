@@ -13,6 +13,7 @@ use super::model::TcpSpec;
 use super::{packets, rfc, whole_or};
 use crate::engine::network::TcpOptions;
 use earlydrop_net::tcp::core::{MIN_RTO, MIN_RTO_MS};
+use std::sync::Arc;
 
 /// Keys.
 pub(super) const KEYS: &[&str] = &[
@@ -98,7 +99,11 @@ fn read_rfc(fields: &Fields<'_>, tcp: Tcp) -> Checked<TcpSpec> {
         header,
         window: (settings.window / u64::from(segment)).min(u64::from(u32::MAX)) as u32,
         clock_phase: None,
-        options: TcpOptions { delayed_ack: settings.delayed_ack, rfc: Some(settings), ..TcpOptions::default() },
+        options: TcpOptions {
+            delayed_ack: settings.delayed_ack,
+            rfc: Some(Arc::new(settings)),
+            ..TcpOptions::default()
+        },
     })
 }
 
