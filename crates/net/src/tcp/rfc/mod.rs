@@ -541,7 +541,14 @@ impl Connection {
     }
 
     fn set_wake(&mut self, out: &mut Output) {
-        out.wake = Some(self.rto_at.min(self.pace_at).min(self.reo_at).min(self.probe_at));
+        let wake = self.rto_at.min(self.pace_at).min(self.reo_at).min(self.probe_at);
+        debug_assert!(
+            wake < f64::INFINITY
+                || self.state != State::Established
+                || (self.board.is_empty() && self.next >= self.limit()),
+            "there is something to do, and no timer runs: nothing may ever happen again"
+        );
+        out.wake = Some(wake);
     }
 
     fn mss(&self) -> f64 {
