@@ -422,7 +422,11 @@ def joined(first: str = "namespace") -> Any:
         subprocess.run(["ip", "netns", "add", name], check=True)
     try:
         if device:
-            for words in ("tuntap add edltest mode tun", "address add 100.64.0.2/30 dev edltest", "link set edltest up"):
+            for words in (
+                "tuntap add edltest mode tun",
+                "address add 100.64.0.2/30 dev edltest",
+                "link set edltest up",
+            ):
                 subprocess.run(["ip", *words.split()], check=True)
         command = [sys.executable, "-m", "earlydrop", "link", "--rate", "10Mbit/s", "--delay", "10ms", "--json"]
         process = subprocess.Popen(
