@@ -201,7 +201,8 @@ TC = {
     "ared": "red limit {bytes} avpkt {packet} bandwidth {kbit}kbit adaptive",
     "linux_ared": "red limit {bytes} avpkt {packet} bandwidth {kbit}kbit adaptive",
     "choke": "choke limit {limit} bandwidth {kbit}kbit",
-    "sfb": "sfb limit {limit}",
+    # The kernel's steps; tc sends half and a quarter of them where nothing is said.
+    "sfb": "sfb limit {limit} increment 0.00101 decrement 0.00017",
     "codel": "codel limit {limit} target 5ms interval 100ms",
     "pie": "pie limit {limit} target 15ms tupdate 15ms",
     "fq_codel": "fq_codel limit {limit} target 5ms interval 100ms",

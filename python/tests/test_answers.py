@@ -68,6 +68,20 @@ def test_lines_for_linux() -> None:
     assert set(advise.CANDIDATES) <= known
 
 
+def test_tc_gets_the_steps_of_sfb_that_were_simulated() -> None:
+    """tc has other defaults than the kernel, and takes probabilities for 65535ths, rounded (iproute2, q_sfb.c)."""
+    line = advise.tc_line("sfb", advise.Link(10e6, (20.0,), (4,), 100))
+    assert line is not None
+    words = line.splitlines()[-1].split()
+    sent = {name: int(float(words[words.index(name) + 1]) * 65535 + 0.5) for name in ("increment", "decrement")}
+    (sfb,) = [entry for entry in json.loads(_core.catalogue()) if entry["name"] == "sfb"]
+    defaults = {p["name"]: p["default"] for p in sfb["parameters"]}
+    assert sent == {
+        "increment": round(65535 * float(defaults["d1"])),
+        "decrement": round(65535 * float(defaults["d2"])),
+    }
+
+
 def test_advice_ranks_what_is_better_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

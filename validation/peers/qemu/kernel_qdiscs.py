@@ -61,6 +61,8 @@ _WEIGHT = 1 / 128
 """What tc makes of `burst 55`."""
 _RED = {"min_th": 15, "max_th": 45, "max_p": 0.1, "w_q": _WEIGHT, "dialect": "linux"}
 _THOUSAND = {"limit": "1000 packets"}
+_SFB = {"d1": 33 / 65535, "d2": 3 / 65535}
+"""What tc sends where nothing is said; the kernel's own defaults, and ours, are 66 and 11."""
 
 JOBS = (
     Job("pfifo", "pfifo limit 100", {"aqm": "droptail", "limit": "100 packets"}),
@@ -78,7 +80,7 @@ JOBS = (
     Job("codel", "codel limit 1000", {"aqm": "codel", "dialect": "linux", **_THOUSAND}),
     Job("codel, ECN", "codel limit 1000 ecn", {"aqm": "codel", "dialect": "linux", "ecn": True, **_THOUSAND}, True),
     Job("fq_codel", "fq_codel limit 1000 noecn", {"aqm": "fq_codel", "dialect": "linux", **_THOUSAND}),
-    Job("sfb", "sfb", {"aqm": "sfb", **_THOUSAND}),
+    Job("sfb", "sfb", {"aqm": "sfb", **_SFB, **_THOUSAND}),
     Job("cake flowblind", "cake unlimited besteffort flowblind", {"aqm": "cobalt", "dialect": "linux", **_THOUSAND}),
 )
 """What is compared."""
