@@ -175,6 +175,11 @@ def machine(seconds: float) -> dict[str, float]:
     return dict(zip(("wake_p50_us", "wake_p99_us", "wake_max_us", "taken_share"), values, strict=True))
 
 
+def stolen() -> float:
+    """Processor time that a virtual machine's host took while there was work here, s; all processors."""
+    return int(Path("/proc/stat").read_text().split("\n", 1)[0].split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
 def lateness(rate_mbps: float, load: float, seconds: float, real_time: bool) -> dict[str, Any]:
     """How late probe packets of 1000 B are over an ideal link, by the link's histogram and by captures."""
     delay = 0.005
@@ -186,11 +191,12 @@ def lateness(rate_mbps: float, load: float, seconds: float, real_time: bool) -> 
         front = Capture(lambda command, out: subprocess.Popen(command, stdout=out), device, "in")
         listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         listener.bind((running.outer, UDP_PORT))
-        before = loop_seconds()
+        before, kept, begin = loop_seconds(), stolen(), time.monotonic()
         rate = 1e6 * rate_mbps * load
         blast = [sys.executable, "-c", BLAST, running.outer, str(UDP_PORT), str(rate), str(seconds), "1000"]
         running.run(blast, check=True)
         used = loop_seconds() - before
+        kept = (stolen() - kept) / (time.monotonic() - begin) / (os.cpu_count() or 1)
         came, left = behind.result(), front.result()
         listener.close()
     assert running.result is not None
@@ -215,20 +221,73 @@ def lateness(rate_mbps: float, load: float, seconds: float, real_time: bool) -> 
             for name, q in (("p50_us", 0.5), ("p90_us", 0.9), ("p99_us", 0.99), ("p999_us", 0.999))
         },
         "core_share": used / seconds,
+        "stolen_share": kept,
     }
 
 
+def repeated(times: int, rate_mbps: float, load: float, seconds: float, real_time: bool) -> dict[str, Any]:
+    """`lateness` several times: the one whose p99 by the histogram is the median, and the least p99 of all, to which
+    other work of the machine has added least."""
+    runs = sorted(
+        (lateness(rate_mbps, load, seconds, real_time) for _ in range(times)),
+        key=lambda run: run["histogram_us"]["p99_us"],
+    )
+    least = {
+        "histogram_p99_us": runs[0]["histogram_us"]["p99_us"],
+        "capture_p99_us": min(run["capture_us"]["p99_us"] for run in runs),
+    }
+    return {**runs[len(runs) // 2], "least": least}
+
+
 def unlimited(seconds: int, real_time: bool) -> dict[str, Any]:
-    """What passes without a limit: one TCP flow of full packets, one core for the link."""
+    """What passes without a limit: one TCP flow of full packets, one core for the link. That core does much of both
+    ends' TCP: the kernel receives a packet while the link writes it, and an ACK makes it send."""
     plan = links.plan("unlimited", "0 ms", queue="droptail limit=1000p", real_time=real_time)
     end, running = iperf3(plan, "cubic", seconds)
     queues = running.result.document["queues"]
     width = running.result.document["duration_s"]
     return {
+        "load": "tcp",
         "mbps": end["sum_received"]["bits_per_second"] / 1e6,
         "packets_per_s": queues["bottleneck"]["delivered"] / width,
         "back_packets_per_s": queues["reverse"]["delivered"] / width,
         "device_overruns": queues["bottleneck"]["device_overruns"],
+    }
+
+
+FLOOD = """
+import socket, sys, time
+host, port, size, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_UDP, 103, size)
+s.connect((host, port))
+body = bytes(size * min(60, 65000 // size))
+end = time.monotonic() + seconds
+while time.monotonic() < end:
+    s.send(body)
+"""
+
+
+def flooded(payload: int, seconds: float, real_time: bool) -> dict[str, Any]:
+    """What passes without a limit of datagrams with `payload` bytes. The kernel cuts what the sender writes at once
+    into dozens of packets (UDP_SEGMENT), so that the sender is not what limits. Nobody reads them at the other end."""
+    plan = links.plan("unlimited", "0 ms", queue="droptail limit=1000p", real_time=real_time)
+    with links.Running(plan) as running, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind((running.outer, UDP_PORT))
+        before, kept, begin = loop_seconds(), stolen(), time.monotonic()
+        flood = [sys.executable, "-c", FLOOD, running.outer, str(UDP_PORT), str(payload), str(seconds)]
+        running.run(flood, check=True)
+        used = loop_seconds() - before
+        kept = (stolen() - kept) / (time.monotonic() - begin) / (os.cpu_count() or 1)
+    assert running.result is not None
+    queue = running.result.document["queues"]["bottleneck"]
+    return {
+        "load": f"udp {payload} B",
+        "mbps": 8e-6 * queue["delivered_bytes"] / seconds,
+        "packets_per_s": queue["delivered"] / seconds,
+        "packets_per_core_s": queue["delivered"] / used,
+        "device_overruns": queue["device_overruns"],
+        "stolen_share": kept,
     }
 
 
@@ -237,21 +296,37 @@ def bench(options: argparse.Namespace) -> int:
     for real_time in (True, False):
         for rate in (10.0, 100.0, 200.0):
             for load in (0.5, 1.2):
-                found["lateness"].append(lateness(rate, load, options.seconds, real_time))
-        found["unlimited"].append({"real_time": real_time, **unlimited(int(options.seconds), real_time)})
+                found["lateness"].append(repeated(options.times, rate, load, options.seconds, real_time))
+        measured = [unlimited(int(options.seconds), real_time)]
+        measured += [flooded(payload, options.seconds, real_time) for payload in (1472, 200)]
+        found["unlimited"] += [{"real_time": real_time, **one} for one in measured]
     if options.json:
         print(json.dumps(found, indent=1))
         return 0
-    head = ["priority", "Mbit/s", "load %", "packets", "p50 us", "p99 us", "p99.9 us", "capture p50", "p99", "core %"]
+    head = [
+        "priority",
+        "Mbit/s",
+        "load %",
+        "p50 us",
+        "p99 us",
+        "least",
+        "capture p50",
+        "p99",
+        "least",
+        "core %",
+        "host %",
+    ]
     rows = [
         [
             "real-time" if one["real_time"] else "normal",
             f"{one['rate_mbps']:g}",
             f"{100 * one['load']:g}",
-            str(one["packets"]),
-            *(f"{one['histogram_us'][key]:.1f}" for key in ("p50_us", "p99_us", "p999_us")),
+            *(f"{one['histogram_us'][key]:.1f}" for key in ("p50_us", "p99_us")),
+            f"{one['least']['histogram_p99_us']:.1f}",
             *(f"{one['capture_us'][key]:.1f}" for key in ("p50_us", "p99_us")),
+            f"{one['least']['capture_p99_us']:.1f}",
             f"{100 * one['core_share']:.0f}",
+            f"{100 * one['stolen_share']:.1f}",
         ]
         for one in found["lateness"]
     ]
@@ -261,21 +336,26 @@ def bench(options: argparse.Namespace) -> int:
         f"{own['wake_p99_us']:.0f} us (p99), {own['wake_max_us']:.0f} us at worst; a thread that never sleeps misses "
         f"{100 * own['taken_share']:.2f} % of the time, which others take.\n"
     )
-    say("Lateness of deliveries over an ideal link, packets of 1000 B:\n")
+    say(
+        f"Lateness of deliveries over an ideal link, packets of 1000 B, {options.times} times {options.seconds:g} s: "
+        "the time with the median p99,\nand the least p99. Host: processor time that the host took meanwhile.\n"
+    )
     say(table(head, rows, left=1))
-    say("\nWithout a limit, one TCP flow:\n")
-    head = ["priority", "Mbit/s", "packets/s", "and back", "overruns"]
+    say("\nWithout a limit, one TCP flow, and datagrams as fast as the kernel makes them:\n")
+    head = ["priority", "load", "Mbit/s", "packets/s", "and back", "packets/core s", "overruns"]
     rows = [
         [
             "real-time" if one["real_time"] else "normal",
+            one["load"],
             f"{one['mbps']:.0f}",
             f"{one['packets_per_s']:.0f}",
-            f"{one['back_packets_per_s']:.0f}",
+            f"{one['back_packets_per_s']:.0f}" if "back_packets_per_s" in one else "",
+            f"{one['packets_per_core_s']:.0f}" if "packets_per_core_s" in one else "",
             str(one["device_overruns"]),
         ]
         for one in found["unlimited"]
     ]
-    say(table(head, rows, left=1))
+    say(table(head, rows, left=2))
     return 0
 
 
@@ -395,7 +475,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["bench", "soak"])
     parser.add_argument("--json", action="store_true", help="bench: one JSON document")
-    parser.add_argument("--seconds", type=float, default=10, help="bench: of each measurement")
+    parser.add_argument("--seconds", type=float, default=4, help="bench: of each measurement")
+    parser.add_argument("--times", type=int, default=5, help="bench: how often lateness is measured")
     parser.add_argument("--minutes", type=float, default=10, help="soak: at full rate")
     parser.add_argument("--quick", action="store_true", help="soak: everything, shorter")
     options = parser.parse_args()

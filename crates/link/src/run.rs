@@ -95,7 +95,7 @@ struct Clock(Instant);
 impl Clock {
     #[inline]
     fn now(self) -> Time {
-        Time::from_seconds(self.0.elapsed().as_nanos() as f64 * 1e-9)
+        Time::from_seconds(self.0.elapsed().as_secs_f64())
     }
 }
 
@@ -539,6 +539,8 @@ impl Running {
             if ready.send(prepared).is_err() || !good {
                 return Err(Errno::ECANCELED.into());
             }
+            // Until the loop ends.
+            let _awake = if settings.real_time { sys::stay_awake() } else { None };
             let ways = [Way::new(there, &settings), Way::new(back, &settings)];
             let series = settings.series;
             let (next_sample, next_turn) = (0.0, 0.0);

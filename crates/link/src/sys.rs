@@ -1,8 +1,8 @@
 //! The system calls that no safe crate wraps, each with the reason why it is sound. Nothing else in this crate is unsafe.
 #![allow(unsafe_code)]
 
-use std::fs::OpenOptions;
-use std::io::{Error, ErrorKind, Result};
+use std::fs::{File, OpenOptions};
+use std::io::{Error, ErrorKind, Result, Write as _};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
@@ -62,6 +62,14 @@ pub fn real_time(priority: i32) -> Result<()> {
         return Err(Error::last_os_error());
     }
     Ok(())
+}
+
+/// Asks the kernel that no processor sleeps so deeply that waking it takes time (`/dev/cpu_dma_latency`, 0 us), for as long
+/// as the file is open. `None` where that cannot be asked: then waking takes as long as it takes.
+pub fn stay_awake() -> Option<File> {
+    let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency").ok()?;
+    file.write_all(&0_i32.to_ne_bytes()).ok()?;
+    Some(file)
 }
 
 /// Whom a command runs as.
