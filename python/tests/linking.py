@@ -6,6 +6,7 @@ Each function prints one JSON document. Nothing here touches the machine's own n
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import random
@@ -351,6 +352,55 @@ def hostile(count: str) -> Any:
     }
 
 
+FLOOD = """
+import socket, struct, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 2)
+s.setsockopt(socket.IPPROTO_UDP, 103, 1400)
+s.connect((sys.argv[1], 7003))
+for first in range(0, int(sys.argv[2]), 40):
+    s.send(b"".join(struct.pack(">I", first + i).ljust(1400, b"%c" % (first + i & 127)) for i in range(40)))
+    time.sleep(0.004)
+"""
+
+
+def flooded(count: str) -> Any:
+    """Datagrams that come 40 at a time (UDP_SEGMENT) to a link without a limit, which marks some: what arrives."""
+    queue = "red limit=1000p min_th=5 max_th=15 w_q=1 max_p=1 ecn=true"
+    seen: list[tuple[bytes, int]] = []
+    ring = ctypes.CDLL(None).syscall(425, 2, ctypes.create_string_buffer(256))
+    with links.Running(links.plan("10 Gbit/s", "1 ms", queue=queue)) as running:
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        receiver.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)
+        receiver.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+        receiver.bind((running.outer, 7003))
+        receiver.settimeout(1)
+        running.run([sys.executable, "-c", FLOOD, running.outer, count], check=True)
+        try:
+            while True:
+                data, extra, _, _ = receiver.recvmsg(2000, 64)
+                seen.append((data, extra[0][2][0] & 3))
+        except TimeoutError:
+            pass
+    if ring >= 0:
+        os.close(ring)
+    assert running.result is not None
+    queue_entry = running.result.document["queues"]["bottleneck"]
+    numbers = [int.from_bytes(data[:4]) for data, _ in seen]
+    return {
+        "ring": ring >= 0,
+        "in_order": numbers == sorted(set(numbers)),
+        "whole": all(data[4:] == bytes([number & 127]) * 1396 for (data, _), number in zip(seen, numbers, strict=True)),
+        "seen": len(seen),
+        "ce": sum(ecn == 3 for _, ecn in seen),
+        "kept": kept(running.result.document),
+        **{
+            key: queue_entry[key]
+            for key in ("arrivals", "delivered", "ce_set", "read_in_bursts", "written_in_bursts", "device_overruns")
+        },
+    }
+
+
 def killed(times: str, seed: str) -> Any:
     """kill -9 at random moments; the next start removes what is left."""
     draw = random.Random(int(seed))
@@ -498,7 +548,8 @@ def lossy() -> Any:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (every_discipline, ecn, api, fuzz, hostile, killed, interrupted, joined, traced, lossy)
+    f.__name__: f
+    for f in (every_discipline, ecn, api, fuzz, hostile, flooded, killed, interrupted, joined, traced, lossy)
 }
 
 if __name__ == "__main__":

@@ -383,6 +383,22 @@ class TestInNamespaces:
         kinds = found["malformed_by_kind"]
         assert all(kinds[kind] > 0 for kind in ("version", "header_length", "truncated_header", "truncated"))
 
+    def test_many_packets_at_once_are_the_same_packets(self) -> None:
+        """What is read and written several at a time arrives whole, in order, and with its marks."""
+        found = linking("flooded", 20_000)
+        assert found["in_order"]
+        assert found["whole"]
+        assert found["kept"]
+        # A new namespace says a few words of its own.
+        assert 0 <= found["delivered"] - found["seen"] <= 20
+        assert found["arrivals"] + found["device_overruns"] >= 20_000
+        assert found["ce"] == found["ce_set"] > 100
+        if found["ring"]:
+            assert found["read_in_bursts"] > 1000
+            assert found["written_in_bursts"] > 1000
+        else:
+            assert found["read_in_bursts"] == found["written_in_bursts"] == 0
+
     def test_a_kill_leaves_nothing_after_the_next_start(self) -> None:
         found = linking("killed", 3, 1)
         assert found == {"remains": [], "sleepers": []}

@@ -11,6 +11,8 @@ pub mod record;
 pub mod seconds;
 
 pub mod block;
+#[cfg(target_os = "linux")]
+pub mod burst;
 pub mod flows;
 #[cfg(target_os = "linux")]
 pub mod link;

@@ -20,15 +20,22 @@ use nix::errno::Errno;
 use nix::poll::{ppoll, PollFd, PollFlags};
 use nix::sys::time::{TimeSpec, TimeValLike};
 
+use crate::burst::{self, Burst};
 use crate::flows::{Flow, Flows};
 use crate::header::{set_ce, Fragments, Header, Malformed};
-use crate::path::{Path, PathSpec, Watch};
+use crate::path::{Delivery, Path, PathSpec, Watch};
 use crate::record::Record;
 use crate::seconds::Busy;
 use crate::sys;
 
 /// Packets read from one device before it is the turn of the other, and of deliveries.
 const BATCH: usize = 16;
+/// So many packets from one device, one right after the other, and the next are read in bursts.
+const RUSH: u32 = 8;
+/// But not if a delivery is due within this time, s: about twice as long as a burst takes.
+const BURST: f64 = 100e-6;
+/// So many deliveries are written one at a time; more that are due at once, as a burst.
+const SINGLY: usize = 3;
 /// Largest packet that IP knows.
 const LARGEST: usize = 65_535;
 /// The loop looks so often at what it has been asked, s.
@@ -169,6 +176,8 @@ pub struct PathOutcome {
     pub delivered: (u64, u64),
     /// Packets delivered with CE that had come without.
     pub ce_set: u64,
+    /// Packets that were read, and written, several in a system call.
+    pub in_bursts: (u64, u64),
     /// Packets still on the delay line at the end.
     pub in_flight: u64,
     /// Seconds with packets waiting throughout.
@@ -205,6 +214,11 @@ struct Books {
 }
 
 impl Books {
+    /// Whether `packet` has CE and came without.
+    fn is_marked(&self, packet: &Packet) -> bool {
+        packet.ecn == Ecn::Ce && self.slots[packet.tag as usize].ecn != Ecn::Ce
+    }
+
     fn settle(&mut self, packet: &Packet, fate: Fate) {
         if let (Some(record), Some(number)) = (&mut self.record, self.slots[packet.tag as usize].number) {
             record.settle(number as usize, fate);
@@ -243,8 +257,13 @@ struct Way {
     trouble: Trouble,
     delivered: (u64, u64),
     ce_set: u64,
+    in_bursts: (u64, u64),
     series: Option<Series>,
     begin: f64,
+    /// Deliveries that are being written.
+    due: Vec<Delivery>,
+    /// Packets that have come one right after the other.
+    streak: u32,
 }
 
 impl Way {
@@ -264,8 +283,11 @@ impl Way {
             trouble: Trouble::default(),
             delivered: (0, 0),
             ce_set: 0,
+            in_bursts: (0, 0),
             series: settings.series.map(|_| Series::default()),
             begin: 0.0,
+            due: Vec::with_capacity(burst::MOST),
+            streak: 0,
         }
     }
 
@@ -310,37 +332,70 @@ impl Way {
         self.path.arrive(packet, now, books);
     }
 
-    /// Writes everything that is due to `to`.
-    fn deliver(&mut self, to: &OwnedFd, clock: Clock) {
+    /// Writes everything that is due to `to`, many packets at once by `burst`.
+    fn deliver(&mut self, to: &OwnedFd, clock: Clock, burst: &mut Option<Burst>) {
         let mut now = clock.now();
         self.path.advance(now, &mut self.books);
-        while let Some(delivery) = self.path.deliver(now) {
-            let tag = delivery.packet.tag;
-            let slot = &mut self.books.slots[tag as usize];
-            let marked = delivery.packet.ecn == Ecn::Ce && slot.ecn != Ecn::Ce;
-            if marked {
-                set_ce(&mut slot.bytes);
+        let at_once = if burst.is_some() { burst::MOST } else { 1 };
+        loop {
+            self.due.clear();
+            let path = &mut self.path;
+            self.due.extend(std::iter::from_fn(|| path.deliver(now)).take(at_once));
+            if self.due.is_empty() {
+                return;
             }
-            let written = nix::unistd::write(to, &slot.bytes);
-            let late = now - delivery.at;
-            self.lateness.saturating_record((late * 1e9) as u64);
-            let (from, until) = delivery.sent;
-            self.path.seconds().sent(from.seconds() + late, until.seconds() + late, delivery.packet.size);
-            match written {
-                Ok(_) => {
-                    let flow = self.books.flows.get_mut(slot.flow);
-                    flow.delivered += 1;
-                    flow.delivered_bytes += slot.bytes.len() as u64;
-                    self.delivered.0 += 1;
-                    self.delivered.1 += slot.bytes.len() as u64;
-                    self.ce_set += u64::from(marked);
+            for delivery in &self.due {
+                if self.books.is_marked(&delivery.packet) {
+                    set_ce(&mut self.books.slots[delivery.packet.tag as usize].bytes);
                 }
-                Err(_) => self.trouble.refused += 1,
             }
-            self.books.free.push(tag);
-            now = clock.now();
+            // What the kernel has not taken by a burst is written singly.
+            let mut done = 0;
+            if let Some(ring) = burst.as_mut().filter(|_| self.due.len() > SINGLY) {
+                let slots = &self.books.slots;
+                let packets = self.due.iter().map(|delivery| slots[delivery.packet.tag as usize].bytes.as_slice());
+                match ring.write(to, packets) {
+                    Ok(results) => {
+                        now = clock.now();
+                        done = results.len();
+                        self.in_bursts.1 += done as u64;
+                        for (i, &result) in results.iter().enumerate() {
+                            self.delivered(i, result >= 0, now);
+                        }
+                    }
+                    Err(_) => *burst = None,
+                }
+            }
+            for i in done..self.due.len() {
+                let written = nix::unistd::write(to, &self.books.slots[self.due[i].packet.tag as usize].bytes);
+                self.delivered(i, written.is_ok(), now);
+                now = clock.now();
+            }
             self.path.advance(now, &mut self.books);
         }
+    }
+
+    /// The delivery `self.due[i]` was `written`, or refused, at `now`.
+    fn delivered(&mut self, i: usize, written: bool, now: Time) {
+        let delivery = self.due[i];
+        let tag = delivery.packet.tag;
+        let late = now - delivery.at;
+        self.lateness.saturating_record((late * 1e9) as u64);
+        let (from, until) = delivery.sent;
+        self.path.seconds().sent(from.seconds() + late, until.seconds() + late, delivery.packet.size);
+        if written {
+            let slot = &self.books.slots[tag as usize];
+            let (flow, bytes) = (slot.flow, slot.bytes.len() as u64);
+            self.ce_set += u64::from(self.books.is_marked(&delivery.packet));
+            let flow = self.books.flows.get_mut(flow);
+            flow.delivered += 1;
+            flow.delivered_bytes += bytes;
+            self.delivered.0 += 1;
+            self.delivered.1 += bytes;
+        } else {
+            self.trouble.refused += 1;
+        }
+        self.books.free.push(tag);
     }
 
     fn sample(&mut self, now: Time) {
@@ -357,7 +412,7 @@ impl Way {
         self.books.flows.restart();
         self.lateness.reset();
         self.trouble = Trouble::default();
-        (self.delivered, self.ce_set) = ((0, 0), 0);
+        (self.delivered, self.ce_set, self.in_bursts) = ((0, 0), 0, (0, 0));
         self.begin = now.seconds();
         if let Some(series) = &mut self.series {
             *series = Series::default();
@@ -399,6 +454,7 @@ impl Way {
             lost: self.path.lost(),
             delivered: self.delivered,
             ce_set: self.ce_set,
+            in_bursts: self.in_bursts,
             in_flight: self.path.in_flight() as u64,
             busy: self.path.seconds().busy(),
             lateness: self.lateness,
@@ -425,7 +481,9 @@ struct Loop {
     next_turn: f64,
     early: f64,
     restarts: u64,
-    buffer: Vec<u8>,
+    /// A buffer for each packet of a burst; the first is also for single ones.
+    buffers: Vec<Vec<u8>>,
+    burst: Option<Burst>,
 }
 
 impl Loop {
@@ -453,8 +511,8 @@ impl Loop {
 
     fn deliver(&mut self) {
         let [there, back] = &mut self.ways;
-        there.deliver(&back.from, self.clock);
-        back.deliver(&there.from, self.clock);
+        there.deliver(&back.from, self.clock, &mut self.burst);
+        back.deliver(&there.from, self.clock, &mut self.burst);
     }
 
     fn next_delivery(&self) -> Option<Time> {
@@ -464,21 +522,60 @@ impl Loop {
 
     /// Reads some packets; whether there may be more.
     fn read(&mut self, at: usize) -> Result<bool> {
+        if self.burst.is_some() && self.ways[at].streak >= RUSH {
+            let now = self.clock.now();
+            if self.next_delivery().is_none_or(|due| due > now + BURST) {
+                if let Some(more) = self.read_burst(at)? {
+                    return Ok(more);
+                }
+            }
+        }
         for _ in 0..BATCH {
-            match nix::unistd::read(&self.ways[at].from, &mut self.buffer) {
+            match nix::unistd::read(&self.ways[at].from, &mut self.buffers[0]) {
                 Ok(length) => {
                     let now = self.clock.now();
-                    self.ways[at].take(&self.buffer[..length], now);
+                    let way = &mut self.ways[at];
+                    way.streak = way.streak.saturating_add(1);
+                    way.take(&self.buffers[0][..length], now);
                     if self.next_delivery().is_some_and(|due| due <= now) {
                         return Ok(true);
                     }
                 }
-                Err(Errno::EAGAIN) => return Ok(false),
+                Err(Errno::EAGAIN) => {
+                    self.ways[at].streak = 0;
+                    return Ok(false);
+                }
                 Err(Errno::EINTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(true)
+    }
+
+    /// Reads a burst of packets, all of which have come when the last of them is read; whether there may be more. `None` if
+    /// this machine does not do that, from then on.
+    fn read_burst(&mut self, at: usize) -> Result<Option<bool>> {
+        let Some(burst) = &mut self.burst else { return Ok(None) };
+        let way = &mut self.ways[at];
+        let results = match burst.read(&way.from, &mut self.buffers) {
+            Ok(results) if results[0] != -libc::EOPNOTSUPP => results,
+            _ => {
+                self.burst = None;
+                return Ok(None);
+            }
+        };
+        let now = self.clock.now();
+        for (buffer, &result) in self.buffers.iter().zip(results) {
+            match usize::try_from(result) {
+                Ok(length) => {
+                    way.in_bursts.0 += 1;
+                    way.take(&buffer[..length], now);
+                }
+                Err(_) if matches!(-result, libc::EAGAIN | libc::EINTR) => way.streak = 0,
+                Err(_) => return Err(std::io::Error::from_raw_os_error(-result)),
+            }
+        }
+        Ok(Some(way.streak > 0))
     }
 
     /// Sleeps until a packet comes, a delivery is due or somebody may have asked for something; which devices have packets.
@@ -544,9 +641,10 @@ impl Running {
             let ways = [Way::new(there, &settings), Way::new(back, &settings)];
             let series = settings.series;
             let (next_sample, next_turn) = (0.0, 0.0);
-            let buffer = vec![0; LARGEST + 1];
+            let buffers = vec![vec![0; LARGEST + 1]; burst::MOST];
+            let burst = Burst::open();
             let early = if settings.real_time { EARLY } else { 0.0 };
-            Loop { ways, shared: mine, clock, series, next_sample, next_turn, early, restarts: 0, buffer }.run()
+            Loop { ways, shared: mine, clock, series, next_sample, next_turn, early, restarts: 0, buffers, burst }.run()
         };
         let thread = thread::Builder::new().name("link".to_string()).spawn(body)?;
         is_ready.recv().map_err(|_| Errno::ECANCELED)??;

@@ -1,4 +1,5 @@
-//! The system calls that no safe crate wraps, each with the reason why it is sound. Nothing else in this crate is unsafe.
+//! The system calls that no safe crate wraps, each with the reason why it is sound. Nothing else in this crate is unsafe
+//! but what [`burst`](crate::burst) gives the kernel.
 #![allow(unsafe_code)]
 
 use std::fs::{File, OpenOptions};

@@ -380,6 +380,8 @@ fn entry(aqm: &str, path: &PathOutcome, width: f64) -> Value {
         "delivered_bytes": path.delivered.1,
         "delivered_mbps": mbps(path.delivered.1, width),
         "ce_set": path.ce_set,
+        "read_in_bursts": path.in_bursts.0,
+        "written_in_bursts": path.in_bursts.1,
         "lost": path.lost,
         "in_flight_at_end": path.in_flight,
         "malformed": trouble.all_malformed(),
