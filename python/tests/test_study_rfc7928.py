@@ -412,8 +412,9 @@ def test_variation_and_losses_by_hand(tmp_path: Path) -> None:
 
     The queue is full: of three packets in 12 ms two find room, and the third, which is of the one and of the other
     stream by turns, is lost: 24 ms lie between two losses of a stream. When a packet comes with room, the last one left
-    x or x + 2 ms ago, and its wait is 9 times 6 ms less that: half of the packets are 2 ms later than the others. A loss
-    event of 10 ms has one loss, and packets of both streams; one of 100 ms has losses of both.
+    x or x + 2 ms ago, and its wait is 9 times 6 ms less that: half of the packets are 2 ms later than the others. A
+    loss event of 10 ms has one loss, and packets of both streams; one of 100 ms has losses of both. (A small packet
+    goes first, so that no packet comes at the moment at which one leaves.)
     """
     names = ["pdv", "pdv_p99", "pdv_UDP", "pdv99_UDP", "gap", "gap_p50", "gap_UDP", "sync", "losing"]
     text = (FOLDER / "study.toml").read_text(encoding="utf-8")
@@ -424,7 +425,15 @@ def test_variation_and_losses_by_hand(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert cli.main(["reproduce", str(folder), "--out", str(out)]) == 0
     cells = json.loads((out / "result.json").read_text(encoding="utf-8"))["experiments"][0]["cells"]
-    wanted = {"pdv": 1.0, "pdv_p99": 2.0, "pdv_UDP": 1.0, "pdv99_UDP": 2.0, "gap": 0.024, "gap_p50": 0.024, "gap_UDP": 24.0}
+    wanted = {
+        "pdv": 1.0,
+        "pdv_p99": 2.0,
+        "pdv_UDP": 1.0,
+        "pdv99_UDP": 2.0,
+        "gap": 0.024,
+        "gap_p50": 0.024,
+        "gap_UDP": 24.0,
+    }
     for cell, sync, losing in zip(cells, (50.0, 100.0), (1.0, 2.0), strict=True):
         found = {name: cell[name]["mean"] for name in names}
         # Quantiles are to 0.1 % or a microsecond.
