@@ -152,5 +152,7 @@ def test_the_league_has_every_discipline(name: str) -> None:
 
 def test_the_league_page_has_every_discipline_in_both_tables() -> None:
     page = (ROOT / "docs/study-league.md").read_text(encoding="utf-8")
+    papers, congestion = page.partition("## Dialects")[0].split("R-8.2, with 2, 5 and 7 flows:")
     for entry in catalogue().values():
-        assert page.count(f"\n| {entry['title']} | ") == 2, entry["title"]
+        assert f"\n| {entry['title']} | " in papers
+        assert f"\n| {entry['title']} | " in congestion
