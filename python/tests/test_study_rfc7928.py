@@ -330,3 +330,111 @@ id = "Facts"
 title = "Years"
 facts = "facts.csv"
 """
+
+
+# ---- variation of delays and losses ----------------------------------------------------------------------------------
+
+
+def test_every_scenario_shows_the_variation_of_delays_and_its_losses(whole: Study) -> None:
+    """Sections 2.3 and 2.6; the sweep of settings, 8.3, is about delay and goodput alone."""
+    for e in whole.experiments:
+        if e.id == "R-8.3":
+            continue
+        record = scenario(e)["record"]
+        assert record["jitter"], e.id
+        assert record["losses"], e.id
+        shown = {name for t in whole.tables if t.experiment == e.id for name in t.measures}
+        classes = {name.partition("_")[2] for name in shown if name.startswith("pdv99_")}
+        both = {"pdv", "pdv_p99"} <= shown or (classes and all(f"pdv_{name}" in shown for name in classes))
+        assert both or e.id == "R-4.5", e.id
+        assert any(name.startswith("gap") for name in shown) or e.id == "R-4.5", e.id
+
+
+HAND = """
+name = "hand"
+title = "By hand"
+question = "Are the columns what they say?"
+seeds = 1
+
+[source]
+
+[scenario]
+name = "hand"
+duration = "31.2 s"
+warmup = "1.2 s"
+
+[scenario.topology]
+kind = "dumbbell"
+pairs = 3
+access = { rate = "100 Mbit/s", delay = "1 ms" }
+bottleneck = { rate = "1 Mbit/s", delay = "10 ms" }
+
+[scenario.queue.bottleneck]
+aqm = "droptail"
+limit = "9 packets"
+
+[[scenario.traffic]]
+kind = "cbr"
+name = "UDP"
+count = 2
+rate = "0.75 Mbit/s"
+segment = "750 B"
+header = "0 B"
+start = ["0.5 ms", "4.5 ms"]
+
+[[scenario.traffic]]
+kind = "cbr"
+name = "first"
+rate = "1 Mbit/s"
+segment = "125 B"
+header = "0 B"
+stop = "0.1 ms"
+
+[scenario.record]
+jitter = true
+losses = true
+
+[[experiment]]
+id = "A"
+title = "Two streams"
+
+[[experiment.axis]]
+id = "event"
+title = "Length of a loss event"
+values = [10, 100]
+format = "{} ms"
+path = "record.loss_rtt"
+"""
+
+
+def test_variation_and_losses_by_hand(tmp_path: Path) -> None:
+    """Packets of two streams by turns, one each 4 ms; the link takes 6 ms for one.
+
+    The queue is full: of three packets in 12 ms two find room, and the third, which is of the one and of the other
+    stream by turns, is lost: 24 ms lie between two losses of a stream. When a packet comes with room, the last one left
+    x or x + 2 ms ago, and its wait is 9 times 6 ms less that: half of the packets are 2 ms later than the others. A
+    loss event of 10 ms has one loss, and packets of both streams; one of 100 ms has losses of both. (A small packet
+    goes first, so that no packet comes at the moment at which one leaves.)
+    """
+    names = ["pdv", "pdv_p99", "pdv_UDP", "pdv99_UDP", "gap", "gap_p50", "gap_UDP", "sync", "losing"]
+    text = (FOLDER / "study.toml").read_text(encoding="utf-8")
+    measures = [re.search(rf'^\[\[measure\]\]\nid = "{name}"\n(?:.+\n)+', text, re.MULTILINE) for name in names]
+    folder = tmp_path / "hand"
+    folder.mkdir()
+    (folder / "study.toml").write_text("\n".join([HAND, *(m[0] for m in measures if m)]), encoding="utf-8")
+    out = tmp_path / "out"
+    assert cli.main(["reproduce", str(folder), "--out", str(out)]) == 0
+    cells = json.loads((out / "result.json").read_text(encoding="utf-8"))["experiments"][0]["cells"]
+    wanted = {
+        "pdv": 1.0,
+        "pdv_p99": 2.0,
+        "pdv_UDP": 1.0,
+        "pdv99_UDP": 2.0,
+        "gap": 0.024,
+        "gap_p50": 0.024,
+        "gap_UDP": 24.0,
+    }
+    for cell, sync, losing in zip(cells, (50.0, 100.0), (1.0, 2.0), strict=True):
+        found = {name: cell[name]["mean"] for name in names}
+        # Quantiles are to 0.1 % or a microsecond.
+        assert found == pytest.approx({**wanted, "sync": sync, "losing": losing}, rel=2e-3), cell["event"]

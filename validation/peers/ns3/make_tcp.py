@@ -1,9 +1,10 @@
-"""What ns-3 measures of today's TCPs at one bottleneck: writes validation/reference/rfc/ns3.csv.
+"""What ns-3 measures of today's TCPs at one bottleneck: writes validation/reference/rfc/ns3.csv, or ns3_s1_tcps.csv.
 
-    python3 make_tcp.py PROGRAM [--seeds N]
+    python3 make_tcp.py PROGRAM [--net s1] [--seeds N] [--tcp NAME...] [--out FILE]
 
 PROGRAM is dumbbell.cc as built by build.sh. Access and receiver links 100 Mbit/s 5 ms, bottleneck 10 Mbit/s 20 ms, segments of
 960 B, no time stamps, no delayed ACKs, shortest timer 0.2 s, starts uniform in the first second; statistics from 20 s to 60 s.
+With `--net s1` the network of scenario S1: all links 5 Mbit/s, 20 ms but for the bottleneck's 10 ms.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import json
 import subprocess
 from pathlib import Path
 
-OUT = Path(__file__).resolve().parents[2] / "reference" / "rfc" / "ns3.csv"
-COMMON = {
+OUT = Path(__file__).resolve().parents[2] / "reference" / "rfc"
+S2 = {
     "rate": "10Mbps",
     "delay": "20ms",
     "access-rate": "100Mbps",
@@ -27,12 +28,25 @@ COMMON = {
     "initial-cwnd": 10,
     "granularity": 1,
 }
-QUEUES = {
-    "droptail": {"queue": "droptail"},
-    "red": {"queue": "red", "min-th": 30, "max-th": 90, "max-p": 0.1, "w-q": 0.002},
+S1 = {
+    **S2,
+    "rate": "5Mbps",
+    "delay": "10ms",
+    "access-rate": "5Mbps",
+    "access-delay": "20ms",
 }
-# Losses of CUBIC differ much between seeds.
-SEEDS = {"cubic": 8}
+DROPTAIL = {"queue": "droptail"}
+RED = {"queue": "red", "max-p": 0.1, "w-q": 0.002}
+NETS = {
+    "s2": ("ns3.csv", S2, (5, 20), {"droptail": DROPTAIL, "red": {**RED, "min-th": 30, "max-th": 90}}),
+    "s1": ("ns3_s1_tcps.csv", S1, (6, 40), {"droptail": DROPTAIL, "red": {**RED, "min-th": 24, "max-th": 72}}),
+}
+"""File, options of the network, numbers of flows, queues."""
+# Losses of CUBIC and queues of BBR differ much between seeds.
+SEEDS = {
+    "s2": {("cubic", "droptail"): 8, ("cubic", "red"): 8, ("bbr", "droptail"): 8},
+    "s1": {("cubic", "droptail"): 4, ("cubic", "red"): 4},
+}
 STEP = {"queue": "red", "min-th": 20, "max-th": 20, "max-p": 1, "w-q": 1, "ecn": "true"}
 COLUMNS = [
     "throughput_mbps",
@@ -47,16 +61,17 @@ COLUMNS = [
 ]
 
 
-def cases() -> list[tuple[str, str, int, dict[str, object]]]:
+def cases(net: str) -> list[tuple[str, str, int, dict[str, object]]]:
     """Name of the TCP, of the queue, number of flows, and ns-3's options."""
+    _, _, numbers, queues = NETS[net]
     found: list[tuple[str, str, int, dict[str, object]]] = []
     # Without SACK ns-3 keeps its guesses of what has arrived; not so without limited transmit (docs/tcp-rfc.md).
     no_sack: dict[str, object] = {"sack": "false", "ns3::TcpSocketBase::LimitedTransmit": "false"}
-    for flows in (5, 20):
+    for flows in numbers:
         for tcp, name in (("NewReno", "reno"), ("Cubic", "cubic"), ("Bbr", "bbr")):
-            for queue, options in QUEUES.items():
+            for queue, options in queues.items():
                 found.append((name, queue, flows, {"tcp": tcp, **options}))
-        for queue, options in QUEUES.items():
+        for queue, options in queues.items():
             found.append(("newreno", queue, flows, {"tcp": "NewReno", **no_sack, **options}))
         found.append(("dctcp", "step", flows, {"tcp": "Dctcp", **STEP}))
     return found
@@ -66,18 +81,25 @@ def main() -> None:
     """Run everything and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
-    parser.add_argument("--seeds", type=int, help="for each case; without it 8 of CUBIC and 2 of the others")
+    parser.add_argument("--net", choices=NETS, default="s2")
+    parser.add_argument("--seeds", type=int, help="for each case; without it as the reference has: 2, 4 or 8")
+    parser.add_argument("--tcp", nargs="+", help="these alone")
+    parser.add_argument("--out", type=Path, help="instead of the reference's file")
     given = parser.parse_args()
+    file_name, common, _, _ = NETS[given.net]
     rows = []
-    for tcp, queue, flows, options in cases():
-        for seed in range(1, (given.seeds or SEEDS.get(tcp, 2)) + 1):
-            chosen = {**COMMON, **options, "flows": flows, "seed": seed, "statistics": "true"}
+    for tcp, queue, flows, options in cases(given.net):
+        if given.tcp and tcp not in given.tcp:
+            continue
+        for seed in range(1, (given.seeds or SEEDS[given.net].get((tcp, queue), 2)) + 1):
+            chosen = {**common, **options, "flows": flows, "seed": seed, "statistics": "true"}
             words = [given.program, *(f"--{key}={value}" for key, value in chosen.items())]
             result = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
             rows.append([tcp, queue, flows, seed, *(result[column] for column in COLUMNS)])
             print(*rows[-1], flush=True)
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    with OUT.open("w", newline="") as file:
+    out = given.out or OUT / file_name
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["tcp", "queue", "flows", "seed", *COLUMNS])
         writer.writerows(rows)
