@@ -280,7 +280,8 @@ def simulate(job: Job, case: Case) -> dict[str, float]:
     # htb lets a packet go when its transmission would begin, and it is at the other end at once.
     transmission_ms = 8e-3 * (SEGMENT + HEADER) / case.rate_mbps
     way = {"rate": f"{case.rate_mbps} Mbit/s", "delay": f"{case.rtt_ms / 2 - transmission_ms:g} ms"}
-    traffic = {"kind": "ftp", "count": case.flows, "start": {"uniform": ["0 s", "0.1 s"]}, "profile": "rfc"}
+    # iperf3 connects all flows before the first sends: no SYN meets data.
+    traffic = {"kind": "ftp", "count": case.flows, "start": {"uniform": ["0 s", "0.02 s"]}, "profile": "rfc"}
     traffic |= {"segment": f"{SEGMENT} B", "header": f"{HEADER} B", "ecn": job.ecn, **crosscheck.linux(case.control)}
     # The machine's devices take one segment at a time (gso_max_segs), so the pace is that of single segments.
     traffic["pacing_burst"] = 1

@@ -139,7 +139,8 @@ impl Receiver {
         }
         // RFC 5681, 4.2: out of order, and what fills a gap, at once; every second segment; and what comes twice.
         let quick = self.quick > 0;
-        let may_wait = !changed && !quick && in_order && !had_gap && !duplicate && self.held.is_none() && arrived.bits & FIN == 0;
+        let may_wait =
+            !changed && !quick && in_order && !had_gap && !duplicate && self.held.is_none() && arrived.bits & FIN == 0;
         match self.settings.delay.filter(|_| may_wait) {
             Some(delay) => {
                 self.held = Some(Held { one_way, next: self.next });
@@ -366,7 +367,8 @@ mod tests {
 
     #[test]
     fn marks_are_echoed_until_the_window_has_been_cut() {
-        let settings = ReceiverSettings { first: 0, blocks: 0, delay: None, feedback: Feedbacks::Classic, quick_marks: false };
+        let settings =
+            ReceiverSettings { first: 0, blocks: 0, delay: None, feedback: Feedbacks::Classic, quick_marks: false };
         let mut receiver = Receiver::new(settings);
         let Reply::Now(answer) = send(&mut receiver, 0, 0, SYN | ECE | CWR) else { panic!() };
         assert!(answer.echo, "yes to ECN");
