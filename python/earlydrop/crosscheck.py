@@ -45,7 +45,10 @@ _LINUX_CONTROLS: dict[str, dict[str, Any]] = {
     "reno": {"rules": _RULES},
     "cubic": {"cubic": "linux", "hystart": "classic", "rules": _RULES},
     "bbr": {
-        **{"bbr_budget": True, "bbr_aggregation": True, "bbr_policer": True, "pacing_burst": 2},
+        "bbr_budget": True,
+        "bbr_aggregation": True,
+        "bbr_policer": True,
+        "pacing_burst": 2,
         "rules": {"bbr_first_rtt": "handshake", "late_segment": "made_up", "mark_ack": "at_once"},
     },
 }

@@ -83,8 +83,8 @@ class Cell:
     def scenario(self, changes: Mapping[str, Any] | None = None, jitter: str | None = None) -> _core.Scenario:
         """As the simulator runs it.
 
-        `changes` are keys of the traffic that replace Linux's (`rules.exit_ack`: one of a table); `jitter` is the longest
-        extra delay in each direction.
+        `changes` are keys of the traffic that replace Linux's (`rules.exit_ack`: one of a table); `jitter` is the
+        longest extra delay in each direction.
         """
         half = f"{self.rtt / 2:g} ms"
         access = {"rate": "10 Gbit/s", "delay": "0 s"}
