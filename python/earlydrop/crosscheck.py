@@ -40,10 +40,17 @@ _LINUX: dict[str, Any] = {
     # 6 MB: what the kernel lets a receive window grow to is no limit here.
     "window": 4000,
 }
+_RULES = {"lost_retransmit_cut": "none", "exit_ack": "grows", "mark_cut": "round_trip", "mark_ack": "at_once"}
 _LINUX_CONTROLS: dict[str, dict[str, Any]] = {
-    "reno": {"rules": {"lost_retransmit_cut": "none"}},
-    "cubic": {"cubic": "linux", "hystart": "classic", "rules": {"lost_retransmit_cut": "none"}},
-    "bbr": {"bbr_budget": True, "bbr_aggregation": True, "bbr_policer": True, "pacing_burst": 2},
+    "reno": {"rules": _RULES},
+    "cubic": {"cubic": "linux", "hystart": "classic", "rules": _RULES},
+    "bbr": {
+        "bbr_budget": True,
+        "bbr_aggregation": True,
+        "bbr_policer": True,
+        "pacing_burst": 2,
+        "rules": {"bbr_first_rtt": "handshake", "late_segment": "made_up", "mark_ack": "at_once"},
+    },
 }
 
 

@@ -83,7 +83,8 @@ class Cell:
     def scenario(self, changes: Mapping[str, Any] | None = None, jitter: str | None = None) -> _core.Scenario:
         """As the simulator runs it.
 
-        `changes` are keys of the traffic that replace Linux's; `jitter` is the longest extra delay in each direction.
+        `changes` are keys of the traffic that replace Linux's (`rules.exit_ack`: one of a table); `jitter` is the
+        longest extra delay in each direction.
         """
         half = f"{self.rtt / 2:g} ms"
         access = {"rate": "10 Gbit/s", "delay": "0 s"}
@@ -97,8 +98,10 @@ class Cell:
             "profile": "rfc",
             "segment": f"{SEGMENT} B",
             **crosscheck.linux(self.control),
-            **(changes or {}),
         }
+        for key, value in (changes or {}).items():
+            table, _, part = key.partition(".")
+            traffic[table] = {**traffic.get(table, {}), part: value} if part else value
         document = {
             "name": f"{self.control}-{self.queue}-{self.rate}-{self.rtt}-{self.flows}",
             "duration": f"{DURATION:g} s",

@@ -36,6 +36,9 @@ def test_a_cell_is_a_scenario_of_linux_senders(control: str) -> None:
     assert document["queue"]["bottleneck"]["aqm"] == "fq_codel"
     changed = json.loads(cell.scenario({"ssthresh": "flight"}).to_json())
     assert changed["traffic"][0]["ssthresh"] == "flight"
+    assert traffic["rules"]["mark_ack"] == "at_once"
+    without = json.loads(cell.scenario({"rules.mark_ack": "waits"}).to_json())["traffic"][0]["rules"]
+    assert without == {key: word for key, word in traffic["rules"].items() if key != "mark_ack"}, "one rule alone"
 
 
 def test_bounds_are_those_of_the_page() -> None:

@@ -78,6 +78,8 @@ fn settings(words: &[&str], place: &str) -> Settings {
             "exit_grows" => settings.exit_grows = on,
             "timeout_end_is_new" => settings.timeout_end_is_new = on,
             "passes_ssthresh" => settings.passes_ssthresh = on,
+            "quick_marks" => settings.quick_marks = on,
+            "catches_up" => settings.catches_up = on,
             "mark_by_prr" => settings.mark_by_prr = on,
             "rack" => settings.rack = on,
             "lost_retransmit_cut" => settings.lost_retransmit_cuts = on,

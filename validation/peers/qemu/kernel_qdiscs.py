@@ -44,6 +44,8 @@ MODULES = (
 WARMUP, SECONDS = 10.0, 60.0
 FRAME = 14
 """Ethernet's header, which the kernel's rates and queues count, B."""
+SEGMENT, HEADER = 1448, 52 + FRAME
+"""Of a packet, B."""
 SEEDS = 20
 
 
@@ -275,9 +277,14 @@ def simulate(job: Job, case: Case) -> dict[str, float]:
     from earlydrop.runner import run_all
 
     half = f"{case.rtt_ms / 2:g} ms"
-    way = {"rate": f"{case.rate_mbps} Mbit/s", "delay": half}
-    traffic = {"kind": "ftp", "count": case.flows, "start": {"uniform": ["0 s", "0.1 s"]}, "profile": "rfc"}
-    traffic |= {"segment": "1448 B", "header": f"{52 + FRAME} B", "ecn": job.ecn, **crosscheck.linux(case.control)}
+    # htb lets a packet go when its transmission would begin, and it is at the other end at once.
+    transmission_ms = 8e-3 * (SEGMENT + HEADER) / case.rate_mbps
+    way = {"rate": f"{case.rate_mbps} Mbit/s", "delay": f"{case.rtt_ms / 2 - transmission_ms:g} ms"}
+    # iperf3 connects all flows before the first sends: no SYN meets data.
+    traffic = {"kind": "ftp", "count": case.flows, "start": {"uniform": ["0 s", "0.02 s"]}, "profile": "rfc"}
+    traffic |= {"segment": f"{SEGMENT} B", "header": f"{HEADER} B", "ecn": job.ecn, **crosscheck.linux(case.control)}
+    # The machine's devices take one segment at a time (gso_max_segs), so the pace is that of single segments.
+    traffic["pacing_burst"] = 1
     document = {
         "name": "kernel-qdisc",
         "duration": f"{SECONDS:g} s",

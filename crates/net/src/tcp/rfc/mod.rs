@@ -160,6 +160,8 @@ pub struct Settings {
     pub passes_ssthresh: bool,
     /// A mark brings the window down over a round trip by proportional rate reduction, and not at once.
     pub mark_by_prr: bool,
+    /// The receiver acknowledges the first mark, the segment behind it and each CWR at once, as Linux does.
+    pub quick_marks: bool,
     /// The window grows by all that an ACK says has arrived, as in Linux, and not by what it acknowledges up to a limit.
     pub grows_by_arrived: bool,
     /// `min_rto` is the least that the variation adds, as in Linux, and not the least of the whole timeout.
@@ -172,6 +174,9 @@ pub struct Settings {
     pub bbr: BbrRules,
     /// Segments that go at once where sending is paced.
     pub burst: u32,
+    /// What goes later than the pace allows takes its lateness off the gap behind it, half of the gap at most (Linux,
+    /// `tcp_update_skb_after_send`).
+    pub catches_up: bool,
     /// A single new segment waits for the next ACK, to go as one of a pair (Linux, `tcp_tso_should_defer`).
     pub pairs: bool,
     /// Every ACK of new data ends the timer's backoff, as in ns-3, and not a round-trip time alone (RFC 6298, section 5).
@@ -217,12 +222,14 @@ impl Default for Settings {
             timeout_end_is_new: false,
             passes_ssthresh: false,
             mark_by_prr: false,
+            quick_marks: false,
             grows_by_arrived: false,
             least_variation: false,
             cubic: CubicRules::default(),
             linux_cubic: false,
             bbr: BbrRules::default(),
             burst: 1,
+            catches_up: false,
             pairs: false,
             ack_ends_backoff: false,
             limited_transmit: true,
@@ -251,7 +258,7 @@ impl Settings {
     /// The receiver for such a sender, of a connection that begins with the number `first`.
     pub fn receiver(&self, first: u32) -> Receiver {
         let (blocks, delay, feedback) = (self.blocks(), self.delayed_ack, self.feedback);
-        Receiver::new(ReceiverSettings { first, blocks, delay, feedback })
+        Receiver::new(ReceiverSettings { first, blocks, delay, feedback, quick_marks: self.quick_marks })
     }
 
     /// The initial window, segments (RFC 6928, 2: min(10 MSS, max(2 MSS, 14600 B))).
@@ -603,6 +610,7 @@ impl Connection {
         if self.syn_timeouts == 0 || self.settings.timestamps {
             let sent = if self.settings.timestamps { feedback.stamp } else { self.syn_sent };
             self.sample(core, now - sent, out);
+            self.algorithm.control().on_open(now - sent, now);
         }
         if self.syn_timeouts > 0 {
             self.rto.syn_was_lost();
@@ -1415,7 +1423,9 @@ impl Connection {
                 self.owed += segments / rate;
                 self.together += 1;
                 if self.together >= self.burst(rate) {
-                    self.released = self.released.max(now) + self.owed;
+                    let late = (now - self.released).max(0.0);
+                    let credit = if self.settings.catches_up { late.min(self.owed / 2.0) } else { 0.0 };
+                    self.released = self.released.max(now) + self.owed - credit;
                     (self.owed, self.together) = (0.0, 0);
                 }
             }

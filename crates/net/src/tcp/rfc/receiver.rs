@@ -19,7 +19,13 @@ pub struct ReceiverSettings {
     pub delay: Option<f64>,
     /// What it says of marks.
     pub feedback: Feedbacks,
+    /// With [`Feedbacks::Classic`]: the first mark, the segment behind it and each CWR are acknowledged at once (Linux,
+    /// `tcp_enter_quickack_mode` in `tcp_ecn_check_ce`, and `tcp_ecn_accept_cwr`).
+    pub quick_marks: bool,
 }
+
+/// Segments that are acknowledged at once when marks begin, with `quick_marks`.
+const QUICK: u8 = 2;
 
 /// What a receiver answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,6 +64,8 @@ pub struct Receiver {
     ecn: bool,
     /// A mark has arrived, and no CWR since (RFC 3168, 6.1.3).
     unanswered_mark: bool,
+    /// ACKs that must not wait any more.
+    quick: u8,
     /// The last segment was marked (RFC 8257, 3.2: `DCTCP.CE`).
     marked: bool,
     /// Marked packets that have arrived, from 5 on (accurate ECN).
@@ -78,6 +86,7 @@ impl Receiver {
             acked: 0,
             ecn: false,
             unanswered_mark: false,
+            quick: 0,
             marked: false,
             count: super::FIRST_COUNT,
             fin_at: None,
@@ -129,7 +138,9 @@ impl Receiver {
             self.add(start, end);
         }
         // RFC 5681, 4.2: out of order, and what fills a gap, at once; every second segment; and what comes twice.
-        let may_wait = !changed && in_order && !had_gap && !duplicate && self.held.is_none() && arrived.bits & FIN == 0;
+        let quick = self.quick > 0;
+        let may_wait =
+            !changed && !quick && in_order && !had_gap && !duplicate && self.held.is_none() && arrived.bits & FIN == 0;
         match self.settings.delay.filter(|_| may_wait) {
             Some(delay) => {
                 self.held = Some(Held { one_way, next: self.next });
@@ -137,6 +148,7 @@ impl Receiver {
             }
             None => {
                 self.held = None;
+                self.quick = self.quick.saturating_sub(1);
                 let answer = self.answer(one_way, duplicate.then_some((start, end)), (start, end));
                 match earlier {
                     Some(earlier) => Reply::Both(earlier, answer),
@@ -190,6 +202,9 @@ impl Receiver {
             self.unanswered_mark = false;
         }
         if bits & CE == CE {
+            if !self.unanswered_mark && self.settings.quick_marks && self.settings.feedback == Feedbacks::Classic {
+                self.quick = QUICK;
+            }
             self.unanswered_mark = true;
         }
         self.count += u64::from(self.marked);
@@ -197,7 +212,8 @@ impl Receiver {
             Feedbacks::Dctcp => self.marked != before,
             // At once when marks begin.
             Feedbacks::Accurate => self.marked && !before,
-            _ => false,
+            Feedbacks::Classic => self.settings.quick_marks && bits & CWR != 0,
+            Feedbacks::None => false,
         }
     }
 
@@ -263,7 +279,7 @@ mod tests {
     use crate::segment::ECT0;
 
     fn receiver(blocks: u8, delay: Option<f64>) -> Receiver {
-        let settings = ReceiverSettings { first: 0, blocks, delay, feedback: Feedbacks::Classic };
+        let settings = ReceiverSettings { first: 0, blocks, delay, feedback: Feedbacks::Classic, quick_marks: false };
         let mut receiver = Receiver::new(settings);
         assert!(matches!(send(&mut receiver, 0, 0, SYN), Reply::Now(Feedback { ack: 1, syn: true, echo: false, .. })));
         receiver
@@ -351,7 +367,8 @@ mod tests {
 
     #[test]
     fn marks_are_echoed_until_the_window_has_been_cut() {
-        let settings = ReceiverSettings { first: 0, blocks: 0, delay: None, feedback: Feedbacks::Classic };
+        let settings =
+            ReceiverSettings { first: 0, blocks: 0, delay: None, feedback: Feedbacks::Classic, quick_marks: false };
         let mut receiver = Receiver::new(settings);
         let Reply::Now(answer) = send(&mut receiver, 0, 0, SYN | ECE | CWR) else { panic!() };
         assert!(answer.echo, "yes to ECN");

@@ -81,6 +81,22 @@ const RULES: &[Rule] = &[
         get: |settings| settings.mark_by_prr,
     },
     Rule {
+        key: "mark_ack",
+        words: ["waits", "at_once"],
+        tcps: &[],
+        about: "ACKs of the first mark, the segment behind it and CWR wait for a second segment as any, or go at once.",
+        set: |settings, on| settings.quick_marks = on,
+        get: |settings| settings.quick_marks,
+    },
+    Rule {
+        key: "late_segment",
+        words: ["forgotten", "made_up"],
+        tcps: &[],
+        about: "With pacing: the gap after a segment that went late is whole, or shorter by as much, by half at most.",
+        set: |settings, on| settings.catches_up = on,
+        get: |settings| settings.catches_up,
+    },
+    Rule {
         key: "cubic_least",
         words: ["reno", "none"],
         tcps: &[Tcp::Cubic],
@@ -95,6 +111,14 @@ const RULES: &[Rule] = &[
         about: "Each ACK adds a part of a segment, or ACKs are counted and kept for whole ones.",
         set: |settings, on| settings.cubic.whole = on,
         get: |settings| settings.cubic.whole,
+    },
+    Rule {
+        key: "bbr_first_rtt",
+        words: ["data", "handshake"],
+        tcps: &[Tcp::Bbr],
+        about: "bbr's first round-trip time is that of the first data, or of the handshake.",
+        set: |settings, on| settings.bbr.handshake_rtt = on,
+        get: |settings| settings.bbr.handshake_rtt,
     },
     Rule {
         key: "bbr_rtt",

@@ -59,6 +59,8 @@ pub struct BbrRules {
     pub aggregation: bool,
     /// A rate that many losses hold steady is a policer's, and is kept to (Linux).
     pub policer: bool,
+    /// The handshake's round-trip time is the first one (Linux, `bbr_init`), and not that of the first data.
+    pub handshake_rtt: bool,
     /// The round-trip time is the smoothed one (ns-3), and not that of each segment.
     pub smoothed_rtt: bool,
     /// Sends at the estimated bandwidth (ns-3), and not 1 % below.
@@ -508,6 +510,12 @@ impl Control for Bbr {
         note(Variable::MinRtt, self.min_rtt);
     }
 
+    fn on_open(&mut self, rtt: f64, now: f64) {
+        if self.rules.handshake_rtt {
+            (self.min_rtt, self.min_rtt_at) = (rtt, now);
+        }
+    }
+
     fn on_any_ack(&mut self, window: &mut Window, ack: &Acked) {
         self.lost += ack.lost;
         self.update_bandwidth(ack);
@@ -569,6 +577,20 @@ mod tests {
         }
         round(&mut bbr, &mut window, 6.0, 9.0);
         assert_eq!((bbr.mode, bbr.full_bw), (Mode::Drain, 8.0));
+    }
+
+    #[test]
+    fn the_handshake_may_give_the_first_round_trip_time() {
+        for (handshake_rtt, expected) in [(true, 0.04), (false, 0.1)] {
+            let mut bbr = Bbr::new(BbrRules { handshake_rtt, ..BbrRules::default() }, 1448.0);
+            let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
+            bbr.on_open(0.04, 0.0);
+            round(&mut bbr, &mut window, 1.0, 50.0);
+            assert_eq!(bbr.min_rtt(), expected);
+            // It is forgotten after ten seconds, as any.
+            round(&mut bbr, &mut window, 101.5, 50.0);
+            assert_eq!(bbr.min_rtt(), 0.1);
+        }
     }
 
     #[test]

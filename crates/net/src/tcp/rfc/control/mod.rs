@@ -105,6 +105,9 @@ pub trait Control {
         false
     }
 
+    /// The handshake is over, and took `rtt`, s.
+    fn on_open(&mut self, _rtt: f64, _now: f64) {}
+
     /// Every ACK of the connection, once its losses are known, and before a reaction to marks and any growth.
     fn on_any_ack(&mut self, _window: &mut Window, _ack: &Acked) {}
 
