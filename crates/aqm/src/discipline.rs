@@ -62,7 +62,7 @@ pub trait Discipline: Send {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted(pub bool);
 
-/// A FIFO with a policy. In a network of thousands of queues few are in the cache: it lies in four lines.
+/// A FIFO with a policy. In a network of thousands of queues few are in the cache: it lies in four lines, of which most packets need three.
 #[repr(C, align(64))]
 pub struct Fifo {
     ring: Ring,

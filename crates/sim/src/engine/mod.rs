@@ -57,8 +57,8 @@ const PORTS_IN_CACHE: usize = 100;
 /// Slots of the event queue ahead of which the fetching begins there.
 const STAGES: usize = 4;
 /// Cache lines of a port that every packet needs, and of a FIFO with its gate.
-const PORT_LINES: usize = 4;
-const DISCIPLINE_LINES: usize = 4;
+const PORT_LINES: usize = 2;
+const DISCIPLINE_LINES: usize = 3;
 /// Which of the next events of its kind is looked at for where it leads, and which for what is there.
 const FAR: usize = 10;
 const NEAR: usize = 3;
@@ -153,23 +153,34 @@ struct Route {
     first: u32,
 }
 
-/// One hop.
+/// One hop, in eight bytes: thousands of flows have many of them, and each packet needs another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Step {
-    /// The link; one of the flow's own counted from its first.
+    /// The link, or [`NO_LINK`]; with [`OWN`], counted from the flow's first.
     link: u32,
-    /// All bits if it is one of its own, else none.
-    own: u32,
     action: Action,
-    lane: u8,
     ttl: u8,
     /// Links behind it.
     made: u8,
-    /// What packets say of their time to live: at the sender, and at the receiver.
-    initial: u8,
-    last: u8,
-    /// Class of the flow's packets.
-    class: u8,
+    /// Lane of its event (2 bits), what packets say there of their time to live ([`INITIAL`], [`LAST`]), class of the
+    /// flow's packets (4 bits).
+    rest: u8,
+}
+
+const OWN: u32 = 1 << 31;
+/// Where a hop leads to a host.
+const NO_LINK: u32 = OWN - 1;
+const LANE: u8 = 3;
+/// Packets say with how much time to live they started; with how much they will arrive.
+const INITIAL: u8 = 4;
+const LAST: u8 = 8;
+const CLASS_SHIFT: u32 = 4;
+
+impl Step {
+    #[inline(always)]
+    fn lane(&self) -> u8 {
+        self.rest & LANE
+    }
 }
 
 #[repr(align(64))]
@@ -437,6 +448,8 @@ struct Net {
     links: Vec<Link>,
     routes: Vec<Route>,
     steps: Vec<Step>,
+    /// By flow: its packets' time to live at the sender, and at the receiver.
+    times_to_live: Vec<(u8, u8)>,
     flows: Vec<Flow>,
     arrivals: Vec<Arrivals>,
     /// In how many stages to fetch ahead what events need: none where everything is in the cache, one where there are many
@@ -453,7 +466,8 @@ impl Net {
     #[inline(always)]
     fn step_of(&self, route: Route, hop: usize) -> Step {
         let step = self.steps[route.steps as usize + hop];
-        Step { link: step.link.wrapping_add(route.first & step.own), ..step }
+        let own = (step.link as i32 >> 31) as u32;
+        Step { link: (step.link & !OWN) + (route.first & own), ..step }
     }
 
     /// Asks for all that is a flow's own. Its links lie beside one another if the network has been built so.
@@ -489,7 +503,7 @@ fn follow(net: &Net, ports: &[Port], event: &Event, stage: usize) {
         _ => return,
     };
     if stage == 3 {
-        if link == NONE {
+        if link == NO_LINK {
             prefetch(&net.flows, segment.flow() as usize);
             prefetch(&net.arrivals, segment.flow() as usize);
         } else {
@@ -650,6 +664,8 @@ impl<Q: EventQueue> Engine<Q> {
         let loss_rtts = end_to_end::loss_rtts(&network, &settings);
         let ideals = end_to_end::ideals(&network);
         let flow_count = network.flows();
+        let times_to_live = (0..flow_count).map(|flow| network.time_to_live(flow));
+        let times_to_live = times_to_live.map(|time| (time.initial, time.last)).collect();
         let timers = network.ports.len() as u64;
         let together: f64 = port_links.iter().map(|&link: &u32| network.links[link as usize].rate_bps).sum();
         let largest = network.sizes.iter().copied().max().unwrap_or(SYN_BYTES);
@@ -685,6 +701,7 @@ impl<Q: EventQueue> Engine<Q> {
             net: Net {
                 links,
                 steps,
+                times_to_live,
                 routes,
                 flows,
                 arrivals,
@@ -1074,7 +1091,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
             Mode::ArithmeticPort => {
                 let port = &mut self.ports[at.port as usize];
-                let mut packet = packet(&segment, &step);
+                let mut packet = packet(&self.net.times_to_live, &segment, &step);
                 match port.arithmetic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
                     Answer::Dropped => self.dropped(segment, key.now),
                     Answer::Leaves { start, marked } => {
@@ -1184,7 +1201,7 @@ impl<Q: EventQueue> Engine<Q> {
                     if step.action == Action::SenderAhead {
                         self.net.flows[segment.flow() as usize].acks_coming += 1;
                     }
-                    return self.push_arrival(segment, hop, number, step.lane);
+                    return self.push_arrival(segment, hop, number, step.lane());
                 }
             }
         }
@@ -1280,7 +1297,7 @@ impl<Q: EventQueue> Engine<Q> {
         let step = self.net.step_of(route, segment.hop());
         match step.action {
             Action::AtEvent | Action::ReceiverAtEvent | Action::Sender => {
-                self.push_arrival(segment, hop, number - 1, step.lane);
+                self.push_arrival(segment, hop, number - 1, step.lane());
             }
             _ => self.forward(route, segment, hop),
         }
@@ -1374,7 +1391,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     #[inline(always)]
     fn arrive_at_port(&mut self, step: Step, segment: Segment, key: Key) {
-        self.offer(step.link, segment, packet(&segment, &step), key);
+        self.offer(step.link, segment, packet(&self.net.times_to_live, &segment, &step), key);
     }
 
     /// `packet`, which is all that the queue sees of `segment`, arrives at the port of `link`.
@@ -1499,7 +1516,7 @@ impl<Q: EventQueue> Engine<Q> {
             let route = self.net.routes[flow as usize];
             let first = self.net.step_of(route, 0);
             let own = self.net.links[first.link as usize].mode == Mode::Own;
-            let lane = self.net.step_of(route, 1).lane;
+            let lane = self.net.step_of(route, 1).lane();
             let wire = self.net.flows[flow as usize].wire;
             for i in 0..self.out.segments.len() {
                 let sent = self.out.segments[i];
@@ -1697,26 +1714,32 @@ fn count_at(counts: &mut Vec<u64>, distance: u8) {
 
 /// What the queue sees of a segment.
 #[inline(always)]
-fn packet(segment: &Segment, step: &Step) -> Packet {
+fn packet(times_to_live: &[(u8, u8)], segment: &Segment, step: &Step) -> Packet {
     let ecn = match segment.bits() & 3 {
         0 => Ecn::NotEct,
         1 => Ecn::Ect1,
         2 => Ecn::Ect0,
         _ => Ecn::Ce,
     };
-    Packet {
+    let mut packet = Packet {
         size: u32::from(segment.size()),
         ecn,
-        class: step.class,
+        class: step.rest >> CLASS_SHIFT,
         ttl: step.ttl,
-        initial_ttl: step.initial,
-        // Whoever sends a SYN does not know it yet.
-        final_ttl: if segment.bits() & SYN != 0 { 0 } else { step.last },
+        initial_ttl: 0,
+        final_ttl: 0,
         rtt_hint_ms: 0,
         tag: 0,
         flow: u64::from(segment.flow()),
         enqueued: Time::ZERO,
+    };
+    if step.rest & (INITIAL | LAST) != 0 {
+        let (initial, last) = times_to_live[segment.flow() as usize];
+        packet.initial_ttl = initial;
+        // Whoever sends a SYN does not know it yet.
+        packet.final_ttl = if step.rest & LAST != 0 && segment.bits() & SYN == 0 { last } else { 0 };
     }
+    packet
 }
 
 /// The hops of every flow: links out, receiver, links back, sender.
@@ -1733,9 +1756,8 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
         let first = forward[0];
         let class = network.classes.get(flow).copied().unwrap_or(0);
         let time = network.time_to_live(flow);
-        // The receiver never learns what is left of an ACK's time to live at the sender; nor does a constant bit rate.
-        let last = if reverse.is_empty() { 0 } else { time.last };
-        let hop = |made: usize, link: u32, last: u8, told: bool| {
+        debug_assert!(class < 1 << (8 - CLASS_SHIFT));
+        let hop = |made: usize, link: u32, tells: u8| {
             let own = (first..first.saturating_add(OWN_LINKS as u32)).contains(&link);
             let action = match plan.modes[link as usize] {
                 Mode::Fold if plan.apart[link as usize] => Action::Through,
@@ -1745,21 +1767,21 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
                 _ => Action::AtEvent,
             };
             Step {
-                link: link - if own { first } else { 0 },
-                own: if own { u32::MAX } else { 0 },
+                link: if own { OWN | (link - first) } else { link },
                 action,
-                lane: 0,
                 ttl: time.initial - made as u8,
                 made: made as u8,
-                initial: if told { time.initial } else { 0 },
-                last: if told { last } else { 0 },
-                class,
+                rest: class << CLASS_SHIFT | tells,
             }
         };
-        let host = |action| Step { link: NONE, own: 0, action, lane: 0, ttl: 0, made: 0, initial: 0, last: 0, class };
-        let told = time.option != TtlOption::Nothing;
-        let mut steps: Vec<Step> =
-            forward.iter().enumerate().map(|(made, &link)| hop(made, link, last, told)).collect();
+        let host = |action| Step { link: NO_LINK, action, ttl: 0, made: 0, rest: 0 };
+        // The receiver never learns what is left of an ACK's time to live at the sender; nor does a constant bit rate.
+        let tells = match time.option {
+            TtlOption::Nothing => 0,
+            _ if reverse.is_empty() => INITIAL,
+            _ => INITIAL | LAST,
+        };
+        let mut steps: Vec<Step> = forward.iter().enumerate().map(|(made, &link)| hop(made, link, tells)).collect();
         if let Some(&back) = reverse.first() {
             let folded = plan.modes[back as usize] == Mode::Fold;
             // A window that is sampled must not be ahead of the time.
@@ -1769,8 +1791,8 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
                 (false, true) => Action::Receiver,
                 (false, false) => Action::ReceiverAtEvent,
             }));
-            let told = time.option == TtlOption::All;
-            steps.extend(reverse.iter().enumerate().map(|(made, &link)| hop(made, link, 0, told)));
+            let tells = if time.option == TtlOption::All { INITIAL } else { 0 };
+            steps.extend(reverse.iter().enumerate().map(|(made, &link)| hop(made, link, tells)));
             let ahead = plan.answers_ahead && !sampled;
             steps.push(host(match (time.expires, transfers, ahead) {
                 (Some(_), ..) => Action::Expired,
@@ -1793,7 +1815,7 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
         };
         let events = steps[1..].iter_mut().filter(at_event).count();
         for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {
-            step.lane = (seen * 3 / events) as u8;
+            step.rest |= (seen * 3 / events) as u8;
         }
         let at = *known.entry(steps).or_insert_with_key(|steps| {
             all.extend_from_slice(steps);
