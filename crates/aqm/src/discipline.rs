@@ -124,7 +124,7 @@ impl Discipline for Fifo {
             return None;
         }
         self.idle_since = None;
-        packet.enqueued = now;
+        packet.admit(now);
         let serial = self.ring.push(packet);
         self.gate.admitted(&packet, serial);
         Some(Admitted(packet.ecn != before))

@@ -171,6 +171,8 @@ const OWN: u32 = 1 << 31;
 /// Where a hop leads to a host.
 const NO_LINK: u32 = OWN - 1;
 const LANE: u8 = 3;
+/// No lane: what a packet does next is to be looked up.
+const UNKNOWN: u8 = 3;
 /// Packets say with how much time to live they started; with how much they will arrive.
 const INITIAL: u8 = 4;
 const LAST: u8 = 8;
@@ -180,6 +182,16 @@ impl Step {
     #[inline(always)]
     fn lane(&self) -> u8 {
         self.rest & LANE
+    }
+
+    /// The lane of the event that it is, if it is nothing else, or [`UNKNOWN`].
+    #[inline(always)]
+    fn lane_of_event(&self) -> u8 {
+        if matches!(self.action, Action::AtEvent | Action::ReceiverAtEvent | Action::Sender) {
+            self.lane()
+        } else {
+            UNKNOWN
+        }
     }
 }
 
@@ -594,8 +606,8 @@ pub struct Engine<Q> {
     pool: Vec<(Segment, u32)>,
     free_slot: u32,
     out: Output,
-    /// Room for the slots of the packets that one call drops.
-    dropped_slots: Vec<(u32, Reason)>,
+    /// Room for the packets that one call drops.
+    dropped: Vec<(Segment, Reason)>,
     /// SACK blocks of the ACKs that are on their way.
     blocks: BlockPool,
     /// By flow: the timer of a delayed ACK; none at all if no flow delays ACKs.
@@ -723,7 +735,7 @@ impl<Q: EventQueue> Engine<Q> {
             pool: Vec::new(),
             free_slot: NONE,
             out: Output::default(),
-            dropped_slots: Vec::new(),
+            dropped: Vec::new(),
             blocks: BlockPool::default(),
             series: settings.series.map(|_| Series::default()),
             rates: rates(&settings).map(Box::new),
@@ -899,7 +911,7 @@ impl<Q: EventQueue> Engine<Q> {
         let (_, packet) = self.replay[index];
         let size = packet.size.min(u32::from(u16::MAX)) as u16;
         let segment = Segment::with(0, index as i32, 0, size, packet.ecn as u8);
-        self.offer(self.ports[0].link, segment, packet, key);
+        self.offer(self.ports[0].link, segment, packet, UNKNOWN, key);
     }
 
     /// An application starts.
@@ -1084,7 +1096,7 @@ impl<Q: EventQueue> Engine<Q> {
                 let idle = at.head == NONE
                     && (at.wire.free, at.wire.started, at.reserved) < (key.now, key.scheduled, key.number);
                 if idle {
-                    self.transmit(link, segment, key.now, key.scheduled);
+                    self.transmit(link, segment, UNKNOWN, key.now, key.scheduled);
                 } else {
                     self.wait(link, segment);
                 }
@@ -1106,7 +1118,10 @@ impl<Q: EventQueue> Engine<Q> {
                     }
                 }
             }
-            Mode::SteppedPort => self.arrive_at_port(step, segment, key),
+            Mode::SteppedPort => {
+                let lane = self.net.step_of(route, segment.hop() + 1).lane_of_event();
+                self.offer(link, segment, packet(&self.net.times_to_live, &segment, &step), lane, key);
+            }
             Mode::Own => debug_assert!(false, "senders alone send over their own links"),
         }
     }
@@ -1277,9 +1292,9 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     /// A stepped link begins to send `segment`, at an event that was scheduled at `cause`. It takes two numbers: the
-    /// arrival's and the end of transmission's.
+    /// arrival's and the end of transmission's. `lane` is that of the arrival, or [`UNKNOWN`].
     #[inline(always)]
-    fn transmit(&mut self, link: u32, mut segment: Segment, now: f64, cause: f64) {
+    fn transmit(&mut self, link: u32, mut segment: Segment, lane: u8, now: f64, cause: f64) {
         self.counter += 2;
         let number = self.counter;
         let at = &mut self.net.links[link as usize];
@@ -1293,13 +1308,13 @@ impl<Q: EventQueue> Engine<Q> {
         };
         segment = segment.at_next_hop();
         let hop = Hop { arrival, start: now, cause, order: 0 };
+        if lane != UNKNOWN {
+            return self.push_arrival(segment, hop, number - 1, lane);
+        }
         let route = self.net.routes[segment.flow() as usize];
-        let step = self.net.step_of(route, segment.hop());
-        match step.action {
-            Action::AtEvent | Action::ReceiverAtEvent | Action::Sender => {
-                self.push_arrival(segment, hop, number - 1, step.lane());
-            }
-            _ => self.forward(route, segment, hop),
+        match self.net.step_of(route, segment.hop()).lane_of_event() {
+            UNKNOWN => self.forward(route, segment, hop),
+            lane => self.push_arrival(segment, hop, number - 1, lane),
         }
     }
 
@@ -1383,20 +1398,15 @@ impl<Q: EventQueue> Engine<Q> {
         let slot = self.net.links[link].head;
         self.net.links[link].head = self.pool[slot as usize].1;
         let segment = self.release(slot);
-        self.transmit(link as u32, segment, key.now, key.scheduled);
+        self.transmit(link as u32, segment, UNKNOWN, key.now, key.scheduled);
         if self.net.links[link].head != NONE {
             self.push_transmission_end(link as u32);
         }
     }
 
-    #[inline(always)]
-    fn arrive_at_port(&mut self, step: Step, segment: Segment, key: Key) {
-        self.offer(step.link, segment, packet(&self.net.times_to_live, &segment, &step), key);
-    }
-
-    /// `packet`, which is all that the queue sees of `segment`, arrives at the port of `link`.
-    fn offer(&mut self, link: u32, segment: Segment, mut packet: Packet, key: Key) {
-        let slot = self.store(segment);
+    /// `packet`, which is all that the queue sees of `segment`, arrives at the port of `link`. It carries the rest of the
+    /// segment along, and the lane of the event that comes next: what leaves the queue needs nothing from elsewhere.
+    fn offer(&mut self, link: u32, segment: Segment, mut packet: Packet, lane: u8, key: Key) {
         let port_index = self.net.links[link as usize].port as usize;
         self.notice_idle(port_index, key);
         let port = &mut self.ports[port_index];
@@ -1406,23 +1416,22 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(average) = discipline.average() {
             port.stats.advance_average(key.now, average);
         }
-        packet.tag = slot;
+        (packet.tag, packet.note) = segment.luggage(lane.into());
+        let replay = !self.replay.is_empty();
         if let Some(observer) = &mut port.observer {
             observer.arrived(key.now, self.applications.who(&segment), segment.hop(), length + 1);
         }
-        let mut dropped = std::mem::take(&mut self.dropped_slots);
-        let admitted =
-            discipline.enqueue(packet, Time::from_seconds(key.now), &mut |victim, why| dropped.push((victim.tag, why)));
+        let mut dropped = std::mem::take(&mut self.dropped);
+        let on_drop = &mut |victim: &Packet, why| dropped.push((unpacked(victim, replay).0, why));
+        let admitted = discipline.enqueue(packet, Time::from_seconds(key.now), on_drop);
         let length = discipline.packets();
         if admitted.is_some_and(|marked| marked.0) {
             self.tallies[segment.flow() as usize].marks += 1;
-            self.pool[slot as usize].0 = segment.with_bits(segment.bits() | CE);
             if let Some(observer) = &mut port.observer {
                 observer.marked(segment.flow());
             }
         }
-        for &(slot, reason) in &dropped {
-            let victim = self.pool[slot as usize].0;
+        for &(victim, reason) in &dropped {
             self.tallies[victim.flow() as usize].drops += 1;
             if let Some(losses) = &mut self.losses {
                 losses.lost(victim, key.now);
@@ -1444,11 +1453,8 @@ impl<Q: EventQueue> Engine<Q> {
         if !pull_now {
             port.stats.grown(length);
         }
-        for &(slot, _) in &dropped {
-            self.release(slot);
-        }
         dropped.clear();
-        self.dropped_slots = dropped;
+        self.dropped = dropped;
         if pull_now {
             self.pull(link, key);
         } else if needs_end {
@@ -1461,11 +1467,12 @@ impl<Q: EventQueue> Engine<Q> {
         let now = key.now;
         let port = &mut self.ports[self.net.links[link as usize].port as usize];
         let Runner::Stepped { discipline, .. } = &mut port.runner else { return };
-        let mut dropped = std::mem::take(&mut self.dropped_slots);
-        let taken = discipline.dequeue(Time::from_seconds(now), &mut |victim, why| dropped.push((victim.tag, why)));
+        let replay = !self.replay.is_empty();
+        let mut dropped = std::mem::take(&mut self.dropped);
+        let on_drop = &mut |victim: &Packet, why| dropped.push((unpacked(victim, replay).0, why));
+        let taken = discipline.dequeue(Time::from_seconds(now), on_drop);
         let length = discipline.packets() + u64::from(taken.is_some());
-        for &(slot, reason) in &dropped {
-            let victim = self.release(slot);
+        for &(victim, reason) in &dropped {
             self.dropped(victim, now);
             let port = &mut self.ports[self.net.links[link as usize].port as usize];
             if let Some(observer) = &mut port.observer {
@@ -1474,7 +1481,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
         }
         dropped.clear();
-        self.dropped_slots = dropped;
+        self.dropped = dropped;
         let port = &mut self.ports[self.net.links[link as usize].port as usize];
         let Runner::Stepped { discipline, end_pending, idle } = &mut port.runner else { return };
         let Some(packet) = taken else {
@@ -1487,22 +1494,19 @@ impl<Q: EventQueue> Engine<Q> {
         port.stats.departed(waited);
         *end_pending = waiting > 0 || discipline.watches_departures();
         let wants_end = *end_pending;
-        let slot = packet.tag;
-        let mut segment = self.pool[slot as usize].0;
+        let (mut segment, lane) = unpacked(&packet, replay);
         if let Some(observer) = &mut port.observer {
             observer.departed(now, self.applications.who(&segment), waited, waiting);
             observer.settle(&segment, Fate::Departed { at: Time::from_seconds(now), ecn: packet.ecn });
         }
-        if packet.ecn as u8 != segment.bits() & 3 {
+        if packet.ecn != packet.admitted_ecn {
             // Marked since it was admitted.
             if let Some(observer) = &mut port.observer {
                 observer.marked(segment.flow());
             }
             self.tallies[segment.flow() as usize].marks += 1;
-            segment = segment.with_bits(segment.bits() & !CE | packet.ecn as u8);
         }
-        self.release(slot);
-        self.transmit(link, segment, now, key.scheduled);
+        self.transmit(link, segment, lane, now, key.scheduled);
         if wants_end {
             self.push_transmission_end(link);
         }
@@ -1729,7 +1733,9 @@ fn packet(times_to_live: &[(u8, u8)], segment: &Segment, step: &Step) -> Packet 
         initial_ttl: 0,
         final_ttl: 0,
         rtt_hint_ms: 0,
+        admitted_ecn: ecn,
         tag: 0,
+        note: 0,
         flow: u64::from(segment.flow()),
         enqueued: Time::ZERO,
     };
@@ -1740,6 +1746,16 @@ fn packet(times_to_live: &[(u8, u8)], segment: &Segment, step: &Step) -> Packet 
         packet.final_ttl = if step.rest & LAST != 0 && segment.bits() & SYN == 0 { last } else { 0 };
     }
     packet
+}
+
+/// The segment that a packet carries, with its packet's ECN field, and the lane of its next event. In a `replay` packets
+/// have flows of their own.
+#[inline(always)]
+fn unpacked(packet: &Packet, replay: bool) -> (Segment, u8) {
+    let flow = if replay { 0 } else { packet.flow as u32 };
+    let size = packet.size.min(u32::from(u16::MAX)) as u16;
+    let (segment, lane) = Segment::unpacked(flow, size, (packet.tag, packet.note));
+    (segment.with_bits(segment.bits() & !CE | packet.ecn as u8), lane as u8)
 }
 
 /// The hops of every flow: links out, receiver, links back, sender.
