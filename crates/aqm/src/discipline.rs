@@ -53,9 +53,9 @@ pub trait Discipline: Send {
     /// Named inner values.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// Where the memory lies, beside its own, that the next arrival and the next departure need: first byte, bytes. A
-    /// driver of thousands of queues asks the processor for it ahead of time.
-    fn memory(&self, _out: &mut dyn FnMut(*const u8, usize)) {}
+    /// Where the memory lies, beside its own, that the next arrival needs, or (`leaving`) the next departure: first byte,
+    /// bytes. A driver of thousands of queues asks the processor for it ahead of time.
+    fn memory(&self, _leaving: bool, _out: &mut dyn FnMut(*const u8, usize)) {}
 }
 
 /// The arrival was admitted; whether it was marked (CE) on the way in.
@@ -200,8 +200,10 @@ impl Discipline for Fifo {
         self.gate.gauges(out);
     }
 
-    fn memory(&self, out: &mut dyn FnMut(*const u8, usize)) {
-        self.gate.memory(out);
-        self.ring.memory(out);
+    fn memory(&self, leaving: bool, out: &mut dyn FnMut(*const u8, usize)) {
+        if !leaving || self.gate.needs().dequeue {
+            self.gate.memory(out);
+        }
+        self.ring.memory(leaving, out);
     }
 }

@@ -78,12 +78,13 @@ impl Ring {
         self.slots.get_mut(slot)?.as_mut()
     }
 
-    /// Where the oldest packet lies, and where the next may come to lie: first byte, bytes.
-    pub fn memory(&self, out: &mut dyn FnMut(*const u8, usize)) {
-        if let (Some(front), Some(back)) = (self.slots.front(), self.slots.back()) {
-            out(std::ptr::from_ref(front).cast(), size_of_val(front));
-            // Behind the last, unless the ring goes round just there.
-            out(std::ptr::from_ref(back).wrapping_add(1).cast(), size_of_val(back));
+    /// Where the oldest packet lies, if it is `leaving`, or where the next may come to lie: first byte, bytes.
+    pub fn memory(&self, leaving: bool, out: &mut dyn FnMut(*const u8, usize)) {
+        // Behind the last, unless the ring goes round just there.
+        let next = || self.slots.back().map(|back| std::ptr::from_ref(back).wrapping_add(1));
+        let place = if leaving { self.slots.front().map(std::ptr::from_ref) } else { next() };
+        if let Some(place) = place {
+            out(place.cast(), size_of::<Option<Packet>>());
         }
     }
 

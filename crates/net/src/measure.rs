@@ -32,8 +32,14 @@ impl QueueStats {
     pub fn restart(&mut self, now: f64, length: u64) {
         let mut sojourns = std::mem::take(&mut self.sojourns);
         sojourns.clear();
-        *self =
-            QueueStats { since: now, last: now, longest: length, average_since: now, sojourns, ..QueueStats::default() };
+        *self = QueueStats {
+            since: now,
+            last: now,
+            longest: length,
+            average_since: now,
+            sojourns,
+            ..QueueStats::default()
+        };
     }
 
     /// The queue has had `length` packets since the last call, and changes at `now`.

@@ -15,7 +15,7 @@ mod transfers;
 use crate::events::{Event, EventQueue, Kind, Watch};
 use crate::losses::{FlowLosses, Synchronisation};
 use crate::measure::QueueStats;
-use crate::prefetch::{prefetch, prefetch_lines};
+use crate::prefetch::{prefetch, prefetch_bytes, prefetch_lines};
 use crate::rates::Rates;
 use crate::shares::{self, Shares};
 use crate::variation::Variation;
@@ -55,13 +55,15 @@ const FLOWS_IN_CACHE: usize = 2000;
 /// With more ports than this, the state of the port of a coming event is.
 const PORTS_IN_CACHE: usize = 100;
 /// Slots of the event queue ahead of which the fetching begins there.
-const STAGES: usize = 4;
+const STAGES: usize = 2;
 /// Cache lines of a port that every packet needs, and of a FIFO with its gate.
 const PORT_LINES: usize = 2;
 const DISCIPLINE_LINES: usize = 3;
 /// Which of the next events of its kind is looked at for where it leads, and which for what is there.
 const FAR: usize = 10;
 const NEAR: usize = 3;
+/// With many ports, where it leads and what is there, and last what its discipline has elsewhere.
+const AHEAD_IN_LANE: [usize; STAGES + 1] = [2, 6, 10];
 /// In the order of packets of senders' own links: it has waited. Then come its chain, 39 bits of the time, of which the
 /// lower go into the number, and the number of the packet that began the chain.
 const WAITED: u64 = 1 << 63;
@@ -464,6 +466,10 @@ struct Net {
     times_to_live: Vec<(u8, u8)>,
     flows: Vec<Flow>,
     arrivals: Vec<Arrivals>,
+    /// Where many queues are fetched ahead: by link its port, or [`NONE`], and by port the address of its discipline. These
+    /// are few enough to stay in the cache.
+    port_of: Vec<u32>,
+    disciplines: Vec<usize>,
     /// In how many stages to fetch ahead what events need: none where everything is in the cache, one where there are many
     /// flows, [`STAGES`] where there are many queues.
     stages: usize,
@@ -500,38 +506,37 @@ struct Eyes<'a> {
     ports: &'a [Port],
 }
 
-/// Where every hop is an event: asks for what `event` needs step by step, from the flow to its hop (stage 4, [`STAGES`]),
-/// the link (3), the port (2), its discipline (1) and what that has elsewhere (0), each when the one before has come.
+/// Where every hop is an event: asks for what `event` needs step by step, from the flow to its hop (stage 2, [`STAGES`]), the
+/// link, its port and discipline (1), and what that has elsewhere (0), each when the one before has come.
 #[inline(always)]
 fn follow(net: &Net, ports: &[Port], event: &Event, stage: usize) {
     let segment = &event.segment;
-    let link = match event.kind() {
+    let (link, leaving) = match event.kind() {
         Kind::Arrival if stage == STAGES => {
             let route = net.routes[segment.flow() as usize];
             return prefetch(&net.steps, route.steps as usize + segment.hop());
         }
-        Kind::Arrival => net.step(segment.flow(), segment.hop()).link,
-        Kind::TransmissionEnd => segment.flow(),
+        Kind::Arrival => (net.step(segment.flow(), segment.hop()).link, false),
+        Kind::TransmissionEnd => (segment.flow(), true),
         _ => return,
     };
-    if stage == 3 {
-        if link == NO_LINK {
+    let Some(&port) = net.port_of.get(link as usize) else {
+        if stage == 1 {
             prefetch(&net.flows, segment.flow() as usize);
             prefetch(&net.arrivals, segment.flow() as usize);
-        } else {
-            prefetch(&net.links, link as usize);
         }
         return;
-    }
-    let Some(port) = net.links.get(link as usize).and_then(|at| ports.get(at.port as usize)) else { return };
-    if stage == 2 {
-        return prefetch_lines(std::ptr::from_ref(port).cast(), PORT_LINES);
-    }
-    let Runner::Stepped { discipline, .. } = &port.runner else { return };
-    if stage == 1 {
-        prefetch_lines(std::ptr::from_ref(&**discipline).cast(), DISCIPLINE_LINES);
-    } else {
-        discipline.memory(&mut |first, bytes| prefetch_lines(first.cast(), bytes.div_ceil(64)));
+    };
+    if stage == 0 {
+        if let Some(Runner::Stepped { discipline, .. }) = ports.get(port as usize).map(|port| &port.runner) {
+            discipline.memory(leaving, &mut |first, bytes| prefetch_bytes(first, bytes));
+        }
+    } else if stage == 1 {
+        prefetch(&net.links, link as usize);
+        if let (Some(port), Some(&discipline)) = (ports.get(port as usize), net.disciplines.get(port as usize)) {
+            prefetch_lines(std::ptr::from_ref(port).cast(), PORT_LINES);
+            prefetch_lines(std::ptr::without_provenance(discipline), DISCIPLINE_LINES);
+        }
     }
 }
 
@@ -704,21 +709,22 @@ impl<Q: EventQueue> Engine<Q> {
             received: 0,
             delay_ticks: 0,
         }));
+        let stages = if ports.len() > PORTS_IN_CACHE { STAGES } else { usize::from(flow_count > FLOWS_IN_CACHE) };
+        let (mut port_of, mut disciplines) = (Vec::new(), Vec::new());
+        if stages == STAGES {
+            port_of.extend(network.links.iter().map(|link| link.port.unwrap_or(NONE)));
+            disciplines.extend(ports.iter().map(|port| match &port.runner {
+                Runner::Stepped { discipline, .. } => std::ptr::from_ref(&**discipline).addr(),
+                Runner::Arithmetic { .. } => 0,
+            }));
+        }
         let specs = network.flow_specs;
         let mut engine = Engine {
             queue: Q::new(spacing),
             // The numbers up to here are those of the policies' timers.
             counter: timers,
             events: 0,
-            net: Net {
-                links,
-                steps,
-                times_to_live,
-                routes,
-                flows,
-                arrivals,
-                stages: if ports.len() > PORTS_IN_CACHE { STAGES } else { usize::from(flow_count > FLOWS_IN_CACHE) },
-            },
+            net: Net { links, steps, times_to_live, routes, flows, arrivals, port_of, disciplines, stages },
             sources: Sources::new(network.sources, flow_count),
             applications: Applications::new(network.transfers, &ideals, network.crowds, network.groups, flow_count),
             stops: network.stops,
@@ -949,7 +955,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// The same where there are so many queues that their state is not in the cache.
     #[inline(never)]
     fn prefetch_hops(&self) {
-        for (ahead, stage) in [(FAR, 4), (FAR - 3, 3), (FAR - 5, 2), (FAR - 7, 1), (FAR - 9, 0)] {
+        for (stage, ahead) in AHEAD_IN_LANE.into_iter().enumerate().rev() {
             if let Some(event) = self.queue.upcoming(ahead) {
                 follow(&self.net, &self.ports, event, stage);
             }
@@ -1494,7 +1500,7 @@ impl<Q: EventQueue> Engine<Q> {
         port.stats.departed(waited);
         *end_pending = waiting > 0 || discipline.watches_departures();
         let wants_end = *end_pending;
-        let (mut segment, lane) = unpacked(&packet, replay);
+        let (segment, lane) = unpacked(&packet, replay);
         if let Some(observer) = &mut port.observer {
             observer.departed(now, self.applications.who(&segment), waited, waiting);
             observer.settle(&segment, Fate::Departed { at: Time::from_seconds(now), ecn: packet.ecn });
