@@ -22,6 +22,8 @@ pub struct Ring {
     /// Serial number of the first slot.
     first: u64,
     /// Serial numbers of the slots, while they are not consecutive.
+    // A ring is smaller without them, and hardly any ever has them.
+    #[allow(clippy::box_collection)]
     names: Option<Box<VecDeque<u64>>>,
 }
 
