@@ -10,9 +10,9 @@ pub type OnDrop<'a> = dyn FnMut(&Packet, Reason) + 'a;
 
 /// One or more queues in front of a link. The plain FIFO with a policy is one; FQ-CoDel, DRR, DualPI2 own several.
 pub trait Discipline: Send {
-    /// `packet` arrives at `now`, never earlier than any call before. Every packet that is dropped, this one or
-    /// another, is reported to `on_drop`; `None` if this one was. If the link is idle, the driver asks for a packet
-    /// right after, also when the arrival was dropped.
+    /// `packet` arrives at `now`, never earlier than any call before. It joins by [`Packet::admit`]. Every packet that is
+    /// dropped, this one or another, is reported to `on_drop`; `None` if this one was. If the link is idle, the driver asks
+    /// for a packet right after, also when the arrival was dropped.
     fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted>;
 
     /// The link is free at `now` and asks for a packet; it may be marked, see its ECN field. `None` begins an idle
