@@ -10,9 +10,9 @@ pub type OnDrop<'a> = dyn FnMut(&Packet, Reason) + 'a;
 
 /// One or more queues in front of a link. The plain FIFO with a policy is one; FQ-CoDel, DRR, DualPI2 own several.
 pub trait Discipline: Send {
-    /// `packet` arrives at `now`, never earlier than any call before. Every packet that is dropped, this one or
-    /// another, is reported to `on_drop`; `None` if this one was. If the link is idle, the driver asks for a packet
-    /// right after, also when the arrival was dropped.
+    /// `packet` arrives at `now`, never earlier than any call before. It joins by [`Packet::admit`]. Every packet that is
+    /// dropped, this one or another, is reported to `on_drop`; `None` if this one was. If the link is idle, the driver asks
+    /// for a packet right after, also when the arrival was dropped.
     fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted>;
 
     /// The link is free at `now` and asks for a packet; it may be marked, see its ECN field. `None` begins an idle
@@ -53,16 +53,16 @@ pub trait Discipline: Send {
     /// Named inner values.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// Where the memory lies, beside its own, that the next arrival and the next departure need: first byte, bytes. A
-    /// driver of thousands of queues asks the processor for it ahead of time.
-    fn memory(&self, _out: &mut dyn FnMut(*const u8, usize)) {}
+    /// Where the memory lies, beside its own, that the next arrival needs, or (`leaving`) the next departure: first byte,
+    /// bytes. A driver of thousands of queues asks the processor for it ahead of time.
+    fn memory(&self, _leaving: bool, _out: &mut dyn FnMut(*const u8, usize)) {}
 }
 
 /// The arrival was admitted; whether it was marked (CE) on the way in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted(pub bool);
 
-/// A FIFO with a policy. In a network of thousands of queues few are in the cache: it lies in four lines.
+/// A FIFO with a policy. In a network of thousands of queues few are in the cache: it lies in four lines, of which most packets need three.
 #[repr(C, align(64))]
 pub struct Fifo {
     ring: Ring,
@@ -124,7 +124,7 @@ impl Discipline for Fifo {
             return None;
         }
         self.idle_since = None;
-        packet.enqueued = now;
+        packet.admit(now);
         let serial = self.ring.push(packet);
         self.gate.admitted(&packet, serial);
         Some(Admitted(packet.ecn != before))
@@ -200,8 +200,10 @@ impl Discipline for Fifo {
         self.gate.gauges(out);
     }
 
-    fn memory(&self, out: &mut dyn FnMut(*const u8, usize)) {
-        self.gate.memory(out);
-        self.ring.memory(out);
+    fn memory(&self, leaving: bool, out: &mut dyn FnMut(*const u8, usize)) {
+        if !leaving || self.gate.needs().dequeue {
+            self.gate.memory(out);
+        }
+        self.ring.memory(leaving, out);
     }
 }

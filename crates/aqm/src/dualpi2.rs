@@ -654,7 +654,7 @@ impl Discipline for DualPi2 {
             on_drop(&packet, reason);
             return None;
         }
-        packet.enqueued = now;
+        packet.admit(now);
         if queue == Queue::L {
             self.notes.push_back(Note { step: self.l.packets() >= self.set.min_qlen_step, marked });
             self.l.push(packet);

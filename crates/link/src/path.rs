@@ -234,7 +234,6 @@ impl Path {
     pub fn finish(&mut self, now: Time, watch: &mut impl Watch) {
         self.advance(now, watch);
         self.stats.advance(now.seconds(), self.queue.packets());
-        self.stats.finish();
         if let Some(average) = self.queue.average() {
             self.stats.advance_average(now.seconds(), average);
         }

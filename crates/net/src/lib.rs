@@ -8,6 +8,7 @@ pub mod measure;
 pub mod medium;
 pub mod record;
 pub mod segment;
+pub mod sojourns;
 pub mod source;
 pub mod tcp;
 pub mod wire;

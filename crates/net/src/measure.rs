@@ -1,14 +1,13 @@
 //! Measurement at a queue: exact over time, streaming, nothing stored per packet.
 
-use hdrhistogram::Histogram;
+use crate::sojourns::Sojourns;
 
-/// Longest sojourn time that the histogram tells apart, microseconds (one hour).
+/// Longest sojourn time that is told apart, microseconds (one hour).
 const LONGEST_US: u64 = 3_600_000_000;
-/// How many sojourn times are counted together.
-const BATCH: usize = 32;
 
 /// Time-weighted length and sojourn times of one queue over the measured window. What every packet needs comes first, so
 /// that it lies in as few cache lines as it can.
+#[derive(Default)]
 #[repr(C)]
 pub struct QueueStats {
     last: f64,
@@ -19,51 +18,27 @@ pub struct QueueStats {
     longest: u64,
     sojourn_sum: f64,
     departures: u64,
-    filled: usize,
+    sojourns: Sojourns,
     since: f64,
-    /// The latest sojourn times, microseconds, not in the histogram yet.
-    recent: [u32; BATCH],
-    sojourn: Histogram<u32>,
 }
 
 impl QueueStats {
     /// Statistics from time zero.
     pub fn new() -> Self {
-        QueueStats {
-            since: 0.0,
-            last: 0.0,
-            area: 0.0,
-            area_of_square: 0.0,
-            longest: 0,
-            average_area: 0.0,
-            average_since: 0.0,
-            sojourn_sum: 0.0,
-            departures: 0,
-            // It grows with the longest sojourn: thousands of queues would else need much memory for nothing.
-            sojourn: Histogram::new(3).expect("three digits are valid"),
-            recent: [0; BATCH],
-            filled: 0,
-        }
+        Self::default()
     }
 
     /// Begins anew at `now`, with `length` packets waiting.
     pub fn restart(&mut self, now: f64, length: u64) {
-        let mut sojourn =
-            std::mem::replace(&mut self.sojourn, Histogram::new_with_bounds(1, 2, 1).expect("bounds are valid"));
-        sojourn.reset();
+        let mut sojourns = std::mem::take(&mut self.sojourns);
+        sojourns.clear();
         *self = QueueStats {
             since: now,
             last: now,
-            area: 0.0,
-            area_of_square: 0.0,
             longest: length,
-            average_area: 0.0,
             average_since: now,
-            sojourn_sum: 0.0,
-            departures: 0,
-            sojourn,
-            recent: [0; BATCH],
-            filled: 0,
+            sojourns,
+            ..QueueStats::default()
         };
     }
 
@@ -96,23 +71,7 @@ impl QueueStats {
     pub fn departed(&mut self, seconds: f64) {
         self.departures += 1;
         self.sojourn_sum += seconds;
-        // Values are counted a batch at a time: with many queues, few of their histograms are in the cache, and what must
-        // be fetched for one value is fetched while another waits.
-        self.recent[self.filled] = (seconds * 1e6 + 0.5).min(LONGEST_US as f64) as u32;
-        self.filled += 1;
-        if self.filled == BATCH {
-            self.count_recent();
-        }
-    }
-
-    #[inline(never)]
-    fn count_recent(&mut self) {
-        for &microseconds in &self.recent[..self.filled] {
-            // A growing histogram of 64-bit values takes every value.
-            let counted = self.sojourn.record(u64::from(microseconds));
-            debug_assert!(counted.is_ok());
-        }
-        self.filled = 0;
+        self.sojourns.push((seconds * 1e6 + 0.5).min(LONGEST_US as f64) as u32);
     }
 
     fn width(&self) -> f64 {
@@ -145,25 +104,9 @@ impl QueueStats {
         self.sojourn_sum / self.departures.max(1) as f64
     }
 
-    /// No packet leaves any more.
-    pub fn finish(&mut self) {
-        self.count_recent();
-    }
-
-    /// Sojourn time that a fraction `q` of the packets that left did not exceed, s (to 0.1 % or 1 us); after
-    /// [`QueueStats::finish`].
-    pub fn sojourn_quantile(&self, q: f64) -> f64 {
-        debug_assert_eq!(self.filled, 0, "after finish");
-        if self.departures == 0 {
-            return 0.0;
-        }
-        self.sojourn.value_at_quantile(q) as f64 * 1e-6
-    }
-}
-
-impl Default for QueueStats {
-    fn default() -> Self {
-        Self::new()
+    /// Sojourn times that these fractions, which rise, of the packets that left did not exceed, s (to 0.1 % or 1 us).
+    pub fn sojourn_quantiles<const N: usize>(&self, fractions: [f64; N]) -> [f64; N] {
+        self.sojourns.quantiles(fractions).map(|microseconds| microseconds as f64 * 1e-6)
     }
 }
 

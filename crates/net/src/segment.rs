@@ -106,6 +106,20 @@ impl Segment {
         Segment { what: self.what & !0xff | u64::from(bits), ..self }
     }
 
+    /// All that is not its flow or size, as a queue's packet carries it: its sequence number, and the rest, which has room
+    /// for `more`.
+    #[inline(always)]
+    pub fn luggage(&self, more: u16) -> (u32, u64) {
+        ((self.who >> 32) as u32, self.what & !0xffff_0000 | u64::from(more) << 16)
+    }
+
+    /// The segment of `flow` and of so many bytes with this [`luggage`](Self::luggage), and what more there was in it.
+    #[inline(always)]
+    pub fn unpacked(flow: u32, size: u16, (seq, rest): (u32, u64)) -> (Self, u16) {
+        let who = u64::from(seq) << 32 | u64::from(flow);
+        (Segment { who, what: rest & !0xffff_0000 | u64::from(size) << 16 }, (rest >> 16) as u16)
+    }
+
     /// The segment with another sequence number.
     #[inline(always)]
     pub fn with_seq(self, seq: i32) -> Self {
@@ -175,6 +189,7 @@ mod tests {
         let segment = Segment::new(u32::MAX, -1, 7, u16::MAX).with_bits(0xf3).at_next_hop();
         assert_eq!((segment.flow(), segment.seq(), segment.size()), (u32::MAX, -1, u16::MAX));
         assert_eq!((segment.hop(), segment.bits()), (1, 0xf3));
+        assert_eq!(Segment::unpacked(segment.flow(), segment.size(), segment.luggage(0x1234)), (segment, 0x1234));
         let other = segment.with_seq(5).at_hop(200);
         assert_eq!((other.flow(), other.seq(), other.hop(), other.bits()), (u32::MAX, 5, 200, 0xf3));
         let ack = segment.answered(12, 40);

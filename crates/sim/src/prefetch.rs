@@ -9,6 +9,13 @@ pub fn prefetch<T>(items: &[T], index: usize) {
     }
 }
 
+/// Asks for the cache lines in which so many bytes from `first` on lie.
+#[inline(always)]
+pub fn prefetch_bytes(first: *const u8, bytes: usize) {
+    let before = first.addr() % 64;
+    prefetch_lines(first.wrapping_sub(before).cast(), (before + bytes).div_ceil(64));
+}
+
 /// Asks for so many cache lines from `first` on.
 #[inline(always)]
 pub fn prefetch_lines(first: *const i8, lines: usize) {

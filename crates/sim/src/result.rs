@@ -114,8 +114,8 @@ fn queue(scenario: &Scenario, port: &PortOutcome, width: f64) -> Value {
     queue
 }
 
-/// The entry of one queue, simulated or real, measured over `width` seconds; its statistics are finished. `queued` are
-/// the packets that waited at both ends of the window.
+/// The entry of one queue, simulated or real, measured over `width` seconds. `queued` are the packets that
+/// waited at both ends of the window.
 pub fn queue_entry(
     aqm: &str,
     rate_bps: f64,
@@ -126,6 +126,7 @@ pub fn queue_entry(
     queued: (u64, u64),
 ) -> Value {
     let throughput = counters.departed_bytes as f64 * 8.0 / width;
+    let [p50, p95, p99] = stats.sojourn_quantiles([0.5, 0.95, 0.99]);
     json!({
         "aqm": aqm,
         "throughput_mbps": throughput / 1e6,
@@ -135,9 +136,9 @@ pub fn queue_entry(
         "queue_max_packets": stats.longest(),
         "average_mean_packets": if has_average { json!(stats.mean_average()) } else { Value::Null },
         "delay_mean_ms": stats.mean_sojourn() * 1e3,
-        "delay_p50_ms": stats.sojourn_quantile(0.5) * 1e3,
-        "delay_p95_ms": stats.sojourn_quantile(0.95) * 1e3,
-        "delay_p99_ms": stats.sojourn_quantile(0.99) * 1e3,
+        "delay_p50_ms": p50 * 1e3,
+        "delay_p95_ms": p95 * 1e3,
+        "delay_p99_ms": p99 * 1e3,
         "arrivals": counters.arrivals,
         "arrived_bytes": counters.arrived_bytes,
         "departures": counters.departures,

@@ -42,7 +42,7 @@ impl<S: Schedule> Discipline for Classful<S> {
         let counters = &mut self.counters;
         counters.arrivals += 1;
         counters.arrived_bytes += u64::from(packet.size);
-        packet.enqueued = now;
+        packet.admit(now);
         let admitted = self.schedule.arrive(packet, now, &mut |victim| {
             counters.drop(Reason::Overflow);
             on_drop(victim, Reason::Overflow);

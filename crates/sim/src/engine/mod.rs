@@ -15,7 +15,7 @@ mod transfers;
 use crate::events::{Event, EventQueue, Kind, Watch};
 use crate::losses::{FlowLosses, Synchronisation};
 use crate::measure::QueueStats;
-use crate::prefetch::{prefetch, prefetch_lines};
+use crate::prefetch::{prefetch, prefetch_bytes, prefetch_lines};
 use crate::rates::Rates;
 use crate::shares::{self, Shares};
 use crate::variation::Variation;
@@ -55,13 +55,15 @@ const FLOWS_IN_CACHE: usize = 2000;
 /// With more ports than this, the state of the port of a coming event is.
 const PORTS_IN_CACHE: usize = 100;
 /// Slots of the event queue ahead of which the fetching begins there.
-const STAGES: usize = 4;
+const STAGES: usize = 2;
 /// Cache lines of a port that every packet needs, and of a FIFO with its gate.
-const PORT_LINES: usize = 4;
-const DISCIPLINE_LINES: usize = 4;
+const PORT_LINES: usize = 2;
+const DISCIPLINE_LINES: usize = 3;
 /// Which of the next events of its kind is looked at for where it leads, and which for what is there.
 const FAR: usize = 10;
 const NEAR: usize = 3;
+/// With many ports, where it leads and what is there, and last what its discipline has elsewhere.
+const AHEAD_IN_LANE: [usize; STAGES + 1] = [2, 6, 10];
 /// In the order of packets of senders' own links: it has waited. Then come its chain, 39 bits of the time, of which the
 /// lower go into the number, and the number of the packet that began the chain.
 const WAITED: u64 = 1 << 63;
@@ -153,23 +155,46 @@ struct Route {
     first: u32,
 }
 
-/// One hop.
+/// One hop, in eight bytes: thousands of flows have many of them, and each packet needs another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Step {
-    /// The link; one of the flow's own counted from its first.
+    /// The link, or [`NO_LINK`]; with [`OWN`], counted from the flow's first.
     link: u32,
-    /// All bits if it is one of its own, else none.
-    own: u32,
     action: Action,
-    lane: u8,
     ttl: u8,
     /// Links behind it.
     made: u8,
-    /// What packets say of their time to live: at the sender, and at the receiver.
-    initial: u8,
-    last: u8,
-    /// Class of the flow's packets.
-    class: u8,
+    /// Lane of its event (2 bits), what packets say there of their time to live ([`INITIAL`], [`LAST`]), class of the
+    /// flow's packets (4 bits).
+    rest: u8,
+}
+
+const OWN: u32 = 1 << 31;
+/// Where a hop leads to a host.
+const NO_LINK: u32 = OWN - 1;
+const LANE: u8 = 3;
+/// No lane: what a packet does next is to be looked up.
+const UNKNOWN: u8 = 3;
+/// Packets say with how much time to live they started; with how much they will arrive.
+const INITIAL: u8 = 4;
+const LAST: u8 = 8;
+const CLASS_SHIFT: u32 = 4;
+
+impl Step {
+    #[inline(always)]
+    fn lane(&self) -> u8 {
+        self.rest & LANE
+    }
+
+    /// The lane of the event that it is, if it is nothing else, or [`UNKNOWN`].
+    #[inline(always)]
+    fn lane_of_event(&self) -> u8 {
+        if matches!(self.action, Action::AtEvent | Action::ReceiverAtEvent | Action::Sender) {
+            self.lane()
+        } else {
+            UNKNOWN
+        }
+    }
 }
 
 #[repr(align(64))]
@@ -437,8 +462,14 @@ struct Net {
     links: Vec<Link>,
     routes: Vec<Route>,
     steps: Vec<Step>,
+    /// By flow: its packets' time to live at the sender, and at the receiver.
+    times_to_live: Vec<(u8, u8)>,
     flows: Vec<Flow>,
     arrivals: Vec<Arrivals>,
+    /// Where many queues are fetched ahead: by link its port, or [`NONE`], and by port the address of its discipline. These
+    /// are few enough to stay in the cache.
+    port_of: Vec<u32>,
+    disciplines: Vec<usize>,
     /// In how many stages to fetch ahead what events need: none where everything is in the cache, one where there are many
     /// flows, [`STAGES`] where there are many queues.
     stages: usize,
@@ -453,7 +484,8 @@ impl Net {
     #[inline(always)]
     fn step_of(&self, route: Route, hop: usize) -> Step {
         let step = self.steps[route.steps as usize + hop];
-        Step { link: step.link.wrapping_add(route.first & step.own), ..step }
+        let own = (step.link as i32 >> 31) as u32;
+        Step { link: (step.link & !OWN) + (route.first & own), ..step }
     }
 
     /// Asks for all that is a flow's own. Its links lie beside one another if the network has been built so.
@@ -474,38 +506,37 @@ struct Eyes<'a> {
     ports: &'a [Port],
 }
 
-/// Where every hop is an event: asks for what `event` needs step by step, from the flow to its hop (stage 4, [`STAGES`]),
-/// the link (3), the port (2), its discipline (1) and what that has elsewhere (0), each when the one before has come.
+/// Where every hop is an event: asks for what `event` needs step by step, from the flow to its hop (stage 2, [`STAGES`]), the
+/// link, its port and discipline (1), and what that has elsewhere (0), each when the one before has come.
 #[inline(always)]
 fn follow(net: &Net, ports: &[Port], event: &Event, stage: usize) {
     let segment = &event.segment;
-    let link = match event.kind() {
+    let (link, leaving) = match event.kind() {
         Kind::Arrival if stage == STAGES => {
             let route = net.routes[segment.flow() as usize];
             return prefetch(&net.steps, route.steps as usize + segment.hop());
         }
-        Kind::Arrival => net.step(segment.flow(), segment.hop()).link,
-        Kind::TransmissionEnd => segment.flow(),
+        Kind::Arrival => (net.step(segment.flow(), segment.hop()).link, false),
+        Kind::TransmissionEnd => (segment.flow(), true),
         _ => return,
     };
-    if stage == 3 {
-        if link == NONE {
+    let Some(&port) = net.port_of.get(link as usize) else {
+        if stage == 1 {
             prefetch(&net.flows, segment.flow() as usize);
             prefetch(&net.arrivals, segment.flow() as usize);
-        } else {
-            prefetch(&net.links, link as usize);
         }
         return;
-    }
-    let Some(port) = net.links.get(link as usize).and_then(|at| ports.get(at.port as usize)) else { return };
-    if stage == 2 {
-        return prefetch_lines(std::ptr::from_ref(port).cast(), PORT_LINES);
-    }
-    let Runner::Stepped { discipline, .. } = &port.runner else { return };
-    if stage == 1 {
-        prefetch_lines(std::ptr::from_ref(&**discipline).cast(), DISCIPLINE_LINES);
-    } else {
-        discipline.memory(&mut |first, bytes| prefetch_lines(first.cast(), bytes.div_ceil(64)));
+    };
+    if stage == 0 {
+        if let Some(Runner::Stepped { discipline, .. }) = ports.get(port as usize).map(|port| &port.runner) {
+            discipline.memory(leaving, &mut |first, bytes| prefetch_bytes(first, bytes));
+        }
+    } else if stage == 1 {
+        prefetch(&net.links, link as usize);
+        if let (Some(port), Some(&discipline)) = (ports.get(port as usize), net.disciplines.get(port as usize)) {
+            prefetch_lines(std::ptr::from_ref(port).cast(), PORT_LINES);
+            prefetch_lines(std::ptr::without_provenance(discipline), DISCIPLINE_LINES);
+        }
     }
 }
 
@@ -580,8 +611,8 @@ pub struct Engine<Q> {
     pool: Vec<(Segment, u32)>,
     free_slot: u32,
     out: Output,
-    /// Room for the slots of the packets that one call drops.
-    dropped_slots: Vec<(u32, Reason)>,
+    /// Room for the packets that one call drops.
+    dropped: Vec<(Segment, Reason)>,
     /// SACK blocks of the ACKs that are on their way.
     blocks: BlockPool,
     /// By flow: the timer of a delayed ACK; none at all if no flow delays ACKs.
@@ -650,6 +681,8 @@ impl<Q: EventQueue> Engine<Q> {
         let loss_rtts = end_to_end::loss_rtts(&network, &settings);
         let ideals = end_to_end::ideals(&network);
         let flow_count = network.flows();
+        let times_to_live = (0..flow_count).map(|flow| network.time_to_live(flow));
+        let times_to_live = times_to_live.map(|time| (time.initial, time.last)).collect();
         let timers = network.ports.len() as u64;
         let together: f64 = port_links.iter().map(|&link: &u32| network.links[link as usize].rate_bps).sum();
         let largest = network.sizes.iter().copied().max().unwrap_or(SYN_BYTES);
@@ -676,20 +709,22 @@ impl<Q: EventQueue> Engine<Q> {
             received: 0,
             delay_ticks: 0,
         }));
+        let stages = if ports.len() > PORTS_IN_CACHE { STAGES } else { usize::from(flow_count > FLOWS_IN_CACHE) };
+        let (mut port_of, mut disciplines) = (Vec::new(), Vec::new());
+        if stages == STAGES {
+            port_of.extend(network.links.iter().map(|link| link.port.unwrap_or(NONE)));
+            disciplines.extend(ports.iter().map(|port| match &port.runner {
+                Runner::Stepped { discipline, .. } => std::ptr::from_ref(&**discipline).addr(),
+                Runner::Arithmetic { .. } => 0,
+            }));
+        }
         let specs = network.flow_specs;
         let mut engine = Engine {
             queue: Q::new(spacing),
             // The numbers up to here are those of the policies' timers.
             counter: timers,
             events: 0,
-            net: Net {
-                links,
-                steps,
-                routes,
-                flows,
-                arrivals,
-                stages: if ports.len() > PORTS_IN_CACHE { STAGES } else { usize::from(flow_count > FLOWS_IN_CACHE) },
-            },
+            net: Net { links, steps, times_to_live, routes, flows, arrivals, port_of, disciplines, stages },
             sources: Sources::new(network.sources, flow_count),
             applications: Applications::new(network.transfers, &ideals, network.crowds, network.groups, flow_count),
             stops: network.stops,
@@ -706,7 +741,7 @@ impl<Q: EventQueue> Engine<Q> {
             pool: Vec::new(),
             free_slot: NONE,
             out: Output::default(),
-            dropped_slots: Vec::new(),
+            dropped: Vec::new(),
             blocks: BlockPool::default(),
             series: settings.series.map(|_| Series::default()),
             rates: rates(&settings).map(Box::new),
@@ -882,7 +917,7 @@ impl<Q: EventQueue> Engine<Q> {
         let (_, packet) = self.replay[index];
         let size = packet.size.min(u32::from(u16::MAX)) as u16;
         let segment = Segment::with(0, index as i32, 0, size, packet.ecn as u8);
-        self.offer(self.ports[0].link, segment, packet, key);
+        self.offer(self.ports[0].link, segment, packet, UNKNOWN, key);
     }
 
     /// An application starts.
@@ -920,7 +955,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// The same where there are so many queues that their state is not in the cache.
     #[inline(never)]
     fn prefetch_hops(&self) {
-        for (ahead, stage) in [(FAR, 4), (FAR - 3, 3), (FAR - 5, 2), (FAR - 7, 1), (FAR - 9, 0)] {
+        for (stage, ahead) in AHEAD_IN_LANE.into_iter().enumerate().rev() {
             if let Some(event) = self.queue.upcoming(ahead) {
                 follow(&self.net, &self.ports, event, stage);
             }
@@ -1067,14 +1102,14 @@ impl<Q: EventQueue> Engine<Q> {
                 let idle = at.head == NONE
                     && (at.wire.free, at.wire.started, at.reserved) < (key.now, key.scheduled, key.number);
                 if idle {
-                    self.transmit(link, segment, key.now, key.scheduled);
+                    self.transmit(link, segment, UNKNOWN, key.now, key.scheduled);
                 } else {
                     self.wait(link, segment);
                 }
             }
             Mode::ArithmeticPort => {
                 let port = &mut self.ports[at.port as usize];
-                let mut packet = packet(&segment, &step);
+                let mut packet = packet(&self.net.times_to_live, &segment, &step);
                 match port.arithmetic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
                     Answer::Dropped => self.dropped(segment, key.now),
                     Answer::Leaves { start, marked } => {
@@ -1089,7 +1124,10 @@ impl<Q: EventQueue> Engine<Q> {
                     }
                 }
             }
-            Mode::SteppedPort => self.arrive_at_port(step, segment, key),
+            Mode::SteppedPort => {
+                let lane = self.net.step_of(route, segment.hop() + 1).lane_of_event();
+                self.offer(link, segment, packet(&self.net.times_to_live, &segment, &step), lane, key);
+            }
             Mode::Own => debug_assert!(false, "senders alone send over their own links"),
         }
     }
@@ -1184,7 +1222,7 @@ impl<Q: EventQueue> Engine<Q> {
                     if step.action == Action::SenderAhead {
                         self.net.flows[segment.flow() as usize].acks_coming += 1;
                     }
-                    return self.push_arrival(segment, hop, number, step.lane);
+                    return self.push_arrival(segment, hop, number, step.lane());
                 }
             }
         }
@@ -1260,9 +1298,9 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     /// A stepped link begins to send `segment`, at an event that was scheduled at `cause`. It takes two numbers: the
-    /// arrival's and the end of transmission's.
+    /// arrival's and the end of transmission's. `lane` is that of the arrival, or [`UNKNOWN`].
     #[inline(always)]
-    fn transmit(&mut self, link: u32, mut segment: Segment, now: f64, cause: f64) {
+    fn transmit(&mut self, link: u32, mut segment: Segment, lane: u8, now: f64, cause: f64) {
         self.counter += 2;
         let number = self.counter;
         let at = &mut self.net.links[link as usize];
@@ -1276,13 +1314,13 @@ impl<Q: EventQueue> Engine<Q> {
         };
         segment = segment.at_next_hop();
         let hop = Hop { arrival, start: now, cause, order: 0 };
+        if lane != UNKNOWN {
+            return self.push_arrival(segment, hop, number - 1, lane);
+        }
         let route = self.net.routes[segment.flow() as usize];
-        let step = self.net.step_of(route, segment.hop());
-        match step.action {
-            Action::AtEvent | Action::ReceiverAtEvent | Action::Sender => {
-                self.push_arrival(segment, hop, number - 1, step.lane);
-            }
-            _ => self.forward(route, segment, hop),
+        match self.net.step_of(route, segment.hop()).lane_of_event() {
+            UNKNOWN => self.forward(route, segment, hop),
+            lane => self.push_arrival(segment, hop, number - 1, lane),
         }
     }
 
@@ -1366,20 +1404,15 @@ impl<Q: EventQueue> Engine<Q> {
         let slot = self.net.links[link].head;
         self.net.links[link].head = self.pool[slot as usize].1;
         let segment = self.release(slot);
-        self.transmit(link as u32, segment, key.now, key.scheduled);
+        self.transmit(link as u32, segment, UNKNOWN, key.now, key.scheduled);
         if self.net.links[link].head != NONE {
             self.push_transmission_end(link as u32);
         }
     }
 
-    #[inline(always)]
-    fn arrive_at_port(&mut self, step: Step, segment: Segment, key: Key) {
-        self.offer(step.link, segment, packet(&segment, &step), key);
-    }
-
-    /// `packet`, which is all that the queue sees of `segment`, arrives at the port of `link`.
-    fn offer(&mut self, link: u32, segment: Segment, mut packet: Packet, key: Key) {
-        let slot = self.store(segment);
+    /// `packet`, which is all that the queue sees of `segment`, arrives at the port of `link`. It carries the rest of the
+    /// segment along, and the lane of the event that comes next: what leaves the queue needs nothing from elsewhere.
+    fn offer(&mut self, link: u32, segment: Segment, mut packet: Packet, lane: u8, key: Key) {
         let port_index = self.net.links[link as usize].port as usize;
         self.notice_idle(port_index, key);
         let port = &mut self.ports[port_index];
@@ -1389,23 +1422,22 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(average) = discipline.average() {
             port.stats.advance_average(key.now, average);
         }
-        packet.tag = slot;
+        (packet.tag, packet.note) = segment.luggage(lane.into());
+        let replay = !self.replay.is_empty();
         if let Some(observer) = &mut port.observer {
             observer.arrived(key.now, self.applications.who(&segment), segment.hop(), length + 1);
         }
-        let mut dropped = std::mem::take(&mut self.dropped_slots);
-        let admitted =
-            discipline.enqueue(packet, Time::from_seconds(key.now), &mut |victim, why| dropped.push((victim.tag, why)));
+        let mut dropped = std::mem::take(&mut self.dropped);
+        let on_drop = &mut |victim: &Packet, why| dropped.push((unpacked(victim, replay).0, why));
+        let admitted = discipline.enqueue(packet, Time::from_seconds(key.now), on_drop);
         let length = discipline.packets();
         if admitted.is_some_and(|marked| marked.0) {
             self.tallies[segment.flow() as usize].marks += 1;
-            self.pool[slot as usize].0 = segment.with_bits(segment.bits() | CE);
             if let Some(observer) = &mut port.observer {
                 observer.marked(segment.flow());
             }
         }
-        for &(slot, reason) in &dropped {
-            let victim = self.pool[slot as usize].0;
+        for &(victim, reason) in &dropped {
             self.tallies[victim.flow() as usize].drops += 1;
             if let Some(losses) = &mut self.losses {
                 losses.lost(victim, key.now);
@@ -1427,11 +1459,8 @@ impl<Q: EventQueue> Engine<Q> {
         if !pull_now {
             port.stats.grown(length);
         }
-        for &(slot, _) in &dropped {
-            self.release(slot);
-        }
         dropped.clear();
-        self.dropped_slots = dropped;
+        self.dropped = dropped;
         if pull_now {
             self.pull(link, key);
         } else if needs_end {
@@ -1444,11 +1473,12 @@ impl<Q: EventQueue> Engine<Q> {
         let now = key.now;
         let port = &mut self.ports[self.net.links[link as usize].port as usize];
         let Runner::Stepped { discipline, .. } = &mut port.runner else { return };
-        let mut dropped = std::mem::take(&mut self.dropped_slots);
-        let taken = discipline.dequeue(Time::from_seconds(now), &mut |victim, why| dropped.push((victim.tag, why)));
+        let replay = !self.replay.is_empty();
+        let mut dropped = std::mem::take(&mut self.dropped);
+        let on_drop = &mut |victim: &Packet, why| dropped.push((unpacked(victim, replay).0, why));
+        let taken = discipline.dequeue(Time::from_seconds(now), on_drop);
         let length = discipline.packets() + u64::from(taken.is_some());
-        for &(slot, reason) in &dropped {
-            let victim = self.release(slot);
+        for &(victim, reason) in &dropped {
             self.dropped(victim, now);
             let port = &mut self.ports[self.net.links[link as usize].port as usize];
             if let Some(observer) = &mut port.observer {
@@ -1457,7 +1487,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
         }
         dropped.clear();
-        self.dropped_slots = dropped;
+        self.dropped = dropped;
         let port = &mut self.ports[self.net.links[link as usize].port as usize];
         let Runner::Stepped { discipline, end_pending, idle } = &mut port.runner else { return };
         let Some(packet) = taken else {
@@ -1470,22 +1500,19 @@ impl<Q: EventQueue> Engine<Q> {
         port.stats.departed(waited);
         *end_pending = waiting > 0 || discipline.watches_departures();
         let wants_end = *end_pending;
-        let slot = packet.tag;
-        let mut segment = self.pool[slot as usize].0;
+        let (segment, lane) = unpacked(&packet, replay);
         if let Some(observer) = &mut port.observer {
             observer.departed(now, self.applications.who(&segment), waited, waiting);
             observer.settle(&segment, Fate::Departed { at: Time::from_seconds(now), ecn: packet.ecn });
         }
-        if packet.ecn as u8 != segment.bits() & 3 {
+        if packet.ecn != packet.admitted_ecn {
             // Marked since it was admitted.
             if let Some(observer) = &mut port.observer {
                 observer.marked(segment.flow());
             }
             self.tallies[segment.flow() as usize].marks += 1;
-            segment = segment.with_bits(segment.bits() & !CE | packet.ecn as u8);
         }
-        self.release(slot);
-        self.transmit(link, segment, now, key.scheduled);
+        self.transmit(link, segment, lane, now, key.scheduled);
         if wants_end {
             self.push_transmission_end(link);
         }
@@ -1499,7 +1526,7 @@ impl<Q: EventQueue> Engine<Q> {
             let route = self.net.routes[flow as usize];
             let first = self.net.step_of(route, 0);
             let own = self.net.links[first.link as usize].mode == Mode::Own;
-            let lane = self.net.step_of(route, 1).lane;
+            let lane = self.net.step_of(route, 1).lane();
             let wire = self.net.flows[flow as usize].wire;
             for i in 0..self.out.segments.len() {
                 let sent = self.out.segments[i];
@@ -1697,26 +1724,44 @@ fn count_at(counts: &mut Vec<u64>, distance: u8) {
 
 /// What the queue sees of a segment.
 #[inline(always)]
-fn packet(segment: &Segment, step: &Step) -> Packet {
+fn packet(times_to_live: &[(u8, u8)], segment: &Segment, step: &Step) -> Packet {
     let ecn = match segment.bits() & 3 {
         0 => Ecn::NotEct,
         1 => Ecn::Ect1,
         2 => Ecn::Ect0,
         _ => Ecn::Ce,
     };
-    Packet {
+    let mut packet = Packet {
         size: u32::from(segment.size()),
         ecn,
-        class: step.class,
+        class: step.rest >> CLASS_SHIFT,
         ttl: step.ttl,
-        initial_ttl: step.initial,
-        // Whoever sends a SYN does not know it yet.
-        final_ttl: if segment.bits() & SYN != 0 { 0 } else { step.last },
+        initial_ttl: 0,
+        final_ttl: 0,
         rtt_hint_ms: 0,
+        admitted_ecn: ecn,
         tag: 0,
+        note: 0,
         flow: u64::from(segment.flow()),
         enqueued: Time::ZERO,
+    };
+    if step.rest & (INITIAL | LAST) != 0 {
+        let (initial, last) = times_to_live[segment.flow() as usize];
+        packet.initial_ttl = initial;
+        // Whoever sends a SYN does not know it yet.
+        packet.final_ttl = if step.rest & LAST != 0 && segment.bits() & SYN == 0 { last } else { 0 };
     }
+    packet
+}
+
+/// The segment that a packet carries, with its packet's ECN field, and the lane of its next event. In a `replay` packets
+/// have flows of their own.
+#[inline(always)]
+fn unpacked(packet: &Packet, replay: bool) -> (Segment, u8) {
+    let flow = if replay { 0 } else { packet.flow as u32 };
+    let size = packet.size.min(u32::from(u16::MAX)) as u16;
+    let (segment, lane) = Segment::unpacked(flow, size, (packet.tag, packet.note));
+    (segment.with_bits(segment.bits() & !CE | packet.ecn as u8), lane as u8)
 }
 
 /// The hops of every flow: links out, receiver, links back, sender.
@@ -1733,9 +1778,8 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
         let first = forward[0];
         let class = network.classes.get(flow).copied().unwrap_or(0);
         let time = network.time_to_live(flow);
-        // The receiver never learns what is left of an ACK's time to live at the sender; nor does a constant bit rate.
-        let last = if reverse.is_empty() { 0 } else { time.last };
-        let hop = |made: usize, link: u32, last: u8, told: bool| {
+        debug_assert!(class < 1 << (8 - CLASS_SHIFT));
+        let hop = |made: usize, link: u32, tells: u8| {
             let own = (first..first.saturating_add(OWN_LINKS as u32)).contains(&link);
             let action = match plan.modes[link as usize] {
                 Mode::Fold if plan.apart[link as usize] => Action::Through,
@@ -1745,21 +1789,21 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
                 _ => Action::AtEvent,
             };
             Step {
-                link: link - if own { first } else { 0 },
-                own: if own { u32::MAX } else { 0 },
+                link: if own { OWN | (link - first) } else { link },
                 action,
-                lane: 0,
                 ttl: time.initial - made as u8,
                 made: made as u8,
-                initial: if told { time.initial } else { 0 },
-                last: if told { last } else { 0 },
-                class,
+                rest: class << CLASS_SHIFT | tells,
             }
         };
-        let host = |action| Step { link: NONE, own: 0, action, lane: 0, ttl: 0, made: 0, initial: 0, last: 0, class };
-        let told = time.option != TtlOption::Nothing;
-        let mut steps: Vec<Step> =
-            forward.iter().enumerate().map(|(made, &link)| hop(made, link, last, told)).collect();
+        let host = |action| Step { link: NO_LINK, action, ttl: 0, made: 0, rest: 0 };
+        // The receiver never learns what is left of an ACK's time to live at the sender; nor does a constant bit rate.
+        let tells = match time.option {
+            TtlOption::Nothing => 0,
+            _ if reverse.is_empty() => INITIAL,
+            _ => INITIAL | LAST,
+        };
+        let mut steps: Vec<Step> = forward.iter().enumerate().map(|(made, &link)| hop(made, link, tells)).collect();
         if let Some(&back) = reverse.first() {
             let folded = plan.modes[back as usize] == Mode::Fold;
             // A window that is sampled must not be ahead of the time.
@@ -1769,8 +1813,8 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
                 (false, true) => Action::Receiver,
                 (false, false) => Action::ReceiverAtEvent,
             }));
-            let told = time.option == TtlOption::All;
-            steps.extend(reverse.iter().enumerate().map(|(made, &link)| hop(made, link, 0, told)));
+            let tells = if time.option == TtlOption::All { INITIAL } else { 0 };
+            steps.extend(reverse.iter().enumerate().map(|(made, &link)| hop(made, link, tells)));
             let ahead = plan.answers_ahead && !sampled;
             steps.push(host(match (time.expires, transfers, ahead) {
                 (Some(_), ..) => Action::Expired,
@@ -1793,7 +1837,7 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
         };
         let events = steps[1..].iter_mut().filter(at_event).count();
         for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {
-            step.lane = (seen * 3 / events) as u8;
+            step.rest |= (seen * 3 / events) as u8;
         }
         let at = *known.entry(steps).or_insert_with_key(|steps| {
             all.extend_from_slice(steps);

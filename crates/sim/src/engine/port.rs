@@ -139,7 +139,6 @@ impl Port {
         self.catch_up(now, 0.0);
         let length = self.packets();
         self.stats.advance(now, length);
-        self.stats.finish();
         if let Some(synchronisation) = self.observer.as_mut().and_then(|observer| observer.synchronisation.as_mut()) {
             synchronisation.finish();
         }

@@ -1,0 +1,161 @@
+//! Sojourn times by size: what their quantiles need, in little memory.
+//!
+//! Buckets are those of an HDR histogram of three digits: a microsecond up to 2047 us, then as wide as a thousandth of the
+//! value. A network has thousands of queues whose tables of buckets no cache can hold, so each keeps its latest buckets as
+//! a list, and counts thousands at a time.
+
+/// Buckets up to this power of two are a microsecond wide.
+const FINE_BITS: u32 = 11;
+/// How many sojourn times are counted together at most, and how many there is room for at first.
+const BATCH: usize = 4096;
+const FIRST: usize = 64;
+
+/// Sojourn times of one queue.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
+pub struct Sojourns {
+    filled: usize,
+    /// Buckets of the latest, not counted yet.
+    recent: Box<[u16]>,
+    counted: Option<Box<Counted>>,
+}
+
+/// How many have been counted, by bucket.
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    /// As far as the longest.
+    buckets: Vec<u16>,
+    /// A bucket for each time that its count began again at zero.
+    carries: Vec<u16>,
+}
+
+/// The bucket of so many microseconds.
+#[inline(always)]
+fn bucket(microseconds: u32) -> u16 {
+    let shift = 32 - FINE_BITS - (microseconds | ((1 << FINE_BITS) - 1)).leading_zeros();
+    ((shift << (FINE_BITS - 1)) + (microseconds >> shift)) as u16
+}
+
+/// The longest time in a bucket, microseconds.
+fn longest_in(bucket: usize) -> u64 {
+    let shift = (bucket >> (FINE_BITS - 1)).saturating_sub(1);
+    (((bucket - (shift << (FINE_BITS - 1))) as u64 + 1) << shift) - 1
+}
+
+impl Counted {
+    fn count(&mut self, buckets: &[u16]) {
+        let highest = usize::from(buckets.iter().copied().max().unwrap_or(0));
+        if highest >= self.buckets.len() {
+            self.buckets.reserve_exact(highest + 1 - self.buckets.len());
+            self.buckets.resize(highest + 1, 0);
+        }
+        for &bucket in buckets {
+            let count = &mut self.buckets[usize::from(bucket)];
+            *count = count.wrapping_add(1);
+            if *count == 0 {
+                self.carries.push(bucket);
+            }
+        }
+    }
+}
+
+impl Sojourns {
+    /// Forgets all; what room there is stays.
+    pub fn clear(&mut self) {
+        self.filled = 0;
+        if let Some(counted) = &mut self.counted {
+            counted.buckets.fill(0);
+            counted.carries.clear();
+        }
+    }
+
+    /// One more, of so many microseconds.
+    #[inline(always)]
+    pub fn push(&mut self, microseconds: u32) {
+        if self.filled == self.recent.len() {
+            self.make_room();
+        }
+        self.recent[self.filled] = bucket(microseconds);
+        self.filled += 1;
+    }
+
+    #[inline(never)]
+    fn make_room(&mut self) {
+        if self.recent.len() < BATCH {
+            let mut more = vec![0; (2 * self.recent.len()).max(FIRST)];
+            more[..self.filled].copy_from_slice(&self.recent);
+            self.recent = more.into();
+            return;
+        }
+        self.counted.get_or_insert_default().count(&self.recent);
+        self.filled = 0;
+    }
+
+    /// What a fraction of them did not exceed, microseconds (to a thousandth or 1), for each of these fractions, which
+    /// rise; 0 if there are none.
+    pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [u64; N] {
+        let mut all = self.counted.as_deref().cloned().unwrap_or_default();
+        all.count(&self.recent[..self.filled]);
+        let mut counts: Vec<u64> = all.buckets.iter().map(|&count| count.into()).collect();
+        for bucket in all.carries {
+            counts[usize::from(bucket)] += 1 << 16;
+        }
+        let total: u64 = counts.iter().sum();
+        if total == 0 {
+            return [0; N];
+        }
+        let (mut bucket, mut up_to) = (0, counts[0]);
+        fractions.map(|fraction| {
+            let rank = ((fraction * total as f64).ceil() as u64).clamp(1, total);
+            while up_to < rank {
+                bucket += 1;
+                up_to += counts[bucket];
+            }
+            longest_in(bucket)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use earlydrop_aqm::random::Generator;
+    use hdrhistogram::Histogram;
+
+    #[test]
+    fn buckets_follow_one_another_and_are_a_thousandth_wide() {
+        let mut first = 0_u64;
+        for bucket_at in 0..=usize::from(bucket(3_600_000_000)) {
+            let last = longest_in(bucket_at);
+            assert_eq!(usize::from(bucket(first as u32)), bucket_at);
+            assert_eq!(usize::from(bucket(last as u32)), bucket_at);
+            assert!(last == first || (last - first) as f64 <= 1e-3 * first as f64, "{first} to {last}");
+            first = last + 1;
+        }
+        assert!(first > 3_600_000_000);
+    }
+
+    /// Times of every size, so many that a bucket's count begins again at zero, against an HDR histogram.
+    #[test]
+    fn quantiles_are_those_of_an_hdr_histogram() {
+        let mut random = Generator::stream(3, "sojourns");
+        let fractions = [0.0001, 0.25, 0.5, 0.95, 0.99, 0.9999, 1.0];
+        let mut sojourns = Sojourns::default();
+        for (number, longest) in [(1, 5.0), (100, 4000.0), (5000, 1e5), (30_000, 3.6e9), (200_000, 1.0)] {
+            sojourns.clear();
+            let mut histogram = Histogram::<u32>::new(3).expect("three digits are valid");
+            for _ in 0..number {
+                let microseconds = (random.uniform() * random.uniform() * longest) as u32;
+                sojourns.push(microseconds);
+                histogram.record(u64::from(microseconds)).expect("it grows");
+            }
+            let expected = fractions.map(|fraction| histogram.value_at_quantile(fraction));
+            assert_eq!(sojourns.quantiles(fractions), expected, "{number} up to {longest}");
+        }
+    }
+
+    #[test]
+    fn nothing_has_no_quantiles() {
+        assert_eq!(Sojourns::default().quantiles([0.5, 1.0]), [0, 0]);
+    }
+}
