@@ -1585,7 +1585,6 @@ impl<Q: EventQueue> Engine<Q> {
         self.rare = before.collect();
         self.restart_losses();
         self.applications.restart();
-        self.payloads.restart();
     }
 
     fn sample(&mut self, now: f64, index: i32) {

@@ -11,6 +11,10 @@ use earlydrop_net::Segment;
 /// Of the place of an ACK's blocks: it is among those of this profile.
 pub(super) const RFC_PLACE: u32 = 1 << 31;
 
+/// Of the number of a timer's event: among events that agree in their times and causes it comes last, behind those of slow
+/// folds too, so that its place does not depend on how far ahead links without events number their packets.
+const LAST: u64 = 0b111 << 61;
+
 /// What ACKs of this profile say while they are on their way, with their time stamps.
 #[derive(Default)]
 pub(super) struct FeedbackPool {
@@ -47,6 +51,19 @@ pub(super) fn syn_bytes(settings: &rfc::Settings) -> u16 {
     ACK_BYTES + if settings.timestamps { rfc::SYN_OPTIONS_WITH_STAMPS } else { rfc::SYN_OPTIONS }
 }
 
+/// Sizes on the wire of its ACKs with 0 blocks and more, bytes.
+pub(super) fn ack_sizes(settings: &rfc::Settings) -> &'static [u16] {
+    const PLAIN: [u16; 5] = sizes(ACK_BYTES);
+    const STAMPED: [u16; 5] = sizes(ACK_BYTES + rfc::STAMP_BYTES);
+    let all = if settings.timestamps { &STAMPED } else { &PLAIN };
+    &all[..=usize::from(settings.blocks())]
+}
+
+const fn sizes(bare: u16) -> [u16; 5] {
+    use rfc::block_bytes as blocks;
+    [bare, bare + blocks(1), bare + blocks(2), bare + blocks(3), bare + blocks(4)]
+}
+
 /// Payload received within the window by flows of this profile, bytes: in order, and all of it.
 #[derive(Default)]
 pub(super) struct Payloads {
@@ -57,10 +74,6 @@ impl Payloads {
     pub fn new(specs: &[FlowSpec]) -> Self {
         let any = specs.iter().any(|spec| spec.options.rfc.is_some());
         Payloads { of_flow: if any { vec![(0, 0); specs.len()] } else { Vec::new() } }
-    }
-
-    pub fn restart(&mut self) {
-        self.of_flow.fill((0, 0));
     }
 
     /// What a flow of this profile has received.
@@ -113,7 +126,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.counter += 1;
         state.armed_at = key.now;
         state.armed_cause = key.scheduled;
-        state.armed_number = self.counter;
+        state.armed_number = LAST | self.counter;
         if state.entry > wake {
             self.push_timer(flow);
         }
