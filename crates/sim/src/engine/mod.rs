@@ -289,6 +289,8 @@ struct Flow {
     /// Sizes on the wire.
     wire: u16,
     syn: u16,
+    /// Of it, what is not payload.
+    header: u16,
 }
 
 impl Flow {
@@ -305,6 +307,9 @@ struct Arrivals {
     in_order: u32,
     received: u32,
     delay_ticks: u64,
+    /// What is not payload of a segment on the wire, bytes; profile `rfc`: the same of an ACK that has time stamps, else 0.
+    header: u16,
+    stamped_ack: u16,
 }
 
 /// Per-flow counts at ports and senders within the window.
@@ -668,6 +673,7 @@ impl<Q: EventQueue> Engine<Q> {
             acks_coming: 0,
             wire: spec.wire,
             syn: spec.syn(),
+            header: spec.wire.saturating_sub(spec.payload),
         }));
         let mut arrivals = Vec::with_capacity(flow_count);
         arrivals.extend(network.flow_specs.iter().map(|spec| Arrivals {
@@ -675,6 +681,8 @@ impl<Q: EventQueue> Engine<Q> {
             in_order: 0,
             received: 0,
             delay_ticks: 0,
+            header: spec.wire.saturating_sub(spec.payload),
+            stamped_ack: rfc::stamped_ack(spec),
         }));
         let specs = network.flow_specs;
         let mut engine = Engine {

@@ -195,7 +195,7 @@ impl FlowSpec {
 
     /// Size of a segment without payload, which profile `rfc` sends when a connection opens, bytes.
     pub fn bare(&self) -> Option<u16> {
-        self.options.rfc.is_some().then_some(self.wire - self.payload)
+        self.options.rfc.is_some().then_some(self.wire.saturating_sub(self.payload))
     }
 
     /// Size of the answer to a SYN, bytes.

@@ -4,7 +4,7 @@
 use super::network::FlowSpec;
 use super::{Engine, Key, ACK_BYTES};
 use crate::events::EventQueue;
-use earlydrop_net::segment::{SACK, SYN};
+use earlydrop_net::segment::{ECE, SACK, SYN};
 use earlydrop_net::tcp::rfc::{self, Arrived, Feedback, Reply};
 use earlydrop_net::Segment;
 
@@ -38,17 +38,30 @@ impl FeedbackPool {
         ack.with_note(place | RFC_PLACE)
     }
 
-    /// The ACK whose place is `note` is gone: what it said, and its time stamp.
-    pub fn open(&mut self, note: u32) -> (Feedback, u32) {
+    /// The ACK whose place is `note` is gone. What it said, and its time stamp, are there until another is kept.
+    pub fn open(&mut self, note: u32) -> &(Feedback, u32) {
         let place = note & !RFC_PLACE;
         self.free.push(place);
-        self.kept[place as usize]
+        &self.kept[place as usize]
     }
 }
 
 /// Size on the wire of a SYN of such a flow, bytes.
 pub(super) fn syn_bytes(settings: &rfc::Settings) -> u16 {
     ACK_BYTES + if settings.timestamps { rfc::SYN_OPTIONS_WITH_STAMPS } else { rfc::SYN_OPTIONS }
+}
+
+/// Size on the wire of an ACK with time stamps and without blocks, bytes; 0 if its flow's have none.
+pub(super) fn stamped_ack(spec: &FlowSpec) -> u16 {
+    let stamps = spec.options.rfc.as_ref().is_some_and(|settings| {
+        // What else they say has to be kept too.
+        settings.timestamps || settings.feedback == rfc::Feedbacks::Accurate
+    });
+    if stamps {
+        spec.acks()[0]
+    } else {
+        0
+    }
 }
 
 /// Sizes on the wire of its ACKs with 0 blocks and more, bytes.
@@ -84,12 +97,6 @@ impl Payloads {
 }
 
 impl<Q: EventQueue> Engine<Q> {
-    /// Bytes of a flow's header in front of payload.
-    fn header(&self, flow: u32) -> u16 {
-        let spec = self.specs.kind(flow);
-        spec.wire - spec.payload
-    }
-
     /// Carries out what a sender of this profile has just asked for.
     #[inline(never)]
     pub(super) fn flush_rfc(&mut self, flow: u32, key: Key) {
@@ -98,7 +105,7 @@ impl<Q: EventQueue> Engine<Q> {
                 losses.sent(flow, self.out.packets.len());
             }
             let born = Segment::stamp(key.now, self.ticks_per_second);
-            let header = self.header(flow);
+            let header = self.net.flows[flow as usize].header;
             let route = self.net.routes[flow as usize];
             let first = self.net.step_of(route, 0);
             for i in 0..self.out.packets.len() {
@@ -137,8 +144,10 @@ impl<Q: EventQueue> Engine<Q> {
         let flow = segment.flow();
         let age = segment.age_ticks(Segment::stamp(key.now, self.ticks_per_second));
         let syn = segment.bits() & SYN != 0;
-        let payload = if syn { 0 } else { u32::from(segment.size().saturating_sub(self.header(flow))) };
-        let receiver = self.net.arrivals[flow as usize].receiver.as_rfc()?;
+        let arrivals = &mut self.net.arrivals[flow as usize];
+        let payload = if syn { 0 } else { u32::from(segment.size().saturating_sub(arrivals.header)) };
+        let stamped_ack = arrivals.stamped_ack;
+        let receiver = arrivals.receiver.as_rfc()?;
         let arrived = Arrived {
             seq: segment.seq() as u32,
             payload,
@@ -146,6 +155,18 @@ impl<Q: EventQueue> Engine<Q> {
             stamp: key.now - f64::from(age) / self.ticks_per_second,
             now: key.now,
         };
+        if let Some(feedback) = receiver.take_next(&arrived) {
+            self.count_payload(&segment, payload, u64::from(payload), age, key.now);
+            if !self.variations.is_empty() {
+                self.note_delay(segment, key.now);
+            }
+            let ack = feedback.ack as i32;
+            if stamped_ack > 0 {
+                return Some(self.blocks.rfc.keep(segment.answered(ack, stamped_ack).with_bits(SACK), feedback));
+            }
+            // Its number and an echo are all that it says.
+            return Some(segment.answered(ack, ACK_BYTES).with_bits(if feedback.echo { ECE } else { 0 }));
+        }
         let before = receiver.bytes();
         let reply = receiver.take(&arrived);
         let in_order = receiver.bytes() - before;
@@ -217,14 +238,25 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// The sender takes an ACK. Whether it is open now, and was not before.
     pub(super) fn answer_rfc(&mut self, segment: Segment, key: Key) {
-        let (feedback, stamp) = self.blocks.rfc.open(segment.note());
         let sender = &mut self.net.flows[segment.flow() as usize].sender;
         let opening = sender.core.ack < 0;
-        sender.on_feedback(key.now, &feedback, &mut self.out);
+        let stamp = if segment.bits() & SACK != 0 {
+            let (feedback, stamp) = self.blocks.rfc.open(segment.note());
+            sender.on_feedback(key.now, feedback, &mut self.out);
+            *stamp
+        } else {
+            let mut feedback = Feedback::new(segment.seq() as u32, 0.0);
+            feedback.echo = segment.bits() & ECE != 0;
+            sender.on_feedback(key.now, &feedback, &mut self.out);
+            segment.note()
+        };
         self.opening -= u32::from(opening && sender.core.ack >= 0);
         if !self.round_trips.is_empty() {
             self.note_round_trip(segment.with_note(stamp), key.now);
         }
-        self.flush(segment.flow(), key);
+        self.flush_rfc(segment.flow(), key);
+        if !self.out.changes.is_empty() {
+            self.flush(segment.flow(), key);
+        }
     }
 }

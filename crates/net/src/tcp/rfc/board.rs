@@ -92,8 +92,9 @@ pub struct Board {
     lost: u64,
     resent: u64,
     outstanding: u64,
-    /// Segments that are reported.
+    /// Segments that are reported, and that were sent more than once.
     reports: usize,
+    repeated: usize,
     /// One behind the highest that is reported.
     highest_sacked: u64,
     /// Below this every segment without a report is marked lost.
@@ -116,6 +117,7 @@ impl Board {
             resent: 0,
             outstanding: 0,
             reports: 0,
+            repeated: 0,
             highest_sacked: 0,
             loss_edge: 0,
             waiting_from: 0,
@@ -146,6 +148,16 @@ impl Board {
     /// What is in the network (RFC 6675, `pipe`): neither reported nor lost, and what was sent again.
     pub fn pipe(&self) -> u64 {
         self.outstanding - self.sacked - self.lost + self.resent
+    }
+
+    /// Whether nothing is lost or counts twice.
+    pub fn is_whole(&self) -> bool {
+        self.lost == 0 && self.resent == 0
+    }
+
+    /// Whether in addition nothing is reported, and everything was sent once.
+    pub fn is_plain(&self) -> bool {
+        self.is_whole() && self.reports == 0 && self.repeated == 0
     }
 
     /// The first segment outstanding.
@@ -183,6 +195,7 @@ impl Board {
     pub fn sent_again(&mut self, index: usize, now: f64, counts: bool) {
         let record = &mut self.records[index];
         record.sent = now;
+        self.repeated += usize::from(!record.is_repeated());
         record.flags |= REPEATED;
         if counts && record.flags & RESENT == 0 {
             record.flags |= RESENT;
@@ -206,7 +219,14 @@ impl Board {
             self.records.pop_front();
             let number = self.first;
             self.first += 1;
+            if record.flags & !FIN == 0 {
+                self.outstanding -= u64::from(record.len);
+                fresh += u64::from(record.len);
+                delivered(Delivered { record, number });
+                continue;
+            }
             self.reports -= usize::from(record.is_sacked());
+            self.repeated -= usize::from(record.is_repeated());
             self.take_out(&record, u64::from(record.len));
             if !record.is_sacked() {
                 fresh += u64::from(record.len);

@@ -634,6 +634,9 @@ impl Connection {
         if ack > self.next {
             return;
         }
+        if ack > self.una && self.is_quiet(core, feedback) {
+            return self.on_expected_ack(core, now, ack, feedback, out);
+        }
         let flight_before = self.board.outstanding();
         let advanced = ack.saturating_sub(self.una);
 
@@ -751,6 +754,64 @@ impl Connection {
         }
         self.transmit(core, now, out);
         self.plan_probe(now, advanced > 0);
+    }
+
+    /// Whether an ACK that advances the window says nothing else, while nothing is or may be lost, nothing has been sent
+    /// again, and the window is not on its way down.
+    fn is_quiet(&self, core: &Core, feedback: &Feedback) -> bool {
+        let unmarked = !self.ecn || (!feedback.echo && self.settings.feedback != Feedbacks::Accurate);
+        matches!(self.phase, Phase::Open)
+            && feedback.count == 0
+            && !feedback.duplicate
+            && unmarked
+            && self.board.is_plain()
+            && self.rate.is_none()
+            && self.mark_prr.is_none()
+            && !self.halted
+            && !core.traced
+            && !self.tlp.is_out()
+            && self.rack.as_ref().is_none_or(|rack| rack.is_quiet(&self.board))
+    }
+
+    /// What [`on_ack`](Self::on_ack) does where [`is_quiet`](Self::is_quiet) holds: no loss can be found, none is repaired,
+    /// and what is left are the round-trip time, growth, timers and sending, in the same order.
+    fn on_expected_ack(&mut self, core: &mut Core, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
+        let flight_before = self.board.outstanding();
+        let advanced = ack - self.una;
+        let timestamps = self.settings.timestamps;
+        let echo = timestamps.then_some(feedback.stamp);
+        let (rack, min_rtt, mut newest) = (&mut self.rack, self.min_rtt, f64::NEG_INFINITY);
+        let arrived = self.board.acknowledge(ack, |delivered| {
+            newest = newest.max(delivered.record.sent);
+            if let Some(rack) = rack {
+                rack.delivered(&delivered, now, echo, min_rtt);
+            }
+        });
+        self.una = ack;
+        let newest = (newest > f64::NEG_INFINITY).then_some(newest);
+        let rtt = if timestamps { Some(now - feedback.stamp) } else { newest.map(|sent| now - sent) };
+        if let Some(rtt) = rtt {
+            self.sample(core, rtt, out);
+        }
+        (self.dupacks, self.limited) = (0, 0);
+        core.set_dupacks(0, out);
+        if self.settings.ack_ends_backoff {
+            self.rto.end_backoff();
+        }
+        let latest = newest.map(|sent| now - sent).or(rtt);
+        self.min_rtt = self.min_rtt.min(latest.unwrap_or(f64::INFINITY));
+        let info = self.acked(now, latest, advanced, arrived, flight_before, feedback);
+        self.repeat_lost = false;
+        self.reo_at = f64::INFINITY;
+        let mut window = self.window(core);
+        self.algorithm.control().on_any_ack(&mut window, &info);
+        self.set_window(core, window, out);
+        if info.segments > 0.0 && info.window_limited {
+            self.grow(core, &info, out);
+        }
+        self.rto_at = if self.board.is_empty() { f64::INFINITY } else { now + self.rto.value() };
+        self.transmit(core, now, out);
+        self.plan_probe(now, true);
     }
 
     /// What is lost by what is known now: how many sequence numbers are newly so.
@@ -1111,12 +1172,15 @@ impl Connection {
                 }
             }
             Phase::Open | Phase::Loss => {
-                let mut growth = *info;
                 let repairing = matches!(self.phase, Phase::Loss);
+                let (mut growth, less);
+                growth = info;
                 if repairing && done {
                     self.phase = Phase::Open;
                     if self.settings.timeout_end_is_new {
-                        growth.segments = info.segments.min(self.segments(self.una - self.recover));
+                        let segments = info.segments.min(self.segments(self.una - self.recover));
+                        less = Acked { segments, ..*info };
+                        growth = &less;
                     }
                 }
                 if let Some(prr) = &mut self.mark_prr {
@@ -1133,7 +1197,7 @@ impl Connection {
                 let cut = entered && repairing;
                 let counts = !cut && (!echo || self.algorithm.view().grows_with_marks());
                 if advanced > 0 && growth.segments > 0.0 && counts && info.window_limited {
-                    self.grow(core, &growth, out);
+                    self.grow(core, growth, out);
                 }
             }
         }
@@ -1238,6 +1302,10 @@ impl Connection {
             return;
         }
         self.restart_when_idle(core, now, out);
+        let plain = matches!(self.phase, Phase::Open) && self.forced == 0 && self.dupacks == 0 && !self.settings.pairs;
+        if plain && self.board.is_whole() && self.transmit_new(core, now, out) {
+            return;
+        }
         let mut paired = false;
         loop {
             if self.paces() && !self.may_release(now) {
@@ -1272,6 +1340,25 @@ impl Connection {
             }
             self.forced = self.forced.saturating_sub(1);
         }
+    }
+
+    /// The same while nothing is lost, for full segments of new data. Whether nothing more may go; else what is left is not
+    /// a full segment.
+    fn transmit_new(&mut self, core: &Core, now: f64, out: &mut Output) -> bool {
+        let mss = u64::from(self.settings.mss);
+        let end = self.limit.min(self.una + self.settings.window);
+        let paces = self.paces();
+        while self.next + mss <= end {
+            if paces && !self.may_release(now) {
+                return true;
+            }
+            if self.segments(self.board.pipe() + mss) > core.cwnd + 1e-9 {
+                self.window_limited = true;
+                return true;
+            }
+            self.send_new(core, now, out);
+        }
+        false
     }
 
     /// Whether a new segment should wait until there is room for two: something has been sent just before, so that an ACK
@@ -1342,11 +1429,11 @@ impl Connection {
         }
         let len = payload as u32 + u32::from(fin);
         out.packets.push(Packet { seq: wrap(self.next, self.first), payload: payload as u16, bits });
-        let pipe = self.segments(self.board.pipe());
-        self.board.sent(self.next, len, fin, now);
         if let Some(rate) = &mut self.rate {
-            rate.sent(self.board.number(self.board.len() - 1), now, pipe);
+            let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
+            rate.sent(self.board.number(self.board.len()), now, pipe);
         }
+        self.board.sent(self.next, len, fin, now);
         self.sent_new = true;
         self.next += u64::from(len);
         if self.dupacks > 0 && matches!(self.phase, Phase::Open) {
@@ -1386,13 +1473,13 @@ impl Connection {
             bits |= self.settings.feedback.capable();
         }
         out.packets.push(Packet { seq: wrap(record.start, self.first), payload: record.payload() as u16, bits });
-        let (number, pipe) = (self.board.number(index), self.segments(self.board.pipe()));
+        if let Some(rate) = &mut self.rate {
+            let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
+            rate.sent(self.board.number(index), now, pipe);
+        }
         self.board.sent_again(index, now, counts);
         if let Some(rack) = &mut self.rack {
             rack.sent_again(record.start, now, self.reductions);
-        }
-        if let Some(rate) = &mut self.rate {
-            rate.sent(number, now, pipe);
         }
         core.retransmits += 1;
         self.after_send(core, now, record.len);
