@@ -3,6 +3,7 @@
 //! The rules are those of RFC 6675: `IsLost` (section 4) becomes a mark that is set once, since more SACKed data above a
 //! segment cannot take it back; `pipe` is kept as it changes and not counted anew.
 
+use super::wire::MOST_BLOCKS;
 use std::collections::VecDeque;
 
 /// A range of sequence numbers: the first, and one behind the last.
@@ -102,7 +103,7 @@ pub struct Board {
     /// Below this no lost segment waits to be sent again.
     waiting_from: u64,
     /// The blocks of the ACK before.
-    known: Vec<Range>,
+    known: [Range; MOST_BLOCKS],
 }
 
 impl Board {
@@ -121,7 +122,7 @@ impl Board {
             highest_sacked: 0,
             loss_edge: 0,
             waiting_from: 0,
-            known: Vec::new(),
+            known: [(0, 0); MOST_BLOCKS],
         }
     }
 
@@ -265,6 +266,9 @@ impl Board {
     /// Place of the segment that `seq` begins or lies in; the next one's if it is in none.
     pub fn index_of(&self, seq: u64) -> usize {
         let Some(front) = self.records.front() else { return 0 };
+        if seq <= front.start {
+            return 0;
+        }
         let guess = (seq.saturating_sub(front.start) / self.mss.max(1)) as usize;
         match self.records.get(guess) {
             Some(record) if record.start <= seq && seq < record.end() => guess,
@@ -275,18 +279,18 @@ impl Board {
     /// Takes in the blocks of an ACK; each segment that is new goes to `delivered`. How many sequence numbers are new.
     pub fn report(&mut self, blocks: &[Range], mut delivered: impl FnMut(Delivered)) -> u64 {
         let Some(front) = self.records.front().map(|record| record.start) else {
-            self.known.clear();
+            self.known = [(0, 0); MOST_BLOCKS];
             return 0;
         };
         let mut fresh = 0;
-        let known = std::mem::take(&mut self.known);
+        let known = self.known;
         for &(start, end) in blocks {
             let start = start.max(front);
             if start >= end {
                 continue;
             }
             // The ACK before may have reported most of it.
-            let inside = known.iter().copied().find(|&(from, to)| start <= from.max(front) && to <= end && from < to);
+            let inside = known.into_iter().find(|&(from, to)| start <= from.max(front) && to <= end && from < to);
             match inside {
                 Some((from, to)) => {
                     fresh += self.report_range(start, from.max(front), &mut delivered);
@@ -296,9 +300,8 @@ impl Board {
             }
             self.highest_sacked = self.highest_sacked.max(end);
         }
-        self.known = known;
-        self.known.clear();
-        self.known.extend_from_slice(blocks);
+        self.known = [(0, 0); MOST_BLOCKS];
+        self.known.iter_mut().zip(blocks).for_each(|(known, &block)| *known = block);
         fresh
     }
 
@@ -401,7 +404,7 @@ impl Board {
             self.sacked = 0;
             self.reports = 0;
             self.highest_sacked = 0;
-            self.known.clear();
+            self.known = [(0, 0); MOST_BLOCKS];
         }
         (self.lost, self.resent) = (0, 0);
         for (index, record) in self.records.iter_mut().enumerate() {

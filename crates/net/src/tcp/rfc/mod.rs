@@ -1303,7 +1303,8 @@ impl Connection {
         }
         self.restart_when_idle(core, now, out);
         let plain = matches!(self.phase, Phase::Open) && self.forced == 0 && self.dupacks == 0 && !self.settings.pairs;
-        if plain && self.board.is_whole() && self.transmit_new(core, now, out) {
+        let nothing_else = self.mark_prr.is_none() && self.rate.is_none() && !self.closing && self.board.is_whole();
+        if plain && nothing_else && self.transmit_new(core, now, out) {
             return;
         }
         let mut paired = false;
@@ -1342,21 +1343,34 @@ impl Connection {
         }
     }
 
-    /// The same while nothing is lost, for full segments of new data. Whether nothing more may go; else what is left is not
-    /// a full segment.
+    /// The same while nothing is lost and nothing is to be noted of what is sent, for full segments of new data. Whether
+    /// nothing more may go; else what is left is not a full segment, or there is no room for it at the receiver.
     fn transmit_new(&mut self, core: &Core, now: f64, out: &mut Output) -> bool {
         let mss = u64::from(self.settings.mss);
         let end = self.limit.min(self.una + self.settings.window);
-        let paces = self.paces();
+        let (pace, payload) = (self.settings.pacing, self.settings.mss as u16);
+        let bits = if self.ecn { self.settings.feedback.capable() } else { 0 };
         while self.next + mss <= end {
-            if paces && !self.may_release(now) {
+            if pace && !self.may_release(now) {
                 return true;
             }
             if self.segments(self.board.pipe() + mss) > core.cwnd + 1e-9 {
                 self.window_limited = true;
                 return true;
             }
-            self.send_new(core, now, out);
+            let cwr = if self.ecn && std::mem::take(&mut self.cwr) { CWR } else { 0 };
+            out.packets.push(Packet { seq: wrap(self.next, self.first), payload, bits: bits | cwr });
+            self.board.sent(self.next, self.settings.mss, false, now);
+            self.next += mss;
+            self.sent_new = true;
+            self.last_sent = now;
+            if self.rto_at == f64::INFINITY {
+                // RFC 6298, 5.1.
+                self.rto_at = now + self.rto.value();
+            }
+            if pace {
+                self.note_pace(core, now, 1.0);
+            }
         }
         false
     }
@@ -1498,14 +1512,18 @@ impl Connection {
             prr.sent(segments);
         }
         if self.paces() {
-            if let Some(rate) = self.pacing_rate(core) {
-                self.owed += segments / rate;
-                self.together += 1;
-                if self.together >= self.burst(rate) {
-                    self.released = self.released.max(now) + self.owed;
-                    (self.owed, self.together) = (0.0, 0);
-                }
-            }
+            self.note_pace(core, now, segments);
+        }
+    }
+
+    /// So many segments have been sent: when the next may go.
+    fn note_pace(&mut self, core: &Core, now: f64, segments: f64) {
+        let Some(rate) = self.pacing_rate(core) else { return };
+        self.owed += segments / rate;
+        self.together += 1;
+        if self.together >= self.burst(rate) {
+            self.released = self.released.max(now) + self.owed;
+            (self.owed, self.together) = (0.0, 0);
         }
     }
 
