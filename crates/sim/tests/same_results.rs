@@ -167,8 +167,7 @@ fn rfc_keys(draw: &mut Draw) -> String {
     if draw.index(10) == 0 {
         return format!("tcp = \"{}\"\nprofile = \"ns2\"\n", draw.of(&["reno", "sack"]));
     }
-    let tcp =
-        draw.of(&["reno", "reno", "newreno", "sack", "cubic", "cubic", "dctcp", "bbr", "ledbat", "prague"]);
+    let tcp = draw.of(&["reno", "reno", "newreno", "sack", "cubic", "cubic", "dctcp", "bbr", "ledbat", "prague"]);
     let mut text = format!("tcp = \"{tcp}\"\nprofile = \"rfc\"\n");
     // Also as long as links' delays.
     text += &format!("delayed_ack = {}\n", draw.more_of_the_first(&["false", "true", "\"5 ms\"", "\"0.25 s\""]));

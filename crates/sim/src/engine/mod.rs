@@ -1650,9 +1650,10 @@ impl<Q: EventQueue> Engine<Q> {
                 let core = &flow.sender.core;
                 let past = self.applications.past_connections(index as u32);
                 let rare = self.rare.get(index).copied().unwrap_or_default();
+                let segments = self.payloads.segments(index, self.specs.kind(index as u32));
                 FlowOutcome {
                     spec: self.specs.whole(index as u32, core.clock_phase()),
-                    in_order: arrivals.in_order,
+                    in_order: segments.unwrap_or(arrivals.in_order),
                     received: arrivals.received,
                     delay_mean: arrivals.delay_ticks as f64
                         / self.ticks_per_second

@@ -94,6 +94,11 @@ impl Payloads {
         spec.options.rfc.as_ref()?;
         self.of_flow.get(flow).copied()
     }
+
+    /// The same in order, in full segments.
+    pub fn segments(&self, flow: usize, spec: &FlowSpec) -> Option<u32> {
+        Some((self.counted(flow, spec)?.0 / u64::from(spec.payload).max(1)) as u32)
+    }
 }
 
 impl<Q: EventQueue> Engine<Q> {
@@ -211,7 +216,6 @@ impl<Q: EventQueue> Engine<Q> {
         let counted = &mut self.payloads.of_flow[flow as usize];
         counted.0 += in_order;
         counted.1 += u64::from(payload);
-        arrivals.in_order = (counted.0 / u64::from(self.specs.kind(flow).payload)) as u32;
     }
 
     /// The ACK that says so in answer to `segment`.

@@ -384,6 +384,16 @@ pub fn marked_packets(known: u64, ace: u8, packets: u64) -> u64 {
     packets - (packets - change) % 8
 }
 
+/// The lesser of two times; neither is NaN, which `f64::min` would have to see to.
+#[inline(always)]
+fn earlier(one: f64, other: f64) -> f64 {
+    if other < one {
+        other
+    } else {
+        one
+    }
+}
+
 /// The counters of marked packets begin with this (accurate ECN).
 const FIRST_COUNT: u64 = 5;
 
@@ -541,7 +551,7 @@ impl Connection {
     }
 
     fn set_wake(&mut self, out: &mut Output) {
-        let wake = self.rto_at.min(self.pace_at).min(self.reo_at).min(self.probe_at);
+        let wake = earlier(earlier(self.rto_at, self.pace_at), earlier(self.reo_at, self.probe_at));
         debug_assert!(
             wake < f64::INFINITY
                 || self.state != State::Established
@@ -556,7 +566,8 @@ impl Connection {
     }
 
     fn segments(&self, bytes: u64) -> f64 {
-        bytes as f64 / self.mss()
+        // Of 63 bits the conversion is one instruction.
+        bytes as i64 as f64 / self.mss()
     }
 
     fn set_ssthresh(&mut self, core: &Core, value: f64, out: &mut Output) {
@@ -621,8 +632,8 @@ impl Connection {
     fn sample(&mut self, core: &Core, rtt: f64, out: &mut Output) {
         self.rto.sample(rtt);
         self.tlp.sampled();
-        self.min_rtt = self.min_rtt.min(rtt);
-        self.min_srtt = self.min_srtt.min(self.rto.srtt().unwrap_or(rtt));
+        self.min_rtt = earlier(self.min_rtt, rtt);
+        self.min_srtt = earlier(self.min_srtt, self.rto.srtt().unwrap_or(rtt));
         if core.traced {
             core.note(out, Variable::Srtt, self.rto.srtt().unwrap_or(0.0));
             core.note(out, Variable::Rttvar, self.rto.rttvar());
@@ -690,7 +701,7 @@ impl Connection {
         }
         // Congestion control wants to know how long the last segment took, without the delay of its ACK (Linux, `ca_rtt_us`).
         let latest = newest.map(|sent| now - sent).or(rtt);
-        self.min_rtt = self.min_rtt.min(latest.unwrap_or(f64::INFINITY));
+        self.min_rtt = earlier(self.min_rtt, latest.unwrap_or(f64::INFINITY));
         let mut info = self.acked(now, latest, advanced, arrived, flight_before, feedback);
         if self.settings.feedback == Feedbacks::Accurate && self.ecn {
             info.marked = self.count_marks(feedback.ace, packets);
@@ -782,7 +793,8 @@ impl Connection {
         let echo = timestamps.then_some(feedback.stamp);
         let (rack, min_rtt, mut newest) = (&mut self.rack, self.min_rtt, f64::NEG_INFINITY);
         let arrived = self.board.acknowledge(ack, |delivered| {
-            newest = newest.max(delivered.record.sent);
+            // In the order of sending.
+            newest = delivered.record.sent;
             if let Some(rack) = rack {
                 rack.delivered(&delivered, now, echo, min_rtt);
             }
@@ -799,7 +811,7 @@ impl Connection {
             self.rto.end_backoff();
         }
         let latest = newest.map(|sent| now - sent).or(rtt);
-        self.min_rtt = self.min_rtt.min(latest.unwrap_or(f64::INFINITY));
+        self.min_rtt = earlier(self.min_rtt, latest.unwrap_or(f64::INFINITY));
         let info = self.acked(now, latest, advanced, arrived, flight_before, feedback);
         self.repeat_lost = false;
         self.reo_at = f64::INFINITY;
@@ -877,7 +889,7 @@ impl Connection {
         } else if advanced || sent_new {
             let delay = self.settings.delayed_ack.unwrap_or(0.0);
             let timeout = tlp::timeout(self.rto.srtt(), self.board.len() == 1, delay);
-            self.probe_at = (now + timeout).min(self.rto_at);
+            self.probe_at = earlier(now + timeout, self.rto_at);
         }
     }
 
