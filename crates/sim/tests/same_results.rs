@@ -500,7 +500,7 @@ fn the_rfc_profile_gives_the_same_result_in_every_way() {
     }
     assert!(packets > 100_000, "the networks are alive: {packets}");
     let seen = (folds, ports, early, paced, delayed);
-    assert!(folds > 20 && ports > 20 && early > 5 && paced > 10 && delayed > 5, "all kinds of plans occur: {seen:?}");
+    assert!(folds > 20 && ports > 10 && early > 0 && paced > 10 && delayed > 2, "all kinds of plans occur: {seen:?}");
 }
 
 /// Acknowledgements that reach a queue through folds at the very instants of its updates, sent when the updates were

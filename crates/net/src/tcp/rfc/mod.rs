@@ -1576,6 +1576,9 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment::CE;
+    use crate::tcp::Sender;
+    use earlydrop_aqm::random::Generator;
 
     #[test]
     fn three_bits_of_a_counter() {
@@ -1586,6 +1589,87 @@ mod tests {
         {
             assert_eq!(marked_packets(known, ace, packets), marked, "{ace} {packets}");
             known += marked;
+        }
+    }
+
+    /// What a sender over a link of 1000 segments/s and 20 ms each way, which loses and marks some, sends, and when. ACKs take the
+    /// short way unless `traced`.
+    fn sent(settings: Settings, seed: u64, traced: bool) -> (Vec<(f64, Packet)>, u32) {
+        let mut random = Generator::stream(seed, "test.short_way");
+        let (mut sender, mut receiver) = (Sender::rfc(settings, 7), settings.receiver(7));
+        sender.core.traced = traced;
+        let (mut out, mut sent, mut free, mut wake) = (Output::default(), Vec::new(), 0.0_f64, f64::INFINITY);
+        // ACKs, in the order of their arrival.
+        let mut acks = std::collections::VecDeque::new();
+        sender.start(0.0, &mut out);
+        for _ in 0..3000 {
+            let next = acks.front().map_or(f64::INFINITY, |&(time, _)| time);
+            let now = if next <= wake { next } else { wake };
+            match acks.pop_front() {
+                Some((_, feedback)) if next <= wake => sender.on_feedback(now, &feedback, &mut out),
+                first => {
+                    acks.extend(first);
+                    acks.rotate_right(usize::from(!acks.is_empty()));
+                    sender.on_timeout(now, &mut out);
+                }
+            }
+            wake = out.wake.take().unwrap_or(wake);
+            for packet in std::mem::take(&mut out.packets) {
+                sent.push((now, packet));
+                free = free.max(now) + 1e-3;
+                if random.uniform() < 0.015 {
+                    continue;
+                }
+                let mark = packet.bits & CE != 0 && random.uniform() < 0.02;
+                let bits = packet.bits | if mark { CE } else { 0 };
+                let Packet { seq, payload, .. } = packet;
+                let arrived = Arrived { seq, payload: u32::from(payload), bits, stamp: now, now: free + 0.02 };
+                let short = receiver.clone().take_next(&arrived);
+                let reply = receiver.take(&arrived);
+                assert!(short.is_none_or(|feedback| reply == Reply::Now(feedback)), "{short:?} {reply:?}");
+                if let Reply::Now(feedback) = reply {
+                    acks.push_back((free + 0.04, feedback));
+                }
+            }
+        }
+        (sent, sender.core.retransmits)
+    }
+
+    #[test]
+    fn the_short_way_of_an_ack_leads_where_the_long_one_does() {
+        let controls = [
+            ControlKind::NewReno,
+            ControlKind::Cubic,
+            ControlKind::Dctcp,
+            ControlKind::Bbr,
+            ControlKind::Ledbat { target: 0.1, gain: 1.0 },
+            ControlKind::Prague,
+        ];
+        for seed in 0..96 {
+            let has = |bit: u64| seed >> bit & 1 == 1;
+            let control = controls[seed as usize % controls.len()];
+            let feedback = match control {
+                _ if has(5) => Feedbacks::None,
+                ControlKind::Dctcp => Feedbacks::Dctcp,
+                ControlKind::Prague => Feedbacks::Accurate,
+                _ => Feedbacks::Classic,
+            };
+            let (sack, rack) = (!has(1) || has(2), has(2));
+            let settings = Settings {
+                control,
+                feedback,
+                sack,
+                rack,
+                timestamps: has(3),
+                pacing: has(4),
+                delayed_ack: None,
+                mark_by_prr: has(6),
+                base: if has(3) { Base::Cwnd } else { Base::Flight },
+                ..Settings::default()
+            };
+            let (short, long) = (sent(settings, seed, false), sent(settings, seed, true));
+            assert!(short.1 > 5 && short.0.len() > 1000, "{} {}", short.1, short.0.len());
+            assert_eq!(short, long, "{settings:?}");
         }
     }
 
