@@ -314,6 +314,8 @@ struct Flow {
     /// Sizes on the wire.
     wire: u16,
     syn: u16,
+    /// Of it, what is not payload.
+    header: u16,
 }
 
 impl Flow {
@@ -330,6 +332,9 @@ struct Arrivals {
     in_order: u32,
     received: u32,
     delay_ticks: u64,
+    /// What is not payload of a segment on the wire, bytes; profile `rfc`: the same of an ACK that has time stamps, else 0.
+    header: u16,
+    stamped_ack: u16,
 }
 
 /// Per-flow counts at ports and senders within the window.
@@ -701,6 +706,7 @@ impl<Q: EventQueue> Engine<Q> {
             acks_coming: 0,
             wire: spec.wire,
             syn: spec.syn(),
+            header: spec.wire.saturating_sub(spec.payload),
         }));
         let mut arrivals = Vec::with_capacity(flow_count);
         arrivals.extend(network.flow_specs.iter().map(|spec| Arrivals {
@@ -708,6 +714,8 @@ impl<Q: EventQueue> Engine<Q> {
             in_order: 0,
             received: 0,
             delay_ticks: 0,
+            header: spec.wire.saturating_sub(spec.payload),
+            stamped_ack: rfc::stamped_ack(spec),
         }));
         let stages = if ports.len() > PORTS_IN_CACHE { STAGES } else { usize::from(flow_count > FLOWS_IN_CACHE) };
         let (mut port_of, mut disciplines) = (Vec::new(), Vec::new());
@@ -1612,7 +1620,6 @@ impl<Q: EventQueue> Engine<Q> {
         self.rare = before.collect();
         self.restart_losses();
         self.applications.restart();
-        self.payloads.restart();
     }
 
     fn sample(&mut self, now: f64, index: i32) {
@@ -1670,9 +1677,10 @@ impl<Q: EventQueue> Engine<Q> {
                 let core = &flow.sender.core;
                 let past = self.applications.past_connections(index as u32);
                 let rare = self.rare.get(index).copied().unwrap_or_default();
+                let segments = self.payloads.segments(index, self.specs.kind(index as u32));
                 FlowOutcome {
                     spec: self.specs.whole(index as u32, core.clock_phase()),
-                    in_order: arrivals.in_order,
+                    in_order: segments.unwrap_or(arrivals.in_order),
                     received: arrivals.received,
                     delay_mean: arrivals.delay_ticks as f64
                         / self.ticks_per_second

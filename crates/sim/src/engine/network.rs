@@ -193,9 +193,21 @@ impl FlowSpec {
         }
     }
 
-    /// Sizes of its ACKs on the wire, bytes, the smallest first.
+    /// Size of a segment without payload, which profile `rfc` sends when a connection opens, bytes.
+    pub fn bare(&self) -> Option<u16> {
+        self.options.rfc.is_some().then_some(self.wire.saturating_sub(self.payload))
+    }
+
+    /// Size of the answer to a SYN, bytes.
+    pub fn syn_answer(&self) -> u16 {
+        self.options.rfc.as_ref().map_or(self.acks()[0], |settings| super::rfc::syn_bytes(settings))
+    }
+
+    /// Sizes of its ACKs of data on the wire, bytes, the smallest first.
     pub fn acks(&self) -> &'static [u16] {
-        if self.flavour.uses_sack() {
+        if let Some(settings) = &self.options.rfc {
+            super::rfc::ack_sizes(settings)
+        } else if self.flavour.uses_sack() {
             &super::ACK_SIZES
         } else {
             &super::ACK_SIZES[..1]
@@ -316,7 +328,8 @@ impl Network {
 
     /// Gives a TCP flow finite transfers in place of endless data.
     pub fn transfer(&mut self, flow: u32, spec: TransferSpec) {
-        self.needs_events |= !spec.is_plain();
+        // In the profile `rfc` its last segment is of any size.
+        self.needs_events |= !spec.is_plain() || self.flow_specs[flow as usize].options.rfc.is_some();
         self.groups = self.groups.max(spec.group + 1);
         self.transfers.push((flow, spec));
     }
@@ -373,10 +386,12 @@ impl Network {
         self.routes.push((self.hops.len() as u32, forward.len() as u8, reverse.len() as u8));
         self.hops.extend_from_slice(forward);
         self.hops.extend_from_slice(reverse);
-        // Its segments are of many sizes and its timers short.
-        self.needs_events |= flow.options.rfc.is_some();
-        let acks = if flow.interval.is_some() { &[] } else { flow.acks() };
-        for &size in [flow.wire, flow.syn()].iter().chain(acks) {
+        // What has no size takes no time.
+        self.needs_events |= flow.bare() == Some(0);
+        let (acks, answer) =
+            if flow.interval.is_some() { (&[][..], None) } else { (flow.acks(), Some(flow.syn_answer())) };
+        let sizes = [flow.wire, flow.syn()].into_iter().chain(flow.bare()).chain(acks.iter().copied()).chain(answer);
+        for size in sizes {
             if !self.sizes.contains(&size) {
                 self.sizes.push(size);
             }

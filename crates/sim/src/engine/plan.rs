@@ -201,6 +201,10 @@ struct Neighbour {
     carries_syns: bool,
     /// A SYN is sent again after a time-out. Whether the first is gone from here by then, surely.
     syns_apart: bool,
+    /// Segments without payload of the only flow, at the source and here; they may come between data.
+    bare: Option<(u16, u16)>,
+    /// Receivers alone are behind it.
+    ends: bool,
 }
 
 fn neighbours(network: &Network) -> Vec<Neighbour> {
@@ -213,6 +217,8 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
         one_size: true,
         carries_syns: false,
         syns_apart: true,
+        bare: None,
+        ends: true,
     };
     let mut neighbours = vec![nobody; network.links.len()];
     for flow in 0..network.flows() {
@@ -220,16 +226,17 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
         for (hop, &link) in forward.iter().chain(reverse).enumerate() {
             let spec = &network.flow_specs[flow];
             let size = |of: u16, hop: usize, ack: u16| if hop < forward.len() { of } else { ack };
-            // The answer to a SYN has no blocks.
-            let sizes =
-                |of: u16, largest: u16| (size(of, hop.saturating_sub(1), spec.acks()[0]), size(of, hop, largest));
+            let source = hop.saturating_sub(1);
             let at = &mut neighbours[link as usize];
             at.flows += 1;
-            at.data = sizes(spec.wire, largest_ack(spec));
-            at.syn = sizes(spec.syn(), spec.acks()[0]);
-            at.one_size &= hop < forward.len() || spec.acks().len() == 1;
+            at.data = (size(spec.wire, source, spec.acks()[0]), size(spec.wire, hop, largest_ack(spec)));
+            // The answer to a SYN has no blocks.
+            at.syn = (size(spec.syn(), source, spec.syn_answer()), size(spec.syn(), hop, spec.syn_answer()));
+            at.bare = spec.bare().filter(|_| hop < forward.len()).map(|bytes| (bytes, bytes));
+            at.one_size &= spec.options.rfc.is_none() && (hop < forward.len() || spec.acks().len() == 1);
             at.carries_syns |= spec.interval.is_none() && spec.flavour.has_bare_syn() && hop < forward.len();
-            for (source, here) in [at.data, at.syn] {
+            at.ends &= hop + 1 == forward.len();
+            for (source, here) in [at.data, at.syn].into_iter().chain(at.bare) {
                 at.smallest_at_source = at.smallest_at_source.min(source);
                 at.largest_here = at.largest_here.max(here);
             }
@@ -244,6 +251,12 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
         }
     }
     neighbours
+}
+
+/// Sizes of what a flow sends, and of what comes back, bytes.
+fn sizes(spec: &FlowSpec) -> (Vec<u16>, Vec<u16>) {
+    let data = [spec.wire, spec.syn()].into_iter().chain(spec.bare()).collect();
+    (data, spec.acks().iter().copied().chain([spec.syn_answer()]).collect())
 }
 
 fn largest_ack(spec: &FlowSpec) -> u16 {
@@ -271,8 +284,14 @@ fn never_waits(network: &Network, at: &Neighbour, source: usize, link: usize, ma
     let over_before =
         |first: u16, next: u16| transmission(network, link, first) + margin <= transmission(network, source, next);
     if at.flows == 1 {
+        // A segment without payload ends at the receiver, which does not answer it: it may wait there for the one before,
+        // if that does not hold up the next one, and that takes no more time for both than the source does.
+        let bare = at.bare.is_none_or(|(source, here)| {
+            over_before(here, source) && (at.ends || (over_before(at.data.1, source) && over_before(at.syn.1, source)))
+        });
         // A SYN never comes after data of its flow.
-        return over_before(at.data.1, at.data.0)
+        return bare
+            && over_before(at.data.1, at.data.0)
             && over_before(at.syn.1, at.data.0)
             && (at.syns_apart || over_before(at.syn.1, at.syn.0));
     }
@@ -427,6 +446,7 @@ fn early(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &[Mode]) 
                 total - TOLERANCE
             };
             let data = latency(spec.wire);
+            // Its answer is no smaller than the smallest ACK.
             let syn = latency(spec.syn()).min(data);
             let new = Early { origin: from as u32, latency: data, latency_of_syn: syn };
             let at = early.entry(link as u32).or_insert(new);
@@ -451,7 +471,8 @@ fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]
         let (first, last) = (forward[0] as usize, last as usize);
         let Feeder::Link(from) = feeders[last] else { return false };
         neighbours[first].flows == 1
-            && network.flow_specs[flow].wire > super::SYN_BYTES
+            && spec.options.rfc.is_none()
+            && spec.wire > super::SYN_BYTES
             && modes[first] == Mode::Stepped
             && forward.get(1).is_some_and(|&next| modes[next as usize] == Mode::ArithmeticPort)
             && is_fold(modes[last])
@@ -554,8 +575,7 @@ fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
         let way: Vec<usize> = forward.iter().chain(reverse).map(|&link| link as usize).collect();
-        let spec = &network.flow_specs[flow];
-        let data = [spec.wire, spec.syn()];
+        let (data, acks) = sizes(&network.flow_specs[flow]);
         for (meeting, &link) in way.iter().enumerate() {
             if feeders[link] != Feeder::Several {
                 continue;
@@ -571,7 +591,7 @@ fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode
                     continue;
                 }
                 let Pushed { stepped, folds } = pushed.entry((link, before)).or_default();
-                for &size in if hop < forward.len() { &data[..] } else { spec.acks() } {
+                for &size in if hop < forward.len() { &data } else { &acks } {
                     let ahead = ahead(network, source, size);
                     if is_fold(modes[source]) {
                         folds.push((source, ahead));
@@ -641,9 +661,8 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
         let spec = &network.flow_specs[flow];
-        let data = [spec.wire, spec.syn()];
-        let acks = spec.acks();
-        let hops = forward.iter().map(|&link| (link, &data[..])).chain(reverse.iter().map(|&link| (link, acks)));
+        let (data, acks) = sizes(spec);
+        let hops = forward.iter().map(|&link| (link, &data)).chain(reverse.iter().map(|&link| (link, &acks)));
         let mut hops = hops.peekable();
         while let Some((link, sizes)) = hops.next() {
             let link = link as usize;

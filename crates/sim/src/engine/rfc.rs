@@ -4,12 +4,16 @@
 use super::network::FlowSpec;
 use super::{Engine, Key, ACK_BYTES};
 use crate::events::EventQueue;
-use earlydrop_net::segment::{SACK, SYN};
+use earlydrop_net::segment::{ECE, SACK, SYN};
 use earlydrop_net::tcp::rfc::{self, Arrived, Feedback, Reply};
 use earlydrop_net::Segment;
 
 /// Of the place of an ACK's blocks: it is among those of this profile.
 pub(super) const RFC_PLACE: u32 = 1 << 31;
+
+/// Of the number of a timer's event: among events that agree in their times and causes it comes last, behind those of slow
+/// folds too, so that its place does not depend on how far ahead links without events number their packets.
+const LAST: u64 = 0b111 << 61;
 
 /// What ACKs of this profile say while they are on their way, with their time stamps.
 #[derive(Default)]
@@ -34,17 +38,43 @@ impl FeedbackPool {
         ack.with_note(place | RFC_PLACE)
     }
 
-    /// The ACK whose place is `note` is gone: what it said, and its time stamp.
-    pub fn open(&mut self, note: u32) -> (Feedback, u32) {
+    /// The ACK whose place is `note` is gone. What it said, and its time stamp, are there until another is kept.
+    pub fn open(&mut self, note: u32) -> &(Feedback, u32) {
         let place = note & !RFC_PLACE;
         self.free.push(place);
-        self.kept[place as usize]
+        &self.kept[place as usize]
     }
 }
 
 /// Size on the wire of a SYN of such a flow, bytes.
 pub(super) fn syn_bytes(settings: &rfc::Settings) -> u16 {
     ACK_BYTES + if settings.timestamps { rfc::SYN_OPTIONS_WITH_STAMPS } else { rfc::SYN_OPTIONS }
+}
+
+/// Size on the wire of an ACK with time stamps and without blocks, bytes; 0 if its flow's have none.
+pub(super) fn stamped_ack(spec: &FlowSpec) -> u16 {
+    let stamps = spec.options.rfc.as_ref().is_some_and(|settings| {
+        // What else they say has to be kept too.
+        settings.timestamps || settings.feedback == rfc::Feedbacks::Accurate
+    });
+    if stamps {
+        spec.acks()[0]
+    } else {
+        0
+    }
+}
+
+/// Sizes on the wire of its ACKs with 0 blocks and more, bytes.
+pub(super) fn ack_sizes(settings: &rfc::Settings) -> &'static [u16] {
+    const PLAIN: [u16; 5] = sizes(ACK_BYTES);
+    const STAMPED: [u16; 5] = sizes(ACK_BYTES + rfc::STAMP_BYTES);
+    let all = if settings.timestamps { &STAMPED } else { &PLAIN };
+    &all[..=usize::from(settings.blocks())]
+}
+
+const fn sizes(bare: u16) -> [u16; 5] {
+    use rfc::block_bytes as blocks;
+    [bare, bare + blocks(1), bare + blocks(2), bare + blocks(3), bare + blocks(4)]
 }
 
 /// Payload received within the window by flows of this profile, bytes: in order, and all of it.
@@ -59,24 +89,19 @@ impl Payloads {
         Payloads { of_flow: if any { vec![(0, 0); specs.len()] } else { Vec::new() } }
     }
 
-    pub fn restart(&mut self) {
-        self.of_flow.fill((0, 0));
-    }
-
     /// What a flow of this profile has received.
     pub fn counted(&self, flow: usize, spec: &FlowSpec) -> Option<(u64, u64)> {
         spec.options.rfc.as_ref()?;
         self.of_flow.get(flow).copied()
     }
+
+    /// The same in order, in full segments.
+    pub fn segments(&self, flow: usize, spec: &FlowSpec) -> Option<u32> {
+        Some((self.counted(flow, spec)?.0 / u64::from(spec.payload).max(1)) as u32)
+    }
 }
 
 impl<Q: EventQueue> Engine<Q> {
-    /// Bytes of a flow's header in front of payload.
-    fn header(&self, flow: u32) -> u16 {
-        let spec = self.specs.kind(flow);
-        spec.wire - spec.payload
-    }
-
     /// Carries out what a sender of this profile has just asked for.
     #[inline(never)]
     pub(super) fn flush_rfc(&mut self, flow: u32, key: Key) {
@@ -85,7 +110,7 @@ impl<Q: EventQueue> Engine<Q> {
                 losses.sent(flow, self.out.packets.len());
             }
             let born = Segment::stamp(key.now, self.ticks_per_second);
-            let header = self.header(flow);
+            let header = self.net.flows[flow as usize].header;
             let route = self.net.routes[flow as usize];
             let first = self.net.step_of(route, 0);
             for i in 0..self.out.packets.len() {
@@ -113,7 +138,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.counter += 1;
         state.armed_at = key.now;
         state.armed_cause = key.scheduled;
-        state.armed_number = self.counter;
+        state.armed_number = LAST | self.counter;
         if state.entry > wake {
             self.push_timer(flow);
         }
@@ -124,8 +149,10 @@ impl<Q: EventQueue> Engine<Q> {
         let flow = segment.flow();
         let age = segment.age_ticks(Segment::stamp(key.now, self.ticks_per_second));
         let syn = segment.bits() & SYN != 0;
-        let payload = if syn { 0 } else { u32::from(segment.size().saturating_sub(self.header(flow))) };
-        let receiver = self.net.arrivals[flow as usize].receiver.as_rfc()?;
+        let arrivals = &mut self.net.arrivals[flow as usize];
+        let payload = if syn { 0 } else { u32::from(segment.size().saturating_sub(arrivals.header)) };
+        let stamped_ack = arrivals.stamped_ack;
+        let receiver = arrivals.receiver.as_rfc()?;
         let arrived = Arrived {
             seq: segment.seq() as u32,
             payload,
@@ -133,6 +160,18 @@ impl<Q: EventQueue> Engine<Q> {
             stamp: key.now - f64::from(age) / self.ticks_per_second,
             now: key.now,
         };
+        if let Some(feedback) = receiver.take_next(&arrived) {
+            self.count_payload(&segment, payload, u64::from(payload), age, key.now);
+            if !self.variations.is_empty() {
+                self.note_delay(segment, key.now);
+            }
+            let ack = feedback.ack as i32;
+            if stamped_ack > 0 {
+                return Some(self.blocks.rfc.keep(segment.answered(ack, stamped_ack).with_bits(SACK), feedback));
+            }
+            // Its number and an echo are all that it says.
+            return Some(segment.answered(ack, ACK_BYTES).with_bits(if feedback.echo { ECE } else { 0 }));
+        }
         let before = receiver.bytes();
         let reply = receiver.take(&arrived);
         let in_order = receiver.bytes() - before;
@@ -177,7 +216,6 @@ impl<Q: EventQueue> Engine<Q> {
         let counted = &mut self.payloads.of_flow[flow as usize];
         counted.0 += in_order;
         counted.1 += u64::from(payload);
-        arrivals.in_order = (counted.0 / u64::from(self.specs.kind(flow).payload)) as u32;
     }
 
     /// The ACK that says so in answer to `segment`.
@@ -204,14 +242,25 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// The sender takes an ACK. Whether it is open now, and was not before.
     pub(super) fn answer_rfc(&mut self, segment: Segment, key: Key) {
-        let (feedback, stamp) = self.blocks.rfc.open(segment.note());
         let sender = &mut self.net.flows[segment.flow() as usize].sender;
         let opening = sender.core.ack < 0;
-        sender.on_feedback(key.now, &feedback, &mut self.out);
+        let stamp = if segment.bits() & SACK != 0 {
+            let (feedback, stamp) = self.blocks.rfc.open(segment.note());
+            sender.on_feedback(key.now, feedback, &mut self.out);
+            *stamp
+        } else {
+            let mut feedback = Feedback::new(segment.seq() as u32, 0.0);
+            feedback.echo = segment.bits() & ECE != 0;
+            sender.on_feedback(key.now, &feedback, &mut self.out);
+            segment.note()
+        };
         self.opening -= u32::from(opening && sender.core.ack >= 0);
         if !self.round_trips.is_empty() {
             self.note_round_trip(segment.with_note(stamp), key.now);
         }
-        self.flush(segment.flow(), key);
+        self.flush_rfc(segment.flow(), key);
+        if !self.out.changes.is_empty() {
+            self.flush(segment.flow(), key);
+        }
     }
 }

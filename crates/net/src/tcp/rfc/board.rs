@@ -3,6 +3,7 @@
 //! The rules are those of RFC 6675: `IsLost` (section 4) becomes a mark that is set once, since more SACKed data above a
 //! segment cannot take it back; `pipe` is kept as it changes and not counted anew.
 
+use super::wire::MOST_BLOCKS;
 use std::collections::VecDeque;
 
 /// A range of sequence numbers: the first, and one behind the last.
@@ -92,8 +93,9 @@ pub struct Board {
     lost: u64,
     resent: u64,
     outstanding: u64,
-    /// Segments that are reported.
+    /// Segments that are reported, and that were sent more than once.
     reports: usize,
+    repeated: usize,
     /// One behind the highest that is reported.
     highest_sacked: u64,
     /// Below this every segment without a report is marked lost.
@@ -101,7 +103,7 @@ pub struct Board {
     /// Below this no lost segment waits to be sent again.
     waiting_from: u64,
     /// The blocks of the ACK before.
-    known: Vec<Range>,
+    known: [Range; MOST_BLOCKS],
 }
 
 impl Board {
@@ -116,10 +118,11 @@ impl Board {
             resent: 0,
             outstanding: 0,
             reports: 0,
+            repeated: 0,
             highest_sacked: 0,
             loss_edge: 0,
             waiting_from: 0,
-            known: Vec::new(),
+            known: [(0, 0); MOST_BLOCKS],
         }
     }
 
@@ -146,6 +149,16 @@ impl Board {
     /// What is in the network (RFC 6675, `pipe`): neither reported nor lost, and what was sent again.
     pub fn pipe(&self) -> u64 {
         self.outstanding - self.sacked - self.lost + self.resent
+    }
+
+    /// Whether nothing is lost or counts twice.
+    pub fn is_whole(&self) -> bool {
+        self.lost == 0 && self.resent == 0
+    }
+
+    /// Whether in addition nothing is reported, and everything was sent once.
+    pub fn is_plain(&self) -> bool {
+        self.is_whole() && self.reports == 0 && self.repeated == 0
     }
 
     /// The first segment outstanding.
@@ -183,6 +196,7 @@ impl Board {
     pub fn sent_again(&mut self, index: usize, now: f64, counts: bool) {
         let record = &mut self.records[index];
         record.sent = now;
+        self.repeated += usize::from(!record.is_repeated());
         record.flags |= REPEATED;
         if counts && record.flags & RESENT == 0 {
             record.flags |= RESENT;
@@ -206,7 +220,14 @@ impl Board {
             self.records.pop_front();
             let number = self.first;
             self.first += 1;
+            if record.flags & !FIN == 0 {
+                self.outstanding -= u64::from(record.len);
+                fresh += u64::from(record.len);
+                delivered(Delivered { record, number });
+                continue;
+            }
             self.reports -= usize::from(record.is_sacked());
+            self.repeated -= usize::from(record.is_repeated());
             self.take_out(&record, u64::from(record.len));
             if !record.is_sacked() {
                 fresh += u64::from(record.len);
@@ -245,6 +266,9 @@ impl Board {
     /// Place of the segment that `seq` begins or lies in; the next one's if it is in none.
     pub fn index_of(&self, seq: u64) -> usize {
         let Some(front) = self.records.front() else { return 0 };
+        if seq <= front.start {
+            return 0;
+        }
         let guess = (seq.saturating_sub(front.start) / self.mss.max(1)) as usize;
         match self.records.get(guess) {
             Some(record) if record.start <= seq && seq < record.end() => guess,
@@ -255,18 +279,18 @@ impl Board {
     /// Takes in the blocks of an ACK; each segment that is new goes to `delivered`. How many sequence numbers are new.
     pub fn report(&mut self, blocks: &[Range], mut delivered: impl FnMut(Delivered)) -> u64 {
         let Some(front) = self.records.front().map(|record| record.start) else {
-            self.known.clear();
+            self.known = [(0, 0); MOST_BLOCKS];
             return 0;
         };
         let mut fresh = 0;
-        let known = std::mem::take(&mut self.known);
+        let known = self.known;
         for &(start, end) in blocks {
             let start = start.max(front);
             if start >= end {
                 continue;
             }
             // The ACK before may have reported most of it.
-            let inside = known.iter().copied().find(|&(from, to)| start <= from.max(front) && to <= end && from < to);
+            let inside = known.into_iter().find(|&(from, to)| start <= from.max(front) && to <= end && from < to);
             match inside {
                 Some((from, to)) => {
                     fresh += self.report_range(start, from.max(front), &mut delivered);
@@ -276,9 +300,8 @@ impl Board {
             }
             self.highest_sacked = self.highest_sacked.max(end);
         }
-        self.known = known;
-        self.known.clear();
-        self.known.extend_from_slice(blocks);
+        self.known = [(0, 0); MOST_BLOCKS];
+        self.known.iter_mut().zip(blocks).for_each(|(known, &block)| *known = block);
         fresh
     }
 
@@ -381,7 +404,7 @@ impl Board {
             self.sacked = 0;
             self.reports = 0;
             self.highest_sacked = 0;
-            self.known.clear();
+            self.known = [(0, 0); MOST_BLOCKS];
         }
         (self.lost, self.resent) = (0, 0);
         for (index, record) in self.records.iter_mut().enumerate() {

@@ -391,6 +391,16 @@ pub fn marked_packets(known: u64, ace: u8, packets: u64) -> u64 {
     packets - (packets - change) % 8
 }
 
+/// The lesser of two times; neither is NaN, which `f64::min` would have to see to.
+#[inline(always)]
+fn earlier(one: f64, other: f64) -> f64 {
+    if other < one {
+        other
+    } else {
+        one
+    }
+}
+
 /// The counters of marked packets begin with this (accurate ECN).
 const FIRST_COUNT: u64 = 5;
 
@@ -548,7 +558,7 @@ impl Connection {
     }
 
     fn set_wake(&mut self, out: &mut Output) {
-        let wake = self.rto_at.min(self.pace_at).min(self.reo_at).min(self.probe_at);
+        let wake = earlier(earlier(self.rto_at, self.pace_at), earlier(self.reo_at, self.probe_at));
         debug_assert!(
             wake < f64::INFINITY
                 || self.state != State::Established
@@ -563,7 +573,8 @@ impl Connection {
     }
 
     fn segments(&self, bytes: u64) -> f64 {
-        bytes as f64 / self.mss()
+        // Of 63 bits the conversion is one instruction.
+        bytes as i64 as f64 / self.mss()
     }
 
     fn set_ssthresh(&mut self, core: &Core, value: f64, out: &mut Output) {
@@ -629,8 +640,8 @@ impl Connection {
     fn sample(&mut self, core: &Core, rtt: f64, out: &mut Output) {
         self.rto.sample(rtt);
         self.tlp.sampled();
-        self.min_rtt = self.min_rtt.min(rtt);
-        self.min_srtt = self.min_srtt.min(self.rto.srtt().unwrap_or(rtt));
+        self.min_rtt = earlier(self.min_rtt, rtt);
+        self.min_srtt = earlier(self.min_srtt, self.rto.srtt().unwrap_or(rtt));
         if core.traced {
             core.note(out, Variable::Srtt, self.rto.srtt().unwrap_or(0.0));
             core.note(out, Variable::Rttvar, self.rto.rttvar());
@@ -641,6 +652,9 @@ impl Connection {
         let Some(ack) = unwrap(feedback.ack, self.first, self.una) else { return };
         if ack > self.next {
             return;
+        }
+        if ack > self.una && self.is_quiet(core, feedback) {
+            return self.on_expected_ack(core, now, ack, feedback, out);
         }
         let flight_before = self.board.outstanding();
         let advanced = ack.saturating_sub(self.una);
@@ -695,7 +709,7 @@ impl Connection {
         }
         // Congestion control wants to know how long the last segment took, without the delay of its ACK (Linux, `ca_rtt_us`).
         let latest = newest.map(|sent| now - sent).or(rtt);
-        self.min_rtt = self.min_rtt.min(latest.unwrap_or(f64::INFINITY));
+        self.min_rtt = earlier(self.min_rtt, latest.unwrap_or(f64::INFINITY));
         let mut info = self.acked(now, latest, advanced, arrived, flight_before, feedback);
         if self.settings.feedback == Feedbacks::Accurate && self.ecn {
             info.marked = self.count_marks(feedback.ace, packets);
@@ -761,6 +775,65 @@ impl Connection {
         self.plan_probe(now, advanced > 0);
     }
 
+    /// Whether an ACK that advances the window says nothing else, while nothing is or may be lost, nothing has been sent
+    /// again, and the window is not on its way down.
+    fn is_quiet(&self, core: &Core, feedback: &Feedback) -> bool {
+        let unmarked = !self.ecn || (!feedback.echo && self.settings.feedback != Feedbacks::Accurate);
+        matches!(self.phase, Phase::Open)
+            && feedback.count == 0
+            && !feedback.duplicate
+            && unmarked
+            && self.board.is_plain()
+            && self.rate.is_none()
+            && self.mark_prr.is_none()
+            && !self.halted
+            && !core.traced
+            && !self.tlp.is_out()
+            && self.rack.as_ref().is_none_or(|rack| rack.is_quiet(&self.board))
+    }
+
+    /// What [`on_ack`](Self::on_ack) does where [`is_quiet`](Self::is_quiet) holds: no loss can be found, none is repaired,
+    /// and what is left are the round-trip time, growth, timers and sending, in the same order.
+    fn on_expected_ack(&mut self, core: &mut Core, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
+        let flight_before = self.board.outstanding();
+        let advanced = ack - self.una;
+        let timestamps = self.settings.timestamps;
+        let echo = timestamps.then_some(feedback.stamp);
+        let (rack, min_rtt, mut newest) = (&mut self.rack, self.min_rtt, f64::NEG_INFINITY);
+        let arrived = self.board.acknowledge(ack, |delivered| {
+            // In the order of sending.
+            newest = delivered.record.sent;
+            if let Some(rack) = rack {
+                rack.delivered(&delivered, now, echo, min_rtt);
+            }
+        });
+        self.una = ack;
+        let newest = (newest > f64::NEG_INFINITY).then_some(newest);
+        let rtt = if timestamps { Some(now - feedback.stamp) } else { newest.map(|sent| now - sent) };
+        if let Some(rtt) = rtt {
+            self.sample(core, rtt, out);
+        }
+        (self.dupacks, self.limited) = (0, 0);
+        core.set_dupacks(0, out);
+        if self.settings.ack_ends_backoff {
+            self.rto.end_backoff();
+        }
+        let latest = newest.map(|sent| now - sent).or(rtt);
+        self.min_rtt = earlier(self.min_rtt, latest.unwrap_or(f64::INFINITY));
+        let info = self.acked(now, latest, advanced, arrived, flight_before, feedback);
+        self.repeat_lost = false;
+        self.reo_at = f64::INFINITY;
+        let mut window = self.window(core);
+        self.algorithm.control().on_any_ack(&mut window, &info);
+        self.set_window(core, window, out);
+        if info.segments > 0.0 && info.window_limited {
+            self.grow(core, &info, out);
+        }
+        self.rto_at = if self.board.is_empty() { f64::INFINITY } else { now + self.rto.value() };
+        self.transmit(core, now, out);
+        self.plan_probe(now, true);
+    }
+
     /// What is lost by what is known now: how many sequence numbers are newly so.
     fn find_losses(&mut self, now: f64, reported: u64, advanced: u64, duplicate: bool) -> u64 {
         self.repeat_lost = false;
@@ -824,7 +897,7 @@ impl Connection {
         } else if advanced || sent_new {
             let delay = self.settings.delayed_ack.unwrap_or(0.0);
             let timeout = tlp::timeout(self.rto.srtt(), self.board.len() == 1, delay);
-            self.probe_at = (now + timeout).min(self.rto_at);
+            self.probe_at = earlier(now + timeout, self.rto_at);
         }
     }
 
@@ -1119,12 +1192,15 @@ impl Connection {
                 }
             }
             Phase::Open | Phase::Loss => {
-                let mut growth = *info;
                 let repairing = matches!(self.phase, Phase::Loss);
+                let (mut growth, less);
+                growth = info;
                 if repairing && done {
                     self.phase = Phase::Open;
                     if self.settings.timeout_end_is_new {
-                        growth.segments = info.segments.min(self.segments(self.una - self.recover));
+                        let segments = info.segments.min(self.segments(self.una - self.recover));
+                        less = Acked { segments, ..*info };
+                        growth = &less;
                     }
                 }
                 if let Some(prr) = &mut self.mark_prr {
@@ -1141,7 +1217,7 @@ impl Connection {
                 let cut = entered && repairing;
                 let counts = !cut && (!echo || self.algorithm.view().grows_with_marks());
                 if advanced > 0 && growth.segments > 0.0 && counts && info.window_limited {
-                    self.grow(core, &growth, out);
+                    self.grow(core, growth, out);
                 }
             }
         }
@@ -1246,6 +1322,11 @@ impl Connection {
             return;
         }
         self.restart_when_idle(core, now, out);
+        let plain = matches!(self.phase, Phase::Open) && self.forced == 0 && self.dupacks == 0 && !self.settings.pairs;
+        let nothing_else = self.mark_prr.is_none() && self.rate.is_none() && !self.closing && self.board.is_whole();
+        if plain && nothing_else && self.transmit_new(core, now, out) {
+            return;
+        }
         let mut paired = false;
         loop {
             if self.paces() && !self.may_release(now) {
@@ -1280,6 +1361,38 @@ impl Connection {
             }
             self.forced = self.forced.saturating_sub(1);
         }
+    }
+
+    /// The same while nothing is lost and nothing is to be noted of what is sent, for full segments of new data. Whether
+    /// nothing more may go; else what is left is not a full segment, or there is no room for it at the receiver.
+    fn transmit_new(&mut self, core: &Core, now: f64, out: &mut Output) -> bool {
+        let mss = u64::from(self.settings.mss);
+        let end = self.limit.min(self.una + self.settings.window);
+        let (pace, payload) = (self.settings.pacing, self.settings.mss as u16);
+        let bits = if self.ecn { self.settings.feedback.capable() } else { 0 };
+        while self.next + mss <= end {
+            if pace && !self.may_release(now) {
+                return true;
+            }
+            if self.segments(self.board.pipe() + mss) > core.cwnd + 1e-9 {
+                self.window_limited = true;
+                return true;
+            }
+            let cwr = if self.ecn && std::mem::take(&mut self.cwr) { CWR } else { 0 };
+            out.packets.push(Packet { seq: wrap(self.next, self.first), payload, bits: bits | cwr });
+            self.board.sent(self.next, self.settings.mss, false, now);
+            self.next += mss;
+            self.sent_new = true;
+            self.last_sent = now;
+            if self.rto_at == f64::INFINITY {
+                // RFC 6298, 5.1.
+                self.rto_at = now + self.rto.value();
+            }
+            if pace {
+                self.note_pace(core, now, 1.0);
+            }
+        }
+        false
     }
 
     /// Whether a new segment should wait until there is room for two: something has been sent just before, so that an ACK
@@ -1350,11 +1463,11 @@ impl Connection {
         }
         let len = payload as u32 + u32::from(fin);
         out.packets.push(Packet { seq: wrap(self.next, self.first), payload: payload as u16, bits });
-        let pipe = self.segments(self.board.pipe());
-        self.board.sent(self.next, len, fin, now);
         if let Some(rate) = &mut self.rate {
-            rate.sent(self.board.number(self.board.len() - 1), now, pipe);
+            let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
+            rate.sent(self.board.number(self.board.len()), now, pipe);
         }
+        self.board.sent(self.next, len, fin, now);
         self.sent_new = true;
         self.next += u64::from(len);
         if self.dupacks > 0 && matches!(self.phase, Phase::Open) {
@@ -1394,13 +1507,13 @@ impl Connection {
             bits |= self.settings.feedback.capable();
         }
         out.packets.push(Packet { seq: wrap(record.start, self.first), payload: record.payload() as u16, bits });
-        let (number, pipe) = (self.board.number(index), self.segments(self.board.pipe()));
+        if let Some(rate) = &mut self.rate {
+            let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
+            rate.sent(self.board.number(index), now, pipe);
+        }
         self.board.sent_again(index, now, counts);
         if let Some(rack) = &mut self.rack {
             rack.sent_again(record.start, now, self.reductions);
-        }
-        if let Some(rate) = &mut self.rate {
-            rate.sent(number, now, pipe);
         }
         core.retransmits += 1;
         self.after_send(core, now, record.len);
@@ -1419,16 +1532,20 @@ impl Connection {
             prr.sent(segments);
         }
         if self.paces() {
-            if let Some(rate) = self.pacing_rate(core) {
-                self.owed += segments / rate;
-                self.together += 1;
-                if self.together >= self.burst(rate) {
-                    let late = (now - self.released).max(0.0);
-                    let credit = if self.settings.catches_up { late.min(self.owed / 2.0) } else { 0.0 };
-                    self.released = self.released.max(now) + self.owed - credit;
-                    (self.owed, self.together) = (0.0, 0);
-                }
-            }
+            self.note_pace(core, now, segments);
+        }
+    }
+
+    /// So many segments have been sent: when the next may go.
+    fn note_pace(&mut self, core: &Core, now: f64, segments: f64) {
+        let Some(rate) = self.pacing_rate(core) else { return };
+        self.owed += segments / rate;
+        self.together += 1;
+        if self.together >= self.burst(rate) {
+            let late = (now - self.released).max(0.0);
+            let credit = if self.settings.catches_up { late.min(self.owed / 2.0) } else { 0.0 };
+            self.released = self.released.max(now) + self.owed - credit;
+            (self.owed, self.together) = (0.0, 0);
         }
     }
 
@@ -1469,6 +1586,9 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment::CE;
+    use crate::tcp::Sender;
+    use earlydrop_aqm::random::Generator;
 
     #[test]
     fn three_bits_of_a_counter() {
@@ -1479,6 +1599,88 @@ mod tests {
         {
             assert_eq!(marked_packets(known, ace, packets), marked, "{ace} {packets}");
             known += marked;
+        }
+    }
+
+    /// What a sender over a link of 1000 segments/s and 20 ms each way, which loses and marks some, sends, and when. ACKs take the
+    /// short way unless `traced`.
+    fn sent(settings: Settings, seed: u64, traced: bool) -> (Vec<(f64, Packet)>, u32) {
+        let mut random = Generator::stream(seed, "test.short_way");
+        let (mut sender, mut receiver) = (Sender::rfc(settings, 7), settings.receiver(7));
+        sender.core.traced = traced;
+        let (mut out, mut sent, mut free, mut wake) = (Output::default(), Vec::new(), 0.0_f64, f64::INFINITY);
+        // ACKs, in the order of their arrival.
+        let mut acks = std::collections::VecDeque::new();
+        for step in 0..3000 {
+            let next = acks.front().map_or(f64::INFINITY, |&(time, _)| time);
+            let now = if step == 0 { 0.0 } else { earlier(next, wake) };
+            assert!(now < f64::INFINITY, "something is to come");
+            if step == 0 {
+                sender.start(now, &mut out);
+            } else if next <= wake {
+                acks.pop_front().into_iter().for_each(|(_, feedback)| sender.on_feedback(now, &feedback, &mut out));
+            } else {
+                sender.on_timeout(now, &mut out);
+            }
+            wake = out.wake.take().unwrap_or(wake);
+            for packet in std::mem::take(&mut out.packets) {
+                sent.push((now, packet));
+                free = free.max(now) + 1e-3;
+                if random.uniform() < 0.015 {
+                    continue;
+                }
+                let mark = packet.bits & CE != 0 && random.uniform() < 0.02;
+                let bits = packet.bits | if mark { CE } else { 0 };
+                let Packet { seq, payload, .. } = packet;
+                let arrived = Arrived { seq, payload: u32::from(payload), bits, stamp: now, now: free + 0.02 };
+                let short = receiver.clone().take_next(&arrived);
+                let reply = receiver.take(&arrived);
+                assert!(short.is_none_or(|feedback| reply == Reply::Now(feedback)), "{short:?} {reply:?}");
+                if let Reply::Now(feedback) = reply {
+                    acks.push_back((free + 0.04, feedback));
+                }
+            }
+        }
+        (sent, sender.core.retransmits)
+    }
+
+    #[test]
+    fn the_short_way_of_an_ack_leads_where_the_long_one_does() {
+        let controls = [
+            ControlKind::NewReno,
+            ControlKind::Cubic,
+            ControlKind::Dctcp,
+            ControlKind::Bbr,
+            ControlKind::Ledbat { target: 0.1, gain: 1.0 },
+            ControlKind::Prague,
+        ];
+        for seed in 0..96 {
+            let has = |bit: u64| seed >> bit & 1 == 1;
+            let control = controls[seed as usize % controls.len()];
+            let feedback = match control {
+                _ if has(5) => Feedbacks::None,
+                ControlKind::Dctcp => Feedbacks::Dctcp,
+                ControlKind::Prague => Feedbacks::Accurate,
+                _ => Feedbacks::Classic,
+            };
+            let (sack, rack) = (!has(1) || has(2), has(2));
+            let settings = Settings {
+                control,
+                feedback,
+                sack,
+                rack,
+                timestamps: has(3),
+                pacing: has(4),
+                delayed_ack: None,
+                mark_by_prr: has(6),
+                catches_up: has(6),
+                base: if has(3) { Base::Cwnd } else { Base::Flight },
+                ..Settings::default()
+            };
+            let (short, long) = (sent(settings, seed, false), sent(settings, seed, true));
+            let bytes = short.0.iter().map(|(_, packet)| packet.seq).max();
+            assert!(short.1 > 5 && bytes > Some(500_000), "{} {bytes:?}", short.1);
+            assert_eq!(short, long, "{settings:?}");
         }
     }
 

@@ -98,6 +98,15 @@ impl Rack {
         }
     }
 
+    /// Whether the first segment outstanding, and so any, was not sent before the last that has arrived, and no verdict is
+    /// due: an ACK of it finds no loss.
+    pub fn is_quiet(&self, board: &Board) -> bool {
+        self.repeats.is_empty()
+            && board.front().is_none_or(|front| {
+                self.judged <= front.start && !sent_after(self.sent, self.end, front.sent, front.end())
+            })
+    }
+
     /// A segment has come twice (6.2, step 4): reordering lasts longer than was thought.
     pub fn duplicate(&mut self, una: u64, next: u64) {
         if self.dsack_round.is_some_and(|round| una >= round) {

@@ -108,6 +108,33 @@ impl Receiver {
         self.held.is_some()
     }
 
+    /// Takes in a segment with payload, if it is the next one and is to be acknowledged at once with nothing but its number:
+    /// nothing has arrived beyond, no ACK waits or may wait, and nothing is new about marks. What the ACK says then, as
+    /// [`take`](Self::take) would; else nothing is done.
+    pub fn take_next(&mut self, arrived: &Arrived) -> Option<Feedback> {
+        let marks = self.ecn && (self.marked || arrived.bits & CE == CE || arrived.bits & CWR != 0);
+        let expected = arrived.seq == wrap(self.next, self.settings.first) && self.next > 0 && arrived.payload > 0;
+        if !expected
+            || marks
+            || arrived.bits & (SYN | FIN) != 0
+            || !self.ahead.is_empty()
+            || self.settings.delay.is_some()
+        {
+            return None;
+        }
+        // RFC 7323, 4.3 (2).
+        if self.next <= self.acked && arrived.stamp >= self.recent {
+            self.recent = arrived.stamp;
+        }
+        self.next += u64::from(arrived.payload);
+        self.acked = self.next;
+        let mut feedback = Feedback::new(wrap(self.next, self.settings.first), self.recent);
+        feedback.one_way = arrived.now - arrived.stamp;
+        feedback.echo = self.unanswered_mark && self.settings.feedback == Feedbacks::Classic;
+        feedback.ace = (self.count % 8) as u8;
+        Some(feedback)
+    }
+
     /// Takes in a segment.
     pub fn take(&mut self, arrived: &Arrived) -> Reply {
         if arrived.bits & SYN != 0 {

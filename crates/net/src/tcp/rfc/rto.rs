@@ -30,7 +30,14 @@ impl Rto {
     }
 
     fn estimate(&self) -> f64 {
-        (self.srtt + self.granularity.max(4.0 * self.rttvar)).max(self.least).min(MAX_RTO)
+        // None is NaN, and the compiler need not see to it.
+        let larger = |one: f64, other: f64| if other > one { other } else { one };
+        let value = larger(self.srtt + larger(self.granularity, 4.0 * self.rttvar), self.least);
+        if value > MAX_RTO {
+            MAX_RTO
+        } else {
+            value
+        }
     }
 
     /// A round-trip time of `rtt` seconds has been measured (RFC 6298, 2.2 and 2.3). A backoff ends with it (section 5,

@@ -49,6 +49,11 @@ impl Tlp {
         self.probe.is_none() && self.sampled
     }
 
+    /// Whether a probe is out.
+    pub fn is_out(&self) -> bool {
+        self.probe.is_some()
+    }
+
     /// A probe has been sent, new data or data again; `next` is the next sequence number to send.
     pub fn sent(&mut self, next: u64, again: bool) {
         self.probe = Some(Probe { end: next, again });

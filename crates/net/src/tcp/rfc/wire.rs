@@ -112,11 +112,11 @@ pub const SYN_OPTIONS: u16 = 12;
 pub const SYN_OPTIONS_WITH_STAMPS: u16 = 20;
 
 /// Bytes of the options of an ACK with so many SACK blocks (RFC 2018, section 3, padded).
-pub fn block_bytes(count: u8) -> u16 {
+pub const fn block_bytes(count: u8) -> u16 {
     if count == 0 {
         0
     } else {
-        4 + 8 * u16::from(count)
+        4 + 8 * count as u16
     }
 }
 
