@@ -1562,14 +1562,16 @@ impl Connection {
         }
     }
 
-    /// Segments a second. The first window goes as a burst, as there is no round-trip time of data yet.
+    /// Segments a second. The first window goes as a burst, as there is no round-trip time of data yet. A window that
+    /// proportional rate reduction has left nothing of counts as one segment: what a timer sends all the same would else
+    /// have no next behind it, ever.
     fn pacing_rate(&self, core: &Core) -> Option<f64> {
         if let Some(rate) = self.algorithm.view().pacing_rate() {
             return Some(rate);
         }
         let srtt = self.rto.srtt().filter(|_| self.una > 1)?;
         let factor = if core.cwnd < self.ssthresh / 2.0 { PACING_IN_SLOW_START } else { PACING };
-        Some(factor * core.cwnd / srtt)
+        Some(factor * core.cwnd.max(1.0) / srtt)
     }
 
     /// Whether the pace lets a segment go now; if not, says when.
@@ -1602,9 +1604,9 @@ mod tests {
         }
     }
 
-    /// What a sender over a link of 1000 segments/s and 20 ms each way, which loses and marks some, sends, and when. ACKs take the
-    /// short way unless `traced`.
-    fn sent(settings: Settings, seed: u64, traced: bool) -> (Vec<(f64, Packet)>, u32) {
+    /// What a sender over a link of 1000 segments/s and 20 ms each way sends, and when. Of segments and of ACKs `losses` are
+    /// lost, and some segments marked. ACKs take the short way unless `traced`.
+    fn sent(settings: Settings, seed: u64, traced: bool, losses: (f64, f64)) -> (Vec<(f64, Packet)>, u32) {
         let mut random = Generator::stream(seed, "test.short_way");
         let (mut sender, mut receiver) = (Sender::rfc(settings, 7), settings.receiver(7));
         sender.core.traced = traced;
@@ -1626,7 +1628,7 @@ mod tests {
             for packet in std::mem::take(&mut out.packets) {
                 sent.push((now, packet));
                 free = free.max(now) + 1e-3;
-                if random.uniform() < 0.015 {
+                if random.uniform() < losses.0 {
                     continue;
                 }
                 let mark = packet.bits & CE != 0 && random.uniform() < 0.02;
@@ -1637,6 +1639,9 @@ mod tests {
                 let reply = receiver.take(&arrived);
                 assert!(short.is_none_or(|feedback| reply == Reply::Now(feedback)), "{short:?} {reply:?}");
                 if let Reply::Now(feedback) = reply {
+                    if losses.1 > 0.0 && random.uniform() < losses.1 {
+                        continue;
+                    }
                     acks.push_back((free + 0.04, feedback));
                 }
             }
@@ -1677,11 +1682,37 @@ mod tests {
                 base: if has(3) { Base::Cwnd } else { Base::Flight },
                 ..Settings::default()
             };
-            let (short, long) = (sent(settings, seed, false), sent(settings, seed, true));
+            let (short, long) = (sent(settings, seed, false, (0.015, 0.0)), sent(settings, seed, true, (0.015, 0.0)));
             let bytes = short.0.iter().map(|(_, packet)| packet.seq).max();
             assert!(short.1 > 5 && bytes > Some(500_000), "{} {bytes:?}", short.1);
             assert_eq!(short, long, "{settings:?}");
         }
+    }
+
+    #[test]
+    fn a_window_of_nothing_does_not_pace_for_ever() {
+        // Proportional rate reduction leaves no window where all that is outstanding is lost; the timer sends all the same.
+        let mut sent_again = 0;
+        for seed in 0..400 {
+            let settings = Settings {
+                control: ControlKind::Cubic,
+                window: 6 * 960,
+                mss: 960,
+                sack: true,
+                rack: true,
+                timestamps: true,
+                pacing: true,
+                pairs: seed % 2 == 0,
+                delayed_ack: None,
+                base: Base::Cwnd,
+                grows_by_arrived: true,
+                min_rto: 0.005,
+                prr: Some(Bound::SafeAck),
+                ..Settings::default()
+            };
+            sent_again += sent(settings, seed, false, (0.3, 0.3)).1;
+        }
+        assert!(sent_again > 1000, "{sent_again}");
     }
 
     #[test]
