@@ -42,9 +42,11 @@ const LARGEST: usize = 65_535;
 const TURN: f64 = 0.02;
 /// Longest lateness that the histogram tells apart, ns.
 const LATEST_NS: u64 = 60_000_000_000;
-/// With real-time priority the loop wakes up so much before a delivery, s, and asks for packets over and over until it is
-/// due: about what a machine takes to wake a thread (docs/link.md). Without that priority others would pay for it.
+/// With real-time priority the loop wakes up before a delivery, and asks for packets over and over until it is due: by as
+/// much as this machine wakes it too late, but by this much at most, s. Without that priority others would pay for it.
 const EARLY: f64 = 30e-6;
+/// How fast it forgets that it woke up late: after so many times in good time half of that is left.
+const FORGET: f64 = 64.0;
 /// Priority among real-time threads: in the middle, below the kernel's own.
 const PRIORITY: i32 = 50;
 
@@ -479,7 +481,9 @@ struct Loop {
     series: Option<f64>,
     next_sample: f64,
     next_turn: f64,
+    /// It wakes up so much before a delivery, s, and at most.
     early: f64,
+    most_early: f64,
     restarts: u64,
     /// A buffer for each packet of a burst; the first is also for single ones.
     buffers: Vec<Vec<u8>>,
@@ -582,10 +586,16 @@ impl Loop {
     fn sleep(&mut self) -> Result<[bool; 2]> {
         let now = self.clock.now();
         let until = self.next_delivery().map_or(self.next_turn, |due| due.seconds().min(self.next_turn));
-        let left = ((until - self.early - now.seconds()) * 1e9).max(0.0) as i64;
+        let wake = until - self.early;
+        let left = ((wake - now.seconds()) * 1e9).max(0.0) as i64;
         let [there, back] = &self.ways;
         let mut fds = [&there.from, &back.from].map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN));
         match ppoll(&mut fds, Some(TimeSpec::nanoseconds(left)), None) {
+            Ok(0) if left > 0 && self.most_early > 0.0 => {
+                let late = self.clock.now().seconds() - wake;
+                let kept = self.early * (1.0 - std::f64::consts::LN_2 / FORGET);
+                self.early = late.max(kept).min(self.most_early);
+            }
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -644,7 +654,21 @@ impl Running {
             let buffers = vec![vec![0; LARGEST + 1]; burst::MOST];
             let burst = Burst::open();
             let early = if settings.real_time { EARLY } else { 0.0 };
-            Loop { ways, shared: mine, clock, series, next_sample, next_turn, early, restarts: 0, buffers, burst }.run()
+            let most_early = early;
+            Loop {
+                ways,
+                shared: mine,
+                clock,
+                series,
+                next_sample,
+                next_turn,
+                early,
+                most_early,
+                restarts: 0,
+                buffers,
+                burst,
+            }
+            .run()
         };
         let thread = thread::Builder::new().name("link".to_string()).spawn(body)?;
         is_ready.recv().map_err(|_| Errno::ECANCELED)??;
