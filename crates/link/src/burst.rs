@@ -27,10 +27,11 @@ impl Burst {
     }
 
     /// Reads a packet into each of the first [`MOST`] `buffers`, in order, as far as there are packets: their lengths, or
-    /// negative error numbers; `-EOPNOTSUPP` in all if the device has no reads that do not wait.
+    /// negative error numbers.
     ///
     /// # Errors
-    /// If the kernel does not take the call. The ring is of no use then.
+    /// If the kernel does not take the call, or the device has none that does not wait (`EOPNOTSUPP`, in kernels whose TUN
+    /// devices do not know of it). The ring is of no use then, and nothing has been read.
     pub fn read(&mut self, from: &OwnedFd, buffers: &mut [Vec<u8>]) -> Result<&[i32]> {
         let from = types::Fd(from.as_raw_fd());
         self.submit(buffers.iter_mut().map(|buffer| {
@@ -42,7 +43,7 @@ impl Burst {
     /// Writes the first [`MOST`] `packets`, in order: their lengths, or negative error numbers.
     ///
     /// # Errors
-    /// As of [`Burst::read`].
+    /// As of [`Burst::read`]; nothing has been written.
     pub fn write<'a>(&mut self, to: &OwnedFd, packets: impl Iterator<Item = &'a [u8]>) -> Result<&[i32]> {
         let to = types::Fd(to.as_raw_fd());
         self.submit(packets.map(|packet| {
@@ -75,7 +76,11 @@ impl Burst {
                 done += 1;
             }
         }
-        Ok(&self.results[..count])
+        // Said of one by what the device is, so of all.
+        match self.results[..count].first() {
+            Some(&first) if first == -libc::EOPNOTSUPP => Err(Error::from_raw_os_error(libc::EOPNOTSUPP)),
+            _ => Ok(&self.results[..count]),
+        }
     }
 }
 
@@ -124,6 +129,15 @@ mod tests {
         burst.write(&near, std::iter::once(&b"burst"[..])).expect("the kernel takes it");
         let mut bytes = [0; 10];
         assert_eq!(File::from(far).read(&mut bytes).expect("a packet"), 5);
+    }
+
+    #[test]
+    fn a_device_that_cannot_but_wait_is_an_error() {
+        let Some(mut burst) = ring() else { return };
+        // Files of /proc know of no call that does not wait.
+        let file = OwnedFd::from(File::open("/proc/self/comm").expect("a file of /proc"));
+        let error = burst.read(&file, &mut [vec![0; 10], vec![0; 10]]).expect_err("it would have to wait");
+        assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));
     }
 
     #[test]

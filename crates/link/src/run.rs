@@ -561,12 +561,9 @@ impl Loop {
     fn read_burst(&mut self, at: usize) -> Result<Option<bool>> {
         let Some(burst) = &mut self.burst else { return Ok(None) };
         let way = &mut self.ways[at];
-        let results = match burst.read(&way.from, &mut self.buffers) {
-            Ok(results) if results[0] != -libc::EOPNOTSUPP => results,
-            _ => {
-                self.burst = None;
-                return Ok(None);
-            }
+        let Ok(results) = burst.read(&way.from, &mut self.buffers) else {
+            self.burst = None;
+            return Ok(None);
         };
         let now = self.clock.now();
         for (buffer, &result) in self.buffers.iter().zip(results) {
@@ -651,7 +648,8 @@ impl Running {
             let ways = [Way::new(there, &settings), Way::new(back, &settings)];
             let series = settings.series;
             let (next_sample, next_turn) = (0.0, 0.0);
-            let buffers = vec![vec![0; LARGEST + 1]; burst::MOST];
+            // One by one: copies of the first would take memory that no packet ever needs.
+            let buffers = (0..burst::MOST).map(|_| vec![0; LARGEST + 1]).collect();
             let burst = Burst::open();
             let early = if settings.real_time { EARLY } else { 0.0 };
             let most_early = early;
