@@ -154,6 +154,15 @@ pub struct Settings {
     pub restart: Option<Restart>,
     /// The ACK that ends a fast recovery grows the window as well.
     pub exit_grows: bool,
+    /// Without SACK: a duplicate ACK says that the segment behind those that are known to be so has arrived, and this
+    /// guess stays until an ACK or a timeout proves it wrong, as in ns-3 ([`Board::move_guesses`]). What is in the network is
+    /// less by it, and the window is not inflated.
+    pub keeps_guesses: bool,
+    /// Without SACK: duplicate ACKs begin a recovery again where the one before ended, and not only beyond (RFC 6582, 3.2).
+    pub again_at_end: bool,
+    /// Without time stamps: the round-trip time is that of the first segment that an ACK covers, if that was sent once (Karn), and
+    /// not that of the last of those that were.
+    pub first_sample: bool,
     /// The ACK that ends the repair after a timeout grows the window by what it covers beyond that alone.
     pub timeout_end_is_new: bool,
     /// The last ACK of slow start may bring the window beyond ssthresh.
@@ -219,6 +228,9 @@ impl Default for Settings {
             timeout_keeps: None,
             restart: None,
             exit_grows: false,
+            keeps_guesses: false,
+            again_at_end: false,
+            first_sample: false,
             timeout_end_is_new: false,
             passes_ssthresh: false,
             mark_by_prr: false,
@@ -662,15 +674,20 @@ impl Connection {
         // What has arrived, and how long it took (RFC 6298, section 3: Karn's algorithm; RFC 7323, 4.1: with time stamps
         // every ACK that advances the window says).
         let mut newest: Option<f64> = None;
+        let mut first = self.settings.first_sample;
         let timestamps = self.settings.timestamps;
         let echo = timestamps.then_some(feedback.stamp);
         let (mss, min_rtt, mut packets) = (self.mss(), self.min_rtt, 0);
         let (rack, rate) = (&mut self.rack, &mut self.rate);
         let (mut resent, mut restored) = (false, 0);
+        let mut sampled = None;
         let mut note = |delivered: Delivered| {
             packets += 1;
             resent |= delivered.record.is_resent();
             restored += if delivered.record.is_lost() { u64::from(delivered.record.len) } else { 0 };
+            if std::mem::replace(&mut first, false) && !delivered.record.is_repeated() {
+                sampled = Some(delivered.record.sent);
+            }
             if !delivered.record.is_repeated() {
                 newest = Some(newest.map_or(delivered.record.sent, |sent: f64| sent.max(delivered.record.sent)));
             }
@@ -683,8 +700,12 @@ impl Connection {
         };
         let mut arrived = 0;
         if advanced > 0 {
+            let before = self.board.len();
             arrived += self.board.acknowledge(ack, &mut note);
             self.una = ack;
+            if self.settings.keeps_guesses && self.board.move_guesses(before) {
+                self.board.lose_first();
+            }
         }
         let mut reported = 0;
         let mut duplicate = None;
@@ -698,6 +719,7 @@ impl Connection {
         let rtt = match (advanced > 0, timestamps) {
             (false, _) => None,
             (true, true) => Some(now - feedback.stamp),
+            (true, false) if self.settings.first_sample => sampled.map(|sent: f64| now - sent),
             (true, false) => newest.map(|sent| now - sent),
         };
         if let Some(rtt) = rtt {
@@ -787,6 +809,7 @@ impl Connection {
             && self.rate.is_none()
             && self.mark_prr.is_none()
             && !self.halted
+            && !self.settings.first_sample
             && !core.traced
             && !self.tlp.is_out()
             && self.rack.as_ref().is_none_or(|rack| rack.is_quiet(&self.board))
@@ -977,8 +1000,22 @@ impl Connection {
             self.dupacks += u32::from(reported > 0);
         } else if ack == self.una && !self.board.is_empty() {
             self.dupacks += 1;
+            self.guess_arrival();
         }
         core.set_dupacks(self.dupacks as i32, out);
+    }
+
+    /// A duplicate ACK: a segment has arrived, and which one is a guess, if such guesses are made. Outside of recoveries
+    /// limited transmit makes them, and the one that begins a recovery.
+    fn guess_arrival(&mut self) {
+        let makes = match self.phase {
+            Phase::Open => self.settings.limited_transmit || self.may_enter(),
+            Phase::Recovery(_) => true,
+            Phase::Loss => false,
+        };
+        if self.settings.keeps_guesses && makes {
+            self.board.guess();
+        }
     }
 
     /// Whether losses that are known now begin a recovery.
@@ -995,7 +1032,8 @@ impl Connection {
                 && (self.dupacks >= board::DUP_THRESH || self.board.front().is_some_and(board::Record::is_lost));
         }
         // RFC 6582, 3.2 (1): not again for what was sent before the last time.
-        self.dupacks == board::DUP_THRESH && (self.una > self.recover || self.recover == 0)
+        let beyond = self.una > self.recover || (self.settings.again_at_end && self.una == self.recover);
+        self.dupacks == board::DUP_THRESH && (beyond || self.recover == 0)
     }
 
     /// Whether the window may be cut: once for what is outstanding at a time.
@@ -1047,6 +1085,10 @@ impl Connection {
             if !self.owns_window() {
                 core.set_cwnd(self.ssthresh, out);
             }
+        } else if self.settings.keeps_guesses {
+            self.board.lose_first();
+            core.set_cwnd(self.ssthresh, out);
+            self.send_again(core, now, 0, true, out);
         } else {
             // RFC 6582, 3.2 (2) and (3).
             core.set_cwnd(self.ssthresh + f64::from(board::DUP_THRESH), out);
@@ -1148,7 +1190,7 @@ impl Connection {
         }
         match &mut self.phase {
             Phase::Recovery(_) if done && !entered => {
-                let cwnd = if self.settings.sack {
+                let cwnd = if self.settings.sack || self.settings.keeps_guesses {
                     // RFC 6937: cwnd ends at ssthresh.
                     self.ssthresh
                 } else {
@@ -1176,6 +1218,12 @@ impl Connection {
                 }
             }
             Phase::Recovery(_) if entered => {}
+            Phase::Recovery(_) if self.settings.keeps_guesses => {
+                if advanced > 0 {
+                    self.board.lose_first();
+                    self.send_again(core, now, 0, true, out);
+                }
+            }
             Phase::Recovery(_) if advanced > 0 => {
                 // RFC 6582, 3.2 (3): a partial ACK.
                 self.send_again(core, now, 0, false, out);
@@ -1411,7 +1459,7 @@ impl Connection {
         let mut window = core.cwnd;
         // RFC 3042: one new segment on each of the first two duplicate ACKs.
         let duplicates = self.dupacks > 0 && matches!(self.phase, Phase::Open);
-        if duplicates && new {
+        if duplicates && new && !self.settings.keeps_guesses {
             if !self.settings.limited_transmit {
                 // With SACK `pipe` would allow it.
                 return self.segments(self.board.outstanding() + bytes) <= window;
@@ -1678,6 +1726,9 @@ mod tests {
                 pacing: has(4),
                 delayed_ack: None,
                 mark_by_prr: has(6),
+                keeps_guesses: has(4) && !sack,
+                again_at_end: has(6) && !sack,
+                first_sample: has(2) && has(5),
                 catches_up: has(6),
                 base: if has(3) { Base::Cwnd } else { Base::Flight },
                 ..Settings::default()

@@ -41,6 +41,30 @@ const RULES: &[Rule] = &[
         get: |settings| settings.exit_grows,
     },
     Rule {
+        key: "guesses",
+        words: ["none", "kept"],
+        tcps: &[],
+        about: "Without sack: a duplicate ACK inflates the window, or marks a segment as arrived until that is proved wrong.",
+        set: |settings, on| settings.keeps_guesses = on,
+        get: |settings| settings.keeps_guesses,
+    },
+    Rule {
+        key: "recovery_again",
+        words: ["beyond", "at_end"],
+        tcps: &[],
+        about: "Without sack: an ACK must go beyond the end of the recovery before until duplicates begin another, or reach it.",
+        set: |settings, on| settings.again_at_end = on,
+        get: |settings| settings.again_at_end,
+    },
+    Rule {
+        key: "rtt_sample",
+        words: ["last", "first"],
+        tcps: &[],
+        about: "Without timestamps: the round-trip time of the last segment that an ACK covers and that was sent once, or of the first.",
+        set: |settings, on| settings.first_sample = on,
+        get: |settings| settings.first_sample,
+    },
+    Rule {
         key: "timeout_cut",
         words: ["again", "kept"],
         tcps: &[],
@@ -192,6 +216,9 @@ pub(super) fn read(field: &Field<'_>, tcp: Tcp, settings: &mut Settings) -> Chec
         (rule.set)(settings, word == rule.words[1]);
         if rule.key == "lost_retransmit_cut" && !settings.rack {
             return Err(field.error("is a rule of rack").allowed("no such key, or rack = true"));
+        }
+        if ["guesses", "recovery_again"].contains(&rule.key) && settings.sack {
+            return Err(field.error("is a rule for senders without sack").allowed("no such key, or tcp = \"newreno\""));
         }
         if settings.linux_cubic && rule.tcps == [Tcp::Cubic] {
             return Err(field.error("is a rule of cubic = \"rfc9438\"").allowed("no such key"));
