@@ -81,6 +81,8 @@ fn settings(words: &[&str], place: &str) -> Settings {
             "again_at_end" => settings.again_at_end = on,
             "timeout_end_is_new" => settings.timeout_end_is_new = on,
             "passes_ssthresh" => settings.passes_ssthresh = on,
+            "samples_lost_syn" => settings.samples_lost_syn = on,
+            "no_least_window" => settings.no_least_window = on,
             "quick_marks" => settings.quick_marks = on,
             "catches_up" => settings.catches_up = on,
             "mark_by_prr" => settings.mark_by_prr = on,

@@ -61,6 +61,7 @@ struct Options
     bool statistics = false;
     std::string recovery; // empty: ns-3's default
     bool freshSamples = false;
+    bool ownStreams = false;
     bool perFlow = false;
     std::string trace;
     uint32_t traceFlow = 0;
@@ -98,6 +99,7 @@ Parse(int argc, char** argv)
     cmd.AddValue("statistics", "measure the queue (slower)", o.statistics);
     cmd.AddValue("recovery", "Prr or Classic", o.recovery);
     cmd.AddValue("fresh-samples", "samples of the rate as in Linux, not as in TcpRateLinux", o.freshSamples);
+    cmd.AddValue("own-streams", "random numbers of its own for each sender of BBR, which are all the same else", o.ownStreams);
     cmd.AddValue("per-flow", "print what each receiver gets after the warm-up", o.perFlow);
     cmd.AddValue("trace", "a file for the variables of a sender", o.trace);
     cmd.AddValue("trace-flow", "which sender, from 0", o.traceFlow);
@@ -400,10 +402,12 @@ class FreshRate : public TcpRateOps
     bool m_any = false;
 };
 
-// Where a socket keeps what measures its rate.
-struct RateOfSocket : public TcpSocketBase
+// Where a socket keeps what measures its rate, and its congestion control.
+struct PartsOfSocket : public TcpSocketBase
 {
-    static Ptr<TcpRateOps> TcpSocketBase::*Place() { return &RateOfSocket::m_rateOps; }
+    static Ptr<TcpRateOps> TcpSocketBase::*Rate() { return &PartsOfSocket::m_rateOps; }
+
+    static Ptr<TcpCongestionOps> TcpSocketBase::*Control() { return &PartsOfSocket::m_congestionControl; }
 };
 
 double
@@ -536,11 +540,19 @@ main(int argc, char** argv)
         ApplicationContainer sending = source.Install(senders.Get(i));
         sending.Start(start);
         // The socket is there once the application has begun.
-        if (o.freshSamples)
+        if (o.freshSamples || o.ownStreams)
         {
-            Simulator::Schedule(start + NanoSeconds(1), [application = sending.Get(0)] {
-                Ptr<Socket> socket = DynamicCast<BulkSendApplication>(application)->GetSocket();
-                (*DynamicCast<TcpSocketBase>(socket)).*RateOfSocket::Place() = CreateObject<FreshRate>();
+            Simulator::Schedule(start + NanoSeconds(1), [&o, i, application = sending.Get(0)] {
+                Ptr<Socket> made = DynamicCast<BulkSendApplication>(application)->GetSocket();
+                TcpSocketBase& socket = *DynamicCast<TcpSocketBase>(made);
+                if (o.freshSamples)
+                {
+                    socket.*PartsOfSocket::Rate() = CreateObject<FreshRate>();
+                }
+                if (o.ownStreams)
+                {
+                    DynamicCast<TcpBbr>(socket.*PartsOfSocket::Control())->SetStream(1000 + i);
+                }
             });
         }
         if (i == o.traceFlow && !o.trace.empty())

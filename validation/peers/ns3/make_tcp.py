@@ -50,6 +50,8 @@ SEEDS = {
         ("bbr", "droptail"): 8,
         ("newreno", "droptail"): 8,
         ("newreno", "red"): 8,
+        ("bbr_fresh", "droptail"): 4,
+        ("bbr_fresh", "red"): 4,
     },
     "s1": {
         ("cubic", "droptail"): 4,
@@ -58,6 +60,8 @@ SEEDS = {
         ("newreno", "red"): 8,
         ("newreno_lt", "droptail"): 4,
         ("newreno_lt", "red"): 4,
+        ("bbr_fresh", "droptail"): 4,
+        ("bbr_fresh", "red"): 4,
     },
 }
 STEP = {"queue": "red", "min-th": 20, "max-th": 20, "max-p": 1, "w-q": 1, "ecn": "true"}
@@ -90,6 +94,10 @@ def cases(net: str) -> list[tuple[str, str, int, dict[str, object]]]:
             if net == "s1":
                 found.append(("newreno_lt", queue, flows, {**no_sack, **options}))
         found.append(("dctcp", "step", flows, {"tcp": "Dctcp", **STEP}))
+        # Without the defect of its samples of the rate (docs/tcp-rfc.md).
+        fresh: dict[str, object] = {"tcp": "Bbr", "fresh-samples": "true", "ns3::TcpSocket::ConnTimeout": "1s"}
+        for queue, options in queues.items():
+            found.append(("bbr_fresh", queue, flows, {**fresh, **options}))
     return found
 
 

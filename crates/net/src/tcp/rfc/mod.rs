@@ -169,6 +169,11 @@ pub struct Settings {
     pub passes_ssthresh: bool,
     /// A mark brings the window down over a round trip by proportional rate reduction, and not at once.
     pub mark_by_prr: bool,
+    /// The handshake's round-trip time is a sample though the SYN was sent again, from the first time on (ns-3), and the timer
+    /// follows from it.
+    pub samples_lost_syn: bool,
+    /// DCTCP's window may fall below two segments, and goes on with one (ns-3).
+    pub no_least_window: bool,
     /// The receiver acknowledges the first mark, the segment behind it and each CWR at once, as Linux does.
     pub quick_marks: bool,
     /// The window grows by all that an ACK says has arrived, as in Linux, and not by what it acknowledges up to a limit.
@@ -234,6 +239,8 @@ impl Default for Settings {
             timeout_end_is_new: false,
             passes_ssthresh: false,
             mark_by_prr: false,
+            samples_lost_syn: false,
+            no_least_window: false,
             quick_marks: false,
             grows_by_arrived: false,
             least_variation: false,
@@ -293,7 +300,10 @@ impl Settings {
             }
             ControlKind::Cubic if self.linux_cubic => Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY))),
             ControlKind::Cubic => Algorithm::Cubic(Cubic::new(start(most), self.cubic, self.abe)),
-            ControlKind::Dctcp => Algorithm::Dctcp(Dctcp::new(start(most), Avoidance::new(self.counting))),
+            ControlKind::Dctcp => {
+                let dctcp = Dctcp::new(start(most), Avoidance::new(self.counting));
+                Algorithm::Dctcp(dctcp.leaving(self.no_least_window))
+            }
             ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss)))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
             ControlKind::Prague => Algorithm::Prague(Prague::new(most, self.hystart)),
@@ -565,7 +575,9 @@ impl Connection {
         out.packets.push(Packet { seq: self.first, payload: 0, bits: SYN | ask });
         core.retransmits += u32::from(self.next > 0);
         self.next = 1;
-        self.syn_sent = now;
+        if self.syn_timeouts == 0 || !self.settings.samples_lost_syn {
+            self.syn_sent = now;
+        }
         self.rto_at = now + self.rto.value();
     }
 
@@ -630,12 +642,12 @@ impl Connection {
         core.set_ack(0, out);
         self.ecn = feedback.echo;
         self.rto_at = f64::INFINITY;
-        if self.syn_timeouts == 0 || self.settings.timestamps {
+        if self.syn_timeouts == 0 || self.settings.timestamps || self.settings.samples_lost_syn {
             let sent = if self.settings.timestamps { feedback.stamp } else { self.syn_sent };
             self.sample(core, now - sent, out);
             self.algorithm.control().on_open(now - sent, now);
         }
-        if self.syn_timeouts > 0 {
+        if self.syn_timeouts > 0 && !self.settings.samples_lost_syn {
             self.rto.syn_was_lost();
         }
         // RFC 6928, 2: one lost SYN does not cost the initial window, more do (RFC 5681, 3.1).
@@ -1139,7 +1151,7 @@ impl Connection {
         self.end_mark_reduction(core, out);
         self.note_reduction();
         self.cwr = self.settings.feedback != Feedbacks::Accurate;
-        if core.cwnd <= 1.0 {
+        if core.cwnd <= 1.0 && !self.settings.no_least_window {
             self.halted = true;
             self.rto_at = now + self.rto.value();
             return;
@@ -1370,7 +1382,8 @@ impl Connection {
             return;
         }
         self.restart_when_idle(core, now, out);
-        let plain = matches!(self.phase, Phase::Open) && self.forced == 0 && self.dupacks == 0 && !self.settings.pairs;
+        let other_room = self.settings.pairs || self.settings.no_least_window;
+        let plain = matches!(self.phase, Phase::Open) && self.forced == 0 && self.dupacks == 0 && !other_room;
         let nothing_else = self.mark_prr.is_none() && self.rate.is_none() && !self.closing && self.board.is_whole();
         if plain && nothing_else && self.transmit_new(core, now, out) {
             return;
@@ -1457,6 +1470,10 @@ impl Connection {
             return true;
         }
         let mut window = core.cwnd;
+        if self.settings.no_least_window && self.board.is_empty() {
+            // No ACK would ever come.
+            window = window.max(1.0);
+        }
         // RFC 3042: one new segment on each of the first two duplicate ACKs.
         let duplicates = self.dupacks > 0 && matches!(self.phase, Phase::Open);
         if duplicates && new && !self.settings.keeps_guesses {
@@ -1679,7 +1696,8 @@ mod tests {
                 if random.uniform() < losses.0 {
                     continue;
                 }
-                let mark = packet.bits & CE != 0 && random.uniform() < 0.02;
+                let part = if settings.no_least_window { 0.9 } else { 0.02 };
+                let mark = packet.bits & CE != 0 && random.uniform() < part;
                 let bits = packet.bits | if mark { CE } else { 0 };
                 let Packet { seq, payload, .. } = packet;
                 let arrived = Arrived { seq, payload: u32::from(payload), bits, stamp: now, now: free + 0.02 };
@@ -1764,6 +1782,24 @@ mod tests {
             sent_again += sent(settings, seed, false, (0.3, 0.3)).1;
         }
         assert!(sent_again > 1000, "{sent_again}");
+    }
+
+    #[test]
+    fn a_window_of_less_than_a_segment_sends_one() {
+        for seed in 0..200 {
+            let settings = Settings {
+                control: ControlKind::Dctcp,
+                feedback: Feedbacks::Dctcp,
+                no_least_window: true,
+                mark_by_prr: seed % 2 == 0,
+                counting: if seed % 4 < 2 { Counting::Kept } else { Counting::Window },
+                delayed_ack: None,
+                ..Settings::default()
+            };
+            // Segment after segment is marked, and each ACK sends another.
+            let sent = sent(settings, seed, false, (0.0, 0.0));
+            assert!(sent.0.len() > 2500 && sent.1 == 0, "{seed}: {} {}", sent.0.len(), sent.1);
+        }
     }
 
     #[test]
