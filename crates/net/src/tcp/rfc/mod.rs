@@ -48,6 +48,10 @@ const PACING_IN_SLOW_START: f64 = 2.0;
 const PACING: f64 = 1.2;
 /// A segment waits for another to go with it only if the last one was sent so recently, s (Linux, `tcp_tso_should_defer`).
 const RECENT: f64 = 1e-3;
+/// What Linux's clock of ticks (jiffies) counts with its usual `HZ` of 250, s.
+pub const TICK: f64 = 4e-3;
+/// Ticks that RACK's timer waits beyond what it has to (Linux, `TCP_TIMEOUT_MIN`).
+const RACK_TICKS: f64 = 2.0;
 /// Below this rate, bytes/s, segments are paced one by one (Linux, `bbr_min_tso_rate`).
 const SLOW: f64 = 1.2e6 / 8.0;
 
@@ -170,6 +174,8 @@ pub struct Settings {
     pub cubic: CubicRules,
     /// CUBIC's arithmetic is that of Linux, not that of RFC 9438.
     pub linux_cubic: bool,
+    /// Its clock ticks (see [`TICK`]), and it computes in whole numbers.
+    pub cubic_ticks: bool,
     /// What BBR does.
     pub bbr: BbrRules,
     /// Segments that go at once where sending is paced.
@@ -187,6 +193,8 @@ pub struct Settings {
     pub prr: Option<Bound>,
     /// Losses by time, and probes at the end of what was sent (RFC 8985); needs SACK.
     pub rack: bool,
+    /// RACK's timer counts in ticks (Linux, `tcp_rack_mark_lost`), see [`TICK`].
+    pub rack_ticks: bool,
     /// A retransmission that RACK finds lost cuts the window once more (RFC 5681, 4.3), unless it was sent before the
     /// last reduction.
     pub lost_retransmit_cuts: bool,
@@ -200,6 +208,8 @@ pub struct Settings {
     pub fin: bool,
     /// How long the receiver lets an ACK wait; `None`: it does not.
     pub delayed_ack: Option<f64>,
+    /// The receiver holds SACKs of a loss back for a millisecond, from the fourth on (Linux, `tcp_comp_sack_delay_ns`).
+    pub compressed_sacks: bool,
 }
 
 impl Default for Settings {
@@ -227,6 +237,7 @@ impl Default for Settings {
             least_variation: false,
             cubic: CubicRules::default(),
             linux_cubic: false,
+            cubic_ticks: false,
             bbr: BbrRules::default(),
             burst: 1,
             catches_up: false,
@@ -235,12 +246,14 @@ impl Default for Settings {
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
             rack: false,
+            rack_ticks: false,
             lost_retransmit_cuts: true,
             hystart: HyStart::Off,
             abe: false,
             pacing: false,
             fin: false,
             delayed_ack: Some(0.2),
+            compressed_sacks: false,
         }
     }
 }
@@ -258,7 +271,8 @@ impl Settings {
     /// The receiver for such a sender, of a connection that begins with the number `first`.
     pub fn receiver(&self, first: u32) -> Receiver {
         let (blocks, delay, feedback) = (self.blocks(), self.delayed_ack, self.feedback);
-        Receiver::new(ReceiverSettings { first, blocks, delay, feedback, quick_marks: self.quick_marks })
+        let (quick_marks, compressed) = (self.quick_marks, self.compressed_sacks);
+        Receiver::new(ReceiverSettings { first, blocks, delay, feedback, quick_marks, compressed })
     }
 
     /// The initial window, segments (RFC 6928, 2: min(10 MSS, max(2 MSS, 14600 B))).
@@ -279,7 +293,7 @@ impl Settings {
             ControlKind::NewReno => {
                 Algorithm::NewReno(NewReno::new(start(most), Avoidance::new(self.counting), self.abe))
             }
-            ControlKind::Cubic if self.linux_cubic => Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY))),
+            ControlKind::Cubic if self.linux_cubic => Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY), self.cubic_ticks)),
             ControlKind::Cubic => Algorithm::Cubic(Cubic::new(start(most), self.cubic, self.abe)),
             ControlKind::Dctcp => Algorithm::Dctcp(Dctcp::new(start(most), Avoidance::new(self.counting))),
             ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss)))),
@@ -379,6 +393,8 @@ pub struct Connection {
     rate: Option<Box<Rate>>,
     /// Marked packets that the receiver has told of (accurate ECN).
     marks: u64,
+    /// Bytes that RACK has taken for lost.
+    lost_in_all: u64,
 }
 
 /// How many packets were marked if a sender that knows of `known` gets a counter's three bits `ace` with an ACK that newly
@@ -449,6 +465,7 @@ impl Connection {
             sent_new: false,
             rate: settings.algorithm().view().owns_window().then(|| Box::new(Rate::new(settings.bbr.held_samples))),
             marks: FIRST_COUNT,
+            lost_in_all: 0,
             settings,
         }
     }
@@ -656,7 +673,7 @@ impl Connection {
         if ack > self.una && self.is_quiet(core, feedback) {
             return self.on_expected_ack(core, now, ack, feedback, out);
         }
-        let flight_before = self.board.outstanding();
+        let (flight_before, pipe_before) = (self.board.outstanding(), self.board.pipe());
         let advanced = ack.saturating_sub(self.una);
 
         // What has arrived, and how long it took (RFC 6298, section 3: Karn's algorithm; RFC 7323, 4.1: with time stamps
@@ -741,6 +758,9 @@ impl Connection {
         info.resent = resent;
         info.repaired = self.segments(restored);
         info.pipe = self.segments(self.board.pipe());
+        info.pipe_before = self.segments(pipe_before);
+        info.ahead = (self.released - now).max(0.0);
+        info.lost_in_all = self.segments(self.lost_in_all);
         let mut window = self.window(core);
         self.algorithm.control().on_any_ack(&mut window, &info);
         self.set_window(core, window, out);
@@ -850,7 +870,12 @@ impl Connection {
         let reo_wnd = rack.reo_wnd(&self.board, recovering, self.min_rtt, self.rto.srtt().unwrap_or(0.0));
         let losses = rack.find_losses(&mut self.board, now, reo_wnd);
         self.reo_at = losses.again;
+        if self.settings.rack_ticks && losses.again < f64::INFINITY {
+            let ticks = ((losses.again - now) / TICK).ceil() + RACK_TICKS;
+            self.reo_at = ((now / TICK).floor() + 1.0 + ticks) * TICK;
+        }
         self.repeat_lost = losses.repeat == Some(self.reductions);
+        self.lost_in_all += losses.lost;
         losses.lost
     }
 
@@ -961,6 +986,9 @@ impl Connection {
             recovering: false,
             paced: self.settings.pacing,
             lost: 0.0,
+            lost_in_all: 0.0,
+            pipe_before: 0.0,
+            ahead: 0.0,
             rate: None,
             resent: false,
             repaired: 0.0,

@@ -97,6 +97,30 @@ const RULES: &[Rule] = &[
         get: |settings| settings.catches_up,
     },
     Rule {
+        key: "rack_timer",
+        words: ["exact", "ticks"],
+        tcps: &[Tcp::Reno, Tcp::Sack, Tcp::Cubic, Tcp::Dctcp, Tcp::Bbr, Tcp::Ledbat, Tcp::Prague],
+        about: "With rack: what waits for its verdict gets it when it is due, or at a tick of 4 ms, two or three later.",
+        set: |settings, on| settings.rack_ticks = on,
+        get: |settings| settings.rack_ticks,
+    },
+    Rule {
+        key: "late_sack",
+        words: ["at_once", "compressed"],
+        tcps: &[],
+        about: "SACKs go at once, or after the third of a loss within a millisecond.",
+        set: |settings, on| settings.compressed_sacks = on,
+        get: |settings| settings.compressed_sacks,
+    },
+    Rule {
+        key: "cubic_clock",
+        words: ["exact", "ticks"],
+        tcps: &[Tcp::Cubic],
+        about: "With cubic = \"linux\": its clock is exact, or counts ticks of 4 ms.",
+        set: |settings, on| settings.cubic_ticks = on,
+        get: |settings| settings.cubic_ticks,
+    },
+    Rule {
         key: "cubic_least",
         words: ["reno", "none"],
         tcps: &[Tcp::Cubic],
@@ -119,6 +143,22 @@ const RULES: &[Rule] = &[
         about: "bbr's first round-trip time is that of the first data, or of the handshake.",
         set: |settings, on| settings.bbr.handshake_rtt = on,
         get: |settings| settings.bbr.handshake_rtt,
+    },
+    Rule {
+        key: "bbr_inflight",
+        words: ["now", "at_departure"],
+        tcps: &[Tcp::Bbr],
+        about: "Phases of bbr end by what is in the network now, or when its next segment goes.",
+        set: |settings, on| settings.bbr.at_departure = on,
+        get: |settings| settings.bbr.at_departure,
+    },
+    Rule {
+        key: "bbr_losses",
+        words: ["acks", "all"],
+        tcps: &[Tcp::Bbr],
+        about: "What tells bbr of a policer are losses that ACKs have told of, or those of rack's timer, too.",
+        set: |settings, on| settings.bbr.all_losses = on,
+        get: |settings| settings.bbr.all_losses,
     },
     Rule {
         key: "bbr_rtt",
@@ -193,7 +233,7 @@ pub(super) fn read(field: &Field<'_>, tcp: Tcp, settings: &mut Settings) -> Chec
         if rule.key == "lost_retransmit_cut" && !settings.rack {
             return Err(field.error("is a rule of rack").allowed("no such key, or rack = true"));
         }
-        if settings.linux_cubic && rule.tcps == [Tcp::Cubic] {
+        if settings.linux_cubic && rule.tcps == [Tcp::Cubic] && rule.key != "cubic_clock" {
             return Err(field.error("is a rule of cubic = \"rfc9438\"").allowed("no such key"));
         }
         if settings.bbr.budget && settings.bbr.quanta {

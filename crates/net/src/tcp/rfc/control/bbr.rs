@@ -57,6 +57,11 @@ pub struct BbrRules {
     pub quanta: bool,
     /// Windows have room for what ACKs have brought at once beyond the estimated rate (Linux).
     pub aggregation: bool,
+    /// What the pace holds back counts as sent, and what arrives until it goes as arrived (Linux,
+    /// `bbr_packets_in_net_at_edt`).
+    pub at_departure: bool,
+    /// The policer's losses are all, also those that RACK's timer has found (Linux, `tp->lost`).
+    pub all_losses: bool,
     /// A rate that many losses hold steady is a policer's, and is kept to (Linux).
     pub policer: bool,
     /// The handshake's round-trip time is the first one (Linux, `bbr_init`), and not that of the first data.
@@ -353,11 +358,23 @@ impl Bbr {
         }
     }
 
+    /// What will be in the network when the next segment goes, in so many seconds, with `pipe` segments in it now.
+    fn at_departure(&self, pipe: f64, ahead: f64) -> f64 {
+        let arriving = (self.bandwidth() * ahead).floor();
+        let (gain, _) = self.gains();
+        let leaving = if gain > 1.0 { self.at_once() } else { 0.0 };
+        (pipe + leaving - arriving).max(0.0)
+    }
+
     fn update_cycle(&mut self, ack: &Acked) {
         let Mode::ProbeBw { phase, since } = self.mode else { return };
         let full = ack.now - since > self.min_rtt;
         // What was in the network before this ACK, as Linux has it.
-        let inflight = ack.pipe + ack.delivered;
+        let inflight = if self.rules.at_departure {
+            self.at_departure(ack.pipe_before, ack.ahead)
+        } else {
+            ack.pipe + ack.delivered
+        };
         let next = match CYCLE[phase] {
             _ if self.policer.believed => full,
             gain if gain > 1.0 => full && (ack.lost > 0.0 || inflight >= self.inflight(gain)),
@@ -394,7 +411,8 @@ impl Bbr {
             self.mode = Mode::Drain;
             self.drained_to = Some(self.inflight(1.0));
         }
-        if self.mode == Mode::Drain && ack.pipe <= self.inflight(1.0) {
+        let pipe = if self.rules.at_departure { self.at_departure(ack.pipe, ack.ahead) } else { ack.pipe };
+        if self.mode == Mode::Drain && pipe <= self.inflight(1.0) {
             self.probe_bandwidth(ack.now);
         }
     }
@@ -517,7 +535,7 @@ impl Control for Bbr {
     }
 
     fn on_any_ack(&mut self, window: &mut Window, ack: &Acked) {
-        self.lost += ack.lost;
+        self.lost = if self.rules.all_losses { ack.lost_in_all } else { self.lost + ack.lost };
         self.update_bandwidth(ack);
         self.update_excess(window, ack);
         self.update_cycle(ack);
