@@ -50,8 +50,8 @@ const PACING: f64 = 1.2;
 const RECENT: f64 = 1e-3;
 /// What Linux's clock of ticks (jiffies) counts with its usual `HZ` of 250, s.
 pub const TICK: f64 = 4e-3;
-/// Ticks that RACK's timer waits beyond what it has to (Linux, `TCP_TIMEOUT_MIN`).
-const RACK_TICKS: f64 = 2.0;
+/// How long RACK's timer waits beyond what it has to, before that is rounded up to ticks, s (Linux, `TCP_TIMEOUT_MIN_US`).
+const RACK_MARGIN: f64 = 2e-3;
 /// Below this rate, bytes/s, segments are paced one by one (Linux, `bbr_min_tso_rate`).
 const SLOW: f64 = 1.2e6 / 8.0;
 
@@ -193,7 +193,7 @@ pub struct Settings {
     pub prr: Option<Bound>,
     /// Losses by time, and probes at the end of what was sent (RFC 8985); needs SACK.
     pub rack: bool,
-    /// RACK's timer counts in ticks (Linux, `tcp_rack_mark_lost`), see [`TICK`].
+    /// RACK's timer runs for a little longer, in whole ticks (Linux, `tcp_rack_mark_lost`), see [`TICK`].
     pub rack_ticks: bool,
     /// A retransmission that RACK finds lost cuts the window once more (RFC 5681, 4.3), unless it was sent before the
     /// last reduction.
@@ -293,7 +293,9 @@ impl Settings {
             ControlKind::NewReno => {
                 Algorithm::NewReno(NewReno::new(start(most), Avoidance::new(self.counting), self.abe))
             }
-            ControlKind::Cubic if self.linux_cubic => Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY), self.cubic_ticks)),
+            ControlKind::Cubic if self.linux_cubic => {
+                Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY), self.cubic_ticks))
+            }
             ControlKind::Cubic => Algorithm::Cubic(Cubic::new(start(most), self.cubic, self.abe)),
             ControlKind::Dctcp => Algorithm::Dctcp(Dctcp::new(start(most), Avoidance::new(self.counting))),
             ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss)))),
@@ -393,8 +395,6 @@ pub struct Connection {
     rate: Option<Box<Rate>>,
     /// Marked packets that the receiver has told of (accurate ECN).
     marks: u64,
-    /// Bytes that RACK has taken for lost.
-    lost_in_all: u64,
 }
 
 /// How many packets were marked if a sender that knows of `known` gets a counter's three bits `ace` with an ACK that newly
@@ -465,7 +465,6 @@ impl Connection {
             sent_new: false,
             rate: settings.algorithm().view().owns_window().then(|| Box::new(Rate::new(settings.bbr.held_samples))),
             marks: FIRST_COUNT,
-            lost_in_all: 0,
             settings,
         }
     }
@@ -760,7 +759,6 @@ impl Connection {
         info.pipe = self.segments(self.board.pipe());
         info.pipe_before = self.segments(pipe_before);
         info.ahead = (self.released - now).max(0.0);
-        info.lost_in_all = self.segments(self.lost_in_all);
         let mut window = self.window(core);
         self.algorithm.control().on_any_ack(&mut window, &info);
         self.set_window(core, window, out);
@@ -871,11 +869,11 @@ impl Connection {
         let losses = rack.find_losses(&mut self.board, now, reo_wnd);
         self.reo_at = losses.again;
         if self.settings.rack_ticks && losses.again < f64::INFINITY {
-            let ticks = ((losses.again - now) / TICK).ceil() + RACK_TICKS;
+            let ticks = ((losses.again - now + RACK_MARGIN) / TICK).ceil();
+            // The tick at hand has begun before: a timer never comes early.
             self.reo_at = ((now / TICK).floor() + 1.0 + ticks) * TICK;
         }
         self.repeat_lost = losses.repeat == Some(self.reductions);
-        self.lost_in_all += losses.lost;
         losses.lost
     }
 
@@ -986,7 +984,6 @@ impl Connection {
             recovering: false,
             paced: self.settings.pacing,
             lost: 0.0,
-            lost_in_all: 0.0,
             pipe_before: 0.0,
             ahead: 0.0,
             rate: None,

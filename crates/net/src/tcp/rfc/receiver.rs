@@ -39,7 +39,7 @@ const QUICK: u8 = 2;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant)]
 pub enum Reply {
-    /// Nothing: what came carries nothing.
+    /// Nothing: what came carries nothing, or its ACK waits with another.
     Nothing,
     /// An ACK at once; a timer of its own is void.
     Now(Feedback),
@@ -344,7 +344,14 @@ mod tests {
     use crate::segment::ECT0;
 
     fn receiver(blocks: u8, delay: Option<f64>) -> Receiver {
-        let settings = ReceiverSettings { first: 0, blocks, delay, feedback: Feedbacks::Classic, quick_marks: false, compressed: false };
+        let settings = ReceiverSettings {
+            first: 0,
+            blocks,
+            delay,
+            feedback: Feedbacks::Classic,
+            quick_marks: false,
+            compressed: false,
+        };
         let mut receiver = Receiver::new(settings);
         assert!(matches!(send(&mut receiver, 0, 0, SYN), Reply::Now(Feedback { ack: 1, syn: true, echo: false, .. })));
         receiver
@@ -432,8 +439,14 @@ mod tests {
 
     #[test]
     fn marks_are_echoed_until_the_window_has_been_cut() {
-        let settings =
-            ReceiverSettings { first: 0, blocks: 0, delay: None, feedback: Feedbacks::Classic, quick_marks: false, compressed: false };
+        let settings = ReceiverSettings {
+            first: 0,
+            blocks: 0,
+            delay: None,
+            feedback: Feedbacks::Classic,
+            quick_marks: false,
+            compressed: false,
+        };
         let mut receiver = Receiver::new(settings);
         let Reply::Now(answer) = send(&mut receiver, 0, 0, SYN | ECE | CWR) else { panic!() };
         assert!(answer.echo, "yes to ECN");

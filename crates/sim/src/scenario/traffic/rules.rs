@@ -100,7 +100,7 @@ const RULES: &[Rule] = &[
         key: "rack_timer",
         words: ["exact", "ticks"],
         tcps: &[Tcp::Reno, Tcp::Sack, Tcp::Cubic, Tcp::Dctcp, Tcp::Bbr, Tcp::Ledbat, Tcp::Prague],
-        about: "With rack: what waits for its verdict gets it when it is due, or at a tick of 4 ms, two or three later.",
+        about: "With rack: what waits for its verdict gets it when it is due, or 2 ms later, rounded up to ticks of 4 ms.",
         set: |settings, on| settings.rack_ticks = on,
         get: |settings| settings.rack_ticks,
     },
@@ -151,14 +151,6 @@ const RULES: &[Rule] = &[
         about: "Phases of bbr end by what is in the network now, or when its next segment goes.",
         set: |settings, on| settings.bbr.at_departure = on,
         get: |settings| settings.bbr.at_departure,
-    },
-    Rule {
-        key: "bbr_losses",
-        words: ["acks", "all"],
-        tcps: &[Tcp::Bbr],
-        about: "What tells bbr of a policer are losses that ACKs have told of, or those of rack's timer, too.",
-        set: |settings, on| settings.bbr.all_losses = on,
-        get: |settings| settings.bbr.all_losses,
     },
     Rule {
         key: "bbr_rtt",
@@ -230,10 +222,14 @@ pub(super) fn read(field: &Field<'_>, tcp: Tcp, settings: &mut Settings) -> Chec
         }
         let word = field.word(rule.words.into_iter())?;
         (rule.set)(settings, word == rule.words[1]);
-        if rule.key == "lost_retransmit_cut" && !settings.rack {
+        if ["lost_retransmit_cut", "rack_timer"].contains(&rule.key) && !settings.rack {
             return Err(field.error("is a rule of rack").allowed("no such key, or rack = true"));
         }
-        if settings.linux_cubic && rule.tcps == [Tcp::Cubic] && rule.key != "cubic_clock" {
+        if rule.key == "cubic_clock" {
+            if !settings.linux_cubic {
+                return Err(field.error("is a rule of cubic = \"linux\"").allowed("no such key"));
+            }
+        } else if settings.linux_cubic && rule.tcps == [Tcp::Cubic] {
             return Err(field.error("is a rule of cubic = \"rfc9438\"").allowed("no such key"));
         }
         if settings.bbr.budget && settings.bbr.quanta {

@@ -60,8 +60,6 @@ pub struct BbrRules {
     /// What the pace holds back counts as sent, and what arrives until it goes as arrived (Linux,
     /// `bbr_packets_in_net_at_edt`).
     pub at_departure: bool,
-    /// The policer's losses are all, also those that RACK's timer has found (Linux, `tp->lost`).
-    pub all_losses: bool,
     /// A rate that many losses hold steady is a policer's, and is kept to (Linux).
     pub policer: bool,
     /// The handshake's round-trip time is the first one (Linux, `bbr_init`), and not that of the first data.
@@ -535,7 +533,7 @@ impl Control for Bbr {
     }
 
     fn on_any_ack(&mut self, window: &mut Window, ack: &Acked) {
-        self.lost = if self.rules.all_losses { ack.lost_in_all } else { self.lost + ack.lost };
+        self.lost += ack.lost;
         self.update_bandwidth(ack);
         self.update_excess(window, ack);
         self.update_cycle(ack);
@@ -608,6 +606,34 @@ mod tests {
             // It is forgotten after ten seconds, as any.
             round(&mut bbr, &mut window, 101.5, 50.0);
             assert_eq!(bbr.min_rtt(), 0.1);
+        }
+    }
+
+    #[test]
+    fn what_is_in_the_network_when_the_next_segment_goes() {
+        let rules = BbrRules { at_departure: true, budget: true, ..BbrRules::default() };
+        let (mut bbr, mut window) = (Bbr::new(rules, 1448.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        for i in 0..20 {
+            round(&mut bbr, &mut window, f64::from(i), 833.333_333);
+        }
+        bbr.min_rtt = 0.04;
+        // Of 833 segments/s 2 arrive in 3 ms, and where it probes 2 go.
+        bbr.mode = Mode::ProbeBw { phase: 1, since: 0.0 };
+        assert_eq!(
+            (bbr.at_departure(40.0, 0.0), bbr.at_departure(40.0, 3e-3), bbr.at_departure(1.0, 3e-3)),
+            (40.0, 38.0, 0.0)
+        );
+        bbr.mode = Mode::ProbeBw { phase: 0, since: 0.0 };
+        assert_eq!(bbr.at_departure(40.0, 3e-3), 40.0);
+        // The phase that probes ends at 42 segments, 6 for the hosts, 2 more: two of them are those that go.
+        for (at_departure, expected) in [(false, [0, 1]), (true, [1, 1])] {
+            let next = [48.0, 50.0].map(|pipe| {
+                let mut bbr = Bbr { rules: BbrRules { at_departure, ..bbr.rules }, ..bbr.clone() };
+                bbr.update_cycle(&Acked { now: 1.0, pipe: pipe - 1.0, pipe_before: pipe, ..acked(1.0) });
+                let Mode::ProbeBw { phase, .. } = bbr.mode else { panic!("{:?}", bbr.mode) };
+                phase
+            });
+            assert_eq!(next, expected, "{at_departure}");
         }
     }
 

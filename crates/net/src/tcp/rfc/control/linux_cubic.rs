@@ -199,6 +199,21 @@ mod tests {
     }
 
     #[test]
+    fn the_function_is_looked_at_once_a_tick() {
+        let (mut cubic, mut window) = reduced(100.0);
+        (cubic.min_rtt, cubic.ticks) = (0.0981, true);
+        let mut at = |now: f64, segments: f64, window: &mut Window| {
+            cubic.grow(window, &Acked { now, ..acked(segments) });
+            (window.cwnd, cubic.cnt)
+        };
+        // 98.1 ms are 25 ticks, as 0.1 s above; 5.003 s is in the tick that begins at 5 s.
+        assert_eq!(at(5.003, 23.0, &mut window), (71.0, 23.0));
+        // A window of 71 wants 71/2, but not in the same tick.
+        assert_eq!(at(5.0035, 1.0, &mut window), (71.0, 23.0));
+        assert_eq!(at(5.0045, 1.0, &mut window), (71.0, 35.0));
+    }
+
+    #[test]
     fn short_round_trips_follow_the_reno_friendly_window_and_never_faster() {
         let (mut cubic, mut window) = reduced(20.0);
         let mut now = 0.0;

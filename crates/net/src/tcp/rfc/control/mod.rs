@@ -73,8 +73,6 @@ pub struct Acked {
     pub paced: bool,
     /// Segments newly taken for lost.
     pub lost: f64,
-    /// Segments taken for lost so far by RACK, by its timer too.
-    pub lost_in_all: f64,
     /// In the network before this ACK, segments.
     pub pipe_before: f64,
     /// How far ahead of now the pace has the next segment, s.
@@ -271,7 +269,6 @@ mod tests {
             recovering: false,
             paced: false,
             lost: 0.0,
-            lost_in_all: 0.0,
             pipe_before: 0.0,
             ahead: 0.0,
             rate: None,
