@@ -92,7 +92,7 @@ pub(super) struct AckTimer {
 
 /// Timers for all flows, if any of them delays ACKs.
 pub(super) fn ack_timers(specs: &[FlowSpec]) -> Vec<AckTimer> {
-    let count = if specs.iter().any(|spec| spec.options.delayed_ack.is_some()) { specs.len() } else { 0 };
+    let count = if specs.iter().any(|spec| spec.options.ack_waits().next().is_some()) { specs.len() } else { 0 };
     let none = || AckTimer {
         segment: Segment::default(),
         deadline: f64::INFINITY,

@@ -30,7 +30,7 @@ use tlp::{Tlp, Verdict};
 pub use board::Range;
 pub use control::{BbrRules, Counting, CubicRules, HyStart};
 pub use prr::Bound;
-pub use receiver::{Receiver, ReceiverSettings, Reply};
+pub use receiver::{Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
 pub use wire::{
     block_bytes, unwrap, wrap, Arrived, Feedback, Packet, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS,

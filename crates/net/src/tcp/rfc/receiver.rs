@@ -29,7 +29,7 @@ pub struct ReceiverSettings {
 /// So many ACKs of a loss go at once, then they wait so long, s, and for so many segments at most (Linux,
 /// `TCP_FASTRETRANS_THRESH`, `tcp_comp_sack_delay_ns`, `tcp_comp_sack_nr`).
 const FIRST_SACKS: u8 = 3;
-const SACK_WAIT: f64 = 1e-3;
+pub const SACK_WAIT: f64 = 1e-3;
 const MOST_WAITING: u8 = 44;
 
 /// Segments that are acknowledged at once when marks begin, with `quick_marks`.
@@ -208,7 +208,11 @@ impl Receiver {
     /// Whether the ACK of what has come, of so many bytes, may wait since it tells of a loss that others have told of.
     fn sack_waits(&mut self, payload: u32) -> bool {
         let in_order = self.next - self.acked;
-        if self.ahead.is_empty() || in_order > u64::from(payload) || self.untold >= MOST_WAITING {
+        if self.settings.blocks == 0
+            || self.ahead.is_empty()
+            || in_order > u64::from(payload)
+            || self.untold >= MOST_WAITING
+        {
             return false;
         }
         if self.gap_at != self.next {
