@@ -26,11 +26,12 @@ pub struct ReceiverSettings {
     pub compressed: bool,
 }
 
-/// So many ACKs of a loss go at once, then they wait so long, s, and for so many segments at most (Linux,
-/// `TCP_FASTRETRANS_THRESH`, `tcp_comp_sack_delay_ns`, `tcp_comp_sack_nr`).
+/// So many ACKs of a loss go at once; then so many segments wait at most (Linux, `TCP_FASTRETRANS_THRESH`,
+/// `tcp_comp_sack_nr`).
 const FIRST_SACKS: u8 = 3;
-pub const SACK_WAIT: f64 = 1e-3;
 const MOST_WAITING: u8 = 44;
+/// How long they wait, s (Linux, `tcp_comp_sack_delay_ns`).
+pub const SACK_WAIT: f64 = 1e-3;
 
 /// Segments that are acknowledged at once when marks begin, with `quick_marks`.
 const QUICK: u8 = 2;
