@@ -123,7 +123,7 @@ SPREAD = {
 RUNS = 5
 """Of each of these."""
 LATER_US = 1300
-"""A run begins by so much later than the one before, on the machine's clock: its ticks and samples meet other packets."""
+"""A run begins by so much later than the one before, on the machine's clock: its ticks meet other packets."""
 
 COLUMNS = ("throughput_mbps", "queue_mean_packets", "drop_rate", "mark_rate")
 
@@ -369,29 +369,43 @@ def store(file: Path, rows: Rows, version: str) -> None:
     file.write_text(text.getvalue(), encoding="utf-8")
 
 
+Key = tuple[str, ...]
+"""A case and the number of a run, as in the file."""
+
+
+def stored_runs(file: Path) -> dict[Key, Figures]:
+    """The runs of a file that `store_runs` has written; none without one."""
+    if not file.exists():
+        return {}
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    return {
+        tuple(row[name] for name in (*NAMES, "run")): {key: float(row[key]) for key in COLUMNS}
+        for row in csv.DictReader(lines)
+    }
+
+
+def store_runs(file: Path, known: dict[Key, Figures], version: str) -> None:
+    """Writes them, by case and number."""
+    text = io.StringIO()
+    text.write(f"# kernel: Linux {version} of Debian, under QEMU\n# window: {WARMUP:g} s to {SECONDS:g} s\n")
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow([*NAMES, "run", *COLUMNS])
+    lines.writerows([*one, *(f"{known[one][key]:.6g}" for key in COLUMNS)] for one in sorted(known))
+    file.write_text(text.getvalue(), encoding="utf-8")
+
+
 def spread(kernel: Path, image: Path, file: Path, only: str) -> list[tuple[Job, Case, list[Figures]]]:
-    """The figures of several runs of the cases of SPREAD: those of the file, and what it lacks, which is added to it."""
-    names = [*NAMES, "run"]
-    known: dict[tuple[str, ...], Figures] = {}
-    if file.exists():
-        lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-        for row in csv.DictReader(lines):
-            known[tuple(row[name] for name in names)] = {key: float(row[key]) for key in COLUMNS}
+    """The figures of several runs of the cases of SPREAD: those of the file, and what it lacks, which it gets."""
+    known = stored_runs(file)
     found = []
-    for job, case in ((job, case) for job in JOBS for case in SPREAD.get(job.name, ())):
+    for job, case in [(job, case) for job in JOBS for case in SPREAD.get(job.name, ())]:
         runs = []
         for number in range(RUNS):
             key = (job.name, case.control, str(case.flows), str(case.rate_mbps), str(case.rtt_ms), str(number))
             if key not in known and only in f"{job.name}, {case}":
                 print(f"{job.name}, {case}, run {number} ...", file=sys.stderr, flush=True)
                 known[key] = figures(execute(kernel, image, job, case, number))
-                text = io.StringIO()
-                version = kernel.name.removeprefix("vmlinuz-")
-                text.write(f"# kernel: Linux {version} of Debian, under QEMU\n# window: {WARMUP:g} s to {SECONDS:g} s\n")
-                lines_out = csv.writer(text, lineterminator="\n")
-                lines_out.writerow([*names, *COLUMNS])
-                lines_out.writerows([*one, *(f"{known[one][key]:.6g}" for key in COLUMNS)] for one in sorted(known))
-                file.write_text(text.getvalue(), encoding="utf-8")
+                store_runs(file, known, kernel.name.removeprefix("vmlinuz-"))
             if key in known:
                 runs.append(known[key])
         if runs:
