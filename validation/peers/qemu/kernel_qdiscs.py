@@ -398,7 +398,7 @@ def spread(kernel: Path, image: Path, file: Path, only: str) -> list[tuple[Job, 
     """The figures of several runs of the cases of SPREAD: those of the file, and what it lacks, which it gets."""
     known = stored_runs(file)
     found = []
-    for job, case in [(job, case) for job in JOBS for case in SPREAD.get(job.name, ())]:
+    for job, case in [(one, case) for one in JOBS for case in SPREAD.get(one.name, ())]:
         runs = []
         for number in range(RUNS):
             key = (job.name, case.control, str(case.flows), str(case.rate_mbps), str(case.rtt_ms), str(number))
