@@ -423,8 +423,8 @@ def spread_table(found: list[tuple[Job, Case, list[Figures]]]) -> tuple[list[str
         cells = [job.name, f"{case.flows} {case.control}", str(case.rate_mbps), str(case.rtt_ms), str(len(runs))]
         for key, digits in (("throughput_mbps", 2), ("queue_mean_packets", 1)):
             values = [run[key] for run in runs]
-            of_runs = statistics.stdev(values) if len(values) > 1 else 0.0
-            cells.append(f"{statistics.mean(values):.{digits}f} ({of_runs:.{digits}f})")
+            each = f" ({statistics.stdev(values):.{digits}f})" if len(values) > 1 else ""
+            cells.append(f"{statistics.mean(values):.{digits}f}{each}")
             if key == "queue_mean_packets":
                 cells.append(", ".join(f"{value:.1f}" for value in sorted(values)))
             cells.append(f"{means[key]:.{digits}f} ({deviations[key]:.{digits}f})")
