@@ -119,7 +119,7 @@ crosscheck: build
 # The kernel's own queue disciplines under QEMU against ours (docs/crosscheck.md). Says what is missing where QEMU is not.
 kernel-qdiscs: build
 	$(BIN)/python validation/peers/qemu/kernel_qdiscs.py --page docs/crosscheck.md \
-		--write validation/reference/kernel_qdiscs/figures.csv
+		--write validation/reference/kernel_qdiscs/figures.csv --spread validation/reference/kernel_qdiscs/runs.csv
 
 docs: build
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet

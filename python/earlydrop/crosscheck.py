@@ -40,16 +40,23 @@ _LINUX: dict[str, Any] = {
     # 6 MB: what the kernel lets a receive window grow to is no limit here.
     "window": 4000,
 }
-_RULES = {"lost_retransmit_cut": "none", "exit_ack": "grows", "mark_cut": "round_trip", "mark_ack": "at_once"}
+_TIMES = {"rack_timer": "ticks", "late_sack": "compressed"}
+_RULES = {"lost_retransmit_cut": "none", "exit_ack": "grows", "mark_cut": "round_trip", "mark_ack": "at_once", **_TIMES}
 _LINUX_CONTROLS: dict[str, dict[str, Any]] = {
     "reno": {"rules": _RULES},
-    "cubic": {"cubic": "linux", "hystart": "classic", "rules": _RULES},
+    "cubic": {"cubic": "linux", "hystart": "classic", "rules": {**_RULES, "cubic_clock": "ticks"}},
     "bbr": {
         "bbr_budget": True,
         "bbr_aggregation": True,
         "bbr_policer": True,
         "pacing_burst": 2,
-        "rules": {"bbr_first_rtt": "handshake", "late_segment": "made_up", "mark_ack": "at_once"},
+        "rules": {
+            "bbr_first_rtt": "handshake",
+            "bbr_inflight": "at_departure",
+            "late_segment": "made_up",
+            "mark_ack": "at_once",
+            **_TIMES,
+        },
     },
 }
 

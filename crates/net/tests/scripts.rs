@@ -87,6 +87,8 @@ fn settings(words: &[&str], place: &str) -> Settings {
             "catches_up" => settings.catches_up = on,
             "mark_by_prr" => settings.mark_by_prr = on,
             "rack" => settings.rack = on,
+            "rack_ticks" => settings.rack_ticks = on,
+            "compressed_sacks" => settings.compressed_sacks = on,
             "lost_retransmit_cut" => settings.lost_retransmit_cuts = on,
             "hystart" => settings.hystart = if on { HyStart::PlusPlus } else { HyStart::Off },
             "window" => settings.window = real(value, place) as u64 * u64::from(MSS),

@@ -4,9 +4,10 @@ A Debian kernel runs under QEMU without hardware virtualisation, with a clock th
 (`-icount`): the machine's speed and its other work do not show in the figures. Three network namespaces in a row;
 between the second and the third an htb class with the qdisc under test. `tc -s` is sampled 20 times a second.
 
-    python validation/peers/qemu/kernel_qdiscs.py [--only TEXT] [--again] [--write CSV] [--page PAGE]
+    python validation/peers/qemu/kernel_qdiscs.py [--only TEXT] [--again] [--write CSV] [--spread CSV] [--page PAGE]
 
-With --write the figures are stored case by case; what the file has already is not run again (--again: it is).
+With --write the figures are stored case by case; what the file has already is not run again (--again: it is). With
+--spread the cases that are a matter of chance are run several times, to see by how much.
 
 Needs qemu-system-x86_64 (validation/peers/install.sh qemu), iperf3, tc, ip, dash, cpio; fetch.sh fetches the kernel.
 """
@@ -21,6 +22,7 @@ import io
 import json
 import math
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -112,6 +114,17 @@ FURTHER = {
 }
 """As on the real links whose figures differ most from the simulator's (docs/crosscheck.md)."""
 
+SPREAD = {
+    "codel": (Case("cubic", 1, 20, 80), Case("cubic", 1, 5, 20)),
+    "red": (Case("cubic", 1, 5, 80), Case("cubic", 1, 20, 80)),
+    "pie": (Case("cubic", 1, 20, 80),),
+}
+"""With few losses a minute, or decided by one segment."""
+RUNS = 5
+"""Of each of these."""
+LATER_US = 1300
+"""A run begins by so much later than the one before, on the machine's clock: its ticks meet other packets."""
+
 COLUMNS = ("throughput_mbps", "queue_mean_packets", "drop_rate", "mark_rate")
 
 
@@ -201,8 +214,8 @@ def prepare() -> tuple[Path, Path]:
     return kernel, image
 
 
-def execute(kernel: Path, image: Path, job: Job, case: Case) -> dict[str, str]:
-    """Runs a job; the parts of what the machine said."""
+def execute(kernel: Path, image: Path, job: Job, case: Case, number: int = 0) -> dict[str, str]:
+    """Runs a job for the time that has this number, from 0; the parts of what the machine said."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "job"
         folder.mkdir()
@@ -215,7 +228,10 @@ def execute(kernel: Path, image: Path, job: Job, case: Case) -> dict[str, str]:
             "seconds": int(SECONDS),
             "ecn": int(job.ecn),
         }
-        (folder / "job").write_text("".join(f'{key}="{value}"\n' for key, value in settings.items()), encoding="ascii")
+        text = "".join(f'{key}="{value}"\n' for key, value in settings.items())
+        if number:
+            text = f"busybox usleep {number * LATER_US}\n" + text
+        (folder / "job").write_text(text, encoding="ascii")
         _archive(folder, Path(scratch) / "job.cpio.gz")
         initrd = Path(scratch) / "initrd"
         initrd.write_bytes(image.read_bytes() + (Path(scratch) / "job.cpio.gz").read_bytes())
@@ -270,8 +286,8 @@ def figures(parts: dict[str, str]) -> dict[str, float]:
 # ---- the simulator -------------------------------------------------------------------------------------------------
 
 
-def simulate(job: Job, case: Case) -> dict[str, float]:
-    """The same measures, means over the seeds."""
+def simulate(job: Job, case: Case) -> tuple[dict[str, float], dict[str, float]]:
+    """The same measures: means over the seeds, and the standard deviations of single runs."""
     from earlydrop import _core, crosscheck
     from earlydrop.runner import Job as Run
     from earlydrop.runner import run_all
@@ -306,7 +322,9 @@ def simulate(job: Job, case: Case) -> dict[str, float]:
         return [queue[key] or 0.0 for key in COLUMNS]
 
     rows = run_all([Run(scenario, 1 + k) for k in range(SEEDS)], reduce)
-    return {key: math.fsum(column) / SEEDS for key, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
+    columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
+    means = {key: math.fsum(column) / SEEDS for key, column in columns.items()}
+    return means, {key: statistics.stdev(column) for key, column in columns.items()}
 
 
 # ---- the table -----------------------------------------------------------------------------------------------------
@@ -351,6 +369,69 @@ def store(file: Path, rows: Rows, version: str) -> None:
     file.write_text(text.getvalue(), encoding="utf-8")
 
 
+Key = tuple[str, ...]
+"""A case and the number of a run, as in the file."""
+
+
+def stored_runs(file: Path) -> dict[Key, Figures]:
+    """The runs of a file that `store_runs` has written; none without one."""
+    if not file.exists():
+        return {}
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    return {
+        tuple(row[name] for name in (*NAMES, "run")): {key: float(row[key]) for key in COLUMNS}
+        for row in csv.DictReader(lines)
+    }
+
+
+def store_runs(file: Path, known: dict[Key, Figures], version: str) -> None:
+    """Writes them, by case and number."""
+    text = io.StringIO()
+    text.write(f"# kernel: Linux {version} of Debian, under QEMU\n# window: {WARMUP:g} s to {SECONDS:g} s\n")
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow([*NAMES, "run", *COLUMNS])
+    lines.writerows([*one, *(f"{known[one][key]:.6g}" for key in COLUMNS)] for one in sorted(known))
+    file.write_text(text.getvalue(), encoding="utf-8")
+
+
+def spread(kernel: Path, image: Path, file: Path, only: str) -> list[tuple[Job, Case, list[Figures]]]:
+    """The figures of several runs of the cases of SPREAD: those of the file, and what it lacks, which it gets."""
+    known = stored_runs(file)
+    found = []
+    for job, case in [(one, case) for one in JOBS for case in SPREAD.get(one.name, ())]:
+        runs = []
+        for number in range(RUNS):
+            key = (job.name, case.control, str(case.flows), str(case.rate_mbps), str(case.rtt_ms), str(number))
+            if key not in known and only in f"{job.name}, {case}":
+                print(f"{job.name}, {case}, run {number} ...", file=sys.stderr, flush=True)
+                known[key] = figures(execute(kernel, image, job, case, number))
+                store_runs(file, known, kernel.name.removeprefix("vmlinuz-"))
+            if key in known:
+                runs.append(known[key])
+        if runs:
+            found.append((job, case, runs))
+    return found
+
+
+def spread_table(found: list[tuple[Job, Case, list[Figures]]]) -> tuple[list[str], list[list[str]]]:
+    """Head and lines: means and standard deviations of single runs of both."""
+    head = ["qdisc", "flows", "Mbit/s", "ms", "runs", "throughput (Mbit/s)", "simulator"]
+    head += ["mean queue (packets)", "each", "simulator"]
+    body = []
+    for job, case, runs in found:
+        means, deviations = simulate(job, case)
+        cells = [job.name, f"{case.flows} {case.control}", str(case.rate_mbps), str(case.rtt_ms), str(len(runs))]
+        for key, digits in (("throughput_mbps", 2), ("queue_mean_packets", 1)):
+            values = [run[key] for run in runs]
+            each = f" ({statistics.stdev(values):.{digits}f})" if len(values) > 1 else ""
+            cells.append(f"{statistics.mean(values):.{digits}f}{each}")
+            if key == "queue_mean_packets":
+                cells.append(", ".join(f"{value:.1f}" for value in sorted(values)))
+            cells.append(f"{means[key]:.{digits}f} ({deviations[key]:.{digits}f})")
+        body.append(cells)
+    return head, body
+
+
 def main() -> int:
     """Runs the cases and prints both worlds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -360,7 +441,8 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="those too of which there are figures in the file")
     parser.add_argument("--simulator", action="store_true", help="only the simulator again, of what is in the file")
     parser.add_argument("--write", type=Path, help="CSV for the figures")
-    parser.add_argument("--page", type=Path, help="page whose table is replaced")
+    parser.add_argument("--spread", type=Path, help="CSV for the figures of the cases that are run several times")
+    parser.add_argument("--page", type=Path, help="page whose tables are replaced")
     given = parser.parse_args()
     if lacking := missing():
         print(f"kernel_qdiscs: left out, not here: {', '.join(lacking)} (validation/peers/install.sh qemu iperf3)")
@@ -375,7 +457,7 @@ def main() -> int:
             continue
         print(f"{job.name}, {case} ...", file=sys.stderr, flush=True)
         theirs = figures(execute(kernel, image, job, case)) if known is None or given.again else known[0]
-        rows[job.name, case] = theirs, simulate(job, case)
+        rows[job.name, case] = theirs, simulate(job, case)[0]
         if given.write:
             store(given.write, rows, version)
     head = ["qdisc", "flows", "Mbit/s", "ms", "throughput (Mbit/s)", "simulator"]
@@ -402,6 +484,11 @@ def main() -> int:
     print(show(head, body, left=2))
     if given.page:
         crossgrid.put(given.page, "kernel qdiscs", f"Linux {version}.\n\n" + crossgrid.markdown(head, body))
+    if given.spread:
+        head, body = spread_table(spread(kernel, image, given.spread, given.only))
+        print(f"\n{show(head, body, left=2)}")
+        if given.page:
+            crossgrid.put(given.page, "kernel spread", crossgrid.markdown(head, body))
     return 0
 
 

@@ -92,7 +92,7 @@ pub(super) struct AckTimer {
 
 /// Timers for all flows, if any of them delays ACKs.
 pub(super) fn ack_timers(specs: &[FlowSpec]) -> Vec<AckTimer> {
-    let count = if specs.iter().any(|spec| spec.options.delayed_ack.is_some()) { specs.len() } else { 0 };
+    let count = if specs.iter().any(|spec| spec.options.ack_waits().next().is_some()) { specs.len() } else { 0 };
     let none = || AckTimer {
         segment: Segment::default(),
         deadline: f64::INFINITY,
@@ -163,7 +163,7 @@ impl<Q: EventQueue> Engine<Q> {
         timer.deadline = key.now + delay;
         timer.armed = key;
         timer.number = self.counter;
-        if timer.entry == f64::INFINITY {
+        if timer.entry > timer.deadline {
             self.push_ack_timer(flow);
         }
     }
@@ -186,6 +186,10 @@ impl<Q: EventQueue> Engine<Q> {
     /// The entry of a receiver's timer comes up.
     pub(super) fn on_ack_timer(&mut self, flow: u32, key: Key) {
         let timer = &mut self.ack_timers[flow as usize];
+        if timer.entry != key.now {
+            // A shorter wait has begun since, and has an entry of its own.
+            return;
+        }
         timer.entry = f64::INFINITY;
         if timer.deadline == f64::INFINITY {
             return;

@@ -9,7 +9,7 @@ use earlydrop_aqm::Discipline;
 use earlydrop_net::medium::Medium;
 use earlydrop_net::source::{Distribution, Habits, Source, Transfers};
 use earlydrop_net::tcp::core::MIN_RTO_MS;
-use earlydrop_net::tcp::rfc::Settings;
+use earlydrop_net::tcp::rfc::{Settings, SACK_WAIT};
 use earlydrop_net::tcp::Flavour;
 use std::sync::Arc;
 
@@ -173,6 +173,14 @@ pub struct TcpOptions {
     pub min_rto_ms: u16,
     /// Profile `rfc`: what the ends do, in place of all this. Flows of one kind share it.
     pub rfc: Option<Arc<Settings>>,
+}
+
+impl TcpOptions {
+    /// How long ACKs may wait at the receiver, s; nothing if none does.
+    pub fn ack_waits(&self) -> impl Iterator<Item = f64> {
+        let compressed = self.rfc.as_ref().is_some_and(|settings| settings.compressed_sacks);
+        self.delayed_ack.into_iter().chain(compressed.then_some(SACK_WAIT))
+    }
 }
 
 impl Default for TcpOptions {

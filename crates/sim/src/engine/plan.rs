@@ -549,7 +549,7 @@ fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut [Mo
 /// stepped.
 fn demote_behind_delays(network: &Network, modes: &mut [Mode]) -> bool {
     let mut changed = false;
-    for flow in (0..network.flows()).filter(|&flow| network.flow_specs[flow].options.delayed_ack.is_some()) {
+    for flow in (0..network.flows()).filter(|&flow| network.flow_specs[flow].options.ack_waits().next().is_some()) {
         if let Some(&first) = network.route(flow).1.first() {
             let demoted = stepped(modes[first as usize]);
             changed |= demoted != modes[first as usize];
@@ -649,7 +649,7 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
         // The next packet of a constant bit rate is such an event too.
         .chain(network.flow_specs.iter().filter_map(|flow| flow.interval))
         // And so is the end of an ACK's delay.
-        .chain(network.flow_specs.iter().filter_map(|flow| flow.options.delayed_ack))
+        .chain(network.flow_specs.iter().flat_map(|flow| flow.options.ack_waits()))
         .collect();
     ends.sort_unstable_by(f64::total_cmp);
     ends.dedup();

@@ -30,7 +30,7 @@ use tlp::{Tlp, Verdict};
 pub use board::Range;
 pub use control::{BbrRules, Counting, CubicRules, HyStart};
 pub use prr::Bound;
-pub use receiver::{Receiver, ReceiverSettings, Reply};
+pub use receiver::{Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
 pub use wire::{
     block_bytes, unwrap, wrap, Arrived, Feedback, Packet, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS,
@@ -48,6 +48,10 @@ const PACING_IN_SLOW_START: f64 = 2.0;
 const PACING: f64 = 1.2;
 /// A segment waits for another to go with it only if the last one was sent so recently, s (Linux, `tcp_tso_should_defer`).
 const RECENT: f64 = 1e-3;
+/// What Linux's clock of ticks (jiffies) counts with its usual `HZ` of 250, s.
+pub const TICK: f64 = 4e-3;
+/// How long RACK's timer waits beyond what it has to, before that is rounded up to ticks, s (Linux, `TCP_TIMEOUT_MIN_US`).
+const RACK_MARGIN: f64 = 2e-3;
 /// Below this rate, bytes/s, segments are paced one by one (Linux, `bbr_min_tso_rate`).
 const SLOW: f64 = 1.2e6 / 8.0;
 
@@ -184,6 +188,8 @@ pub struct Settings {
     pub cubic: CubicRules,
     /// CUBIC's arithmetic is that of Linux, not that of RFC 9438.
     pub linux_cubic: bool,
+    /// Its clock ticks (see [`TICK`]), and it computes in whole numbers.
+    pub cubic_ticks: bool,
     /// What BBR does.
     pub bbr: BbrRules,
     /// Segments that go at once where sending is paced.
@@ -201,6 +207,8 @@ pub struct Settings {
     pub prr: Option<Bound>,
     /// Losses by time, and probes at the end of what was sent (RFC 8985); needs SACK.
     pub rack: bool,
+    /// RACK's timer runs for a little longer, in whole ticks (Linux, `tcp_rack_mark_lost`), see [`TICK`].
+    pub rack_ticks: bool,
     /// A retransmission that RACK finds lost cuts the window once more (RFC 5681, 4.3), unless it was sent before the
     /// last reduction.
     pub lost_retransmit_cuts: bool,
@@ -214,6 +222,8 @@ pub struct Settings {
     pub fin: bool,
     /// How long the receiver lets an ACK wait; `None`: it does not.
     pub delayed_ack: Option<f64>,
+    /// The receiver holds SACKs of a loss back for a millisecond, from the fourth on (Linux, `tcp_comp_sack_delay_ns`).
+    pub compressed_sacks: bool,
 }
 
 impl Default for Settings {
@@ -246,6 +256,7 @@ impl Default for Settings {
             least_variation: false,
             cubic: CubicRules::default(),
             linux_cubic: false,
+            cubic_ticks: false,
             bbr: BbrRules::default(),
             burst: 1,
             catches_up: false,
@@ -254,12 +265,14 @@ impl Default for Settings {
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
             rack: false,
+            rack_ticks: false,
             lost_retransmit_cuts: true,
             hystart: HyStart::Off,
             abe: false,
             pacing: false,
             fin: false,
             delayed_ack: Some(0.2),
+            compressed_sacks: false,
         }
     }
 }
@@ -277,7 +290,8 @@ impl Settings {
     /// The receiver for such a sender, of a connection that begins with the number `first`.
     pub fn receiver(&self, first: u32) -> Receiver {
         let (blocks, delay, feedback) = (self.blocks(), self.delayed_ack, self.feedback);
-        Receiver::new(ReceiverSettings { first, blocks, delay, feedback, quick_marks: self.quick_marks })
+        let (quick_marks, compressed) = (self.quick_marks, self.compressed_sacks);
+        Receiver::new(ReceiverSettings { first, blocks, delay, feedback, quick_marks, compressed })
     }
 
     /// The initial window, segments (RFC 6928, 2: min(10 MSS, max(2 MSS, 14600 B))).
@@ -298,7 +312,9 @@ impl Settings {
             ControlKind::NewReno => {
                 Algorithm::NewReno(NewReno::new(start(most), Avoidance::new(self.counting), self.abe))
             }
-            ControlKind::Cubic if self.linux_cubic => Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY))),
+            ControlKind::Cubic if self.linux_cubic => {
+                Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY), self.cubic_ticks))
+            }
             ControlKind::Cubic => Algorithm::Cubic(Cubic::new(start(most), self.cubic, self.abe)),
             ControlKind::Dctcp => {
                 let dctcp = Dctcp::new(start(most), Avoidance::new(self.counting));
@@ -680,7 +696,7 @@ impl Connection {
         if ack > self.una && self.is_quiet(core, feedback) {
             return self.on_expected_ack(core, now, ack, feedback, out);
         }
-        let flight_before = self.board.outstanding();
+        let (flight_before, pipe_before) = (self.board.outstanding(), self.board.pipe());
         let advanced = ack.saturating_sub(self.una);
 
         // What has arrived, and how long it took (RFC 6298, section 3: Karn's algorithm; RFC 7323, 4.1: with time stamps
@@ -775,6 +791,8 @@ impl Connection {
         info.resent = resent;
         info.repaired = self.segments(restored);
         info.pipe = self.segments(self.board.pipe());
+        info.pipe_before = self.segments(pipe_before);
+        info.ahead = (self.released - now).max(0.0);
         let mut window = self.window(core);
         self.algorithm.control().on_any_ack(&mut window, &info);
         self.set_window(core, window, out);
@@ -885,6 +903,11 @@ impl Connection {
         let reo_wnd = rack.reo_wnd(&self.board, recovering, self.min_rtt, self.rto.srtt().unwrap_or(0.0));
         let losses = rack.find_losses(&mut self.board, now, reo_wnd);
         self.reo_at = losses.again;
+        if self.settings.rack_ticks && losses.again < f64::INFINITY {
+            let ticks = ((losses.again - now + RACK_MARGIN) / TICK).ceil();
+            // The tick at hand has begun before: a timer never comes early.
+            self.reo_at = ((now / TICK).floor() + 1.0 + ticks) * TICK;
+        }
         self.repeat_lost = losses.repeat == Some(self.reductions);
         losses.lost
     }
@@ -996,6 +1019,8 @@ impl Connection {
             recovering: false,
             paced: self.settings.pacing,
             lost: 0.0,
+            pipe_before: 0.0,
+            ahead: 0.0,
             rate: None,
             resent: false,
             repaired: 0.0,

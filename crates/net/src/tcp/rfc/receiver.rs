@@ -22,7 +22,16 @@ pub struct ReceiverSettings {
     /// With [`Feedbacks::Classic`]: the first mark, the segment behind it and each CWR are acknowledged at once (Linux,
     /// `tcp_enter_quickack_mode` in `tcp_ecn_check_ce`, and `tcp_ecn_accept_cwr`).
     pub quick_marks: bool,
+    /// From the fourth on, the ACKs of what arrives out of order wait for a millisecond (Linux, `__tcp_ack_snd_check`).
+    pub compressed: bool,
 }
+
+/// So many ACKs of a loss go at once; then so many segments wait at most (Linux, `TCP_FASTRETRANS_THRESH`,
+/// `tcp_comp_sack_nr`).
+const FIRST_SACKS: u8 = 3;
+const MOST_WAITING: u8 = 44;
+/// How long they wait, s (Linux, `tcp_comp_sack_delay_ns`).
+pub const SACK_WAIT: f64 = 1e-3;
 
 /// Segments that are acknowledged at once when marks begin, with `quick_marks`.
 const QUICK: u8 = 2;
@@ -31,7 +40,7 @@ const QUICK: u8 = 2;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant)]
 pub enum Reply {
-    /// Nothing: what came carries nothing.
+    /// Nothing: what came carries nothing, or its ACK waits with another.
     Nothing,
     /// An ACK at once; a timer of its own is void.
     Now(Feedback),
@@ -66,6 +75,10 @@ pub struct Receiver {
     unanswered_mark: bool,
     /// ACKs that must not wait any more.
     quick: u8,
+    /// The loss that SACKs tell of begins here; how many have told of it at once, and segments whose SACK waits.
+    gap_at: u64,
+    told: u8,
+    untold: u8,
     /// The last segment was marked (RFC 8257, 3.2: `DCTCP.CE`).
     marked: bool,
     /// Marked packets that have arrived, from 5 on (accurate ECN).
@@ -87,6 +100,9 @@ impl Receiver {
             ecn: false,
             unanswered_mark: false,
             quick: 0,
+            gap_at: 0,
+            told: 0,
+            untold: 0,
             marked: false,
             count: super::FIRST_COUNT,
             fin_at: None,
@@ -168,6 +184,11 @@ impl Receiver {
         let quick = self.quick > 0;
         let may_wait =
             !changed && !quick && in_order && !had_gap && !duplicate && self.held.is_none() && arrived.bits & FIN == 0;
+        if self.settings.compressed && !changed && !quick && !duplicate && self.sack_waits(arrived.payload) {
+            let waiting = self.held.replace(Held { one_way, next: self.next }).is_some();
+            return if waiting { Reply::Nothing } else { Reply::Later(SACK_WAIT) };
+        }
+        self.untold = 0;
         match self.settings.delay.filter(|_| may_wait) {
             Some(delay) => {
                 self.held = Some(Held { one_way, next: self.next });
@@ -183,6 +204,27 @@ impl Receiver {
                 }
             }
         }
+    }
+
+    /// Whether the ACK of what has come, of so many bytes, may wait since it tells of a loss that others have told of.
+    fn sack_waits(&mut self, payload: u32) -> bool {
+        let in_order = self.next - self.acked;
+        if self.settings.blocks == 0
+            || self.ahead.is_empty()
+            || in_order > u64::from(payload)
+            || self.untold >= MOST_WAITING
+        {
+            return false;
+        }
+        if self.gap_at != self.next {
+            (self.gap_at, self.told) = (self.next, 0);
+        }
+        if self.told < FIRST_SACKS {
+            self.told += 1;
+            return false;
+        }
+        self.untold += 1;
+        true
     }
 
     fn take_syn(&mut self, arrived: &Arrived) -> Reply {
@@ -209,6 +251,7 @@ impl Receiver {
     /// The ACK that has waited long enough; none if it has been sent since.
     pub fn on_timer(&mut self) -> Option<Feedback> {
         let held = self.held.take()?;
+        self.untold = 0;
         Some(self.answer(held.one_way, None, (self.next, self.next)))
     }
 
@@ -306,7 +349,14 @@ mod tests {
     use crate::segment::ECT0;
 
     fn receiver(blocks: u8, delay: Option<f64>) -> Receiver {
-        let settings = ReceiverSettings { first: 0, blocks, delay, feedback: Feedbacks::Classic, quick_marks: false };
+        let settings = ReceiverSettings {
+            first: 0,
+            blocks,
+            delay,
+            feedback: Feedbacks::Classic,
+            quick_marks: false,
+            compressed: false,
+        };
         let mut receiver = Receiver::new(settings);
         assert!(matches!(send(&mut receiver, 0, 0, SYN), Reply::Now(Feedback { ack: 1, syn: true, echo: false, .. })));
         receiver
@@ -394,8 +444,14 @@ mod tests {
 
     #[test]
     fn marks_are_echoed_until_the_window_has_been_cut() {
-        let settings =
-            ReceiverSettings { first: 0, blocks: 0, delay: None, feedback: Feedbacks::Classic, quick_marks: false };
+        let settings = ReceiverSettings {
+            first: 0,
+            blocks: 0,
+            delay: None,
+            feedback: Feedbacks::Classic,
+            quick_marks: false,
+            compressed: false,
+        };
         let mut receiver = Receiver::new(settings);
         let Reply::Now(answer) = send(&mut receiver, 0, 0, SYN | ECE | CWR) else { panic!() };
         assert!(answer.echo, "yes to ECN");

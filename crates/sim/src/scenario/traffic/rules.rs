@@ -129,6 +129,30 @@ const RULES: &[Rule] = &[
         get: |settings| settings.catches_up,
     },
     Rule {
+        key: "rack_timer",
+        words: ["exact", "ticks"],
+        tcps: &[Tcp::Reno, Tcp::Sack, Tcp::Cubic, Tcp::Dctcp, Tcp::Bbr, Tcp::Ledbat, Tcp::Prague],
+        about: "With rack: what waits for its verdict gets it when it is due, or 2 ms later, rounded up to ticks of 4 ms.",
+        set: |settings, on| settings.rack_ticks = on,
+        get: |settings| settings.rack_ticks,
+    },
+    Rule {
+        key: "late_sack",
+        words: ["at_once", "compressed"],
+        tcps: &[],
+        about: "SACKs go at once, or after the third of a loss within a millisecond.",
+        set: |settings, on| settings.compressed_sacks = on,
+        get: |settings| settings.compressed_sacks,
+    },
+    Rule {
+        key: "cubic_clock",
+        words: ["exact", "ticks"],
+        tcps: &[Tcp::Cubic],
+        about: "With cubic = \"linux\": its clock is exact, or counts ticks of 4 ms.",
+        set: |settings, on| settings.cubic_ticks = on,
+        get: |settings| settings.cubic_ticks,
+    },
+    Rule {
         key: "cubic_least",
         words: ["reno", "none"],
         tcps: &[Tcp::Cubic],
@@ -159,6 +183,14 @@ const RULES: &[Rule] = &[
         about: "bbr's first round-trip time is that of the first data, or of the handshake.",
         set: |settings, on| settings.bbr.handshake_rtt = on,
         get: |settings| settings.bbr.handshake_rtt,
+    },
+    Rule {
+        key: "bbr_inflight",
+        words: ["now", "at_departure"],
+        tcps: &[Tcp::Bbr],
+        about: "Phases of bbr end by what is in the network now, or when its next segment goes.",
+        set: |settings, on| settings.bbr.at_departure = on,
+        get: |settings| settings.bbr.at_departure,
     },
     Rule {
         key: "bbr_rtt",
@@ -270,13 +302,17 @@ pub(super) fn read(field: &Field<'_>, tcp: Tcp, settings: &mut Settings) -> Chec
         }
         let word = field.word(rule.words.into_iter())?;
         (rule.set)(settings, word == rule.words[1]);
-        if rule.key == "lost_retransmit_cut" && !settings.rack {
+        if ["lost_retransmit_cut", "rack_timer"].contains(&rule.key) && !settings.rack {
             return Err(field.error("is a rule of rack").allowed("no such key, or rack = true"));
         }
         if ["guesses", "recovery_again"].contains(&rule.key) && settings.sack {
             return Err(field.error("is a rule for senders without sack").allowed("no such key, or tcp = \"newreno\""));
         }
-        if settings.linux_cubic && rule.tcps == [Tcp::Cubic] {
+        if rule.key == "cubic_clock" {
+            if !settings.linux_cubic {
+                return Err(field.error("is a rule of cubic = \"linux\"").allowed("no such key"));
+            }
+        } else if settings.linux_cubic && rule.tcps == [Tcp::Cubic] {
             return Err(field.error("is a rule of cubic = \"rfc9438\"").allowed("no such key"));
         }
         if settings.bbr.aggregation && settings.bbr.coarse_excess {

@@ -59,6 +59,9 @@ pub struct BbrRules {
     pub quanta: bool,
     /// Windows have room for what ACKs have brought at once beyond the estimated rate (Linux).
     pub aggregation: bool,
+    /// What the pace holds back counts as sent, and what arrives until it goes as arrived (Linux,
+    /// `bbr_packets_in_net_at_edt`).
+    pub at_departure: bool,
     /// A rate that many losses hold steady is a policer's, and is kept to (Linux).
     pub policer: bool,
     /// The handshake's round-trip time is the first one (Linux, `bbr_init`), and not that of the first data.
@@ -374,11 +377,23 @@ impl Bbr {
         }
     }
 
+    /// What will be in the network when the next segment goes, in so many seconds, with `pipe` segments in it now.
+    fn at_departure(&self, pipe: f64, ahead: f64) -> f64 {
+        let arriving = (self.bandwidth() * ahead).floor();
+        let (gain, _) = self.gains();
+        let leaving = if gain > 1.0 { self.at_once() } else { 0.0 };
+        (pipe + leaving - arriving).max(0.0)
+    }
+
     fn update_cycle(&mut self, ack: &Acked) {
         let Mode::ProbeBw { phase, since } = self.mode else { return };
         let full = ack.now - since > self.min_rtt;
         // What was in the network before this ACK, as Linux has it.
-        let inflight = ack.pipe + ack.delivered;
+        let inflight = if self.rules.at_departure {
+            self.at_departure(ack.pipe_before, ack.ahead)
+        } else {
+            ack.pipe + ack.delivered
+        };
         let next = match CYCLE[phase] {
             _ if self.policer.believed => full,
             gain if gain > 1.0 => full && (ack.lost > 0.0 || inflight >= self.inflight(gain)),
@@ -415,7 +430,8 @@ impl Bbr {
             self.mode = Mode::Drain;
             self.drained_to = Some(self.inflight(1.0));
         }
-        if self.mode == Mode::Drain && ack.pipe <= self.inflight(1.0) {
+        let pipe = if self.rules.at_departure { self.at_departure(ack.pipe, ack.ahead) } else { ack.pipe };
+        if self.mode == Mode::Drain && pipe <= self.inflight(1.0) {
             self.probe_bandwidth(ack.now);
         }
     }
@@ -616,6 +632,34 @@ mod tests {
             // It is forgotten after ten seconds, as any.
             round(&mut bbr, &mut window, 101.5, 50.0);
             assert_eq!(bbr.min_rtt(), 0.1);
+        }
+    }
+
+    #[test]
+    fn what_is_in_the_network_when_the_next_segment_goes() {
+        let rules = BbrRules { at_departure: true, budget: true, ..BbrRules::default() };
+        let (mut bbr, mut window) = (Bbr::new(rules, 1448.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        for i in 0..20 {
+            round(&mut bbr, &mut window, f64::from(i), 833.333_333);
+        }
+        bbr.min_rtt = 0.04;
+        // Of 833 segments/s 2 arrive in 3 ms, and where it probes 2 go.
+        bbr.mode = Mode::ProbeBw { phase: 1, since: 0.0 };
+        assert_eq!(
+            (bbr.at_departure(40.0, 0.0), bbr.at_departure(40.0, 3e-3), bbr.at_departure(1.0, 3e-3)),
+            (40.0, 38.0, 0.0)
+        );
+        bbr.mode = Mode::ProbeBw { phase: 0, since: 0.0 };
+        assert_eq!(bbr.at_departure(40.0, 3e-3), 40.0);
+        // The phase that probes ends at 42 segments, 6 for the hosts, 2 more: two of them are those that go.
+        for (at_departure, expected) in [(false, [0, 1]), (true, [1, 1])] {
+            let next = [48.0, 50.0].map(|pipe| {
+                let mut bbr = Bbr { rules: BbrRules { at_departure, ..bbr.rules }, ..bbr.clone() };
+                bbr.update_cycle(&Acked { now: 1.0, pipe: pipe - 1.0, pipe_before: pipe, ..acked(1.0) });
+                let Mode::ProbeBw { phase, .. } = bbr.mode else { panic!("{:?}", bbr.mode) };
+                phase
+            });
+            assert_eq!(next, expected, "{at_departure}");
         }
     }
 

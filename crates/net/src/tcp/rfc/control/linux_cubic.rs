@@ -6,6 +6,7 @@
 //! - The function is looked at one smallest round-trip time ahead, not one smoothed one.
 //! - As long as nothing was lost a window of ACKs adds a twentieth at least.
 
+use super::super::TICK;
 use super::{slow_start::SlowStart, Acked, Control, Window, LEAST_SSTHRESH};
 
 /// How steep the function is, segments/s^3 (`bic_scale` of 41, in units of 10/1024).
@@ -41,11 +42,13 @@ pub struct LinuxCubic {
     cnt: f64,
     credit: f64,
     looked_at: (f64, f64),
+    /// Its clock counts ticks, and the function is worked out in whole units of 1/1024 s.
+    ticks: bool,
 }
 
 impl LinuxCubic {
-    /// No reduction yet.
-    pub fn new(slow_start: SlowStart) -> Self {
+    /// No reduction yet. With `ticks` time is that of Linux's clock of ticks, and the function is looked at once a tick.
+    pub fn new(slow_start: SlowStart, ticks: bool) -> Self {
         LinuxCubic {
             slow_start,
             epoch: None,
@@ -54,33 +57,45 @@ impl LinuxCubic {
             cnt: 0.0,
             credit: 0.0,
             looked_at: (0.0, f64::NEG_INFINITY),
+            ticks,
         }
     }
 
     /// `bictcp_update`.
     fn update(&mut self, cwnd: f64, segments: f64, now: f64) {
         let (last_cwnd, last_time) = self.looked_at;
-        let same = last_cwnd == cwnd && now - last_time <= PAUSE;
+        let now = if self.ticks { (now / TICK).floor() * TICK } else { now };
+        // Half a tick more, as sums of ticks are not exact.
+        let pause = if self.ticks { ((PAUSE / TICK).floor() + 0.5) * TICK } else { PAUSE };
+        let same = last_cwnd == cwnd && now - last_time <= pause;
         if let Some(epoch) = &mut self.epoch {
             epoch.acked += segments;
         }
         if same {
             return;
         }
-        self.looked_at = (cwnd, now);
+        let looked = self.ticks && now == last_time && self.epoch.is_some();
+        if !looked {
+            self.looked_at = (cwnd, now);
+        }
         let last_max = self.last_max;
         let epoch = self.epoch.get_or_insert_with(|| {
             let (k, origin) =
                 if last_max <= cwnd { (0.0, cwnd) } else { (libm::cbrt((last_max - cwnd) / C), last_max) };
             Epoch { begun: now, k, origin, acked: segments, friendly: cwnd }
         });
-        let ahead = if self.min_rtt.is_finite() { self.min_rtt } else { 0.0 };
-        let x = now - epoch.begun + ahead - epoch.k;
-        let change = (C * (x * x * x).abs()).floor();
-        let target = if x < 0.0 { epoch.origin - change } else { epoch.origin + change };
-        self.cnt = if target > cwnd { (cwnd / (target - cwnd)).floor() } else { 100.0 * cwnd };
-        if last_max == 0.0 {
-            self.cnt = self.cnt.min(MOST_BEFORE_LOSS);
+        if !looked {
+            let mut ahead = if self.min_rtt.is_finite() { self.min_rtt } else { 0.0 };
+            if self.ticks {
+                ahead = (ahead / TICK).ceil() * TICK;
+            }
+            let x = now - epoch.begun + ahead - epoch.k;
+            let change = (C * (x * x * x).abs()).floor();
+            let target = if x < 0.0 { epoch.origin - change } else { epoch.origin + change };
+            self.cnt = if target > cwnd { (cwnd / (target - cwnd)).floor() } else { 100.0 * cwnd };
+            if last_max == 0.0 {
+                self.cnt = self.cnt.min(MOST_BEFORE_LOSS);
+            }
         }
         let step = (cwnd * FRIENDLY).floor();
         while epoch.acked > step {
@@ -154,7 +169,7 @@ mod tests {
     use super::*;
 
     fn reduced(cwnd: f64) -> (LinuxCubic, Window) {
-        let mut cubic = LinuxCubic::new(SlowStart::new(f64::INFINITY, HyStart::Off));
+        let mut cubic = LinuxCubic::new(SlowStart::new(f64::INFINITY, HyStart::Off), false);
         let ssthresh = cubic.on_loss(&Window { cwnd, ssthresh: 10.0 }, 0.0, 0.0);
         (cubic, Window { cwnd: ssthresh, ssthresh })
     }
@@ -181,6 +196,21 @@ mod tests {
         assert_eq!(window.cwnd, 70.0);
         cubic.grow(&mut window, &Acked { now: 5.0, ..acked(1.0) });
         assert_eq!(window.cwnd, 71.0);
+    }
+
+    #[test]
+    fn the_function_is_looked_at_once_a_tick() {
+        let (mut cubic, mut window) = reduced(100.0);
+        (cubic.min_rtt, cubic.ticks) = (0.0981, true);
+        let mut at = |now: f64, segments: f64, window: &mut Window| {
+            cubic.grow(window, &Acked { now, ..acked(segments) });
+            (window.cwnd, cubic.cnt)
+        };
+        // 98.1 ms are 25 ticks, as 0.1 s above; 5.003 s is in the tick that begins at 5 s.
+        assert_eq!(at(5.003, 23.0, &mut window), (71.0, 23.0));
+        // A window of 71 wants 71/2, but not in the same tick.
+        assert_eq!(at(5.0035, 1.0, &mut window), (71.0, 23.0));
+        assert_eq!(at(5.0045, 1.0, &mut window), (71.0, 35.0));
     }
 
     #[test]

@@ -73,6 +73,10 @@ pub struct Acked {
     pub paced: bool,
     /// Segments newly taken for lost.
     pub lost: f64,
+    /// In the network before this ACK, segments.
+    pub pipe_before: f64,
+    /// How far ahead of now the pace has the next segment, s.
+    pub ahead: f64,
     /// The rate of arrivals, for those who ask for it ([`Control::owns_window`]).
     pub rate: Option<Sample>,
     /// Whether something that was sent again has arrived.
@@ -265,6 +269,8 @@ mod tests {
             recovering: false,
             paced: false,
             lost: 0.0,
+            pipe_before: 0.0,
+            ahead: 0.0,
             rate: None,
             resent: false,
             repaired: 0.0,
