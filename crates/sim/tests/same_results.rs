@@ -635,6 +635,25 @@ fn rfc_keys_without_short_timers(draw: &mut Draw) -> String {
     text
 }
 
+/// Answers to SYNs that come one after the other at the bottleneck's rate, as far apart as full segments on the senders' own
+/// links: so windows begin in step, each behind a segment without payload.
+#[test]
+fn windows_that_begin_in_step_keep_their_order() {
+    for (tcp, delay) in [("sack", "0.03125 s"), ("newreno", "0.0625 s")] {
+        let text = format!(
+            "name = \"in step\"\nduration = \"2 s\"\nwarmup = \"0 s\"\nseed = 1\n[record]\ntrace = 1000000\n\
+             [topology]\nkind = \"dumbbell\"\npairs = 12\naccess = {{ rate = \"20971520 bit/s\", delay = \"{delay}\" }}\n\
+             bottleneck = {{ rate = \"1048576 bit/s\", delay = \"0.015625 s\" }}\n\
+             [queue.bottleneck]\naqm = \"droptail\"\nlimit = \"60 packets\"\n\
+             [[traffic]]\nkind = \"ftp\"\ncount = 12\nsegment = 1000\nheader = 40\nstart = \"0 s\"\ntcp = \"{tcp}\"\n\
+             profile = \"rfc\"\ntimestamps = false\ndelayed_ack = false\nmin_rto = \"1 s\"\n"
+        );
+        let (text, scenario) = checked(0, text);
+        let (plan, packets) = agree(&text, &scenario);
+        assert!(plan.answers_ahead && packets > 500, "{packets}");
+    }
+}
+
 /// A thousand flows, ten times slower than the bottleneck, over half a second and one.
 const MANY_IN_STEP: &str = r#"
 name = "many in step"
