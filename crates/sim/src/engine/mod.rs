@@ -1913,3 +1913,24 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
     }
     (routes, all)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_behind_packets_of_several_sizes() {
+        // In the order in which the transmissions before them began: none, then by the last, the larger first, then by those
+        // before it.
+        let behind_acks = |sizes: &[u16]| sizes.iter().fold(0, |chain, &bytes| behind(chain, bytes, 0));
+        let order: [&[u16]; 9] =
+            [&[], &[76], &[76, 76], &[40, 76], &[68], &[76, 52], &[40], &[76, 40], &[40, 40, 40, 40, 40, 40]];
+        assert!(order.is_sorted_by(|first, next| behind_acks(first) < behind_acks(next)));
+        assert_eq!(behind(5 << ROUNDING_SHIFT, 40, 0) >> ROUNDING_SHIFT, 5, "what rounding has made equal goes before");
+        // Behind a short segment last, and of these the longer chain first.
+        let full = 1000;
+        let first = behind(3, 40, full);
+        let second = behind(first, 1000, full);
+        assert!(COUNT < second && second < first && first <= ORDER);
+    }
+}
