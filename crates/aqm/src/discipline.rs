@@ -1,7 +1,7 @@
 //! Disciplines: what stands at a link and owns the packets that wait for it.
 
 use crate::gate::{Counters, Fate, Gate};
-use crate::policy::{QueueView, Reason, Verdict};
+use crate::policy::{QueueView, Reason, Room, Verdict};
 use crate::ring::Ring;
 use crate::{Packet, Time};
 
@@ -70,10 +70,28 @@ pub struct Fifo {
     gate: Gate,
 }
 
+/// Packets that a FIFO has memory for from the beginning, if it may hold so many: right behind its own, so that both are on
+/// one page.
+const FIRST_PACKETS: u64 = 64;
+
 impl Fifo {
     /// An empty FIFO whose link has been idle since time zero.
     pub fn new(gate: Gate) -> Self {
-        Fifo { ring: Ring::new(), idle_since: Some(Time::ZERO), gate }
+        let most = match gate.room() {
+            Room::PacketsBelow(packets) => packets.min(FIRST_PACKETS),
+            _ => FIRST_PACKETS,
+        };
+        Fifo { ring: Ring::with_room(most as usize), idle_since: Some(Time::ZERO), gate }
+    }
+
+    /// The way in.
+    pub fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// The way in alone, without the packets.
+    pub fn into_gate(self) -> Gate {
+        self.gate
     }
 
     /// Drops, or marks if `signal` says so and they can be marked, the packets that the policy named; whether any left.

@@ -90,10 +90,12 @@ pub struct Gate {
     room: Room,
     ecn: bool,
     needs: Needs,
-    random: Generator,
+    // A gate is smaller so, and few ever have victims.
+    #[allow(clippy::box_collection)]
+    victims: Box<Vec<u64>>,
     /// Counts since the last reset.
     pub counters: Counters,
-    victims: Vec<u64>,
+    random: Generator,
 }
 
 impl Gate {
@@ -101,7 +103,7 @@ impl Gate {
     pub fn new(policy: Box<dyn Policy>, limit: Limit, ecn: bool, random: Generator) -> Self {
         let (room, needs) = (policy.room(limit), policy.needs());
         let counters = Counters::default();
-        Gate { policy, last_offer: Time::ZERO, room, ecn, needs, counters, victims: Vec::new(), random }
+        Gate { policy, last_offer: Time::ZERO, room, ecn, needs, counters, victims: Box::default(), random }
     }
 
     /// What the policy needs.

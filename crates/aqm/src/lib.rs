@@ -43,6 +43,7 @@ pub mod parts;
 pub mod policy;
 pub mod random;
 pub mod ring;
+mod slots;
 mod time;
 
 /// The ordered list of disciplines: each name is a module with a `SPEC`.

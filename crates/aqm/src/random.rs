@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// a flow never moves a queue's draws and two disciplines can be compared under common random numbers.
 pub enum Generator {
     /// xoshiro256++, the default.
-    Xoshiro(Box<Xoshiro256PlusPlus>),
+    Xoshiro(Xoshiro256PlusPlus),
     /// ns-2's default stream.
     Mrg32k3a(Box<Mrg32k3a>),
     /// Numbers from elsewhere: recorded draws, a test's script.
@@ -24,7 +24,7 @@ impl Generator {
         let hash =
             name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
         let mixed = hash.rotate_left(32) ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Generator::Xoshiro(Box::new(Xoshiro256PlusPlus::seed_from_u64(mixed)))
+        Generator::Xoshiro(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
 
     /// ns-2's stream after `$defaultRNG seed SEED` and `skip` draws.

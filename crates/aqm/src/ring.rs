@@ -1,5 +1,6 @@
 //! The packets of a FIFO, addressable by serial number.
 
+use crate::slots::Slots;
 use crate::Packet;
 use std::collections::VecDeque;
 
@@ -14,7 +15,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Ring {
-    slots: VecDeque<Option<Packet>>,
+    slots: Slots,
     packets: u64,
     bytes: u64,
     /// Serial number of the next packet.
@@ -34,6 +35,11 @@ impl Ring {
     /// An empty queue.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty queue that takes so many packets before it needs more memory.
+    pub fn with_room(packets: usize) -> Self {
+        Ring { slots: Slots::with_room(packets), ..Self::default() }
     }
 
     /// Packets waiting.
@@ -82,15 +88,13 @@ impl Ring {
 
     /// Where the oldest packet lies, if it is `leaving`, or where the next may come to lie: first byte, bytes.
     pub fn memory(&self, leaving: bool, out: &mut dyn FnMut(*const u8, usize)) {
-        // Behind the last, unless the ring goes round just there.
-        let next = || self.slots.back().map(|back| std::ptr::from_ref(back).wrapping_add(1));
-        let place = if leaving { self.slots.front().map(std::ptr::from_ref) } else { next() };
-        if let Some(place) = place {
-            out(place.cast(), size_of::<Option<Packet>>());
+        if let Some(place) = self.slots.memory(!leaving) {
+            out(std::ptr::from_ref(place).cast(), size_of::<Option<Packet>>());
         }
     }
 
     /// Appends a packet; its serial number.
+    #[inline]
     pub fn push(&mut self, packet: Packet) -> u64 {
         let serial = self.next;
         self.next += 1;
@@ -111,9 +115,6 @@ impl Ring {
         self.first_slot_is_gone();
         if self.slots.len() as u64 != self.packets {
             self.tidy();
-        } else if self.packets == 0 {
-            // The next packet goes where the last has been, which is in the cache, and not once around.
-            self.slots.clear();
         }
         Some(packet)
     }
@@ -138,7 +139,7 @@ impl Ring {
 
     /// Keeps the invariants: the first slot is no hole, and not too many others are.
     fn tidy(&mut self) {
-        while let Some(None) = self.slots.front() {
+        while let Some(None) = self.slots.get(0) {
             self.slots.pop_front();
             self.first_slot_is_gone();
         }
@@ -165,7 +166,7 @@ impl Ring {
         let names = self.names.get_or_insert_with(|| Box::new((self.first..self.next).collect()));
         let mut kept = 0;
         for slot in 0..self.slots.len() {
-            if self.slots[slot].is_some() {
+            if self.slots.get(slot).is_some_and(Option::is_some) {
                 self.slots.swap(kept, slot);
                 names.swap(kept, slot);
                 kept += 1;

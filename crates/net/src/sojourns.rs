@@ -2,21 +2,26 @@
 //!
 //! Buckets are those of an HDR histogram of three digits: a microsecond up to 2047 us, then as wide as a thousandth of the
 //! value. A network has thousands of queues whose tables of buckets no cache can hold, so each keeps its latest buckets as
-//! a list, and counts thousands at a time.
+//! a list, and counts thousands at a time. The very latest stand beside the queue's other figures: a list of its own would
+//! be one more page of memory that each packet needs.
 
 /// Buckets up to this power of two are a microsecond wide.
 const FINE_BITS: u32 = 11;
 /// How many sojourn times are counted together at most, and how many there is room for at first.
 const BATCH: usize = 4096;
 const FIRST: usize = 64;
+/// How many stand beside the rest; with their number they take eight words.
+const LATEST: usize = 31;
 
 /// Sojourn times of one queue.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct Sojourns {
-    filled: usize,
-    /// Buckets of the latest, not counted yet.
-    recent: Box<[u16]>,
+    /// Buckets of the very latest, and how many there are.
+    latest: [u16; LATEST],
+    len: u16,
+    /// Buckets of those before, not counted yet.
+    recent: Vec<u16>,
     counted: Option<Box<Counted>>,
 }
 
@@ -62,7 +67,8 @@ impl Counted {
 impl Sojourns {
     /// Forgets all; what room there is stays.
     pub fn clear(&mut self) {
-        self.filled = 0;
+        self.len = 0;
+        self.recent.clear();
         if let Some(counted) = &mut self.counted {
             counted.buckets.fill(0);
             counted.carries.clear();
@@ -72,30 +78,33 @@ impl Sojourns {
     /// One more, of so many microseconds.
     #[inline(always)]
     pub fn push(&mut self, microseconds: u32) {
-        if self.filled == self.recent.len() {
-            self.make_room();
+        if usize::from(self.len) == LATEST {
+            self.set_aside();
         }
-        self.recent[self.filled] = bucket(microseconds);
-        self.filled += 1;
+        self.latest[usize::from(self.len)] = bucket(microseconds);
+        self.len += 1;
     }
 
+    /// Puts the very latest to the others.
     #[inline(never)]
-    fn make_room(&mut self) {
-        if self.recent.len() < BATCH {
-            let mut more = vec![0; (2 * self.recent.len()).max(FIRST)];
-            more[..self.filled].copy_from_slice(&self.recent);
-            self.recent = more.into();
-            return;
+    fn set_aside(&mut self) {
+        if self.recent.len() + LATEST > BATCH {
+            self.counted.get_or_insert_default().count(&self.recent);
+            self.recent.clear();
+        } else if self.recent.len() + LATEST > self.recent.capacity() {
+            let room = (2 * self.recent.capacity()).clamp(FIRST, BATCH);
+            self.recent.reserve_exact(room - self.recent.len());
         }
-        self.counted.get_or_insert_default().count(&self.recent);
-        self.filled = 0;
+        self.recent.extend_from_slice(&self.latest);
+        self.len = 0;
     }
 
     /// What a fraction of them did not exceed, microseconds (to a thousandth or 1), for each of these fractions, which
     /// rise; 0 if there are none.
     pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [u64; N] {
         let mut all = self.counted.as_deref().cloned().unwrap_or_default();
-        all.count(&self.recent[..self.filled]);
+        all.count(&self.recent);
+        all.count(&self.latest[..usize::from(self.len)]);
         let mut counts: Vec<u64> = all.buckets.iter().map(|&count| count.into()).collect();
         for bucket in all.carries {
             counts[usize::from(bucket)] += 1 << 16;

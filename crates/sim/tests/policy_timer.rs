@@ -1,5 +1,6 @@
 //! A policy's timer in the engine: when it runs, and what it sees of the queue then.
 
+use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::policy::{Context, Limit, Policy, QueueView, Verdict};
 use earlydrop_aqm::random::Generator;
@@ -41,7 +42,7 @@ fn ticks(window: i32) -> Vec<Tick> {
     let policy = Watcher { next: Time::from_seconds(0.1), seen: Arc::clone(&seen) };
     let gate = Gate::new(Box::new(policy), Limit::Packets(50), false, Generator::stream(1, "watcher"));
     let mut network = Network::new();
-    let kind = PortKind::Gate(Box::new(gate));
+    let kind = PortKind::Fifo(Box::new(Fifo::new(gate)));
     assert!(!kind.decides_at_enqueue());
     let port = network.port(PortSpec { name: "bottleneck".into(), aqm: "watcher".into(), kind });
     let ahead = network.link(80e3, 0.5, Some(port));

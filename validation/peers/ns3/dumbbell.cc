@@ -60,7 +60,11 @@ struct Options
     uint32_t granularity = 10;
     bool statistics = false;
     std::string recovery; // empty: ns-3's default
+    bool freshSamples = false;
+    bool ownStreams = false;
+    bool perFlow = false;
     std::string trace;
+    uint32_t traceFlow = 0;
 };
 
 Options
@@ -94,7 +98,11 @@ Parse(int argc, char** argv)
     cmd.AddValue("granularity", "clock granularity in ms", o.granularity);
     cmd.AddValue("statistics", "measure the queue (slower)", o.statistics);
     cmd.AddValue("recovery", "Prr or Classic", o.recovery);
-    cmd.AddValue("trace", "a file for the variables of the first sender", o.trace);
+    cmd.AddValue("fresh-samples", "samples of the rate as in Linux, not as in TcpRateLinux", o.freshSamples);
+    cmd.AddValue("own-streams", "random numbers of its own for each sender of BBR, which are all the same else", o.ownStreams);
+    cmd.AddValue("per-flow", "print what each receiver gets after the warm-up", o.perFlow);
+    cmd.AddValue("trace", "a file for the variables of a sender", o.trace);
+    cmd.AddValue("trace-flow", "which sender, from 0", o.traceFlow);
     cmd.Parse(argc, argv);
     return o;
 }
@@ -288,6 +296,120 @@ class SenderTrace
     double m_payload;
 };
 
+// Samples of the delivery rate as draft-cheng-iccrg-delivery-rate-estimation has them: one for the segments that an ACK says have
+// arrived, over the time from the ACK that was the last before the segment was sent. TcpRateLinux keeps a sample from ACK to
+// ACK, and takes the time from the beginning of the sample before.
+class FreshRate : public TcpRateOps
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId tid = TypeId("FreshRate").SetParent<TcpRateOps>().AddConstructor<FreshRate>();
+        return tid;
+    }
+
+    void SkbSent(TcpTxItem* item, bool first) override
+    {
+        const Time now = Simulator::Now();
+        if (first)
+        {
+            m_connection.m_firstSentTime = now;
+            m_connection.m_deliveredTime = now;
+        }
+        TcpTxItem::RateInformation& known = item->GetRateInformation();
+        known.m_firstSent = m_connection.m_firstSentTime;
+        known.m_deliveredTime = m_connection.m_deliveredTime;
+        known.m_delivered = m_connection.m_delivered;
+        known.m_isAppLimited = m_connection.m_appLimited != 0;
+    }
+
+    void SkbDelivered(TcpTxItem* item) override
+    {
+        TcpTxItem::RateInformation& known = item->GetRateInformation();
+        if (known.m_deliveredTime == Time::Max())
+        {
+            return; // It has been reported before.
+        }
+        m_connection.m_delivered += item->GetSeqSize();
+        m_connection.m_deliveredTime = Simulator::Now();
+        m_connection.m_txItemDelivered = known.m_delivered;
+        const bool later = known.m_delivered > m_sample.m_priorDelivered ||
+                           (known.m_delivered == m_sample.m_priorDelivered && item->GetLastSent() > m_newest);
+        if (!m_any || later)
+        {
+            m_any = true;
+            m_newest = item->GetLastSent();
+            m_sample.m_priorDelivered = known.m_delivered;
+            m_sample.m_priorTime = known.m_deliveredTime;
+            m_sample.m_isAppLimited = known.m_isAppLimited;
+            m_sample.m_sendElapsed = item->GetLastSent() - known.m_firstSent;
+            m_connection.m_firstSentTime = item->GetLastSent();
+        }
+        known.m_deliveredTime = Time::Max();
+    }
+
+    void CalculateAppLimited(uint32_t window,
+                             uint32_t inFlight,
+                             uint32_t segment,
+                             const SequenceNumber32& tail,
+                             const SequenceNumber32& next,
+                             const uint32_t lost,
+                             const uint32_t again) override
+    {
+        if (tail - next < static_cast<int32_t>(segment) && inFlight < window && lost <= again)
+        {
+            m_connection.m_appLimited = std::max<uint64_t>(m_connection.m_delivered + inFlight, 1);
+        }
+    }
+
+    const TcpRateSample& GenerateSample(uint32_t delivered,
+                                        uint32_t lost,
+                                        bool,
+                                        uint32_t inFlightBefore,
+                                        const Time& minRtt) override
+    {
+        if (m_connection.m_appLimited != 0 && m_connection.m_delivered > m_connection.m_appLimited)
+        {
+            m_connection.m_appLimited = 0;
+        }
+        m_sample.m_ackedSacked = delivered;
+        m_sample.m_bytesLoss = lost;
+        m_sample.m_priorInFlight = inFlightBefore;
+        m_sample.m_deliveryRate = DataRate(0);
+        m_sample.m_delivered = -1;
+        m_sample.m_interval = Time(0);
+        if (m_any)
+        {
+            m_any = false;
+            m_sample.m_ackElapsed = m_connection.m_deliveredTime - m_sample.m_priorTime;
+            const Time took = std::max(m_sample.m_sendElapsed, m_sample.m_ackElapsed);
+            m_sample.m_delivered = m_connection.m_delivered - m_sample.m_priorDelivered;
+            if (took >= minRtt && took > Time(0))
+            {
+                m_sample.m_interval = took;
+                m_sample.m_deliveryRate = DataRate(m_sample.m_delivered * 8.0 / took.GetSeconds());
+            }
+        }
+        return m_sample;
+    }
+
+    const TcpRateConnection& GetConnectionRate() override { return m_connection; }
+
+  private:
+    TcpRateConnection m_connection;
+    TcpRateSample m_sample;
+    Time m_newest;
+    bool m_any = false;
+};
+
+// Where a socket keeps what measures its rate, and its congestion control.
+struct PartsOfSocket : public TcpSocketBase
+{
+    static Ptr<TcpRateOps> TcpSocketBase::*Rate() { return &PartsOfSocket::m_rateOps; }
+
+    static Ptr<TcpCongestionOps> TcpSocketBase::*Control() { return &PartsOfSocket::m_congestionControl; }
+};
+
 double
 UserSeconds()
 {
@@ -391,6 +513,8 @@ main(int argc, char** argv)
     }
 
     std::unique_ptr<SenderTrace> trace;
+    std::vector<Ptr<PacketSink>> sinks;
+    std::vector<uint64_t> before(o.flows);
     const uint16_t port = 9;
     Ptr<UniformRandomVariable> starts = CreateObject<UniformRandomVariable>();
     for (uint32_t i = 0; i < o.flows; i++)
@@ -407,16 +531,34 @@ main(int argc, char** argv)
         setDefaultRoute(receivers.Get(i), rightAddresses.GetAddress(0));
 
         PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), port));
-        sink.Install(receivers.Get(i)).Start(Seconds(0));
+        ApplicationContainer receiving = sink.Install(receivers.Get(i));
+        receiving.Start(Seconds(0));
+        sinks.push_back(DynamicCast<PacketSink>(receiving.Get(0)));
         BulkSendHelper source("ns3::TcpSocketFactory", InetSocketAddress(rightAddresses.GetAddress(1), port));
         source.SetAttribute("SendSize", UintegerValue(o.payload));
         const Time start = Seconds(starts->GetValue(0, 1));
-        source.Install(senders.Get(i)).Start(start);
-        if (i == 0 && !o.trace.empty())
+        ApplicationContainer sending = source.Install(senders.Get(i));
+        sending.Start(start);
+        // The socket is there once the application has begun.
+        if (o.freshSamples || o.ownStreams)
         {
-            // The socket is there once the application has begun.
+            Simulator::Schedule(start + NanoSeconds(1), [&o, i, application = sending.Get(0)] {
+                Ptr<Socket> made = DynamicCast<BulkSendApplication>(application)->GetSocket();
+                TcpSocketBase& socket = *DynamicCast<TcpSocketBase>(made);
+                if (o.freshSamples)
+                {
+                    socket.*PartsOfSocket::Rate() = CreateObject<FreshRate>();
+                }
+                if (o.ownStreams)
+                {
+                    DynamicCast<TcpBbr>(socket.*PartsOfSocket::Control())->SetStream(1000 + i);
+                }
+            });
+        }
+        if (i == o.traceFlow && !o.trace.empty())
+        {
             Simulator::Schedule(start + NanoSeconds(1), [&trace, &o, &senders] {
-                trace = std::make_unique<SenderTrace>(o.trace, senders.Get(0), o.payload);
+                trace = std::make_unique<SenderTrace>(o.trace, senders.Get(o.traceFlow), o.payload);
             });
         }
     }
@@ -428,6 +570,9 @@ main(int argc, char** argv)
     {
         meter = std::make_unique<QueueMeter>(disc, o.warmup, o.duration);
     }
+    Simulator::Schedule(Seconds(o.warmup), [&sinks, &before] {
+        std::transform(sinks.begin(), sinks.end(), before.begin(), [](auto sink) { return sink->GetTotalRx(); });
+    });
     Simulator::Stop(Seconds(o.duration));
     const double setup = UserSeconds();
     Simulator::Run();
@@ -441,6 +586,12 @@ main(int argc, char** argv)
     if (meter)
     {
         meter->Print();
+    }
+    for (uint32_t i = 0; o.perFlow && i < o.flows; i++)
+    {
+        const double bits = 8.0 * (sinks[i]->GetTotalRx() - before[i]);
+        std::printf("%s%.6f%s", i ? ", " : ", \"flow_mbps\": [", bits / (o.duration - o.warmup) / 1e6,
+                    i + 1 < o.flows ? "" : "]");
     }
     std::printf("}\n");
     Simulator::Destroy();

@@ -44,8 +44,25 @@ NETS = {
 """File, options of the network, numbers of flows, queues."""
 # Losses of CUBIC and queues of BBR differ much between seeds.
 SEEDS = {
-    "s2": {("cubic", "droptail"): 8, ("cubic", "red"): 8, ("bbr", "droptail"): 8},
-    "s1": {("cubic", "droptail"): 4, ("cubic", "red"): 4},
+    "s2": {
+        ("cubic", "droptail"): 8,
+        ("cubic", "red"): 8,
+        ("bbr", "droptail"): 8,
+        ("newreno", "droptail"): 8,
+        ("newreno", "red"): 8,
+        ("bbr_fresh", "droptail"): 4,
+        ("bbr_fresh", "red"): 4,
+    },
+    "s1": {
+        ("cubic", "droptail"): 4,
+        ("cubic", "red"): 4,
+        ("newreno", "droptail"): 8,
+        ("newreno", "red"): 8,
+        ("newreno_lt", "droptail"): 4,
+        ("newreno_lt", "red"): 4,
+        ("bbr_fresh", "droptail"): 4,
+        ("bbr_fresh", "red"): 4,
+    },
 }
 STEP = {"queue": "red", "min-th": 20, "max-th": 20, "max-p": 1, "w-q": 1, "ecn": "true"}
 COLUMNS = [
@@ -65,15 +82,22 @@ def cases(net: str) -> list[tuple[str, str, int, dict[str, object]]]:
     """Name of the TCP, of the queue, number of flows, and ns-3's options."""
     _, _, numbers, queues = NETS[net]
     found: list[tuple[str, str, int, dict[str, object]]] = []
-    # Without SACK ns-3 keeps its guesses of what has arrived; not so without limited transmit (docs/tcp-rfc.md).
-    no_sack: dict[str, object] = {"sack": "false", "ns3::TcpSocketBase::LimitedTransmit": "false"}
+    # Without SACK ns-3 keeps its guesses of what has arrived, more of them with limited transmit (docs/tcp-rfc.md).
+    no_sack: dict[str, object] = {"tcp": "NewReno", "sack": "false"}
+    no_transmit: dict[str, object] = {"ns3::TcpSocketBase::LimitedTransmit": "false"}
     for flows in numbers:
         for tcp, name in (("NewReno", "reno"), ("Cubic", "cubic"), ("Bbr", "bbr")):
             for queue, options in queues.items():
                 found.append((name, queue, flows, {"tcp": tcp, **options}))
         for queue, options in queues.items():
-            found.append(("newreno", queue, flows, {"tcp": "NewReno", **no_sack, **options}))
+            found.append(("newreno", queue, flows, {**no_sack, **no_transmit, **options}))
+            if net == "s1":
+                found.append(("newreno_lt", queue, flows, {**no_sack, **options}))
         found.append(("dctcp", "step", flows, {"tcp": "Dctcp", **STEP}))
+        # Without the defect of its samples of the rate (docs/tcp-rfc.md).
+        fresh: dict[str, object] = {"tcp": "Bbr", "fresh-samples": "true", "ns3::TcpSocket::ConnTimeout": "1s"}
+        for queue, options in queues.items():
+            found.append(("bbr_fresh", queue, flows, {**fresh, **options}))
     return found
 
 

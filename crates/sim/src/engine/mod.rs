@@ -57,7 +57,7 @@ const PORTS_IN_CACHE: usize = 100;
 /// Slots of the event queue ahead of which the fetching begins there.
 const STAGES: usize = 2;
 /// Cache lines of a port that every packet needs, and of a FIFO with its gate.
-const PORT_LINES: usize = 2;
+const PORT_LINES: usize = 3;
 const DISCIPLINE_LINES: usize = 3;
 /// Which of the next events of its kind is looked at for where it leads, and which for what is there.
 const FAR: usize = 10;

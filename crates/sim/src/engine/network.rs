@@ -36,8 +36,8 @@ pub struct PortSpec {
 
 /// What stands at a port.
 pub enum PortKind {
-    /// A policy behind its gate, on one FIFO.
-    Gate(Box<Gate>),
+    /// A policy on one FIFO.
+    Fifo(Box<Fifo>),
     /// A discipline with queues of its own.
     Discipline(Box<dyn Discipline>),
 }
@@ -46,7 +46,8 @@ impl PortKind {
     /// From what the catalogue built.
     pub fn new(built: Built, limit: Limit, ecn: bool, random: Generator) -> Self {
         match built {
-            Built::Policy(policy) => PortKind::Gate(Box::new(Gate::new(policy, limit, ecn, random))),
+            // With thousands of ports: in the memory right behind its policy, so that both are on one page.
+            Built::Policy(policy) => PortKind::Fifo(Box::new(Fifo::new(Gate::new(policy, limit, ecn, random)))),
             Built::Discipline(finish) => PortKind::Discipline(finish(ecn, random)),
         }
     }
@@ -54,7 +55,7 @@ impl PortKind {
     /// As a discipline, whichever it is.
     pub fn into_discipline(self) -> Box<dyn Discipline> {
         match self {
-            PortKind::Gate(gate) => Box::new(Fifo::new(*gate)),
+            PortKind::Fifo(fifo) => fifo,
             PortKind::Discipline(discipline) => discipline,
         }
     }
@@ -62,7 +63,7 @@ impl PortKind {
     /// Whether departures follow from arrivals: nothing is decided at dequeue, by a timer, or on queued packets.
     pub fn decides_at_enqueue(&self) -> bool {
         match self {
-            PortKind::Gate(gate) => gate.needs() == Default::default() && gate.next_timer().is_none(),
+            PortKind::Fifo(fifo) => fifo.gate().needs() == Default::default() && fifo.next_timer().is_none(),
             PortKind::Discipline(_) => false,
         }
     }

@@ -280,9 +280,9 @@ fn longest_wait(network: &Network, link: usize, flows: u32) -> f64 {
     let spec = &network.links[link];
     match spec.port.map(|port| &network.ports[port as usize].kind) {
         None if flows == 1 => 0.0,
-        Some(PortKind::Gate(gate)) => {
+        Some(PortKind::Fifo(fifo)) => {
             let largest = network.sizes.iter().copied().max().unwrap_or(0);
-            8.0 * gate.room().most_bytes(u32::from(largest)) as f64 / spec.rate_bps
+            8.0 * fifo.gate().room().most_bytes(u32::from(largest)) as f64 / spec.rate_bps
         }
         _ => f64::INFINITY,
     }

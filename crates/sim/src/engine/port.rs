@@ -4,7 +4,6 @@ use super::network::{PortKind, PortSpec};
 use super::observer::{Observer, Who};
 use crate::fifo::Fifo;
 use crate::measure::QueueStats;
-use earlydrop_aqm::discipline;
 use earlydrop_aqm::gate::{Counters, Fate, Gate};
 use earlydrop_aqm::policy::QueueView;
 use earlydrop_aqm::{Discipline, Packet, Time};
@@ -64,11 +63,10 @@ pub enum Answer {
 impl Port {
     pub fn new(spec: PortSpec, link: u32, arithmetic: bool) -> Port {
         let runner = match (spec.kind, arithmetic) {
-            (PortKind::Gate(gate), true) => Runner::Arithmetic { gate, waiting: Box::default() },
-            (PortKind::Gate(gate), false) => {
-                Runner::Stepped { discipline: Box::new(discipline::Fifo::new(*gate)), end_pending: false, idle: true }
+            (PortKind::Fifo(fifo), true) => {
+                Runner::Arithmetic { gate: Box::new(fifo.into_gate()), waiting: Box::default() }
             }
-            (PortKind::Discipline(discipline), _) => Runner::Stepped { discipline, end_pending: false, idle: true },
+            (kind, _) => Runner::Stepped { discipline: kind.into_discipline(), end_pending: false, idle: true },
         };
         Port {
             name: spec.name,

@@ -99,6 +99,9 @@ pub struct Board {
     /// Segments that are reported, and that were sent more than once.
     reports: usize,
     repeated: usize,
+    /// Segments behind the first that duplicate ACKs without SACK let one guess to have arrived, and their length.
+    guesses: usize,
+    guessed: u64,
     /// One behind the highest that is reported.
     highest_sacked: u64,
     /// Below this every segment without a report is marked lost.
@@ -130,6 +133,8 @@ impl Board {
             outstanding: 0,
             reports: 0,
             repeated: 0,
+            guesses: 0,
+            guessed: 0,
             highest_sacked: 0,
             loss_edge: 0,
             waiting_from: 0,
@@ -165,12 +170,48 @@ impl Board {
 
     /// What is in the network (RFC 6675, `pipe`): neither reported nor lost, and what was sent again.
     pub fn pipe(&self) -> u64 {
-        self.outstanding - self.sacked - self.lost + self.resent
+        self.outstanding - self.sacked - self.guessed - self.lost + self.resent
     }
 
-    /// Whether nothing is lost or counts twice.
+    /// One more segment is guessed to have arrived: the first behind those that are, and never the first of all.
+    pub fn guess(&mut self) {
+        if let Some(record) = self.records.get(1 + self.guesses) {
+            self.guesses += 1;
+            self.guessed += u64::from(record.len);
+        }
+    }
+
+    /// Nothing is guessed any more.
+    pub fn forget_guesses(&mut self) {
+        (self.guesses, self.guessed) = (0, 0);
+    }
+
+    /// After an ACK: how many guesses are still outstanding, of `before` records that were so. The one that is first now
+    /// has not arrived, so that another must have: the guess moves on, and the first is lost. Whether it was one.
+    pub fn move_guesses(&mut self, before: usize) -> bool {
+        let gone = before - self.records.len();
+        if self.guesses == 0 || gone == 0 {
+            return false;
+        }
+        let left = (self.guesses + 1).saturating_sub(gone);
+        self.guesses = left.saturating_sub(1);
+        self.guessed = self.records.iter().skip(1).take(self.guesses).map(|record| u64::from(record.len)).sum();
+        if left > 0 {
+            self.guess();
+        }
+        left > 0
+    }
+
+    /// Takes the first segment for lost, whether it was sent again or not.
+    pub fn lose_first(&mut self) {
+        if !self.records.is_empty() {
+            self.mark_lost_again(0);
+        }
+    }
+
+    /// Whether nothing is lost, counts twice or is guessed.
     pub fn is_whole(&self) -> bool {
-        self.lost == 0 && self.resent == 0
+        self.lost == 0 && self.resent == 0 && self.guesses == 0
     }
 
     /// Whether in addition nothing is reported, and everything was sent once.
@@ -477,6 +518,7 @@ impl Board {
             self.blocks = 0;
         }
         (self.lost, self.resent) = (0, 0);
+        self.forget_guesses();
         for (index, record) in self.records.iter_mut().enumerate() {
             if record.flags & SACKED == 0 && (index == 0 || record.sent <= since) {
                 record.flags = record.flags & !RESENT | LOST;
@@ -713,6 +755,26 @@ mod tests {
         board.acknowledge(101, |_| {});
         board.lose_all(f64::INFINITY);
         assert_eq!((board.sacked(), board.lost(), board.pipe()), (0, 300, 0));
+    }
+
+    #[test]
+    fn guesses_move_on_when_the_first_segment_was_one() {
+        let mut board = board(8);
+        (0..3).for_each(|_| board.guess());
+        assert_eq!((board.pipe(), board.is_whole()), (500, false), "2 to 4 have arrived, it seems");
+        // 1 and 2 have: 3 has not, so that 5 must have.
+        board.acknowledge(201, |_| {});
+        assert!(board.move_guesses(8));
+        board.lose_first();
+        assert_eq!((board.pipe(), lost(&board), board.next_lost()), (300, vec![3], Some(0)), "6 less 4, 5 and 3");
+        // 3 to 6: no guess is left.
+        board.acknowledge(601, |_| {});
+        assert!(!board.move_guesses(6) && board.is_whole());
+        // Never more than there are, and none once a timeout has lost all.
+        (0..3).for_each(|_| board.guess());
+        assert_eq!(board.pipe(), 100);
+        board.lose_all(f64::INFINITY);
+        assert_eq!((board.pipe(), board.lost()), (0, 200));
     }
 
     #[test]

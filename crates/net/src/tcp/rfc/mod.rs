@@ -154,12 +154,26 @@ pub struct Settings {
     pub restart: Option<Restart>,
     /// The ACK that ends a fast recovery grows the window as well.
     pub exit_grows: bool,
+    /// Without SACK: a duplicate ACK says that the segment behind those that are known to be so has arrived, and this
+    /// guess stays until an ACK or a timeout proves it wrong, as in ns-3 ([`Board::move_guesses`]). What is in the network is
+    /// less by it, and the window is not inflated.
+    pub keeps_guesses: bool,
+    /// Without SACK: duplicate ACKs begin a recovery again where the one before ended, and not only beyond (RFC 6582, 3.2).
+    pub again_at_end: bool,
+    /// Without time stamps: the round-trip time is that of the first segment that an ACK covers, if that was sent once (Karn), and
+    /// not that of the last of those that were.
+    pub first_sample: bool,
     /// The ACK that ends the repair after a timeout grows the window by what it covers beyond that alone.
     pub timeout_end_is_new: bool,
     /// The last ACK of slow start may bring the window beyond ssthresh.
     pub passes_ssthresh: bool,
     /// A mark brings the window down over a round trip by proportional rate reduction, and not at once.
     pub mark_by_prr: bool,
+    /// The handshake's round-trip time is a sample though the SYN was sent again, from the first time on (ns-3), and the timer
+    /// follows from it.
+    pub samples_lost_syn: bool,
+    /// DCTCP's window may fall below two segments, and goes on with one (ns-3).
+    pub no_least_window: bool,
     /// The receiver acknowledges the first mark, the segment behind it and each CWR at once, as Linux does.
     pub quick_marks: bool,
     /// The window grows by all that an ACK says has arrived, as in Linux, and not by what it acknowledges up to a limit.
@@ -219,9 +233,14 @@ impl Default for Settings {
             timeout_keeps: None,
             restart: None,
             exit_grows: false,
+            keeps_guesses: false,
+            again_at_end: false,
+            first_sample: false,
             timeout_end_is_new: false,
             passes_ssthresh: false,
             mark_by_prr: false,
+            samples_lost_syn: false,
+            no_least_window: false,
             quick_marks: false,
             grows_by_arrived: false,
             least_variation: false,
@@ -281,7 +300,10 @@ impl Settings {
             }
             ControlKind::Cubic if self.linux_cubic => Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY))),
             ControlKind::Cubic => Algorithm::Cubic(Cubic::new(start(most), self.cubic, self.abe)),
-            ControlKind::Dctcp => Algorithm::Dctcp(Dctcp::new(start(most), Avoidance::new(self.counting))),
+            ControlKind::Dctcp => {
+                let dctcp = Dctcp::new(start(most), Avoidance::new(self.counting));
+                Algorithm::Dctcp(dctcp.leaving(self.no_least_window))
+            }
             ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss)))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
             ControlKind::Prague => Algorithm::Prague(Prague::new(most, self.hystart)),
@@ -553,7 +575,9 @@ impl Connection {
         out.packets.push(Packet { seq: self.first, payload: 0, bits: SYN | ask });
         core.retransmits += u32::from(self.next > 0);
         self.next = 1;
-        self.syn_sent = now;
+        if self.syn_timeouts == 0 || !self.settings.samples_lost_syn {
+            self.syn_sent = now;
+        }
         self.rto_at = now + self.rto.value();
     }
 
@@ -618,12 +642,12 @@ impl Connection {
         core.set_ack(0, out);
         self.ecn = feedback.echo;
         self.rto_at = f64::INFINITY;
-        if self.syn_timeouts == 0 || self.settings.timestamps {
+        if self.syn_timeouts == 0 || self.settings.timestamps || self.settings.samples_lost_syn {
             let sent = if self.settings.timestamps { feedback.stamp } else { self.syn_sent };
             self.sample(core, now - sent, out);
             self.algorithm.control().on_open(now - sent, now);
         }
-        if self.syn_timeouts > 0 {
+        if self.syn_timeouts > 0 && !self.settings.samples_lost_syn {
             self.rto.syn_was_lost();
         }
         // RFC 6928, 2: one lost SYN does not cost the initial window, more do (RFC 5681, 3.1).
@@ -670,15 +694,20 @@ impl Connection {
         // What has arrived, and how long it took (RFC 6298, section 3: Karn's algorithm; RFC 7323, 4.1: with time stamps
         // every ACK that advances the window says).
         let mut newest: Option<f64> = None;
+        let mut first = self.settings.first_sample;
         let timestamps = self.settings.timestamps;
         let echo = timestamps.then_some(feedback.stamp);
         let (mss, min_rtt, mut packets) = (self.mss(), self.min_rtt, 0);
         let (rack, rate) = (&mut self.rack, &mut self.rate);
         let (mut resent, mut restored) = (false, 0);
+        let mut sampled = None;
         let mut note = |delivered: Delivered| {
             packets += 1;
             resent |= delivered.record.is_resent();
             restored += if delivered.record.is_lost() { u64::from(delivered.record.len) } else { 0 };
+            if std::mem::replace(&mut first, false) && !delivered.record.is_repeated() {
+                sampled = Some(delivered.record.sent);
+            }
             if !delivered.record.is_repeated() {
                 newest = Some(newest.map_or(delivered.record.sent, |sent: f64| sent.max(delivered.record.sent)));
             }
@@ -691,8 +720,12 @@ impl Connection {
         };
         let mut arrived = 0;
         if advanced > 0 {
+            let before = self.board.len();
             arrived += self.board.acknowledge(ack, &mut note);
             self.una = ack;
+            if self.settings.keeps_guesses && self.board.move_guesses(before) {
+                self.board.lose_first();
+            }
         }
         let mut reported = 0;
         let mut duplicate = None;
@@ -712,6 +745,7 @@ impl Connection {
         let rtt = match (advanced > 0, timestamps) {
             (false, _) => None,
             (true, true) => Some(now - feedback.stamp),
+            (true, false) if self.settings.first_sample => sampled.map(|sent: f64| now - sent),
             (true, false) => newest.map(|sent| now - sent),
         };
         if let Some(rtt) = rtt {
@@ -804,6 +838,7 @@ impl Connection {
             && self.rate.is_none()
             && self.mark_prr.is_none()
             && !self.halted
+            && !self.settings.first_sample
             && !core.traced
             && !self.tlp.is_out()
             && self.rack.as_ref().is_none_or(|rack| rack.is_quiet(&self.board))
@@ -848,7 +883,8 @@ impl Connection {
         }
         self.rto_at = if self.board.is_empty() { f64::INFINITY } else { now + self.rto.value() };
         self.restart_when_idle(core, now, out);
-        let nothing_else = self.forced == 0 && !self.settings.pairs && !self.closing;
+        let other_room = self.settings.pairs || self.settings.no_least_window;
+        let nothing_else = self.forced == 0 && !other_room && !self.closing;
         if !nothing_else || !self.transmit_new(core, now, out) {
             self.transmit(core, now, out);
         }
@@ -1011,8 +1047,22 @@ impl Connection {
             self.dupacks += u32::from(reported > 0);
         } else if ack == self.una && !self.board.is_empty() {
             self.dupacks += 1;
+            self.guess_arrival();
         }
         core.set_dupacks(self.dupacks as i32, out);
+    }
+
+    /// A duplicate ACK: a segment has arrived, and which one is a guess, if such guesses are made. Outside of recoveries
+    /// limited transmit makes them, and the one that begins a recovery.
+    fn guess_arrival(&mut self) {
+        let makes = match self.phase {
+            Phase::Open => self.settings.limited_transmit || self.may_enter(),
+            Phase::Recovery(_) => true,
+            Phase::Loss => false,
+        };
+        if self.settings.keeps_guesses && makes {
+            self.board.guess();
+        }
     }
 
     /// Whether losses that are known now begin a recovery.
@@ -1029,7 +1079,8 @@ impl Connection {
                 && (self.dupacks >= board::DUP_THRESH || self.board.front().is_some_and(board::Record::is_lost));
         }
         // RFC 6582, 3.2 (1): not again for what was sent before the last time.
-        self.dupacks == board::DUP_THRESH && (self.una > self.recover || self.recover == 0)
+        let beyond = self.una > self.recover || (self.settings.again_at_end && self.una == self.recover);
+        self.dupacks == board::DUP_THRESH && (beyond || self.recover == 0)
     }
 
     /// Whether the window may be cut: once for what is outstanding at a time.
@@ -1081,6 +1132,10 @@ impl Connection {
             if !self.owns_window() {
                 core.set_cwnd(self.ssthresh, out);
             }
+        } else if self.settings.keeps_guesses {
+            self.board.lose_first();
+            core.set_cwnd(self.ssthresh, out);
+            self.send_again(core, now, 0, true, out);
         } else {
             // RFC 6582, 3.2 (2) and (3).
             core.set_cwnd(self.ssthresh + f64::from(board::DUP_THRESH), out);
@@ -1131,7 +1186,7 @@ impl Connection {
         self.end_mark_reduction(core, out);
         self.note_reduction();
         self.cwr = self.settings.feedback != Feedbacks::Accurate;
-        if core.cwnd <= 1.0 {
+        if core.cwnd <= 1.0 && !self.settings.no_least_window {
             self.halted = true;
             self.rto_at = now + self.rto.value();
             return;
@@ -1182,7 +1237,7 @@ impl Connection {
         }
         match &mut self.phase {
             Phase::Recovery(_) if done && !entered => {
-                let cwnd = if self.settings.sack {
+                let cwnd = if self.settings.sack || self.settings.keeps_guesses {
                     // RFC 6937: cwnd ends at ssthresh.
                     self.ssthresh
                 } else {
@@ -1210,6 +1265,12 @@ impl Connection {
                 }
             }
             Phase::Recovery(_) if entered => {}
+            Phase::Recovery(_) if self.settings.keeps_guesses => {
+                if advanced > 0 {
+                    self.board.lose_first();
+                    self.send_again(core, now, 0, true, out);
+                }
+            }
             Phase::Recovery(_) if advanced > 0 => {
                 // RFC 6582, 3.2 (3): a partial ACK.
                 self.send_again(core, now, 0, false, out);
@@ -1357,7 +1418,8 @@ impl Connection {
             return;
         }
         self.restart_when_idle(core, now, out);
-        let plain = matches!(self.phase, Phase::Open) && self.forced == 0 && self.dupacks == 0 && !self.settings.pairs;
+        let other_room = self.settings.pairs || self.settings.no_least_window;
+        let plain = matches!(self.phase, Phase::Open) && self.forced == 0 && self.dupacks == 0 && !other_room;
         let nothing_else = self.mark_prr.is_none() && self.rate.is_none() && !self.closing && self.board.is_whole();
         if plain && nothing_else && self.transmit_new(core, now, out) {
             return;
@@ -1445,9 +1507,13 @@ impl Connection {
             return true;
         }
         let mut window = core.cwnd;
+        if self.settings.no_least_window && self.board.is_empty() {
+            // No ACK would ever come.
+            window = window.max(1.0);
+        }
         // RFC 3042: one new segment on each of the first two duplicate ACKs.
         let duplicates = self.dupacks > 0 && matches!(self.phase, Phase::Open);
-        if duplicates && new {
+        if duplicates && new && !self.settings.keeps_guesses {
             if !self.settings.limited_transmit {
                 // With SACK `pipe` would allow it.
                 return self.segments(self.board.outstanding() + bytes) <= window;
@@ -1774,6 +1840,10 @@ mod tests {
                     delayed_ack: (seed % 5 == 4).then_some(0.2),
                     pairs: seed % 11 == 5,
                     mark_by_prr: has(6),
+                    keeps_guesses: has(4) && !sack,
+                    again_at_end: has(6) && !sack,
+                    first_sample: has(2) && has(5),
+                    no_least_window: seed % 13 == 8,
                     catches_up: has(6),
                     // Probes send again what has been sent where the receiver has no more room.
                     window: if seed % 7 == 3 { 4 * 1448 } else { 1 << 30 },
@@ -1902,6 +1972,25 @@ mod tests {
             sent_again += deeds(settings, seed, false, path).retransmits;
         }
         assert!(sent_again > 1000, "{sent_again}");
+    }
+
+    #[test]
+    fn a_window_of_less_than_a_segment_sends_one() {
+        for seed in 0..200 {
+            let settings = Settings {
+                control: ControlKind::Dctcp,
+                feedback: Feedbacks::Dctcp,
+                no_least_window: true,
+                mark_by_prr: seed % 2 == 0,
+                counting: if seed % 4 < 2 { Counting::Kept } else { Counting::Window },
+                delayed_ack: None,
+                ..Settings::default()
+            };
+            // Segment after segment is marked, and each ACK sends another.
+            let deeds = deeds(settings, seed, false, Path { marked: 0.9, ..Path::default() });
+            let (sent, again) = (deeds.sent.len(), deeds.retransmits);
+            assert!(sent > 1500 && again == 0, "{seed}: {sent} {again}");
+        }
     }
 
     #[test]

@@ -41,6 +41,38 @@ const RULES: &[Rule] = &[
         get: |settings| settings.exit_grows,
     },
     Rule {
+        key: "guesses",
+        words: ["none", "kept"],
+        tcps: &[],
+        about: "Without sack: a duplicate ACK inflates the window, or marks a segment as arrived until that is proved wrong.",
+        set: |settings, on| settings.keeps_guesses = on,
+        get: |settings| settings.keeps_guesses,
+    },
+    Rule {
+        key: "recovery_again",
+        words: ["beyond", "at_end"],
+        tcps: &[],
+        about: "Without sack: an ACK must go beyond the end of the recovery before until duplicates begin another, or reach it.",
+        set: |settings, on| settings.again_at_end = on,
+        get: |settings| settings.again_at_end,
+    },
+    Rule {
+        key: "rtt_sample",
+        words: ["last", "first"],
+        tcps: &[],
+        about: "Without timestamps: the round-trip time of the last segment that an ACK covers and that was sent once, or of the first.",
+        set: |settings, on| settings.first_sample = on,
+        get: |settings| settings.first_sample,
+    },
+    Rule {
+        key: "syn_sample",
+        words: ["once", "always"],
+        tcps: &[],
+        about: "The handshake is a round-trip time if its SYN was sent once, or always, from the first one on.",
+        set: |settings, on| settings.samples_lost_syn = on,
+        get: |settings| settings.samples_lost_syn,
+    },
+    Rule {
         key: "timeout_cut",
         words: ["again", "kept"],
         tcps: &[],
@@ -113,6 +145,14 @@ const RULES: &[Rule] = &[
         get: |settings| settings.cubic.whole,
     },
     Rule {
+        key: "dctcp_least",
+        words: ["two", "none"],
+        tcps: &[Tcp::Dctcp],
+        about: "What a mark leaves of dctcp's window at least: two segments, or no number of them.",
+        set: |settings, on| settings.no_least_window = on,
+        get: |settings| settings.no_least_window,
+    },
+    Rule {
         key: "bbr_first_rtt",
         words: ["data", "handshake"],
         tcps: &[Tcp::Bbr],
@@ -169,6 +209,46 @@ const RULES: &[Rule] = &[
         get: |settings| settings.bbr.repairs_cut,
     },
     Rule {
+        key: "bbr_rounds",
+        words: ["all", "valid"],
+        tcps: &[Tcp::Bbr],
+        about: "bbr's rounds begin with any ACK, or with one that measures a rate.",
+        set: |settings, on| settings.bbr.valid_rounds = on,
+        get: |settings| settings.bbr.valid_rounds,
+    },
+    Rule {
+        key: "bbr_timeout_losses",
+        words: ["cut", "free"],
+        tcps: &[Tcp::Bbr],
+        about: "Losses and repairs after a timeout cut bbr's window as in a recovery, or not.",
+        set: |settings, on| settings.bbr.free_after_timeout = on,
+        get: |settings| settings.bbr.free_after_timeout,
+    },
+    Rule {
+        key: "bbr_conservation",
+        words: ["round", "rest"],
+        tcps: &[Tcp::Bbr],
+        about: "A recovery conserves packets for a round of its own, or for the rest of the round that it begins in.",
+        set: |settings, on| settings.bbr.conserves_to_round = on,
+        get: |settings| settings.bbr.conserves_to_round,
+    },
+    Rule {
+        key: "bbr_excess",
+        words: ["none", "coarse"],
+        tcps: &[Tcp::Bbr],
+        about: "bbr's window has no room for ACKs that bring much at once, or for up to 4096 B of them.",
+        set: |settings, on| settings.bbr.coarse_excess = on,
+        get: |settings| settings.bbr.coarse_excess,
+    },
+    Rule {
+        key: "bbr_probe_rtt",
+        words: ["limited", "counts"],
+        tcps: &[Tcp::Bbr],
+        about: "Rates that bbr measures while it probes the round-trip time count if they are larger, or always.",
+        set: |settings, on| settings.bbr.probe_rtt_counts = on,
+        get: |settings| settings.bbr.probe_rtt_counts,
+    },
+    Rule {
         key: "bbr_samples",
         words: ["fresh", "held"],
         tcps: &[Tcp::Bbr],
@@ -193,8 +273,16 @@ pub(super) fn read(field: &Field<'_>, tcp: Tcp, settings: &mut Settings) -> Chec
         if rule.key == "lost_retransmit_cut" && !settings.rack {
             return Err(field.error("is a rule of rack").allowed("no such key, or rack = true"));
         }
+        if ["guesses", "recovery_again"].contains(&rule.key) && settings.sack {
+            return Err(field.error("is a rule for senders without sack").allowed("no such key, or tcp = \"newreno\""));
+        }
         if settings.linux_cubic && rule.tcps == [Tcp::Cubic] {
             return Err(field.error("is a rule of cubic = \"rfc9438\"").allowed("no such key"));
+        }
+        if settings.bbr.aggregation && settings.bbr.coarse_excess {
+            return Err(field
+                .error("is other room than that of bbr_aggregation")
+                .allowed("\"none\", or bbr_aggregation = false"));
         }
         if settings.bbr.budget && settings.bbr.quanta {
             return Err(field

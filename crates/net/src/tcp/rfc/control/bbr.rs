@@ -36,6 +36,8 @@ const MOST_AT_ONCE: f64 = 127.0;
 /// `bbr_extra_acked_win_rtts`, `bbr_extra_acked_max_us`).
 const EXCESS_ROUNDS: u32 = 5;
 const MOST_EXCESS: f64 = 0.1;
+/// After so many bytes [`BbrRules::coarse_excess`] begins to count anew (ns-3, `AckEpochAckedResetThresh`).
+const COARSE_BYTES: f64 = 4096.0;
 /// Policers: rounds in an interval, lost segments for a delivered one, how alike two intervals are (of the rate, or in bytes a
 /// second), rounds for which the rate is believed (Linux, `bbr_lt_*`).
 const POLICER_ROUNDS: u32 = 4;
@@ -71,6 +73,18 @@ pub struct BbrRules {
     pub forgets_at_timeout: bool,
     /// In a recovery what has been repaired is taken off the window like what has been lost (ns-3).
     pub repairs_cut: bool,
+    /// Windows have room for what ACKs have brought at once, where the estimated rate counts by whole seconds and the count
+    /// begins anew after [`COARSE_BYTES`] (ns-3): up to so many bytes more; not with `aggregation`.
+    pub coarse_excess: bool,
+    /// A round begins with an ACK that measures a rate (Linux, `bbr_update_bw`; ns-3), and not with those whose interval is too
+    /// short for that: after a timeout for nothing they come in a row, and the largest rate of ten such rounds is soon forgotten.
+    pub valid_rounds: bool,
+    /// After a timeout neither losses nor repairs are taken off the window (ns-3), only in a fast recovery.
+    pub free_after_timeout: bool,
+    /// A recovery conserves packets until the round ends that it has begun in (ns-3), and not for a round of its own (Linux).
+    pub conserves_to_round: bool,
+    /// Samples of ProbeRTT count like all others (ns-3), and not only if they are larger.
+    pub probe_rtt_counts: bool,
     /// A sample of the rate stays until a segment arrives that was sent after more had been delivered (ns-3), see
     /// [`super::super::rate`].
     pub held_samples: bool,
@@ -228,7 +242,8 @@ impl Bbr {
 
     /// Linux, `bbr_update_ack_aggregation`.
     fn update_excess(&mut self, window: &Window, ack: &Acked) {
-        if !self.rules.aggregation || ack.delivered <= 0.0 || ack.rate.is_none() {
+        let coarse = self.rules.coarse_excess;
+        if !(self.rules.aggregation || coarse) || ack.delivered <= 0.0 || ack.rate.is_none() {
             return;
         }
         let bandwidth = self.bandwidth();
@@ -241,8 +256,10 @@ impl Bbr {
                 excess.most[excess.at] = 0.0;
             }
         }
-        let mut expected = (bandwidth * (ack.now - excess.since)).floor();
-        if excess.acked <= expected {
+        let elapsed = ack.now - excess.since;
+        let mut expected = (bandwidth * if coarse { elapsed.floor() } else { elapsed }).floor();
+        let full = coarse && (excess.acked + ack.delivered) * self.mss >= COARSE_BYTES;
+        if excess.acked <= expected || full {
             excess.acked = 0.0;
             excess.since = ack.now;
             expected = 0.0;
@@ -254,10 +271,11 @@ impl Bbr {
 
     /// What aggregated ACKs add to the window.
     fn excess(&self) -> f64 {
-        if !self.rules.aggregation || !self.filled {
+        if !(self.rules.aggregation || self.rules.coarse_excess) || !self.filled {
             return 0.0;
         }
-        let most = (self.bandwidth() * MOST_EXCESS).floor();
+        let most = self.bandwidth() * MOST_EXCESS;
+        let most = if self.rules.coarse_excess { most } else { most.floor() };
         self.excess.most[0].max(self.excess.most[1]).min(most)
     }
 
@@ -333,6 +351,9 @@ impl Bbr {
     fn update_bandwidth(&mut self, ack: &Acked) {
         self.round_start = false;
         let Some(sample) = ack.rate else { return };
+        if self.rules.valid_rounds && sample.rate.is_none() {
+            return;
+        }
         if sample.prior_delivered >= self.next_round {
             self.next_round = sample.delivered;
             self.round += 1;
@@ -457,6 +478,9 @@ impl Bbr {
         if self.rules.repairs_cut && ack.recovering {
             lost = (ack.lost - ack.repaired).abs();
         }
+        if self.rules.free_after_timeout && self.timed_out {
+            lost = 0.0;
+        }
         if lost > 0.0 {
             window.cwnd = (window.cwnd - lost).max(1.0);
         }
@@ -464,7 +488,9 @@ impl Bbr {
             // Packet conservation for a round.
             self.recovering = true;
             self.conserving = true;
-            self.next_round = ack.rate.map_or(self.next_round, |sample| sample.delivered);
+            if !self.rules.conserves_to_round {
+                self.next_round = ack.rate.map_or(self.next_round, |sample| sample.delivered);
+            }
             window.cwnd = ack.pipe + ack.delivered;
         } else if !ack.recovering && self.recovering {
             self.recovering = false;
@@ -498,7 +524,7 @@ impl Control for Bbr {
     }
 
     fn holds_back(&self) -> bool {
-        matches!(self.mode, Mode::ProbeRtt { .. })
+        matches!(self.mode, Mode::ProbeRtt { .. }) && !self.rules.probe_rtt_counts
     }
 
     fn pacing_rate(&self) -> Option<f64> {
@@ -613,6 +639,33 @@ mod tests {
     }
 
     #[test]
+    fn coarse_room_by_hand() {
+        // One segment of 960 B after the other: 4 before 4096 B are reached; of three segments at once the first three. Not
+        // more than a tenth of a second brings.
+        for (segments, bandwidth, room) in [(1.0, 100.0, 4.0), (3.0, 100.0, 3.0), (1.0, 16.0, 1.6)] {
+            let mut bbr = Bbr::new(BbrRules { coarse_excess: true, ..BbrRules::default() }, 960.0);
+            (bbr.filled, bbr.rates) = (true, [(0, bandwidth)].into());
+            let sample = Sample { rate: None, prior_delivered: 0.0, delivered: 0.0, app_limited: false };
+            for i in 0..20 {
+                let now = 5.0 + 0.01 * f64::from(i);
+                let ack = Acked { now, rate: Some(sample), ..acked(segments) };
+                bbr.update_excess(&Window { cwnd: 30.0, ssthresh: 0.0 }, &ack);
+            }
+            assert!((bbr.excess() - room).abs() < 1e-9, "{segments} {bandwidth}: {}", bbr.excess());
+        }
+    }
+
+    #[test]
+    fn what_is_measured_in_probe_rtt_counts_or_is_limited() {
+        for probe_rtt_counts in [false, true] {
+            let mut bbr = Bbr::new(BbrRules { probe_rtt_counts, ..BbrRules::default() }, 960.0);
+            assert!(!bbr.holds_back());
+            bbr.mode = Mode::ProbeRtt { until: None, round_done: false };
+            assert_eq!(bbr.holds_back(), !probe_rtt_counts);
+        }
+    }
+
+    #[test]
     fn the_bandwidth_is_the_largest_of_ten_rounds() {
         let (mut bbr, mut window) = (Bbr::default(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         round(&mut bbr, &mut window, 0.0, 100.0);
@@ -622,6 +675,52 @@ mod tests {
         }
         round(&mut bbr, &mut window, 10.0, 50.0);
         assert_eq!(bbr.bandwidth(), 50.0);
+    }
+
+    #[test]
+    fn rounds_without_a_rate_count_or_not() {
+        for (valid_rounds, left) in [(false, 50.0), (true, 100.0)] {
+            let rules = BbrRules { valid_rounds, ..BbrRules::default() };
+            let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+            round(&mut bbr, &mut window, 0.0, 100.0);
+            for i in 1..10 {
+                let (prior_delivered, delivered) = (100.0 * f64::from(i), 100.0 * f64::from(i + 1));
+                let sample = Sample { rate: None, prior_delivered, delivered, app_limited: false };
+                bbr.on_any_ack(&mut window, &Acked { rate: Some(sample), ..acked(1.0) });
+            }
+            round(&mut bbr, &mut window, 10.0, 50.0);
+            assert_eq!(bbr.bandwidth(), left);
+        }
+    }
+
+    #[test]
+    fn after_a_timeout_repairs_may_be_free() {
+        for (free_after_timeout, cwnd) in [(false, 10.0), (true, 11.0)] {
+            let rules = BbrRules { repairs_cut: true, free_after_timeout, ..BbrRules::default() };
+            let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+            bbr.on_timeout(&window, 10.0, 0.0);
+            bbr.set_window(&mut window, &Acked { recovering: true, repaired: 1.0, ..acked(1.0) });
+            assert_eq!(window.cwnd, cwnd);
+        }
+    }
+
+    #[test]
+    fn a_recovery_conserves_for_a_round_or_to_its_end() {
+        for (conserves_to_round, conserves) in [(false, true), (true, false)] {
+            let rules = BbrRules { conserves_to_round, ..BbrRules::default() };
+            let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+            round(&mut bbr, &mut window, 0.0, 100.0);
+            // What is acknowledged next was sent within the round that is over at 100, and before the recovery began at 150.
+            let at = |prior_delivered, delivered| Acked {
+                recovering: true,
+                rate: Some(Sample { rate: Some(100.0), prior_delivered, delivered, app_limited: false }),
+                ..acked(1.0)
+            };
+            bbr.on_any_ack(&mut window, &at(50.0, 150.0));
+            assert!(bbr.conserving);
+            bbr.on_any_ack(&mut window, &at(100.0, 151.0));
+            assert_eq!(bbr.conserving, conserves);
+        }
     }
 
     #[test]

@@ -50,12 +50,19 @@ impl Fraction {
 pub struct Dctcp {
     reno: NewReno,
     fraction: Fraction,
+    least: f64,
 }
 
 impl Dctcp {
     /// Nothing marked yet.
     pub fn new(slow_start: SlowStart, avoidance: Avoidance) -> Self {
-        Dctcp { reno: NewReno::new(slow_start, avoidance, false), fraction: Fraction::default() }
+        let reno = NewReno::new(slow_start, avoidance, false);
+        Dctcp { reno, fraction: Fraction::default(), least: LEAST_SSTHRESH }
+    }
+
+    /// `any`: a mark may leave less than two segments (ns-3).
+    pub fn leaving(self, any: bool) -> Self {
+        Dctcp { least: if any { 0.0 } else { LEAST_SSTHRESH }, ..self }
     }
 
     /// The estimate of the marked fraction.
@@ -85,7 +92,7 @@ impl Control for Dctcp {
     fn on_mark(&mut self, window: &Window, _: f64, _: f64) -> f64 {
         // 3.3, step 9, with the estimate as it stands.
         self.reno.begin_avoidance();
-        (window.cwnd * (1.0 - self.alpha() / 2.0)).max(LEAST_SSTHRESH)
+        (window.cwnd * (1.0 - self.alpha() / 2.0)).max(self.least)
     }
 }
 
@@ -134,5 +141,8 @@ mod tests {
         let left = dctcp.on_mark(&Window { cwnd: 100.0, ssthresh: 50.0 }, 100.0, 0.0);
         assert!((left - 75.78125).abs() < 1e-9);
         assert_eq!(dctcp.on_loss(&Window { cwnd: 100.0, ssthresh: 50.0 }, 90.0, 0.0), 45.0);
+        let small = Window { cwnd: 2.0, ssthresh: 2.0 };
+        assert_eq!(dctcp.on_mark(&small, 2.0, 0.0), 2.0);
+        assert_eq!(dctcp.leaving(true).on_mark(&small, 2.0, 0.0), 2.0 * (1.0 - 0.484375 / 2.0));
     }
 }
