@@ -1924,6 +1924,14 @@ mod tests {
     }
 
     #[test]
+    fn a_window_of_half_a_segment_that_does_not_grow_sends_one() {
+        let (mut connection, mut core, mut out) = ten_out(Settings { no_least_window: true, ..Settings::default() });
+        (connection.window_limited, core.cwnd) = (false, 0.5);
+        connection.on_feedback(&mut core, 0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
+        assert_eq!((core.cwnd, out.packets.len()), (0.5, 1));
+    }
+
+    #[test]
     fn what_must_go_goes_whatever_the_window() {
         let (mut connection, mut core, mut out) = ten_out(Settings::default());
         (connection.forced, core.cwnd) = (1, 4.0);
