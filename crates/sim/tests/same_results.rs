@@ -488,9 +488,12 @@ fn tcps_of_all_kinds_give_the_same_result_in_every_way() {
 #[test]
 fn the_rfc_profile_gives_the_same_result_in_every_way() {
     let (mut folds, mut ports, mut early, mut paced, mut delayed, mut packets) = (0, 0, 0, 0, 0, 0);
+    let (mut slow, mut ahead) = (0, 0);
     for number in 1..=rounds(80) {
         let (text, scenario) = scenario_of_rfc(number);
         let (plan, arrived) = agree(&text, &scenario);
+        slow += usize::from(plan.modes.contains(&Mode::SlowFold));
+        ahead += usize::from(plan.answers_ahead);
         let folded = plan.modes.contains(&Mode::Fold);
         folds += usize::from(folded);
         ports += usize::from(plan.modes.contains(&Mode::ArithmeticPort));
@@ -500,8 +503,9 @@ fn the_rfc_profile_gives_the_same_result_in_every_way() {
         packets += arrived;
     }
     assert!(packets > 100_000, "the networks are alive: {packets}");
-    let seen = (folds, ports, early, paced, delayed);
-    assert!(folds > 20 && ports > 10 && early > 0 && paced > 10 && delayed > 2, "all kinds of plans occur: {seen:?}");
+    let seen = (folds, ports, early, paced, delayed, slow, ahead);
+    let planned = folds > 20 && ports > 10 && early > 0 && slow > 0 && ahead > 0;
+    assert!(planned && paced > 10 && delayed > 2, "all kinds of plans occur: {seen:?}");
 }
 
 /// Acknowledgements that reach a queue through folds at the very instants of its updates, sent when the updates were
@@ -574,7 +578,7 @@ fn long_acknowledgements_keep_their_order() {
 
 /// A dumbbell of hosts that are alike, slower than the bottleneck in a simple ratio: their transmissions are often in
 /// step, and stay so across powers of two, where doubles become coarser.
-fn in_step(number: u64) -> (String, Scenario) {
+fn in_step(number: u64, rfc: bool) -> (String, Scenario) {
     let mut draw = Draw(Generator::stream(number, "test.in_step"));
     let hosts = ["1 Mbit/s", "2 Mbit/s", "5 Mbit/s"];
     let delays = ["\"5 ms\"", "\"10 ms\"", "\"8 ms\"", "[\"5 ms\", \"10 ms\"]", "{ uniform = [\"5 ms\", \"20 ms\"] }"];
@@ -601,12 +605,54 @@ fn in_step(number: u64) -> (String, Scenario) {
     }
     let start = draw.of(&["\"0 s\"", "{ uniform = [\"0 s\", \"1 s\"] }", "[\"0 s\", \"100 ms\"]"]);
     text += &format!("\n[[traffic]]\nkind = \"ftp\"\nsegment = 960\nheader = 40\nstart = {start}\n");
+    if rfc {
+        let mut draw = Draw(Generator::stream(number, "test.in_step.rfc"));
+        if draw.index(2) == 0 {
+            text = text.replace("\nlimit = ", "\necn = true\nlimit = ");
+        }
+        return checked(number, text + &rfc_keys_without_short_timers(&mut draw));
+    }
     let mut draw = Draw(Generator::stream(number, "test.in_step.tcp"));
     if draw.index(2) == 0 {
         text += &format!("tcp = \"{}\"\n", draw.of(&["tahoe", "newreno", "sack", "sack", "vegas"]));
         text += &format!("delayed_ack = {}\n", draw.of(&["false", "true", "\"10 ms\""]));
     }
     checked(number, text)
+}
+
+/// Keys of a traffic entry of the profile `rfc` whose senders may take ACKs ahead of their time.
+fn rfc_keys_without_short_timers(draw: &mut Draw) -> String {
+    let tcp = draw.of(&["reno", "newreno", "sack", "sack", "cubic", "dctcp", "ledbat"]);
+    let mut text = format!("tcp = \"{tcp}\"\nprofile = \"rfc\"\n");
+    text += &format!("delayed_ack = {}\n", draw.of(&["false", "false", "false", "\"10 ms\""]));
+    text += &format!("window = {}\n", draw.of(&["1000", "1000", "20", "4"]));
+    text += &format!("min_rto = \"{}\"\n", draw.of(&["1 s", "0.2 s", "0.2 s"]));
+    if tcp != "ledbat" {
+        text += &format!("timestamps = {}\n", draw.of(&["true", "false"]));
+    }
+    text += &format!("ecn = {}\n", draw.of(&["true", "false"]));
+    text += draw.of(&["", "", "initial_window = 1\n", "initial_window = 30\n", "send_pairs = true\n"]);
+    text += draw.of(&["", "", "growth = \"arrived\"\nssthresh = \"cwnd\"\nprr = \"safe_ack\"\n"]);
+    text
+}
+
+/// Answers to SYNs that come one after the other at the bottleneck's rate, as far apart as full segments on the senders' own
+/// links: so windows begin in step, each behind a segment without payload.
+#[test]
+fn windows_that_begin_in_step_keep_their_order() {
+    for (tcp, delay) in [("sack", "0.03125 s"), ("newreno", "0.0625 s")] {
+        let text = format!(
+            "name = \"in step\"\nduration = \"2 s\"\nwarmup = \"0 s\"\nseed = 1\n[record]\ntrace = 1000000\n\
+             [topology]\nkind = \"dumbbell\"\npairs = 12\naccess = {{ rate = \"20971520 bit/s\", delay = \"{delay}\" }}\n\
+             bottleneck = {{ rate = \"1048576 bit/s\", delay = \"0.015625 s\" }}\n\
+             [queue.bottleneck]\naqm = \"droptail\"\nlimit = \"60 packets\"\n\
+             [[traffic]]\nkind = \"ftp\"\ncount = 12\nsegment = 1000\nheader = 40\nstart = \"0 s\"\ntcp = \"{tcp}\"\n\
+             profile = \"rfc\"\ntimestamps = false\ndelayed_ack = false\nmin_rto = \"1 s\"\n"
+        );
+        let (text, scenario) = checked(0, text);
+        let (plan, packets) = agree(&text, &scenario);
+        assert!(plan.answers_ahead && packets > 500, "{packets}");
+    }
 }
 
 /// A thousand flows, ten times slower than the bottleneck, over half a second and one.
@@ -653,10 +699,25 @@ fn many_transmissions_in_step_keep_their_order() {
 fn transmissions_in_step_keep_their_order() {
     let (mut slow, mut ahead) = (0, 0);
     for number in 1..=rounds(40) {
-        let (text, scenario) = in_step(number);
+        let (text, scenario) = in_step(number, false);
         let (plan, _) = agree(&text, &scenario);
         slow += usize::from(plan.modes.contains(&Mode::SlowFold));
         ahead += usize::from(plan.answers_ahead);
     }
     assert!(slow > 20 && ahead > 10, "links with no events and packets that wait: {slow}, {ahead}");
+}
+
+/// The same with segments without payload among the others, and ACKs of several sizes.
+#[test]
+fn transmissions_in_step_keep_their_order_in_the_rfc_profile() {
+    let (mut slow, mut ahead, mut blocks) = (0, 0, 0);
+    for number in 1..=rounds(40) {
+        let (text, scenario) = in_step(number, true);
+        let (plan, _) = agree(&text, &scenario);
+        slow += usize::from(plan.modes.contains(&Mode::SlowFold));
+        ahead += usize::from(plan.answers_ahead);
+        blocks += usize::from(plan.answers_ahead && plan.modes.contains(&Mode::SlowFold) && !text.contains("newreno"));
+    }
+    let seen = (slow, ahead, blocks);
+    assert!(slow > 20 && ahead > 4 && blocks > 4, "links with no events and packets that wait: {seen:?}");
 }

@@ -1,8 +1,9 @@
 //! The engine alone, on the cases of the speed comparison: what a run costs without Python.
 //!
 //! `earlydrop-engine CASE [--links auto|stepped] [--events lanes|heap] [--spread] [--duration S]` prints one JSON
-//! document; `--rfc yes|paced` runs a dumbbell with TCP's `rfc` profile, without delayed ACKs; the duration is that of a
-//! network. Cases A to F are dumbbells; N10, N100 and N1000 are random networks of so many routers with ten flows for
+//! document. `--tcp NAME` runs a dumbbell with another TCP of the profile `ns2` than Reno, `--rfc yes|plain|paced` with
+//! NewReno of the profile `rfc`, without delayed ACKs: with SACK, without it, or with SACK, RACK and pacing. Cases A to F are
+//! dumbbells; N10, N100 and N1000 are random networks of so many routers with ten flows for
 //! each, N10-full and N100-full have 10,000 flows as N1000 has, on links that are as much faster.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -57,12 +58,18 @@ fn main() {
         word => {
             let mut settings = rfc::Settings::default();
             (settings.mss, settings.window, settings.timestamps) = (960, 960_000, false);
+            settings.sack = word != "plain";
             (settings.delayed_ack, settings.pacing, settings.rack) = (None, word == "paced", word == "paced");
             TcpOptions { rfc: Some(Arc::new(settings)), ..TcpOptions::default() }
         }
     };
     let (network, settings) = match (case, routers) {
-        (Some((_, case)), _) => build(case, spread, tcp),
+        (Some((_, case)), _) => {
+            let flavour = Flavour::find(&option("--tcp", "reno")).filter(|tcp| Flavour::NS2.contains(tcp));
+            let (mut case, flavour) = (*case, flavour.expect("a TCP of the profile ns2"));
+            case.2 = option("--duration", "").parse().unwrap_or(case.2);
+            build(&case, spread, flavour, tcp)
+        }
         (_, Some(&(_, (routers, flows, duration)))) => {
             random_network(routers, flows, option("--duration", "").parse().unwrap_or(duration))
         }
@@ -143,6 +150,7 @@ fn go<Q: EventQueue>(network: Network, plan: &Plan, settings: Settings) -> (f64,
 fn build(
     &(flows, rate_bps, duration, limit, min_th, max_th): &Case,
     spread: bool,
+    flavour: Flavour,
     options: TcpOptions,
 ) -> (Network, Settings) {
     let mut network = Network::new();
@@ -163,7 +171,7 @@ fn build(
         let (back_up, back_down) = (network.link(100e6, 0.005, None), network.link(100e6, delay, None));
         let flow = FlowSpec {
             interval: None,
-            flavour: Flavour::Reno,
+            flavour,
             start: draw.uniform(),
             clock_phase: 0.01 * draw.uniform(),
             window: 1000,

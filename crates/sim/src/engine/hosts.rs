@@ -107,10 +107,15 @@ impl<Q: EventQueue> Engine<Q> {
     /// As [`Engine::receive`], where the receiver reports blocks or delays ACKs, or the segment is a SYN or has ECN bits.
     #[inline(never)]
     pub(super) fn receive_specially(&mut self, segment: Segment, key: Key) -> Option<Segment> {
-        let receiver = &mut self.net.arrivals[segment.flow() as usize].receiver;
-        if receiver.as_rfc().is_some() {
+        if self.net.arrivals[segment.flow() as usize].receiver.as_rfc().is_some() {
             return self.receive_rfc(segment, key);
         }
+        self.receive_reporting(segment, key)
+    }
+
+    #[inline(never)]
+    fn receive_reporting(&mut self, segment: Segment, key: Key) -> Option<Segment> {
+        let receiver = &mut self.net.arrivals[segment.flow() as usize].receiver;
         let before = receiver.next();
         let reply = receiver.take(segment.seq(), segment.bits());
         if segment.bits() & SYN != 0 {

@@ -122,6 +122,8 @@ enum Action {
     Fold,
     /// The same, where packets may wait.
     SlowFold,
+    /// The same, where they have several sizes.
+    MixedFold,
     /// Through the link in the same call if nothing can come before, else as soon as nothing can.
     Ahead,
     /// The receiver takes the segment at an event.
@@ -206,7 +208,7 @@ struct Link {
     /// Number of the end of the present transmission, taken when it began.
     reserved: u64,
     /// Packets that wait at a plain stepped link: a list in the pool. At a slow fold or a sender's own link `head` is
-    /// the chain of the next packet, if it waits.
+    /// the chain of the next packet, if it waits, and `tail` the size of a full segment (0: ACKs of several sizes pass).
     head: u32,
     tail: u32,
     mode: Mode,
@@ -218,21 +220,40 @@ struct Link {
 
 /// Where a packet stands among those that started at the same time on links that are alike (`docs/engine.md`, rules 7
 /// and 8): 0 if it has not waited, else the number of transmissions before it without a pause (23 bits), above them
-/// whether these began with a SYN (a bit), and what rounding has made equal (8 bits). Less comes first.
+/// whether a short segment was among these (a bit; then those since are counted, downwards), and what rounding has made
+/// equal (8 bits). Where ACKs of several sizes pass, the sizes of the last six stand in place of a number, the last first and
+/// the largest least. Less comes first.
 type Chain = u32;
-const AFTER_SYN: Chain = 1 << 23;
-const COUNT: Chain = AFTER_SYN - 1;
+const AFTER_SHORT: Chain = 1 << 23;
+const COUNT: Chain = AFTER_SHORT - 1;
 const ROUNDING_SHIFT: u32 = 24;
+const ORDER: Chain = (1 << ROUNDING_SHIFT) - 1;
+/// Of a size: bits, and bytes from one to the next.
+const SIZE_BITS: u32 = 4;
+const SIZE_STEP: u32 = 4;
+const SIZES: u32 = (1 << SIZE_BITS) - 1;
 
 impl Link {
     /// A packet is ready for a slow fold or a sender's own link at `ready`, by an event that was scheduled at
     /// `scheduled`: its start, arrival and chain.
+    ///
+    /// `one_size`: all that pass have one size, but SYNs.
     #[inline(always)]
-    fn pass(&mut self, segment: &Segment, ready: f64, scheduled: f64) -> (f64, f64, Chain) {
+    fn pass(&mut self, segment: &Segment, ready: f64, scheduled: f64, one_size: bool) -> (f64, f64, Chain) {
         let (start, chain) = if self.wire.waits(ready, scheduled) { (self.wire.free, self.head) } else { (ready, 0) };
         let arrival = self.wire.send(start, segment.size());
         let next = chain + u32::from(chain & COUNT != COUNT);
-        self.head = if segment.bits() & SYN != 0 { next | AFTER_SYN } else { next };
+        self.head = if one_size {
+            if segment.bits() & SYN != 0 {
+                next | AFTER_SHORT
+            } else {
+                next
+            }
+        } else if (u32::from(segment.size()) ^ self.tail) | (chain & AFTER_SHORT) == 0 {
+            next
+        } else {
+            behind(chain, segment.size(), self.tail)
+        };
         if (self.wire.free.to_bits() ^ start.to_bits()) >> 52 != 0 {
             self.note_rounding(segment.size());
         }
@@ -254,6 +275,20 @@ impl Link {
         let before = self.head >> ROUNDING_SHIFT;
         let rest = self.head & ((1 << ROUNDING_SHIFT) - 1);
         self.head = (side << 6 | before >> 2) << ROUNDING_SHIFT | rest;
+    }
+}
+
+/// The chain of what waits behind a segment of so many bytes, which had the place `chain`, at a link where full segments
+/// have `full` bytes (0: ACKs of several sizes pass), if that segment was not full or others before were not.
+#[inline(never)]
+fn behind(chain: Chain, bytes: u16, full: u32) -> Chain {
+    if full == 0 {
+        let size = SIZES - (u32::from(bytes.saturating_sub(ACK_BYTES)) / SIZE_STEP).min(SIZES - 1);
+        chain & !ORDER | size << (ROUNDING_SHIFT - SIZE_BITS) | (chain & ORDER) >> SIZE_BITS
+    } else if u32::from(bytes) < full {
+        chain & !ORDER | AFTER_SHORT | COUNT
+    } else {
+        chain - u32::from(chain & COUNT != 0)
     }
 }
 
@@ -677,7 +712,11 @@ impl<Q: EventQueue> Engine<Q> {
             }
             let wire = Wire::new(link.rate_bps, link.delay_s);
             let varies = network.varies(index as u32);
-            Link { wire, cause: 0.0, reserved: 0, head: NONE, tail: NONE, mode, varies, port: place }
+            let tail = match mode {
+                Mode::SlowFold | Mode::Own => u32::from(plan.full[index]),
+                _ => NONE,
+            };
+            Link { wire, cause: 0.0, reserved: 0, head: NONE, tail, mode, varies, port: place }
         }));
         let link_counts = plan.count();
         let ticks_per_second = Segment::ticks_per_second(settings.duration);
@@ -980,7 +1019,7 @@ impl<Q: EventQueue> Engine<Q> {
         let route = self.net.routes[segment.flow() as usize];
         let step = self.net.step_of(route, segment.hop());
         match step.action {
-            Action::AtEvent | Action::Through | Action::Fold | Action::SlowFold | Action::Ahead => {
+            Action::AtEvent | Action::Through | Action::Fold | Action::SlowFold | Action::MixedFold | Action::Ahead => {
                 self.arrive(route, step, segment, key)
             }
             Action::Sender => self.answer(segment, key),
@@ -1145,9 +1184,9 @@ impl<Q: EventQueue> Engine<Q> {
     /// Two packets that start at one time on two such links come in the order of their chains, then of the events that
     /// began them (`docs/engine.md`, rule 7).
     #[inline(always)]
-    fn send_over_own(&mut self, link: u32, lane: u8, segment: Segment, key: Key) {
+    fn send_over_own(&mut self, link: u32, lane: u8, segment: Segment, key: Key, one_size: bool) {
         let at = &mut self.net.links[link as usize];
-        let (start, arrival, chain) = at.pass(&segment, key.now, key.scheduled);
+        let (start, arrival, chain) = at.pass(&segment, key.now, key.scheduled, one_size);
         let (cause, number) = if chain > 0 {
             let begin = at.cause as u64;
             (WAITED | u64::from(chain) << CHAIN_SHIFT | begin >> LOW_BITS, begin << (64 - LOW_BITS) | at.reserved)
@@ -1193,11 +1232,11 @@ impl<Q: EventQueue> Engine<Q> {
                     segment = segment.at_next_hop();
                 }
                 Action::SlowFold => {
-                    let at = &mut self.net.links[step.link as usize];
-                    let before = at.wire.started;
-                    let (start, arrival, chain) = at.pass(&segment, hop.arrival, hop.start);
-                    let cause = if chain > 0 { before } else { hop.start };
-                    hop = Hop { arrival, start, cause, order: BEHIND_SLOW_FOLD | u64::from(chain) << COUNTER_BITS };
+                    hop = self.relay_slowly(step.link, hop, &segment, true);
+                    segment = segment.at_next_hop();
+                }
+                Action::MixedFold => {
+                    hop = self.relay_mixed(step.link, hop, &segment);
                     segment = segment.at_next_hop();
                 }
                 Action::Receiver => {
@@ -1247,6 +1286,21 @@ impl<Q: EventQueue> Engine<Q> {
     fn relay(&mut self, link: u32, hop: Hop, bytes: u16) -> Hop {
         let (start, arrival, cause) = self.net.links[link as usize].wire.relay(hop.arrival, hop.start, bytes);
         Hop { arrival, start, cause, order: hop.order }
+    }
+
+    /// The same where packets may wait.
+    #[inline(always)]
+    fn relay_slowly(&mut self, link: u32, hop: Hop, segment: &Segment, one_size: bool) -> Hop {
+        let at = &mut self.net.links[link as usize];
+        let before = at.wire.started;
+        let (start, arrival, chain) = at.pass(segment, hop.arrival, hop.start, one_size);
+        let cause = if chain > 0 { before } else { hop.start };
+        Hop { arrival, start, cause, order: BEHIND_SLOW_FOLD | u64::from(chain) << COUNTER_BITS }
+    }
+
+    #[inline(never)]
+    fn relay_mixed(&mut self, link: u32, hop: Hop, segment: &Segment) -> Hop {
+        self.relay_slowly(link, hop, segment, false)
     }
 
     /// Before what time packets may pass a merge ahead of time: nothing that is still to leave the origin can arrive
@@ -1545,7 +1599,7 @@ impl<Q: EventQueue> Engine<Q> {
                 }
                 let segment = Segment::with(flow, sent.seq, born, size, sent.bits);
                 if own {
-                    self.send_over_own(first.link, lane, segment, key);
+                    self.send_over_own(first.link, lane, segment, key, true);
                 } else {
                     self.arrive(route, first, segment, key);
                 }
@@ -1792,6 +1846,7 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
             let action = match plan.modes[link as usize] {
                 Mode::Fold if plan.apart[link as usize] => Action::Through,
                 Mode::Fold => Action::Fold,
+                Mode::SlowFold if network.flow_specs[flow].options.rfc.is_some() => Action::MixedFold,
                 Mode::SlowFold => Action::SlowFold,
                 Mode::Merge if plan.early(link).is_some() => Action::Ahead,
                 _ => Action::AtEvent,
@@ -1840,8 +1895,11 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
         }
         // Segments enter their first link without an event; the others share the lanes out in the order of the hops.
         let at_event = |step: &&mut Step| {
-            use Action::{Ahead, Expired, Fold, Receiver, RecordedSink, Sink, SlowFold, Through};
-            !matches!(step.action, Through | Fold | SlowFold | Ahead | Receiver | Sink | RecordedSink | Expired)
+            use Action::{Ahead, Expired, Fold, MixedFold, Receiver, RecordedSink, Sink, SlowFold, Through};
+            !matches!(
+                step.action,
+                Through | Fold | SlowFold | MixedFold | Ahead | Receiver | Sink | RecordedSink | Expired
+            )
         };
         let events = steps[1..].iter_mut().filter(at_event).count();
         for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {
@@ -1854,4 +1912,25 @@ fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, V
         routes.push(Route { steps: at, first });
     }
     (routes, all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_behind_packets_of_several_sizes() {
+        // In the order in which the transmissions before them began: none, then by the last, the larger first, then by those
+        // before it.
+        let behind_acks = |sizes: &[u16]| sizes.iter().fold(0, |chain, &bytes| behind(chain, bytes, 0));
+        let order: [&[u16]; 9] =
+            [&[], &[76], &[76, 76], &[40, 76], &[68], &[76, 52], &[40], &[76, 40], &[40, 40, 40, 40, 40, 40]];
+        assert!(order.is_sorted_by(|first, next| behind_acks(first) < behind_acks(next)));
+        assert_eq!(behind(5 << ROUNDING_SHIFT, 40, 0) >> ROUNDING_SHIFT, 5, "what rounding has made equal goes before");
+        // Behind a short segment last, and of these the longer chain first.
+        let full = 1000;
+        let first = behind(3, 40, full);
+        let second = behind(first, 1000, full);
+        assert!(COUNT < second && second < first && first <= ORDER);
+    }
 }

@@ -8,6 +8,7 @@
 
 use super::network::{FlowSpec, Network, PortKind};
 use earlydrop_net::tcp::core::{INITIAL_RTO, MIN_RTO};
+use earlydrop_net::tcp::rfc::{self, ControlKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a link is run.
@@ -52,6 +53,9 @@ pub struct Plan {
     pub early: Vec<(u32, Early)>,
     /// By link: whether every packet finds the one before gone for some time.
     pub apart: Vec<bool>,
+    /// By link that needs no events though packets may wait: the size of a full segment there, bytes; 0 where ACKs of several
+    /// sizes pass.
+    pub full: Vec<u16>,
     /// Whether senders take ACKs ahead of their time; their own links need no events then.
     pub answers_ahead: bool,
 }
@@ -75,7 +79,8 @@ impl Plan {
         let mode =
             |link: &super::network::LinkSpec| if link.port.is_some() { Mode::SteppedPort } else { Mode::Stepped };
         let modes: Vec<Mode> = network.links.iter().map(mode).collect();
-        Plan { apart: vec![false; modes.len()], modes, early: Vec::new(), answers_ahead: false }
+        let links = modes.len();
+        Plan { apart: vec![false; links], full: vec![0; links], modes, early: Vec::new(), answers_ahead: false }
     }
 
     /// Arithmetic where the graph allows it. `decides_at_enqueue[p]`: port p's discipline needs no events of its own.
@@ -112,7 +117,8 @@ impl Plan {
         if answers_ahead {
             (0..network.flows()).for_each(|flow| modes[network.route(flow).0[0] as usize] = Mode::Own);
         }
-        Plan { modes, early, apart, answers_ahead }
+        let full = neighbours.iter().map(|at| if at.one_size { at.data.1 } else { 0 }).collect();
+        Plan { modes, early, apart, full, answers_ahead }
     }
 
     /// Whether and when packets may pass `link` ahead of their time.
@@ -195,8 +201,11 @@ struct Neighbour {
     syn: (u16, u16),
     smallest_at_source: u16,
     largest_here: u16,
-    /// All but SYNs are of one size here, as far as they are of one flow.
+    /// All but SYNs, and segments without payload, are of one size here, as far as they are of one flow.
     one_size: bool,
+    /// One of the flows, and whether its ACKs come by here, not its data.
+    flow: u32,
+    acks: bool,
     /// SYNs come by here, not their ACKs alone.
     carries_syns: bool,
     /// A SYN is sent again after a time-out. Whether the first is gone from here by then, surely.
@@ -215,6 +224,8 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
         smallest_at_source: u16::MAX,
         largest_here: 0,
         one_size: true,
+        flow: 0,
+        acks: false,
         carries_syns: false,
         syns_apart: true,
         bare: None,
@@ -233,7 +244,8 @@ fn neighbours(network: &Network) -> Vec<Neighbour> {
             // The answer to a SYN has no blocks.
             at.syn = (size(spec.syn(), source, spec.syn_answer()), size(spec.syn(), hop, spec.syn_answer()));
             at.bare = spec.bare().filter(|_| hop < forward.len()).map(|bytes| (bytes, bytes));
-            at.one_size &= spec.options.rfc.is_none() && (hop < forward.len() || spec.acks().len() == 1);
+            at.one_size &= hop < forward.len() || (spec.acks().len() == 1 && spec.options.rfc.is_none());
+            (at.flow, at.acks) = (flow as u32, hop >= forward.len());
             at.carries_syns |= spec.interval.is_none() && spec.flavour.has_bare_syn() && hop < forward.len();
             at.ends &= hop + 1 == forward.len();
             for (source, here) in [at.data, at.syn].into_iter().chain(at.bare) {
@@ -327,14 +339,23 @@ fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec
         let Feeder::Link(source) = *feeder else { continue };
         let (at, source) = (&neighbours[link], source as usize);
         let here = (network.links[link].rate_bps, at.data.1);
+        let spec = &network.flow_specs[at.flow as usize];
         alike[source] &= at.flows == 1
-            && at.one_size
-            && (!at.carries_syns || at.data.1 > super::SYN_BYTES)
+            && (at.one_size || spec.options.rfc.is_some())
+            && (!at.carries_syns || at.data.1 > at.syn.1)
+            && at.bare.is_none_or(|(_, bare)| at.data.1 > bare)
             && *common[source].get_or_insert(here) == here
             && keeps_step(transmission(network, link, at.data.1), ahead(network, source, super::SYN_BYTES))
             && [at.data, at.syn]
                 .iter()
-                .all(|size| transmission(network, link, at.largest_here) + TOLERANCE < ahead(network, source, size.0));
+                .chain(&at.bare)
+                .all(|size| transmission(network, link, at.largest_here) + TOLERANCE < ahead(network, source, size.0))
+            && (spec.options.rfc.is_none() || {
+                let (data, acks) = sizes(spec);
+                let shortest = ahead(network, source, super::ACK_BYTES);
+                let passing = if at.acks { acks } else { data };
+                passing.iter().all(|&size| keeps_step(transmission(network, link, size), shortest))
+            });
     }
     alike
 }
@@ -470,9 +491,12 @@ fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]
         let spec = &network.flow_specs[flow];
         let (first, last) = (forward[0] as usize, last as usize);
         let Feeder::Link(from) = feeders[last] else { return false };
+        let Some(timer) = shortest_timer(spec) else { return false };
+        let (data, acks) = sizes(spec);
+        let shortest = ahead(network, last, spec.acks()[0]);
         neighbours[first].flows == 1
-            && spec.options.rfc.is_none()
             && spec.wire > super::SYN_BYTES
+            && spec.bare().is_none_or(|bare| spec.wire > bare.max(spec.syn()))
             && modes[first] == Mode::Stepped
             && forward.get(1).is_some_and(|&next| modes[next as usize] == Mode::ArithmeticPort)
             && is_fold(modes[last])
@@ -482,11 +506,20 @@ fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]
                 let here = (network.links[first].rate_bps, spec.wire);
                 *uniform.get_or_insert(here) == here
             }
-            && keeps_step(transmission(network, first, spec.wire), ahead(network, last, spec.acks()[0]))
-            && [spec.wire, spec.syn()].iter().all(|&size| {
-                transmission(network, first, size) + TOLERANCE < ahead(network, last, spec.acks()[0]).min(MIN_RTO)
-            })
+            && keeps_step(transmission(network, first, spec.wire), shortest)
+            && data.iter().all(|&size| transmission(network, first, size) + TOLERANCE < shortest.min(timer))
+            && (spec.options.rfc.is_none()
+                || (data.iter().all(|&size| keeps_step(transmission(network, first, size), shortest))
+                    && acks.iter().all(|&size| ahead(network, last, size) + TOLERANCE < timer)))
     })
+}
+
+/// The shortest time for which a timer of a sender is set, s; none if it may be as short as anything.
+fn shortest_timer(spec: &FlowSpec) -> Option<f64> {
+    let Some(settings) = &spec.options.rfc else { return Some(MIN_RTO) };
+    let finds_losses_by_time = settings.rack && settings.sack;
+    let paces = settings.pacing || settings.control == ControlKind::Bbr;
+    (!finds_losses_by_time && !paces).then(|| settings.min_rto.min(rfc::INITIAL_RTO))
 }
 
 /// No run is as long as this, s.

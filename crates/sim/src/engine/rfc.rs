@@ -2,6 +2,7 @@
 //! times.
 
 use super::network::FlowSpec;
+use super::plan::Mode;
 use super::{Engine, Key, ACK_BYTES};
 use crate::events::EventQueue;
 use earlydrop_net::segment::{ECE, SACK, SYN};
@@ -23,8 +24,9 @@ pub(super) struct FeedbackPool {
 }
 
 impl FeedbackPool {
-    fn keep(&mut self, ack: Segment, feedback: Feedback) -> Segment {
-        let kept = (feedback, ack.note());
+    #[inline]
+    fn keep(&mut self, ack: Segment, feedback: &Feedback) -> Segment {
+        let kept = (*feedback, ack.note());
         let place = match self.free.pop() {
             Some(place) => {
                 self.kept[place as usize] = kept;
@@ -105,6 +107,11 @@ impl<Q: EventQueue> Engine<Q> {
     /// Carries out what a sender of this profile has just asked for.
     #[inline(never)]
     pub(super) fn flush_rfc(&mut self, flow: u32, key: Key) {
+        self.carry_out_rfc(flow, key);
+    }
+
+    #[inline(always)]
+    fn carry_out_rfc(&mut self, flow: u32, key: Key) {
         if !self.out.packets.is_empty() {
             if let Some(losses) = &mut self.losses {
                 losses.sent(flow, self.out.packets.len());
@@ -113,6 +120,8 @@ impl<Q: EventQueue> Engine<Q> {
             let header = self.net.flows[flow as usize].header;
             let route = self.net.routes[flow as usize];
             let first = self.net.step_of(route, 0);
+            let own = self.net.links[first.link as usize].mode == Mode::Own;
+            let lane = self.net.step_of(route, 1).lane();
             for i in 0..self.out.packets.len() {
                 let sent = self.out.packets[i];
                 let mut size = header + sent.payload;
@@ -121,7 +130,11 @@ impl<Q: EventQueue> Engine<Q> {
                     size = self.net.flows[flow as usize].syn;
                 }
                 let segment = Segment::with(flow, sent.seq as i32, born, size, sent.bits);
-                self.arrive(route, first, segment, key);
+                if own {
+                    self.send_over_own(first.link, lane, segment, key, false);
+                } else {
+                    self.arrive(route, first, segment, key);
+                }
             }
             self.out.packets.clear();
         }
@@ -167,15 +180,34 @@ impl<Q: EventQueue> Engine<Q> {
             }
             let ack = feedback.ack as i32;
             if stamped_ack > 0 {
-                return Some(self.blocks.rfc.keep(segment.answered(ack, stamped_ack).with_bits(SACK), feedback));
+                return Some(self.blocks.rfc.keep(segment.answered(ack, stamped_ack).with_bits(SACK), &feedback));
             }
             // Its number and an echo are all that it says.
             return Some(segment.answered(ack, ACK_BYTES).with_bits(if feedback.echo { ECE } else { 0 }));
         }
+        self.receive_rfc_slowly(segment, &arrived, age, key)
+    }
+
+    /// The same where more is to be done.
+    #[inline(never)]
+    fn receive_rfc_slowly(&mut self, segment: Segment, arrived: &Arrived, age: u32, key: Key) -> Option<Segment> {
+        let (flow, payload) = (segment.flow(), arrived.payload);
+        let arrivals = &mut self.net.arrivals[flow as usize];
+        let stamped_ack = arrivals.stamped_ack;
+        let receiver = arrivals.receiver.as_rfc()?;
+        if let Some(feedback) = receiver.take_beyond(arrived) {
+            self.count_payload(&segment, payload, 0, age, key.now);
+            if !self.variations.is_empty() {
+                self.note_delay(segment, key.now);
+            }
+            let size = stamped_ack.max(ACK_BYTES) + rfc::block_bytes(feedback.count);
+            let ack = segment.answered(feedback.ack as i32, size).with_bits(SACK);
+            return Some(self.blocks.rfc.keep(ack, &feedback));
+        }
         let before = receiver.bytes();
-        let reply = receiver.take(&arrived);
+        let reply = receiver.take(arrived);
         let in_order = receiver.bytes() - before;
-        self.opening -= u32::from(syn);
+        self.opening -= u32::from(segment.bits() & SYN != 0);
         if payload > 0 {
             self.count_payload(&segment, payload, in_order, age, key.now);
             self.note_delay(segment, key.now);
@@ -184,13 +216,13 @@ impl<Q: EventQueue> Engine<Q> {
             Reply::Nothing => None,
             Reply::Now(feedback) => {
                 self.forget_ack(flow);
-                Some(self.feedback(segment, feedback))
+                Some(self.feedback(segment, &feedback))
             }
             Reply::Both(first, second) => {
                 self.forget_ack(flow);
-                let first = self.feedback(segment, first);
+                let first = self.feedback(segment, &first);
                 self.set_out(first, key);
-                Some(self.feedback(segment, second))
+                Some(self.feedback(segment, &second))
             }
             Reply::Later(delay) => {
                 self.delay_ack(segment, delay, key);
@@ -219,7 +251,7 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     /// The ACK that says so in answer to `segment`.
-    fn feedback(&mut self, segment: Segment, feedback: Feedback) -> Segment {
+    fn feedback(&mut self, segment: Segment, feedback: &Feedback) -> Segment {
         let Some(settings) = &self.specs.kind(segment.flow()).options.rfc else { return segment };
         let size = if feedback.syn {
             syn_bytes(settings)
@@ -235,7 +267,7 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn answer_late(&mut self, segment: Segment, key: Key) {
         let Some(receiver) = self.net.arrivals[segment.flow() as usize].receiver.as_rfc() else { return };
         if let Some(feedback) = receiver.on_timer() {
-            let ack = self.feedback(segment, feedback);
+            let ack = self.feedback(segment, &feedback);
             self.set_out(ack, key);
         }
     }
@@ -258,7 +290,7 @@ impl<Q: EventQueue> Engine<Q> {
         if !self.round_trips.is_empty() {
             self.note_round_trip(segment.with_note(stamp), key.now);
         }
-        self.flush_rfc(segment.flow(), key);
+        self.carry_out_rfc(segment.flow(), key);
         if !self.out.changes.is_empty() {
             self.flush(segment.flow(), key);
         }

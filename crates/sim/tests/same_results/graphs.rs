@@ -1,7 +1,7 @@
 //! Networks of several queues, drawn at random: data and ACKs in one queue, links that lose, delay and reorder packets and
 //! change their rates, times to live that are used up.
 
-use super::{agree, checked, parameters, rounds, Choices, Draw, AQMS, BINARY, DECIMAL};
+use super::{agree, checked, parameters, rfc_keys, rounds, Choices, Draw, AQMS, BINARY, DECIMAL};
 use earlydrop_aqm::random::Generator;
 use earlydrop_sim::scenario::Scenario;
 
@@ -36,7 +36,10 @@ fn scenario(number: u64) -> (String, Scenario, &'static str) {
         let aqm = draw.of(&["droptail", "droptail", "rem", "pi"]);
         text += &format!("\n[queue.reverse]\naqm = \"{aqm}\"\nlimit = \"10 packets\"\n{}", queue(&mut draw, of, aqm));
     }
-    text += &traffic(&mut draw, of, kind);
+    // Half of the networks have TCPs of the profile `rfc`.
+    let mut tcp = Draw(Generator::stream(number, "test.same_results.graphs.rfc"));
+    let rfc = tcp.index(2) == 0;
+    text += &traffic(&mut draw, of, kind, &mut || if rfc { rfc_keys(&mut tcp) } else { String::new() });
     let (text, scenario) = checked(number, text);
     (text, scenario, kind)
 }
@@ -138,7 +141,7 @@ fn rejoined(lines: &str) -> String {
     text
 }
 
-fn traffic(draw: &mut Draw, of: &Choices, kind: &str) -> String {
+fn traffic(draw: &mut Draw, of: &Choices, kind: &str, tcp: &mut dyn FnMut() -> String) -> String {
     let mut text = String::new();
     let senders = match kind {
         "dumbbell" | "parking_lot" => Some(("s*", "d*")),
@@ -157,7 +160,7 @@ fn traffic(draw: &mut Draw, of: &Choices, kind: &str) -> String {
         let (count, start) = (1 + draw.index(6), draw.of(of.starts));
         let what = match draw.index(4) {
             0 => format!("kind = \"cbr\"\nrate = \"{}\"\n", draw.of(&["1 Mbit/s", "500 kbit/s", "5 Mbit/s"])),
-            _ => "kind = \"ftp\"\n".to_string(),
+            _ => "kind = \"ftp\"\n".to_string() + &tcp(),
         };
         text += &format!(
             "\n[[traffic]]\n{what}count = {count}\nsegment = {segment}\nheader = {header}\nstart = {start}\n{ends}{ttl}"
@@ -168,15 +171,17 @@ fn traffic(draw: &mut Draw, of: &Choices, kind: &str) -> String {
 
 #[test]
 fn every_way_to_run_a_graph_gives_the_same_result() {
-    let (mut kinds, mut planned, mut packets) = (std::collections::BTreeSet::new(), 0, 0);
+    let (mut kinds, mut planned, mut rfc, mut packets) = (std::collections::BTreeSet::new(), 0, 0, 0);
     for number in 1..=rounds(80) {
         let (text, scenario, kind) = scenario(number);
         let (plan, arrived) = agree(&text, &scenario);
         kinds.insert(kind);
         planned += usize::from(plan.count().0 > 0);
+        rfc += usize::from(text.contains("profile = \"rfc\""));
         packets += arrived;
     }
     assert_eq!(kinds.len(), KINDS.len(), "{kinds:?}");
     assert!(packets > 50_000, "the networks are alive: {packets}");
-    assert!(planned > 5, "some have links without events: {planned}");
+    assert!(planned > 3, "some have links without events: {planned}");
+    assert!(rfc > 20, "some have the profile rfc: {rfc}");
 }

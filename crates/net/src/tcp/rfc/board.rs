@@ -3,7 +3,7 @@
 //! The rules are those of RFC 6675: `IsLost` (section 4) becomes a mark that is set once, since more SACKed data above a
 //! segment cannot take it back; `pipe` is kept as it changes and not counted anew.
 
-use super::wire::MOST_BLOCKS;
+use super::wire::{Feedback, MOST_BLOCKS};
 use std::collections::VecDeque;
 
 /// A range of sequence numbers: the first, and one behind the last.
@@ -19,6 +19,9 @@ const RESENT: u8 = 4;
 const REPEATED: u8 = 8;
 /// Its last sequence number is the FIN.
 const FIN: u8 = 16;
+
+/// By how many sequence numbers a block may have grown to be taken for the one of the ACK before.
+const MOST_MORE: u64 = 1 << 30;
 
 /// Duplicate ACKs, or discontiguous ranges, that say that a segment is lost (RFC 6675, `DupThresh`).
 pub const DUP_THRESH: u32 = 3;
@@ -103,10 +106,18 @@ pub struct Board {
     highest_sacked: u64,
     /// Below this every segment without a report is marked lost.
     loss_edge: u64,
-    /// Below this no lost segment waits to be sent again.
+    /// Below this no lost segment waits to be sent again; number of the first segment that may.
     waiting_from: u64,
-    /// The blocks of the ACK before.
+    waiting: u64,
+    /// The blocks of the ACK before, and as they were on the wire; how many there were, 0 if they say nothing any more.
     known: [Range; MOST_BLOCKS],
+    on_wire: [(u32, u32); MOST_BLOCKS],
+    blocks: u8,
+    /// Number of the segment reported last, of the highest of those, and of the one that begins at `loss_edge`: where to
+    /// look first.
+    last_report: u64,
+    highest: u64,
+    edge: u64,
 }
 
 impl Board {
@@ -127,7 +138,13 @@ impl Board {
             highest_sacked: 0,
             loss_edge: 0,
             waiting_from: 0,
+            waiting: 0,
             known: [(0, 0); MOST_BLOCKS],
+            on_wire: [(0, 0); MOST_BLOCKS],
+            blocks: 0,
+            last_report: 0,
+            highest: 0,
+            edge: 0,
         }
     }
 
@@ -313,16 +330,60 @@ impl Board {
         let guess = (seq.saturating_sub(front.start) / self.mss.max(1)) as usize;
         match self.records.get(guess) {
             Some(record) if record.start <= seq && seq < record.end() => guess,
+            _ if self.records.back().is_none_or(|last| last.end() <= seq) => self.records.len(),
             _ => self.records.partition_point(|record| record.end() <= seq),
         }
     }
 
+    /// The same, if it may be the segment with this number.
+    #[inline]
+    fn index_near(&self, seq: u64, number: u64) -> usize {
+        let index = number.wrapping_sub(self.first) as usize;
+        match self.records.get(index) {
+            Some(record) if record.start <= seq && seq < record.end() => index,
+            _ => self.index_of(seq),
+        }
+    }
+
+    /// Takes in the blocks of an ACK, if they are those of the ACK before but for the end of the first, where more has
+    /// arrived: as [`report`](Self::report).
+    #[inline]
+    pub fn report_more(&mut self, feedback: &Feedback, mut delivered: impl FnMut(Delivered)) -> Option<u64> {
+        let (now, before) = (&feedback.blocks, &self.on_wire);
+        let more = u64::from(now[0].1.wrapping_sub(before[0].1));
+        let (from, end) = (self.known[0].1, self.known[0].1 + more);
+        if feedback.duplicate
+            || feedback.count != self.blocks
+            || now[0].0 != before[0].0
+            || (feedback.count > 1 && now[1..] != before[1..])
+            || more > MOST_MORE
+            || self.records.is_empty()
+        {
+            return None;
+        }
+        self.on_wire[0].1 = now[0].1;
+        self.known[0].1 = end;
+        self.highest_sacked = self.highest_sacked.max(end);
+        let index = self.index_near(from, self.last_report + 1);
+        Some(self.report_from(index, from, end, &mut delivered))
+    }
+
     /// Takes in the blocks of an ACK; each segment that is new goes to `delivered`. How many sequence numbers are new.
-    pub fn report(&mut self, blocks: &[Range], mut delivered: impl FnMut(Delivered)) -> u64 {
+    /// `on_wire` are the blocks of the next ACK's that may be compared with them ([`report_more`](Self::report_more)).
+    pub fn report(
+        &mut self,
+        blocks: &[Range],
+        on_wire: Option<&Feedback>,
+        mut delivered: impl FnMut(Delivered),
+    ) -> u64 {
+        self.blocks = 0;
         let Some(front) = self.records.front().map(|record| record.start) else {
             self.known = [(0, 0); MOST_BLOCKS];
             return 0;
         };
+        if let Some(feedback) = on_wire {
+            (self.on_wire, self.blocks) = (feedback.blocks, feedback.count);
+        }
         let mut fresh = 0;
         let known = self.known;
         for &(start, end) in blocks {
@@ -347,11 +408,15 @@ impl Board {
     }
 
     fn report_range(&mut self, start: u64, end: u64, delivered: &mut impl FnMut(Delivered)) -> u64 {
-        let mut fresh = 0;
         if start >= end {
             return 0;
         }
-        let mut index = self.index_of(start);
+        self.report_from(self.index_of(start), start, end, delivered)
+    }
+
+    #[inline(always)]
+    fn report_from(&mut self, mut index: usize, start: u64, end: u64, delivered: &mut impl FnMut(Delivered)) -> u64 {
+        let mut fresh = 0;
         while let Some(record) = self.records.get_mut(index) {
             if record.end() > end {
                 break;
@@ -369,7 +434,9 @@ impl Board {
                 if before.is_resent() {
                     self.resent -= len;
                 }
-                delivered(Delivered { record: before, number: self.first + index as u64 });
+                self.last_report = self.first + index as u64;
+                self.highest = self.highest.max(self.last_report);
+                delivered(Delivered { record: before, number: self.last_report });
             }
             index += 1;
         }
@@ -378,8 +445,9 @@ impl Board {
 
     /// Marks what `IsLost` (RFC 6675, section 4) says is lost: above it are three ranges with gaps between them, or more
     /// than two full segments. How many sequence numbers are newly lost.
+    #[inline]
     pub fn find_losses(&mut self) -> u64 {
-        let mut index = self.index_of(self.highest_sacked.saturating_sub(1));
+        let mut index = self.index_near(self.highest_sacked.saturating_sub(1), self.highest);
         let (mut bytes, mut ranges, mut in_range) = (0, 0, false);
         loop {
             let Some(record) = self.records.get(index) else { return 0 };
@@ -401,10 +469,11 @@ impl Board {
             return 0;
         }
         let mut newly = 0;
-        for at in self.index_of(self.loss_edge)..index {
+        for at in self.index_near(self.loss_edge, self.edge)..index {
             newly += self.mark_lost(at);
         }
         self.loss_edge = edge;
+        self.edge = self.first + index as u64;
         newly
     }
 
@@ -446,6 +515,7 @@ impl Board {
             self.reports = 0;
             self.highest_sacked = 0;
             self.known = [(0, 0); MOST_BLOCKS];
+            self.blocks = 0;
         }
         (self.lost, self.resent) = (0, 0);
         self.forget_guesses();
@@ -465,18 +535,20 @@ impl Board {
 
     /// The first lost segment that has not been sent again (RFC 6675, `NextSeg` rule 1).
     pub fn next_lost(&mut self) -> Option<usize> {
-        if self.lost == self.resent && self.lost == 0 {
+        if self.lost == 0 {
             return None;
         }
-        let mut index = self.index_of(self.waiting_from);
+        let mut index = self.index_near(self.waiting_from, self.waiting);
         while let Some(record) = self.records.get(index) {
             if record.flags & (LOST | RESENT) == LOST {
                 self.waiting_from = record.start;
+                self.waiting = self.first + index as u64;
                 return Some(index);
             }
             index += 1;
         }
         self.waiting_from = self.records.back().map_or(self.waiting_from, Record::end);
+        self.waiting = self.first + index as u64;
         None
     }
 
@@ -496,7 +568,10 @@ impl Board {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Arrived, Feedbacks, Receiver, ReceiverSettings, Reply};
     use super::*;
+    use crate::segment::SYN;
+    use earlydrop_aqm::random::Generator;
 
     /// Segments of 100 bytes from 1 on.
     fn board(count: u64) -> Board {
@@ -519,14 +594,114 @@ mod tests {
     fn three_full_segments_above_say_that_one_is_lost() {
         // RFC 6675, IsLost: more than (DupThresh - 1) * SMSS bytes.
         let mut board = board(10);
-        assert_eq!(board.report(&[segments(2, 3)], |_| {}), 200);
+        assert_eq!(board.report(&[segments(2, 3)], None, |_| {}), 200);
         assert_eq!((board.find_losses(), board.pipe()), (0, 800));
-        assert_eq!(board.report(&[segments(2, 4)], |_| {}), 100, "the rest was known");
+        assert_eq!(board.report(&[segments(2, 4)], None, |_| {}), 100, "the rest was known");
         assert_eq!((board.find_losses(), lost(&board)), (100, vec![1]));
         assert_eq!(board.pipe(), 600, "10 out, 3 reported, 1 lost");
         let index = board.next_lost().unwrap();
         board.sent_again(index, 20.0, true);
         assert_eq!((board.pipe(), board.next_lost()), (700, None));
+    }
+
+    /// What a board knows, whatever way it was told.
+    fn knowledge(board: &Board) -> String {
+        let Board { records, sacked, lost, resent, outstanding, reports, repeated, highest_sacked, known, .. } = board;
+        format!("{records:?} {sacked} {lost} {resent} {outstanding} {reports} {repeated} {highest_sacked} {known:?}")
+    }
+
+    #[test]
+    fn a_first_block_that_has_grown_is_told_apart_from_all_else() {
+        let mut grown = 0;
+        for seed in 0..60 {
+            let mut random = Generator::stream(seed, "test.blocks");
+            let settings = ReceiverSettings {
+                first: 0,
+                blocks: 1 + (seed % 4) as u8,
+                delay: None,
+                feedback: Feedbacks::None,
+                quick_marks: false,
+            };
+            let mut receiver = Receiver::new(settings);
+            receiver.take(&Arrived { seq: 0, payload: 0, bits: SYN, stamp: 0.0, now: 0.0 });
+            let (mut short, mut long, mut next) = (Board::new(100), Board::new(100), 1);
+            for step in 0..400 {
+                let now = f64::from(step);
+                // New data, or something that is outstanding once more.
+                let start = if short.is_empty() || (random.uniform() < 0.8 && short.len() < 40) {
+                    let len = if random.uniform() < 0.1 { 60 } else { 100 };
+                    short.sent(next, len, false, now);
+                    long.sent(next, len, false, now);
+                    next += u64::from(len);
+                    next - u64::from(len)
+                } else {
+                    let index = (random.uniform() * short.len() as f64 * random.uniform()) as usize;
+                    short.sent_again(index, now, false);
+                    long.sent_again(index, now, false);
+                    short.get(index).unwrap().start
+                };
+                let (losses, ack_losses) = if seed % 3 == 0 { (0.2, 0.3) } else { (0.2, 0.0) };
+                if random.uniform() < losses {
+                    continue;
+                }
+                let record = short.get(short.index_of(start)).unwrap();
+                let arrived = Arrived { seq: start as u32, payload: record.len, bits: 0, stamp: now, now };
+                let Reply::Now(feedback) = receiver.take(&arrived) else { panic!("{arrived:?} waits") };
+                if random.uniform() < ack_losses {
+                    continue;
+                }
+                let ack = u64::from(feedback.ack);
+                let (mut told, mut all) = (Vec::new(), Vec::new());
+                short.acknowledge(ack, |delivered| told.push(delivered.number));
+                long.acknowledge(ack, |delivered| all.push(delivered.number));
+                if feedback.count > 0 {
+                    let (ranges, count) = feedback.ranges(0, ack);
+                    let blocks = &ranges[usize::from(feedback.duplicate)..count];
+                    let quick = short.report_more(&feedback, |delivered| told.push(delivered.number));
+                    grown += u32::from(quick.is_some());
+                    let fresh = quick.unwrap_or_else(|| {
+                        let whole = (!feedback.duplicate).then_some(&feedback);
+                        short.report(blocks, whole, |delivered| told.push(delivered.number))
+                    });
+                    let expected = long.report(blocks, None, |delivered| all.push(delivered.number));
+                    assert_eq!(fresh, expected, "{feedback:?}");
+                }
+                if !feedback.duplicate {
+                    assert_eq!(short.find_losses(), long.find_losses());
+                    assert_eq!(short.next_lost(), long.next_lost());
+                }
+                if random.uniform() < 0.01 {
+                    short.lose_all(f64::INFINITY);
+                    long.lose_all(f64::INFINITY);
+                }
+                assert_eq!((told, knowledge(&short)), (all, knowledge(&long)), "{feedback:?}");
+            }
+        }
+        assert!(grown > 1000, "{grown}");
+    }
+
+    #[test]
+    fn what_only_looks_like_a_first_block_that_has_grown() {
+        let ack = |end: u32| {
+            let mut feedback = Feedback::new(1, 0.0);
+            feedback.push((201, u64::from(end)), 0, 4);
+            feedback
+        };
+        let told = |end: u32| {
+            let mut board = board(8);
+            board.report(&[segments(3, 4)], Some(&ack(401)), |_| {});
+            assert_eq!(board.report_more(&ack(end), |_| {}), (end > 401).then(|| u64::from(end) - 401), "{end}");
+            board
+        };
+        let mut board = told(601);
+        assert_eq!(board.report_more(&ack(401), |_| {}), None, "an ACK that others have overtaken");
+        assert_eq!(board.report_more(&Feedback { duplicate: true, ..ack(801) }, |_| {}), None, "what came twice");
+        board.acknowledge(801, |_| {});
+        assert_eq!(board.report_more(&ack(801), |_| {}), None, "nothing is outstanding");
+        let mut board = told(601);
+        board.acknowledge(201, |_| {});
+        board.lose_all(f64::INFINITY);
+        assert_eq!(board.report_more(&ack(701), |_| {}), None, "what was reported has been taken back");
     }
 
     #[test]
@@ -537,11 +712,11 @@ mod tests {
             board.sent(1 + 10 * i, 10, false, 0.0);
         }
         let at = |i: u64| (1 + 10 * (i - 1), 1 + 10 * i);
-        board.report(&[at(4), at(2)], |_| {});
+        board.report(&[at(4), at(2)], None, |_| {});
         assert_eq!(board.find_losses(), 0);
-        board.report(&[at(6), at(4), at(2)], |_| {});
+        board.report(&[at(6), at(4), at(2)], None, |_| {});
         assert_eq!((board.find_losses(), lost(&board)), (10, vec![1]), "3 and 5 have two and one above");
-        board.report(&[at(8), at(6), at(4)], |_| {});
+        board.report(&[at(8), at(6), at(4)], None, |_| {});
         assert_eq!((board.find_losses(), lost(&board)), (10, vec![1, 3]));
     }
 
@@ -549,18 +724,18 @@ mod tests {
     fn what_is_acknowledged_leaves_and_is_told_once() {
         let mut board = board(6);
         let mut seen = Vec::new();
-        board.report(&[segments(3, 4)], |d| seen.push(d.number));
+        board.report(&[segments(3, 4)], None, |d| seen.push(d.number));
         assert_eq!(seen, [2, 3]);
         seen.clear();
         assert_eq!(board.acknowledge(401, |d| seen.push(d.number)), 200);
         assert_eq!((seen, board.outstanding(), board.sacked(), board.len()), (vec![0, 1], 200, 0, 2));
-        assert_eq!((board.number(0), board.index_of(401), board.index_of(501)), (4, 0, 1));
+        assert_eq!((board.number(0), board.index_of(401), board.index_of(501), board.index_of(601)), (4, 0, 1, 2));
     }
 
     #[test]
     fn a_timeout_loses_all_that_is_not_reported() {
         let mut board = board(6);
-        board.report(&[segments(3, 3)], |_| {});
+        board.report(&[segments(3, 3)], None, |_| {});
         board.lose_all(f64::INFINITY);
         assert_eq!((board.pipe(), board.lost(), lost(&board)), (0, 500, vec![1, 2, 4, 5, 6]));
         for expected in [0, 1, 3] {
@@ -576,7 +751,7 @@ mod tests {
     #[test]
     fn a_receiver_may_take_its_report_back() {
         let mut board = board(4);
-        board.report(&[segments(2, 4)], |_| {});
+        board.report(&[segments(2, 4)], None, |_| {});
         board.acknowledge(101, |_| {});
         board.lose_all(f64::INFINITY);
         assert_eq!((board.sacked(), board.lost(), board.pipe()), (0, 300, 0));
@@ -605,7 +780,7 @@ mod tests {
     #[test]
     fn a_repetition_can_be_lost_as_well() {
         let mut board = board(8);
-        board.report(&[segments(2, 4)], |_| {});
+        board.report(&[segments(2, 4)], None, |_| {});
         board.find_losses();
         let index = board.next_lost().unwrap();
         board.sent_again(index, 10.0, true);
@@ -617,7 +792,7 @@ mod tests {
     #[test]
     fn holes_for_the_other_rules() {
         let mut board = board(6);
-        board.report(&[segments(2, 2), segments(5, 5)], |_| {});
+        board.report(&[segments(2, 2), segments(5, 5)], None, |_| {});
         assert_eq!((board.next_hole(), board.last_hole()), (Some(0), Some(5)));
         board.sent_again(0, 7.0, true);
         assert_eq!(board.next_hole(), Some(2));

@@ -677,6 +677,7 @@ impl Connection {
         self.plan_probe(now, true);
     }
 
+    #[inline(always)]
     fn sample(&mut self, core: &Core, rtt: f64, out: &mut Output) {
         self.rto.sample(rtt);
         self.tlp.sampled();
@@ -694,8 +695,15 @@ impl Connection {
             return;
         }
         if ack > self.una && self.is_quiet(core, feedback) {
-            return self.on_expected_ack(core, now, ack, feedback, out);
+            self.on_expected_ack(core, now, ack, feedback, out);
+        } else {
+            self.on_any_ack(core, now, ack, feedback, out);
         }
+    }
+
+    /// The same for an ACK that may say anything.
+    #[inline(never)]
+    fn on_any_ack(&mut self, core: &mut Core, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
         let (flight_before, pipe_before) = (self.board.outstanding(), self.board.pipe());
         let advanced = ack.saturating_sub(self.una);
 
@@ -738,11 +746,17 @@ impl Connection {
         let mut reported = 0;
         let mut duplicate = None;
         if self.settings.sack && feedback.count > 0 {
-            let (ranges, count) = feedback.ranges(self.first, self.una);
-            let skip = usize::from(feedback.duplicate);
-            reported = self.board.report(&ranges[skip..count.max(skip)], &mut note);
+            reported = match self.board.report_more(feedback, &mut note) {
+                Some(reported) => reported,
+                None => {
+                    let (ranges, count) = feedback.ranges(self.first, self.una);
+                    let skip = usize::from(feedback.duplicate);
+                    duplicate = feedback.duplicate.then_some(ranges[0]);
+                    let whole = (!feedback.duplicate).then_some(feedback);
+                    self.board.report(&ranges[skip..count.max(skip)], whole, &mut note)
+                }
+            };
             arrived += reported;
-            duplicate = feedback.duplicate.then_some(ranges[0]);
         }
         let rtt = match (advanced > 0, timestamps) {
             (false, _) => None,
@@ -771,7 +785,11 @@ impl Connection {
         }
 
         // Losses.
-        let lost = self.find_losses(now, reported, advanced, duplicate.is_some());
+        let lost = if self.rack.is_some() {
+            self.find_losses(now, reported, advanced, duplicate.is_some())
+        } else {
+            self.find_losses_by_reports(reported)
+        };
         info.lost = self.segments(lost);
         let bare = advanced == 0 && feedback.count == 0;
         let probe = duplicate.is_some_and(|(_, end)| end == self.next);
@@ -794,7 +812,7 @@ impl Connection {
         info.pipe_before = self.segments(pipe_before);
         info.ahead = (self.released - now).max(0.0);
         let mut window = self.window(core);
-        self.algorithm.control().on_any_ack(&mut window, &info);
+        self.algorithm.on_any_ack(&mut window, &info);
         self.set_window(core, window, out);
         if let Some(rate) = self.rate.as_mut().filter(|_| self.algorithm.view().holds_back()) {
             rate.app_limited(info.pipe);
@@ -833,7 +851,6 @@ impl Connection {
         let unmarked = !self.ecn || (!feedback.echo && self.settings.feedback != Feedbacks::Accurate);
         matches!(self.phase, Phase::Open)
             && feedback.count == 0
-            && !feedback.duplicate
             && unmarked
             && self.board.is_plain()
             && self.rate.is_none()
@@ -845,7 +862,7 @@ impl Connection {
             && self.rack.as_ref().is_none_or(|rack| rack.is_quiet(&self.board))
     }
 
-    /// What [`on_ack`](Self::on_ack) does where [`is_quiet`](Self::is_quiet) holds: no loss can be found, none is repaired,
+    /// What [`on_any_ack`](Self::on_any_ack) does where [`is_quiet`](Self::is_quiet) holds: no loss can be found, none is repaired,
     /// and what is left are the round-trip time, growth, timers and sending, in the same order.
     fn on_expected_ack(&mut self, core: &mut Core, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
         let flight_before = self.board.outstanding();
@@ -877,22 +894,25 @@ impl Connection {
         self.repeat_lost = false;
         self.reo_at = f64::INFINITY;
         let mut window = self.window(core);
-        self.algorithm.control().on_any_ack(&mut window, &info);
+        self.algorithm.on_any_ack(&mut window, &info);
         self.set_window(core, window, out);
         if info.segments > 0.0 && info.window_limited {
             self.grow(core, &info, out);
         }
         self.rto_at = if self.board.is_empty() { f64::INFINITY } else { now + self.rto.value() };
-        self.transmit(core, now, out);
+        self.restart_when_idle(core, now, out);
+        let other_room = self.settings.pairs || self.settings.no_least_window;
+        let nothing_else = self.forced == 0 && !other_room && !self.closing;
+        if !nothing_else || !self.transmit_new(core, now, out) {
+            self.transmit(core, now, out);
+        }
         self.plan_probe(now, true);
     }
 
     /// What is lost by what is known now: how many sequence numbers are newly so.
     fn find_losses(&mut self, now: f64, reported: u64, advanced: u64, duplicate: bool) -> u64 {
+        let Some(rack) = &mut self.rack else { return self.find_losses_by_reports(reported) };
         self.repeat_lost = false;
-        let Some(rack) = &mut self.rack else {
-            return if reported > 0 { self.board.find_losses() } else { 0 };
-        };
         if duplicate {
             rack.duplicate(self.una, self.next);
         }
@@ -910,6 +930,16 @@ impl Connection {
         }
         self.repeat_lost = losses.repeat == Some(self.reductions);
         losses.lost
+    }
+
+    #[inline]
+    fn find_losses_by_reports(&mut self, reported: u64) -> u64 {
+        self.repeat_lost = false;
+        if reported > 0 {
+            self.board.find_losses()
+        } else {
+            0
+        }
     }
 
     /// How many packets an ACK says were marked, by its counter's three bits; it newly covers so many packets.
@@ -944,11 +974,15 @@ impl Connection {
     }
 
     /// Sets the time of a probe (RFC 8985, 7.2) after an ACK that `advanced` the window, or when new data have been sent.
+    #[inline]
     fn plan_probe(&mut self, now: f64, advanced: bool) {
         let sent_new = std::mem::take(&mut self.sent_new);
-        if self.rack.is_none() {
-            return;
+        if self.rack.is_some() {
+            self.set_probe_timer(now, advanced, sent_new);
         }
+    }
+
+    fn set_probe_timer(&mut self, now: f64, advanced: bool, sent_new: bool) {
         let open = matches!(self.phase, Phase::Open) && self.board.sacked() == 0;
         if self.board.is_empty() || !open || !self.tlp.may_probe() {
             self.probe_at = f64::INFINITY;
@@ -994,6 +1028,7 @@ impl Connection {
         self.transmit(core, now, out);
     }
 
+    #[inline(always)]
     fn acked(
         &self,
         now: f64,
@@ -1308,9 +1343,10 @@ impl Connection {
         }
     }
 
+    #[inline]
     fn grow(&mut self, core: &mut Core, info: &Acked, out: &mut Output) {
         let mut window = self.window(core);
-        self.algorithm.control().grow(&mut window, info);
+        self.algorithm.grow(&mut window, info);
         self.set_window(core, window, out);
     }
 
@@ -1451,6 +1487,7 @@ impl Connection {
 
     /// The same while nothing is lost and nothing is to be noted of what is sent, for full segments of new data. Whether
     /// nothing more may go; else what is left is not a full segment, or there is no room for it at the receiver.
+    #[inline(always)]
     fn transmit_new(&mut self, core: &Core, now: f64, out: &mut Output) -> bool {
         let mss = u64::from(self.settings.mss);
         let end = self.limit.min(self.una + self.settings.window);
@@ -1517,6 +1554,7 @@ impl Connection {
     }
 
     /// After a pause of more than a timeout the window begins anew (RFC 5681, 4.1).
+    #[inline(always)]
     fn restart_when_idle(&mut self, core: &mut Core, now: f64, out: &mut Output) {
         if self.board.is_empty() && self.next < self.limit() && now - self.last_sent > self.rto.value() {
             core.set_cwnd(core.cwnd.min(self.settings.initial_window()), out);
@@ -1694,50 +1732,98 @@ mod tests {
         }
     }
 
-    /// What a sender over a link of 1000 segments/s and 20 ms each way sends, and when. Of segments and of ACKs `losses` are
-    /// lost, and some segments marked. ACKs take the short way unless `traced`.
-    fn sent(settings: Settings, seed: u64, traced: bool, losses: (f64, f64)) -> (Vec<(f64, Packet)>, u32) {
+    /// What becomes of segments and ACKs on their way, as probabilities.
+    #[derive(Clone, Copy, Debug, Default)]
+    struct Path {
+        lost: f64,
+        acks_lost: f64,
+        /// Segments that take 4 ms longer, so that others overtake them.
+        late: f64,
+        marked: f64,
+        /// ACKs behind which none arrives for 0.3 s.
+        silenced: f64,
+        /// Segments with which every other of 16 is lost.
+        burst: f64,
+    }
+
+    /// What a sender did.
+    #[derive(Debug, Default, PartialEq)]
+    struct Deeds {
+        /// Segments, and when they were sent.
+        sent: Vec<(f64, Packet)>,
+        /// After each call, when it wanted to be called next.
+        wakes: Vec<f64>,
+        retransmits: u32,
+    }
+
+    /// What a sender does over a link of 1000 segments/s and 20 ms each way. ACKs take the short way unless `traced`.
+    fn deeds(settings: Settings, seed: u64, traced: bool, path: Path) -> Deeds {
         let mut random = Generator::stream(seed, "test.short_way");
         let (mut sender, mut receiver) = (Sender::rfc(settings, 7), settings.receiver(7));
         sender.core.traced = traced;
-        let (mut out, mut sent, mut free, mut wake) = (Output::default(), Vec::new(), 0.0_f64, f64::INFINITY);
-        // ACKs, in the order of their arrival.
-        let mut acks = std::collections::VecDeque::new();
-        for step in 0..3000 {
-            let next = acks.front().map_or(f64::INFINITY, |&(time, _)| time);
+        let (mut out, mut deeds, mut free, mut wake) = (Output::default(), Deeds::default(), 0.0_f64, f64::INFINITY);
+        // By time and number: segments with the time of their sending, and ACKs.
+        let mut coming = std::collections::BTreeMap::new();
+        let (mut number, mut silent_until, mut answered, mut in_burst) = (0, 0.0, 0, 0);
+        for step in 0..4000 {
+            let next = coming.keys().next().map_or(f64::INFINITY, |&(bits, _)| f64::from_bits(bits));
             let now = if step == 0 { 0.0 } else { earlier(next, wake) };
             assert!(now < f64::INFINITY, "something is to come");
+            let mut drawn = || random.uniform();
             if step == 0 {
                 sender.start(now, &mut out);
-            } else if next <= wake {
-                acks.pop_front().into_iter().for_each(|(_, feedback)| sender.on_feedback(now, &feedback, &mut out));
-            } else {
+            } else if next > wake {
                 sender.on_timeout(now, &mut out);
-            }
-            wake = out.wake.take().unwrap_or(wake);
-            for packet in std::mem::take(&mut out.packets) {
-                sent.push((now, packet));
-                free = free.max(now) + 1e-3;
-                if random.uniform() < losses.0 {
-                    continue;
-                }
-                let part = if settings.no_least_window { 0.9 } else { 0.02 };
-                let mark = packet.bits & CE != 0 && random.uniform() < part;
-                let bits = packet.bits | if mark { CE } else { 0 };
-                let Packet { seq, payload, .. } = packet;
-                let arrived = Arrived { seq, payload: u32::from(payload), bits, stamp: now, now: free + 0.02 };
-                let short = receiver.clone().take_next(&arrived);
-                let reply = receiver.take(&arrived);
-                assert!(short.is_none_or(|feedback| reply == Reply::Now(feedback)), "{short:?} {reply:?}");
-                if let Reply::Now(feedback) = reply {
-                    if losses.1 > 0.0 && random.uniform() < losses.1 {
+            } else {
+                match coming.pop_first().map(|(_, what)| what) {
+                    Some(Ok(feedback)) => {
+                        sender.on_feedback(now, &feedback, &mut out);
+                        answered += 1;
+                    }
+                    Some(Err((stamp, Packet { seq, payload, bits }))) => {
+                        let arrived = Arrived { seq, payload: u32::from(payload), bits, stamp, now };
+                        let mut other = receiver.clone();
+                        let short = other.take_next(&arrived).or_else(|| other.take_beyond(&arrived));
+                        let reply = receiver.take(&arrived);
+                        assert!(short.is_none_or(|feedback| reply == Reply::Now(feedback)), "{short:?} {reply:?}");
+                        let Reply::Now(feedback) = reply else { continue };
+                        if now < silent_until || drawn() < path.acks_lost {
+                            continue;
+                        }
+                        if drawn() < path.silenced {
+                            silent_until = now + 0.3;
+                        }
+                        number += 1;
+                        coming.insert(((now + 0.02).to_bits(), number), Ok(feedback));
                         continue;
                     }
-                    acks.push_back((free + 0.04, feedback));
+                    None => {}
                 }
             }
+            wake = out.wake.take().unwrap_or(wake);
+            deeds.wakes.push(wake);
+            for mut packet in std::mem::take(&mut out.packets) {
+                deeds.sent.push((now, packet));
+                free = free.max(now) + 1e-3;
+                if in_burst == 0 && drawn() < path.burst {
+                    in_burst = 16;
+                }
+                in_burst -= in_burst.min(1);
+                if in_burst % 2 == 1 || drawn() < path.lost {
+                    continue;
+                }
+                let late = if drawn() < path.late { 4e-3 } else { 0.0 };
+                packet.bits |= if packet.bits & CE != 0 && drawn() < path.marked { CE } else { 0 };
+                number += 1;
+                coming.insert(((free + 0.02 + late).to_bits(), number), Err((now, packet)));
+            }
         }
-        (sent, sender.core.retransmits)
+        if traced && matches!(settings.control, ControlKind::Dctcp) {
+            let alphas = out.changes.iter().filter(|(variable, _)| *variable == Variable::Alpha).count();
+            assert!(alphas + 4 > answered, "every ACK is traced: {alphas} of {answered}");
+        }
+        deeds.retransmits = sender.core.retransmits;
+        deeds
     }
 
     #[test]
@@ -1750,37 +1836,148 @@ mod tests {
             ControlKind::Ledbat { target: 0.1, gain: 1.0 },
             ControlKind::Prague,
         ];
-        for seed in 0..96 {
-            let has = |bit: u64| seed >> bit & 1 == 1;
-            let control = controls[seed as usize % controls.len()];
-            let feedback = match control {
-                _ if has(5) => Feedbacks::None,
-                ControlKind::Dctcp => Feedbacks::Dctcp,
-                ControlKind::Prague => Feedbacks::Accurate,
-                _ => Feedbacks::Classic,
-            };
-            let (sack, rack) = (!has(1) || has(2), has(2));
-            let settings = Settings {
-                control,
-                feedback,
-                sack,
-                rack,
-                timestamps: has(3),
-                pacing: has(4),
-                delayed_ack: None,
-                mark_by_prr: has(6),
-                keeps_guesses: has(4) && !sack,
-                again_at_end: has(6) && !sack,
-                first_sample: has(2) && has(5),
-                catches_up: has(6),
-                base: if has(3) { Base::Cwnd } else { Base::Flight },
-                ..Settings::default()
-            };
-            let (short, long) = (sent(settings, seed, false, (0.015, 0.0)), sent(settings, seed, true, (0.015, 0.0)));
-            let bytes = short.0.iter().map(|(_, packet)| packet.seq).max();
-            assert!(short.1 > 5 && bytes > Some(500_000), "{} {bytes:?}", short.1);
-            assert_eq!(short, long, "{settings:?}");
+        // Few losses, far apart; losses of ACKs, reordering and pauses as well; many of all; losses one beside the other.
+        let calm = Path { lost: 0.015, marked: 0.02, ..Path::default() };
+        let rough = Path { lost: 0.02, acks_lost: 0.1, late: 0.02, marked: 0.02, silenced: 0.005, burst: 0.0 };
+        let wild = Path { lost: 0.06, acks_lost: 0.3, late: 0.05, marked: 0.4, silenced: 0.01, burst: 0.0 };
+        let bursts = Path { lost: 0.002, burst: 0.003, ..Path::default() };
+        for (path, bytes, retransmits) in
+            [(calm, 500_000, 5), (rough, 50_000, 5), (wild, 10_000, 20), (bursts, 50_000, 0)]
+        {
+            for seed in 0..96 {
+                let has = |bit: u64| seed >> bit & 1 == 1;
+                let control = controls[seed as usize % controls.len()];
+                let feedback = match control {
+                    _ if has(5) => Feedbacks::None,
+                    ControlKind::Dctcp => Feedbacks::Dctcp,
+                    ControlKind::Prague => Feedbacks::Accurate,
+                    _ => Feedbacks::Classic,
+                };
+                let (sack, rack) = (!has(1) || has(2), has(2));
+                let settings = Settings {
+                    control,
+                    feedback,
+                    sack,
+                    rack,
+                    timestamps: has(3),
+                    pacing: has(4),
+                    // Of those that wait none is sent: every second segment is acknowledged, or what comes out of order.
+                    delayed_ack: (seed % 5 == 4).then_some(0.2),
+                    pairs: seed % 11 == 5,
+                    mark_by_prr: has(6),
+                    keeps_guesses: has(4) && !sack,
+                    again_at_end: has(6) && !sack,
+                    first_sample: has(2) && has(5),
+                    no_least_window: seed % 13 == 8,
+                    catches_up: has(6),
+                    // Probes send again what has been sent where the receiver has no more room.
+                    window: if seed % 7 == 3 { 4 * 1448 } else { 1 << 30 },
+                    base: if has(3) { Base::Cwnd } else { Base::Flight },
+                    ..Settings::default()
+                };
+                let (short, long) = (deeds(settings, seed, false, path), deeds(settings, seed, true, path));
+                let highest = short.sent.iter().map(|(_, packet)| packet.seq).max();
+                let alive = (highest, short.retransmits);
+                assert!(highest > Some(bytes) && short.retransmits > retransmits, "{alive:?} {path:?} {settings:?}");
+                let apart = short.wakes.iter().zip(&long.wakes).position(|(one, other)| one != other);
+                assert_eq!(apart, None, "timers apart with {settings:?} {path:?}");
+                assert!(short == long, "{settings:?} {path:?}");
+            }
         }
+    }
+
+    /// An open connection with ten segments out since 0.1 s, all after a round trip of 0.1 s.
+    fn ten_out(settings: Settings) -> (Connection, Core, Output) {
+        let (mut core, mut out) = (Core::new(1000, 0.0), Output::default());
+        let mut connection = Connection::new(settings, 0);
+        connection.offer(&mut core, 0.0, None, false, &mut out);
+        let answer = Feedback { syn: true, echo: true, ..Feedback::new(1, 0.0) };
+        connection.on_feedback(&mut core, 0.1, &answer, &mut out);
+        assert_eq!(out.packets.len(), 12, "a SYN, an empty segment and ten with data");
+        out.packets.clear();
+        (connection, core, out)
+    }
+
+    #[test]
+    fn a_halted_sender_waits_for_its_timer_whatever_arrives() {
+        // RFC 3168, 6.1.2.
+        let settings = Settings { control: ControlKind::Dctcp, feedback: Feedbacks::Dctcp, ..Settings::default() };
+        let (mut connection, mut core, mut out) = ten_out(settings);
+        (connection.halted, connection.rto_at) = (true, 0.9);
+        for segment in 1..=10 {
+            let ack = Feedback::new(1 + 1448 * segment, 0.1);
+            connection.on_feedback(&mut core, 0.2, &ack, &mut out);
+            assert!(out.packets.is_empty() && out.wake == Some(0.9), "{segment}: {:?} {:?}", out.packets, out.wake);
+        }
+        connection.on_wake(&mut core, 0.9, &mut out);
+        assert!(!out.packets.is_empty() && !connection.halted);
+    }
+
+    #[test]
+    fn an_ack_of_what_was_sent_again_measures_nothing() {
+        // Karn's algorithm, also once a recovery is over: what was sent again in it may be beyond its end.
+        let (mut connection, mut core, mut out) = ten_out(Settings { timestamps: false, ..Settings::default() });
+        let srtt = |connection: &Connection| connection.srtt().expect("a sample");
+        connection.board.sent_again(0, 0.25, true);
+        connection.on_feedback(&mut core, 0.3, &Feedback::new(1 + 1448, 0.0), &mut out);
+        assert!((srtt(&connection) - 0.1).abs() < 1e-9, "{}", srtt(&connection));
+        connection.on_feedback(&mut core, 0.3, &Feedback::new(1 + 2 * 1448, 0.0), &mut out);
+        assert!((srtt(&connection) - (0.1 + 0.1 / 8.0)).abs() < 1e-9, "the next took 0.2 s: {}", srtt(&connection));
+    }
+
+    #[test]
+    fn what_was_sent_before_something_that_has_arrived_gets_a_timer() {
+        // RFC 8985, 6.2: also once nothing is lost any more, as after a recovery whose last repetition was sent later.
+        let (mut connection, mut core, mut out) = ten_out(Settings { rack: true, ..Settings::default() });
+        let mut later = Board::new(1448);
+        later.sent(1, 1448, false, 0.15);
+        let rack = connection.rack.as_mut().expect("RACK");
+        later.acknowledge(1449, |delivered| rack.delivered(&delivered, 0.25, None, 0.1));
+        connection.on_feedback(&mut core, 0.26, &Feedback::new(1 + 1448, 0.1), &mut out);
+        // The last to arrive took 0.16 s, and reordering may take a quarter of the shortest round trip.
+        let wake = out.wake.expect("a timer");
+        assert!((wake - (0.1 + 0.16 + 0.1 / 4.0)).abs() < 1e-9, "{wake}");
+    }
+
+    #[test]
+    fn the_window_begins_anew_after_a_pause_that_an_ack_ends() {
+        // RFC 5681, 4.1.
+        let (mut connection, mut core, mut out) = ten_out(Settings::default());
+        connection.last_sent = -2.0;
+        connection.on_feedback(&mut core, 0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
+        assert_eq!((core.cwnd, out.packets.len()), (10.0, 10), "not eleven");
+    }
+
+    #[test]
+    fn a_window_of_half_a_segment_that_does_not_grow_sends_one() {
+        let (mut connection, mut core, mut out) = ten_out(Settings { no_least_window: true, ..Settings::default() });
+        (connection.window_limited, core.cwnd) = (false, 0.5);
+        connection.on_feedback(&mut core, 0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
+        assert_eq!((core.cwnd, out.packets.len()), (0.5, 1));
+    }
+
+    #[test]
+    fn what_must_go_goes_whatever_the_window() {
+        let (mut connection, mut core, mut out) = ten_out(Settings::default());
+        (connection.forced, core.cwnd) = (1, 4.0);
+        connection.on_feedback(&mut core, 0.2, &Feedback::new(1 + 1448, 0.1), &mut out);
+        assert_eq!((connection.forced, out.packets.len()), (0, 1));
+    }
+
+    #[test]
+    fn the_last_full_segment_carries_the_fin() {
+        let (mut core, mut out) = (Core::new(1000, 0.0), Output::default());
+        let mut connection = Connection::new(Settings { fin: true, ..Settings::default() }, 0);
+        connection.offer(&mut core, 0.0, Some(12 * 1448), true, &mut out);
+        let answer = Feedback { syn: true, ..Feedback::new(1, 0.0) };
+        connection.on_feedback(&mut core, 0.1, &answer, &mut out);
+        for segment in 1..=12 {
+            connection.on_feedback(&mut core, 0.2, &Feedback::new(1 + 1448 * segment, 0.1), &mut out);
+        }
+        // Beside a SYN and an empty segment.
+        assert_eq!(out.packets.len(), 14, "no segment of its own");
+        let ends = out.packets.iter().filter(|packet| packet.bits & FIN != 0);
+        assert!(ends.eq(std::iter::once(&Packet { seq: 1 + 11 * 1448, payload: 1448, bits: FIN })));
     }
 
     #[test]
@@ -1804,7 +2001,8 @@ mod tests {
                 prr: Some(Bound::SafeAck),
                 ..Settings::default()
             };
-            sent_again += sent(settings, seed, false, (0.3, 0.3)).1;
+            let path = Path { lost: 0.3, acks_lost: 0.3, ..Path::default() };
+            sent_again += deeds(settings, seed, false, path).retransmits;
         }
         assert!(sent_again > 1000, "{sent_again}");
     }
@@ -1822,8 +2020,9 @@ mod tests {
                 ..Settings::default()
             };
             // Segment after segment is marked, and each ACK sends another.
-            let sent = sent(settings, seed, false, (0.0, 0.0));
-            assert!(sent.0.len() > 2500 && sent.1 == 0, "{seed}: {} {}", sent.0.len(), sent.1);
+            let deeds = deeds(settings, seed, false, Path { marked: 0.9, ..Path::default() });
+            let (sent, again) = (deeds.sent.len(), deeds.retransmits);
+            assert!(sent > 1500 && again == 0, "{seed}: {sent} {again}");
         }
     }
 

@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn report(rack: &mut Rack, board: &mut Board, from: u64, to: u64, now: f64) {
-        board.report(&[(1 + 100 * (from - 1), 1 + 100 * to)], |d| rack.delivered(&d, now, None, 0.1));
+        board.report(&[(1 + 100 * (from - 1), 1 + 100 * to)], None, |d| rack.delivered(&d, now, None, 0.1));
     }
 
     #[test]

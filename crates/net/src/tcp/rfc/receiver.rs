@@ -124,18 +124,21 @@ impl Receiver {
         self.held.is_some()
     }
 
-    /// Takes in a segment with payload, if it is the next one and is to be acknowledged at once with nothing but its number:
-    /// nothing has arrived beyond, no ACK waits or may wait, and nothing is new about marks. What the ACK says then, as
-    /// [`take`](Self::take) would; else nothing is done.
-    pub fn take_next(&mut self, arrived: &Arrived) -> Option<Feedback> {
+    /// Whether a segment is acknowledged at once if it is where one is expected: it carries payload and nothing else, no ACK
+    /// waits or may wait, and nothing is new about marks.
+    #[inline(always)]
+    fn answers_at_once(&self, arrived: &Arrived) -> bool {
         let marks = self.ecn && (self.marked || arrived.bits & CE == CE || arrived.bits & CWR != 0);
-        let expected = arrived.seq == wrap(self.next, self.settings.first) && self.next > 0 && arrived.payload > 0;
-        if !expected
-            || marks
-            || arrived.bits & (SYN | FIN) != 0
-            || !self.ahead.is_empty()
-            || self.settings.delay.is_some()
-        {
+        let data = arrived.payload > 0 && arrived.bits & (SYN | FIN) == 0;
+        data && !marks && self.next > 0 && self.settings.delay.is_none()
+    }
+
+    /// Takes in a segment with payload, if it is the next one, nothing has arrived beyond, and it is to be acknowledged at once
+    /// with nothing but its number. What the ACK says then, as [`take`](Self::take) would; else nothing is done.
+    #[inline(always)]
+    pub fn take_next(&mut self, arrived: &Arrived) -> Option<Feedback> {
+        let expected = arrived.seq == wrap(self.next, self.settings.first) && self.ahead.is_empty();
+        if !expected || !self.answers_at_once(arrived) {
             return None;
         }
         // RFC 7323, 4.3 (2).
@@ -143,12 +146,37 @@ impl Receiver {
             self.recent = arrived.stamp;
         }
         self.next += u64::from(arrived.payload);
+        Some(self.quick_answer(arrived))
+    }
+
+    /// The same for the next one behind what arrived last beyond a gap, where it meets nothing else: the block that is
+    /// reported first grows.
+    #[inline]
+    pub fn take_beyond(&mut self, arrived: &Arrived) -> Option<Feedback> {
+        let &(_, start) = self.ahead.first()?;
+        let end = start + u64::from(arrived.payload);
+        if arrived.seq != wrap(start, self.settings.first)
+            || !self.answers_at_once(arrived)
+            || self.ahead[1..].iter().any(|&(from, to)| from <= end && start <= to)
+        {
+            return None;
+        }
+        self.ahead[0].1 = end;
+        let mut feedback = self.quick_answer(arrived);
+        for &range in &self.ahead {
+            feedback.push(range, self.settings.first, usize::from(self.settings.blocks));
+        }
+        Some(feedback)
+    }
+
+    #[inline(always)]
+    fn quick_answer(&mut self, arrived: &Arrived) -> Feedback {
         self.acked = self.next;
         let mut feedback = Feedback::new(wrap(self.next, self.settings.first), self.recent);
         feedback.one_way = arrived.now - arrived.stamp;
         feedback.echo = self.unanswered_mark && self.settings.feedback == Feedbacks::Classic;
         feedback.ace = (self.count % 8) as u8;
-        Some(feedback)
+        feedback
     }
 
     /// Takes in a segment.
@@ -398,6 +426,18 @@ mod tests {
         }
         assert_eq!(now(&mut receiver, 2), (2, vec![(2, 2), (4, 5)]), "4.1.1: below the ACK");
         assert_eq!(now(&mut receiver, 5), (2, vec![(5, 5), (4, 5)]), "4.1.2: above it, then the block around");
+    }
+
+    #[test]
+    fn a_fin_and_what_comes_before_the_syn_are_no_plain_data() {
+        let segment = |seq, bits| Arrived { seq, payload: 100, bits, stamp: 0.0, now: 0.05 };
+        let mut open = receiver(3, None);
+        assert_eq!(open.take_next(&segment(1, FIN)), None);
+        now(&mut open, 3);
+        assert_eq!(open.take_beyond(&segment(301, FIN)), None);
+        assert!(open.take_beyond(&segment(301, 0)).is_some_and(|ack| ack.ack == 1 && ack.blocks[0] == (201, 401)));
+        let mut closed = Receiver::new(open.settings);
+        assert_eq!((closed.take_next(&segment(0, 0)), closed.next()), (None, 0));
     }
 
     #[test]

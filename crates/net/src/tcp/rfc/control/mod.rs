@@ -219,6 +219,24 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// [`Control::on_any_ack`], the standard's without a detour.
+    #[inline(always)]
+    pub fn on_any_ack(&mut self, window: &mut Window, ack: &Acked) {
+        match self {
+            Algorithm::NewReno(control) => control.on_any_ack(window, ack),
+            other => other.control().on_any_ack(window, ack),
+        }
+    }
+
+    /// [`Control::grow`], the standard's without a detour.
+    #[inline(always)]
+    pub fn grow(&mut self, window: &mut Window, ack: &Acked) {
+        match self {
+            Algorithm::NewReno(control) => control.grow(window, ack),
+            other => other.control().grow(window, ack),
+        }
+    }
+
     /// As the interface that all have.
     #[inline]
     pub fn control(&mut self) -> &mut dyn Control {
