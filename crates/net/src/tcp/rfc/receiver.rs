@@ -130,7 +130,7 @@ impl Receiver {
     fn answers_at_once(&self, arrived: &Arrived) -> bool {
         let marks = self.ecn && (self.marked || arrived.bits & CE == CE || arrived.bits & CWR != 0);
         let data = arrived.payload > 0 && arrived.bits & (SYN | FIN) == 0;
-        data && !marks && self.next > 0 && self.settings.delay.is_none()
+        data && !marks && self.next > 0 && self.settings.delay.is_none() && !self.settings.compressed
     }
 
     /// Takes in a segment with payload, if it is the next one, nothing has arrived beyond, and it is to be acknowledged at once
