@@ -621,6 +621,7 @@ mod tests {
                 delay: None,
                 feedback: Feedbacks::None,
                 quick_marks: false,
+                compressed: false,
             };
             let mut receiver = Receiver::new(settings);
             receiver.take(&Arrived { seq: 0, payload: 0, bits: SYN, stamp: 0.0, now: 0.0 });

@@ -415,6 +415,8 @@ pub struct Connection {
     sent_new: bool,
     /// For those who ask for the rate of arrivals.
     rate: Option<Box<Rate>>,
+    /// Nobody asks for it, and no setting asks for other samples or other room than the short ways know of.
+    plain: bool,
     /// Marked packets that the receiver has told of (accurate ECN).
     marks: u64,
 }
@@ -445,8 +447,10 @@ const FIRST_COUNT: u64 = 5;
 impl Connection {
     /// Closed, with nothing to send.
     pub fn new(settings: Settings, first: u32) -> Self {
+        let algorithm = settings.algorithm();
+        let models = algorithm.view().owns_window();
         Connection {
-            algorithm: settings.algorithm(),
+            algorithm,
             state: State::Closed,
             phase: Phase::Open,
             board: Board::new(settings.mss),
@@ -485,7 +489,8 @@ impl Connection {
             tlp: Tlp::default(),
             probe_at: f64::INFINITY,
             sent_new: false,
-            rate: settings.algorithm().view().owns_window().then(|| Box::new(Rate::new(settings.bbr.held_samples))),
+            rate: models.then(|| Box::new(Rate::new(settings.bbr.held_samples))),
+            plain: !(models || settings.first_sample || settings.pairs || settings.no_least_window),
             marks: FIRST_COUNT,
             settings,
         }
@@ -704,7 +709,8 @@ impl Connection {
     /// The same for an ACK that may say anything.
     #[inline(never)]
     fn on_any_ack(&mut self, core: &mut Core, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
-        let (flight_before, pipe_before) = (self.board.outstanding(), self.board.pipe());
+        let flight_before = self.board.outstanding();
+        let pipe_before = if self.rate.is_some() { self.board.pipe() } else { 0 };
         let advanced = ack.saturating_sub(self.una);
 
         // What has arrived, and how long it took (RFC 6298, section 3: Karn's algorithm; RFC 7323, 4.1: with time stamps
@@ -790,7 +796,7 @@ impl Connection {
         } else {
             self.find_losses_by_reports(reported)
         };
-        info.lost = self.segments(lost);
+        info.lost = if lost > 0 { self.segments(lost) } else { 0.0 };
         let bare = advanced == 0 && feedback.count == 0;
         let probe = duplicate.is_some_and(|(_, end)| end == self.next);
         let repaired = self.tlp.on_ack(ack, probe, bare) == Verdict::Repaired;
@@ -807,10 +813,13 @@ impl Connection {
         }
         info.recovering = !matches!(self.phase, Phase::Open);
         info.resent = resent;
-        info.repaired = self.segments(restored);
-        info.pipe = self.segments(self.board.pipe());
-        info.pipe_before = self.segments(pipe_before);
-        info.ahead = (self.released - now).max(0.0);
+        if self.rate.is_some() {
+            // What only a model of the path asks for.
+            info.repaired = self.segments(restored);
+            info.pipe = self.segments(self.board.pipe());
+            info.pipe_before = self.segments(pipe_before);
+            info.ahead = (self.released - now).max(0.0);
+        }
         let mut window = self.window(core);
         self.algorithm.on_any_ack(&mut window, &info);
         self.set_window(core, window, out);
@@ -853,10 +862,9 @@ impl Connection {
             && feedback.count == 0
             && unmarked
             && self.board.is_plain()
-            && self.rate.is_none()
+            && self.plain
             && self.mark_prr.is_none()
             && !self.halted
-            && !self.settings.first_sample
             && !core.traced
             && !self.tlp.is_out()
             && self.rack.as_ref().is_none_or(|rack| rack.is_quiet(&self.board))
@@ -901,8 +909,7 @@ impl Connection {
         }
         self.rto_at = if self.board.is_empty() { f64::INFINITY } else { now + self.rto.value() };
         self.restart_when_idle(core, now, out);
-        let other_room = self.settings.pairs || self.settings.no_least_window;
-        let nothing_else = self.forced == 0 && !other_room && !self.closing;
+        let nothing_else = self.forced == 0 && !self.closing;
         if !nothing_else || !self.transmit_new(core, now, out) {
             self.transmit(core, now, out);
         }
@@ -1045,7 +1052,7 @@ impl Connection {
             rtt,
             srtt: self.rto.srtt().unwrap_or(0.0),
             flight_before: self.segments(flight_before),
-            pipe: self.segments(self.board.pipe()),
+            pipe: 0.0,
             una: self.una,
             next: self.next,
             // RFC 8257, 3.3: what an ACK with ECE acknowledges counts as marked.
@@ -1443,10 +1450,9 @@ impl Connection {
             return;
         }
         self.restart_when_idle(core, now, out);
-        let other_room = self.settings.pairs || self.settings.no_least_window;
-        let plain = matches!(self.phase, Phase::Open) && self.forced == 0 && self.dupacks == 0 && !other_room;
-        let nothing_else = self.mark_prr.is_none() && self.rate.is_none() && !self.closing && self.board.is_whole();
-        if plain && nothing_else && self.transmit_new(core, now, out) {
+        let quiet = matches!(self.phase, Phase::Open) && self.forced == 0 && self.dupacks == 0 && self.plain;
+        let nothing_else = self.mark_prr.is_none() && !self.closing && self.board.is_whole();
+        if quiet && nothing_else && self.transmit_new(core, now, out) {
             return;
         }
         let mut paired = false;

@@ -57,7 +57,7 @@ pub struct Acked {
     pub srtt: f64,
     /// Outstanding before the ACK, segments.
     pub flight_before: f64,
-    /// In the network after it, segments.
+    /// In the network after it, segments; as all that follows from it, 0 for those who do not ask for a rate.
     pub pipe: f64,
     /// First sequence number not acknowledged.
     pub una: u64,
@@ -73,15 +73,15 @@ pub struct Acked {
     pub paced: bool,
     /// Segments newly taken for lost.
     pub lost: f64,
-    /// In the network before this ACK, segments.
+    /// In the network before this ACK, segments; see [`Acked::pipe`].
     pub pipe_before: f64,
-    /// How far ahead of now the pace has the next segment, s.
+    /// How far ahead of now the pace has the next segment, s; see [`Acked::pipe`].
     pub ahead: f64,
     /// The rate of arrivals, for those who ask for it ([`Control::owns_window`]).
     pub rate: Option<Sample>,
     /// Whether something that was sent again has arrived.
     pub resent: bool,
-    /// Segments that were taken for lost and have arrived.
+    /// Segments that were taken for lost and have arrived; see [`Acked::pipe`].
     pub repaired: f64,
     /// One-way delay of the segment that the ACK answers, s, with an unknown offset, if the ACK carries time stamps.
     pub one_way: Option<f64>,
