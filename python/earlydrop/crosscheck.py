@@ -40,7 +40,7 @@ _LINUX: dict[str, Any] = {
     # 6 MB: what the kernel lets a receive window grow to is no limit here.
     "window": 4000,
 }
-_TIMES = {"rack_timer": "ticks", "late_sack": "compressed"}
+_TIMES = {"rack_timer": "ticks", "late_sack": "compressed", "rack_repeats": "reported", "repair_timer": "restarts"}
 _RULES = {"lost_retransmit_cut": "none", "exit_ack": "grows", "mark_cut": "round_trip", "mark_ack": "at_once", **_TIMES}
 _LINUX_CONTROLS: dict[str, dict[str, Any]] = {
     "reno": {"rules": _RULES},
@@ -53,6 +53,14 @@ _LINUX_CONTROLS: dict[str, dict[str, Any]] = {
         "rules": {
             "bbr_first_rtt": "handshake",
             "bbr_inflight": "at_departure",
+            "bbr_rounds": "valid",
+            "bbr_sample_start": "outstanding",
+            "bbr_least": "unless_conserving",
+            "bbr_recovery_end": "at_once",
+            "bbr_lost_again": "recovers",
+            "bbr_timers": "count",
+            "bbr_same_rtt": "changes_nothing",
+            "bbr_stamps": "milliseconds",
             "late_segment": "made_up",
             "mark_ack": "at_once",
             **_TIMES,

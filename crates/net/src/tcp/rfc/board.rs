@@ -82,6 +82,8 @@ pub struct Delivered {
     pub record: Record,
     /// How many segments had been sent before it in the connection, to find what else is kept of it.
     pub number: u64,
+    /// It is a report of SACK's that says so.
+    pub reported: bool,
 }
 
 /// The segments between the highest cumulative ACK and the highest sent.
@@ -281,7 +283,7 @@ impl Board {
             if record.flags & !FIN == 0 {
                 self.outstanding -= u64::from(record.len);
                 fresh += u64::from(record.len);
-                delivered(Delivered { record, number });
+                delivered(Delivered { record, number, reported: false });
                 continue;
             }
             self.reports -= usize::from(record.is_sacked());
@@ -289,7 +291,7 @@ impl Board {
             self.take_out(&record, u64::from(record.len));
             if !record.is_sacked() {
                 fresh += u64::from(record.len);
-                delivered(Delivered { record, number });
+                delivered(Delivered { record, number, reported: false });
             }
         }
         fresh
@@ -436,7 +438,7 @@ impl Board {
                 }
                 self.last_report = self.first + index as u64;
                 self.highest = self.highest.max(self.last_report);
-                delivered(Delivered { record: before, number: self.last_report });
+                delivered(Delivered { record: before, number: self.last_report, reported: true });
             }
             index += 1;
         }

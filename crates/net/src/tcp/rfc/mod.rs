@@ -209,6 +209,11 @@ pub struct Settings {
     pub rack: bool,
     /// RACK's timer runs for a little longer, in whole ticks (Linux, `tcp_rack_mark_lost`), see [`TICK`].
     pub rack_ticks: bool,
+    /// What was sent again and is reported by SACK has arrived for RACK (Linux), see [`Rack::new`].
+    pub rack_trusts_reports: bool,
+    /// The retransmission timer begins anew when the first segment outstanding is sent again (Linux,
+    /// `tcp_xmit_retransmit_queue`), unless RACK's runs.
+    pub repair_restarts: bool,
     /// A retransmission that RACK finds lost cuts the window once more (RFC 5681, 4.3), unless it was sent before the
     /// last reduction.
     pub lost_retransmit_cuts: bool,
@@ -266,6 +271,8 @@ impl Default for Settings {
             prr: Some(Bound::SlowStart),
             rack: false,
             rack_ticks: false,
+            rack_trusts_reports: false,
+            repair_restarts: false,
             lost_retransmit_cuts: true,
             hystart: HyStart::Off,
             abe: false,
@@ -375,9 +382,10 @@ pub struct Connection {
     /// `next` at the last entry into recovery or timeout, and at the last reduction of any kind.
     recover: u64,
     reduced: u64,
-    /// Reductions of any kind so far, and whether a retransmission sent since the last of them is newly lost.
+    /// Reductions of any kind so far, whether a retransmission sent since the last of them is newly lost, and whether any is.
     reductions: u32,
     repeat_lost: bool,
+    any_repeat_lost: bool,
     dupacks: u32,
     /// Bytes sent by limited transmit since the duplicate ACKs began.
     limited: u64,
@@ -441,6 +449,11 @@ fn earlier(one: f64, other: f64) -> f64 {
     }
 }
 
+/// The time from `then` to `now` by clocks of whole milliseconds, one at least, s.
+fn whole_milliseconds(then: f64, now: f64) -> f64 {
+    1e-3 * ((1e3 * now).floor() - (1e3 * then).floor()).max(1.0)
+}
+
 /// The counters of marked packets begin with this (accurate ECN).
 const FIRST_COUNT: u64 = 5;
 
@@ -465,6 +478,7 @@ impl Connection {
             reduced: 0,
             reductions: 0,
             repeat_lost: false,
+            any_repeat_lost: false,
             dupacks: 0,
             limited: 0,
             forced: 0,
@@ -484,7 +498,7 @@ impl Connection {
             halted: false,
             min_rtt: f64::INFINITY,
             min_srtt: f64::INFINITY,
-            rack: (settings.rack && settings.sack).then(Box::default),
+            rack: (settings.rack && settings.sack).then(|| Box::new(Rack::new(settings.rack_trusts_reports))),
             reo_at: f64::INFINITY,
             tlp: Tlp::default(),
             probe_at: f64::INFINITY,
@@ -723,8 +737,18 @@ impl Connection {
         let (rack, rate) = (&mut self.rack, &mut self.rate);
         let (mut resent, mut restored) = (false, 0);
         let mut sampled = None;
+        let coarse = self.settings.bbr.coarse_stamps && rate.is_some();
+        let (mut reported_sent, mut acked_sent, mut repeated): (Option<f64>, _, _) = (None, None, false);
         let mut note = |delivered: Delivered| {
             packets += 1;
+            if coarse {
+                let sent = delivered.record.sent;
+                match (delivered.record.is_repeated(), delivered.reported) {
+                    (false, true) => reported_sent = Some(reported_sent.map_or(sent, |other| other.max(sent))),
+                    (false, false) => acked_sent = Some(sent),
+                    (true, reported) => repeated |= !reported,
+                }
+            }
             resent |= delivered.record.is_resent();
             restored += if delivered.record.is_lost() { u64::from(delivered.record.len) } else { 0 };
             if std::mem::replace(&mut first, false) && !delivered.record.is_repeated() {
@@ -778,7 +802,12 @@ impl Connection {
             self.rto.end_backoff();
         }
         // Congestion control wants to know how long the last segment took, without the delay of its ACK (Linux, `ca_rtt_us`).
-        let latest = newest.map(|sent| now - sent).or(rtt);
+        let latest = if coarse {
+            let by_stamps = rtt.filter(|_| timestamps).map(|_| whole_milliseconds(feedback.stamp, now));
+            reported_sent.or(acked_sent.filter(|_| !repeated)).map(|sent| now - sent).or(by_stamps)
+        } else {
+            newest.map(|sent| now - sent).or(rtt)
+        };
         self.min_rtt = earlier(self.min_rtt, latest.unwrap_or(f64::INFINITY));
         let mut info = self.acked(now, latest, advanced, arrived, flight_before, feedback);
         if self.settings.feedback == Feedbacks::Accurate && self.ecn {
@@ -790,6 +819,9 @@ impl Connection {
             info.rate = rate.sample(least);
         }
 
+        if self.settings.bbr.ends_at_once && self.owns_window() {
+            self.end_recovery();
+        }
         // Losses.
         let lost = if self.rack.is_some() {
             self.find_losses(now, reported, advanced, duplicate.is_some())
@@ -800,7 +832,7 @@ impl Connection {
         let bare = advanced == 0 && feedback.count == 0;
         let probe = duplicate.is_some_and(|(_, end)| end == self.next);
         let repaired = self.tlp.on_ack(ack, probe, bare) == Verdict::Repaired;
-        let mut entered = if self.may_enter() {
+        let mut entered = if self.may_enter() || (self.any_repeat_lost && self.recovers_again()) {
             self.enter_recovery(core, now, out);
             true
         } else {
@@ -812,6 +844,7 @@ impl Connection {
             entered = true;
         }
         info.recovering = !matches!(self.phase, Phase::Open);
+        info.timed_out = matches!(self.phase, Phase::Loss);
         info.resent = resent;
         if self.rate.is_some() {
             // What only a model of the path asks for.
@@ -919,7 +952,7 @@ impl Connection {
     /// What is lost by what is known now: how many sequence numbers are newly so.
     fn find_losses(&mut self, now: f64, reported: u64, advanced: u64, duplicate: bool) -> u64 {
         let Some(rack) = &mut self.rack else { return self.find_losses_by_reports(reported) };
-        self.repeat_lost = false;
+        (self.repeat_lost, self.any_repeat_lost) = (false, false);
         if duplicate {
             rack.duplicate(self.una, self.next);
         }
@@ -936,6 +969,7 @@ impl Connection {
             self.reo_at = ((now / TICK).floor() + 1.0 + ticks) * TICK;
         }
         self.repeat_lost = losses.repeat == Some(self.reductions);
+        self.any_repeat_lost = losses.repeat.is_some();
         losses.lost
     }
 
@@ -1018,8 +1052,10 @@ impl Connection {
     /// RACK's timer: what has not arrived by now is lost.
     fn on_reo_timer(&mut self, core: &mut Core, now: f64, out: &mut Output) {
         self.reo_at = f64::INFINITY;
-        self.find_losses(now, 1, 0, false);
-        let cut = if self.may_enter() {
+        let lost = self.find_losses(now, 1, 0, false);
+        let segments = self.segments(lost);
+        self.algorithm.control().on_late(segments, false);
+        let cut = if self.may_enter() || (lost > 0 && self.recovers_again()) {
             self.enter_recovery(core, now, out);
             true
         } else {
@@ -1059,6 +1095,7 @@ impl Connection {
             marked: if feedback.echo && self.ecn { self.segments(advanced) } else { 0.0 },
             window_limited: self.window_limited,
             recovering: false,
+            timed_out: false,
             paced: self.settings.pacing,
             lost: 0.0,
             pipe_before: 0.0,
@@ -1118,6 +1155,21 @@ impl Connection {
     /// Whether the window may be cut: once for what is outstanding at a time.
     fn may_cut(&self) -> bool {
         self.una >= self.reduced
+    }
+
+    /// Whether a loss that is found after a timeout begins a recovery.
+    fn recovers_again(&self) -> bool {
+        self.settings.bbr.lost_again && self.owns_window() && matches!(self.phase, Phase::Loss)
+    }
+
+    /// A model of the path hears that a recovery is over as soon as all is acknowledged that it was to repair.
+    fn end_recovery(&mut self) {
+        if self.una >= self.recover && !matches!(self.phase, Phase::Open) {
+            if let Some(rack) = &mut self.rack {
+                rack.recovered();
+            }
+            self.phase = Phase::Open;
+        }
     }
 
     /// What a reaction to a loss takes as the flight, segments.
@@ -1255,17 +1307,16 @@ impl Connection {
         out: &mut Output,
     ) {
         let done = self.una >= self.recover;
+        if self.owns_window() {
+            if !entered {
+                self.end_recovery();
+            }
+            return;
+        }
         if done && !entered && !matches!(self.phase, Phase::Open) {
             if let Some(rack) = &mut self.rack {
                 rack.recovered();
             }
-            if self.owns_window() {
-                self.phase = Phase::Open;
-                return;
-            }
-        }
-        if self.owns_window() {
-            return;
         }
         match &mut self.phase {
             Phase::Recovery(_) if done && !entered => {
@@ -1434,7 +1485,10 @@ impl Connection {
             let srtt = self.rto.srtt().unwrap_or(0.0);
             now - rack.rtt() - rack.reo_wnd(&self.board, true, self.min_rtt, srtt)
         });
+        let before = self.board.pipe();
         self.board.lose_all(since);
+        let lost = self.segments(before.saturating_sub(self.board.pipe()));
+        self.algorithm.control().on_late(lost, true);
         self.tlp.reset();
         (self.reo_at, self.probe_at) = (f64::INFINITY, f64::INFINITY);
         self.rto.back_off();
@@ -1597,9 +1651,9 @@ impl Connection {
         }
         let len = payload as u32 + u32::from(fin);
         out.packets.push(Packet { seq: wrap(self.next, self.first), payload: payload as u16, bits });
+        let in_flight = if self.rate.is_some() { self.in_flight() } else { 0.0 };
         if let Some(rate) = &mut self.rate {
-            let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
-            rate.sent(self.board.number(self.board.len()), now, pipe);
+            rate.sent(self.board.number(self.board.len()), now, in_flight);
         }
         self.board.sent(self.next, len, fin, now);
         self.sent_new = true;
@@ -1635,15 +1689,18 @@ impl Connection {
 
     fn send_again(&mut self, core: &mut Core, now: f64, index: usize, counts: bool, out: &mut Output) {
         let Some(&record) = self.board.get(index) else { return };
+        if self.settings.repair_restarts && index == 0 && self.reo_at == f64::INFINITY {
+            self.rto_at = now + self.rto.value();
+        }
         let mut bits = if record.is_fin() { FIN } else { 0 };
         // RFC 3168, 6.1.5: what is sent again is not ECN-capable.
         if self.ecn && self.settings.feedback.marks_all() {
             bits |= self.settings.feedback.capable();
         }
         out.packets.push(Packet { seq: wrap(record.start, self.first), payload: record.payload() as u16, bits });
+        let in_flight = if self.rate.is_some() { self.in_flight() } else { 0.0 };
         if let Some(rate) = &mut self.rate {
-            let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
-            rate.sent(self.board.number(index), now, pipe);
+            rate.sent(self.board.number(index), now, in_flight);
         }
         self.board.sent_again(index, now, counts);
         if let Some(rack) = &mut self.rack {
@@ -1651,6 +1708,15 @@ impl Connection {
         }
         core.retransmits += 1;
         self.after_send(core, now, record.len);
+    }
+
+    /// What samples of the rate take for in flight, segments: they begin anew with none.
+    fn in_flight(&self) -> f64 {
+        if self.settings.bbr.outstanding {
+            self.segments(self.board.outstanding())
+        } else {
+            self.segments(self.board.pipe())
+        }
     }
 
     fn after_send(&mut self, core: &Core, now: f64, len: u32) {

@@ -27,6 +27,8 @@ pub struct Rack {
     judged: u64,
     /// Segments sent again, in the order of that.
     repeats: VecDeque<Repeat>,
+    /// What was sent again and SACK reports has arrived whatever time stamp is echoed.
+    trusts_reports: bool,
 }
 
 /// A segment that has been sent again: its begin, when, and after how many reductions of the window.
@@ -61,6 +63,7 @@ impl Default for Rack {
             dsack_round: None,
             judged: 0,
             repeats: VecDeque::new(),
+            trusts_reports: false,
         }
     }
 }
@@ -71,6 +74,13 @@ fn sent_after(sent: f64, end: u64, than_sent: f64, than_end: u64) -> bool {
 }
 
 impl Rack {
+    /// Nothing has arrived. An ACK that reports what lies beyond a hole echoes the time stamp of what came before that hole, so
+    /// that what was sent again and is reported says nothing (RFC 8985, 6.2, step 2), or with `trusts_reports` it does, if it
+    /// took the smallest round-trip time at least (Linux, `tcp_sacktag_one`).
+    pub fn new(trusts_reports: bool) -> Self {
+        Rack { trusts_reports, ..Rack::default() }
+    }
+
     /// A segment has been sent again, after so many reductions of the window.
     pub fn sent_again(&mut self, start: u64, now: f64, reductions: u32) {
         self.repeats.push_back(Repeat { start, sent: now, reductions });
@@ -87,7 +97,8 @@ impl Rack {
         let took = now - record.sent;
         if record.is_repeated() {
             // It may be the first transmission that has arrived. Time stamps are a little coarse.
-            if echo.is_some_and(|echo| echo < record.sent - 1e-6) || took < min_rtt {
+            let before = echo.is_some_and(|echo| echo < record.sent - 1e-6);
+            if (before && !(delivered.reported && self.trusts_reports)) || took < min_rtt {
                 return;
             }
         }

@@ -60,7 +60,8 @@ impl Rate {
         Rate { held: held.then(Held::default), ..Rate::default() }
     }
 
-    /// Segment `number` of the connection is sent, or sent again, with `pipe` segments in the network.
+    /// Segment `number` of the connection is sent, or sent again, with `pipe` segments in the network: samples begin anew with
+    /// none.
     pub fn sent(&mut self, number: u64, now: f64, pipe: f64) {
         if pipe <= 0.0 {
             self.first_sent = now;

@@ -137,6 +137,22 @@ const RULES: &[Rule] = &[
         get: |settings| settings.rack_ticks,
     },
     Rule {
+        key: "rack_repeats",
+        words: ["stamped", "reported"],
+        tcps: &[Tcp::Reno, Tcp::Sack, Tcp::Cubic, Tcp::Dctcp, Tcp::Bbr, Tcp::Ledbat, Tcp::Prague],
+        about: "With rack: what was sent again counts as arrived if the echoed time stamp says so, or also if SACK reports it.",
+        set: |settings, on| settings.rack_trusts_reports = on,
+        get: |settings| settings.rack_trusts_reports,
+    },
+    Rule {
+        key: "repair_timer",
+        words: ["runs_on", "restarts"],
+        tcps: &[],
+        about: "The retransmission timer when the first segment outstanding is sent again: runs on, or restarts.",
+        set: |settings, on| settings.repair_restarts = on,
+        get: |settings| settings.repair_restarts,
+    },
+    Rule {
         key: "late_sack",
         words: ["at_once", "compressed"],
         tcps: &[],
@@ -288,6 +304,62 @@ const RULES: &[Rule] = &[
         set: |settings, on| settings.bbr.held_samples = on,
         get: |settings| settings.bbr.held_samples,
     },
+    Rule {
+        key: "bbr_sample_start",
+        words: ["pipe", "outstanding"],
+        tcps: &[Tcp::Bbr],
+        about: "bbr's samples of the rate begin anew when nothing is in the network, or only when nothing is outstanding.",
+        set: |settings, on| settings.bbr.outstanding = on,
+        get: |settings| settings.bbr.outstanding,
+    },
+    Rule {
+        key: "bbr_least",
+        words: ["always", "unless_conserving"],
+        tcps: &[Tcp::Bbr],
+        about: "bbr's window has four segments always, or may have fewer while it conserves packets.",
+        set: |settings, on| settings.bbr.conserves_below = on,
+        get: |settings| settings.bbr.conserves_below,
+    },
+    Rule {
+        key: "bbr_recovery_end",
+        words: ["next_ack", "at_once"],
+        tcps: &[Tcp::Bbr],
+        about: "bbr hears of the end of a recovery with the next ACK, or with the one that ends it.",
+        set: |settings, on| settings.bbr.ends_at_once = on,
+        get: |settings| settings.bbr.ends_at_once,
+    },
+    Rule {
+        key: "bbr_lost_again",
+        words: ["repaired", "recovers"],
+        tcps: &[Tcp::Bbr],
+        about: "What is lost again after a timeout is sent again, or begins a recovery.",
+        set: |settings, on| settings.bbr.lost_again = on,
+        get: |settings| settings.bbr.lost_again,
+    },
+    Rule {
+        key: "bbr_timers",
+        words: ["ignored", "count"],
+        tcps: &[Tcp::Bbr],
+        about: "With bbr_policer: losses that timers find, and timeouts as rounds, do not count, or do.",
+        set: |settings, on| settings.bbr.timers_count = on,
+        get: |settings| settings.bbr.timers_count,
+    },
+    Rule {
+        key: "bbr_same_rtt",
+        words: ["renews", "changes_nothing"],
+        tcps: &[Tcp::Bbr],
+        about: "A round-trip time as small as bbr's smallest makes it last for ten seconds more, or not.",
+        set: |settings, on| settings.bbr.strict_min_rtt = on,
+        get: |settings| settings.bbr.strict_min_rtt,
+    },
+    Rule {
+        key: "bbr_stamps",
+        words: ["exact", "milliseconds"],
+        tcps: &[Tcp::Bbr],
+        about: "Time stamps by which bbr measures what was sent again are exact, or count whole milliseconds.",
+        set: |settings, on| settings.bbr.coarse_stamps = on,
+        get: |settings| settings.bbr.coarse_stamps,
+    },
 ];
 
 /// Takes in the table.
@@ -302,7 +374,7 @@ pub(super) fn read(field: &Field<'_>, tcp: Tcp, settings: &mut Settings) -> Chec
         }
         let word = field.word(rule.words.into_iter())?;
         (rule.set)(settings, word == rule.words[1]);
-        if ["lost_retransmit_cut", "rack_timer"].contains(&rule.key) && !settings.rack {
+        if ["lost_retransmit_cut", "rack_timer", "rack_repeats"].contains(&rule.key) && !settings.rack {
             return Err(field.error("is a rule of rack").allowed("no such key, or rack = true"));
         }
         if ["guesses", "recovery_again"].contains(&rule.key) && settings.sack {

@@ -91,6 +91,23 @@ pub struct BbrRules {
     /// A sample of the rate stays until a segment arrives that was sent after more had been delivered (ns-3), see
     /// [`super::super::rate`].
     pub held_samples: bool,
+    /// Samples of the rate begin anew when nothing is outstanding (Linux, `tcp_rate_skb_sent`), and not already when all
+    /// that is has been reported or is lost.
+    pub outstanding: bool,
+    /// While it conserves packets the window may be below [`LEAST`] (Linux, `bbr_set_cwnd`).
+    pub conserves_below: bool,
+    /// The ACK that ends a recovery is the first outside of it (Linux, `tcp_fastretrans_alert`): it brings the window of before
+    /// back, and what it tells to be lost begins another.
+    pub ends_at_once: bool,
+    /// What was sent again after a timeout and is lost again begins a recovery (Linux, `FLAG_LOST_RETRANS`).
+    pub lost_again: bool,
+    /// The search for policers counts what timers find lost, and a timeout as a round with a loss (Linux, `bbr_set_state`).
+    pub timers_count: bool,
+    /// A round-trip time as small as the smallest does not make that last longer (Linux, `bbr_update_min_rtt`).
+    pub strict_min_rtt: bool,
+    /// An ACK that covers something sent again measures by time stamps, which count whole milliseconds (Linux,
+    /// `tcp_ack_update_rtt`).
+    pub coarse_stamps: bool,
 }
 
 /// The largest excess of ACKs over the estimated rate.
@@ -113,6 +130,16 @@ struct Policer {
     since: f64,
     delivered: f64,
     lost: f64,
+}
+
+/// What an ACK, or a timeout, says to the search for a policer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hint {
+    /// When something has arrived last, s, and how many segments had by then.
+    now: f64,
+    delivered: f64,
+    app_limited: bool,
+    lossy: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,6 +177,7 @@ pub struct Bbr {
     mss: f64,
     excess: Excess,
     policer: Policer,
+    hint: Hint,
     /// Segments lost so far.
     lost: f64,
 }
@@ -184,6 +212,7 @@ impl Bbr {
             mss,
             excess: Excess::default(),
             policer: Policer::default(),
+            hint: Hint::default(),
             lost: 0.0,
         }
     }
@@ -293,9 +322,11 @@ impl Bbr {
     }
 
     /// Linux, `bbr_lt_bw_sampling`.
-    fn look_for_policer(&mut self, ack: &Acked) {
-        let Some(sample) = ack.rate.filter(|_| self.rules.policer) else { return };
-        let (now, delivered) = (ack.now, sample.delivered);
+    fn look_for_policer(&mut self, hint: Hint) {
+        if !self.rules.policer {
+            return;
+        }
+        let Hint { now, delivered, app_limited, lossy } = hint;
         if self.policer.believed {
             if matches!(self.mode, Mode::ProbeBw { .. }) && self.round_start {
                 self.policer.rounds += 1;
@@ -307,13 +338,13 @@ impl Bbr {
             return;
         }
         if !self.policer.sampling {
-            if ack.lost <= 0.0 {
+            if !lossy {
                 return;
             }
             self.begin_interval(now, delivered);
             self.policer.sampling = true;
         }
-        if sample.app_limited {
+        if app_limited {
             return self.forget_policer(now, delivered);
         }
         self.policer.rounds += u32::from(self.round_start);
@@ -325,7 +356,7 @@ impl Bbr {
         }
         let (arrived, lost) = (delivered - self.policer.delivered, self.lost - self.policer.lost);
         let took = now - self.policer.since;
-        if ack.lost <= 0.0 || arrived <= 0.0 || lost < POLICER_LOSSES * arrived || took < 1e-3 {
+        if !lossy || arrived <= 0.0 || lost < POLICER_LOSSES * arrived || took < 1e-3 {
             return;
         }
         let rate = arrived / took;
@@ -363,7 +394,9 @@ impl Bbr {
             self.round_start = true;
             self.conserving = false;
         }
-        self.look_for_policer(ack);
+        let (now, lossy) = (ack.now, ack.lost > 0.0);
+        self.hint = Hint { now, delivered: sample.delivered, app_limited: sample.app_limited, lossy };
+        self.look_for_policer(self.hint);
         let Some(rate) = sample.rate else { return };
         if sample.app_limited && rate < self.largest() {
             return;
@@ -440,7 +473,7 @@ impl Bbr {
         let expired = ack.now > self.min_rtt_at + MIN_RTT_FILTER;
         let rtt = if self.rules.smoothed_rtt { Some(ack.srtt).filter(|&srtt| srtt > 0.0) } else { ack.rtt };
         if let Some(rtt) = rtt {
-            if rtt <= self.min_rtt || expired {
+            if rtt < self.min_rtt || (rtt == self.min_rtt && !self.rules.strict_min_rtt) || expired {
                 self.min_rtt = rtt;
                 self.min_rtt_at = ack.now;
             }
@@ -500,8 +533,10 @@ impl Bbr {
         if lost > 0.0 {
             window.cwnd = (window.cwnd - lost).max(1.0);
         }
-        if ack.recovering && !self.recovering {
+        let again = self.rules.lost_again && self.timed_out && !ack.timed_out;
+        if ack.recovering && (!self.recovering || again) {
             // Packet conservation for a round.
+            self.timed_out &= !again;
             self.recovering = true;
             self.conserving = true;
             if !self.rules.conserves_to_round {
@@ -527,7 +562,9 @@ impl Bbr {
         } else if window.cwnd < target {
             window.cwnd += ack.delivered;
         }
-        window.cwnd = window.cwnd.max(LEAST);
+        if !(self.conserving && self.rules.conserves_below) {
+            window.cwnd = window.cwnd.max(LEAST);
+        }
         if matches!(self.mode, Mode::ProbeRtt { .. }) {
             window.cwnd = window.cwnd.min(LEAST);
         }
@@ -588,6 +625,17 @@ impl Control for Bbr {
         self.recovering = true;
         self.timed_out = true;
         window.ssthresh
+    }
+
+    fn on_late(&mut self, lost: f64, expired: bool) {
+        if !self.rules.timers_count {
+            return;
+        }
+        self.lost += lost;
+        if expired {
+            self.round_start = true;
+            self.look_for_policer(Hint { app_limited: false, lossy: true, ..self.hint });
+        }
     }
 }
 

@@ -67,8 +67,10 @@ pub struct Acked {
     pub marked: f64,
     /// Whether the window was the reason not to send more.
     pub window_limited: bool,
-    /// Whether the sender recovers from a loss.
+    /// Whether the sender recovers from a loss, and whether from a timeout.
     pub recovering: bool,
+    /// See above.
+    pub timed_out: bool,
     /// Whether sending is paced.
     pub paced: bool,
     /// Segments newly taken for lost.
@@ -114,6 +116,9 @@ pub trait Control {
 
     /// Every ACK of the connection, once its losses are known, and before a reaction to marks and any growth.
     fn on_any_ack(&mut self, _window: &mut Window, _ack: &Acked) {}
+
+    /// A timer has found so many segments to be lost; `expired`: the retransmission timer, after [`Control::on_timeout`].
+    fn on_late(&mut self, _lost: f64, _expired: bool) {}
 
     /// What it has estimated, for traces.
     fn gauges(&self, _note: &mut dyn FnMut(Variable, f64)) {}
@@ -285,6 +290,7 @@ mod tests {
             marked: 0.0,
             window_limited: true,
             recovering: false,
+            timed_out: false,
             paced: false,
             lost: 0.0,
             pipe_before: 0.0,
