@@ -88,6 +88,8 @@ fn settings(words: &[&str], place: &str) -> Settings {
             "mark_by_prr" => settings.mark_by_prr = on,
             "rack" => settings.rack = on,
             "rack_ticks" => settings.rack_ticks = on,
+            "rack_trusts_reports" => settings.rack_trusts_reports = on,
+            "repair_restarts" => settings.repair_restarts = on,
             "compressed_sacks" => settings.compressed_sacks = on,
             "lost_retransmit_cut" => settings.lost_retransmit_cuts = on,
             "hystart" => settings.hystart = if on { HyStart::PlusPlus } else { HyStart::Off },

@@ -816,6 +816,65 @@ mod tests {
     }
 
     #[test]
+    fn while_it_conserves_packets_the_window_may_be_small() {
+        for (conserves_below, cwnd) in [(false, 4.0), (true, 2.0)] {
+            let rules = BbrRules { conserves_below, ..BbrRules::default() };
+            let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+            bbr.set_window(&mut window, &Acked { recovering: true, pipe: 1.0, ..acked(1.0) });
+            assert_eq!((bbr.conserving, window.cwnd), (true, cwnd));
+            // Not longer than that.
+            bbr.conserving = false;
+            bbr.set_window(&mut window, &Acked { recovering: true, pipe: 1.0, lost: 2.0, ..acked(1.0) });
+            assert_eq!(window.cwnd, 4.0);
+        }
+    }
+
+    #[test]
+    fn a_recovery_after_a_timeout_conserves_packets_too() {
+        for lost_again in [false, true] {
+            let rules = BbrRules { lost_again, ..BbrRules::default() };
+            let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+            bbr.on_timeout(&window, 10.0, 0.0);
+            window.cwnd = 1.0;
+            bbr.set_window(&mut window, &Acked { recovering: true, timed_out: true, pipe: 5.0, ..acked(1.0) });
+            assert!(!bbr.conserving);
+            bbr.set_window(&mut window, &Acked { recovering: true, pipe: 5.0, ..acked(1.0) });
+            assert_eq!((bbr.conserving, window.cwnd), (lost_again, if lost_again { 6.0 } else { 5.0 }));
+            bbr.set_window(&mut window, &acked(1.0));
+            assert_eq!((bbr.conserving, window.cwnd), (false, 11.0), "and then the window of before comes back");
+        }
+    }
+
+    #[test]
+    fn timers_count_where_it_looks_for_policers_or_not() {
+        for (timers_count, rounds, lost) in [(false, 0, 1.0), (true, 2, 6.0)] {
+            let rules = BbrRules { policer: true, timers_count, ..BbrRules::default() };
+            let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+            round(&mut bbr, &mut window, 0.0, 100.0);
+            let sample = Sample { rate: Some(100.0), prior_delivered: 50.0, delivered: 150.0, app_limited: false };
+            bbr.on_any_ack(&mut window, &Acked { lost: 1.0, rate: Some(sample), ..acked(1.0) });
+            assert!(bbr.policer.sampling);
+            bbr.on_late(1.0, false);
+            for _ in 0..2 {
+                bbr.on_timeout(&window, 10.0, 0.0);
+                bbr.on_late(2.0, true);
+            }
+            assert_eq!((bbr.policer.rounds, bbr.lost), (rounds, lost));
+        }
+    }
+
+    #[test]
+    fn an_equal_round_trip_time_renews_the_smallest_or_not() {
+        for (strict_min_rtt, at) in [(false, 0.5), (true, 0.0)] {
+            let rules = BbrRules { strict_min_rtt, ..BbrRules::default() };
+            let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+            round(&mut bbr, &mut window, 0.0, 100.0);
+            round(&mut bbr, &mut window, 5.0, 100.0);
+            assert_eq!((bbr.min_rtt, bbr.min_rtt_at), (0.1, at));
+        }
+    }
+
+    #[test]
     fn an_old_round_trip_time_is_probed() {
         let (mut bbr, mut window) = (Bbr::default(), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         for i in 0..10 {
