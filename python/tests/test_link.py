@@ -511,9 +511,8 @@ class TestInNamespaces:
     def test_what_a_crosscheck_sends_is_not_paced_by_a_default_of_bbr(self) -> None:
         flows = crosscheck.Flows(1, 1448, "cubic", timestamps=True, ecn=False)
         words = [word for key, value in flows.sysctls() for word in ("--sysctl", f"{key}={value}")]
-        default = "/proc/sys/net/ipv4/tcp_congestion_control"
-        link = [sys.executable, "-m", "earlydrop", "link", "--rate", "10Mbit/s", *words, "--quiet", "--", "cat", default]
-        ended = inside(*link)
+        words = [*words, "--quiet", "--", "cat", "/proc/sys/net/ipv4/tcp_congestion_control"]
+        ended = inside(sys.executable, "-m", "earlydrop", "link", "--rate", "10Mbit/s", *words)
         assert ended.returncode == 0, ended.stderr
         assert ended.stdout.split()[0] == "reno"
 
