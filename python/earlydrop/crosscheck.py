@@ -214,8 +214,14 @@ class Flows:
         return max(1500, self.segment + 40 + self.options)
 
     def sysctls(self) -> tuple[tuple[str, str], ...]:
-        """Of the namespace that sends."""
+        """Of the namespace that sends.
+
+        A socket that was made while the namespace's congestion control was BBR stays paced, whatever control it is
+        given before it connects. That default is the machine's, so it is set to one that every kernel has and that
+        does not pace; the control of the flows is set by their sockets.
+        """
         return (
+            ("net.ipv4.tcp_congestion_control", "reno"),
             ("net.ipv4.tcp_timestamps", "1" if self.timestamps else "0"),
             ("net.ipv4.tcp_no_metrics_save", "1"),
             ("net.ipv4.tcp_ecn", "1" if self.ecn else "0"),

@@ -57,8 +57,9 @@ CHANCE = 2.0
 SEGMENT = 1448
 """Payload of a segment, B: 1500 B on the wire with time stamps."""
 
-STARTS = {"uniform": ["0 s", "0.1 s"]}
-"""When the simulator's flows begin. Real ones begin at once, but not to the packet."""
+STARTS = 0.1
+"""The simulator's flows begin within so many seconds, or within the round trips that iperf3 takes to connect them all,
+one after the other, if those are longer."""
 
 MEASURES = ("throughput_mbps", "queue_mean_packets", "queue_std_packets", "delay_mean_ms", "delay_p99_ms", "drop_rate")
 """Fields of a queue's results that are stored."""
@@ -94,7 +95,7 @@ class Cell:
         traffic = {
             "kind": "ftp",
             "count": self.flows,
-            "start": STARTS,
+            "start": {"uniform": ["0 s", f"{max(STARTS, self.flows * self.rtt / 1e3):g} s"]},
             "profile": "rfc",
             "segment": f"{SEGMENT} B",
             **crosscheck.linux(self.control),

@@ -14,7 +14,7 @@ import pytest
 from conftest import peer
 
 import earlydrop as ed
-from earlydrop import _core, links, panel
+from earlydrop import _core, crosscheck, links, panel
 from earlydrop.cli import main
 
 HERE = Path(__file__).parent
@@ -507,6 +507,14 @@ class TestInNamespaces:
         assert abs(throughput["relative"]) < 0.03
         assert found["real"]["queue_mean_packets"] > 0
         assert found["real"]["early_drops"] > 0
+
+    def test_what_a_crosscheck_sends_is_not_paced_by_a_default_of_bbr(self) -> None:
+        flows = crosscheck.Flows(1, 1448, "cubic", timestamps=True, ecn=False)
+        words = [word for key, value in flows.sysctls() for word in ("--sysctl", f"{key}={value}")]
+        words = [*words, "--quiet", "--", "cat", "/proc/sys/net/ipv4/tcp_congestion_control"]
+        ended = inside(sys.executable, "-m", "earlydrop", "link", "--rate", "10Mbit/s", *words)
+        assert ended.returncode == 0, ended.stderr
+        assert ended.stdout.split()[0] == "reno"
 
 
 CROSSCHECK = """\

@@ -318,6 +318,33 @@ fn marks_keep_a_scalable_flow_s_queue_short_beside_cubic() {
     assert!(delay < 2.0, "{delay}: {l4s}");
 }
 
+/// The square-root law (Mathis et al. 1997), sqrt(3/2)/sqrt(p) segments in a round trip, over its whole range of p: it leaves
+/// out that the window does not grow while a loss is repaired. Of what is acknowledged, half a window on average has been
+/// counted towards the next segment when the loss is found; where the reaction keeps that count, it is a whole one of the
+/// halved window, and makes up for the repair. Where the count begins anew (as in ns-2, with 1/cwnd an ACK), it does not.
+#[test]
+fn reno_that_keeps_its_count_follows_the_square_root_law() {
+    let segments_a_round_trip = |period: u32, avoidance: &str| {
+        let document = document(&format!(
+            "name = 'law'\nduration = '2000 s'\nwarmup = '200 s'\n[topology]\nkind = 'graph'\n[[link]]\nname = 'there'\n\
+             from = 'a'\nto = 'b'\nrate = '10 Gbit/s'\ndelay = '50 ms'\nloss = {{ every = {period} }}\nqueue = 'core'\n\
+             reverse = {{ rate = '10 Gbit/s', delay = '50 ms' }}\n[queue.core]\naqm = 'droptail'\nlimit = '10000 packets'\n\
+             [[traffic]]\nkind = 'ftp'\nfrom = 'a'\nto = 'b'\ntcp = 'reno'\nprofile = 'rfc'\ndelayed_ack = false\n\
+             avoidance = '{avoidance}'\n"
+        ));
+        assert_eq!(number(&document["flows"][0]["timeouts"]), 0.0);
+        let sent = number(&document["queues"]["core"]["arrivals"]);
+        let law = (1.5 * sent / number(&document["losses"]["on_links"])).sqrt();
+        (sent * 0.1 / 1800.0, law)
+    };
+    for period in [333, 350, 400, 500, 700, 1000, 1500, 2000, 3333] {
+        let (got, law) = segments_a_round_trip(period, "kept");
+        assert!((got / law - 1.0).abs() < 0.05, "every {period}th lost: {got} segments in a round trip, law {law}");
+    }
+    let (got, law) = segments_a_round_trip(333, "counted");
+    assert!(got / law < 0.95, "every 333rd lost, and the count begins anew: {got} segments in a round trip, law {law}");
+}
+
 #[test]
 fn wrong_settings_are_refused() {
     let refused = |traffic: &str| {
