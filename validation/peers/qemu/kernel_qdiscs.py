@@ -122,7 +122,7 @@ FURTHER = {
 """As on the real links whose figures differ most from the simulator's (docs/crosscheck.md)."""
 
 SPREAD = {
-    "codel": (Case("cubic", 1, 20, 80), Case("cubic", 1, 5, 20), Case("bbr", 8, 5, 20)),
+    "codel": (Case("cubic", 1, 20, 80), Case("cubic", 1, 5, 20), Case("bbr", 8, 5, 20), Case("bbr", 8, 20, 80)),
     "red": (Case("cubic", 1, 5, 80), Case("cubic", 1, 20, 80)),
     "pie": (Case("cubic", 1, 20, 80),),
 }

@@ -2072,6 +2072,21 @@ mod tests {
     }
 
     #[test]
+    fn a_repair_restarts_the_timer_unless_racks_runs() {
+        for (reo_at, index, rto_at) in [(f64::INFINITY, 0, 1.2), (0.25, 0, 0.9), (f64::INFINITY, 1, 0.9)] {
+            let (mut connection, mut core, mut out) =
+                ten_out(Settings { repair_restarts: true, ..Settings::default() });
+            (connection.reo_at, connection.rto_at) = (reo_at, 0.9);
+            connection.send_again(&mut core, 0.2, index, true, &mut out);
+            assert_eq!(
+                (out.packets.len(), connection.rto_at),
+                (1, rto_at),
+                "segment {index}, RACK's timer at {reo_at}"
+            );
+        }
+    }
+
+    #[test]
     fn time_stamps_count_whole_milliseconds_or_do_not() {
         for (coarse_stamps, expected) in [(true, 0.087), (false, 0.0878)] {
             let (mut connection, mut core, mut out) = bbr(BbrRules { coarse_stamps, ..BbrRules::default() });
