@@ -86,6 +86,8 @@ fn settings(words: &[&str], place: &str) -> Settings {
             "quick_marks" => settings.quick_marks = on,
             "catches_up" => settings.catches_up = on,
             "mark_by_prr" => settings.mark_by_prr = on,
+            "prr_in_bytes" => settings.prr_in_bytes = on,
+            "counts_repairs" => settings.counts_repairs = on,
             "rack" => settings.rack = on,
             "rack_ticks" => settings.rack_ticks = on,
             "rack_trusts_reports" => settings.rack_trusts_reports = on,

@@ -60,6 +60,7 @@ SEEDS = {
         ("newreno", "red"): 8,
         ("newreno_lt", "droptail"): 4,
         ("newreno_lt", "red"): 4,
+        ("bbr", "droptail"): 8,
         ("bbr_fresh", "droptail"): 4,
         ("bbr_fresh", "red"): 4,
     },
@@ -86,18 +87,20 @@ def cases(net: str) -> list[tuple[str, str, int, dict[str, object]]]:
     no_sack: dict[str, object] = {"tcp": "NewReno", "sack": "false"}
     no_transmit: dict[str, object] = {"ns3::TcpSocketBase::LimitedTransmit": "false"}
     for flows in numbers:
-        for tcp, name in (("NewReno", "reno"), ("Cubic", "cubic"), ("Bbr", "bbr")):
+        for tcp, name in (("NewReno", "reno"), ("Cubic", "cubic")):
             for queue, options in queues.items():
                 found.append((name, queue, flows, {"tcp": tcp, **options}))
+        bbr: dict[str, object] = {"tcp": "Bbr", "ns3::TcpSocket::ConnTimeout": "1s"}
+        for queue, options in queues.items():
+            found.append(("bbr", queue, flows, {**bbr, **options}))
         for queue, options in queues.items():
             found.append(("newreno", queue, flows, {**no_sack, **no_transmit, **options}))
             if net == "s1":
                 found.append(("newreno_lt", queue, flows, {**no_sack, **options}))
         found.append(("dctcp", "step", flows, {"tcp": "Dctcp", **STEP}))
         # Without the defect of its samples of the rate (docs/tcp-rfc.md).
-        fresh: dict[str, object] = {"tcp": "Bbr", "fresh-samples": "true", "ns3::TcpSocket::ConnTimeout": "1s"}
         for queue, options in queues.items():
-            found.append(("bbr_fresh", queue, flows, {**fresh, **options}))
+            found.append(("bbr_fresh", queue, flows, {**bbr, "fresh-samples": "true", **options}))
     return found
 
 

@@ -120,6 +120,8 @@ pub struct Board {
     last_report: u64,
     highest: u64,
     edge: u64,
+    /// What a report leaves of the marks of a segment that was sent again: nothing, or [`RESENT`].
+    kept: u8,
 }
 
 impl Board {
@@ -147,7 +149,14 @@ impl Board {
             last_report: 0,
             highest: 0,
             edge: 0,
+            kept: 0,
         }
+    }
+
+    /// A segment that was sent again and is reported counts as in the network on top, until a cumulative ACK covers it or a timeout
+    /// forgets it (ns-3, whose `TcpTxBuffer::Update` leaves it in the count of retransmissions).
+    pub fn counting_repairs(self) -> Self {
+        Board { kept: RESENT, ..self }
     }
 
     /// Sequence numbers sent and not cumulatively acknowledged (RFC 5681, FlightSize).
@@ -426,14 +435,14 @@ impl Board {
             if !record.is_sacked() && record.start >= start {
                 let before = *record;
                 let len = u64::from(record.len);
-                record.flags = record.flags & !(LOST | RESENT) | SACKED;
+                record.flags = record.flags & (FIN | REPEATED | self.kept) | SACKED;
                 self.sacked += len;
                 self.reports += 1;
                 fresh += len;
                 if before.is_lost() {
                     self.lost -= len;
                 }
-                if before.is_resent() {
+                if before.is_resent() && self.kept == 0 {
                     self.resent -= len;
                 }
                 self.last_report = self.first + index as u64;
@@ -524,6 +533,8 @@ impl Board {
         for (index, record) in self.records.iter_mut().enumerate() {
             if record.flags & SACKED == 0 && (index == 0 || record.sent <= since) {
                 record.flags = record.flags & !RESENT | LOST;
+            } else if record.flags & SACKED != 0 {
+                record.flags &= !RESENT;
             }
             let len = u64::from(record.len);
             self.lost += if record.flags & LOST != 0 { len } else { 0 };

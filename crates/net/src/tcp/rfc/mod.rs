@@ -201,10 +201,14 @@ pub struct Settings {
     pub pairs: bool,
     /// Every ACK of new data ends the timer's backoff, as in ns-3, and not a round-trip time alone (RFC 6298, section 5).
     pub ack_ends_backoff: bool,
+    /// What was sent again and is reported by SACK counts as in the network until it is acknowledged (ns-3).
+    pub counts_repairs: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction with this bound (RFC 6937); `None` is RFC 6675's own rule.
     pub prr: Option<Bound>,
+    /// Its proportional part is in bytes, so that a segment goes once a whole one is due (ns-3), and not once a part of it is.
+    pub prr_in_bytes: bool,
     /// Losses by time, and probes at the end of what was sent (RFC 8985); needs SACK.
     pub rack: bool,
     /// RACK's timer runs for a little longer, in whole ticks (Linux, `tcp_rack_mark_lost`), see [`TICK`].
@@ -267,8 +271,10 @@ impl Default for Settings {
             catches_up: false,
             pairs: false,
             ack_ends_backoff: false,
+            counts_repairs: false,
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
+            prr_in_bytes: false,
             rack: false,
             rack_ticks: false,
             rack_trusts_reports: false,
@@ -466,7 +472,11 @@ impl Connection {
             algorithm,
             state: State::Closed,
             phase: Phase::Open,
-            board: Board::new(settings.mss),
+            board: if settings.counts_repairs {
+                Board::new(settings.mss).counting_repairs()
+            } else {
+                Board::new(settings.mss)
+            },
             rto: Rto::new(settings.min_rto, settings.least_variation),
             ssthresh: f64::INFINITY,
             first,
@@ -680,7 +690,7 @@ impl Connection {
         if self.syn_timeouts == 0 || self.settings.timestamps || self.settings.samples_lost_syn {
             let sent = if self.settings.timestamps { feedback.stamp } else { self.syn_sent };
             self.sample(core, now - sent, out);
-            self.algorithm.control().on_open(now - sent, now);
+            self.algorithm.control().on_open(self.settings.initial_window(), now - sent, now);
         }
         if self.syn_timeouts > 0 && !self.settings.samples_lost_syn {
             self.rto.syn_was_lost();
@@ -734,9 +744,9 @@ impl Connection {
         let timestamps = self.settings.timestamps;
         let echo = timestamps.then_some(feedback.stamp);
         let (mss, min_rtt, mut packets) = (self.mss(), self.min_rtt, 0);
-        let (rack, rate) = (&mut self.rack, &mut self.rate);
         let (mut resent, mut restored) = (false, 0);
         let mut sampled = None;
+        let (rack, rate) = (&mut self.rack, &mut self.rate);
         let coarse = self.settings.bbr.coarse_stamps && rate.is_some();
         let (mut reported_sent, mut acked_sent, mut repeated): (Option<f64>, _, _) = (None, None, false);
         let mut note = |delivered: Delivered| {
@@ -846,6 +856,7 @@ impl Connection {
         info.recovering = !matches!(self.phase, Phase::Open);
         info.timed_out = matches!(self.phase, Phase::Loss);
         info.resent = resent;
+        info.ends = info.recovering && !entered && self.una >= self.recover;
         if self.rate.is_some() {
             // What only a model of the path asks for.
             info.repaired = self.segments(restored);
@@ -1103,6 +1114,7 @@ impl Connection {
             rate: None,
             resent: false,
             repaired: 0.0,
+            ends: false,
             one_way: self.settings.timestamps.then_some(feedback.one_way),
         }
     }
@@ -1184,7 +1196,12 @@ impl Connection {
     /// A proportional rate reduction that begins now: of what is outstanding, or of cwnd as in Linux.
     fn reduction(&self, core: &Core, bound: Bound) -> Prr {
         let outstanding = self.segments(self.board.outstanding());
-        Prr::new(if bound == Bound::SafeAck { core.cwnd } else { outstanding }, bound)
+        let prr = Prr::new(if bound == Bound::SafeAck { core.cwnd } else { outstanding }, bound);
+        if self.settings.prr_in_bytes {
+            prr.in_bytes(self.mss())
+        } else {
+            prr
+        }
     }
 
     fn enter_recovery(&mut self, core: &mut Core, now: f64, out: &mut Output) {
@@ -1494,6 +1511,9 @@ impl Connection {
         self.rto.back_off();
         self.rto_at = now + self.rto.value();
         self.forced = 1;
+        if self.settings.bbr.repairs_unpaced {
+            self.released = now;
+        }
         self.transmit(core, now, out);
     }
 
@@ -1511,7 +1531,8 @@ impl Connection {
         }
         let mut paired = false;
         loop {
-            if self.paces() && !self.may_release(now) {
+            let at_once = self.forced > 0 && self.settings.bbr.repairs_unpaced;
+            if self.paces() && !at_once && !self.may_release(now) {
                 // The pace holds back what the window allows.
                 return;
             }
@@ -1739,6 +1760,9 @@ impl Connection {
     /// So many segments have been sent: when the next may go.
     fn note_pace(&mut self, core: &Core, now: f64, segments: f64) {
         let Some(rate) = self.pacing_rate(core) else { return };
+        if self.settings.bbr.repairs_unpaced && now < self.released {
+            return;
+        }
         self.owed += segments / rate;
         self.together += 1;
         if self.together >= self.burst(rate) {
@@ -2114,6 +2138,22 @@ mod tests {
         (connection.window_limited, core.cwnd) = (false, 0.5);
         connection.on_feedback(&mut core, 0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
         assert_eq!((core.cwnd, out.packets.len()), (0.5, 1));
+    }
+
+    #[test]
+    fn a_timeout_waits_for_the_pace_or_does_not() {
+        for (repairs_unpaced, sent) in [(false, 0), (true, 1)] {
+            let bbr = BbrRules { repairs_unpaced, ..BbrRules::default() };
+            let (mut connection, mut core, mut out) =
+                ten_out(Settings { control: ControlKind::Bbr, bbr, ..Settings::default() });
+            let ack = connection.acked(0.2, Some(0.1), 0, 0, 0, &Feedback::new(1, 0.1));
+            connection.algorithm.control().on_any_ack(&mut Window { cwnd: 1.0, ssthresh: 0.0 }, &ack);
+            connection.released = 2.0;
+            connection.on_wake(&mut core, connection.rto_at, &mut out);
+            assert_eq!((core.timeouts, out.packets.len()), (1, sent));
+            // The next segment follows the pace again.
+            assert!(repairs_unpaced == (connection.released < 2.0));
+        }
     }
 
     #[test]

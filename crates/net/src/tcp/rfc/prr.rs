@@ -25,12 +25,19 @@ pub struct Prr {
     out: f64,
     at_begin: f64,
     bound: Bound,
+    /// What the proportional part is rounded up to.
+    unit: f64,
 }
 
 impl Prr {
     /// A recovery begins with so many segments outstanding (`RecoverFS`).
     pub fn new(flight: f64, bound: Bound) -> Self {
-        Prr { delivered: 0.0, out: 0.0, at_begin: flight.max(1.0), bound }
+        Prr { delivered: 0.0, out: 0.0, at_begin: flight.max(1.0), bound, unit: 1.0 }
+    }
+
+    /// The same with a proportional part in bytes, of `mss` a segment: nothing goes before a whole segment is due (ns-3).
+    pub fn in_bytes(self, mss: f64) -> Self {
+        Prr { unit: 1.0 / mss, ..self }
     }
 
     /// An ACK says that `delivered` more have arrived (cumulatively or by SACK), with `pipe` in the network: how many may
@@ -39,7 +46,7 @@ impl Prr {
     pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64, safe: bool) -> f64 {
         self.delivered += delivered;
         let count = if pipe > ssthresh {
-            (self.delivered * ssthresh / self.at_begin).ceil() - self.out
+            (self.delivered * ssthresh / self.at_begin / self.unit).ceil() * self.unit - self.out
         } else {
             let conservative = self.delivered - self.out;
             let limit = match self.bound {

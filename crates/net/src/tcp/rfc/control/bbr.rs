@@ -50,6 +50,11 @@ const POLICED_ROUNDS: u32 = 48;
 const QUANTA: f64 = 3.0;
 const PROBING_QUANTA: f64 = 2.0;
 
+/// Startup's gain in ns-3.
+const OTHER_HIGH_GAIN: f64 = 2.89;
+/// A window that holds nothing back, segments: beyond all that receivers offer.
+const UNLIMITED: f64 = 1e9;
+
 /// Rules in which BBRs differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BbrRules {
@@ -86,6 +91,23 @@ pub struct BbrRules {
     pub free_after_timeout: bool,
     /// A recovery conserves packets until the round ends that it has begun in (ns-3), and not for a round of its own (Linux).
     pub conserves_to_round: bool,
+    /// Before a rate has been measured the bandwidth is the initial window in the handshake's round-trip time, in whole
+    /// milliseconds; the window grows until so much has arrived, and Startup's gain is 2.89 (ns-3).
+    pub first_rate: bool,
+    /// That a round begins stays true until the next ACK that measures a rate, and a timeout is such a begin (ns-3).
+    pub lasting_start: bool,
+    /// The phase that probes for bandwidth ends with what is repaired as well as with what is lost (ns-3).
+    pub repairs_end_probing: bool,
+    /// The ACK that ends a recovery is no longer part of it (Linux, ns-3); else the next one is the first that is not.
+    pub exits_at_once: bool,
+    /// A recovery in Startup leaves no window but the receiver's, until Startup is over (ns-3, whose ssthresh is infinite then).
+    pub exits_unlimited: bool,
+    /// The window grows after a timeout as always, also if it was conserving packets before (ns-3).
+    pub grows_after_timeout: bool,
+    /// What a recovery or a timeout sends at once does not wait for the pace, and a timeout ends the wait for it (ns-3).
+    pub repairs_unpaced: bool,
+    /// The largest rate of ten rounds is kept by three estimates, as in Linux (`minmax_running_max`) and ns-3.
+    pub three_rates: bool,
     /// Samples of ProbeRTT count like all others (ns-3), and not only if they are larger.
     pub probe_rtt_counts: bool,
     /// A sample of the rate stays until a segment arrives that was sent after more had been delivered (ns-3), see
@@ -180,6 +202,9 @@ pub struct Bbr {
     hint: Hint,
     /// Segments lost so far.
     lost: f64,
+    /// The bandwidth until one is measured, segments/s, and the initial window; 0 without the rule.
+    first_rate: f64,
+    first_window: f64,
 }
 
 impl Default for Bbr {
@@ -214,12 +239,14 @@ impl Bbr {
             policer: Policer::default(),
             hint: Hint::default(),
             lost: 0.0,
+            first_rate: 0.0,
+            first_window: 0.0,
         }
     }
 
     /// The largest rate of the last rounds, segments/s.
     fn largest(&self) -> f64 {
-        self.rates.front().map_or(0.0, |&(_, rate)| rate)
+        self.rates.front().map_or(self.first_rate, |&(_, rate)| rate)
     }
 
     /// The bandwidth, segments/s.
@@ -372,10 +399,19 @@ impl Bbr {
         self.begin_interval(now, delivered);
     }
 
+    fn high_gain(&self) -> f64 {
+        if self.rules.first_rate {
+            OTHER_HIGH_GAIN
+        } else {
+            HIGH_GAIN
+        }
+    }
+
     fn gains(&self) -> (f64, f64) {
+        let high = self.high_gain();
         match self.mode {
-            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
-            Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
+            Mode::Startup => (high, high),
+            Mode::Drain => (1.0 / high, high),
             Mode::ProbeBw { .. } if self.policer.believed => (1.0, CWND_GAIN),
             Mode::ProbeBw { phase, .. } => (CYCLE[phase], CWND_GAIN),
             Mode::ProbeRtt { .. } => (1.0, 1.0),
@@ -383,11 +419,12 @@ impl Bbr {
     }
 
     fn update_bandwidth(&mut self, ack: &Acked) {
-        self.round_start = false;
+        self.round_start &= self.rules.lasting_start;
         let Some(sample) = ack.rate else { return };
         if self.rules.valid_rounds && sample.rate.is_none() {
             return;
         }
+        self.round_start = false;
         if sample.prior_delivered >= self.next_round {
             self.next_round = sample.delivered;
             self.round += 1;
@@ -401,12 +438,48 @@ impl Bbr {
         if sample.app_limited && rate < self.largest() {
             return;
         }
+        if self.rules.three_rates {
+            return self.keep_three(rate);
+        }
         while self.rates.back().is_some_and(|&(_, known)| known <= rate) {
             self.rates.pop_back();
         }
         self.rates.push_back((self.round, rate));
         while self.rates.front().is_some_and(|&(round, _)| round + BW_ROUNDS <= self.round) {
             self.rates.pop_front();
+        }
+    }
+
+    /// The largest rate, the largest since, and the largest since that one; the first is forgotten after ten rounds, the second is
+    /// looked for anew after a quarter of them, the third after a half. Rates between are not kept, so that the largest of the last
+    /// ten rounds may be larger (Linux, `lib/win_minmax.c`).
+    fn keep_three(&mut self, rate: f64) {
+        let (now, window) = (self.round, BW_ROUNDS);
+        let new = (now, rate);
+        if self.rates.is_empty() || rate >= self.rates[0].1 || now - self.rates[2].0 > window {
+            self.rates = [new, new, new].into();
+            return;
+        }
+        if rate >= self.rates[1].1 {
+            (self.rates[1], self.rates[2]) = (new, new);
+        } else if rate >= self.rates[2].1 {
+            self.rates[2] = new;
+        }
+        if now - self.rates[0].0 > window {
+            self.rates.pop_front();
+            self.rates.push_back(new);
+            if now - self.rates[0].0 > window {
+                self.rates[0] = self.rates[1];
+                self.rates[1] = self.rates[2];
+            }
+            return;
+        }
+        if self.rates[1].1 == self.rates[0].1 && now - self.rates[1].0 > window / 4 {
+            (self.rates[1], self.rates[2]) = (new, new);
+            return;
+        }
+        if self.rates[2].1 == self.rates[1].1 && now - self.rates[2].0 > window / 2 {
+            self.rates[2] = new;
         }
     }
 
@@ -429,7 +502,11 @@ impl Bbr {
         };
         let next = match CYCLE[phase] {
             _ if self.policer.believed => full,
-            gain if gain > 1.0 => full && (ack.lost > 0.0 || inflight >= self.inflight(gain)),
+            gain if gain > 1.0 => {
+                full && (ack.lost > 0.0
+                    || (self.rules.repairs_end_probing && ack.repaired > 0.0)
+                    || inflight >= self.inflight(gain))
+            }
             gain if gain < 1.0 => full || inflight <= self.inflight(1.0),
             _ => full,
         };
@@ -517,6 +594,9 @@ impl Bbr {
             bandwidth if bandwidth > 0.0 => gain * bandwidth * margin,
             _ => HIGH_GAIN * window.cwnd / if ack.srtt > 0.0 { ack.srtt } else { 1e-3 },
         };
+        if self.rate.is_none() && self.first_rate > 0.0 {
+            self.rate = Some(self.high_gain() * self.first_rate);
+        }
         if self.filled || self.rate.is_none_or(|known| rate > known) {
             self.rate = Some(rate);
         }
@@ -524,7 +604,7 @@ impl Bbr {
 
     fn set_window(&mut self, window: &mut Window, ack: &Acked) {
         let mut lost = ack.lost;
-        if self.rules.repairs_cut && ack.recovering {
+        if self.rules.repairs_cut && ack.recovering && !(self.rules.exits_at_once && ack.ends) {
             lost = (ack.lost - ack.repaired).abs();
         }
         if self.rules.free_after_timeout && self.timed_out {
@@ -533,8 +613,9 @@ impl Bbr {
         if lost > 0.0 {
             window.cwnd = (window.cwnd - lost).max(1.0);
         }
+        let recovering = ack.recovering && !(self.rules.exits_at_once && ack.ends);
         let again = self.rules.lost_again && self.timed_out && !ack.timed_out;
-        if ack.recovering && (!self.recovering || again) {
+        if recovering && (!self.recovering || again) {
             // Packet conservation for a round.
             self.timed_out &= !again;
             self.recovering = true;
@@ -543,23 +624,27 @@ impl Bbr {
                 self.next_round = ack.rate.map_or(self.next_round, |sample| sample.delivered);
             }
             window.cwnd = ack.pipe + ack.delivered;
-        } else if !ack.recovering && self.recovering {
+        } else if !recovering && self.recovering {
             self.recovering = false;
             self.conserving = false;
             let timed_out = std::mem::take(&mut self.timed_out);
             window.cwnd = match self.drained_to {
                 _ if timed_out && self.rules.forgets_at_timeout => window.cwnd,
                 Some(segments) if !timed_out && self.rules.exit_to_drain => segments,
+                None if !timed_out && self.rules.exits_unlimited => UNLIMITED,
                 _ => window.cwnd.max(self.prior_cwnd),
             };
         }
         let (_, gain) = self.gains();
         let target = self.budgeted(self.target(gain) + self.excess());
-        if self.conserving {
+        if self.conserving && !(self.timed_out && self.rules.grows_after_timeout) {
             window.cwnd = window.cwnd.max(ack.pipe + ack.delivered);
+        } else if self.filled && self.rules.exits_unlimited && window.cwnd >= UNLIMITED {
+            // ns-3 adds what has arrived to the largest number of 32 bits.
+            window.cwnd = LEAST;
         } else if self.filled {
             window.cwnd = (window.cwnd + ack.delivered).min(target);
-        } else if window.cwnd < target {
+        } else if window.cwnd < target || ack.rate.is_some_and(|sample| sample.delivered < self.first_window) {
             window.cwnd += ack.delivered;
         }
         if !(self.conserving && self.rules.conserves_below) {
@@ -589,7 +674,11 @@ impl Control for Bbr {
         note(Variable::MinRtt, self.min_rtt);
     }
 
-    fn on_open(&mut self, rtt: f64, now: f64) {
+    fn on_open(&mut self, window: f64, rtt: f64, now: f64) {
+        if self.rules.first_rate {
+            self.first_window = window;
+            self.first_rate = window / ((rtt * 1e3).floor().max(1.0) / 1e3);
+        }
         if self.rules.handshake_rtt {
             (self.min_rtt, self.min_rtt_at) = (rtt, now);
         }
@@ -622,6 +711,7 @@ impl Control for Bbr {
     fn on_timeout(&mut self, window: &Window, _: f64, _: f64) -> f64 {
         self.save(window);
         self.full_bw = 0.0;
+        self.round_start |= self.rules.lasting_start;
         self.recovering = true;
         self.timed_out = true;
         window.ssthresh
@@ -674,7 +764,7 @@ mod tests {
         for (handshake_rtt, expected) in [(true, 0.04), (false, 0.1)] {
             let mut bbr = Bbr::new(BbrRules { handshake_rtt, ..BbrRules::default() }, 1448.0);
             let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
-            bbr.on_open(0.04, 0.0);
+            bbr.on_open(10.0, 0.04, 0.0);
             round(&mut bbr, &mut window, 1.0, 50.0);
             assert_eq!(bbr.min_rtt(), expected);
             // It is forgotten after ten seconds, as any.
@@ -812,6 +902,118 @@ mod tests {
             assert!(bbr.conserving);
             bbr.on_any_ack(&mut window, &at(100.0, 151.0));
             assert_eq!(bbr.conserving, conserves);
+        }
+    }
+
+    /// With rates of rounds one after the other: the bandwidth at the end.
+    fn bandwidth_of(rules: BbrRules, rates: &[f64]) -> f64 {
+        let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        for (i, &rate) in rates.iter().enumerate() {
+            round(&mut bbr, &mut window, i as f64, rate);
+        }
+        bbr.bandwidth()
+    }
+
+    #[test]
+    fn three_estimates_keep_what_they_keep() {
+        // 100 in round 1 counts up to round 11. Of what came less than a quarter of ten rounds later, 90 in round 3, nothing is kept:
+        // the second is that of round 4.
+        let rates = [100.0, 60.0, 90.0, 70.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0];
+        let three = BbrRules { three_rates: true, ..BbrRules::default() };
+        let found = |rules, rounds: usize| bandwidth_of(rules, &rates[..rounds]);
+        assert_eq!([10, 11, 12].map(|rounds| found(BbrRules::default(), rounds)), [100.0, 90.0, 90.0]);
+        assert_eq!([10, 11, 12].map(|rounds| found(three, rounds)), [100.0, 100.0, 70.0]);
+    }
+
+    #[test]
+    fn the_first_rate_is_that_of_the_initial_window() {
+        let rules = BbrRules { first_rate: true, ..BbrRules::default() };
+        let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        // 40.9 ms are 40.
+        bbr.on_open(10.0, 0.0409, 0.0);
+        assert_eq!((bbr.bandwidth(), bbr.pacing_rate()), (250.0, None));
+        // A rate that is measured replaces it, but not a larger pace; and ten segments grow the window beyond what the rate needs.
+        let at = |delivered| Sample { rate: Some(10.0), prior_delivered: 0.0, delivered, app_limited: false };
+        let ack = |delivered| Acked { rtt: Some(0.1), srtt: 0.1, rate: Some(at(delivered)), ..acked(1.0) };
+        bbr.on_any_ack(&mut window, &ack(1.0));
+        assert_eq!((bbr.bandwidth(), bbr.pacing_rate(), window.cwnd), (10.0, Some(2.89 * 250.0), 11.0));
+        bbr.on_any_ack(&mut window, &ack(9.0));
+        assert_eq!(window.cwnd, 12.0);
+        bbr.on_any_ack(&mut window, &ack(10.0));
+        assert_eq!(window.cwnd, 12.0);
+    }
+
+    #[test]
+    fn the_begin_of_a_round_may_last() {
+        for (lasting_start, filled) in [(false, false), (true, true)] {
+            let rules = BbrRules { valid_rounds: true, lasting_start, ..BbrRules::default() };
+            let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+            round(&mut bbr, &mut window, 0.0, 100.0);
+            // Three ACKs without a rate are three rounds without growth.
+            let sample = Sample { rate: None, prior_delivered: 0.0, delivered: 101.0, app_limited: false };
+            for _ in 0..3 {
+                assert!(!bbr.filled);
+                bbr.on_any_ack(&mut window, &Acked { pipe: 1000.0, rate: Some(sample), ..acked(1.0) });
+            }
+            assert_eq!(bbr.filled, filled);
+            bbr.round_start = false;
+            bbr.on_timeout(&window, 10.0, 0.0);
+            assert_eq!(bbr.round_start, lasting_start);
+        }
+    }
+
+    #[test]
+    fn probing_ends_with_losses_and_perhaps_with_repairs() {
+        for (repairs_end_probing, lost, repaired, next) in
+            [(false, 0.0, 1.0, 0), (true, 0.0, 1.0, 1), (false, 1.0, 0.0, 1), (true, 0.0, 0.0, 0)]
+        {
+            let rules = BbrRules { repairs_end_probing, ..BbrRules::default() };
+            let mut bbr = Bbr::new(rules, 960.0);
+            (bbr.rates, bbr.min_rtt) = ([(0, 100.0)].into(), 0.1);
+            bbr.mode = Mode::ProbeBw { phase: 0, since: 0.0 };
+            bbr.update_cycle(&Acked { now: 1.0, pipe: 5.0, lost, repaired, ..acked(1.0) });
+            assert!(matches!(bbr.mode, Mode::ProbeBw { phase, .. } if phase == next), "{:?}", bbr.mode);
+        }
+    }
+
+    #[test]
+    fn the_ack_that_ends_a_recovery_may_be_outside() {
+        for (exits_at_once, inside) in [(false, true), (true, false)] {
+            let rules = BbrRules { exits_at_once, ..BbrRules::default() };
+            let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+            bbr.set_window(&mut window, &Acked { recovering: true, pipe: 5.0, ..acked(1.0) });
+            assert_eq!(window.cwnd, 6.0);
+            bbr.set_window(&mut window, &Acked { recovering: true, ends: true, pipe: 5.0, ..acked(1.0) });
+            assert_eq!(bbr.recovering, inside);
+        }
+    }
+
+    #[test]
+    fn a_recovery_in_startup_may_leave_no_window() {
+        let rules = BbrRules { exits_unlimited: true, exit_to_drain: true, ..BbrRules::default() };
+        let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+        bbr.set_window(&mut window, &Acked { recovering: true, pipe: 5.0, ..acked(1.0) });
+        bbr.set_window(&mut window, &acked(1.0));
+        assert!(window.cwnd >= UNLIMITED);
+        // The first ACK behind Startup leaves the least.
+        (bbr.filled, bbr.rates, bbr.min_rtt) = (true, [(0, 100.0)].into(), 0.1);
+        bbr.set_window(&mut window, &acked(1.0));
+        assert_eq!(window.cwnd, 4.0);
+        bbr.set_window(&mut window, &acked(1.0));
+        assert_eq!(window.cwnd, 5.0);
+    }
+
+    #[test]
+    fn a_window_that_conserved_may_grow_after_a_timeout() {
+        for (grows_after_timeout, cwnd) in [(false, 4.0), (true, 5.0)] {
+            let rules = BbrRules { grows_after_timeout, ..BbrRules::default() };
+            let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+            (bbr.filled, bbr.rates, bbr.min_rtt) = (true, [(0, 100.0)].into(), 0.1);
+            bbr.set_window(&mut window, &Acked { recovering: true, pipe: 5.0, ..acked(1.0) });
+            bbr.on_timeout(&window, 10.0, 0.0);
+            window.cwnd = 4.0;
+            bbr.set_window(&mut window, &Acked { recovering: true, ..acked(1.0) });
+            assert_eq!(window.cwnd, cwnd);
         }
     }
 

@@ -85,6 +85,8 @@ pub struct Acked {
     pub resent: bool,
     /// Segments that were taken for lost and have arrived; see [`Acked::pipe`].
     pub repaired: f64,
+    /// This ACK ends a recovery.
+    pub ends: bool,
     /// One-way delay of the segment that the ACK answers, s, with an unknown offset, if the ACK carries time stamps.
     pub one_way: Option<f64>,
 }
@@ -112,7 +114,7 @@ pub trait Control {
     }
 
     /// The handshake is over, and took `rtt`, s.
-    fn on_open(&mut self, _rtt: f64, _now: f64) {}
+    fn on_open(&mut self, _window: f64, _rtt: f64, _now: f64) {}
 
     /// Every ACK of the connection, once its losses are known, and before a reaction to marks and any growth.
     fn on_any_ack(&mut self, _window: &mut Window, _ack: &Acked) {}
@@ -298,6 +300,7 @@ mod tests {
             rate: None,
             resent: false,
             repaired: 0.0,
+            ends: false,
             one_way: None,
         }
     }

@@ -1,0 +1,177 @@
+//! One sender of the `rfc` profile beside ns-3's, on a path that loses given packets: every segment that is sent, in order and in
+//! time (`validation/reference/rfc/ns3_losses.csv`).
+
+mod ns3_rules;
+
+use earlydrop_net::tcp::rfc::{block_bytes, Arrived, Feedback, Packet, Reply, Settings, SYN_OPTIONS};
+use earlydrop_net::tcp::{Output, Sender};
+use earlydrop_sim::scenario::{check, Doc, Load};
+use ns3_rules::rules;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+const PAYLOAD: u32 = 960;
+/// Of all links, bit/s, and their delays, s: the sender's, the bottleneck's, the receiver's.
+const RATE: f64 = 2e6;
+const DELAYS: [f64; 3] = [0.02, 0.01, 0.02];
+/// Of a packet on a link of ns-3's: headers of IP and TCP, and the framing.
+const HEADERS: u16 = 40;
+const FRAMING: u16 = 2;
+/// A segment takes so long, s; and how far apart two times may be: so long, and what is rounded off ns-3's.
+const SEGMENT_TIME: f64 = 8.0 * 1002.0 / RATE;
+const APART: f64 = SEGMENT_TIME + 1e-4;
+
+/// The settings of a sender with these keys.
+fn settings(rules: &str) -> Settings {
+    let text = format!(
+        "name = 'ns3'\nduration = '8 s'\n[topology]\nkind = 'dumbbell'\npairs = 1\n\
+         access = {{ rate = '2 Mbit/s', delay = '20 ms' }}\nbottleneck = {{ rate = '2 Mbit/s', delay = '10 ms' }}\n\
+         [queue.bottleneck]\naqm = 'droptail'\nlimit = '100 packets'\n[[traffic]]\nkind = 'ftp'\nprofile = 'rfc'\n{}\
+         segment = {PAYLOAD}\ntimestamps = false\ndelayed_ack = false\nmin_rto = '0.2 s'\nwindow = 1000\ninitial_window = 10\n",
+        rules
+    );
+    let scenario = Doc::from_toml(&text, None).and_then(|doc| check(&doc, None)).unwrap_or_else(|e| panic!("{e}"));
+    let Load::Ftp(ftp) = &scenario.traffic[0].load else { panic!("an ftp") };
+    **ftp.tcp.options.rfc.as_ref().expect("the rfc profile")
+}
+
+/// Three links in a row, each of which sends one packet after the other.
+#[derive(Default)]
+struct Path3 {
+    free: [f64; 3],
+}
+
+impl Path3 {
+    /// When a packet of `bytes` bytes that is sent now arrives; none if it is `lost` behind the second link.
+    fn pass(&mut self, now: f64, bytes: u16, delays: [f64; 3], lost: bool) -> Option<f64> {
+        let mut at = now;
+        for (link, delay) in delays.into_iter().enumerate() {
+            if lost && link == 2 {
+                return None;
+            }
+            self.free[link] = self.free[link].max(at) + 8.0 * f64::from(bytes) / RATE;
+            at = self.free[link] + delay;
+        }
+        Some(at)
+    }
+}
+
+/// Times, from the first on, and numbers of the segments that are sent within so many seconds if these packets are lost: the
+/// SYN is number 0, the end of the handshake 1.
+fn sent(settings: Settings, lose: &BTreeSet<usize>, until: f64) -> Vec<(f64, u64)> {
+    let (mut sender, mut receiver) = (Sender::rfc(settings, 0), settings.receiver(0));
+    let (mut out, mut wake) = (Output::default(), f64::INFINITY);
+    let (mut there, mut back) = (Path3::default(), Path3::default());
+    // By time and number.
+    let mut coming: BTreeMap<(u64, u64), Result<Feedback, (f64, Packet)>> = BTreeMap::new();
+    let (mut number, mut packets, mut begin, mut found) = (0, 0, None, Vec::new());
+    sender.start(0.0, &mut out);
+    let mut now = 0.0;
+    loop {
+        wake = out.wake.take().unwrap_or(wake);
+        for packet in std::mem::take(&mut out.packets) {
+            if packet.payload > 0 {
+                let begin = *begin.get_or_insert(now);
+                if now - begin > until {
+                    return found;
+                }
+                found.push((now - begin, u64::from((packet.seq - 1) / PAYLOAD)));
+            }
+            // ns-3's SYN has four bytes of options less.
+            let options = if packets == 0 { SYN_OPTIONS - 4 } else { 0 };
+            let bytes = packet.payload + HEADERS + FRAMING + options;
+            let lost = lose.contains(&packets);
+            packets += 1;
+            if let Some(at) = there.pass(now, bytes, DELAYS, lost) {
+                number += 1;
+                coming.insert((at.to_bits(), number), Err((now, packet)));
+            }
+        }
+        let next = coming.keys().next().map_or(f64::INFINITY, |&(bits, _)| f64::from_bits(bits));
+        now = next.min(wake);
+        assert!(now < f64::INFINITY, "something is to come");
+        if wake < next {
+            sender.on_timeout(now, &mut out);
+            continue;
+        }
+        match coming.pop_first().expect("it is the next").1 {
+            Ok(feedback) => sender.on_feedback(now, &feedback, &mut out),
+            Err((stamp, Packet { seq, payload, bits })) => {
+                let arrived = Arrived { seq, payload: u32::from(payload), bits, stamp, now };
+                let Reply::Now(feedback) = receiver.take(&arrived) else { continue };
+                let options = if feedback.syn { SYN_OPTIONS - 4 } else { block_bytes(feedback.count) };
+                let at = back.pass(now, HEADERS + FRAMING + options, DELAYS, false).expect("none is lost");
+                number += 1;
+                coming.insert((at.to_bits(), number), Ok(feedback));
+            }
+        }
+    }
+}
+
+/// A case of the reference: a TCP, the packets that are lost, and what ns-3 sends.
+struct Case {
+    tcp: String,
+    lost: BTreeSet<usize>,
+    sent: Vec<(f64, u64)>,
+}
+
+fn cases() -> Vec<Case> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/reference/rfc/ns3_losses.csv");
+    let text = std::fs::read_to_string(file).expect("the reference");
+    let numbers =
+        |column: &str| -> Vec<u64> { column.split(' ').map(|word| word.parse().expect("a number")).collect() };
+    let case = |row: &str| {
+        let columns: Vec<&str> = row.split(',').collect();
+        let times = numbers(columns[2]).into_iter().map(|time| time as f64 / 1e4);
+        Case {
+            tcp: columns[0].to_string(),
+            lost: numbers(columns[1]).into_iter().map(|number| number as usize).collect(),
+            sent: times.zip(numbers(columns[3])).collect(),
+        }
+    };
+    text.lines().skip(1).map(case).collect()
+}
+
+/// Where a sender with these rules departs from ns-3's: another segment, or at another time by more than a segment takes.
+fn departs(case: &Case, rules: &str) -> Option<String> {
+    let theirs = &case.sent;
+    let until = theirs.last().expect("a segment").0 + 2.0 * SEGMENT_TIME;
+    let ours = sent(settings(rules), &case.lost, until);
+    let apart = theirs
+        .iter()
+        .enumerate()
+        .position(|(i, a)| ours.get(i).is_none_or(|b| a.1 != b.1 || (a.0 - b.0).abs() > APART))?;
+    let show =
+        |of: &[(f64, u64)]| format!("{:.4?}", &of[apart.saturating_sub(4).min(of.len())..(apart + 6).min(of.len())]);
+    let (tcp, lost) = (&case.tcp, &case.lost);
+    Some(format!("{tcp}, {lost:?} lost: segment {apart}\n  ns-3 {}\n  ours {}", show(theirs), show(&ours)))
+}
+
+#[test]
+fn every_segment_goes_when_ns3_sends_it() {
+    let cases = cases();
+    let wrong: Vec<String> = cases.iter().filter_map(|case| departs(case, rules(&case.tcp))).collect();
+    assert!(cases.len() == 15 && wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn without_a_rule_it_does_not() {
+    let cases = cases();
+    let mut idle = Vec::new();
+    for (tcp, with, without) in [
+        ("reno", "prr_part = 'bytes'", "prr_part = 'segments'"),
+        ("cubic", "prr_part = 'bytes'", "prr_part = 'segments'"),
+        ("bbr_fresh", "reported_repair = 'counts'", "reported_repair = 'arrived'"),
+        ("bbr_fresh", "bbr_first_rate = 'window'", "bbr_first_rate = 'measured'"),
+        ("bbr_fresh", "bbr_startup_exit = 'unlimited'", "bbr_startup_exit = 'before'"),
+        ("bbr_fresh", "bbr_timeout_window = 'grows'", "bbr_timeout_window = 'conserves'"),
+    ] {
+        let all = rules(tcp);
+        assert!(all.contains(with), "{tcp} has {with}");
+        let fewer = all.replace(with, without);
+        if cases.iter().filter(|case| case.tcp == tcp).all(|case| departs(case, &fewer).is_none()) {
+            idle.push(format!("{tcp}: {without}"));
+        }
+    }
+    assert!(idle.is_empty(), "no trace departs: {}", idle.join("; "));
+}
