@@ -856,7 +856,6 @@ impl Connection {
         info.recovering = !matches!(self.phase, Phase::Open);
         info.timed_out = matches!(self.phase, Phase::Loss);
         info.resent = resent;
-        info.ends = info.recovering && !entered && self.una >= self.recover;
         if self.rate.is_some() {
             // What only a model of the path asks for.
             info.repaired = self.segments(restored);
@@ -1114,7 +1113,6 @@ impl Connection {
             rate: None,
             resent: false,
             repaired: 0.0,
-            ends: false,
             one_way: self.settings.timestamps.then_some(feedback.one_way),
         }
     }

@@ -345,14 +345,6 @@ const RULES: &[Rule] = &[
         get: |settings| settings.bbr.repairs_unpaced,
     },
     Rule {
-        key: "bbr_exit_ack",
-        words: ["inside", "at_once"],
-        tcps: &[Tcp::Bbr],
-        about: "The ACK that ends a recovery of bbr's is part of it, or not.",
-        set: |settings, on| settings.bbr.exits_at_once = on,
-        get: |settings| settings.bbr.exits_at_once,
-    },
-    Rule {
         key: "bbr_startup_exit",
         words: ["before", "unlimited"],
         tcps: &[Tcp::Bbr],

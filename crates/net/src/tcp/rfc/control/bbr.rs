@@ -98,8 +98,6 @@ pub struct BbrRules {
     pub lasting_start: bool,
     /// The phase that probes for bandwidth ends with what is repaired as well as with what is lost (ns-3).
     pub repairs_end_probing: bool,
-    /// The ACK that ends a recovery is no longer part of it (Linux, ns-3); else the next one is the first that is not.
-    pub exits_at_once: bool,
     /// A recovery in Startup leaves no window but the receiver's, until Startup is over (ns-3, whose ssthresh is infinite then).
     pub exits_unlimited: bool,
     /// The window grows after a timeout as always, also if it was conserving packets before (ns-3).
@@ -604,7 +602,7 @@ impl Bbr {
 
     fn set_window(&mut self, window: &mut Window, ack: &Acked) {
         let mut lost = ack.lost;
-        if self.rules.repairs_cut && ack.recovering && !(self.rules.exits_at_once && ack.ends) {
+        if self.rules.repairs_cut && ack.recovering {
             lost = (ack.lost - ack.repaired).abs();
         }
         if self.rules.free_after_timeout && self.timed_out {
@@ -613,9 +611,8 @@ impl Bbr {
         if lost > 0.0 {
             window.cwnd = (window.cwnd - lost).max(1.0);
         }
-        let recovering = ack.recovering && !(self.rules.exits_at_once && ack.ends);
         let again = self.rules.lost_again && self.timed_out && !ack.timed_out;
-        if recovering && (!self.recovering || again) {
+        if ack.recovering && (!self.recovering || again) {
             // Packet conservation for a round.
             self.timed_out &= !again;
             self.recovering = true;
@@ -624,7 +621,7 @@ impl Bbr {
                 self.next_round = ack.rate.map_or(self.next_round, |sample| sample.delivered);
             }
             window.cwnd = ack.pipe + ack.delivered;
-        } else if !recovering && self.recovering {
+        } else if !ack.recovering && self.recovering {
             self.recovering = false;
             self.conserving = false;
             let timed_out = std::mem::take(&mut self.timed_out);
@@ -973,18 +970,6 @@ mod tests {
             bbr.mode = Mode::ProbeBw { phase: 0, since: 0.0 };
             bbr.update_cycle(&Acked { now: 1.0, pipe: 5.0, lost, repaired, ..acked(1.0) });
             assert!(matches!(bbr.mode, Mode::ProbeBw { phase, .. } if phase == next), "{:?}", bbr.mode);
-        }
-    }
-
-    #[test]
-    fn the_ack_that_ends_a_recovery_may_be_outside() {
-        for (exits_at_once, inside) in [(false, true), (true, false)] {
-            let rules = BbrRules { exits_at_once, ..BbrRules::default() };
-            let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
-            bbr.set_window(&mut window, &Acked { recovering: true, pipe: 5.0, ..acked(1.0) });
-            assert_eq!(window.cwnd, 6.0);
-            bbr.set_window(&mut window, &Acked { recovering: true, ends: true, pipe: 5.0, ..acked(1.0) });
-            assert_eq!(bbr.recovering, inside);
         }
     }
 

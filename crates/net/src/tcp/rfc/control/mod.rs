@@ -85,8 +85,6 @@ pub struct Acked {
     pub resent: bool,
     /// Segments that were taken for lost and have arrived; see [`Acked::pipe`].
     pub repaired: f64,
-    /// This ACK ends a recovery.
-    pub ends: bool,
     /// One-way delay of the segment that the ACK answers, s, with an unknown offset, if the ACK carries time stamps.
     pub one_way: Option<f64>,
 }
@@ -300,7 +298,6 @@ mod tests {
             rate: None,
             resent: false,
             repaired: 0.0,
-            ends: false,
             one_way: None,
         }
     }
