@@ -54,6 +54,7 @@ _LINUX_CONTROLS: dict[str, dict[str, Any]] = {
             "bbr_first_rtt": "handshake",
             "bbr_inflight": "at_departure",
             "bbr_rounds": "valid",
+            "bbr_rates": "three",
             "bbr_sample_start": "outstanding",
             "bbr_least": "unless_conserving",
             "bbr_recovery_end": "at_once",
