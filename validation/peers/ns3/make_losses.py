@@ -2,10 +2,10 @@
 
     python3 make_losses.py PROGRAM [--out FILE]
 
-PROGRAM is dumbbell.cc as built by build.sh. One flow, all links 2 Mbit/s, 20 ms but for the bottleneck's 10 ms, nothing is
-dropped at queues; segments of 960 B, no time stamps, no delayed ACKs, shortest timer 0.2 s. A row is a case: the packets that are
-lost, as they reach the bottleneck's far end, the SYN 0; the times of sending in tenths of a millisecond since the first segment, and
-the numbers of the segments.
+PROGRAM is dumbbell.cc as built by build.sh. One flow, all links 2 Mbit/s, 20 ms but for the bottleneck's 10 ms, nothing
+is dropped at queues; segments of 960 B, no time stamps, no delayed ACKs, shortest timer 0.2 s. A row is a case: the
+packets that are lost, as they reach the bottleneck's far end, the SYN 0; the times of sending in tenths of a
+millisecond since the first segment, and the numbers of the segments.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ TCPS: dict[str, tuple[int, dict[str, object]]] = {
     "cubic": (400, {"tcp": "Cubic", "ns3::TcpCubic::HyStart": "false"}),
     "bbr_fresh": (180, {"tcp": "Bbr", "fresh-samples": "true"}),
 }
-"""How many segments are kept, and ns-3's options. Later ns-3's NewReno has grown by whole bytes, and its BBR has drawn a phase."""
+"""How many segments are kept, and ns-3's options. Later ns-3's NewReno has grown by whole bytes, and its BBR has drawn
+a phase."""
 LOST: list[list[int]] = [
     [30],
     [30, 32, 33],
