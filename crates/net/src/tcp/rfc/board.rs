@@ -54,6 +54,16 @@ impl Record {
         self.flags & LOST != 0
     }
 
+    /// The marks of this segment, added to those of others.
+    pub fn add_marks(&self, others: &mut u8) {
+        *others |= self.flags;
+    }
+
+    /// Whether one of the segments whose marks have been added is [`Record::is_resent`].
+    pub fn any_resent(marks: u8) -> bool {
+        marks & RESENT != 0
+    }
+
     /// Whether it was sent again since.
     pub fn is_resent(&self) -> bool {
         self.flags & RESENT != 0
@@ -435,15 +445,18 @@ impl Board {
             if !record.is_sacked() && record.start >= start {
                 let before = *record;
                 let len = u64::from(record.len);
-                record.flags = record.flags & (FIN | REPEATED | self.kept) | SACKED;
+                record.flags |= SACKED;
                 self.sacked += len;
                 self.reports += 1;
                 fresh += len;
-                if before.is_lost() {
-                    self.lost -= len;
-                }
-                if before.is_resent() && self.kept == 0 {
-                    self.resent -= len;
+                if before.flags & (LOST | RESENT) != 0 {
+                    record.flags &= FIN | REPEATED | SACKED | self.kept;
+                    if before.is_lost() {
+                        self.lost -= len;
+                    }
+                    if before.is_resent() && self.kept == 0 {
+                        self.resent -= len;
+                    }
                 }
                 self.last_report = self.first + index as u64;
                 self.highest = self.highest.max(self.last_report);

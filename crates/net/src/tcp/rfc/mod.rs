@@ -744,27 +744,20 @@ impl Connection {
         let timestamps = self.settings.timestamps;
         let echo = timestamps.then_some(feedback.stamp);
         let (mss, min_rtt, mut packets) = (self.mss(), self.min_rtt, 0);
-        let (mut resent, mut restored) = (false, 0);
+        let (mut marks, mut restored) = (0, 0);
         let mut sampled = None;
         let (rack, rate) = (&mut self.rack, &mut self.rate);
-        let coarse = self.settings.bbr.coarse_stamps && rate.is_some();
-        let (mut reported_sent, mut acked_sent, mut repeated): (Option<f64>, _, _) = (None, None, false);
+        let coarse = self.settings.bbr.coarse_stamps;
+        let (mut reported_sent, mut acked_sent, mut repeated) = (f64::NEG_INFINITY, f64::NEG_INFINITY, false);
         let mut note = |delivered: Delivered| {
             packets += 1;
-            if coarse {
-                let sent = delivered.record.sent;
-                match (delivered.record.is_repeated(), delivered.reported) {
-                    (false, true) => reported_sent = Some(reported_sent.map_or(sent, |other| other.max(sent))),
-                    (false, false) => acked_sent = Some(sent),
-                    (true, reported) => repeated |= !reported,
-                }
+            delivered.record.add_marks(&mut marks);
+            let once = !delivered.record.is_repeated();
+            if first {
+                first = false;
+                sampled = once.then_some(delivered.record.sent);
             }
-            resent |= delivered.record.is_resent();
-            restored += if delivered.record.is_lost() { u64::from(delivered.record.len) } else { 0 };
-            if std::mem::replace(&mut first, false) && !delivered.record.is_repeated() {
-                sampled = Some(delivered.record.sent);
-            }
-            if !delivered.record.is_repeated() {
+            if once {
                 newest = Some(newest.map_or(delivered.record.sent, |sent: f64| sent.max(delivered.record.sent)));
             }
             if let Some(rack) = rack {
@@ -772,6 +765,15 @@ impl Connection {
             }
             if let Some(rate) = rate {
                 rate.arrived(&delivered, f64::from(delivered.record.len) / mss, now);
+                restored += if delivered.record.is_lost() { u64::from(delivered.record.len) } else { 0 };
+                if coarse {
+                    let sent = delivered.record.sent;
+                    match (delivered.record.is_repeated(), delivered.reported) {
+                        (false, true) => reported_sent = sent.max(reported_sent),
+                        (false, false) => acked_sent = sent,
+                        (true, reported) => repeated |= !reported,
+                    }
+                }
             }
         };
         let mut arrived = 0;
@@ -812,9 +814,10 @@ impl Connection {
             self.rto.end_backoff();
         }
         // Congestion control wants to know how long the last segment took, without the delay of its ACK (Linux, `ca_rtt_us`).
-        let latest = if coarse {
+        let latest = if coarse && self.rate.is_some() {
             let by_stamps = rtt.filter(|_| timestamps).map(|_| whole_milliseconds(feedback.stamp, now));
-            reported_sent.or(acked_sent.filter(|_| !repeated)).map(|sent| now - sent).or(by_stamps)
+            let known = |sent: f64| (sent > f64::NEG_INFINITY).then(|| now - sent);
+            known(reported_sent).or(known(acked_sent).filter(|_| !repeated)).or(by_stamps)
         } else {
             newest.map(|sent| now - sent).or(rtt)
         };
@@ -829,7 +832,7 @@ impl Connection {
             info.rate = rate.sample(least);
         }
 
-        if self.settings.bbr.ends_at_once && self.owns_window() {
+        if self.owns_window() && self.settings.bbr.ends_at_once {
             self.end_recovery();
         }
         // Losses.
@@ -842,11 +845,11 @@ impl Connection {
         let bare = advanced == 0 && feedback.count == 0;
         let probe = duplicate.is_some_and(|(_, end)| end == self.next);
         let repaired = self.tlp.on_ack(ack, probe, bare) == Verdict::Repaired;
-        let mut entered = if self.may_enter() || (self.any_repeat_lost && self.recovers_again()) {
+        let mut entered = if self.may_enter() || (self.owns_window() && self.any_repeat_lost && self.recovers_again()) {
             self.enter_recovery(core, now, out);
             true
         } else {
-            self.cut_again(core, now, arrived, out)
+            self.repeat_lost && self.cut_again(core, now, arrived, out)
         };
         if repaired && !entered && matches!(self.phase, Phase::Open) {
             // RFC 8985, 7.4.2: what the probe has repaired was a loss.
@@ -854,10 +857,10 @@ impl Connection {
             entered = true;
         }
         info.recovering = !matches!(self.phase, Phase::Open);
-        info.timed_out = matches!(self.phase, Phase::Loss);
-        info.resent = resent;
+        info.resent = board::Record::any_resent(marks);
         if self.rate.is_some() {
             // What only a model of the path asks for.
+            info.timed_out = matches!(self.phase, Phase::Loss);
             info.repaired = self.segments(restored);
             info.pipe = self.segments(self.board.pipe());
             info.pipe_before = self.segments(pipe_before);
@@ -1529,8 +1532,7 @@ impl Connection {
         }
         let mut paired = false;
         loop {
-            let at_once = self.forced > 0 && self.settings.bbr.repairs_unpaced;
-            if self.paces() && !at_once && !self.may_release(now) {
+            if self.paces() && !(self.forced > 0 && self.settings.bbr.repairs_unpaced) && !self.may_release(now) {
                 // The pace holds back what the window allows.
                 return;
             }
