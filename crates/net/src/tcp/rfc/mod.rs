@@ -816,7 +816,7 @@ impl Connection {
         // Congestion control wants to know how long the last segment took, without the delay of its ACK (Linux, `ca_rtt_us`).
         let latest = if coarse && self.rate.is_some() {
             let by_stamps = rtt.filter(|_| timestamps).map(|_| whole_milliseconds(feedback.stamp, now));
-            let known = |sent: f64| (sent > f64::NEG_INFINITY).then(|| now - sent);
+            let known = |sent: f64| (sent > f64::NEG_INFINITY).then_some(now - sent);
             known(reported_sent).or(known(acked_sent).filter(|_| !repeated)).or(by_stamps)
         } else {
             newest.map(|sent| now - sent).or(rtt)
