@@ -1082,6 +1082,7 @@ def crosscheck(
         str | None, Parameter(help="Instead of a scenario: cells of the grid whose text has this regular expression.")
     ] = None,
     jobs: Annotated[int, Parameter(help="With --grid: links at a time.")] = 8,
+    runs: Annotated[int, Parameter(help="With --grid: links for each cell, with the seeds from 1 on.")] = 1,
     stored: Annotated[
         Path | None, Parameter(help="With --grid: take the links' figures from this CSV instead of running links.")
     ] = None,
@@ -1103,7 +1104,7 @@ def crosscheck(
     if (scenario is None) == (grid is None):
         raise InputError("SCENARIO or --grid: " + ("given neither" if grid is None else "given both"))
     if grid is not None:
-        return _crossgrid(grid, set_, seeds, realtime, jobs, stored, write, page, jitter, json)
+        return _crossgrid(grid, set_, seeds, realtime, jobs, runs, stored, write, page, jitter, json)
     for option, value in (("--stored", stored), ("--write", write), ("--page", page), ("--jitter", jitter)):
         if value is not None:
             raise InputError(f"{option}: belongs to --grid")
@@ -1125,6 +1126,7 @@ def _crossgrid(
     seeds: int | None,
     real_time: bool,
     jobs: int,
+    links: int,
     stored: Path | None,
     write: Path | None,
     page: Path | None,
@@ -1137,6 +1139,7 @@ def _crossgrid(
     from . import crossgrid
 
     _check_count("--jobs", jobs)
+    _check_count("--runs", links)
     try:
         wanted = crossgrid.cells(pattern)
     except re.error as error:
@@ -1146,7 +1149,7 @@ def _crossgrid(
     changes = {key: _value(text) for key, text in _pairs(sets, example="hystart=false")}
     with terminal.Progress() as progress:
         if stored is None:
-            runs, about = crossgrid.measure(wanted, jobs=jobs, real_time=real_time, progress=progress), {}
+            runs = crossgrid.measure(wanted, jobs=jobs, real_time=real_time, runs=links, progress=progress)
             about = crossgrid.facts(jobs, real_time)
             if write is not None:
                 crossgrid.write(write, runs, about)
@@ -1154,14 +1157,15 @@ def _crossgrid(
             of = set(wanted)
             known, about = crossgrid.read(stored)
             runs = [run for run in known if run.cell in of]
+        real = crossgrid.means(runs)
         simulated = crossgrid.simulate(
-            [run.cell for run in runs],
+            [mean.cell for mean, _ in real],
             seeds=seeds or crossgrid.SEEDS,
             changes=changes,
             jitter=jitter,
             progress=progress,
         )
-    found = crossgrid.compare(runs, simulated)
+    found = crossgrid.compare(real, simulated)
     head, body = crossgrid.rows(found)
     counts = crossgrid.summary(found)
     if page is not None:
@@ -1169,7 +1173,10 @@ def _crossgrid(
         crossgrid.put(page, "agreement", crossgrid.markdown(crossgrid.HEAD, counts))
         crossgrid.put(page, "cells", facts + "\n\n" + crossgrid.markdown(head, body))
     if as_json:
-        cells = [{"link": asdict(o.real), "simulator": asdict(o.simulated), "agrees": o.holds} for o in found]
+        cells = [
+            {"link": asdict(o.real), "links": o.links, "simulator": asdict(o.simulated), "agrees": o.holds}
+            for o in found
+        ]
         _print_json({"about": about, "cells": cells, "version": _version()})
     else:
         print(terminal.table(head, body, left=2))

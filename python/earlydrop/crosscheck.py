@@ -39,9 +39,17 @@ _LINUX: dict[str, Any] = {
     "ssthresh": "cwnd",
     # 6 MB: what the kernel lets a receive window grow to is no limit here.
     "window": 4000,
+    "send_pairs": True,
 }
-_TIMES = {"rack_timer": "ticks", "late_sack": "compressed", "rack_repeats": "reported", "repair_timer": "restarts"}
-_RULES = {"lost_retransmit_cut": "none", "exit_ack": "grows", "mark_cut": "round_trip", "mark_ack": "at_once", **_TIMES}
+_ALL = {
+    "rack_timer": "ticks",
+    "late_sack": "compressed",
+    "rack_repeats": "reported",
+    "repair_timer": "restarts",
+    "push_ack": "at_once",
+    "pair_wait": "due",
+}
+_RULES = {"lost_retransmit_cut": "none", "exit_ack": "grows", "mark_cut": "round_trip", "mark_ack": "at_once", **_ALL}
 _LINUX_CONTROLS: dict[str, dict[str, Any]] = {
     "reno": {"rules": _RULES},
     "cubic": {"cubic": "linux", "hystart": "classic", "rules": {**_RULES, "cubic_clock": "ticks"}},
@@ -64,7 +72,7 @@ _LINUX_CONTROLS: dict[str, dict[str, Any]] = {
             "bbr_stamps": "milliseconds",
             "late_segment": "made_up",
             "mark_ack": "at_once",
-            **_TIMES,
+            **_ALL,
         },
     },
 }

@@ -17,7 +17,7 @@ import statistics
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +81,13 @@ class Cell:
         flows = "1 flow" if self.flows == 1 else f"{self.flows} flows"
         return f"{self.control}, {self.queue}, {self.rate} Mbit/s, {self.rtt} ms, {flows}"
 
-    def scenario(self, changes: Mapping[str, Any] | None = None, jitter: str | None = None) -> _core.Scenario:
+    def scenario(
+        self, changes: Mapping[str, Any] | None = None, jitter: str | None = None, seed: int = 1
+    ) -> _core.Scenario:
         """As the simulator runs it.
 
         `changes` are keys of the traffic that replace Linux's (`rules.exit_ack`: one of a table); `jitter` is the
-        longest extra delay in each direction.
+        longest extra delay in each direction; `seed` is that of a link's queue.
         """
         half = f"{self.rtt / 2:g} ms"
         access = {"rate": "10 Gbit/s", "delay": "0 s"}
@@ -107,6 +109,7 @@ class Cell:
             "name": f"{self.control}-{self.queue}-{self.rate}-{self.rtt}-{self.flows}",
             "duration": f"{DURATION:g} s",
             "warmup": f"{WARMUP:g} s",
+            "seed": seed,
             "topology": {"kind": "dumbbell", "pairs": self.flows, "access": access, "bottleneck": way, "reverse": way},
             "queue": {"bottleneck": QUEUES[self.queue]},
             "traffic": [traffic],
@@ -154,9 +157,10 @@ class Measured:
         return Cell(self.control, self.queue, self.rate, self.rtt, self.flows)
 
 
-def _measure(cell: Cell, port: int, real_time: bool, stop: Callable[[], bool]) -> Measured:
+def _measure(cell: Cell, seed: int, port: int, real_time: bool, stop: Callable[[], bool]) -> Measured:
     entry = crosscheck.Flows(cell.flows, SEGMENT, cell.control, timestamps=True, ecn=False)
-    plan = links.from_scenario(cell.scenario(), None, mtu=entry.mtu, sysctls=entry.sysctls(), real_time=real_time)
+    scenario = cell.scenario(seed=seed)
+    plan = links.from_scenario(scenario, None, mtu=entry.mtu, sysctls=entry.sysctls(), real_time=real_time)
     document = crosscheck.run_real(plan, entry, WARMUP, DURATION, port=port, stop=stop)
     found = document["queues"][plan.queue]
     if found["device_overruns"] or found["refused"]:
@@ -166,8 +170,12 @@ def _measure(cell: Cell, port: int, real_time: bool, stop: Callable[[], bool]) -
     )
 
 
-def measure(wanted: Sequence[Cell], *, jobs: int, real_time: bool, progress: Progress = no_progress) -> list[Measured]:
-    """Runs cells on real links, `jobs` at a time.
+def measure(
+    wanted: Sequence[Cell], *, jobs: int, real_time: bool, runs: int = 1, progress: Progress = no_progress
+) -> list[Measured]:
+    """Runs cells on real links, `jobs` at a time, each `runs` times with the seeds from 1 on.
+
+    A cell's runs stand together in what is returned.
 
     Raises:
         crosscheck.CrosscheckError: iperf3 is missing or has failed, or the machine is too slow.
@@ -175,23 +183,39 @@ def measure(wanted: Sequence[Cell], *, jobs: int, real_time: bool, progress: Pro
     """
     crosscheck.need_iperf3()
     stopped = threading.Event()
-    found: dict[Cell, Measured] = {}
-    progress(0, len(wanted), "real links")
+    found: dict[tuple[Cell, int], Measured] = {}
+    total = runs * len(wanted)
+    progress(0, total, "real links")
     pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="cell")
     # Light and heavy cells are under way at the same time.
     order = sorted(wanted, key=lambda cell: (cell.rtt, cell.flows, cell.queue, cell.control, cell.rate))
     try:
         futures = {
-            pool.submit(_measure, cell, crosscheck.PORT + k, real_time, stopped.is_set): cell
-            for k, cell in enumerate(order)
+            pool.submit(_measure, cell, seed, crosscheck.PORT + k, real_time, stopped.is_set): (cell, seed)
+            for k, (seed, cell) in enumerate((seed, cell) for seed in range(1, runs + 1) for cell in order)
         }
         for future in as_completed(futures):
             found[futures[future]] = future.result()
-            progress(len(found), len(wanted), "real links")
+            progress(len(found), total, "real links")
     finally:
         stopped.set()
         pool.shutdown(wait=True, cancel_futures=True)
-    return [found[cell] for cell in wanted]
+    return [found[cell, seed] for cell in wanted for seed in range(1, runs + 1)]
+
+
+def means(runs: Iterable[Measured]) -> list[tuple[Measured, int]]:
+    """For each cell the mean over its links, and how many there are."""
+    by_cell: dict[Cell, list[Measured]] = {}
+    for run in runs:
+        by_cell.setdefault(run.cell, []).append(run)
+
+    def mean(of: list[Measured]) -> Measured:
+        values: dict[str, Any] = {
+            key: statistics.fmean(getattr(run, key) for run in of) for key in (*MEASURES, "lateness_p99_us")
+        }
+        return replace(of[0], **values) if len(of) > 1 else of[0]
+
+    return [(mean(of), len(of)) for of in by_cell.values()]
 
 
 def facts(jobs: int, real_time: bool) -> dict[str, str]:
@@ -299,7 +323,9 @@ class Agreement:
     """A cell in both worlds."""
 
     real: Measured
+    """The mean over the links."""
     simulated: Simulated
+    links: int = 1
 
     def relative(self, measure: str) -> float:
         """Simulator minus link, over the link's."""
@@ -325,17 +351,17 @@ class Agreement:
 
     @property
     def chance(self) -> bool:
-        """Whether the link's one run is within CHANCE standard deviations of the simulator's runs, in both."""
+        """Whether the links are, in both, within CHANCE standard deviations of a mean of as many simulated runs."""
         pairs = (("throughput_mbps", "throughput_sd"), ("queue_mean_packets", "queue_sd"))
-        ours = self.simulated
+        ours, allowed = self.simulated, CHANCE / math.sqrt(self.links)
         return all(
-            abs(getattr(ours, mean) - getattr(self.real, mean)) <= CHANCE * getattr(ours, sd) for mean, sd in pairs
+            abs(getattr(ours, mean) - getattr(self.real, mean)) <= allowed * getattr(ours, sd) for mean, sd in pairs
         )
 
 
-def compare(runs: Sequence[Measured], simulated: Sequence[Simulated]) -> list[Agreement]:
-    """Both, cell by cell."""
-    return [Agreement(real, ours) for real, ours in zip(runs, simulated, strict=True)]
+def compare(real: Sequence[tuple[Measured, int]], simulated: Sequence[Simulated]) -> list[Agreement]:
+    """Both, cell by cell: what `means` gives, and what `simulate` gives for the same cells."""
+    return [Agreement(mean, ours, links) for (mean, links), ours in zip(real, simulated, strict=True)]
 
 
 def summary(found: Sequence[Agreement]) -> list[list[str]]:
@@ -361,14 +387,14 @@ COLUMNS = (
 
 
 def rows(found: Sequence[Agreement]) -> tuple[list[str], list[list[str]]]:
-    """A table of all cells: link and simulator side by side; `*` is outside the bounds, `~` too, but within chance."""
-    head = ["control", "queue", "Mbit/s", "ms", "flows"]
+    """A table of all cells: the links' mean beside the simulator; `*` is outside the bounds, `~` too, but by chance."""
+    head = ["control", "queue", "Mbit/s", "ms", "flows", "links"]
     for _, label, *_ in COLUMNS:
         head += [label, "simulator", "difference"]
     body = []
     for one in found:
         real = one.real
-        row = [real.control, real.queue, str(real.rate), str(real.rtt), str(real.flows)]
+        row = [real.control, real.queue, str(real.rate), str(real.rtt), str(real.flows), str(one.links)]
         for field, _, factor, digits in COLUMNS:
             outside = {"throughput_mbps": not one.throughput, "queue_mean_packets": not one.queue}.get(field, False)
             relative = one.relative(field)

@@ -37,6 +37,7 @@ def test_a_cell_is_a_scenario_of_linux_senders(control: str) -> None:
     changed = json.loads(cell.scenario({"ssthresh": "flight"}).to_json())
     assert changed["traffic"][0]["ssthresh"] == "flight"
     assert traffic["rules"]["mark_ack"] == "at_once"
+    assert json.loads(cell.scenario(seed=7).to_json())["seed"] == 7
     without = json.loads(cell.scenario({"rules.mark_ack": "waits"}).to_json())["traffic"][0]["rules"]
     assert without == {key: word for key, word in traffic["rules"].items() if key != "mark_ack"}, "one rule alone"
 
@@ -55,6 +56,19 @@ def test_bounds_are_those_of_the_page() -> None:
     assert small.queue, "half a packet is no difference"
     assert agreement(drop_rate=0.02).relative("drop_rate") == pytest.approx(1.0)
     assert Agreement(replace(REAL, drop_rate=0.0), SAME).relative("drop_rate") == float("inf")
+
+
+def test_a_cell_of_several_links_counts_by_their_mean() -> None:
+    other = replace(REAL, queue="pie")
+    runs = [REAL, replace(REAL, throughput_mbps=19.0, queue_mean_packets=14.0), other]
+    (mean, links), alone = crossgrid.means(runs)
+    assert (mean.throughput_mbps, mean.queue_mean_packets, mean.drop_rate, links) == (19.25, 13.0, 0.01, 2)
+    assert alone == (other, 1)
+    # Four links may be half as far from the simulator by chance as one.
+    ours = replace(SAME, throughput_mbps=18.0, throughput_sd=1.0, queue_sd=1.0)
+    assert Agreement(REAL, ours, 1).chance
+    assert not Agreement(REAL, ours, 4).chance
+    assert Agreement(REAL, replace(ours, throughput_mbps=18.6), 4).chance
 
 
 def test_the_table_comes_back_as_it_was_written(tmp_path: Path) -> None:
@@ -86,6 +100,7 @@ def test_a_page_gets_the_tables_where_it_wants_them(tmp_path: Path) -> None:
         (["--grid", "vegas"], "--grid: no cell has 'vegas'"),
         (["--grid", "("], "--grid: (: "),
         (["--grid", "", "--jobs", "0"], "--jobs"),
+        (["--grid", "", "--runs", "0"], "--runs"),
     ],
 )
 def test_wrong_options_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,11 +123,12 @@ def test_a_stored_table_is_compared_without_links(tmp_path: Path, capsys: pytest
 
 def test_the_simulator_agrees_with_the_stored_links() -> None:
     wanted = set(crossgrid.cells("^(reno|cubic), .*, 5 Mbit/s"))
-    runs = [run for run in crossgrid.read(STORED)[0] if run.cell in wanted]
-    assert len(runs) == 40
-    found = crossgrid.compare(runs, crossgrid.simulate([run.cell for run in runs], seeds=1))
+    real = [one for one in crossgrid.means(crossgrid.read(STORED)[0]) if one[0].cell in wanted]
+    assert len(real) == 40
+    found = crossgrid.compare(real, crossgrid.simulate([mean.cell for mean, _ in real], seeds=1))
     outside = [str(one.real.cell) for one in found if not one.holds]
     assert len(outside) <= 4, outside
     # The check can fail.
-    without = crossgrid.simulate([run.cell for run in runs[:1]], seeds=1, changes={"initial_window": 1, "window": 8})
-    assert not crossgrid.compare(runs[:1], without)[0].holds, "a window of 8 segments fills no queue"
+    changes = {"initial_window": 1, "window": 8}
+    without = crossgrid.simulate([real[0][0].cell], seeds=1, changes=changes)
+    assert not crossgrid.compare(real[:1], without)[0].holds, "a window of 8 segments fills no queue"

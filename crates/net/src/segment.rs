@@ -12,6 +12,8 @@ pub const SYN: u8 = 4;
 pub const CWR: u8 = 8;
 /// In an ACK: a marked segment has arrived. In a SYN: the sender asks for ECN.
 pub const ECE: u8 = 16;
+/// On the way of the data, not in a SYN: the last of several segments that went at once (PSH).
+pub const PSH: u8 = 16;
 /// The ACK has SACK blocks, kept where [`Segment::note`] says.
 pub const SACK: u8 = 32;
 /// On the way of the ACKs: what a client asks its server.

@@ -1,7 +1,7 @@
 //! Scripts of what a sender or a receiver of the `rfc` profile does, segment by segment: `scripts/*.txt`, a file for each
 //! RFC. `scripts/README.md` has the language.
 
-use earlydrop_net::segment::{AE, CE, CWR, ECE, ECT0, ECT1, FIN, SYN};
+use earlydrop_net::segment::{AE, CE, CWR, ECE, ECT0, ECT1, FIN, PSH, SYN};
 use earlydrop_net::tcp::rfc::{
     wrap, Arrived, Base, Bound, ControlKind, Counting, Feedback, Feedbacks, HyStart, Packet, Receiver, Reply, Restart,
     Settings,
@@ -92,6 +92,7 @@ fn settings(words: &[&str], place: &str) -> Settings {
             "rack_ticks" => settings.rack_ticks = on,
             "rack_trusts_reports" => settings.rack_trusts_reports = on,
             "repair_restarts" => settings.repair_restarts = on,
+            "pushes" => settings.pushes = on,
             "compressed_sacks" => settings.compressed_sacks = on,
             "lost_retransmit_cut" => settings.lost_retransmit_cuts = on,
             "hystart" => settings.hystart = if on { HyStart::PlusPlus } else { HyStart::Off },
@@ -157,8 +158,10 @@ fn show(packet: &Packet) -> String {
     if packet.bits & CWR != 0 {
         text += "+CWR";
     }
-    if packet.bits & ECE != 0 {
+    if packet.bits & (SYN | ECE) == SYN | ECE {
         text += "+ECE";
+    } else if packet.bits & PSH != 0 {
+        text += "+PSH";
     }
     if packet.bits & (SYN | AE) == SYN | AE {
         text += "+AE";
@@ -381,6 +384,7 @@ impl ReceiverRun {
                         "AE" => bits |= AE,
                         "CWR" => bits |= CWR,
                         "ECE" => bits |= ECE,
+                        "PSH" => bits |= PSH,
                         numbers => range = span(numbers, place),
                     }
                 }

@@ -47,7 +47,8 @@ SEEDS = {
     "s2": {
         ("cubic", "droptail"): 8,
         ("cubic", "red"): 8,
-        ("bbr", "droptail"): 8,
+        ("bbr", "droptail"): 24,
+        ("bbr", "red"): 24,
         ("newreno", "droptail"): 8,
         ("newreno", "red"): 8,
         ("bbr_fresh", "droptail"): 4,
@@ -60,7 +61,8 @@ SEEDS = {
         ("newreno", "red"): 8,
         ("newreno_lt", "droptail"): 4,
         ("newreno_lt", "red"): 4,
-        ("bbr", "droptail"): 8,
+        ("bbr", "droptail"): 24,
+        ("bbr", "red"): 24,
         ("bbr_fresh", "droptail"): 4,
         ("bbr_fresh", "red"): 4,
     },
@@ -109,7 +111,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
     parser.add_argument("--net", choices=NETS, default="s2")
-    parser.add_argument("--seeds", type=int, help="for each case; without it as the reference has: 2, 4 or 8")
+    parser.add_argument("--seeds", type=int, help="for each case; without it as the reference has: 2, 4, 8 or 24")
     parser.add_argument("--tcp", nargs="+", help="these alone")
     parser.add_argument("--out", type=Path, help="instead of the reference's file")
     given = parser.parse_args()

@@ -18,7 +18,7 @@ mod tlp;
 mod wire;
 
 use super::core::{Core, Output, Variable};
-use crate::segment::{AE, CWR, ECE, ECT0, ECT1, FIN, SYN};
+use crate::segment::{AE, CWR, ECE, ECT0, ECT1, FIN, PSH, SYN};
 use board::{Board, Delivered};
 use control::{Acked, Algorithm, Avoidance, Bbr, Cubic, Dctcp, Ledbat, LinuxCubic, NewReno, Prague, SlowStart, Window};
 use prr::Prr;
@@ -52,6 +52,10 @@ const RECENT: f64 = 1e-3;
 pub const TICK: f64 = 4e-3;
 /// How long RACK's timer waits beyond what it has to, before that is rounded up to ticks, s (Linux, `TCP_TIMEOUT_MIN_US`).
 const RACK_MARGIN: f64 = 2e-3;
+/// Times so near each other, s, are the same but for rounding.
+const SAME_TIME: f64 = 1e-9;
+/// What goes in so many seconds leaves as one (Linux, `sk_pacing_shift`).
+const GROUP_TIME: f64 = 1.0 / 1024.0;
 /// Below this rate, bytes/s, segments are paced one by one (Linux, `bbr_min_tso_rate`).
 const SLOW: f64 = 1.2e6 / 8.0;
 
@@ -199,10 +203,15 @@ pub struct Settings {
     pub catches_up: bool,
     /// A single new segment waits for the next ACK, to go as one of a pair (Linux, `tcp_tso_should_defer`).
     pub pairs: bool,
+    /// With [`Settings::pairs`]: only if that ACK is due within a millisecond (Linux since 6.18).
+    pub waits_for_due: bool,
     /// Every ACK of new data ends the timer's backoff, as in ns-3, and not a round-trip time alone (RFC 6298, section 5).
     pub ack_ends_backoff: bool,
     /// What was sent again and is reported by SACK counts as in the network until it is acknowledged (ns-3).
     pub counts_repairs: bool,
+    /// The retransmission timer runs on from the last ACK while nothing is outstanding, if there is more to send, and what is
+    /// sent does not restart it (ns-3): where the pace is slow it expires for nothing.
+    pub times_idle: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction with this bound (RFC 6937); `None` is RFC 6675's own rule.
@@ -231,6 +240,9 @@ pub struct Settings {
     pub fin: bool,
     /// How long the receiver lets an ACK wait; `None`: it does not.
     pub delayed_ack: Option<f64>,
+    /// The last of several new segments that go at once is acknowledged at once (Linux: `__tcp_transmit_skb` sets PSH in it, and
+    /// `tcp_cleanup_rbuf` answers that when the application reads).
+    pub pushes: bool,
     /// The receiver holds SACKs of a loss back for a millisecond, from the fourth on (Linux, `tcp_comp_sack_delay_ns`).
     pub compressed_sacks: bool,
 }
@@ -270,8 +282,10 @@ impl Default for Settings {
             burst: 1,
             catches_up: false,
             pairs: false,
+            waits_for_due: false,
             ack_ends_backoff: false,
             counts_repairs: false,
+            times_idle: false,
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
             prr_in_bytes: false,
@@ -285,6 +299,7 @@ impl Default for Settings {
             pacing: false,
             fin: false,
             delayed_ack: Some(0.2),
+            pushes: false,
             compressed_sacks: false,
         }
     }
@@ -333,7 +348,7 @@ impl Settings {
                 let dctcp = Dctcp::new(start(most), Avoidance::new(self.counting));
                 Algorithm::Dctcp(dctcp.leaving(self.no_least_window))
             }
-            ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss)))),
+            ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss)).with_sack(self.sack))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
             ControlKind::Prague => Algorithm::Prague(Prague::new(most, self.hystart)),
         }
@@ -384,6 +399,8 @@ pub struct Connection {
     next: u64,
     /// One behind the last byte that the application has given.
     limit: u64,
+    /// With [`Settings::first_sample`]: what was sent before the last timeout measures nothing; segments from here on do.
+    unsampled: u64,
     closing: bool,
     /// `next` at the last entry into recovery or timeout, and at the last reduction of any kind.
     recover: u64,
@@ -483,6 +500,7 @@ impl Connection {
             una: 0,
             next: 0,
             limit: 1,
+            unsampled: 0,
             closing: false,
             recover: 0,
             reduced: 0,
@@ -514,7 +532,12 @@ impl Connection {
             probe_at: f64::INFINITY,
             sent_new: false,
             rate: models.then(|| Box::new(Rate::new(settings.bbr.held_samples))),
-            plain: !(models || settings.first_sample || settings.pairs || settings.no_least_window),
+            plain: !(models
+                || settings.first_sample
+                || settings.pairs
+                || settings.no_least_window
+                || settings.pushes
+                || settings.times_idle),
             marks: FIRST_COUNT,
             settings,
         }
@@ -740,7 +763,7 @@ impl Connection {
         // What has arrived, and how long it took (RFC 6298, section 3: Karn's algorithm; RFC 7323, 4.1: with time stamps
         // every ACK that advances the window says).
         let mut newest: Option<f64> = None;
-        let mut first = self.settings.first_sample;
+        let (mut first, unsampled) = (self.settings.first_sample, self.unsampled);
         let timestamps = self.settings.timestamps;
         let echo = timestamps.then_some(feedback.stamp);
         let (mss, min_rtt, mut packets) = (self.mss(), self.min_rtt, 0);
@@ -753,7 +776,7 @@ impl Connection {
             packets += 1;
             delivered.record.add_marks(&mut marks);
             let once = !delivered.record.is_repeated();
-            if first {
+            if first && delivered.record.start >= unsampled {
                 first = false;
                 sampled = once.then_some(delivered.record.sent);
             }
@@ -891,7 +914,7 @@ impl Connection {
         // Timers (RFC 6298, 5.2 and 5.3).
         if self.halted {
             // It is the timer alone that lets the next segment go, also once nothing is outstanding any more.
-        } else if self.board.is_empty() {
+        } else if self.board.is_empty() && !self.timer_runs_idle() {
             self.rto_at = f64::INFINITY;
         } else if advanced > 0 && self.restarts_timer() {
             self.rto_at = now + self.rto.value();
@@ -1426,6 +1449,11 @@ impl Connection {
         self.set_window(core, window, out);
     }
 
+    /// Whether the timer runs though nothing is outstanding.
+    fn timer_runs_idle(&self) -> bool {
+        self.settings.times_idle && self.next < self.limit
+    }
+
     /// Whether an ACK that advances the window restarts the timer: in a recovery of NewReno's only the first
     /// (RFC 6582, section 4, the impatient variant).
     fn restarts_timer(&mut self) -> bool {
@@ -1440,13 +1468,18 @@ impl Connection {
 
     /// The time of [`Output::wake`] has come.
     pub fn on_wake(&mut self, core: &mut Core, now: f64, out: &mut Output) {
-        if now >= self.rto_at && now < self.probe_at {
+        // ns-3: the pace comes first, and the timer then finds what that has sent. Where it expires for nothing at each second
+        // segment both are due at once.
+        let expired = now >= self.rto_at && now < self.probe_at;
+        let paced_first = expired && self.settings.times_idle && self.pace_at <= self.rto_at + SAME_TIME;
+        if expired && !paced_first {
             self.on_timeout(core, now, out);
         } else if now >= self.probe_at {
             self.probe(core, now, out);
         } else if now >= self.reo_at {
             self.on_reo_timer(core, now, out);
-        } else if now >= self.pace_at {
+        } else if now >= self.pace_at || paced_first {
+            let now = now.max(self.pace_at);
             self.pace_at = f64::INFINITY;
             self.transmit(core, now, out);
             self.plan_probe(now, false);
@@ -1470,7 +1503,7 @@ impl Connection {
             }
             return self.transmit(core, now, out);
         }
-        if self.board.is_empty() {
+        if self.board.is_empty() && !self.timer_runs_idle() {
             self.rto_at = f64::INFINITY;
             return;
         }
@@ -1496,6 +1529,7 @@ impl Connection {
         self.phase = Phase::Loss;
         self.mark_prr = None;
         self.recover = self.next;
+        self.unsampled = self.next;
         self.note_reduction();
         self.cwr = self.ecn;
         // RFC 8985, 6.3: only what is late by RACK's measure, and the first.
@@ -1530,6 +1564,43 @@ impl Connection {
         if quiet && nothing_else && self.transmit_new(core, now, out) {
             return;
         }
+        if self.settings.pushes {
+            let (before, from) = (self.next, out.packets.len());
+            self.transmit_each(core, now, out);
+            self.push(core, before, &mut out.packets[from..]);
+        } else {
+            self.transmit_each(core, now, out);
+        }
+    }
+
+    /// Sets PSH in the last of each group of new segments that have gone at once: those from `before` on.
+    fn push(&self, core: &Core, before: u64, packets: &mut [Packet]) {
+        let new = usize::try_from((self.next - before).div_ceil(u64::from(self.settings.mss))).unwrap_or(0);
+        if new < 2 {
+            return;
+        }
+        let group = self.group(core);
+        let first = wrap(before, self.first);
+        let fresh = packets.iter_mut().filter(|packet| packet.seq.wrapping_sub(first) < 1 << 31);
+        for (number, packet) in fresh.enumerate() {
+            let last = (number + 1) % group == 0 || number + 1 == new;
+            if last && number % group > 0 {
+                packet.bits |= PSH;
+            }
+        }
+    }
+
+    /// New segments that leave as one (Linux, `tcp_tso_autosize`): what goes in a millisecond at the pace that there is or would
+    /// be, two at least; where sending is paced, as many as go at once.
+    fn group(&self, core: &Core) -> usize {
+        let Some(rate) = self.pacing_rate(core) else { return 2 };
+        if self.paces() {
+            return self.burst(rate) as usize;
+        }
+        ((rate * GROUP_TIME) as usize).max(2)
+    }
+
+    fn transmit_each(&mut self, core: &mut Core, now: f64, out: &mut Output) {
         let mut paired = false;
         loop {
             if self.paces() && !(self.forced > 0 && self.settings.bbr.repairs_unpaced) && !self.may_release(now) {
@@ -1551,6 +1622,11 @@ impl Connection {
                     return;
                 }
                 paired = !paired;
+            }
+            if self.settings.bbr.restarts && self.board.pipe() == 0 {
+                let mut window = self.window(core);
+                self.algorithm.control().on_start(&mut window, now);
+                core.set_cwnd(window.cwnd, out);
             }
             let sent = match index {
                 Some(index) => {
@@ -1604,7 +1680,12 @@ impl Connection {
     fn waits_for_another(&self, core: &Core, now: f64) -> bool {
         let room = core.cwnd - self.segments(self.board.pipe());
         let open = matches!(self.phase, Phase::Open) && self.forced == 0 && !self.board.is_empty();
-        open && room < 2.0 - 1e-9 && room < core.cwnd / 3.0 && now - self.last_sent <= RECENT
+        let due = || {
+            let first = self.board.get(0).map_or(now, |record| record.sent);
+            first + self.rto.srtt().unwrap_or(0.0) - now <= RECENT
+        };
+        let recent = now - self.last_sent <= RECENT;
+        open && room < 2.0 - 1e-9 && room < core.cwnd / 3.0 && recent && (!self.settings.waits_for_due || due())
     }
 
     /// Whether the congestion window has room for so many bytes more.
@@ -2107,6 +2188,50 @@ mod tests {
                 (1, rto_at),
                 "segment {index}, RACK's timer at {reo_at}"
             );
+        }
+    }
+
+    #[test]
+    fn a_single_segment_waits_for_an_ack_that_is_due() {
+        // Ten were sent at 0.1, with a round-trip time of 0.1 s: the next ACK is due at 0.2.
+        for (due, now, waits) in [(true, 0.1995, true), (true, 0.1985, false), (false, 0.1985, true)] {
+            let settings = Settings { pairs: true, waits_for_due: due, ..Settings::default() };
+            let (mut connection, mut core, _) = ten_out(settings);
+            (core.cwnd, connection.last_sent) = (11.0, now - 0.5 * RECENT);
+            assert_eq!(connection.waits_for_another(&core, now), waits, "{due} {now}");
+            core.cwnd = 12.0;
+            assert!(!connection.waits_for_another(&core, now), "two may go");
+        }
+    }
+
+    #[test]
+    fn the_timer_runs_on_with_nothing_outstanding_or_stops() {
+        for times_idle in [false, true] {
+            let (mut connection, mut core, mut out) = ten_out(Settings { times_idle, ..Settings::default() });
+            // The pace holds back what could go.
+            (connection.settings.pacing, connection.released) = (true, 10.0);
+            connection.limit = u64::from(u32::MAX);
+            connection.on_feedback(&mut core, 0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
+            assert!(connection.board.is_empty() && out.packets.is_empty());
+            assert_eq!(connection.rto_at < f64::INFINITY, times_idle);
+            let at = connection.rto_at;
+            connection.on_timeout(&mut core, at.min(9.0), &mut out);
+            assert_eq!(core.timeouts, u32::from(times_idle), "it expires for nothing");
+        }
+    }
+
+    #[test]
+    fn where_the_first_measures_nothing_does_that_was_sent_before_a_timeout() {
+        for (first_sample, measured) in [(true, 0), (false, 1)] {
+            let settings = Settings { first_sample, timestamps: false, ..Settings::default() };
+            let (mut connection, mut core, mut out) = ten_out(settings);
+            let before = connection.rto.srtt();
+            let at = connection.rto_at;
+            connection.on_timeout(&mut core, at, &mut out);
+            // The first was sent again; the ACK covers the second, too, which was sent once.
+            let feedback = Feedback::new(1 + 2 * 1448, 0.1);
+            connection.on_feedback(&mut core, at + 0.1, &feedback, &mut out);
+            assert_eq!(u32::from(connection.rto.srtt() != before), measured);
         }
     }
 

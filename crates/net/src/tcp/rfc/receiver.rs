@@ -6,7 +6,7 @@
 use super::board::Range;
 use super::wire::{unwrap, wrap, Arrived, Feedback};
 use super::Feedbacks;
-use crate::segment::{CE, CWR, ECE, FIN, SYN};
+use crate::segment::{CE, CWR, ECE, FIN, PSH, SYN};
 
 /// What a receiver does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -209,7 +209,8 @@ impl Receiver {
             self.add(start, end);
         }
         // RFC 5681, 4.2: out of order, and what fills a gap, at once; every second segment; and what comes twice.
-        let quick = self.quick > 0;
+        let pushed = in_order && arrived.bits & PSH != 0;
+        let quick = self.quick > 0 || pushed;
         let may_wait =
             !changed && !quick && in_order && !had_gap && !duplicate && self.held.is_none() && arrived.bits & FIN == 0;
         if self.settings.compressed && !changed && !quick && !duplicate && self.sack_waits(arrived.payload) {

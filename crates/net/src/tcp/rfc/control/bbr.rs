@@ -106,6 +106,10 @@ pub struct BbrRules {
     pub repairs_unpaced: bool,
     /// The largest rate of ten rounds is kept by three estimates, as in Linux (`minmax_running_max`) and ns-3.
     pub three_rates: bool,
+    /// What is sent while nothing is in the network goes at the estimated bandwidth, whatever the phase, counts arrivals anew, ends
+    /// ProbeRTT if that is due, and keeps the next ACK from beginning it (draft, `HandleRestartFromIdle`); in ns-3 this holds from
+    /// the first ProbeRTT on, and not only where the application has had too little to send.
+    pub restarts: bool,
     /// Samples of ProbeRTT count like all others (ns-3), and not only if they are larger.
     pub probe_rtt_counts: bool,
     /// A sample of the rate stays until a segment arrives that was sent after more had been delivered (ns-3), see
@@ -180,6 +184,8 @@ pub struct Bbr {
     round: u64,
     next_round: f64,
     round_start: bool,
+    /// The last ACK has begun a round.
+    began: bool,
     min_rtt: f64,
     min_rtt_at: f64,
     full_bw: f64,
@@ -203,6 +209,11 @@ pub struct Bbr {
     /// The bandwidth until one is measured, segments/s, and the initial window; 0 without the rule.
     first_rate: f64,
     first_window: f64,
+    /// There has been a ProbeRTT, and with [`BbrRules::restarts`] a start with nothing in the network since the last ACK.
+    probed: bool,
+    restarted: bool,
+    /// SACK reports what has arrived.
+    reported: bool,
 }
 
 impl Default for Bbr {
@@ -221,6 +232,7 @@ impl Bbr {
             round: 0,
             next_round: 0.0,
             round_start: false,
+            began: false,
             min_rtt: f64::INFINITY,
             min_rtt_at: 0.0,
             full_bw: 0.0,
@@ -239,7 +251,15 @@ impl Bbr {
             lost: 0.0,
             first_rate: 0.0,
             first_window: 0.0,
+            probed: false,
+            restarted: false,
+            reported: true,
         }
+    }
+
+    /// The same, told by SACK of what has arrived or not.
+    pub fn with_sack(self, sack: bool) -> Self {
+        Bbr { reported: sack, ..self }
     }
 
     /// The largest rate of the last rounds, segments/s.
@@ -418,6 +438,7 @@ impl Bbr {
 
     fn update_bandwidth(&mut self, ack: &Acked) {
         self.round_start &= self.rules.lasting_start;
+        self.began = false;
         let Some(sample) = ack.rate else { return };
         if self.rules.valid_rounds && sample.rate.is_none() {
             return;
@@ -427,6 +448,7 @@ impl Bbr {
             self.next_round = sample.delivered;
             self.round += 1;
             self.round_start = true;
+            self.began = true;
             self.conserving = false;
         }
         let (now, lossy) = (ack.now, ack.lost > 0.0);
@@ -553,8 +575,10 @@ impl Bbr {
                 self.min_rtt_at = ack.now;
             }
         }
-        if expired && !matches!(self.mode, Mode::ProbeRtt { .. }) && self.min_rtt < f64::INFINITY {
+        let restarted = std::mem::take(&mut self.restarted);
+        if expired && !restarted && !matches!(self.mode, Mode::ProbeRtt { .. }) && self.min_rtt < f64::INFINITY {
             self.save(window);
+            self.probed = true;
             self.mode = Mode::ProbeRtt { until: None, round_done: false };
         }
         if let Mode::ProbeRtt { until, round_done } = &mut self.mode {
@@ -567,16 +591,20 @@ impl Bbr {
                 Some(until) => {
                     *round_done |= self.round_start;
                     if *round_done && ack.now > until {
-                        self.min_rtt_at = ack.now;
-                        window.cwnd = window.cwnd.max(self.prior_cwnd);
-                        if self.filled {
-                            self.probe_bandwidth(ack.now);
-                        } else {
-                            self.mode = Mode::Startup;
-                        }
+                        self.end_probe_rtt(window, ack.now);
                     }
                 }
             }
+        }
+    }
+
+    fn end_probe_rtt(&mut self, window: &mut Window, now: f64) {
+        self.min_rtt_at = now;
+        window.cwnd = window.cwnd.max(self.prior_cwnd);
+        if self.filled {
+            self.probe_bandwidth(now);
+        } else {
+            self.mode = Mode::Startup;
         }
     }
 
@@ -601,6 +629,16 @@ impl Bbr {
     }
 
     fn set_window(&mut self, window: &mut Window, ack: &Acked) {
+        // What brings nothing changes nothing (Linux, `bbr_set_cwnd`; ns-3). Without SACK nobody knows what a duplicate ACK brings.
+        if ack.delivered > 0.0 || !self.reported {
+            self.follow(window, ack);
+        }
+        if matches!(self.mode, Mode::ProbeRtt { .. }) {
+            window.cwnd = window.cwnd.min(LEAST);
+        }
+    }
+
+    fn follow(&mut self, window: &mut Window, ack: &Acked) {
         let mut lost = ack.lost;
         if self.rules.repairs_cut && ack.recovering {
             lost = (ack.lost - ack.repaired).abs();
@@ -613,14 +651,17 @@ impl Bbr {
         }
         let again = self.rules.lost_again && self.timed_out && !ack.timed_out;
         if ack.recovering && (!self.recovering || again) {
-            // Packet conservation for a round.
+            // Packet conservation for a round, or for what is left of it, which may be nothing.
             self.timed_out &= !again;
             self.recovering = true;
-            self.conserving = true;
-            if !self.rules.conserves_to_round {
+            window.cwnd = ack.pipe + ack.delivered;
+            if self.rules.conserves_to_round {
+                self.conserving = !self.began;
+                window.cwnd = (window.cwnd - lost).max(1.0);
+            } else {
+                self.conserving = true;
                 self.next_round = ack.rate.map_or(self.next_round, |sample| sample.delivered);
             }
-            window.cwnd = ack.pipe + ack.delivered;
         } else if !ack.recovering && self.recovering {
             self.recovering = false;
             self.conserving = false;
@@ -646,9 +687,6 @@ impl Bbr {
         }
         if !(self.conserving && self.rules.conserves_below) {
             window.cwnd = window.cwnd.max(LEAST);
-        }
-        if matches!(self.mode, Mode::ProbeRtt { .. }) {
-            window.cwnd = window.cwnd.min(LEAST);
         }
     }
 }
@@ -707,11 +745,29 @@ impl Control for Bbr {
 
     fn on_timeout(&mut self, window: &Window, _: f64, _: f64) -> f64 {
         self.save(window);
-        self.full_bw = 0.0;
+        if !self.rules.lasting_start {
+            self.full_bw = 0.0;
+        }
         self.round_start |= self.rules.lasting_start;
         self.recovering = true;
         self.timed_out = true;
         window.ssthresh
+    }
+
+    fn on_start(&mut self, window: &mut Window, now: f64) {
+        if !self.rules.restarts || !self.probed {
+            return;
+        }
+        self.restarted = true;
+        (self.excess.since, self.excess.acked) = (now, 0.0);
+        match self.mode {
+            Mode::ProbeBw { .. } => {
+                let margin = if self.rules.no_margin { 1.0 } else { MARGIN };
+                self.rate = Some(self.bandwidth() * margin);
+            }
+            Mode::ProbeRtt { until: Some(until), round_done: true } if now > until => self.end_probe_rtt(window, now),
+            _ => {}
+        }
     }
 
     fn on_late(&mut self, lost: f64, expired: bool) {
@@ -899,6 +955,64 @@ mod tests {
             assert!(bbr.conserving);
             bbr.on_any_ack(&mut window, &at(100.0, 151.0));
             assert_eq!(bbr.conserving, conserves);
+        }
+    }
+
+    #[test]
+    fn a_recovery_that_begins_with_a_round_conserves_nothing_of_it() {
+        // The window is what is in the network and what has come, less what is lost, and grows at once.
+        for (conserves_to_round, cwnd) in [(false, 1001.0), (true, 998.0)] {
+            let rules = BbrRules { conserves_to_round, ..BbrRules::default() };
+            let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+            bbr.first_rate = 1e6;
+            (bbr.min_rtt, bbr.next_round) = (1.0, 100.0);
+            let sample = Sample { rate: Some(100.0), prior_delivered: 100.0, delivered: 150.0, app_limited: false };
+            let ack = Acked { recovering: true, lost: 4.0, pipe: 1000.0, rate: Some(sample), srtt: 1.0, ..acked(1.0) };
+            (bbr.rates, bbr.filled) = ([(0, 1e6)].into(), true);
+            bbr.on_any_ack(&mut window, &ack);
+            assert_eq!((bbr.conserving, window.cwnd), (!conserves_to_round, cwnd));
+        }
+    }
+
+    #[test]
+    fn an_ack_that_brings_nothing_leaves_the_window() {
+        for (sack, cwnd) in [(true, 1.0), (false, LEAST)] {
+            let mut bbr = Bbr::default().with_sack(sack);
+            let mut window = Window { cwnd: 1.0, ssthresh: f64::INFINITY };
+            bbr.set_window(&mut window, &acked(0.0));
+            assert_eq!(window.cwnd, cwnd);
+        }
+    }
+
+    #[test]
+    fn a_timeout_forgets_how_full_the_pipe_was_or_does_not() {
+        for (lasting_start, full_bw) in [(false, 0.0), (true, 100.0)] {
+            let rules = BbrRules { lasting_start, ..BbrRules::default() };
+            let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
+            round(&mut bbr, &mut window, 0.0, 100.0);
+            bbr.on_timeout(&window, 10.0, 0.0);
+            assert_eq!((bbr.full_bw, bbr.round_start), (full_bw, true));
+        }
+    }
+
+    #[test]
+    fn what_is_sent_into_an_empty_network_goes_at_the_estimate() {
+        for (restarts, probed, rate) in [(true, true, 99.0), (true, false, 124.0), (false, true, 124.0)] {
+            let mut bbr = Bbr::new(BbrRules { restarts, ..BbrRules::default() }, 960.0);
+            let mut window = Window { cwnd: 4.0, ssthresh: f64::INFINITY };
+            (bbr.rates, bbr.rate, bbr.filled, bbr.probed) = ([(0, 100.0)].into(), Some(124.0), true, probed);
+            (bbr.min_rtt, bbr.min_rtt_at) = (0.1, 0.0);
+            bbr.mode = Mode::ProbeBw { phase: 0, since: 5.0 };
+            bbr.on_start(&mut window, 15.0);
+            assert_eq!(bbr.rate, Some(rate));
+            // Its ACK does not begin ProbeRTT, though the smallest round-trip time has expired.
+            bbr.update_min_rtt(&mut window, &Acked { now: 15.1, rtt: Some(0.2), ..acked(1.0) });
+            let begins = matches!(bbr.mode, Mode::ProbeRtt { .. });
+            assert_eq!((begins, bbr.min_rtt), (!(restarts && probed), 0.2));
+            // And one that is over ends without waiting for an ACK.
+            (bbr.mode, bbr.prior_cwnd) = (Mode::ProbeRtt { until: Some(14.0), round_done: true }, 20.0);
+            bbr.on_start(&mut window, 15.2);
+            assert_eq!((matches!(bbr.mode, Mode::ProbeBw { .. }), window.cwnd >= 20.0), (restarts, restarts));
         }
     }
 
