@@ -399,8 +399,11 @@ pub struct Connection {
     next: u64,
     /// One behind the last byte that the application has given.
     limit: u64,
-    /// With [`Settings::first_sample`]: what was sent before the last timeout measures nothing; segments from here on do.
-    unsampled: u64,
+    /// With [`Settings::first_sample`] the first segment from here on that an ACK covers is a sample: what was sent before a timeout
+    /// is none. Without it the end of all numbers.
+    sampled_from: u64,
+    /// With [`Settings::pushes`]: segments before have been looked at.
+    pushed: u64,
     closing: bool,
     /// `next` at the last entry into recovery or timeout, and at the last reduction of any kind.
     recover: u64,
@@ -500,7 +503,8 @@ impl Connection {
             una: 0,
             next: 0,
             limit: 1,
-            unsampled: 0,
+            sampled_from: if settings.first_sample { 0 } else { u64::MAX },
+            pushed: 0,
             closing: false,
             recover: 0,
             reduced: 0,
@@ -623,7 +627,7 @@ impl Connection {
                 self.plan_probe(now, false);
             }
         }
-        self.set_wake(out);
+        self.set_wake(core, out);
     }
 
     /// The application gives nothing more: what has not been sent is never sent.
@@ -649,7 +653,11 @@ impl Connection {
         self.rto_at = now + self.rto.value();
     }
 
-    fn set_wake(&mut self, out: &mut Output) {
+    /// The end of an event.
+    fn set_wake(&mut self, core: &Core, out: &mut Output) {
+        if self.settings.pushes {
+            self.push(core, out);
+        }
         let wake = earlier(earlier(self.rto_at, self.pace_at), earlier(self.reo_at, self.probe_at));
         debug_assert!(
             wake < f64::INFINITY
@@ -697,7 +705,7 @@ impl Connection {
             }
             State::Established => self.on_ack(core, now, feedback, out),
         }
-        self.set_wake(out);
+        self.set_wake(core, out);
     }
 
     /// The answer to the SYN.
@@ -763,7 +771,7 @@ impl Connection {
         // What has arrived, and how long it took (RFC 6298, section 3: Karn's algorithm; RFC 7323, 4.1: with time stamps
         // every ACK that advances the window says).
         let mut newest: Option<f64> = None;
-        let (mut first, unsampled) = (self.settings.first_sample, self.unsampled);
+        let mut first = self.sampled_from;
         let timestamps = self.settings.timestamps;
         let echo = timestamps.then_some(feedback.stamp);
         let (mss, min_rtt, mut packets) = (self.mss(), self.min_rtt, 0);
@@ -776,8 +784,8 @@ impl Connection {
             packets += 1;
             delivered.record.add_marks(&mut marks);
             let once = !delivered.record.is_repeated();
-            if first && delivered.record.start >= unsampled {
-                first = false;
+            if delivered.record.start >= first {
+                first = u64::MAX;
                 sampled = once.then_some(delivered.record.sent);
             }
             if once {
@@ -1484,7 +1492,7 @@ impl Connection {
             self.transmit(core, now, out);
             self.plan_probe(now, false);
         }
-        self.set_wake(out);
+        self.set_wake(core, out);
     }
 
     fn on_timeout(&mut self, core: &mut Core, now: f64, out: &mut Output) {
@@ -1529,7 +1537,9 @@ impl Connection {
         self.phase = Phase::Loss;
         self.mark_prr = None;
         self.recover = self.next;
-        self.unsampled = self.next;
+        if self.settings.first_sample {
+            self.sampled_from = self.next;
+        }
         self.note_reduction();
         self.cwr = self.ecn;
         // RFC 8985, 6.3: only what is late by RACK's measure, and the first.
@@ -1564,43 +1574,9 @@ impl Connection {
         if quiet && nothing_else && self.transmit_new(core, now, out) {
             return;
         }
-        if self.settings.pushes {
-            let (before, from) = (self.next, out.packets.len());
-            self.transmit_each(core, now, out);
-            self.push(core, before, &mut out.packets[from..]);
-        } else {
-            self.transmit_each(core, now, out);
+        if self.settings.bbr.restarts {
+            self.start_from_nothing(core, now, out);
         }
-    }
-
-    /// Sets PSH in the last of each group of new segments that have gone at once: those from `before` on.
-    fn push(&self, core: &Core, before: u64, packets: &mut [Packet]) {
-        let new = usize::try_from((self.next - before).div_ceil(u64::from(self.settings.mss))).unwrap_or(0);
-        if new < 2 {
-            return;
-        }
-        let group = self.group(core);
-        let first = wrap(before, self.first);
-        let fresh = packets.iter_mut().filter(|packet| packet.seq.wrapping_sub(first) < 1 << 31);
-        for (number, packet) in fresh.enumerate() {
-            let last = (number + 1) % group == 0 || number + 1 == new;
-            if last && number % group > 0 {
-                packet.bits |= PSH;
-            }
-        }
-    }
-
-    /// New segments that leave as one (Linux, `tcp_tso_autosize`): what goes in a millisecond at the pace that there is or would
-    /// be, two at least; where sending is paced, as many as go at once.
-    fn group(&self, core: &Core) -> usize {
-        let Some(rate) = self.pacing_rate(core) else { return 2 };
-        if self.paces() {
-            return self.burst(rate) as usize;
-        }
-        ((rate * GROUP_TIME) as usize).max(2)
-    }
-
-    fn transmit_each(&mut self, core: &mut Core, now: f64, out: &mut Output) {
         let mut paired = false;
         loop {
             if self.paces() && !(self.forced > 0 && self.settings.bbr.repairs_unpaced) && !self.may_release(now) {
@@ -1623,11 +1599,6 @@ impl Connection {
                 }
                 paired = !paired;
             }
-            if self.settings.bbr.restarts && self.board.pipe() == 0 {
-                let mut window = self.window(core);
-                self.algorithm.control().on_start(&mut window, now);
-                core.set_cwnd(window.cwnd, out);
-            }
             let sent = match index {
                 Some(index) => {
                     self.send_again(core, now, index, true, out);
@@ -1640,6 +1611,48 @@ impl Connection {
             }
             self.forced = self.forced.saturating_sub(1);
         }
+    }
+
+    /// Tells the congestion control if something is to be sent now while nothing is in the network.
+    #[inline(never)]
+    fn start_from_nothing(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+        let goes = now >= self.released || (self.forced > 0 && self.settings.bbr.repairs_unpaced);
+        let some = self.next < self.limit() || !self.board.is_empty();
+        if goes && some && self.board.pipe() == 0 {
+            let mut window = self.window(core);
+            self.algorithm.control().on_start(&mut window, now);
+            core.set_cwnd(window.cwnd, out);
+        }
+    }
+
+    /// Sets PSH in the last of each group of new segments that this event has sent.
+    #[inline(never)]
+    fn push(&mut self, core: &Core, out: &mut Output) {
+        let before = std::mem::replace(&mut self.pushed, self.next);
+        let new = usize::try_from((self.next - before).div_ceil(u64::from(self.settings.mss))).unwrap_or(0);
+        if new < 2 {
+            return;
+        }
+        let group = self.group(core);
+        let first = wrap(before, self.first);
+        let fresh =
+            out.packets.iter_mut().filter(|packet| packet.payload > 0 && packet.seq.wrapping_sub(first) < 1 << 31);
+        for (number, packet) in fresh.enumerate() {
+            let last = (number + 1) % group == 0 || number + 1 == new;
+            if last && number % group > 0 {
+                packet.bits |= PSH;
+            }
+        }
+    }
+
+    /// New segments that leave as one (Linux, `tcp_tso_autosize`): what goes in a millisecond at the pace that there is or would
+    /// be, two at least; where sending is paced, as many as go at once.
+    fn group(&self, core: &Core) -> usize {
+        let Some(rate) = self.pacing_rate(core) else { return 2 };
+        if self.paces() {
+            return self.burst(rate) as usize;
+        }
+        ((rate * GROUP_TIME) as usize).max(2)
     }
 
     /// The same while nothing is lost and nothing is to be noted of what is sent, for full segments of new data. Whether

@@ -209,16 +209,17 @@ impl Receiver {
             self.add(start, end);
         }
         // RFC 5681, 4.2: out of order, and what fills a gap, at once; every second segment; and what comes twice.
-        let pushed = in_order && arrived.bits & PSH != 0;
-        let quick = self.quick > 0 || pushed;
+        let quick = self.quick > 0;
         let may_wait =
             !changed && !quick && in_order && !had_gap && !duplicate && self.held.is_none() && arrived.bits & FIN == 0;
-        if self.settings.compressed && !changed && !quick && !duplicate && self.sack_waits(arrived.payload) {
+        let pushed = || in_order && arrived.bits & PSH != 0;
+        let compressed = self.settings.compressed && !changed && !quick && !duplicate && !pushed();
+        if compressed && self.sack_waits(arrived.payload) {
             let waiting = self.held.replace(Held { one_way, next: self.next }).is_some();
             return if waiting { Reply::Nothing } else { Reply::Later(SACK_WAIT) };
         }
         self.untold = 0;
-        match self.settings.delay.filter(|_| may_wait) {
+        match self.settings.delay.filter(|_| may_wait && !pushed()) {
             Some(delay) => {
                 self.held = Some(Held { one_way, next: self.next });
                 Reply::Later(delay)
