@@ -92,6 +92,7 @@ fn settings(words: &[&str], place: &str) -> Settings {
             "rack_ticks" => settings.rack_ticks = on,
             "rack_trusts_reports" => settings.rack_trusts_reports = on,
             "repair_restarts" => settings.repair_restarts = on,
+            "asks_second" => settings.asks_second = on,
             "pushes" => settings.pushes = on,
             "compressed_sacks" => settings.compressed_sacks = on,
             "lost_retransmit_cut" => settings.lost_retransmit_cuts = on,

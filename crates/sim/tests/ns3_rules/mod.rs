@@ -18,7 +18,8 @@ macro_rules! bbr {
          bbr_rounds = 'valid', bbr_excess = 'coarse', bbr_rtt = 'smoothed', bbr_first_rtt = 'handshake', bbr_first_rate = 'window', \
          bbr_round_start = 'lasts', bbr_rates = 'three', bbr_probing = 'repairs', bbr_repair_pace = 'at_once', \
          bbr_recovery_end = 'at_once', bbr_startup_exit = 'unlimited', bbr_timeout_window = 'grows', \
-         bbr_empty_start = 'restarts', bbr_probe_rtt = 'counts', idle_timer = 'runs'"
+         bbr_empty_start = 'restarts', bbr_probe_rtt = 'counts', idle_timer = 'runs', rto_restart = 'first', bbr_partial_ack = 'sends', \
+         recovery_start = 'second'"
     };
 }
 

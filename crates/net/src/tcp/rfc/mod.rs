@@ -212,6 +212,9 @@ pub struct Settings {
     /// The retransmission timer runs on from the last ACK while nothing is outstanding, if there is more to send, and what is
     /// sent does not restart it (ns-3): where the pace is slow it expires for nothing.
     pub times_idle: bool,
+    /// With SACK: what begins a recovery before the third duplicate ACK is that the second segment outstanding is lost (ns-3), and
+    /// not the first (RFC 6675, section 5); only a duplicate ACK does.
+    pub asks_second: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction with this bound (RFC 6937); `None` is RFC 6675's own rule.
@@ -286,6 +289,7 @@ impl Default for Settings {
             ack_ends_backoff: false,
             counts_repairs: false,
             times_idle: false,
+            asks_second: false,
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
             prr_in_bytes: false,
@@ -1187,6 +1191,10 @@ impl Connection {
             return self.board.lost() > 0;
         }
         if self.settings.sack {
+            if self.settings.asks_second {
+                let second = self.board.get(1).is_some_and(board::Record::is_lost);
+                return self.dupacks >= board::DUP_THRESH || (self.dupacks > 0 && second);
+            }
             // RFC 6675, section 5 (1) and (2).
             return self.board.sacked() > 0
                 && (self.dupacks >= board::DUP_THRESH || self.board.front().is_some_and(board::Record::is_lost));
@@ -1359,6 +1367,12 @@ impl Connection {
         if self.owns_window() {
             if !entered {
                 self.end_recovery();
+            }
+            // Unless the first outstanding is a repair on its way.
+            let open = self.board.get(0).is_some_and(|first| !first.is_repeated() || first.is_sacked());
+            let partial = advanced > 0 && !entered && matches!(self.phase, Phase::Recovery(_));
+            if self.settings.bbr.partial_sends && partial && open {
+                self.forced = 1;
             }
             return;
         }
@@ -2201,6 +2215,24 @@ mod tests {
                 (1, rto_at),
                 "segment {index}, RACK's timer at {reo_at}"
             );
+        }
+    }
+
+    #[test]
+    fn a_partial_ack_lets_one_go_unless_the_first_is_a_repair_on_its_way() {
+        for (partial_sends, ack, sent) in [(true, 4, 1), (false, 4, 0), (true, 1, 0)] {
+            let rules = BbrRules { partial_sends, repairs_unpaced: true, ..BbrRules::default() };
+            let (mut connection, mut core, mut out) = bbr(rules);
+            // 1 and 2 are lost, and go again.
+            connection.on_feedback(&mut core, 0.2, &report(0, 0.0, Some((3, 5))), &mut out);
+            connection.on_feedback(&mut core, 0.2, &report(0, 0.0, Some((3, 6))), &mut out);
+            (connection.released, core.cwnd) = (0.0, 100.0);
+            connection.on_wake(&mut core, 0.25, &mut out);
+            assert!(connection.board.get(1).is_some_and(board::Record::is_repeated), "{:?}", out.packets);
+            out.packets.clear();
+            (connection.released, core.cwnd) = (9.0, 1.0);
+            connection.on_feedback(&mut core, 0.3, &report(ack, 0.2, Some((7, 8))), &mut out);
+            assert_eq!((connection.standing(), out.packets.len()), ("recovery", sent), "{partial_sends} {ack}");
         }
     }
 

@@ -177,6 +177,14 @@ const RULES: &[Rule] = &[
         get: |settings| settings.compressed_sacks,
     },
     Rule {
+        key: "recovery_start",
+        words: ["first", "second"],
+        tcps: &[],
+        about: "With SACK, before the third duplicate ACK: a recovery begins when the first segment outstanding is lost, or the second.",
+        set: |settings, on| settings.asks_second = on,
+        get: |settings| settings.asks_second,
+    },
+    Rule {
         key: "idle_timer",
         words: ["stops", "runs"],
         tcps: &[],
@@ -375,6 +383,14 @@ const RULES: &[Rule] = &[
         about: "bbr's window after a recovery in Startup: that of before, or none.",
         set: |settings, on| settings.bbr.exits_unlimited = on,
         get: |settings| settings.bbr.exits_unlimited,
+    },
+    Rule {
+        key: "bbr_partial_ack",
+        words: ["as_any", "sends"],
+        tcps: &[Tcp::Bbr],
+        about: "What an ACK that advances bbr's window within a recovery lets go: as any, or a segment at once.",
+        set: |settings, on| settings.bbr.partial_sends = on,
+        get: |settings| settings.bbr.partial_sends,
     },
     Rule {
         key: "bbr_empty_start",

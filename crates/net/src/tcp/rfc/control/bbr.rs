@@ -104,6 +104,8 @@ pub struct BbrRules {
     pub grows_after_timeout: bool,
     /// What a recovery or a timeout sends at once does not wait for the pace, and a timeout ends the wait for it (ns-3).
     pub repairs_unpaced: bool,
+    /// Each ACK that advances the window within a recovery lets a segment go at once, whatever window and pace (ns-3).
+    pub partial_sends: bool,
     /// The largest rate of ten rounds is kept by three estimates, as in Linux (`minmax_running_max`) and ns-3.
     pub three_rates: bool,
     /// What is sent while nothing is in the network goes at the estimated bandwidth, whatever the phase, counts arrivals anew, ends
