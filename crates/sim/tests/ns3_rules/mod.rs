@@ -29,7 +29,7 @@ pub fn rules(tcp: &str) -> &'static str {
         "reno" => {
             "tcp = 'reno'\navoidance = 'per_ack'\nssthresh = 'pipe'\nbackoff_until = 'ack'\nprr = 'repair_ack'\n\
              rules = { timeout_end = 'new', slow_start_end = 'beyond', exit_ack = 'grows', prr_part = 'bytes', \
-             reported_repair = 'counts' }\n"
+             reported_repair = 'counts', recovery_start = 'second' }\n"
         }
         "newreno" => concat!("limited_transmit = false\n", no_sack!()),
         // With limited transmit.
@@ -38,7 +38,7 @@ pub fn rules(tcp: &str) -> &'static str {
             "tcp = 'cubic'\nrack = false\nhystart = false\nabc_limit = 1000\nssthresh = 'cwnd'\nbackoff_until = 'ack'\n\
              prr = 'repair_ack'\nrules = { cubic_least = 'none', cubic_growth = 'whole', timeout_cut = 'again', timeout_end = 'new', \
              slow_start_end = 'beyond', exit_ack = 'grows', prr_part = 'bytes', \
-             reported_repair = 'counts' }\n"
+             reported_repair = 'counts', recovery_start = 'second' }\n"
         }
         "dctcp" => {
             "tcp = 'dctcp'\nrack = false\navoidance = 'kept'\nbackoff_until = 'ack'\n\
