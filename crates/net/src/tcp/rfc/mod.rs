@@ -212,7 +212,7 @@ pub struct Settings {
     /// The retransmission timer runs on from the last ACK while nothing is outstanding, if there is more to send, and what is
     /// sent does not restart it (ns-3): where the pace is slow it expires for nothing.
     pub times_idle: bool,
-    /// With SACK: what begins a recovery before the third duplicate ACK is that the second segment outstanding is lost (ns-3), and
+    /// With SACK and without RACK: what begins a recovery before the third duplicate ACK is that the second segment outstanding is lost (ns-3), and
     /// not the first (RFC 6675, section 5); only a duplicate ACK does.
     pub asks_second: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
@@ -631,7 +631,7 @@ impl Connection {
                 self.plan_probe(now, false);
             }
         }
-        self.set_wake(core, out);
+        self.end_event(core, out);
     }
 
     /// The application gives nothing more: what has not been sent is never sent.
@@ -657,8 +657,8 @@ impl Connection {
         self.rto_at = now + self.rto.value();
     }
 
-    /// The end of an event.
-    fn set_wake(&mut self, core: &Core, out: &mut Output) {
+    /// What an event ends with: PSH in what it has sent, and when to wake up.
+    fn end_event(&mut self, core: &Core, out: &mut Output) {
         if self.settings.pushes {
             self.push(core, out);
         }
@@ -709,7 +709,7 @@ impl Connection {
             }
             State::Established => self.on_ack(core, now, feedback, out),
         }
-        self.set_wake(core, out);
+        self.end_event(core, out);
     }
 
     /// The answer to the SYN.
@@ -1506,7 +1506,7 @@ impl Connection {
             self.transmit(core, now, out);
             self.plan_probe(now, false);
         }
-        self.set_wake(core, out);
+        self.end_event(core, out);
     }
 
     fn on_timeout(&mut self, core: &mut Core, now: f64, out: &mut Output) {

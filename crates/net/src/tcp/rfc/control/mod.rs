@@ -120,7 +120,7 @@ pub trait Control {
     /// A timer has found so many segments to be lost; `expired`: the retransmission timer, after [`Control::on_timeout`].
     fn on_late(&mut self, _lost: f64, _expired: bool) {}
 
-    /// Something is sent, but not by a timer, while nothing is in the network.
+    /// Something is about to be sent while nothing is in the network.
     fn on_start(&mut self, _window: &mut Window, _now: f64) {}
 
     /// What it has estimated, for traces.
