@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         two_flow,
     )
     from .result import Result
-    from .scenario import Network, Scenario, dumbbell, link, load, parse
+    from .scenario import Network, Scenario, ScenarioWarning, dumbbell, link, load, parse
     from .traffic import cdf, every, exponential, geometric, lognormal, mix, pareto, poisson, sample, uniform
 
     __version__: str
@@ -48,6 +48,7 @@ __all__ = [
     "Result",
     "Scenario",
     "ScenarioError",
+    "ScenarioWarning",
     "__version__",
     "aqm",
     "bus",
@@ -91,6 +92,7 @@ _HOME = {
     "Result": "result",
     "Scenario": "scenario",
     "ScenarioError": "_core",
+    "ScenarioWarning": "scenario",
     "dumbbell": "scenario",
     "link": "scenario",
     "load": "scenario",

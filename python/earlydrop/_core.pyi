@@ -56,6 +56,16 @@ class Scenario:
     def to_json(self) -> str:
         """The checked and completed document."""
 
+    def warnings(self) -> list[str]:
+        """What it says and its author may not have meant, a sentence each."""
+
+    def passing(
+        self, queue: str, seed: int | None = None
+    ) -> tuple[tuple[int, int], list[tuple[int, int, bool]]] | None:
+        """What passes a queue: the nodes that its link goes from and to (by position), and for each flow its sender,
+        its receiver, and whether it is the ACKs that pass. None if there is no such queue.
+        """
+
     def network(self) -> str:
         """The network in full as JSON: `node`, `link`, and under `queue` the names of queues by those of links."""
 

@@ -168,6 +168,7 @@ def rank(outcome: Outcome) -> list[Rank]:
             columns.append([math.log(max(g, 1e-9) / (rtts[k] + d)) for g, d in zip(goodput, delay, strict=True)])
         if columns and all(len(c) == sweep.seeds for c in columns):
             scores[aqm] = [statistics.mean(row) for row in zip(*columns, strict=True)]
+    fixed = {a for a in aqms if set(points[a]) <= set(outcome.fixed)}
     order = sorted(scores, key=lambda a: statistics.mean(scores[a]), reverse=True)
     if not order:
         raise AdviseError("no discipline could be run at every condition")
@@ -184,7 +185,7 @@ def rank(outcome: Outcome) -> list[Rank]:
             mean("queue_delay", aqm),
             max(statistics.mean(outcome.series("queue_delay_p99", k)) for k in points[aqm]),
             mean("jain", aqm),
-            None if aqm == best else statistics.paired(scores[aqm], scores[best]),
+            None if aqm == best else statistics.paired(scores[aqm], scores[best], same_run={aqm, best} <= fixed),
         )
         for aqm in order
     ]

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -166,6 +167,7 @@ def check(scenario: ScenarioFile, /, *, set_: Sets = [], json: Json = False) -> 
         print(checked.to_json())
     else:
         print(f"{scenario}: {checked.name} is a valid scenario")
+    _warn(checked.warnings())
     return DONE
 
 
@@ -246,6 +248,7 @@ def run(
     checked = _core.Scenario.load(str(scenario), _pairs(set_))
     _check_seed(seed)
     _check_out(out)
+    _warn(checked.warnings())
     text = runner.run_one(runner.Job(checked, seed))
     document = _loads(text)
     if out is not None:
@@ -293,15 +296,16 @@ def compare(
         result = comparing.compare(
             scenario, aqm, seeds=seeds or 10, sets=pairs, target=target, workers=workers, progress=progress
         )
-    if out is not None:
-        with output.folder(out, {"kind": "comparison", "version": _version()}) as folder:
-            report.write_comparison(folder, result, _version())
-    if json:
-        _print_json(result.document(_version()))
-        return DONE
-    print(report.comparison_text(result))
-    if out is not None:
-        print(f"\nwritten to {out}")
+    with output.rescued(lambda folder: report.write_runs(folder, result)):
+        if out is not None:
+            with output.folder(out, {"kind": "comparison", "version": _version()}) as folder:
+                report.write_comparison(folder, result, _version())
+        if json:
+            _print_json(result.document(_version()))
+            return DONE
+        print(report.comparison_text(result))
+        if out is not None:
+            print(f"\nwritten to {out}")
     return DONE
 
 
@@ -490,10 +494,9 @@ def trace(
     pairs = _pairs(set_)
     _core.Scenario.load(str(scenario), pairs)
     document = inlined(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
-    checked, rows, total = traces.record(laid_over(document, _toml(pairs)), queue, events, seed)
-    kinds = traces.protocols(checked)
+    made = traces.record(laid_over(document, _toml(pairs)), queue, events, seed)
     in_ns2s = file.suffix == ".tr"
-    content = "".join(traces.ns2(rows, kinds)).encode() if in_ns2s else b"".join(traces.pcap(rows, kinds))
+    content = "".join(traces.ns2(made)).encode() if in_ns2s else b"".join(traces.pcap(made))
     part = file.with_name(f".{file.name}.partial")
     try:
         part.write_bytes(content)
@@ -501,10 +504,10 @@ def trace(
     finally:
         part.unlink(missing_ok=True)
     if json:
-        _print_json({"file": str(file), "events": len(rows), "total": total})
+        _print_json({"file": str(file), "events": len(made.events), "total": made.total})
         return DONE
-    more = f" of {total:,}; --events takes more" if total > len(rows) else ""
-    print(f"wrote {file}: {len(rows):,} events{more}")
+    more = f" of {made.total:,}; --events takes more" if made.total > len(made.events) else ""
+    print(f"wrote {file}: {len(made.events):,} events{more}")
     return DONE
 
 
@@ -712,10 +715,14 @@ def reproduce(
     out: Annotated[
         Path | None, Parameter(name="--out", help="Folder for report and figures (default: out/STUDY).")
     ] = None,
+    store: Annotated[
+        str | None,
+        Parameter(name="--store", help="Folder or address that keeps every run (default: `store` beside the results)."),
+    ] = None,
     workers: Workers = None,
     json: Json = False,
 ) -> int:
-    """Run a paper's experiments, judge its claims, write the report.
+    """Run a paper's experiments, judge its claims, write the report. What was run before is not run again.
 
     Parameters
     ----------
@@ -734,20 +741,25 @@ def reproduce(
     chosen = [s.with_seeds(seeds) if seeds is not None else s for s in chosen]
     place = out if out is not None else Path("out") / ("all" if study == "all" else chosen[0].name)
     _check_out(place)
-    if study == "all":
-        return _reproduce_all(studies.assume_where_known(chosen, assumed), place, workers, json)
-    return _reproduce(studies.assume(chosen[0], assumed), place, workers, json)
+    kept = store or str(place.absolute().parent / "store")
+    try:
+        if study == "all":
+            return _reproduce_all(studies.assume_where_known(chosen, assumed), place, kept, workers, json)
+        return _reproduce(studies.assume(chosen[0], assumed), place, kept, workers, json)
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted: what was run is in {kept}; the same command goes on from there") from None
 
 
-def _reproduce(study: Any, place: Path, workers: int | None, as_json: bool) -> int:
+def _reproduce(study: Any, place: Path, store: str, workers: int | None, as_json: bool) -> int:
     from . import output
     from . import study as studies
+    from .store import open_store
     from .study import folder as folders
     from .study import text, warmups
 
     plan = studies.plan(study)
     with terminal.Progress() as progress:
-        outcome, results = studies.reproduce(plan, workers=workers, progress=progress)
+        outcome, results = studies.reproduce(plan, store=open_store(store), workers=workers, progress=progress)
         outcome.warmups = warmups.judge(plan, workers)
     about = {"kind": "study", "study": study.name, "quick": study.quick, "version": _version()}
     with output.folder(place, about) as folder:
@@ -760,9 +772,10 @@ def _reproduce(study: Any, place: Path, workers: int | None, as_json: bool) -> i
     return DONE
 
 
-def _reproduce_all(chosen: Sequence[Any], place: Path, workers: int | None, as_json: bool) -> int:
+def _reproduce_all(chosen: Sequence[Any], place: Path, store: str, workers: int | None, as_json: bool) -> int:
     from . import output
     from . import study as studies
+    from .store import open_store
     from .study import scorecard
 
     # Every scenario of every study is checked before the first run.
@@ -770,7 +783,12 @@ def _reproduce_all(chosen: Sequence[Any], place: Path, workers: int | None, as_j
     about = {"kind": "studies", "studies": [s.name for s in chosen], "version": _version()}
     with output.folder(place, about) as folder, terminal.Progress() as progress:
         entries = scorecard.reproduce_all(
-            plans, folder, studies.reproduce, _version(), workers=workers, progress=progress
+            plans,
+            folder,
+            partial(studies.reproduce, store=open_store(store)),
+            _version(),
+            workers=workers,
+            progress=progress,
         )
     if as_json:
         _print_json({**scorecard.scorecard_document(entries, _version()), "index": str(place / "index.html")})
@@ -1208,6 +1226,11 @@ def _print_json(document: Any) -> None:
     print(to_json(document))
 
 
+def _warn(texts: Sequence[str]) -> None:
+    for text in texts:
+        terminal.say(f"warning: {text}")
+
+
 def _pairs(
     sets: Sequence[str], option: str = "--set", form: str = "PATH=VALUE", example: str = "queue.bottleneck.aqm=red"
 ) -> list[tuple[str, str]]:
@@ -1460,7 +1483,11 @@ def _failed(error: Exception, wants_json: bool, always: int | None = None) -> in
 
         traceback.print_exception(error)
         message = f"internal error: {message}"
+    notes = getattr(error, "__notes__", [])
+    message = "; ".join([message, *notes]) if code != INTERNAL else message
     print(f"error: {message}", file=sys.stderr)
+    for note in notes if code == INTERNAL else []:
+        print(note, file=sys.stderr)
     code = code if always is None else always
     if wants_json:
         _print_json({"error": {"message": message, **fields}, "exit": code})

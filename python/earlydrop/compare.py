@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import runner, statistics
-from .documents import Document, lookup
+from .documents import Document, lookup, same_run
+from .measures import Kind, kind_of
 from .runner import Job, Progress, no_progress
 from .statistics import Difference, Estimate, Stopping, Warmup
 
@@ -40,6 +41,16 @@ class Quantity:
     def label(self) -> str:
         """Title with unit."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of measure, by its field."""
+        return kind_of(self.field)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The smallest and the largest value."""
+        return self.kind.bounds(self.unit)
 
 
 QUANTITIES = (
@@ -74,6 +85,10 @@ class Comparison:
     """What MSER-5 says of the warm-up, by discipline."""
     target: Stopping | None = None
     """How narrow the intervals were to be, where that decided the number of seeds."""
+    fixed: tuple[str, ...] = ()
+    """Disciplines with which every seed gave the same run."""
+    about: tuple[str, ...] = ()
+    """What the scenario says and its author may not have meant."""
 
     def series(self, aqm: str, measure: str) -> list[float]:
         """The values by seed; empty where the discipline has no such measure."""
@@ -83,12 +98,13 @@ class Comparison:
     def estimate(self, aqm: str, measure: str) -> Estimate | None:
         """Mean over seeds with its interval."""
         values = self.series(aqm, measure)
-        return statistics.estimate(values) if values else None
+        return statistics.estimate(values, same_run=aqm in self.fixed) if values else None
 
     def difference(self, aqm: str, measure: str) -> Difference | None:
         """This discipline minus the first, paired by seed."""
         mine, first = self.series(aqm, measure), self.series(self.aqms[0], measure)
-        return statistics.paired(mine, first) if mine and first else None
+        fixed = {aqm, self.aqms[0]} <= set(self.fixed)
+        return statistics.paired(mine, first, same_run=fixed) if mine and first else None
 
     @cached_property
     def differences(self) -> dict[str, dict[str, Difference | None]]:
@@ -98,14 +114,31 @@ class Comparison:
     @cached_property
     def corrected(self) -> dict[tuple[str, str], tuple[float, float]]:
         """p values of the t tests, corrected for the number of differences: after Holm, after Benjamini-Hochberg."""
-        tests = {(a, m): d.t_p for a, row in self.differences.items() for m, d in row.items() if d is not None}
+        every = {(a, m): d for a, row in self.differences.items() for m, d in row.items() if d is not None}
+        tests = {key: p for key, d in every.items() if (p := d.t_p) is not None}
         ps = list(tests.values())
         return dict(zip(tests, zip(statistics.holm(ps), statistics.benjamini_hochberg(ps), strict=True), strict=True))
 
     @property
+    def replicated(self) -> bool:
+        """Whether there is more than one different run of any discipline."""
+        return len(self.seeds) > 1 and set(self.fixed) != set(self.aqms)
+
+    @property
+    def note(self) -> str:
+        """Why some disciplines have no intervals; empty where all have them."""
+        return (
+            statistics.same_run_note(
+                len(self.seeds), [] if not self.replicated else [self.titles[a] for a in self.fixed]
+            )
+            if self.fixed
+            else ""
+        )
+
+    @property
     def warnings(self) -> list[str]:
         """What the reader should know before believing the figures."""
-        found = [w.sentence(self.titles[aqm]) for aqm, w in self.warmups.items() if w.short]
+        found = [*self.about, *(w.sentence(self.titles[aqm]) for aqm, w in self.warmups.items() if w.short)]
         if self.target is not None:
             for aqm in self.aqms:
                 wide = [m.id for m in self.measures if m.id in TARGETS and not self._narrow(aqm, m.id)]
@@ -146,6 +179,8 @@ class Comparison:
             "differences": differences,
             "left_out": self.dropped,
             "warmup": {aqm: w.document() for aqm, w in self.warmups.items()},
+            "same_run": list(self.fixed),
+            "notes": [self.note] if self.note else [],
             "warnings": self.warnings,
         }
 
@@ -210,7 +245,7 @@ def compare(
         if more <= count:
             break
         count = more
-    result.target = target
+    result.target, result.about = target, tuple(checked.warnings())
     result.warmups = {aqm: judged for aqm in aqms if (judged := judge_warmup(series[aqm], queue)) is not None}
     return result
 
@@ -272,15 +307,27 @@ def tabulate(
     quantities = tuple(Quantity(**{**vars(q), "field": q.field.replace("{queue}", queue)}) for q in QUANTITIES)
     values: dict[tuple[str, str], list[float | None]] = {}
     runs: dict[tuple[str, int], Document] = {}
+    fixed = []
     for k, aqm in enumerate(aqms):
         group = documents[k * len(seeds) : (k + 1) * len(seeds)]
+        if same_run(group):
+            fixed.append(aqm)
         for seed, document in zip(seeds, group, strict=True):
             runs[(aqm, seed)] = document
         for quantity in quantities:
             found = [lookup(d, quantity.field) for d in group]
             values[(aqm, quantity.id)] = [None if v is None else v * quantity.scale for v in found]
     return Comparison(
-        name, queue, aqms, {a: titles.get(a, a) for a in aqms}, seeds, quantities, values, left_out or {}, runs
+        name,
+        queue,
+        aqms,
+        {a: titles.get(a, a) for a in aqms},
+        seeds,
+        quantities,
+        values,
+        left_out or {},
+        runs,
+        fixed=tuple(fixed),
     )
 
 

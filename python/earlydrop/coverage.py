@@ -1,7 +1,7 @@
-"""How often 95 % intervals cover the truth, measured on two processes whose mean is known.
+"""How often 95 % intervals cover the truth, and how often a study calls an effect that is not there.
 
-    python -m earlydrop.coverage docs/statistics.md     writes the table there
-    python -m earlydrop.coverage                        prints it
+    python -m earlydrop.coverage docs/statistics.md     writes the tables there
+    python -m earlydrop.coverage                        prints them
 
 A replication is one run of a process, reduced to its mean: the waiting time in an M/M/1 queue at a load of 0.8, whose
 run means are skewed, and an autoregressive process of order 1, whose are normal.
@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from . import statistics
-from .statistics import Interval, Stopping
+from .statistics import ALPHA, CONFIDENCE, Interval, Stopping
+from .study import verdicts
+from .study.model import Part
 
 Array = np.ndarray[Any, Any]
 
@@ -32,6 +34,11 @@ LEVEL = 10.0
 """Mean of the autoregressive process."""
 
 MARKS = ("<!-- coverage: made by make coverage -->", "<!-- end of coverage -->")
+VERDICT_MARKS = ("<!-- verdicts: made by make coverage -->", "<!-- end of verdicts -->")
+SEEDS = (2, 3, 5, 10, 20, 30)
+"""Numbers of seeds that studies use, in full and in quick runs."""
+CASES = (1, 2, 4)
+"""Cases of a claim."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,21 @@ def ar1(count: int, seed: int, memory: float = MEMORY, steps: int = STEPS, level
 
 MM1 = Process("M/M/1, load 0.8", LOAD / (1 - LOAD), mm1)
 AR1 = Process("AR(1), 0.9", LEVEL, ar1)
+
+
+def normal(count: int, seed: int) -> Array:
+    """Run means as those of many packets: normal."""
+    return np.random.default_rng(seed).standard_normal(count)
+
+
+def skewed(count: int, seed: int, shape: float = 16.0) -> Array:
+    """Run means that are skewed: gamma, with a skewness of a half."""
+    found: Array = np.random.default_rng(seed).gamma(shape, shape**-0.5, count) - shape**0.5
+    return found
+
+
+NORMAL = Process("normal", 0.0, normal)
+SKEWED = Process("skewed", 0.0, skewed)
 
 
 def share(values: Array, truth: float, n: int, kind: Interval) -> float:
@@ -121,19 +143,144 @@ def table(sets: int = 2000, rules: Sequence[float] = (0.1, 0.05, 0.02)) -> str:
     return "\n".join(lines)
 
 
+# ---- verdicts ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Design:
+    """A claim, the truth it is tested on, and which verdicts on it are false."""
+
+    title: str
+    part: Part
+    truth: Callable[[float], float]
+    """The true difference in every case, for this margin."""
+    false: frozenset[str]
+    process: Process
+    margin: float = 0.0
+    """In standard deviations of one value."""
+    alone: bool = False
+    """The claim holds one side against a number, not two sides against each other."""
+
+
+def _part(expect: str, **more: Any) -> Part:
+    return Part("", "", expect, {}, {}, **more)
+
+
+def _null(_: float) -> float:
+    return 0.0
+
+
+def _same(margin: float) -> float:
+    return margin
+
+
+def _minus(margin: float) -> float:
+    return -margin
+
+
+DIRECTIONAL = frozenset({verdicts.SUPPORTED, verdicts.CONTRADICTED})
+DESIGNS = (
+    Design("greater, no difference", _part("greater"), _null, DIRECTIONAL, NORMAL),
+    Design("greater, no difference, skewed", _part("greater"), _null, DIRECTIONAL, SKEWED),
+    Design("greater than its true value, skewed", _part("greater"), _null, DIRECTIONAL, SKEWED, alone=True),
+    Design("greater in every run, no difference", _part("greater", every_seed=True), _null, DIRECTIONAL, NORMAL),
+    Design(
+        "greater, difference as large as the margin",
+        _part("greater"),
+        lambda m: m,
+        frozenset({verdicts.EQUIVALENT}),
+        NORMAL,
+        1.0,
+    ),
+    Design("at least, no difference", _part("at_least"), _null, frozenset({verdicts.CONTRADICTED}), NORMAL, 0.2),
+    Design(
+        "at least, smaller by the margin", _part("at_least"), lambda m: -m, frozenset({verdicts.SUPPORTED}), NORMAL, 0.5
+    ),
+    Design(
+        "equal, as far apart as the margin", _part("equal"), lambda m: m, frozenset({verdicts.SUPPORTED}), NORMAL, 1.0
+    ),
+)
+"""Run means have a standard deviation of 1; two sides are two independent runs for each seed."""
+
+
+def intervals(numbers: Array, cases: int) -> list[list[verdicts.Interval]]:
+    """`verdicts.interval_of` for each case of each claim: numbers by claim, case and seed."""
+    n = numbers.shape[-1]
+    mean, error = numbers.mean(axis=-1), numbers.std(axis=-1, ddof=1) / n**0.5
+    half = statistics.t_quantile(0.5 + CONFIDENCE / 2, n - 1) * error
+    wide = statistics.t_quantile(1 - ALPHA / cases / 2, n - 1) * error
+    ends = np.stack([mean - half, mean + half, mean - wide, mean + wide], axis=-1).tolist()
+    return [[verdicts.Interval(*one) for one in claim] for claim in ends]
+
+
+def false_verdicts(design: Design, n: int, cases: int, claims: int, seed: int = 1) -> float:
+    """Share of claims of so many cases, on `n` seeds each, that get a verdict which is false."""
+    count = claims * cases * n
+    margin = design.margin * 2**0.5
+    pairs = design.process.replications(count, seed)
+    if not design.alone:
+        pairs = pairs - design.process.replications(count, seed + 1)
+    numbers = (pairs + design.truth(margin)).reshape(claims, cases, n)
+    limits = verdicts.limits_of(design.part, 0.0, margin)
+    # In every run: the smallest number has to hold.
+    holding = (numbers.min(axis=-1) > 0).tolist()
+    wrong = 0
+    for every, all_hold in zip(intervals(numbers, cases), holding, strict=True):
+        found = [
+            verdicts.decide(design.part, one, limits, margin, [held] * n)
+            for one, held in zip(every, all_hold, strict=True)
+        ]
+        wrong += verdicts.conjunction(found) in design.false
+    return wrong / claims
+
+
+def power(n: int, claims: int, seed: int = 1) -> float:
+    """Share of claims that are supported where the true difference is the smallest that `n` seeds can show."""
+    effect = statistics.detectable_effect(1.0, n)
+    assert effect is not None
+    numbers = effect + np.random.default_rng(seed).standard_normal((claims, 1, n))
+    part = _part("greater")
+    limits = verdicts.limits_of(part, 0.0, 0.0)
+    found = [verdicts.decide(part, one, limits, 0.0, []) for (one,) in intervals(numbers, 1)]
+    return found.count(verdicts.SUPPORTED) / claims
+
+
+def verdict_table(claims: int = 20_000) -> str:
+    """False verdicts and power as tables in Markdown."""
+    seeds, rule = " | ".join(f"{n} seeds" for n in SEEDS), "---|" * len(SEEDS)
+    lines = [f"| claim, truth | false | cases | {seeds} |", f"|---|---|---|{rule}"]
+    for design in DESIGNS:
+        for cases in CASES:
+            found = [f"{100 * false_verdicts(design, n, cases, claims):.1f} %" for n in SEEDS]
+            lines.append(f"| {design.title} | {' or '.join(sorted(design.false))} | {cases} | {' | '.join(found)} |")
+    found = [f"{100 * power(n, claims):.1f} %" for n in SEEDS]
+    lines += [
+        "",
+        f"| | {seeds} |",
+        f"|---|{rule}",
+        f"| supported, of effects of the detectable size | {' | '.join(found)} |",
+    ]
+    errors = [100 * (p * (1 - p) / claims) ** 0.5 for p in (ALPHA, statistics.POWER)]
+    lines += ["", f"{claims:,} claims each; standard errors of 5 % and 80 % are {errors[0]:.2f} and {errors[1]:.2f} %."]
+    return "\n".join(lines)
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Print the table, or write it between its marks in a page."""
-    made = table()
+    """Print the tables, or write them between their marks in a page."""
+    made = {MARKS: table(), VERDICT_MARKS: verdict_table()}
     if not arguments:
-        print(made)
+        print("\n\n".join(made.values()))
         return 0
     path = Path(arguments[0])
-    before, _, rest = path.read_text(encoding="utf-8").partition(MARKS[0])
-    _, end, after = rest.partition(MARKS[1])
-    if not end:
-        print(f"{path}: has no {MARKS[0]} ... {MARKS[1]}", file=sys.stderr)
-        return 2
-    path.write_text(f"{before}{MARKS[0]}\n\n{made}\n\n{end}{after}", encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    for (begin, end), content in made.items():
+        before, _, rest = text.partition(begin)
+        _, found, after = rest.partition(end)
+        if not found:
+            print(f"{path}: has no {begin} ... {end}", file=sys.stderr)
+            return 2
+        text = f"{before}{begin}\n\n{content}\n\n{end}{after}"
+    path.write_text(text, encoding="utf-8")
     return 0
 
 

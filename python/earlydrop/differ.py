@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import statistics
 from .statistics import ALPHA, Difference
-from .terminal import number, paragraph, signed, table
+from .terminal import number, paragraph, table, with_sign
 
 if TYPE_CHECKING:
     import polars
@@ -43,11 +43,15 @@ class Comparison:
     only_second: list[dict[str, Any]]
 
     @property
-    def corrected(self) -> list[float]:
-        """p values of the changes that are not equal in every run, after Holm; 1 for the others."""
-        tested = [k for k, c in enumerate(self.changes) if not c.equal]
-        found = [1.0] * len(self.changes)
-        for k, p in zip(tested, statistics.holm([self.changes[k].difference.t_p for k in tested]), strict=True):
+    def corrected(self) -> list[float | None]:
+        """p values of the changes that are not equal in every run, after Holm; 1 for the others.
+
+        None where every seed gave the same run: there is nothing to test.
+        """
+        found: list[float | None] = [1.0 if c.equal else c.difference.t_p for c in self.changes]
+        tested = [k for k, c in enumerate(self.changes) if not c.equal and found[k] is not None]
+        ps = [p for k in tested if (p := found[k]) is not None]
+        for k, p in zip(tested, statistics.holm(ps), strict=True):
             found[k] = p
         return found
 
@@ -109,7 +113,9 @@ def diff(first: Path, second: Path) -> Comparison:
             if not pairs or any(x is None or y is None for x, y in pairs):
                 continue
             new, old = [x for x, _ in pairs], [y for _, y in pairs]
-            changes.append(Change(dict(zip(factors, key, strict=True)), m, statistics.paired(new, old), new == old))
+            same = all(d["points"][places[key]].get("replicates") == 1 for d, places in ((a, places_a), (b, places_b)))
+            found = statistics.paired(new, old, same_run=same)
+            changes.append(Change(dict(zip(factors, key, strict=True)), m, found, new == old))
     alone = [
         [dict(zip(factors, key, strict=True)) for key in mine if key not in theirs]
         for mine, theirs in ((places_a, places_b), (places_b, places_a))
@@ -149,19 +155,20 @@ def text(found: Comparison) -> str:
         if points:
             lines.append(f"{len(points):,} points are in the {which} only")
     rows = []
-    ordered = sorted(zip(found.changes, found.corrected, strict=True), key=lambda one: one[1])
+    ordered = sorted(
+        zip(found.changes, found.corrected, strict=True), key=lambda one: 1.0 if one[1] is None else one[1]
+    )
     different = [(c, p) for c, p in ordered if not c.equal]
     for c, p in different[:SHOWN]:
         m = found.first["measures"][c.measure]
         d = c.difference
-        half = "" if d.estimate.half_width is None else f" ± {d.estimate.half_width:.{m['digits']}f}"
-        stars = 0 if not d.clear else 1 + (p < ALPHA)
+        stars = 0 if not d.clear or p is None else 1 + (p < ALPHA)
         rows.append(
             [
                 ", ".join(f"{k} = {v}" for k, v in c.levels.items()),
                 m["title"],
                 number(d.control, m["digits"]),
-                signed(d.estimate.mean, m["digits"]) + half + f" {'*' * stars:2}",
+                with_sign(d.estimate, m["digits"]) + f" {'*' * stars:2}",
             ]
         )
     if rows:

@@ -1,11 +1,12 @@
-"""Scenario documents: overlays by dotted path, and writing them as TOML."""
+"""Documents: overlays by dotted path, writing them as TOML, and whether two results are the same."""
 
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 Document = dict[str, Any]
@@ -53,6 +54,17 @@ def lookup(document: Mapping[str, Any], path: str) -> Any:
         else:
             return None
     return here
+
+
+def digest(result: Mapping[str, Any]) -> str:
+    """A hash of a result document without its name, seed, version and cost: equal for equal results."""
+    kept = {k: v for k, v in result.items() if k not in ("scenario", "seed", "version", "cost")}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+
+
+def same_run(results: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether several seeds all gave the same run."""
+    return len(results) > 1 and len({digest(one) for one in results}) == 1
 
 
 def to_toml(document: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,27 @@ def _replace(work: Path, out: Path) -> None:
             raise
     finally:
         shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def rescued(write: Callable[[Path], None]) -> Iterator[None]:
+    """Should the block fail, what took long to compute is written to a new folder, and the error names it.
+
+    An interruption, and a reader that has seen enough, are no failures.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        folder = Path(tempfile.mkdtemp(prefix="earlydrop-"))
+        try:
+            write(folder)
+        except Exception:
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            error.add_note(f"the runs were made, and are kept in {folder}")
+        raise
 
 
 def write_json(path: Path, document: Any) -> None:

@@ -267,10 +267,12 @@ def comparison(result: Comparison) -> Figure:
                 if estimate is None:
                     continue
                 own = look(index)
+                ends = estimate.within(measure.bounds)
+                bars = None if ends is None else [[estimate.mean - ends[0]], [ends[1] - estimate.mean]]
                 ax.errorbar(
                     [estimate.mean],
                     [y],
-                    xerr=[estimate.half_width or 0.0],
+                    xerr=bars,
                     marker=own.marker,
                     color=own.colour,
                     capsize=2.5,

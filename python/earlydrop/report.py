@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import output
-from .terminal import number, paragraph, signed, table, with_half_width
+from .statistics import ALPHA
+from .terminal import CUT, number, paragraph, table, with_interval, with_sign
 
 if TYPE_CHECKING:
     from .compare import Comparison
@@ -19,48 +20,49 @@ if TYPE_CHECKING:
 
 def comparison_text(result: Comparison) -> str:
     """Everything `compare` prints."""
-    n = len(result.seeds)
-    head = ["", *(result.titles[a] for a in result.aqms)]
-    body = []
-    for m in result.measures:
-        estimates = [result.estimate(a, m.id) for a in result.aqms]
-        body.append(
-            [m.label, *("-" if e is None else with_half_width(e.mean, e.half_width, m.digits) for e in estimates)]
-        )
-    lines = [
-        f"{result.scenario}: queue {result.queue}, mean over seeds ± 95 % half-width, n = {n}",
-        "",
-        table(head, body, left=1),
-    ]
-    first = result.titles[result.aqms[0]]
+    means, differences = comparison_tables(result)
+    lines = [f"{result.scenario}: queue {result.queue}, {_replication(result)}", "", table(means[0], means[1:], left=1)]
+    if _cut(means):
+        lines += ["", paragraph(f"{CUT}.")]
     if len(result.aqms) > 1:
-        head = [f"minus {first}", *(result.titles[a] for a in result.aqms[1:])]
-        body = []
-        for m in result.measures:
-            row = [m.label]
-            for aqm in result.aqms[1:]:
-                d = result.difference(aqm, m.id)
-                if d is None:
-                    row.append("-")
-                    continue
-                half = "" if d.estimate.half_width is None else f" ± {d.estimate.half_width:.{m.digits}f}"
-                stars = 0 if not d.clear else 1 + (result.corrected[(aqm, m.id)][0] < 0.05)
-                row.append(signed(d.estimate.mean, m.digits) + half + f" {'*' * stars:2}")
-            body.append(row)
+        head, *body = differences
+        for row, m in zip(body, result.measures, strict=True):
+            row[1:] = [
+                f"{cell} {_stars(result, aqm, m.id):2}" for cell, aqm in zip(row[1:], result.aqms[1:], strict=True)
+            ]
         tests = len(result.corrected)
         also = f"; ** still so after Holm's correction for {tests} differences" if tests > 1 else ""
-        lines += [
-            "",
-            paragraph(f"Paired differences under common random numbers (* the interval excludes zero{also}):"),
-            "",
-        ]
-        lines += [table(head, body, left=1)]
+        legend = f" (* the interval excludes zero{also})" if tests else ""
+        what = "Paired differences under common random numbers" if result.replicated else "Differences"
+        lines += ["", paragraph(f"{what}{legend}:"), "", table(head, body, left=1)]
+    if result.note:
+        lines += ["", paragraph(f"note: {result.note}")]
     for aqm, names in result.dropped.items():
         lines += ["", paragraph(f"{result.titles[aqm]} does not know {', '.join(names)}: run without.")]
     if result.warnings:
         lines.append("")
     lines += [paragraph(f"warning: {text}") for text in result.warnings]
     return "\n".join(lines)
+
+
+def _replication(result: Comparison) -> str:
+    """What stands behind the numbers of a table."""
+    n = len(result.seeds)
+    if n == 1:
+        return "one seed"
+    return f"mean over seeds ± 95 % half-width, n = {n}" if result.replicated else f"one run (all {n} seeds give it)"
+
+
+def _stars(result: Comparison, aqm: str, measure: str) -> str:
+    found = result.differences[aqm][measure]
+    if found is None or not found.clear:
+        return ""
+    return "**" if result.corrected[(aqm, measure)][0] < ALPHA else "*"
+
+
+def _cut(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a table of means has an interval that is cut at a bound."""
+    return any("[" in cell for row in rows[1:] for cell in row[1:])
 
 
 def run_text(document: Mapping[str, Any]) -> str:
@@ -131,23 +133,36 @@ def run_text(document: Mapping[str, Any]) -> str:
 
 def write_comparison(folder: Path, result: Comparison, version: str) -> None:
     """Fill a result folder: summary, runs, figure."""
-    from . import compare, plot
+    from . import plot
 
+    write_runs(folder, result)
     output.write_json(folder / "comparison.json", result.document(version))
-    write_csv(folder / "runs.csv", compare.rows(result))
     (folder / "comparison.txt").write_text(comparison_text(result) + "\n", encoding="utf-8")
-    n = f"n = {len(result.seeds)}"
     means, differences = comparison_tables(result)
-    tables = [latex_table(means[0], means[1:], 1, f"{result.scenario}: mean over seeds, 95 % half-width, {n}")]
+    tables = [latex_table(means[0], means[1:], 1, _caption(result, means))]
     if len(result.aqms) > 1:
-        caption = f"Differences from {result.titles[result.aqms[0]]}, seed by seed, {n}"
+        by_seed = f", seed by seed, n = {len(result.seeds)}" if result.replicated else ""
+        caption = f"Differences from {result.titles[result.aqms[0]]}{by_seed}"
         tables.append(latex_table(differences[0], differences[1:], 1, caption))
     (folder / "comparison.tex").write_text("\n".join(tables), encoding="utf-8")
+    plot.save(plot.comparison(result), folder / "comparison")
+
+
+def write_runs(folder: Path, result: Comparison) -> None:
+    """The runs of a comparison: a table of the measures, and each result document."""
+    from . import compare
+
+    write_csv(folder / "runs.csv", compare.rows(result))
     runs = folder / "runs"
     runs.mkdir()
     for (aqm, seed), document in result.runs.items():
         output.write_json(runs / f"{aqm}-seed{seed}.json", document)
-    plot.save(plot.comparison(result), folder / "comparison")
+
+
+def _caption(result: Comparison, means: Sequence[Sequence[str]]) -> str:
+    found = f"{result.scenario}: {_replication(result)}"
+    found = f"{found}; {CUT}" if _cut(means) else found
+    return f"{found}; {result.note}" if result.note and result.replicated else found
 
 
 def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
@@ -234,14 +249,9 @@ def _latex(cell: str) -> str:
 def comparison_tables(result: Comparison) -> tuple[list[list[str]], list[list[str]]]:
     """Means and differences of a comparison as tables of text, each with a head."""
     means = [["", *(result.titles[a] for a in result.aqms)]]
-    differences = [["", *(result.titles[a] for a in result.aqms[1:])]]
+    differences = [[f"minus {result.titles[result.aqms[0]]}", *(result.titles[a] for a in result.aqms[1:])]]
     for m in result.measures:
-        estimates = [result.estimate(a, m.id) for a in result.aqms]
-        cells = ["-" if e is None else with_half_width(e.mean, e.half_width, m.digits) for e in estimates]
-        means.append([m.label, *cells])
-        cells = []
-        for aqm in result.aqms[1:]:
-            d = result.differences[aqm][m.id]
-            cells.append("-" if d is None else with_half_width(d.estimate.mean, d.estimate.half_width, m.digits))
-        differences.append([m.label, *cells])
+        means.append([m.label, *(with_interval(result.estimate(a, m.id), m.digits, m.bounds) for a in result.aqms)])
+        found = [result.differences[a][m.id] for a in result.aqms[1:]]
+        differences.append([m.label, *("-" if d is None else with_sign(d.estimate, m.digits) for d in found)])
     return means, differences

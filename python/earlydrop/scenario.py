@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -19,6 +20,10 @@ from .traffic import Sending
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+class ScenarioWarning(UserWarning):
+    """A scenario is valid, and says something that its author may not have meant."""
 
 
 class Scenario:
@@ -38,6 +43,11 @@ class Scenario:
         document: Document = json.loads(self._core.to_json())
         return document
 
+    @property
+    def warnings(self) -> list[str]:
+        """What it says and its author may not have meant: such as many flows that start at the same moment."""
+        return self._core.warnings()
+
     def network(self) -> Document:
         """The network in full, whatever its kind: `node`, `link`, and under `queue` the queues' names by link."""
         network: Document = json.loads(self._core.network())
@@ -50,7 +60,9 @@ class Scenario:
         return picture.draw(self.network(), self.name)
 
     def run(self, seed: int | None = None) -> Result:
-        """Run once; without a seed, with the scenario's own."""
+        """Run once; without a seed, with the scenario's own. Warns of what is in `warnings`."""
+        for text in self.warnings:
+            warnings.warn(text, ScenarioWarning, stacklevel=2)
         return Result(run_one(Job(self._core, seed)), self.document)
 
     def __repr__(self) -> str:

@@ -2,8 +2,11 @@
 
 The unit of replication is the seed. Two disciplines that were run with the same seeds saw the same random
 start times, so their difference is taken seed by seed (common random numbers) and Student's t is applied to
-the differences. `compare`, `reproduce` and `sweep` all reckon here. How often the intervals hold what they
+the differences. `compare`, `reproduce` and `sweep` all compute here. How often the intervals hold what they
 promise is measured in `coverage`.
+
+Where nothing in a scenario is random, all its seeds give the same run. That is one replication, however many seeds
+were run: callers who find it so (by the digests of the results) say `same_run`, and get no interval and no test.
 """
 
 from __future__ import annotations
@@ -54,12 +57,20 @@ def t_quantile(probability: float, freedom: int) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over seeds with the half-width of its confidence interval (None for a single seed)."""
+    """A mean over seeds with the half-width of its confidence interval (None for a single replication)."""
 
     mean: float
     half_width: float | None
     n: int
+    """Seeds."""
     deviation: float | None = None
+    same_run: bool = False
+    """Every seed gave the same run: there is one replication."""
+
+    @property
+    def replicates(self) -> int:
+        """Independent values behind the mean."""
+        return min(self.n, 1) if self.same_run else self.n
 
     @property
     def lower(self) -> float | None:
@@ -71,13 +82,30 @@ class Estimate:
         """Upper end of the interval."""
         return None if self.half_width is None else self.mean + self.half_width
 
+    def within(self, bounds: tuple[float, float]) -> tuple[float, float] | None:
+        """The interval, cut at the smallest and the largest value the measure can take; None without an interval.
+
+        A mean beyond a bound (a utilisation of 1.0001, where a packet is counted when its transmission starts) moves
+        the bound.
+        """
+        if self.half_width is None:
+            return None
+        return clipped(self.mean - self.half_width, self.mean, self.mean + self.half_width, bounds)
+
     def document(self) -> dict[str, float | int | None]:
         """Plain values for a result document."""
-        return {"mean": self.mean, "half_width": self.half_width, "n": self.n}
+        return {"mean": self.mean, "half_width": self.half_width, "n": self.n, "replicates": self.replicates}
 
 
-def estimate(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
-    """Mean and Student-t confidence half-width of independent values."""
+def clipped(lower: float, centre: float, upper: float, bounds: tuple[float, float]) -> tuple[float, float]:
+    """An interval cut at bounds, which never cut off its centre."""
+    return max(lower, min(bounds[0], centre)), min(upper, max(bounds[1], centre))
+
+
+def estimate(values: Sequence[float], confidence: float = CONFIDENCE, *, same_run: bool = False) -> Estimate:
+    """Mean and Student-t confidence half-width of independent values; no interval if all seeds gave the same run."""
+    if same_run:
+        return Estimate(mean(values), None, len(values), same_run=True)
     centre, spread, n = mean(values), deviation(values), len(values)
     if spread is None:
         return Estimate(centre, None, n)
@@ -230,20 +258,32 @@ def sign_test(differences: Iterable[float]) -> float:
     if n == 0:
         return 1.0
     fewer = min(sum(signs), n - sum(signs))
-    tail = sum(math.comb(n, k) for k in range(fewer + 1)) / 2.0**n
-    return min(1.0, 2 * tail)
+    from scipy.special import bdtr
+
+    # The binomial distribution function, exact to some 14 digits for any number of pairs.
+    return min(1.0, 2 * float(bdtr(fewer, n, 0.5)))
 
 
 def detectable_effect(spread: float, n: int, confidence: float = CONFIDENCE, power: float = POWER) -> float | None:
-    """Smallest true mean that a two-sided t test on `n` values would detect with probability `power`.
+    """Smallest true mean that a two-sided t test on `n` values detects, on its side, with probability `power`.
 
-    `spread` is the standard deviation of one value. The usual approximation is used: the quantile of the test
-    plus the quantile of the power, times the standard error.
+    `spread` is the standard deviation of one value. By the non-central t distribution.
     """
     if n < 2:
         return None
-    quantiles = t_quantile(0.5 + confidence / 2, n - 1) + t_quantile(power, n - 1)
-    return quantiles * spread / math.sqrt(n)
+    from scipy.special import nctdtrinc
+
+    shift = float(nctdtrinc(n - 1, 1 - power, t_quantile(0.5 + confidence / 2, n - 1)))
+    return shift * spread / math.sqrt(n)
+
+
+def prediction(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float] | None:
+    """Where one more value of the same distribution lies with this probability; None for a single value."""
+    found = estimate(values, confidence)
+    if found.half_width is None:
+        return None
+    half = found.half_width * math.sqrt(found.n + 1)
+    return found.mean - half, found.mean + half
 
 
 @dataclass(frozen=True)
@@ -257,8 +297,8 @@ class Difference:
     """Pairs in which the treatment was larger."""
     losses: int
     """Pairs in which the treatment was smaller."""
-    sign_p: float
-    """Two-sided p value of the sign test."""
+    sign_p: float | None
+    """Two-sided p value of the sign test; None for a single replication."""
     detectable: float | None
     """Smallest true difference these pairs would have shown with 80 % probability."""
     values: tuple[float, ...] = ()
@@ -271,14 +311,14 @@ class Difference:
         return lower is not None and upper is not None and (lower > 0 or upper < 0)
 
     @property
-    def t_p(self) -> float:
-        """Two-sided p value of the t test."""
-        return t_test(self.values)
+    def t_p(self) -> float | None:
+        """Two-sided p value of the t test; None for a single replication."""
+        return t_test(self.values) if self.estimate.replicates > 1 else None
 
     @property
-    def wilcoxon_p(self) -> float:
-        """Two-sided p value of Wilcoxon's signed-rank test."""
-        return wilcoxon(self.values)
+    def wilcoxon_p(self) -> float | None:
+        """Two-sided p value of Wilcoxon's signed-rank test; None for a single replication."""
+        return wilcoxon(self.values) if self.estimate.replicates > 1 else None
 
     @property
     def relative(self) -> float | None:
@@ -293,6 +333,7 @@ class Difference:
             "upper": self.estimate.upper,
             "half_width": self.estimate.half_width,
             "n": self.estimate.n,
+            "replicates": self.estimate.replicates,
             "relative": self.relative,
             "control": self.control,
             "wins": self.wins,
@@ -304,8 +345,12 @@ class Difference:
         }
 
 
-def paired(treatment: Sequence[float], control: Sequence[float], confidence: float = CONFIDENCE) -> Difference:
+def paired(
+    treatment: Sequence[float], control: Sequence[float], confidence: float = CONFIDENCE, *, same_run: bool = False
+) -> Difference:
     """Compare two series whose i-th values were made with the same seed.
+
+    `same_run` says that in either series every seed gave the same run: the difference is then one value.
 
     Where every difference is exactly zero the pairs say nothing about their own noise; the detectable effect
     is then computed as for two independent samples, which is the larger and therefore the safe answer.
@@ -313,20 +358,30 @@ def paired(treatment: Sequence[float], control: Sequence[float], confidence: flo
     if len(treatment) != len(control):
         raise ValueError(f"pairs needed: {len(treatment)} values against {len(control)}")
     differences = [a - b for a, b in zip(treatment, control, strict=True)]
-    result = estimate(differences, confidence)
+    result = estimate(differences, confidence, same_run=same_run)
     spread = result.deviation
     if spread == 0.0:
         own, other = deviation(treatment) or 0.0, deviation(control) or 0.0
         spread = math.hypot(own, other)
+    counted = differences[: result.replicates]
     return Difference(
         estimate=result,
         control=mean(control),
-        wins=sum(d > 0 for d in differences),
-        losses=sum(d < 0 for d in differences),
-        sign_p=sign_test(differences),
+        wins=sum(d > 0 for d in counted),
+        losses=sum(d < 0 for d in counted),
+        sign_p=sign_test(differences) if result.replicates > 1 else None,
         detectable=None if spread is None else detectable_effect(spread, len(differences), confidence),
         values=tuple(differences),
     )
+
+
+def same_run_note(seeds: int, where: Sequence[str] = ()) -> str:
+    """Why there is no interval: every seed gave the same run, everywhere or in some places."""
+    add = 'add a random `start`, such as start = { uniform = ["0 s", "1 s"] }, to have replications'
+    if not where:
+        return f"all {seeds} seeds give the same run: nothing in this scenario is random; {add}"
+    names = ", ".join(where)
+    return f"{names}: all {seeds} seeds give the same run, because nothing there is random; {add}"
 
 
 def relative_spread(values: Sequence[float]) -> float:

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-COLOURS = {"supported": "32", "contradicted": "31", "undecided": "33", "ok": "32", "failed": "31"}
+    from .statistics import Estimate
+
+COLOURS = {
+    "supported": "32",
+    "contradicted": "31",
+    "equivalent": "36",
+    "undecided": "33",
+    "depends on the reading": "35",
+    "ok": "32",
+    "failed": "31",
+}
 
 
 def width() -> int:
@@ -94,9 +104,38 @@ def number(value: float | None, digits: int) -> str:
     return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
 
 
-def with_half_width(mean: float, half_width: float | None, digits: int) -> str:
-    """`12.345 ± 0.012`."""
-    return number(mean, digits) + ("" if half_width is None else f" ± {half_width:.{digits}f}")
+ANY = (-math.inf, math.inf)
+"""The bounds of a measure that can take every value."""
+
+
+def with_interval(found: Estimate | None, digits: int, bounds: tuple[float, float] = ANY) -> str:
+    """A mean with its interval, as `interval_text` has it; a dash for nothing."""
+    if found is None:
+        return "-"
+    return interval_text(found.mean, found.half_width, found.within(bounds), digits)
+
+
+def interval_text(mean: float | None, half_width: float | None, ends: tuple[float, float] | None, digits: int) -> str:
+    """`12.345 ± 0.012`; `0.998 [0.990, 1]` where the interval is cut at a bound of the measure.
+
+    A single replication has no interval.
+    """
+    if mean is None or half_width is None or ends is None:
+        return number(mean, digits)
+    if ends == (mean - half_width, mean + half_width):
+        return f"{number(mean, digits)} ± {half_width:.{digits}f}"
+    # A bound is a round number.
+    lower, upper = (f"{x:g}" if x == round(x) else number(x, digits) for x in ends)
+    return f"{number(mean, digits)} [{lower}, {upper}]"
+
+
+CUT = "[a, b] is an interval that is cut at the smallest or largest value the measure can take"
+"""The legend of such an interval."""
+
+
+def with_sign(found: Estimate, digits: int) -> str:
+    """A difference with its interval: `+0.345 ± 0.012`."""
+    return signed(found.mean, digits) + ("" if found.half_width is None else f" ± {found.half_width:.{digits}f}")
 
 
 def signed(value: float | None, digits: int) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from .documents import Document
@@ -27,8 +28,38 @@ class TraceError(Exception):
     """A trace cannot be made. The message says why."""
 
 
-def record(document: Document, queue: str | None, events: int, seed: int | None) -> tuple[Document, list[Any], int]:
-    """Run a scenario with its trace recorded: the checked scenario, the rows of the queue, how many events there were.
+@dataclass(frozen=True)
+class Trace:
+    """What was recorded of a queue, and what the formats want besides."""
+
+    events: list[Any]
+    """Rows: time in s, event, flow from 1, segment, size in bytes, packets waiting."""
+    total: int
+    """Events of the whole run."""
+    kinds: list[str]
+    """`tcp`, or the kind of traffic over UDP, for each flow."""
+    link: tuple[int, int]
+    """Nodes at the ends of the queue's link, by their position among the network's nodes."""
+    flows: list[tuple[int, int, bool]]
+    """Of each flow the nodes of sender and receiver, and whether it is its ACKs that pass the queue."""
+
+    def kind(self, flow: int) -> str:
+        """What ns-2 calls the packets of a flow here."""
+        return "ack" if self.flows[flow - 1][2] else self.kinds[flow - 1]
+
+    def ports(self) -> list[tuple[int, int]]:
+        """Of each flow the port at its sender and at its receiver: the agents of a node are numbered from 0."""
+        used: dict[int, int] = {}
+
+        def next_port(node: int) -> int:
+            used[node] = used.get(node, -1) + 1
+            return used[node]
+
+        return [(next_port(sender), next_port(receiver)) for sender, receiver, _ in self.flows]
+
+
+def record(document: Document, queue: str | None, events: int, seed: int | None) -> Trace:
+    """Run a scenario with its trace recorded.
 
     Raises:
         TraceError: there is no such queue.
@@ -47,7 +78,10 @@ def record(document: Document, queue: str | None, events: int, seed: int | None)
     trace = result.get("trace")
     if trace is None:
         raise TraceError("the scenario has no queue to trace")
-    return json.loads(scenario.to_json()), trace["events"], trace["total"]
+    passing = scenario.passing(queue or next(iter(result["queues"])), seed)
+    assert passing is not None
+    kinds = protocols(json.loads(scenario.to_json()))
+    return Trace(trace["events"], trace["total"], kinds, *passing)
 
 
 def protocols(checked: Mapping[str, Any]) -> list[str]:
@@ -59,16 +93,22 @@ def protocols(checked: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def ns2(events: Sequence[Sequence[Any]], kinds: Sequence[str]) -> Iterator[str]:
+def ns2(trace: Trace) -> Iterator[str]:
     """Lines of ns-2's trace format, as its queues write them.
 
-    The nodes are 0 and 1, the ends of the queue's link; a flow's addresses are its number at either. Sequence numbers
-    are the segments'. The last column is ns-2's number of the packet: here packets are numbered in the order of their
-    arrival.
+    Nodes are numbered as the network has them (`earlydrop show SCENARIO.toml --json`). An address is a node and the
+    port of an agent there; ACKs are of the type `ack`, with the addresses of their flow's data the other way round.
+    Sequence numbers are the segments'. The last column is ns-2's number of the packet: here packets are numbered in
+    the order of their arrival at this queue.
     """
     numbers: dict[tuple[int, int, int], list[int]] = {}
     count = 0
-    for time, event, flow, seq, size, _ in events:
+    begin, end = trace.link
+    addresses = []
+    for (sender, receiver, back), (here, there) in zip(trace.flows, trace.ports(), strict=True):
+        ends = (f"{sender}.{here}", f"{receiver}.{there}")
+        addresses.append(" ".join(reversed(ends) if back else ends))
+    for time, event, flow, seq, size, _ in trace.events:
         waiting = numbers.setdefault((flow, seq, size), [])
         if event == "+":
             packet = count
@@ -76,36 +116,36 @@ def ns2(events: Sequence[Sequence[Any]], kinds: Sequence[str]) -> Iterator[str]:
             waiting.append(packet)
         else:
             packet = waiting.pop(0) if waiting else -1
-        kind = _kind(kinds, flow)
-        yield f"{event} {time:.9g} 0 1 {kind} {size} ------- {flow} 0.{flow} 1.{flow} {seq} {packet}\n"
+        yield (
+            f"{event} {time:.9g} {begin} {end} {trace.kind(flow)} {size} ------- {flow} {addresses[flow - 1]} "
+            f"{seq} {packet}\n"
+        )
 
 
-def _kind(kinds: Sequence[str], flow: int) -> str:
-    return kinds[flow - 1] if 0 < flow <= len(kinds) else "tcp"
-
-
-def pcap(events: Sequence[Sequence[Any]], kinds: Sequence[str], payload: int = 1000) -> Iterator[bytes]:
+def pcap(trace: Trace, payload: int = 1000) -> Iterator[bytes]:
     """A pcap file (nanoseconds, raw IPv4) of the packets that left the queue, at the time their transmission began.
 
-    Flow n goes from 10.0.x.y to 10.1.x.y with n = 256 x + y, ports 10000 to 10000. Headers only are kept; the packet's
-    length is the one on the wire. TCP's sequence number is the segment's times `payload`, 1 + that after the SYN.
+    Flow n goes from 10.0.x.y to 10.1.x.y with n = 256 x + y, ports 10000 to 10000, its ACKs the other way. Headers only
+    are kept; the packet's length is the one on the wire. TCP's sequence number is the segment's times `payload`, 1 +
+    that after the SYN; so is an ACK's acknowledgement number, of the next segment.
     """
     yield struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, IP_HEADER + TCP_HEADER, LINK_RAW)
-    for count, (time, event, flow, seq, size, _) in enumerate(events):
+    for count, (time, event, flow, seq, size, _) in enumerate(trace.events):
         if event != "-":
             continue
-        udp = _kind(kinds, flow) != "tcp"
-        header = _datagram(size, seq) if udp else _segment(seq, payload, size)
-        ip = _ip(size, 17 if udp else 6, flow, count & 0xFFFF)
+        kind = trace.kind(flow)
+        udp = kind not in ("tcp", "ack")
+        header = _datagram(size, seq) if udp else _segment(seq, payload, kind == "ack")
+        ip = _ip(size, 17 if udp else 6, flow, count & 0xFFFF, kind == "ack")
         content = (ip + header)[: max(size, IP_HEADER)]
         seconds = int(time)
         nanoseconds = min(round((time - seconds) * 1e9), 999_999_999)
         yield struct.pack("<IIII", seconds, nanoseconds, len(content), max(size, len(content))) + content
 
 
-def _ip(size: int, protocol: int, flow: int, number: int) -> bytes:
+def _ip(size: int, protocol: int, flow: int, number: int, back: bool) -> bytes:
     place = flow & 0xFFFF
-    source, target = (bytes((10, side, place >> 8, place & 0xFF)) for side in (0, 1))
+    source, target = (bytes((10, side, place >> 8, place & 0xFF)) for side in ((1, 0) if back else (0, 1)))
     head = struct.pack(">BBHHHBBH", 0x45, 0, min(size, 0xFFFF), number, 0, 64, protocol, 0) + source + target
     total = sum(struct.unpack(">10H", head))
     total = (total & 0xFFFF) + (total >> 16)
@@ -113,11 +153,12 @@ def _ip(size: int, protocol: int, flow: int, number: int) -> bytes:
     return head[:10] + struct.pack(">H", total) + head[12:]
 
 
-def _segment(seq: int, payload: int, size: int) -> bytes:
-    syn = seq == 0
-    flags = 0x02 if syn else 0x10
-    number = 0 if syn else 1 + (seq - 1) * payload
-    return struct.pack(">HHIIBBHHH", PORT, PORT, number & 0xFFFFFFFF, 0, 5 << 4, flags, 0xFFFF, 0, 0)
+def _segment(seq: int, payload: int, ack: bool) -> bytes:
+    # An ACK names the highest segment received in order, TCP the next byte that is wanted; the SYN is one byte.
+    place = 1 + (seq if ack else seq - 1) * payload
+    flags = (0x12 if ack else 0x02) if seq == 0 else 0x10
+    sent, wanted = (1 if seq else 0, place) if ack else (place if seq else 0, 0)
+    return struct.pack(">HHIIBBHHH", PORT, PORT, sent & 0xFFFFFFFF, wanted & 0xFFFFFFFF, 5 << 4, flags, 0xFFFF, 0, 0)
 
 
 def _datagram(size: int, seq: int) -> bytes:

@@ -114,6 +114,8 @@ class Found:
     seeds: int
     confirmed: int
     best: Trial | None = None
+    same_run: bool = False
+    """All fresh seeds gave the same run, so nothing is confirmed."""
     differences: list[Difference] = field(default_factory=list)
     """The best minus the baseline on fresh seeds, by objective."""
 
@@ -123,6 +125,11 @@ class Found:
         return bool(self.differences) and all(
             o.better(d) for o, d in zip(self.objectives, self.differences, strict=True)
         )
+
+    @property
+    def note(self) -> str:
+        """Why the differences have no intervals; empty where they have."""
+        return statistics.same_run_note(self.confirmed) if self.same_run else ""
 
     @property
     def front(self) -> list[Trial]:
@@ -149,6 +156,7 @@ class Found:
                 o.measure.id: d.document() for o, d in zip(self.objectives, self.differences, strict=bool(self.best))
             },
             "better": self.success,
+            "notes": [self.note] if self.note else [],
         }
 
 
@@ -343,6 +351,8 @@ class Runs:
         self._make = executor
         self._executor: Executor | None = None
         self.failed = 0
+        self.same_run = False
+        """Of the last choices, every one gave the same run with all seeds."""
 
     def close(self) -> None:
         """Stop the executor."""
@@ -371,6 +381,7 @@ class Runs:
             self._executor = self._make(sweep.document)
         outcome: Outcome = run(planned(sweep), self.store, self._executor, tell=self._tell)
         self.failed += outcome.tally.failed
+        self.same_run = len(outcome.fixed) == len(choices)
         return [[s if len(s := outcome.series(m, k)) == seeds else [] for m in measures] for k in range(len(choices))]
 
     def _tell(self, tally: Tally) -> None:
@@ -464,8 +475,10 @@ def _confirm(asked: Problem, runs: Runs, found: Found, seeds: int, confirm: int)
     gains = [_gain(asked, s, start) for s in scores]
     best = promising[gains.index(max(gains))]
     control, treatment = runs([None, best.values], confirm, FRESH_SEEDS)
-    found.best = best
-    found.differences = [statistics.paired(a, b) for a, b in zip(treatment, control, strict=True)]
+    found.best, found.same_run = best, runs.same_run
+    found.differences = [
+        statistics.paired(a, b, same_run=runs.same_run) for a, b in zip(treatment, control, strict=True)
+    ]
 
 
 def _gain(asked: Problem, scores: Sequence[float], start: Sequence[float]) -> float:
@@ -562,7 +575,7 @@ def sensitivity(asked: Problem, runs: Runs, method: Method, size: int, seeds: in
 
 def found_text(found: Found) -> str:
     """Everything `tune` prints."""
-    from .terminal import number, signed, table
+    from .terminal import number, paragraph, table, with_sign
 
     head = ["", *(p.name for p in found.parameters), *(o.measure.label for o in found.objectives)]
     base = [str(found.baseline[p.name]) for p in found.parameters]
@@ -592,15 +605,9 @@ def found_text(found: Found) -> str:
     rows = []
     for o, d in zip(found.objectives, found.differences, strict=True):
         m = o.measure
-        half = "" if d.estimate.half_width is None else f" ± {d.estimate.half_width:.{m.digits}f}"
-        rows.append(
-            [
-                m.label,
-                number(d.control, m.digits),
-                signed(d.estimate.mean, m.digits) + half,
-                "better" if o.better(d) else "worse" if d.clear else "no clear difference",
-            ]
-        )
+        judged = "better" if o.better(d) else "worse" if d.clear else "no clear difference"
+        shown = [m.label, number(d.control, m.digits), with_sign(d.estimate, m.digits)]
+        rows.append([*shown, "" if found.same_run else judged])
     lines += [
         "",
         f"Trial {found.best.number} against the scenario's own parameters on {found.confirmed} fresh seeds:",
@@ -608,6 +615,8 @@ def found_text(found: Found) -> str:
         table(["", "own", "difference", ""], rows, left=1),
         "",
     ]
+    if found.note:
+        lines += [paragraph(f"note: {found.note}"), ""]
     if found.success:
         values = "\n".join(
             f"    {p.name} = {toml_value(_formed(p, found.best.values[p.name]))}" for p in found.parameters
@@ -615,7 +624,8 @@ def found_text(found: Found) -> str:
         return "\n".join(
             [*lines, "It is better in all of them. In the scenario:", "", f"    [queue.{found.queue}]", values]
         )
-    return "\n".join([*lines, "None was found that is better in all objectives."])
+    last = "Nothing is confirmed." if found.same_run else "None was found that is better in all objectives."
+    return "\n".join([*lines, last])
 
 
 def effects_text(effects: Sequence[Effect], method: Method, count: int) -> str:

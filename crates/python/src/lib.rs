@@ -93,6 +93,20 @@ impl Scenario {
         self.checked.to_json().to_string()
     }
 
+    /// What it says and its author may not have meant, a sentence each.
+    fn warnings(&self) -> Vec<String> {
+        self.checked.warnings()
+    }
+
+    /// What passes a queue: the nodes that its link goes from and to (by position), and for each flow its sender, its
+    /// receiver, and whether it is the ACKs that pass. None if there is no such queue.
+    #[pyo3(signature = (queue, seed=None))]
+    #[allow(clippy::type_complexity)]
+    fn passing(&self, queue: &str, seed: Option<u64>) -> Option<((u32, u32), Vec<(u32, u32, bool)>)> {
+        let found = run::passing(&self.checked, seed.unwrap_or(self.checked.seed), queue)?;
+        Some((found.link, found.flows))
+    }
+
     /// The network in full, as JSON: nodes, links, and the names of the queues at links.
     fn network(&self) -> String {
         self.checked.network_json().to_string()

@@ -3,7 +3,8 @@
 //! A column is a field of the result document under its dotted path, as `queues.bottleneck.delay_mean_ms`. The fields
 //! of `flows` (and of the flows of a queue) are lists, one item a flow: `flows.goodput_mbps`. Other lists of tables
 //! have their position in the path, `traffic.0.goodput_mbps`. What was recorded over time stays one text, `recorded`.
-//! Name, seed, version and cost are no columns: they belong to whoever asked for the runs.
+//! Name, seed, version and cost are no columns: they belong to whoever asked for the runs. The column `digest` is a hash
+//! of all the other columns: two runs with the same digest gave the same result.
 
 use crate::result;
 use crate::run::{self, Events, Links};
@@ -194,14 +195,52 @@ impl Field {
     }
 }
 
+/// FNV-1a over 64-bit words, cut to the 53 bits that a double holds exactly.
+#[derive(Clone, Copy)]
+struct Digest(u64);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Digest(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Digest {
+    fn word(&mut self, word: u64) {
+        // The high bits, which every later word moves on, go back into the low ones.
+        self.0 = (self.0 ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(23);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.word(text.len() as u64);
+        text.bytes().for_each(|byte| self.word(u64::from(byte)));
+    }
+
+    fn item(&mut self, item: Item<'_>) {
+        match item {
+            Item::None => self.word(0),
+            Item::Whole(n) => self.word(n as u64),
+            Item::Real(x) => self.word(x.to_bits()),
+            Item::Text(text) => self.text(text),
+        }
+    }
+
+    fn whole(&self) -> i64 {
+        (self.0 >> 11) as i64
+    }
+}
+
 #[derive(Default)]
 struct Table {
     fields: HashMap<String, Field>,
+    /// Of the run that is being added.
+    digest: Digest,
 }
 
 impl Table {
     fn add(&mut self, run: usize, document: &Value) {
         let Value::Object(top) = document else { return };
+        self.digest = Digest::default();
         let recorded: Map<String, Value> =
             RECORDED.iter().filter_map(|&key| Some((key.to_owned(), top.get(key)?.clone()))).collect();
         if !recorded.is_empty() {
@@ -214,6 +253,7 @@ impl Table {
                 self.visit(run, &mut path, key, value);
             }
         }
+        self.one(run, "digest", Item::Whole(self.digest.whole()));
     }
 
     fn visit(&mut self, run: usize, path: &mut String, key: &str, value: &Value) {
@@ -260,14 +300,23 @@ impl Table {
     }
 
     fn list<'a>(&mut self, run: usize, path: &str, items: impl ExactSizeIterator<Item = Item<'a>>) {
+        let mut digest = self.digest;
+        digest.text(path);
+        digest.word(items.len() as u64);
         let field = self.field(path);
         field.is_list = true;
         field.runs.push(run as u32);
         field.lengths.push(items.len() as u32);
-        items.for_each(|item| field.push(item));
+        items.for_each(|item| {
+            field.push(item);
+            digest.item(item);
+        });
+        self.digest = digest;
     }
 
     fn one(&mut self, run: usize, path: &str, item: Item<'_>) {
+        self.digest.text(path);
+        self.digest.item(item);
         let field = self.field(path);
         field.runs.push(run as u32);
         field.push(item);

@@ -125,6 +125,26 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     Ok(network)
 }
 
+/// What passes a queue: the ends of its link, and the hosts of every flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Passing {
+    /// The nodes that the link goes from and to, by their position among the nodes.
+    pub link: (u32, u32),
+    /// Of each flow its sender and its receiver, and whether it is the ACKs (and requests) that pass the link.
+    pub flows: Vec<(u32, u32, bool)>,
+}
+
+/// What passes the queue called `name` in a run with `seed`; `None` if there is no such queue.
+pub fn passing(scenario: &Scenario, seed: u64, name: &str) -> Option<Passing> {
+    let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
+    let port = scenario.ports(&graph).into_iter().find(|port| port.name == name)?;
+    let (_, from, to) = graph.link(port.link)?;
+    let ends = scenario.ends_of_flows(&graph, seed);
+    let ways = Routes::between(&graph, &ends).ok()?;
+    let flows = ends.iter().zip(&ways).map(|(&(from, to), there)| (from, to, !there.contains(&port.link)));
+    Some(Passing { link: (from, to), flows: flows.collect() })
+}
+
 /// Adds the links of `graph` with their queues; their indices by number in the graph.
 fn add_links(network: &mut Network, scenario: &Scenario, graph: &Graph, seed: u64) -> Result<Vec<u32>, ScenarioError> {
     let mut indices = vec![u32::MAX; 2 * graph.edges.len()];

@@ -94,6 +94,36 @@ fn compare(path: &str, value: &Value, see: &mut impl FnMut(&str, &Value)) {
 }
 
 #[test]
+fn equal_results_have_equal_digests_and_others_do_not() {
+    let digests = |scenario: &Scenario, seeds: &[u64]| -> Vec<i64> {
+        let jobs: Vec<_> = seeds.iter().map(|&seed| (scenario, seed)).collect();
+        let Values::Whole(found) = &run_batch(&jobs).columns["digest"].values else { panic!("no whole numbers") };
+        found.clone()
+    };
+    let exact = |digest: &i64| (0..1 << 53).contains(digest);
+    // RED draws; DropTail without random starts does not.
+    let random = digests(&mixed(&json!({})), &[1, 2, 3, 1]);
+    assert_eq!(random[0], random[3]);
+    assert!(random[0] != random[1] && random[1] != random[2] && random[0] != random[2]);
+    assert!(random.iter().all(exact));
+    let mut document = json!({
+        "name": "fixed", "duration": "4 s",
+        "topology": { "kind": "dumbbell", "pairs": 2, "access": { "rate": "10 Mbit/s", "delay": "5 ms" },
+            "bottleneck": { "rate": "1 Mbit/s", "delay": "5 ms" } },
+        "queue": { "bottleneck": { "aqm": "droptail", "limit": "20 packets" } },
+        "traffic": [{ "kind": "ftp", "count": 2, "profile": "rfc" }],
+    });
+    let fixed = digests(&checked(&document), &[1, 2, 3]);
+    assert!(fixed.iter().all(|&digest| digest == fixed[0]));
+    // The last of all fields changes it, and what was recorded does.
+    document["record"] = json!({ "series": "1 s" });
+    assert_ne!(digests(&checked(&document), &[1])[0], fixed[0]);
+    document["record"] = json!({});
+    document["duration"] = json!("4.000001 s");
+    assert_ne!(digests(&checked(&document), &[1])[0], fixed[0]);
+}
+
+#[test]
 fn what_was_recorded_stays_a_text() {
     let scenario = mixed(&json!({ "series": "100 ms", "trace": 3 }));
     let batch = run_batch(&[(&scenario, 1)]);

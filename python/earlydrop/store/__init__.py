@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "earlydrop-store", 1
 __all__ = [
     "COST",
+    "DIGEST",
     "KEYS",
     "Folder",
     "NotAStore",
@@ -42,10 +43,14 @@ __all__ = [
 KEYS = ("scenario_key", "seed", "engine")
 """The columns that name a run."""
 COST = "cost.wall_s"
+DIGEST = "digest"
+"""The column with a hash of a run's result."""
 ABOUT = "store.json"
 
 Run = tuple[str, int]
 """A scenario's key and a seed."""
+Columns = Sequence[str] | Callable[[str], bool]
+"""Names of columns, or a function that says yes to the names that are wanted."""
 
 
 def engine() -> str:
@@ -169,8 +174,8 @@ class Store:
             frames.append(part.select("scenario_key", "seed"))
         return pl.concat(frames).unique()
 
-    def part(self, name: str, columns: Sequence[str] | None = None) -> polars.DataFrame:
-        """The runs of one part; of the columns those that it has."""
+    def part(self, name: str, columns: Columns | None = None) -> polars.DataFrame:
+        """The runs of one part; of the columns those that it has, or those that a function says yes to."""
         import polars as pl
 
         try:
@@ -179,7 +184,9 @@ class Store:
                 if columns is not None:
                     there = pl.read_parquet_schema(content)
                     content.seek(0)
-                    wanted = [c for c in columns if c in there]
+                    wanted = (
+                        [c for c in there if columns(c)] if callable(columns) else [c for c in columns if c in there]
+                    )
                 return pl.read_parquet(content, columns=wanted)
         except FileNotFoundError:
             raise
@@ -216,14 +223,14 @@ class Store:
     def gather(
         self,
         wanted: Callable[[], Iterable[tuple[Words, Numbers]]],
-        columns: Sequence[str],
+        columns: Columns,
         take: Callable[[polars.DataFrame], None],
         of: str | None = None,
     ) -> None:
         """Hand over the parts that have any of the runs in `wanted` (keys and seeds, in pieces), one after the other.
 
-        `take` gets key, seed and those of the columns that a part has, of all its runs of one engine (default: this
-        one), wanted or not. A run may come more than once.
+        `take` gets key, seed and those of the columns that a part has (or that `columns` says yes to), of all its runs
+        of one engine (default: this one), wanted or not. A run may come more than once.
 
         Raises:
             StoreError: a part cannot be read.
@@ -238,8 +245,9 @@ class Store:
             for keys, seeds in wanted():
                 numbers.update(np.unique(self.find(keys, seeds, mine)).tolist())
             try:
+                asked: Columns = [*KEYS, *columns] if not callable(columns) else lambda c: c in KEYS or columns(c)
                 for name in [name for name, number in self._numbers.items() if number in numbers]:
-                    found = self.part(name, [*KEYS, *columns]).filter(pl.col("engine") == mine)
+                    found = self.part(name, asked).filter(pl.col("engine") == mine)
                     take(found.drop("engine"))
                 return
             except FileNotFoundError as error:

@@ -118,6 +118,36 @@ class Folder:
             os.close(file)
 
 
+class Memory:
+    """Files in memory: for what nobody asked to keep."""
+
+    url = "memory"
+
+    def __init__(self) -> None:
+        self._content: dict[str, bytes] = {}
+
+    def names(self, folder: str) -> list[str]:
+        start = f"{folder}/"
+        return sorted(name.removeprefix(start) for name in self._content if name.startswith(start))
+
+    def read(self, name: str) -> bytes:
+        if name not in self._content:
+            raise FileNotFoundError(name)
+        return self._content[name]
+
+    def open(self, name: str) -> BinaryIO:
+        return io.BytesIO(self.read(name))
+
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
+        self._content[name] = content
+
+    def remove(self, name: str) -> None:
+        self._content.pop(name, None)
+
+    def size(self, name: str) -> int:
+        return len(self.read(name))
+
+
 def lock(file: int) -> None:
     """Lock an open file until it is closed, or the process ends in whatever way."""
     import fcntl

@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..runner import Progress, no_progress
+from ..store import Store
 from . import runs
-from . import verdicts as judging
 from .model import Study, StudyError
 from .reading import read
 from .runs import Outcome, Plan, plan
@@ -133,31 +133,33 @@ def _value(text: str) -> object:
         return text
 
 
-def run(study: Study, *, workers: int | None = None, progress: Progress = no_progress) -> Outcome:
-    """Run every cell of a study with every seed. The same seeds are used in every cell (common random numbers)."""
-    return runs.Runs(plan(study), workers=workers, progress=progress).all()
+def run(
+    study: Study,
+    *,
+    store: Store | None = None,
+    workers: int | None = None,
+    progress: Progress = no_progress,
+) -> Outcome:
+    """Run every cell of a study with every seed. The same seeds are used in every cell (common random numbers).
+
+    Runs that the store has are not made again; without a store nothing is kept.
+    """
+    return runs.Runs(plan(study), store=store, workers=workers, progress=progress).all()
 
 
 def reproduce(
     study: Study | Plan,
     *,
+    store: Store | None = None,
     workers: int | None = None,
     progress: Progress = no_progress,
-    most: int = judging.ENOUGH,
     label: str = "",
 ) -> tuple[Outcome, list[ClaimResult]]:
     """Run a study and judge its claims.
 
-    A claim that stays undecided in a full run gets more seeds in the cells it is judged from, up to `most`, and is
-    judged again. A quick run, or one whose number of seeds was chosen by the user, gets no more.
+    The number of seeds is fixed beforehand: nothing is looked at before all of them have run, and no more are run
+    after that.
     """
     planned = study if isinstance(study, Plan) else plan(study)
-    made = runs.Runs(planned, workers=workers, progress=progress, label=label)
-    outcome = made.all()
-    results = judge(outcome)
-    if not planned.study.quick and not planned.study.fixed_seeds:
-        more = judging.open_cells(results, most)
-        if more:
-            outcome = made.more(sorted(more), most)
-            results = judge(outcome)
-    return outcome, results
+    outcome = runs.Runs(planned, store=store, workers=workers, progress=progress, label=label).all()
+    return outcome, judge(outcome)

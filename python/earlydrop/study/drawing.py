@@ -14,7 +14,7 @@ from .figures import Curve, Data, Panel, data
 from .model import Figure, Study
 from .runs import Outcome, curve_values
 from .text import expected_text, reading_text
-from .verdicts import UNDECIDED, ClaimResult
+from .verdicts import EQUIVALENT, UNDECIDED, ClaimResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -538,7 +538,7 @@ def _effect(ax: Axes, case: Any, y: float, own: Look, size: float, label: str) -
     ax.errorbar(
         [centre],
         [y],
-        xerr=[half],
+        xerr=[half] if case.lower is not None else None,
         linestyle="none",
         marker=own.marker,
         markersize=size,
@@ -546,7 +546,7 @@ def _effect(ax: Axes, case: Any, y: float, own: Look, size: float, label: str) -
         capsize=2,
         linewidth=1.1,
         label=label or "_",
-        markerfacecolor="white" if case.verdict == UNDECIDED else own.colour,
+        markerfacecolor="white" if case.verdict in (UNDECIDED, EQUIVALENT) else own.colour,
     )
     return [centre - half, centre + half]
 

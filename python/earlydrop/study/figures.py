@@ -163,11 +163,11 @@ def _curve(
         place = _place(axis, shown, x)
         found = outcome.estimate(e, average_cells(e, _with(chosen, figure.x, x)), measure.id)
         if found is not None and place is not None:
-            half = found.half_width or 0.0
+            low, high = found.within(measure.bounds) or (found.mean, found.mean)
             xs.append(place)
             ys.append(found.mean)
-            lows.append(found.mean - half)
-            highs.append(found.mean + half)
+            lows.append(low)
+            highs.append(high)
     known = [(_place(axis, shown, x), value) for x, value in _printed(figure, e, measure, chosen, figure.x)]
     points = [(place, value) for place, value in known if place is not None]
     return Curve(title, look, count, xs, ys, lows, highs, sorted(points)) if xs or points else None
@@ -327,14 +327,9 @@ def _histogram(outcome: Outcome, figure: Figure, e: Experiment) -> Data:
         width = max((len(run) for run in runs), default=0)
         filled = [[*run, *[0.0] * (width - len(run))] for run in runs]
         found = [statistics.estimate([run[k] for run in filled]) for k in range(width)]
-        halves = [x.half_width or 0.0 for x in found]
-        means = [x.mean for x in found]
-        return (
-            [float(k) for k in range(width)],
-            means,
-            [m - h for m, h in zip(means, halves, strict=True)],
-            [m + h for m, h in zip(means, halves, strict=True)],
-        )
+        # Counts are never negative.
+        ends = [x.within((0.0, math.inf)) or (x.mean, x.mean) for x in found]
+        return [float(k) for k in range(width)], [x.mean for x in found], [a for a, _ in ends], [b for _, b in ends]
 
     panels = _grouped(outcome, figure, e, counts, "Packets")
     text = _seeds_text(outcome, figure, e, "mean over")

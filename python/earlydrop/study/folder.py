@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import output, statistics
+from .. import output
 from ..documents import Document, to_toml
 from . import page, runs, text, warmups
-from .model import Experiment, Study
+from .model import Cell, Experiment, Study
 from .published import fit
-from .runs import Outcome, Values
+from .runs import Outcome
 from .verdicts import ClaimResult, claim_document
 
 
@@ -75,7 +75,7 @@ def _experiment(outcome: Outcome, e: Experiment) -> Document:
         "cells": [
             {
                 **dict(zip(e.names, cell, strict=True)),
-                **{m.id: _estimated(outcome.series(e, cell, m.id)) for m in outcome.study.measured(e)},
+                **{m.id: _estimated(outcome, e, cell, m.id) for m in outcome.study.measured(e)},
             }
             for cell in e.cells
         ],
@@ -83,9 +83,9 @@ def _experiment(outcome: Outcome, e: Experiment) -> Document:
     }
 
 
-def _estimated(values: Values) -> Document | None:
-    numbers = [v for v in values if v is not None]
-    return statistics.estimate(numbers).document() if len(numbers) == len(values) else None
+def _estimated(outcome: Outcome, e: Experiment, cell: Cell, measure: str) -> Document | None:
+    found = outcome.estimate(e, [cell], measure)
+    return None if found is None else found.document()
 
 
 def first_cell(study: Study, e: Experiment) -> Document:

@@ -5,6 +5,7 @@ Every object is frozen; a change gives a new study. `reading.py` makes one from 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..documents import Document, overlay
+from ..measures import Kind, Margin
 from .formula import Formula
 from .take import Take
 
@@ -48,6 +50,8 @@ class Level:
     text: str = ""
     published: bool = True
     """Whether the paper's figures belong to it."""
+    fitted: tuple[str, ...] = ()
+    """Measures whose published values were used to choose this level: they are not used to judge it."""
     only: Selection = field(default_factory=dict)
     """It is run only together with these levels of other axes."""
 
@@ -62,8 +66,11 @@ class Axis:
     unit: str = ""
     reading: bool = False
     base: str = ""
-    majority: bool = False
-    """A claim's verdict is that of the majority of the levels, not that at the base."""
+    """Of a reading: the level that all other readings are varied from."""
+    literal: str = ""
+    """Of a reading: the level that the paper's words mean; the base unless the study says otherwise."""
+    why: str = ""
+    """Why the base is the base."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -118,6 +125,8 @@ class Experiment:
     """What --quick lays over every scenario."""
     assumed: tuple[Settings, ...] = ()
     """What --assume lays over every scenario, last."""
+    rescaled: bool = False
+    """A quick run changes the sizes of what is measured: the paper's figures are left out."""
 
     def axis(self, name: str) -> Axis:
         """The axis called `name`."""
@@ -209,6 +218,15 @@ class Measure:
     a part of the other."""
     pairing: str = ""
     """How they are compared."""
+    kind: Kind | None = None
+    """What values it can take, and which differences are none; None if that is not known."""
+    margin: Margin | None = None
+    """How far apart two values may be and still count as equal."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The smallest and the largest value it can take."""
+        return (-math.inf, math.inf) if self.kind is None else self.kind.bounds(self.unit)
 
     @property
     def label(self) -> str:
@@ -257,17 +275,65 @@ class Peer:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """Something that is counted exactly and not sampled: it does not grow by more than a factor."""
+
+    title: str
+    values: tuple[float, ...]
+    ratio_at_most: float
+    unit: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """The largest value over the smallest."""
+        return max(self.values) / min(self.values)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the largest is not larger than that."""
+        return self.ratio <= self.ratio_at_most
+
+
+@dataclass(frozen=True)
 class Claim:
     """A sentence of the paper that can fail."""
 
     id: str
     text: str
     where: str = ""
+    """The place in the paper: section, paragraph, table."""
+    ours: bool = False
+    """A question of ours: the paper does not say it."""
     note: str = ""
     expected: str = ""
     parts: tuple[Part, ...] = ()
     untestable: str = ""
+    counted: tuple[Counted, ...] = ()
+    """Judged by counts that stand in a table, not by runs."""
     peers: tuple[Peer, ...] = ()
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence of the paper that asserts an effect: what became of it."""
+
+    where: str
+    text: str
+    """What it says, in our words."""
+    claims: tuple[str, ...] = ()
+    """Ids of the claims that put it to the test."""
+    untestable: str = ""
+    """Why none does."""
+
+
+@dataclass(frozen=True)
+class BaseChange:
+    """A reading whose base was changed after results were seen."""
+
+    experiments: tuple[str, ...]
+    axis: str
+    before: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -417,12 +483,15 @@ class Study:
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     sections: tuple[Mapping[str, Any], ...] = ()
+    statements: tuple[Statement, ...] = ()
+    """Every sentence of the paper that asserts an effect."""
+    base_changes: tuple[BaseChange, ...] = ()
     summary: str = ""
     """What the paper proposes."""
     quick_options: Settings = field(default_factory=dict)
     quick: bool = False
     fixed_seeds: bool = False
-    """The user chose the number of seeds: no more are run where a claim stays undecided."""
+    """The user chose the number of seeds."""
     assuming: Mapping[str, str] = field(default_factory=dict)
     """Assumptions that were exchanged, and the values taken."""
     choice: Choice | None = None
@@ -449,6 +518,11 @@ class Study:
     def shown(self) -> tuple[Shown, ...]:
         """All tables and figures."""
         return (*self.tables, *self.figures)
+
+    @property
+    def paper(self) -> bool:
+        """Whether it is a paper's; else it is one of our own."""
+        return bool(self.source.get("paper"))
 
     @property
     def runs(self) -> int:
@@ -479,7 +553,7 @@ class Study:
         return replace(self.among(self.choice.axis, kept), chosen=chosen)
 
     def with_seeds(self, seeds: int) -> Study:
-        """The same study with another number of seeds, and no more than these."""
+        """The same study with another number of seeds."""
         changed = tuple(replace(e, seeds=seeds) for e in self.experiments)
         return replace(self, experiments=changed, fixed_seeds=True)
 
@@ -509,8 +583,15 @@ class Study:
             axes = _beside(tuple(a.among(kept[a.id]) if a.id in kept else a for a in e.axes))
             seeds = e.quick.get("seeds", common.get("seeds", min(e.seeds, 3)))
             shortened = tuple(q["set"] for q in (common, e.quick) if "set" in q)
-            experiments.append(replace(e, axes=axes, seeds=min(seeds, e.seeds), shortened=shortened))
-        return replace(self, experiments=tuple(experiments), quick=True)
+            rescaled = any(q.get("rescaled", False) for q in (common, e.quick))
+            experiments.append(replace(e, axes=axes, seeds=min(seeds, e.seeds), shortened=shortened, rescaled=rescaled))
+        quick = replace(self, experiments=tuple(experiments), quick=True)
+        gone = {e.id for e in experiments if e.rescaled}
+        return replace(
+            quick,
+            tables=tuple(replace(t, printed=()) if t.experiment in gone else t for t in quick.tables),
+            figures=tuple(replace(f, printed=()) if f.experiment in gone else f for f in quick.figures),
+        )
 
     def with_assumption(self, name: str, value: str, settings: Settings) -> Study:
         """The same study under another assumption; `settings` is what it changes in the scenarios."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from .. import plot
 from ..documents import Document, to_toml
 from . import drawing, tables, text, warmups
-from .model import Assumption, Experiment, Figure, Level, Shown, Study
+from .model import Assumption, Axis, Experiment, Figure, Level, Shown, Study
 from .model import Table as TableSpec
 from .published import fit
 from .runs import Outcome
-from .verdicts import VERDICTS, Case, ClaimResult, PartResult
+from .verdicts import CONTRADICTED, EQUIVALENT, SUPPORTED, UNDECIDED, VERDICTS, Case, ClaimResult, PartResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 MINUS = "\u2212"
 FOLDED = 30
 """From so many rows on a table is folded."""
+MARKS = {SUPPORTED: "+", CONTRADICTED: MINUS, EQUIVALENT: "=", UNDECIDED: "?"}
+"""How the map of the readings shows verdicts."""
 PAGES = "pages"
 """Folder of the pages of single levels."""
 
@@ -240,7 +242,7 @@ def _table(outcome: Outcome, table: TableSpec) -> dict[str, Any]:
 
 
 def _block(block: tables.Block) -> dict[str, Any]:
-    n = f"mean over seeds ± 95 % half-width, n = {block.n}" if block.n > 1 else "one seed" if block.n else ""
+    n = tables.replication(block) if block.n else ""
     over = f", averaged over {block.averaged}" if block.averaged else ""
     edges, place = [], 1
     for group in block.groups:
@@ -271,7 +273,8 @@ def claim_row(study: Study, result: ClaimResult) -> dict[str, Any]:
         "anchor": anchor(f"claim {claim.id}"),
         "verdict": result.verdict,
         "word": result.verdict.replace(" ", "-"),
-        "majority": text.majority_text(result),
+        "headline": text.headline_text(study, result),
+        "counted": [text.counted_text(one) for one in claim.counted],
         "parts": [_part(study, p, len(result.base.parts) > 1) for p in result.base.parts],
         "tried": [{**vars(t), "word": t.verdict.replace(" ", "-")} for t in found],
         "counts": text.tried_counts(found) if len(found) > text.FEW else "",
@@ -330,6 +333,10 @@ def _context(
         "notes": [*notes, *warmups.warnings(outcome.warmups)],
         "tally": tally(results),
         "sizes": text.sizes(results),
+        "together": text.together(results),
+        "map": readings_map(study, results) if level is None else None,
+        "marks": MARKS,
+        "base_changes": base_changes(study, results) if level is None else [],
         "claims": [claim_row(study, r) for r in results],
         "effects": gallery(overview, "effects") if overview is not None else None,
         "loose": by_experiment.get("", []),
@@ -345,6 +352,50 @@ def _context(
         if level is not None
         else [(x.title, f"{PAGES}/{file_name(x.id)}.html") for x in _page_levels(study)],
     }
+
+
+def readings_map(study: Study, results: Sequence[ClaimResult]) -> dict[str, Any] | None:
+    """Which verdict each claim has in each reading: a row a claim, a column a reading."""
+    readings: dict[tuple[tuple[str, str], ...], str] = {}
+    for result in results:
+        for judged in result.tried:
+            readings.setdefault(tuple(judged.reading.items()), text.reading_text(study, result.claim, judged))
+    if not readings:
+        return None
+    rows = []
+    for result in results:
+        found = {tuple(j.reading.items()): j.verdict for j in result.tried}
+        cells = [result.base.verdict, *(found.get(key, "") for key in readings)]
+        rows.append(
+            {"claim": result.claim, "verdict": result.verdict, "cells": [(v, v.replace(" ", "-")) for v in cells]}
+        )
+    literal = {tuple(r.literal.items()) for r in results if r.literal}
+    names = [f"{name} (literal)" if key in literal else name for key, name in readings.items()]
+    return {"columns": ["base" if literal else "base (literal)", *names], "rows": rows}
+
+
+def base_changes(study: Study, results: Sequence[ClaimResult]) -> list[dict[str, Any]]:
+    """Readings whose base was changed after results were seen, with the verdicts under both."""
+    found = []
+    for change in study.base_changes:
+        e = study.experiment(change.experiments[0])
+        axis = e.axis(change.axis)
+        rows = []
+        for result in results:
+            before = next((j for j in result.tried if dict(j.reading) == {change.axis: change.before}), None)
+            if before is not None and any(p.part.experiment in change.experiments for p in before.parts):
+                rows.append((result.claim.id, before.verdict, result.base.verdict))
+        found.append(
+            {
+                "where": ", ".join(change.experiments),
+                "axis": axis.title,
+                "before": axis.level(change.before).title if change.before in axis.ids else change.before,
+                "after": axis.level(axis.base).title,
+                "why": change.why,
+                "rows": rows,
+            }
+        )
+    return found
 
 
 def tally(results: Sequence[ClaimResult]) -> list[tuple[int, str, str]]:
@@ -364,15 +415,18 @@ def _experiment(outcome: Outcome, e: Experiment, shown: list[dict[str, Any]], sc
         "experiment": e,
         "anchor": anchor(f"experiment {e.id}"),
         "grid": tables.summary(outcome.study, e),
-        "readings": [
-            {"axis": a, "levels": [(level, level.id == a.base) for level in a.levels], "majority": a.majority}
-            for a in e.readings
-        ],
+        "readings": [{"axis": a, "levels": [(level, _role(a, level)) for level in a.levels]} for a in e.readings],
         "shown": shown,
         "every": every,
         "scenario": to_toml(scenario),
         "overlays": overlays,
     }
+
+
+def _role(axis: Axis, level: Level) -> str:
+    """What a level of a reading is: the base, the literal one."""
+    roles = [word for word, one in (("base", axis.base), ("literal", axis.literal)) if one == level.id]
+    return "base" if roles == ["base", "literal"] else ", ".join(roles)
 
 
 def _assumption(study: Study, a: Assumption) -> dict[str, Any]:

@@ -15,13 +15,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..documents import overlay
+from ..measures import KINDS as OF_MEASURES
+from ..measures import NUMBER, Kind, Margin, kind_of
 from . import disciplines, formula
 from .model import (
     Alternative,
     Assumption,
     Axis,
+    BaseChange,
     Choice,
     Claim,
+    Counted,
     Experiment,
     Figure,
     Level,
@@ -32,6 +36,7 @@ from .model import (
     Plane,
     Printed,
     Selection,
+    Statement,
     Study,
     StudyError,
     Table,
@@ -108,12 +113,14 @@ class _Reading:
             tables=tables,
             figures=figures,
             sections=tuple(_section(t) for t in top.tables("section")),
+            base_changes=tuple(self._base_change(t) for t in top.tables("base_change")),
             quick_options=quick,
             choice=choice,
         )
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", study.name):
             raise top.fault(f'name = "{study.name}": allowed are letters, digits, ".", "-" and "_"')
         top.end()
+        study = replace(study, statements=_statements(self.folder / STATEMENTS, study))
         self._check_quick(quick)
         for kind, ids in (("table", [t.id for t in tables]), ("figure", [f.id for f in figures])):
             twice = [name for name in ids if ids.count(name) > 1]
@@ -132,6 +139,8 @@ class _Reading:
             found["seeds"] = quick.whole("seeds", 1, SEEDS)
         if quick.has("set"):
             found["set"] = quick.settings("set")
+        if quick.has("rescaled"):
+            found["rescaled"] = quick.flag("rescaled")
         if quick.has("levels"):
             levels = quick.settings("levels")
             found["levels"] = {axis: tuple(_name(v) for v in _as_list(values)) for axis, values in levels.items()}
@@ -175,6 +184,17 @@ class _Reading:
                 raise t.fault(f'axis "{axis.id}" has the name of a measure')
             if axis.id == "seed":
                 raise t.fault('an axis cannot be called "seed"')
+        off = [axis.id for axis in axes if axis.literal != axis.base]
+        if len(off) > 1:
+            raise t.fault(
+                f"axes {', '.join(off)}: readings are varied one at a time, so only one may have a literal level "
+                "that is not its base"
+            )
+        for axis in axes:
+            for level in axis.levels:
+                for name in level.fitted:
+                    if name not in self.measures:
+                        raise t.fault(f"level {level.id}: fitted: {unknown(name, tuple(self.measures))}")
         names = t.texts("measures", tuple(self.measures))
         for name in names:
             if name not in self.measures:
@@ -257,7 +277,9 @@ class _Reading:
             formula=made,
             against=against,
             pairing=pairing,
+            kind=_kind(t, take, against),
         )
+        measure = replace(measure, margin=_margin(t, measure))
         t.end()
         return measure
 
@@ -304,8 +326,9 @@ class _Reading:
         default = t.text("experiment", "")
         parts = tuple(self._part(p, default) for p in t.tables("parts"))
         untestable = t.text("untestable", "")
-        if bool(parts) == bool(untestable):
-            raise t.fault("needs either parts or a reason why it is untestable")
+        counted = self._counted(t)
+        if bool(parts) + bool(untestable) + bool(counted) != 1:
+            raise t.fault("needs either parts, or counted, or a reason why it is untestable")
         peers = []
         for p in t.tables("peer"):
             agrees = p.word("agrees", ("ours", "paper", "neither"))
@@ -315,14 +338,42 @@ class _Reading:
             id=t.text("id"),
             text=t.text("text"),
             where=t.text("where", ""),
+            ours=t.word("by", ("paper", "ours"), "paper") == "ours",
             note=t.text("note", ""),
             expected=t.text("expected", ""),
             parts=parts,
             untestable=untestable,
+            counted=counted,
             peers=tuple(peers),
         )
         t.end()
         return claim
+
+    def _counted(self, t: Reader) -> tuple[Counted, ...]:
+        """What is judged by a table of counts in the study's folder, not by runs."""
+        found = []
+        for one in t.tables("counted"):
+            name, column = one.text("file"), one.text("column")
+            try:
+                with (self.folder / name).open(newline="", encoding="utf-8") as file:
+                    rows = list(csv.DictReader(file))
+            except (OSError, UnicodeDecodeError, csv.Error) as error:
+                raise one.fault(f"file: {name}: {error}") from error
+            where = {key: [_name(v) for v in _as_list(ids)] for key, ids in one.settings("where", None).items()}
+            head = list(rows[0]) if rows else []
+            for key in (column, *where):
+                if key not in head:
+                    raise one.fault(f'{name}: column "{key}": {unknown(key, head)}')
+            chosen = [row for row in rows if all(row[key] in ids for key, ids in where.items())]
+            try:
+                values = tuple(float(row[column]) for row in chosen)
+            except ValueError as error:
+                raise one.fault(f"{name}: {column}: {error}") from error
+            if len(values) < 2:
+                raise one.fault(f"{name}: {len(values)} rows fit; at least two are compared")
+            found.append(Counted(one.text("title"), values, one.number("ratio_at_most"), one.text("unit", "")))
+            one.end()
+        return tuple(found)
 
     def _part(self, t: Reader, default: str) -> Part:
         e = self._known(t, default)
@@ -374,9 +425,14 @@ class _Reading:
             raise t.fault('"form" and "times" compare with something: "to" is missing')
         if (part.expect == "within") != (part.within is not None):
             raise t.fault('"within" needs two numbers, within = [low, high], and nothing else does')
+        measure = self.measures[part.measure]
+        if measure.kind is None:
+            raise t.fault(f'measure "{measure.id}" has no kind, and so no margin; kinds: {", ".join(OF_MEASURES)}')
         if part.expect == "equal":
-            if part.bound is None or part.bound < 0:
-                raise t.fault('"equal" needs a bound: how far apart is still equal, as a fraction')
+            if part.bound is None and measure.margin is None:
+                raise t.fault('"equal" needs a bound: this kind of measure has no margin')
+            if part.bound is not None and part.bound < 0:
+                raise t.fault("bound: how far apart is still equal, as a fraction: 0 or more")
             if part.to is None and part.value is None:
                 raise t.fault('"equal" needs "to" or "value"')
             if part.to is not None and part.value is not None and not part.ratio:
@@ -396,6 +452,19 @@ class _Reading:
             more = "" if e is None or name not in self.measures else f" in experiment {e.id}"
             raise t.fault(f'{key} "{name}"{more}: {unknown(name, known)}')
         return name
+
+    def _base_change(self, t: Reader) -> BaseChange:
+        names = t.texts("experiments")
+        for name in names:
+            if name not in self.experiments:
+                raise t.fault(f'experiments: "{name}": {unknown(name, tuple(self.experiments))}')
+            _axis_known(t, self.experiments[name], t.text("axis"))
+            axis = self.experiments[name].axis(t.text("axis"))
+            if t.text("before") not in axis.ids or t.text("before") == axis.base:
+                raise t.fault(f'before = "{t.text("before")}": is no level of {axis.id} off its base')
+        found = BaseChange(names, t.text("axis"), t.text("before"), t.text("why"))
+        t.end()
+        return found
 
     # ---- assumptions ----
 
@@ -651,6 +720,7 @@ def _levels(t: Reader, key: str) -> tuple[Level, ...]:
                 value=one.number("value", None),
                 text=one.text("text", ""),
                 published=one.flag("published", True),
+                fitted=one.texts("fitted", ()),
                 only={k: tuple(_name(v) for v in _as_list(ids)) for k, ids in one.settings("only", None).items()},
             )
         )
@@ -698,11 +768,12 @@ def _axis(
     reading = t.flag("reading")
     ids = tuple(level.id for level in levels)
     base = _name(t.raw("base", ids[0]))
-    majority = t.word("rule", ("base", "majority"), "base") == "majority"
-    if base not in ids:
-        raise t.fault(f'base = "{base}": {unknown(base, ids)}')
-    if not reading and (t.has("base") or majority):
-        raise t.fault('"base" and "rule" belong to a reading: reading = true is missing')
+    literal = _name(t.raw("literal", base))
+    for key, one in (("base", base), ("literal", literal)):
+        if one not in ids:
+            raise t.fault(f'{key} = "{one}": {unknown(one, ids)}')
+        if not reading and t.has(key):
+            raise t.fault(f'"{key}" belongs to a reading: reading = true is missing')
     axis = Axis(
         id=name,
         title=t.text("title", name),
@@ -710,7 +781,8 @@ def _axis(
         unit=t.text("unit", ""),
         reading=reading,
         base=base if reading else "",
-        majority=majority,
+        literal=literal if reading else "",
+        why=t.text("why", ""),
     )
     t.end()
     return axis
@@ -824,7 +896,69 @@ def _take(t: Reader, reduce: str = "") -> Take:
     at_most = None if reduce else t.number("at_most", None)
     if at_most is not None and not chosen:
         raise t.fault("at_most chooses among the numbers of a list: reduce is missing")
-    return Take(field, chosen, tuple(where.items()), cut[0], cut[1], at_most, repeat)
+    minus = "" if reduce else t.text("minus", "")
+    if minus and (starred or not chosen):
+        raise t.fault("minus takes a list away from another one: reduce is missing, or the field has a *")
+    return Take(field, chosen, tuple(where.items()), cut[0], cut[1], at_most, repeat, minus)
+
+
+def _kind(t: Reader, take: Take | None, against: Mapping[str, str]) -> Kind | None:
+    """What a measure says of its kind, or what its field says."""
+    if t.has("kind"):
+        return OF_MEASURES[t.word("kind", OF_MEASURES)]
+    if take is None or against or take.reduce in ("count", "jain", "cov", "deviation"):
+        known = {"jain": "index", "cov": "spread", "deviation": "spread"}
+        name = known.get(take.reduce) if take is not None and not against else None
+        return None if name is None else OF_MEASURES[name]
+    found = kind_of(take.field)
+    return None if found is NUMBER else found
+
+
+def _margin(t: Reader, measure: Measure) -> Margin | None:
+    """The margin of a measure: that of its kind, or one of its own with its reason."""
+    given = t.table("margin")
+    if given is None:
+        return None if measure.kind is None else measure.kind.margin_in(measure.unit)
+    if given.has("relative") == given.has("absolute"):
+        raise given.fault("needs either relative or absolute")
+    relative = given.has("relative")
+    size = given.number("relative" if relative else "absolute")
+    if size <= 0:
+        raise given.fault("must be above 0")
+    found = Margin(size, relative, given.text("reason"))
+    given.end()
+    return found
+
+
+STATEMENTS = "statements.toml"
+"""The file with every sentence of the paper that asserts an effect."""
+
+
+def _statements(path: Path, study: Study) -> tuple[Statement, ...]:
+    """Read the paper's sentences; each is put to the test by a claim of the study, or it says why none does."""
+    if not path.is_file():
+        return ()
+    try:
+        top = Reader(tomllib.loads(path.read_text(encoding="utf-8")), "")
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path.name}: {error}") from error
+    known = tuple(claim.id for claim in study.claims)
+    found = []
+    try:
+        for t in top.tables("statement"):
+            claims = t.texts("claims", ())
+            for name in claims:
+                if name not in known:
+                    raise t.fault(f'claims: "{name}": {unknown(name, known)}')
+            one = Statement(t.text("where"), t.text("text"), claims, t.text("untestable", ""))
+            if bool(one.claims) == bool(one.untestable):
+                raise t.fault("needs either claims or a reason why it is untestable")
+            t.end()
+            found.append(one)
+        top.end()
+    except StudyError as error:
+        raise StudyError(f"{path.name}: {error}") from error
+    return tuple(found)
 
 
 def _by_hand(t: Reader) -> dict[str, Any]:

@@ -1,23 +1,34 @@
 """Plans and makes the runs of a study.
 
-Every scenario is parsed by the checker before the first run. Cells whose scenarios are equal (after all defaults are
-filled in) are run once only. Of each result document only what measures and figures need is kept; it is taken on
-the thread that made the run. The order of results never depends on the number of workers.
+Every scenario is parsed by the checker before the first run. Runs are kept in a store and looked for there first, so a
+study that was stopped goes on where it was. Cells whose scenarios are equal (after all defaults are filled in) are run
+once only. What measures and figures need is taken from the rows of the store, so the result never depends on who made
+a run, when, and on how many workers.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any, cast
+
+import numpy as np
 
 from .. import runner, statistics
 from ..documents import Document
-from ..runner import Job, Progress, no_progress
+from ..runner import Progress, RunError, no_progress
 from ..statistics import Estimate, Warmup
+from ..store import DIGEST, KEYS, Store, scenario_key
+from ..store.files import Memory
+from ..store.names import words
+from ..store.rows import documents, matches
+from ..sweep import execute
+from ..sweep.executors import Executor, Threads
+from ..sweep.plan import Scenarios
+from ..sweep.reading import NEUTRAL
 from .model import Cell, Experiment, Figure, Measure, Study, StudyError
 from .select import average_cells
 from .take import MISSING, Take, TakeError, paired
@@ -39,6 +50,8 @@ class Planned:
     key: str
     scenario: runner.Runnable
     where: str
+    text: str
+    """The scenario as JSON, without name and seed of its own."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +84,9 @@ class Plan:
         return len(wanted)
 
 
-def seeds_of(e: Experiment, count: int | None = None) -> tuple[int, ...]:
-    """The seeds of an experiment."""
-    return tuple(runner.seeds(e.first_seed, count or e.seeds))
+def seeds_of(e: Experiment) -> tuple[int, ...]:
+    """The seeds of an experiment: the same in every cell (common random numbers)."""
+    return tuple(runner.seeds(e.first_seed, e.seeds))
 
 
 def plan(study: Study) -> Plan:
@@ -94,15 +107,13 @@ def _checked(study: Study, e: Experiment, document: Document, cell: Cell, known:
 
     where = f"{study.folder / 'study.toml'}: experiment {e.id}, {e.titled(cell) or 'its only cell'}"
     try:
-        scenario = _core.Scenario.parse(document, [])
+        scenario = _core.Scenario.parse({**document, "name": NEUTRAL, "seed": 1}, [])
     except _core.ScenarioError as error:
         assumed = "".join(f" --assume {k}={v}" for k, v in study.assuming.items())
         raise StudyError(f"{where}{' with' + assumed if assumed else ''}: {error}") from error
-    normal = json.loads(scenario.to_json())
-    normal.pop("name", None)
-    normal.pop("seed", None)
-    key = hashlib.sha256(json.dumps(normal, sort_keys=True).encode()).hexdigest()
-    return known.setdefault(key, Planned(key, scenario, where))
+    text = scenario.to_json()
+    key = scenario_key(text)
+    return known.setdefault(key, Planned(key, scenario, where, text))
 
 
 RAW = frozenset({"series", "cdf", "histogram", "differences"})
@@ -179,7 +190,9 @@ class Outcome:
 
     study: Study
     values: dict[str, dict[Cell, dict[str, Values]]]
-    """By experiment, cell, measure. Cells of a claim that was undecided have more seeds than the others."""
+    """By experiment, cell, measure."""
+    fixed: frozenset[tuple[str, Cell]] = frozenset()
+    """Cells of which every seed gave the same run."""
     drawn: dict[str, dict[Cell, list[tuple[int, Kept]]]] = field(default_factory=dict)
     """By figure and cell: seeds, and what was kept of them."""
     cost: dict[str, float] = field(default_factory=dict)
@@ -187,13 +200,13 @@ class Outcome:
     warmups: dict[str, Warmup] = field(default_factory=dict)
     """What MSER-5 says of the warm-up, by experiment and cell."""
 
-    def series(self, e: Experiment, cell: Cell, measure: str, count: int | None = None) -> Values:
-        """One value a seed; as many as the experiment has seeds, or as were asked for."""
-        return self.values[e.id][cell][measure][: count or e.seeds]
+    def series(self, e: Experiment, cell: Cell, measure: str) -> Values:
+        """One value a seed."""
+        return self.values[e.id][cell][measure]
 
-    def count(self, e: Experiment, cell: Cell) -> int:
-        """How many seeds a cell has."""
-        return max((len(v) for v in self.values[e.id][cell].values()), default=0)
+    def same_run(self, e: Experiment, cells: Sequence[Cell]) -> bool:
+        """Whether every seed gave the same run in all of these cells."""
+        return bool(cells) and all((e.id, cell) in self.fixed for cell in cells)
 
     def mean_by_seed(self, e: Experiment, cells: Sequence[Cell], measure: str) -> list[float]:
         """For each seed the mean over some cells; empty where a value is missing."""
@@ -206,7 +219,7 @@ class Outcome:
     def estimate(self, e: Experiment, cells: Sequence[Cell], measure: str) -> Estimate | None:
         """Mean over some cells and the seeds, its interval over the seeds."""
         values = self.mean_by_seed(e, cells, measure)
-        return statistics.estimate(values) if values else None
+        return statistics.estimate(values, same_run=self.same_run(e, cells)) if values else None
 
 
 Wanted = dict[Run, tuple[Planned, dict[Take, None]]]
@@ -217,19 +230,22 @@ Wanted = dict[Run, tuple[Planned, dict[Take, None]]]
 
 
 class Runs:
-    """Makes runs and remembers what was kept of them. Progress counts all of them together."""
+    """Makes the runs that the store lacks, and takes from them what is needed. Without a store they are made anew."""
 
     def __init__(
-        self, plan: Plan, *, workers: int | None = None, progress: Progress = no_progress, label: str = ""
+        self,
+        plan: Plan,
+        *,
+        store: Store | None = None,
+        workers: int | None = None,
+        progress: Progress = no_progress,
+        label: str = "",
     ) -> None:
-        self.plan, self.workers = plan, workers
+        self.plan, self.store, self.workers = plan, store or Store(Memory()), workers
         self._report, self._label = progress, label or plan.study.name
         self._kept: dict[Run, Kept] = {}
-        self._cost = {"run_wall_s": 0.0, "events": 0.0}
-        self._done, self._total = 0, plan.runs
-        self._counts: dict[tuple[str, Cell], int] = {
-            (e.id, cell): e.seeds for e in plan.study.experiments for cell in e.cells
-        }
+        self._digests: dict[Run, float | None] = {}
+        self._cost = {"made": 0.0, "run_wall_s": 0.0}
 
     def all(self) -> Outcome:
         """Run everything that is planned."""
@@ -244,51 +260,49 @@ class Runs:
             for one in self.plan.figures.get(figure.id, ()):
                 for seed in one.seeds:
                     _want(wanted, one.planned, seed, takes_of(figure))
-        self._probe(wanted)
-        self._run(wanted)
+        executor = Threads(None, self.workers)
+        try:
+            self._probe(wanted, executor)
+            self._run(wanted, executor, lambda done: self._report(done, len(wanted), self._label))
+        finally:
+            executor.close()
+        self._read(wanted)
         return self.outcome()
 
-    def more(self, cells: Iterable[tuple[str, Cell]], count: int) -> Outcome:
-        """Run some cells with more seeds."""
-        study = self.plan.study
-        wanted: Wanted = {}
-        named = list(cells)
-        for name, cell in list(named):
-            e = study.experiment(name)
-            named += [(name, other) for m in study.measured(e) if (other := _other(e, cell, m)) is not None]
-        for name, cell in dict.fromkeys(named):
-            e = study.experiment(name)
-            self._counts[(name, cell)] = max(count, self._counts[(name, cell)])
-            for seed in seeds_of(e, count):
-                _want(wanted, self.plan.cells[(name, cell)], seed, needed(study, e))
-        new = sum(run not in self._kept for run in wanted)
-        self._total += new
-        self._run(wanted)
-        return self.outcome()
+    def _run(self, wanted: Wanted, executor: Executor, report: Callable[[int], None]) -> None:
+        """Run what the store does not have."""
+        todo = _scenarios(wanted)
+        runs = execute.Runs(todo, self.store, executor, lambda tally: report(tally.done))
+        tally = runs.make()
+        if tally.failed:
+            failure = tally.failures[0]
+            where = wanted[(todo.keys[failure.point], failure.seed)][0].where
+            more = f" ({tally.failed - 1} more failed)" if tally.failed > 1 else ""
+            raise RunError(f"run failed ({where}, seed {failure.seed}): {failure.reason}{more}")
+        self._cost["made"] += tally.made
+        self._cost["run_wall_s"] += tally.engine_s
 
-    def _run(self, wanted: Wanted) -> None:
-        """Run what has not been run, or of which too little was kept."""
-        todo = {
-            run: (one, tuple(takes))
-            for run, (one, takes) in wanted.items()
-            if any(take not in self._kept.get(run, {}) for take in takes)
-        }
-        jobs = [Job(one.scenario, run[1], partial(_keep, takes, one.where)) for run, (one, takes) in todo.items()]
-        before = self._done
+    def _read(self, wanted: Wanted) -> None:
+        """Take what is needed from the rows of the store."""
+        takes = {take for _, needed in wanted.values() for take in needed}
+        columns = [column for take in takes for column in take.columns]
 
-        def progress(done: int, total: int, what: str) -> None:
-            self._done = before + done
-            self._report(self._done, max(self._total, self._done), self._label)
+        def chosen(name: str) -> bool:
+            return name == DIGEST or any(matches(name, column) for column in columns)
 
-        found: list[tuple[Kept, dict[str, Any]]] = runner.run_all(
-            jobs, workers=self.workers, progress=progress, label=self._label
-        )
-        for run, (kept, cost) in zip(todo, found, strict=True):
-            self._kept[run] = {**self._kept.get(run, {}), **kept}
-            self._cost["run_wall_s"] += cost.get("wall_s") or 0.0
-            self._cost["events"] += cost.get("events") or 0
+        def read(found: Any) -> None:
+            here = [run in wanted and run not in self._kept for run in _names(found)]
+            frame = found.filter(here)
+            digests = frame[DIGEST].to_list() if DIGEST in frame.columns else [None] * len(frame)
+            for run, digest, document in zip(_names(frame), digests, documents(frame), strict=True):
+                one, takes = wanted[run]
+                self._kept[run] = _keep(tuple(takes), one.where, document)
+                self._digests[run] = digest
 
-    def _probe(self, wanted: Wanted) -> None:
+        names = words([key for key, _ in wanted]), np.array([seed for _, seed in wanted], np.int64)
+        self.store.gather(lambda: [names], chosen, read)
+
+    def _probe(self, wanted: Wanted, executor: Executor) -> None:
         """Run one cell of every experiment first, to find out whether the fields that are asked for exist.
 
         A field that the first cell lacks may belong to another level: one cell of each level is run before the field
@@ -303,22 +317,27 @@ class Runs:
             drawn = [(one.planned.key, one.seeds[0]) for one in self.plan.figures.get(figure.id, ())]
             if drawn:
                 asked.append((f"figure {figure.id}", takes_of(figure), drawn))
-        self._run({runs[0]: wanted[runs[0]] for _, _, runs in asked})
-        more = [run for _, takes, runs in asked if self._lacking(takes, runs[:1]) for run in runs]
-        self._run({run: wanted[run] for run in more})
-        for whose, takes, runs in asked:
-            for take in self._lacking(takes, runs):
-                users = [f"measure {m.id}: " for m in study.measures if m.take == take]
-                raise StudyError(f"{place}: {users[0] if users else ''}results of {whose} have no field {take.field}")
+        for some in ({runs[0] for _, _, runs in asked}, {run for _, _, runs in asked for run in runs}):
+            first = {run: wanted[run] for run in some}
+            self._run(first, executor, lambda done: None)
+            self._read(first)
+            lacking = [(whose, take) for whose, takes, runs in asked for take in self._lacking(takes, runs)]
+            if not lacking:
+                return
+        whose, take = lacking[0]
+        users = [f"measure {m.id}: " for m in study.measures if m.take == take]
+        raise StudyError(f"{place}: {users[0] if users else ''}results of {whose} have no field {take.field}")
 
     def _lacking(self, takes: Takes, runs: Sequence[Run]) -> list[Take]:
-        """What none of these runs had."""
-        return [t for t in takes if all(self._kept[run].get(t, MISSING) is MISSING for run in runs)]
+        """What none of those of these runs had that were made."""
+        made = [run for run in runs if run in self._kept]
+        return [t for t in takes if all(self._kept[run].get(t, MISSING) is MISSING for run in made)]
 
     def outcome(self) -> Outcome:
-        """What all runs until now gave."""
+        """What all runs gave."""
         study = self.plan.study
         values: dict[str, dict[Cell, dict[str, Values]]] = {}
+        fixed = set()
         for e in study.experiments:
             measures = study.measured(e)
             values[e.id] = {}
@@ -327,9 +346,12 @@ class Runs:
                 numbers = {a.id: a.level(level).value for a, level in zip(e.axes, cell, strict=True)}
                 rows = [
                     _measure(study, measures, self._kept[(key, seed)], numbers, partial(self._opposite, e, cell, seed))
-                    for seed in seeds_of(e, self._counts[(e.id, cell)])
+                    for seed in seeds_of(e)
                 ]
                 values[e.id][cell] = {m.id: [row[m.id] for row in rows] for m in measures}
+                digests = {self._digests[(key, seed)] for seed in seeds_of(e)}
+                if e.seeds > 1 and len(digests) == 1 and None not in digests:
+                    fixed.add((e.id, cell))
         drawn: dict[str, dict[Cell, list[tuple[int, Kept]]]] = {}
         for name, scenarios in self.plan.figures.items():
             takes = takes_of(next(f for f in study.figures if f.id == name))
@@ -337,8 +359,8 @@ class Runs:
                 one.cell: [(seed, {t: self._kept[(one.planned.key, seed)][t] for t in takes}) for seed in one.seeds]
                 for one in scenarios
             }
-        cost = {"runs": float(len(self._kept)), **self._cost}
-        return Outcome(study, values, drawn, cost, len(self._kept))
+        cost = {"runs": float(self.plan.runs), **self._cost}
+        return Outcome(study, values, frozenset(fixed), drawn, cost, self.plan.runs)
 
     def _opposite(self, e: Experiment, cell: Cell, seed: int, measure: Measure) -> object:
         """What the run that a measure compares with gave; None where it was not made."""
@@ -354,14 +376,33 @@ def _other(e: Experiment, cell: Cell, measure: Measure) -> Cell | None:
     return other if measure.against and other in e.cell_set else None
 
 
+def _scenarios(wanted: Wanted) -> Scenarios:
+    """The runs as scenarios with seeds in a row."""
+    seeds: dict[str, list[int]] = {}
+    for key, seed in wanted:
+        seeds.setdefault(key, []).append(seed)
+    texts, firsts, counts = [], [], []
+    for key, numbers in seeds.items():
+        numbers.sort()
+        breaks = [0, *(k for k in range(1, len(numbers)) if numbers[k] != numbers[k - 1] + 1), len(numbers)]
+        for start, end in pairwise(breaks):
+            texts.append(wanted[(key, numbers[start])][0].text)
+            firsts.append(numbers[start])
+            counts.append(end - start)
+    return Scenarios(texts, np.array(firsts, np.int64), np.array(counts, np.int64))
+
+
+def _names(frame: Any) -> list[Run]:
+    return list(frame.select(*KEYS[:2]).iter_rows())
+
+
 def _want(wanted: Wanted, one: Planned, seed: int, takes: Takes) -> None:
     wanted.setdefault((one.key, seed), (one, {}))[1].update(dict.fromkeys(takes))
 
 
-def _keep(takes: Takes, where: str, text: str) -> tuple[Kept, dict[str, Any]]:
-    document = json.loads(text)
+def _keep(takes: Takes, where: str, document: Mapping[str, Any]) -> Kept:
     try:
-        return {take: take(document) for take in takes}, document.get("cost", {})
+        return {take: take(document) for take in takes}
     except TakeError as error:
         raise StudyError(f"{where}: field {error}") from error
 
@@ -413,7 +454,7 @@ def rows(outcome: Outcome, e: Experiment) -> list[list[Any]]:
     table: list[list[Any]] = [[*e.names, "seed", *(m.id for m in measures)]]
     for cell in e.cells:
         values = outcome.values[e.id][cell]
-        for k, seed in enumerate(seeds_of(e, outcome.count(e, cell))):
+        for k, seed in enumerate(seeds_of(e)):
             table.append([*cell, seed, *(values[m.id][k] for m in measures)])
     return table
 

@@ -8,7 +8,7 @@ from itertools import product
 
 from .. import statistics
 from ..statistics import Estimate
-from ..terminal import number, signed, with_half_width
+from ..terminal import CUT, number, signed, with_interval, with_sign
 from .model import Axis, Experiment, Measure, Selection, Study, Table, in_sentence
 from .published import PrintedValues
 from .runs import Outcome
@@ -40,6 +40,8 @@ class Block:
     """Over what the values are means, besides the seeds."""
     left_out: int = 0
     """Rows that are not shown."""
+    fixed: bool = False
+    """Some values have no interval, because every seed gave the same run."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,18 @@ class _Entry:
     measure: Measure
     ours: Estimate | None
     theirs: float | None = None
+
+
+def replication(block: Block) -> str:
+    """What stands behind the numbers of a table."""
+    if block.n < 2:
+        return "one seed"
+    cells = [cell for _, row in block.rows for cell in row]
+    if block.fixed and not any("\u00b1" in cell or "[" in cell for cell in cells):
+        return f"one run (all {block.n} seeds give the same)"
+    cut = f"; {CUT}" if any("[" in cell for cell in cells) else ""
+    same = f"; without an interval where all {block.n} seeds give the same run" if block.fixed else ""
+    return f"mean over seeds \u00b1 95 % half-width, n = {block.n}{same}{cut}"
 
 
 def shown(outcome: Outcome, table: Table, reading: Mapping[str, str] | None = None) -> list[Block]:
@@ -168,9 +182,10 @@ class _Maker:
         theirs = printed[0] - printed[1] if printed[0] is not None and printed[1] is not None else None
         if not all(values):
             return signed(theirs, measure.digits), "-"
-        found = statistics.paired(values[0], values[1]).estimate
-        half = "" if found.half_width is None else f" ± {found.half_width:.{measure.digits}f}"
-        return signed(theirs, measure.digits), signed(found.mean, measure.digits) + half
+        every = [cell for side in sides for cell in average_cells(self.e, side, self.reading)]
+        same = self.outcome.same_run(self.e, every)
+        found = statistics.paired(values[0], values[1], same_run=same).estimate
+        return signed(theirs, measure.digits), with_sign(found, measure.digits)
 
     def _finish(
         self,
@@ -198,9 +213,9 @@ class _Maker:
                 cells = [
                     (*cell, *(row[k] if theirs else row[k][1:])) for cell, row in zip(cells, contrasts, strict=True)
                 ]
-        return Block(
-            title, corner, tuple(groups), tuple(zip(labels, cells, strict=True)), self.e.seeds, self._averaged()
-        )
+        fixed = any(x.ours is not None and x.ours.same_run for row in entries for x in row)
+        rows = tuple(zip(labels, cells, strict=True))
+        return Block(title, corner, tuple(groups), rows, self.e.seeds, self._averaged(), fixed=fixed)
 
     def _averaged(self) -> str:
         fixed = {*self.table.rows, *self.table.columns, *(n for n, i in self.table.at.items() if len(i) == 1)}
@@ -234,8 +249,8 @@ def _digits_of(value: float | None, digits: int) -> int:
 
 
 def mean_text(found: Estimate | None, measure: Measure) -> str:
-    """Mean and half-width."""
-    return "-" if found is None else with_half_width(found.mean, found.half_width, measure.digits)
+    """Mean and interval."""
+    return with_interval(found, measure.digits, measure.bounds)
 
 
 def distance(ours: Estimate | None, theirs: float | None, digits: int) -> str:

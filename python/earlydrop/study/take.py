@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from .. import statistics
+from ..store.rows import columns_of
 
 
 class TakeError(ValueError):
@@ -36,6 +38,12 @@ def _quantile(share: float) -> Callable[[Sequence[float]], float | None]:
     return quantile
 
 
+def _changes(values: Sequence[float]) -> float:
+    """How often the sign changes; zeros have none."""
+    signs = [x > 0 for x in values if x != 0]
+    return float(sum(a != b for a, b in pairwise(signs)))
+
+
 REDUCTIONS: dict[str, Callable[[Sequence[float]], float | None]] = {
     "sum": math.fsum,
     "mean": lambda values: statistics.mean(values) if values else None,
@@ -48,6 +56,8 @@ REDUCTIONS: dict[str, Callable[[Sequence[float]], float | None]] = {
     "p95": _quantile(0.95),
     "p99": _quantile(0.99),
     "count": lambda values: float(len(values)),
+    "changes": _changes,
+    "positive": lambda values: sum(x > 0 for x in values) / len(values) if values else None,
 }
 
 
@@ -96,6 +106,15 @@ class Take:
     to_s: float | None = None
     at_most: float | None = None
     repeat_s: float | None = None
+    minus: str = ""
+    """Another list of the same length, which is taken away entry by entry."""
+
+    @property
+    def columns(self) -> list[list[str]]:
+        """The columns of a store's rows that it needs, as `store.rows.columns_of` has them."""
+        own = columns_of(self.field)
+        other = [columns_of(self.minus)] if self.minus else []
+        return [own, *other, *([*own[:-1], *key.split(".")] for key, _ in self.where)]
 
     def __call__(self, document: Mapping[str, Any]) -> Any:
         """The value, None where it has none, MISSING where the document has no such field."""
@@ -113,7 +132,13 @@ class Take:
         if not isinstance(values, list):
             raise TakeError(f"{self.field} is no list, and cannot be reduced to its {self.reduce}")
         if self.reduce == "list":
-            return [None if x is MISSING else x for x in values]
+            # Numbers alike, whether a store has them as whole ones or not.
+            return [None if x is MISSING or x is None else float(x) if isinstance(x, int) else x for x in values]
+        if self.minus:
+            other = next(_walk(document, self.minus.split("."), ()))
+            if not isinstance(other, list) or len(other) != len(values):
+                raise TakeError(f"{self.minus} is no list as long as {self.field}")
+            values = [None if a is None or b is None else a - b for a, b in zip(values, other, strict=True)]
         if starred and any(isinstance(x, list) for x in values):
             values = [x for one in values if isinstance(one, list) for x in self._cut(document, one)]
         else:

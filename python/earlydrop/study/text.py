@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..statistics import ALPHA
 from ..terminal import paragraph, signed, table
 from . import tables, verdicts, warmups
-from .model import Claim, Experiment, Part, Study, in_sentence
+from .model import Claim, Counted, Experiment, Part, Study, in_sentence
 from .model import Table as TableSpec
 from .published import Fit, fit
 from .runs import Outcome
@@ -88,6 +89,9 @@ def _shows(half: float) -> int:
     return min(6, -math.floor(math.log10(half))) if half > 0 else 0
 
 
+SAME_RUN = "one run: every seed gives the same, so there is no interval"
+
+
 def effect_text(study: Study, part: Part, case: Case) -> str:
     """The effect with its interval, and what it is held against."""
     if case.reason:
@@ -103,20 +107,43 @@ def effect_text(study: Study, part: Part, case: Case) -> str:
     if case.relative is not None:
         more = max(2, _needed(case, 100 / abs(case.control or 1.0)))
         text += f" ({percent(case.relative, min(more, 6))})"
-    limits = limit_text(words, case)
-    return f"{text}{'; ' + limits if limits else ''}"
+    more_words = [limit_text(study, words, case), SAME_RUN if case.same_run else "", margin_text(words, case)]
+    return "; ".join(x for x in (text, *more_words) if x)
 
 
-def limit_text(words: _Words, case: Case) -> str:
+def limit_text(study: Study, words: _Words, case: Case) -> str:
     """What the interval is held against, where that is not zero."""
     part = words.part
-    if part.expect == "equal" and words.difference:
-        return f"limits \u00b1 {100 * (part.bound or 0.0):g} %"
-    ends = [words.scale * x for x in (case.low, case.high) if x is not None]
     unit = f" {words.unit}" if words.unit else ""
-    if len(ends) == 2:
-        return f"limits {ends[0]:.6g} and {ends[1]:.6g}{unit}"
-    return f"bound {ends[0]:.6g}{unit}" if ends and ends[0] else ""
+    if part.expect == "equal":
+        slack = f"\u00b1 {100 * part.bound:g} %" if part.bound is not None else _margin(words, case)
+        return f"limits {slack}"
+    if case.tested is not None:
+        digits = words.digits(case)
+        ends = (case.tested.lower, case.tested.upper)
+        shown = "" if None in ends else f" [{', '.join(words.number(x, digits) for x in ends if x is not None)}]"
+        right = _said(study.experiment(part.experiment), dict(part.to or {})) or "the other"
+        return f"against {part.times:g} times {right}: {words.number(case.tested.mean, digits)}{shown}{unit}"
+    ends_ = [words.scale * x for x in (case.low, case.high) if x is not None]
+    if len(ends_) == 2:
+        return f"limits {ends_[0]:.6g} and {ends_[1]:.6g}{unit}"
+    return f"bound {ends_[0]:.6g}{unit}" if ends_ and ends_[0] else ""
+
+
+def margin_text(words: _Words, case: Case) -> str:
+    """The margin within which the sides count as equal, where it decides."""
+    decides = case.verdict == verdicts.EQUIVALENT or (
+        words.part.expect in {"at_least", "at_most"} and case.verdict == verdicts.SUPPORTED and case.slack <= 0
+    )
+    return f"within the margin of {_margin(words, case)}" if decides and case.margin is not None else ""
+
+
+def _margin(words: _Words, case: Case) -> str:
+    if case.margin is None:
+        return ""
+    size = words.scale * case.margin
+    shown = f"\u00b1 {size:.{max(words.least, _shows(size))}f} {words.unit}".strip()
+    return f"{shown} ({100 * case.margin / abs(case.control):.2g} %)" if case.control else shown
 
 
 def expected_text(study: Study, part: Part) -> str:
@@ -182,7 +209,7 @@ def case_text(study: Study, part: Part, case: Case) -> str:
 
 def doubt_text(study: Study, part: Part, case: Case) -> str:
     """For an undecided case: the smallest effect these seeds could have shown."""
-    if case.verdict != verdicts.UNDECIDED or case.reason:
+    if case.verdict != verdicts.UNDECIDED or case.reason or case.same_run:
         return ""
     if case.detectable is None:
         return "one seed has no interval: at least two are needed"
@@ -195,19 +222,22 @@ def doubt_text(study: Study, part: Part, case: Case) -> str:
     if not words.difference:
         text = f"smallest distance from a bound that these seeds could have shown: {size.strip()}"
     if part.every_seed:
-        text = f"holds in {case.holding} of {case.n} seeds; {text}"
+        few = f" ({verdicts.EVERY_SEED} are needed)" if case.n < verdicts.EVERY_SEED else ""
+        text = f"holds in {case.holding} of {case.n} seeds{few}; {text}"
     return text
 
 
 def published_text(study: Study, part: Part, cases: Sequence[Case]) -> str:
-    """What the paper's own figures say about a part."""
+    """What the paper's own figures say about a part, and how far ours are from there."""
+    if any(c.fitted for c in cases):
+        return "published: was used to choose this reading, and is not compared"
     found = [c for c in cases if c.published is not None]
     if not found:
         return ""
     words = _Words(study, part)
     rows = sum(c.published.rows for c in found if c.published)
     agreeing = sum(c.published.agreeing for c in found if c.published)
-    shown = min(found, key=lambda c: _margin(c))
+    shown = min(found, key=lambda c: _margin_of_published(c))
     p = shown.published
     assert p is not None
     if p.text:
@@ -223,17 +253,19 @@ def published_text(study: Study, part: Part, cases: Sequence[Case]) -> str:
     if rows:
         pieces.append(f"{agreeing} of {rows} rows agree")
     text = "published: " + ", ".join(pieces)
+    if shown.distance is not None:
+        text += f"; ours lies {percent(shown.distance)} from there"
     inside = [c.reproduces_size for c in found if c.reproduces_size is not None]
     if inside and len(found) == 1:
-        text += "; " + ("inside" if inside[0] else "outside") + " our interval"
+        text += f", {'inside' if inside[0] else 'outside'} of what 95 % of single runs would give"
     elif inside:
-        text += f"; {sum(inside)} of {len(inside)} inside our intervals"
+        text += f"; {sum(inside)} of {len(inside)} inside of what 95 % of single runs would give"
     return text + ("; the paper's own figures contradict the claim" if rows and agreeing * 2 < rows else "")
 
 
-def _margin(case: Case) -> float:
+def _margin_of_published(case: Case) -> float:
     effect = case.published.effect if case.published is not None else None
-    if effect is None:
+    if effect is None or case.tested is not None:
         return 0.0
     sides = [effect - x for x in (case.low,) if x is not None] + [x - effect for x in (case.high,) if x is not None]
     return min(sides, default=0.0)
@@ -244,15 +276,27 @@ def _margin(case: Case) -> float:
 
 def tally(results: Sequence[ClaimResult]) -> str:
     """`4 supported, 1 contradicted, 1 undecided`."""
-    found = [r.verdict for r in results]
-    return ", ".join(f"{found.count(v)} {v}" for v in verdicts.VERDICTS if v in found)
+    return counts([r.verdict for r in results])
 
 
 def sizes(results: Sequence[ClaimResult]) -> str:
     """How many published effects have the size we find; empty where nothing is published."""
     inside = [c.reproduces_size for r in results for p in r.base.parts for c in p.cases]
     known = [x for x in inside if x is not None]
-    return f"{sum(known)} of {len(known)} published effects lie inside our intervals" if known else ""
+    return f"{sum(known)} of {len(known)} published effects are what 95 % of single runs would give" if known else ""
+
+
+def together(results: Sequence[ClaimResult]) -> str:
+    """What the number of claims means for their verdicts."""
+    known = [r for r in results if r.corrected is not None]
+    decided = [r for r in known if r.base.verdict in (verdicts.SUPPORTED, verdicts.CONTRADICTED, verdicts.EQUIVALENT)]
+    if len(known) < 2 or not decided:
+        return ""
+    held = sum(r.corrected is not None and r.corrected < ALPHA for r in decided)
+    return (
+        f"{len(known)} claims are tested, each so that a null effect gets a verdict at most one time in twenty; "
+        f"{held} of the {len(decided)} verdicts at the base also hold after Holm's correction for all of them"
+    )
 
 
 def reading_text(study: Study, claim: Claim, judged: Judged) -> str:
@@ -294,9 +338,8 @@ def tried(study: Study, result: ClaimResult) -> list[Tried]:
 
 
 def tried_counts(found: Sequence[Tried]) -> str:
-    """`7 supported, 2 contradicted`, in the order of the verdicts."""
-    words = [t.verdict for t in found]
-    return ", ".join(f"{words.count(v)} {v}" for v in verdicts.VERDICTS if v in words)
+    """How many readings give each verdict."""
+    return counts([t.verdict for t in found])
 
 
 def _tried_lines(found: Sequence[Tried]) -> list[str]:
@@ -306,12 +349,34 @@ def _tried_lines(found: Sequence[Tried]) -> list[str]:
     return [f"also tried, {v} with {'; '.join(names)}" for v, names in by_verdict.items() if names]
 
 
-def majority_text(result: ClaimResult) -> str:
-    """That a verdict is a majority's, and the base's own where it differs."""
-    if not result.majority:
+def headline_text(study: Study, result: ClaimResult) -> str:
+    """How a verdict follows from those of the readings, where there are several."""
+    if not result.tried:
         return ""
-    own = f"; at the base: {result.base.verdict}" if result.base.verdict != result.verdict else ""
-    return f"by the majority of {len(result.majority)} readings{own}"
+    every = [result.base, *result.tried]
+    same = sum(j.verdict == result.verdict for j in every)
+    base = "the base" if result.literal is None else "the base (not the literal reading)"
+    if result.verdict == verdicts.DEPENDS:
+        literal = next((j for j in result.tried if j.reading == result.literal), result.base)
+        names = (
+            "at the base"
+            if result.literal is None
+            else f"taken literally ({reading_text(study, result.claim, literal)})"
+        )
+        return f"{literal.verdict} {names}; all readings: {counts([j.verdict for j in every])}"
+    own = f"; {base} is {result.base.verdict}" if result.base.verdict != result.verdict else ""
+    return f"so in {same} of {len(every)} readings{own}"
+
+
+def counts(words: Sequence[str]) -> str:
+    """`7 supported, 2 contradicted`, in the order of the verdicts."""
+    return ", ".join(f"{words.count(v)} {v}" for v in verdicts.VERDICTS if v in words)
+
+
+def counted_text(one: Counted) -> str:
+    """What was counted, and how much it varies."""
+    ends = f"{min(one.values):g} to {max(one.values):g}{' ' if one.unit else ''}{one.unit}"
+    return f"{one.title}: {ends}, ratio {one.ratio:.3f}; bound {one.ratio_at_most:g} (counted, not sampled)"
 
 
 def n_text(part: PartResult) -> str:
@@ -352,7 +417,7 @@ def study_text(outcome: Outcome, results: Sequence[ClaimResult], paint: Any = la
             changed = f" (the study's own: {a.value})" if a.id in study.assuming else ""
             lines.append(paragraph(f"{a.id}: {a.title}: {value}{changed} [{whose}]", "  "))
     lines += ["", "", "== Claims", ""]
-    lines += [paragraph("; ".join(x for x in (tally(results), sizes(results)) if x)), ""]
+    lines += [paragraph(". ".join(x for x in (tally(results), sizes(results), together(results)) if x) + "."), ""]
     for result in results:
         lines += [claim_text(study, result, paint), ""]
     lines += [paragraph(note) for note in notes(study)]
@@ -386,8 +451,7 @@ def fit_text(e: Experiment, found: Fit) -> str:
 
 def _block_text(block: tables.Block) -> str:
     over = f", averaged over {block.averaged}" if block.averaged else ""
-    n = f"mean over seeds \u00b1 95 % half-width, n = {block.n}{over}" if block.n > 1 else f"one seed{over}"
-    n = n if block.n else ""
+    n = f"{tables.replication(block)}{over}" if block.n else ""
     plain = all(len(group.columns) == 1 for group in block.groups)
     heads = [_folded(g.title) if plain else [*_folded(g.title, 30), ""] for g in block.groups]
     depth = max((len(h) for h in heads), default=1)
@@ -428,8 +492,11 @@ def claim_text(study: Study, result: ClaimResult, paint: Any = lambda text, kind
     lines = [paragraph(f"{claim.id:<6}@{claim.text}", "").replace("@", f"{verdict}  ", 1)]
     if claim.untestable:
         lines.append(paragraph(claim.untestable, "      "))
-    if result.majority:
-        lines.append(paragraph(majority_text(result), "      "))
+    lines += [paragraph(counted_text(one), "      ") for one in claim.counted]
+    if claim.ours:
+        lines.append(paragraph("our question, not the paper's", "      "))
+    if more := headline_text(study, result):
+        lines.append(paragraph(more, "      "))
     several = len(result.base.parts) > 1
     for part in result.base.parts:
         lines += _part_lines(study, part, several)

@@ -3,27 +3,35 @@
 The unit of replication is the seed. For each seed both sides of a comparison become one number; Student's interval
 is put round the mean of their difference (or ratio), and the predicate looks at the whole interval. Points of a
 sweep are not counted as replications, because the runs of one seed share their random numbers.
+
+How often a claim on a null effect gets a verdict is measured in `coverage`: at most one time in twenty. A claim is
+supported only if all its cases are, so no case needs a correction for the others; it is contradicted, or no more than
+equivalent, if one of its cases is, so for these a case is judged by an interval which is widened for their number
+(Bonferroni).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import statistics
 from ..documents import Document
-from ..statistics import Estimate
-from .model import Cell, Claim, Experiment, Part, Study, in_sentence
+from ..measures import KINDS, SCATTER, Margin
+from ..statistics import ALPHA, Estimate
+from .model import Axis, Cell, Claim, Experiment, Part, Study, in_sentence
 from .published import PrintedValues, printed_values
 from .reading import cases_of
 from .runs import Outcome
 from .select import ALONE, Column, Row, along, rows_of
 
-SUPPORTED, CONTRADICTED, UNDECIDED, NOT_TESTABLE = "supported", "contradicted", "undecided", "not testable"
-VERDICTS = (SUPPORTED, CONTRADICTED, UNDECIDED, NOT_TESTABLE)
-ENOUGH = 30
-"""Seeds that a claim gets before it may stay undecided."""
+SUPPORTED, CONTRADICTED, EQUIVALENT, UNDECIDED = "supported", "contradicted", "equivalent", "undecided"
+DEPENDS, NOT_TESTABLE = "depends on the reading", "not testable"
+VERDICTS = (SUPPORTED, CONTRADICTED, EQUIVALENT, UNDECIDED, DEPENDS, NOT_TESTABLE)
+EVERY_SEED = 6
+"""Seeds that "in every run" needs: a null effect has the same sign in all of them one time in thirty-two."""
 
 Reading = Mapping[str, str]
 """Readings that are off their base; empty for the base."""
@@ -39,10 +47,14 @@ class Published:
     relative: float | None
     text: str = ""
 
-    @property
-    def contradicts(self) -> bool:
-        """Whether most rows say the opposite."""
-        return self.rows > 0 and self.agreeing * 2 < self.rows
+
+@dataclass(frozen=True)
+class Tested:
+    """The number that a predicate looks at, where it is not the effect itself: of minus so many times to."""
+
+    mean: float
+    lower: float | None
+    upper: float | None
 
 
 @dataclass(frozen=True)
@@ -54,23 +66,36 @@ class Case:
     reason: str = ""
     """Why nothing could be judged."""
     effect: float = 0.0
-    """Mean over the seeds of what is judged: a difference, a ratio, or the one side itself."""
+    """Mean over the seeds: the difference of the two sides, their ratio, or the one side itself."""
     lower: float | None = None
     upper: float | None = None
+    """Its 95 % interval, cut at the values the measure can take."""
     n: int = 0
+    """Seeds."""
+    same_run: bool = False
+    """Every seed gave the same run: one replication, no interval."""
+    tested: Tested | None = None
     low: float | None = None
     high: float | None = None
-    """What the interval is held against; None where that side is open."""
+    """What the predicate holds its number against; None where that side is open."""
+    margin: float | None = None
+    """How far from there is still equal."""
     control: float | None = None
     """Mean of the other side, to which relative effects refer."""
+    one_run: tuple[float, float] | None = None
+    """Where the effect of a single run lies with 95 %."""
     detectable: float | None = None
     holding: int = 0
     """Seeds in which the predicate holds."""
     wins: int = 0
     losses: int = 0
-    """Seeds above and below what the interval is held against."""
+    """Seeds above and below what the number is held against."""
     sign_p: float | None = None
+    p: float = 1.0
+    """Two-sided p value of the test behind the verdict; 1 if undecided."""
     published: Published | None = None
+    fitted: bool = False
+    """The published values were used to choose the reading, and judge nothing."""
     cells: frozenset[tuple[str, Cell]] = frozenset()
     """What it was judged from."""
 
@@ -80,22 +105,40 @@ class Case:
         return self.effect / self.control if self.control else None
 
     @property
-    def margin(self) -> float:
-        """How far inside its bounds the effect lies; negative outside."""
-        sides = [self.effect - x for x in (self.low,) if x is not None]
-        sides += [x - self.effect for x in (self.high,) if x is not None]
+    def number(self) -> float:
+        """The mean of the number that the predicate looks at."""
+        return self.effect if self.tested is None else self.tested.mean
+
+    @property
+    def slack(self) -> float:
+        """How far inside its bounds that number lies; negative outside."""
+        sides = [self.number - x for x in (self.low,) if x is not None]
+        sides += [x - self.number for x in (self.high,) if x is not None]
         return min(sides, default=0.0)
 
     @property
-    def reproduces_size(self) -> bool | None:
-        """Whether our interval holds the published effect; None where one is missing."""
+    def distance(self) -> float | None:
+        """How far ours is from the published effect, as a fraction: of the other side, or of what is published."""
         theirs = self.published
-        if theirs is None or self.lower is None or self.upper is None:
+        if theirs is None or self.reason:
+            return None
+        if theirs.relative is not None and self.relative is not None:
+            return self.relative - theirs.relative
+        return (self.effect - theirs.effect) / abs(theirs.effect) if theirs.effect else None
+
+    @property
+    def reproduces_size(self) -> bool | None:
+        """Whether a single run of ours would give the published effect, with 95 %; None where one is missing."""
+        theirs = self.published
+        if theirs is None or self.one_run is None:
             return None
         if theirs.relative is not None and self.control:
-            ends = sorted((self.lower / self.control, self.upper / self.control))
+            ends = sorted(x / self.control for x in self.one_run)
             return ends[0] <= theirs.relative <= ends[1]
-        return None if theirs.effect is None else self.lower <= theirs.effect <= self.upper
+        return None if theirs.effect is None else self.one_run[0] <= theirs.effect <= self.one_run[1]
+
+
+_ORDER = (CONTRADICTED, UNDECIDED, EQUIVALENT, SUPPORTED)
 
 
 @dataclass(frozen=True)
@@ -108,9 +151,8 @@ class PartResult:
 
     @property
     def worst(self) -> Case:
-        """The case that the verdict hangs on."""
-        order = {CONTRADICTED: 0, UNDECIDED: 1, SUPPORTED: 2}
-        return min(self.cases, key=lambda c: (order[c.verdict], c.margin))
+        """The case that decides the verdict."""
+        return min(self.cases, key=lambda c: (_ORDER.index(c.verdict), c.slack))
 
 
 @dataclass(frozen=True)
@@ -121,71 +163,100 @@ class Judged:
     verdict: str
     parts: tuple[PartResult, ...]
 
+    @property
+    def p(self) -> float:
+        """p value of the verdict: what supports a claim must hold in all cases, what contradicts it in one."""
+        ps = [c.p for part in self.parts for c in part.cases if c.verdict == self.verdict]
+        if self.verdict == CONTRADICTED:
+            return min(1.0, min(ps) * len([c for part in self.parts for c in part.cases]))
+        return max(ps, default=1.0) if self.verdict in (SUPPORTED, EQUIVALENT) else 1.0
+
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """What became of a claim: its verdict, how it was reached at the base, and what other readings give."""
+    """What became of a claim: its verdict over all readings, how it was reached at the base, what others give."""
 
     claim: Claim
     verdict: str
     base: Judged
     tried: tuple[Judged, ...] = ()
-    majority: tuple[Judged, ...] = field(default=())
-    """The readings whose majority gives the verdict; empty where the base alone does."""
+    """The readings off the base."""
+    literal: Reading | None = None
+    """The reading that the paper's words mean, where that is not the base."""
+    corrected: float | None = None
+    """p value of the base's verdict after Holm's correction for all claims of the study."""
 
     @property
     def n(self) -> int:
         """Seeds behind the verdict: the fewest of any part."""
         return min((c.n for p in self.base.parts for c in p.cases if c.n), default=0)
 
+    def alone(self) -> ClaimResult:
+        """The same with the verdict of the base."""
+        return replace(self, verdict=self.base.verdict)
+
 
 # ---- predicates ----------------------------------------------------------------------------------------------------
 
 
 def conjunction(verdicts: Sequence[str]) -> str:
-    """A claim holds if all its parts do, and fails if one of them does."""
-    if CONTRADICTED in verdicts:
-        return CONTRADICTED
-    return SUPPORTED if verdicts and all(v == SUPPORTED for v in verdicts) else UNDECIDED
+    """A claim fails if one of its cases does, and is as strong as the weakest of them."""
+    return min(verdicts, key=_ORDER.index, default=UNDECIDED)
 
 
-def majority(verdicts: Sequence[str]) -> str:
-    """What more than half of the verdicts say."""
-    for verdict in (SUPPORTED, CONTRADICTED):
-        if 2 * verdicts.count(verdict) > len(verdicts):
-            return verdict
-    return UNDECIDED
+def headline(literal: str, others: Sequence[str]) -> str:
+    """What is said of a claim in a word: what the literal reading says, if more than half of the others say it too."""
+    return literal if not others or 2 * others.count(literal) > len(others) else DEPENDS
 
 
-def direction_verdict(expect: str, lower: float | None, upper: float | None) -> str:
-    """Judge an interval for a difference against the side of zero that was expected of it."""
-    if lower is None or upper is None:
-        return UNDECIDED
+@dataclass(frozen=True)
+class Interval:
+    """The 95 % interval of a number, and the one that is widened for the number of cases."""
+
+    lower: float
+    upper: float
+    wide_lower: float
+    wide_upper: float
+
+    def minus(self, edge: float) -> Interval:
+        """The interval of the number less an edge."""
+        return Interval(*(x - edge for x in vars(self).values()))
+
+    def flipped(self) -> Interval:
+        """The interval of the number with the other sign."""
+        return Interval(-self.upper, -self.lower, -self.wide_upper, -self.wide_lower)
+
+
+def direction_verdict(expect: str, found: Interval, margin: float = 0.0) -> str:
+    """Judge an interval, relative to its bound, against the side that was expected.
+
+    Within the margin is equivalent; "at least" and "at most" are supported there.
+    """
     if expect in {"less", "at_most"}:
-        lower, upper = -upper, -lower
-    if lower > 0 or (expect in {"at_least", "at_most"} and lower >= 0):
+        found = found.flipped()
+    if expect in {"at_least", "at_most"}:
+        if found.lower >= -margin:
+            return SUPPORTED
+        return CONTRADICTED if found.wide_upper < -margin else UNDECIDED
+    if margin > 0 and -margin <= found.wide_lower and found.wide_upper <= margin:
+        return EQUIVALENT
+    if found.lower > 0:
         return SUPPORTED
-    return CONTRADICTED if upper < 0 else UNDECIDED
+    return CONTRADICTED if found.wide_upper < 0 else UNDECIDED
 
 
-def inside_verdict(lower: float | None, upper: float | None, low: float, high: float) -> str:
+def inside_verdict(found: Interval, low: float, high: float) -> str:
     """Judge an interval against two limits: wholly inside, wholly outside, or neither."""
-    if lower is None or upper is None:
-        return UNDECIDED
-    if low <= lower and upper <= high:
+    if low <= found.lower and found.upper <= high:
         return SUPPORTED
-    return CONTRADICTED if upper < low or lower > high else UNDECIDED
+    return CONTRADICTED if found.wide_upper < low or found.wide_lower > high else UNDECIDED
 
 
-def seed_verdict(interval: str, holds: Sequence[bool], opposite: Sequence[bool]) -> str:
-    """A sign that must hold in every seed: it does, it never does, or neither."""
-    if len(holds) < 2:
-        return UNDECIDED
-    if all(holds):
-        return SUPPORTED
-    if interval == CONTRADICTED or (not any(holds) and any(opposite)):
-        return CONTRADICTED
-    return UNDECIDED
+def seed_verdict(verdict: str, holds: Sequence[bool]) -> str:
+    """What must hold in every seed: the interval supports it, and it does in each of at least six."""
+    if verdict != SUPPORTED:
+        return verdict
+    return SUPPORTED if len(holds) >= EVERY_SEED and all(holds) else UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -196,121 +267,233 @@ class _Sides:
     to: Sequence[float]
 
 
-def _numbers(part: Part, sides: _Sides) -> list[float] | None:
-    """What is judged, seed by seed; None where a ratio has no value."""
+def _effects(part: Part, sides: _Sides) -> list[float] | None:
+    """What is reported, seed by seed: difference, ratio, or the one side; None where a ratio has no value."""
     if part.to is None:
         return list(sides.of)
     if part.ratio:
-        if any(b == 0 for b in sides.to):
-            return None
-        return [a / b for a, b in zip(sides.of, sides.to, strict=True)]
+        return None if 0 in sides.to else [a / b for a, b in zip(sides.of, sides.to, strict=True)]
+    return [a - b for a, b in zip(sides.of, sides.to, strict=True)]
+
+
+def _numbers(part: Part, sides: _Sides) -> list[float] | None:
+    """What the predicate looks at, seed by seed."""
+    if part.to is None or part.ratio:
+        return _effects(part, sides)
     return [a - part.times * b for a, b in zip(sides.of, sides.to, strict=True)]
 
 
-def _limits(part: Part, control: float | None) -> tuple[float | None, float | None]:
+def limits_of(part: Part, control: float | None, margin: float | None) -> tuple[float | None, float | None]:
     """What the numbers are held against: the lowest and the highest that agree, None where that side is open."""
     if part.within is not None:
         return part.within
     if part.expect == "equal":
-        assert part.bound is not None
-        if part.to is None or part.ratio:
-            centre = 1.0 if part.value is None else part.value
-            slack = part.bound * abs(centre)
-            return centre - slack, centre + slack
-        slack = part.bound * abs(part.times * (control or 0.0))
-        return -slack, slack
+        centre = (1.0 if part.value is None else part.value) if part.to is None or part.ratio else 0.0
+        reference = centre or part.times * (control or 0.0)
+        slack = part.bound * abs(reference) if part.bound is not None else (margin or 0.0)
+        return centre - slack, centre + slack
     edge = part.bound if part.bound is not None else (part.times if part.ratio else 0.0)
     return (edge, None) if part.expect in {"greater", "at_least"} else (None, edge)
 
 
-def _judge_interval(part: Part, lower: float | None, upper: float | None, limits: tuple[Any, Any]) -> str:
+def _judge_interval(part: Part, found: Interval, limits: tuple[float | None, float | None], margin: float) -> str:
     low, high = limits
     if low is not None and high is not None:
-        return inside_verdict(lower, upper, low, high)
+        return inside_verdict(found, low, high)
     edge = high if low is None else low
-    if lower is None or upper is None:
-        return UNDECIDED
-    return direction_verdict(part.expect, lower - edge, upper - edge)
+    assert edge is not None
+    return direction_verdict(part.expect, found.minus(edge), margin)
 
 
-def holds(part: Part, number: float, limits: tuple[float | None, float | None]) -> bool:
-    """Whether a single number agrees with what is expected."""
-    return _judge_interval(part, number, number, limits) == SUPPORTED
+def holds(part: Part, number: float, limits: tuple[float | None, float | None], margin: float = 0.0) -> bool:
+    """Whether a single number agrees with what is expected. A strict direction has no margin here."""
+    return _judge_interval(part, Interval(number, number, number, number), limits, margin) == SUPPORTED
+
+
+def interval_of(numbers: Sequence[float], cases: int) -> Interval | None:
+    """The interval of the mean in one of so many cases; None for a single value."""
+    found, wide = statistics.estimate(numbers), statistics.estimate(numbers, 1 - ALPHA / cases)
+    if found.lower is None or found.upper is None or wide.lower is None or wide.upper is None:
+        return None
+    return Interval(found.lower, found.upper, wide.lower, wide.upper)
+
+
+def decide(
+    part: Part,
+    found: Interval,
+    limits: tuple[float | None, float | None],
+    margin: float,
+    holding: Sequence[bool],
+) -> str:
+    """The verdict on a case; `holding` says for each seed whether the predicate holds in it."""
+    verdict = _judge_interval(part, found, limits, margin)
+    return seed_verdict(verdict, holding) if part.every_seed else verdict
+
+
+# ---- margins -------------------------------------------------------------------------------------------------------
+
+
+def margin_of(
+    part: Part, margin: Margin | None, axis: Axis | None, control: float | None, level: float
+) -> float | None:
+    """How far apart is still equal, in the unit of what is judged; None where the measure has no margin.
+
+    `control` is the mean of the other side (before `times`), `level` that of the measure itself along an axis.
+    """
+    edge = part.bound if part.bound is not None and part.expect != "equal" else part.value
+    if part.along and part.reduce == "correlation":
+        margin = KINDS["index"].margin
+    elif part.along and part.reduce in ("deviation", "range", "cv"):
+        margin = SCATTER
+    elif part.along and part.reduce == "slope":
+        if control is None and margin is not None and axis is not None:
+            # A change over the whole axis that is within the margin of the measure.
+            places = [axis.place(i) for i in axis.ids]
+            return margin.around(level) / (max(places) - min(places))
+        margin = SCATTER
+    if margin is None:
+        return None
+    if part.ratio:
+        whole = part.times if edge is None else edge
+        return margin.size * abs(whole) if margin.relative else margin.size / abs(control) if control else None
+    return margin.around(part.times * control if control is not None else (edge or 0.0))
 
 
 # ---- one case ------------------------------------------------------------------------------------------------------
 
 
 def _reduced(
-    e: Experiment, part: Part, columns: Sequence[Column], series: Callable[[Cell], Sequence[float]], n: int
+    e: Experiment, part: Part, columns: Sequence[Column], series: Callable[[Cell], Sequence[float]]
 ) -> list[float]:
     """For each seed one number: along the axis first, then the mean over the columns of a row."""
     by_column = [
-        [along(e, part, column, row) for row in zip(*(series(c)[:n] for c in column), strict=True)]
-        for column in columns
+        [along(e, part, column, row) for row in zip(*(series(c) for c in column), strict=True)] for column in columns
     ]
     return [statistics.mean(row) for row in zip(*by_column, strict=True)]
 
 
-def _case(
-    outcome: Outcome, e: Experiment, part: Part, at: Mapping[str, str], reading: Reading, printed: PrintedValues | None
-) -> Case | None:
-    """Judge one case; None where nothing that it needs was run."""
-    rows = rows_of(e, part, at, reading)
-    if not rows:
-        return None
+@dataclass(frozen=True)
+class _Place:
+    """Where a case is judged: one part of a claim in one reading, for some levels."""
+
+    outcome: Outcome
+    e: Experiment
+    part: Part
+    at: Mapping[str, str]
+    rows: Sequence[Row]
+    cases: int
+    """Cases of the claim."""
+
+    @property
+    def study(self) -> Study:
+        return self.outcome.study
+
+    def margin(self, control: float | None, level: float) -> float | None:
+        part = self.part
+        axis = self.e.axis(part.along) if part.along else None
+        return margin_of(part, self.study.measure(part.measure).margin, axis, control, level)
+
+    def bounds(self) -> tuple[float, float]:
+        """What the effect can be."""
+        if self.part.to is not None or self.part.reduce in ("slope", "correlation"):
+            return -math.inf, math.inf
+        if self.part.reduce in ("deviation", "range", "cv"):
+            return 0.0, math.inf
+        return self.study.measure(self.part.measure).bounds
+
+
+def _case(place: _Place, printed: PrintedValues | None) -> Case:
+    """Judge one case."""
+    e, part, at, rows = place.e, place.part, place.at, place.rows
     cells = {cell for row in rows for cell in row.cells}
     used = frozenset((e.id, cell) for cell in cells)
     names = [cell[e.names.index(part.along)] for cell in cells] if part.along else []
     if part.along and part.reduce not in ALONE and len(set(names)) < 2:
         return Case(at, UNDECIDED, f"a single value of the {in_sentence(e.axis(part.along).title)} was run", cells=used)
-    n = min(outcome.count(e, cell) for cell in cells)
-    known = {cell: outcome.series(e, cell, part.measure, n) for cell in cells}
+    known = {cell: place.outcome.series(e, cell, part.measure) for cell in cells}
     lacking = next((cell for cell in e.cells if cell in cells and None in known[cell]), None)
     if lacking is not None:
-        where = e.titled(lacking)
-        return Case(at, UNDECIDED, f"has no value in {known[lacking].count(None)} of {n} runs at {where}", cells=used)
+        missing, where = known[lacking].count(None), e.titled(lacking)
+        return Case(at, UNDECIDED, f"has no value in {missing} of {e.seeds} runs at {where}", cells=used)
     series: Callable[[Cell], Any] = known.__getitem__
 
     def side(columns: Callable[[Row], Sequence[Column]]) -> list[float]:
-        by_row = [_reduced(e, part, columns(row), series, n) for row in rows]
+        by_row = [_reduced(e, part, columns(row), series) for row in rows]
         return [statistics.mean(values) for values in zip(*by_row, strict=True)]
 
     sides = _Sides(side(lambda row: row.of), [] if part.to is None else side(lambda row: row.to))
-    theirs = None if printed is None else published_for(e, part, rows, printed)
-    return replace(_judge(part, sides, at), published=theirs, cells=used)
+    level = statistics.mean([statistics.mean(series(cell)) for cell in cells])
+    found = replace(_judge(place, sides, level, place.outcome.same_run(e, list(cells))), cells=used)
+    if any(part.measure in e.axis(a).level(i).fitted for cell in cells for a, i in zip(e.names, cell, strict=True)):
+        return replace(found, fitted=True)
+    return found if printed is None else replace(found, published=published_for(place, printed))
 
 
-def _judge(part: Part, sides: _Sides, at: Mapping[str, str]) -> Case:
-    numbers = _numbers(part, sides)
-    if numbers is None:
+def _judge(place: _Place, sides: _Sides, level: float, same_run: bool) -> Case:
+    part, at = place.part, place.at
+    numbers, effects = _numbers(part, sides), _effects(part, sides)
+    if numbers is None or effects is None:
         return Case(at, UNDECIDED, "a ratio to nothing has no value", n=len(sides.of))
     control = statistics.mean(sides.to) if sides.to else None
-    limits = _limits(part, control)
-    estimate = statistics.estimate(numbers)
-    verdict = _judge_interval(part, estimate.lower, estimate.upper, limits)
-    edge = next((x for x in limits if x is not None), 0.0) if None in limits else None
-    agree = [holds(part, x, limits) for x in numbers]
-    if part.every_seed:
-        against = [not ok and (edge is None or x != edge) for ok, x in zip(agree, numbers, strict=True)]
-        verdict = seed_verdict(verdict, agree, against)
-    away = [] if edge is None else [x - edge for x in numbers]
-    return Case(
+    margin = place.margin(control, level)
+    limits = limits_of(part, control, margin)
+    effect = statistics.estimate(effects, same_run=same_run)
+    number = statistics.estimate(numbers, same_run=same_run)
+    ends = effect.within(place.bounds()) or (None, None)
+    case = Case(
         at=at,
-        verdict=verdict,
-        effect=estimate.mean,
-        lower=estimate.lower,
-        upper=estimate.upper,
-        n=estimate.n,
+        verdict=UNDECIDED,
+        effect=effect.mean,
+        lower=ends[0],
+        upper=ends[1],
+        n=effect.n,
+        same_run=same_run,
+        tested=None if effects == numbers else Tested(number.mean, number.lower, number.upper),
         low=limits[0],
         high=limits[1],
-        control=None if part.ratio or control is None else part.times * control,
-        detectable=_detectable(part, sides, estimate),
-        holding=sum(agree),
+        margin=margin,
+        control=None if part.ratio else control,
+        one_run=None if same_run else statistics.prediction(effects),
+    )
+    interval = None if same_run else interval_of(numbers, place.cases)
+    if interval is None:
+        return case
+    slack = margin or 0.0
+    holding = [holds(part, x, limits) for x in numbers]
+    verdict = decide(part, interval, limits, slack, holding)
+    edge = next((x for x in limits if x is not None), 0.0) if None in limits else None
+    away = [] if edge is None else [x - edge for x in numbers]
+    return replace(
+        case,
+        verdict=verdict,
+        detectable=_detectable(part, sides, number),
+        holding=sum(holding),
         wins=sum(x > 0 for x in away),
         losses=sum(x < 0 for x in away),
         sign_p=statistics.sign_test(away) if away else None,
+        p=_p(part, numbers, verdict, limits, slack),
     )
+
+
+def _p(
+    part: Part, numbers: Sequence[float], verdict: str, limits: tuple[float | None, float | None], margin: float
+) -> float:
+    """Two-sided p value of the test behind a verdict: how far the interval is from the bound it was held against."""
+    low, high = limits
+    if verdict == UNDECIDED:
+        return 1.0
+    if low is not None and high is not None:
+        # Inside is away from both bounds, outside is away from the nearer one.
+        return max(statistics.t_test([x - edge for x in numbers]) for edge in (low, high))
+    edge = high if low is None else low
+    assert edge is not None
+    away = [x - edge for x in numbers]
+    if verdict == EQUIVALENT:
+        return max(statistics.t_test([x - m for x in away]) for m in (-margin, margin))
+    if part.expect in {"at_least", "at_most"}:
+        shift = margin if part.expect == "at_least" else -margin
+        away = [x + shift for x in away]
+    return statistics.t_test(away)
 
 
 def _detectable(part: Part, sides: _Sides, estimate: Estimate) -> float | None:
@@ -322,29 +505,31 @@ def _detectable(part: Part, sides: _Sides, estimate: Estimate) -> float | None:
     return statistics.detectable_effect(estimate.deviation, estimate.n)
 
 
-def published_for(e: Experiment, part: Part, rows: Sequence[Row], printed: PrintedValues) -> Published | None:
+def published_for(place: _Place, printed: PrintedValues) -> Published | None:
     """The same comparison from the paper's own figures, row by row."""
-    given = part.published
+    e, part, given = place.e, place.part, place.part.published
     if given:
         return Published(0, 0, given.get("effect"), given.get("relative"), given.get("text", ""))
-    numbers, controls, agreeing = [], [], 0
-    for row in rows:
+    effects, controls, agreeing = [], [], 0
+    for row in place.rows:
         left = _printed_side(e, part, row.of, printed)
         right = _printed_side(e, part, row.to, printed) if part.to is not None else None
         if left is None or (part.to is not None and right is None):
             continue
-        found = _numbers(part, _Sides([left], [] if right is None else [right]))
-        if found is None:
+        sides = _Sides([left], [] if right is None else [right])
+        found, tested = _effects(part, sides), _numbers(part, sides)
+        if found is None or tested is None:
             continue
-        numbers.append(found[0])
+        effects.append(found[0])
         if right is not None:
-            controls.append(part.times * right)
-        agreeing += holds(part, found[0], _limits(part, right))
-    if not numbers:
+            controls.append(right)
+        margin = place.margin(right, left)
+        agreeing += holds(part, tested[0], limits_of(part, right, margin))
+    if not effects:
         return None
-    effect = statistics.mean(numbers)
+    effect = statistics.mean(effects)
     control = statistics.mean(controls) if controls and not part.ratio else 0.0
-    return Published(len(numbers), agreeing, effect, effect / control if control else None)
+    return Published(len(effects), agreeing, effect, effect / control if control else None)
 
 
 def _printed_side(e: Experiment, part: Part, columns: Sequence[Column], printed: PrintedValues) -> float | None:
@@ -367,28 +552,33 @@ def judge(outcome: Outcome) -> list[ClaimResult]:
     """A verdict on every claim."""
     study = outcome.study
     printed = {e.id: printed_values(study, e) for e in study.experiments}
-    return [_claim(outcome, claim, printed) for claim in study.claims]
+    results = [_claim(outcome, claim, printed) for claim in study.claims]
+    testable = [r for r in results if r.claim.parts]
+    corrected = dict(zip((r.claim.id for r in testable), statistics.holm([r.base.p for r in testable]), strict=True))
+    return [replace(r, corrected=corrected.get(r.claim.id)) for r in results]
 
 
 def _claim(outcome: Outcome, claim: Claim, printed: Mapping[str, PrintedValues]) -> ClaimResult:
     if claim.untestable:
         return ClaimResult(claim, NOT_TESTABLE, Judged({}, NOT_TESTABLE, ()))
+    if claim.counted:
+        verdict = SUPPORTED if all(one.holds for one in claim.counted) else CONTRADICTED
+        return ClaimResult(claim, verdict, Judged({}, verdict, ()))
     base = judged(outcome, claim, {}, printed)
     assert base is not None
-    tried, voting = [], [base]
-    for axis, level, votes in variants(outcome.study, claim):
+    tried, literal = [], base
+    for axis, level, is_literal in variants(outcome.study, claim):
         found = judged(outcome, claim, {axis: level}, printed)
         if found is not None:
             tried.append(found)
-            if votes:
-                voting.append(found)
-    if len(voting) > 1:
-        return ClaimResult(claim, majority([v.verdict for v in voting]), base, tuple(tried), tuple(voting))
-    return ClaimResult(claim, base.verdict, base, tuple(tried))
+            literal = found if is_literal else literal
+    others = [j.verdict for j in (base, *tried) if j is not literal]
+    verdict = headline(literal.verdict, others)
+    return ClaimResult(claim, verdict, base, tuple(tried), None if literal is base else literal.reading)
 
 
 def variants(study: Study, claim: Claim) -> Iterable[tuple[str, str, bool]]:
-    """Readings off their base in which a claim can be judged too: axis, level, and whether it has a vote."""
+    """Readings off their base in which a claim can be judged too: axis, level, and whether it is the literal one."""
     seen: dict[tuple[str, str], bool] = {}
     for part in claim.parts:
         for axis in study.experiment(part.experiment).readings:
@@ -396,39 +586,32 @@ def variants(study: Study, claim: Claim) -> Iterable[tuple[str, str, bool]]:
                 continue
             for level in axis.ids:
                 if level != axis.base:
-                    seen[(axis.id, level)] = seen.get((axis.id, level), False) or axis.majority
-    return [(axis, level, votes) for (axis, level), votes in seen.items()]
+                    seen[(axis.id, level)] = seen.get((axis.id, level), False) or level == axis.literal
+    return [(axis, level, literal) for (axis, level), literal in seen.items()]
 
 
 def judged(outcome: Outcome, claim: Claim, reading: Reading, printed: Mapping[str, PrintedValues]) -> Judged | None:
     """A claim in one reading; None where the reading was not run for it."""
-    parts = []
+    study = outcome.study
+    planned: list[tuple[Part, list[tuple[dict[str, str], list[Row]]]]] = []
     for part in claim.parts:
-        e = outcome.study.experiment(part.experiment)
+        e = study.experiment(part.experiment)
+        mine = {name: level for name, level in reading.items() if name in e.base}
+        found = [(case, rows_of(e, part, case, mine)) for case in cases_of(e, part)]
+        if mine and not any(rows for _, rows in found):
+            return None
+        planned.append((part, found))
+    count = max(1, sum(bool(rows) for _, every in planned for _, rows in every))
+    parts = []
+    for part, every in planned:
+        e = study.experiment(part.experiment)
         mine = {name: level for name, level in reading.items() if name in e.base}
         theirs = printed[e.id] if all(e.axis(a).level(i).published for a, i in {**e.base, **mine}.items()) else None
-        found = [_case(outcome, e, part, case, mine, theirs) for case in cases_of(e, part)]
-        cases = tuple(c for c in found if c is not None)
-        if not cases and mine:
-            return None
-        if not cases or len(cases) < len(found):
+        cases = tuple(_case(_Place(outcome, e, part, at, rows, count), theirs) for at, rows in every if rows)
+        if len(cases) < len(every):
             cases = (*cases, Case({}, UNDECIDED, "needs levels that were not run"))
         parts.append(PartResult(part, conjunction([c.verdict for c in cases]), cases))
     return Judged(reading, conjunction([p.verdict for p in parts]), tuple(parts))
-
-
-def open_cells(results: Sequence[ClaimResult], most: int = ENOUGH) -> set[tuple[str, Cell]]:
-    """The cells that undecided claims were judged from, as far as they have fewer seeds than they may get."""
-    found: set[tuple[str, Cell]] = set()
-    for result in results:
-        if result.verdict != UNDECIDED:
-            continue
-        for reading in result.majority or (result.base,):
-            for part in reading.parts:
-                for case in part.cases:
-                    if case.verdict == UNDECIDED and not case.reason and case.n < most:
-                        found |= case.cells
-    return found
 
 
 # ---- as plain values -----------------------------------------------------------------------------------------------
@@ -441,17 +624,25 @@ def claim_document(result: ClaimResult) -> Document:
         "id": claim.id,
         "claim": claim.text,
         "where": claim.where,
+        "by": "ours" if claim.ours else "paper",
         "verdict": result.verdict,
+        "at_base": result.base.verdict,
         "parts": [_part_document(p) for p in result.base.parts],
         "note": claim.note,
     }
     if claim.untestable:
         found["reason"] = claim.untestable
+    elif claim.counted:
+        found["counted"] = [
+            {"title": c.title, "ratio": c.ratio, "ratio_at_most": c.ratio_at_most, "holds": c.holds}
+            for c in claim.counted
+        ]
+    else:
+        found |= {"p": result.base.p, "p_holm": result.corrected}
     if claim.expected:
         found["expected"] = claim.expected
-    if result.majority:
-        found["verdict_by"] = "majority of readings"
-        found["at_base"] = result.base.verdict
+    if result.literal is not None:
+        found["literal_reading"] = dict(result.literal)
     found["also_tried"] = [
         {"reading": dict(j.reading), "verdict": j.verdict, "parts": [_part_document(p) for p in j.parts]}
         for j in result.tried
@@ -480,8 +671,10 @@ def _case_document(case: Case) -> Document:
         "lower": case.lower,
         "upper": case.upper,
         "n": case.n,
+        "replicates": 1 if case.same_run else case.n,
         "low": case.low,
         "high": case.high,
+        "margin": case.margin,
         "control": case.control,
         "relative": case.relative,
         "detectable": case.detectable,
@@ -489,7 +682,11 @@ def _case_document(case: Case) -> Document:
         "above": case.wins,
         "below": case.losses,
         "sign_test_p": case.sign_p,
+        "p": case.p,
+        "one_run": None if case.one_run is None else list(case.one_run),
     }
+    if case.tested is not None:
+        found["tested"] = vars(case.tested).copy()
     if case.published is not None:
         p = case.published
         found["published"] = {
@@ -497,7 +694,8 @@ def _case_document(case: Case) -> Document:
             "agreeing": p.agreeing,
             "effect": p.effect,
             "relative": p.relative,
-            "within_our_interval": case.reproduces_size,
+            "distance": case.distance,
+            "within_one_run": case.reproduces_size,
             **({"text": p.text} if p.text else {}),
         }
     return found

@@ -1,4 +1,4 @@
-"""Makes the runs of a sweep that its store lacks: in batches, on any executor, side by side with other processes."""
+"""Makes the runs that a store lacks: in batches, on any executor, side by side with other processes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ import numpy as np
 from ..store import Folder, Run, Store
 from . import work
 from .executors import Executor
-from .model import Sweep
-from .plan import PIECE, Array, Plan
+from .plan import PIECE, Array, Points
 
 if TYPE_CHECKING:
     from .work import Done, Task
@@ -112,11 +111,10 @@ Told = Callable[[Estimate], None]
 
 
 class Runs:
-    """The runs that a sweep lacks, and the batches they are made in."""
+    """The runs that a store lacks, and the batches they are made in."""
 
-    def __init__(self, plan: Plan, store: Store, executor: Executor, tell: Tell) -> None:
+    def __init__(self, plan: Points, store: Store, executor: Executor, tell: Tell) -> None:
         self.plan, self.store, self.executor, self.tell = plan, store, executor, tell
-        self.sweep: Sweep = plan.sweep
         self._rows = plan.rows
         self._state = np.full(self._rows.total, OPEN, np.uint8)
         store.look()
@@ -275,7 +273,7 @@ class Runs:
             if point == before:
                 tasks[-1] = (tasks[-1][0], (*tasks[-1][1], seed))
             else:
-                tasks.append((self.sweep.points[point].sets, (seed,)))
+                tasks.append((self.plan.source(point), (seed,)))
             before = point
         return tasks
 

@@ -39,9 +39,12 @@ class Executor(Protocol):
 
 
 class Threads:
-    """Threads of this process: the engine releases the interpreter lock while it runs."""
+    """Threads of this process: the engine releases the interpreter lock while it runs.
 
-    def __init__(self, base: Document, workers: int | None = None) -> None:
+    `base` is the scenario that tasks change; none is needed for tasks that are whole scenarios.
+    """
+
+    def __init__(self, base: Document | None = None, workers: int | None = None) -> None:
         self._base = base
         self.slots = workers or cores()
         self._pool = ThreadPoolExecutor(self.slots, thread_name_prefix="sweep")
@@ -70,7 +73,7 @@ class Cluster:
     A batch whose worker dies is given to another one by Dask's scheduler.
     """
 
-    def __init__(self, base: Document, address: str, patience_s: float = 30.0) -> None:
+    def __init__(self, base: Document | None, address: str, patience_s: float = 30.0) -> None:
         try:
             import distributed
         except ImportError as error:

@@ -15,7 +15,7 @@ import numpy as np
 from .. import statistics
 from ..documents import Document
 from ..statistics import Difference, Estimate, Warmup
-from ..store import Store
+from ..store import DIGEST, Store
 from ..store.names import Index, firsts, of_texts, words
 from .execute import Failure, Tally
 from .lazy import Lazy
@@ -31,20 +31,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cell:
-    """A measure at a point: mean, ends of its interval, number of seeds; None where a run has no such value."""
+    """A measure at a point; None where a run has no such value, no interval for a single replication."""
 
     mean: float | None
-    lower: float | None
-    upper: float | None
-    n: int
+    lower: float | None = None
+    upper: float | None = None
+    """Ends of the interval, cut at the smallest and the largest value the measure can take."""
+    half_width: float | None = None
+    """Of the interval before it is cut."""
+    n: int = 0
+    """Seeds."""
+    replicates: int = 0
+    """Independent values: 1 where every seed gave the same run."""
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends of the interval."""
+        return None if self.lower is None or self.upper is None else (self.lower, self.upper)
 
     def document(self) -> dict[str, float | int | None]:
         """Plain values."""
-        half = None if self.lower is None or self.upper is None else (self.upper - self.lower) / 2
-        return {"mean": self.mean, "lower": self.lower, "upper": self.upper, "half_width": half, "n": self.n}
+        return vars(self).copy()
 
 
-NOTHING = Cell(None, None, None, 0)
+NOTHING = Cell(None)
 
 
 @dataclass(frozen=True)
@@ -65,9 +75,14 @@ class Tests:
     holm: Array
     """p values after Holm."""
     benjamini_hochberg: Array
-    """p values after Benjamini and Hochberg."""
+    """p values after Benjamini and Hochberg. NaN in both where a single replication leaves nothing to test."""
     clear: Array
     """Whether the interval excludes zero."""
+
+    @property
+    def tested(self) -> int:
+        """How many were tested."""
+        return int((~np.isnan(self.holm)).sum())
 
     @property
     def holding(self) -> int:
@@ -84,6 +99,8 @@ class Row:
     table: Array
     """A column a measure, one value a seed; NaN for none."""
     measures: tuple[str, ...]
+    same_run: bool = False
+    """Every seed gave the same run."""
 
     def column(self, measure: str) -> list[float]:
         """One value of a measure a seed; NaN for none."""
@@ -163,7 +180,9 @@ class Outcome:
         there, values = self._read(point)
         at = np.flatnonzero(there)
         seeds = (int(self.plan.first[point]) + at).tolist()
-        return Row(point, seeds, values[at], self._measures)
+        digests = values[at, -1]
+        same = len(at) > 1 and bool((digests == digests[0]).all())
+        return Row(point, seeds, values[at, :-1], self._measures, same)
 
     @cached_property
     def _measures(self) -> tuple[str, ...]:
@@ -210,11 +229,15 @@ class Outcome:
         values = row.series(measure)
         if not values:
             return NOTHING
-        if self.sweep.interval == "bootstrap":
-            lower, upper = statistics.bootstrap(values) or (None, None)
-            return Cell(statistics.mean(values), lower, upper, len(values))
-        found: Estimate = statistics.estimate(values)
-        return Cell(found.mean, found.lower, found.upper, found.n)
+        found: Estimate = statistics.estimate(values, same_run=row.same_run)
+        ends = found.within(self.sweep.measure(measure).bounds)
+        half = found.half_width
+        if self.sweep.interval == "bootstrap" and ends is not None:
+            # Lies between the smallest and the largest value that was seen.
+            ends = statistics.bootstrap(values)
+            half = None if ends is None else (ends[1] - ends[0]) / 2
+        lower, upper = ends or (None, None)
+        return Cell(found.mean, lower, upper, half, found.n, found.replicates)
 
     # ---- differences from the control ----------------------------------------------------------------------------
 
@@ -257,12 +280,16 @@ class Outcome:
         for number in range(len(self.pairs)):
             for k, found in enumerate(self._compared(number)):
                 if found is not None:
+                    p = found.t_p
                     places.append(number * measures + k)
-                    ps.append(found.t_p)
+                    ps.append(math.nan if p is None else p)
                     clear_.append(found.clear)
         plain = np.asarray(ps, float)
-        both = statistics.holm_array(plain), statistics.benjamini_hochberg_array(plain)
-        return Tests(places, *both, np.asarray(clear_, bool))
+        tested = ~np.isnan(plain)
+        holm, bh = np.full(len(plain), math.nan), np.full(len(plain), math.nan)
+        holm[tested] = statistics.holm_array(plain[tested])
+        bh[tested] = statistics.benjamini_hochberg_array(plain[tested])
+        return Tests(places, holm, bh, np.asarray(clear_, bool))
 
     def _compared(self, number: int) -> list[Difference | None]:
         """The differences of a pair, by measure, over the seeds that both points have."""
@@ -275,7 +302,8 @@ class Outcome:
         found: list[Difference | None] = []
         for m in self.sweep.measures:
             mine, other = _at(here, m.id, both), _at(there, m.id, both)
-            found.append(statistics.paired(mine, other) if mine and other else None)
+            same = here.same_run and there.same_run
+            found.append(statistics.paired(mine, other, same_run=same) if mine and other else None)
         return found
 
     @property
@@ -296,18 +324,38 @@ class Outcome:
         return Lazy(len(places), one)
 
     @property
-    def corrected(self) -> Sequence[tuple[float, float]]:
+    def corrected(self) -> Sequence[tuple[float | None, float | None]]:
         """p values of the t tests of all differences, after Holm and after Benjamini-Hochberg."""
         tests = self.tests
-        return Lazy(len(tests.places), lambda k: (float(tests.holm[k]), float(tests.benjamini_hochberg[k])))
+
+        def one(k: int) -> tuple[float | None, float | None]:
+            holm, bh = float(tests.holm[k]), float(tests.benjamini_hochberg[k])
+            return (None, None) if math.isnan(holm) else (holm, bh)
+
+        return Lazy(len(tests.places), one)
 
     # ---- as plain values -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def fixed(self) -> list[int]:
+        """Points at which every seed gave the same run."""
+        return [row.number for row in self.rows() if row.same_run]
+
+    @property
+    def notes(self) -> list[str]:
+        """Why points have no interval; nothing where all have one."""
+        if not self.fixed:
+            return []
+        count, seeds = len(self.sweep.points), max(int(self.plan.counts[k]) for k in self.fixed)
+        where = [] if len(self.fixed) == count else [f"{len(self.fixed):,} of {count:,} points"]
+        return [statistics.same_run_note(seeds, where)]
 
     @property
     def warnings(self) -> list[str]:
         """What the reader should know before believing the figures."""
         sweep = self.sweep
-        found = [w.sentence(label(sweep, sweep.points[k])) for k, w in self.warmups.items() if w.short]
+        found = list(self.plan.warnings)
+        found += [w.sentence(label(sweep, sweep.points[k])) for k, w in self.warmups.items() if w.short]
         if sweep.stop is not None and self._wide:
             found.append(
                 f"{self._wide} of {len(sweep.points)} points are not as narrow as asked for after "
@@ -333,6 +381,7 @@ class Outcome:
             "scenario_key": self.plan.keys[row.number],
             "first_seed": int(self.plan.first[row.number]),
             "seeds": len(row.seeds),
+            "replicates": 1 if row.same_run else len(row.seeds),
             "cells": {name: cell.document() for name, cell in cells.items()},
         }
 
@@ -380,6 +429,7 @@ class Outcome:
         sweep = self.sweep
         return {
             "warmup": [{"point": k, **w.document()} for k, w in self.warmups.items()],
+            "notes": self.notes,
             "warnings": self.warnings,
             "failures": [failure_document(sweep, f) for f in self.tally.failures],
             "failed": self.tally.failed,
@@ -400,7 +450,9 @@ def _whole(values: list[float]) -> list[float]:
     return [] if any(map(math.isnan, values)) else values
 
 
-def difference_document(pair: Pair, measure: str, difference: Difference, after: tuple[float, float]) -> Document:
+def difference_document(
+    pair: Pair, measure: str, difference: Difference, after: tuple[float | None, float | None]
+) -> Document:
     """A difference as plain values."""
     return {
         "factor": pair.factor,
@@ -435,8 +487,9 @@ def read(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
 
     measures = plan.sweep.measures
     rows = plan.rows
-    table = Table(rows.total, len(measures))
-    find = rows.finder()
+    # The digest of a run stands behind its measures.
+    table = Table(rows.total, len(measures) + 1)
+    find = plan.finder()
 
     def take(found: polars.DataFrame) -> None:
         places = find(words(found["scenario_key"].to_list()), found["seed"].to_numpy())
@@ -449,10 +502,11 @@ def read(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
             .alias(m.id)
             for m in measures
         ]
+        columns.append(pl.col(DIGEST).cast(pl.Float64).alias(f"{DIGEST} of the run"))
         table.put(places[here], found.filter(pl.Series(here)).select(columns).to_numpy())
 
     wanted = lambda: ((keys, seeds) for _, keys, seeds in rows.pieces())  # noqa: E731
-    store.gather(wanted, list(dict.fromkeys(m.field for m in measures)), take, version)
+    store.gather(wanted, list(dict.fromkeys([*(m.field for m in measures), DIGEST])), take, version)
     return Outcome(plan, table, tally, version)
 
 
@@ -470,9 +524,9 @@ def wanted_seeds(outcome: Outcome) -> Array:
     return counts
 
 
-def clear(difference: Difference, after: tuple[float, float]) -> int:
+def clear(difference: Difference, after: tuple[float | None, float | None]) -> int:
     """Stars of a difference: its interval excludes zero; and after Holm's correction too."""
-    return 0 if not difference.clear else 1 + (after[0] < statistics.ALPHA)
+    return 0 if not difference.clear or after[0] is None else 1 + (after[0] < statistics.ALPHA)
 
 
 def finite(value: float | None) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import plot, statistics
 from ..documents import Document
+from ..measures import kind_of
 from .model import is_number
 from .plan import Array
 
@@ -115,6 +116,11 @@ class Data:
         """A measure's title with its unit."""
         m = self.document["measures"][measure]
         return f"{m['title']} ({m['unit']})" if m["unit"] else str(m["title"])
+
+    def bounds(self, measure: str) -> tuple[float, float]:
+        """The smallest and the largest value a measure can take."""
+        m = self.document["measures"][measure]
+        return kind_of(m["field"]).bounds(m["unit"])
 
     @property
     def gridded(self) -> bool:
@@ -267,10 +273,11 @@ def curves(data: Data) -> Figure | None:
                     if of != group or not values:
                         continue
                     found = statistics.estimate(values)
+                    low, high = found.within(data.bounds(measure)) or (found.mean, found.mean)
                     xs.append(level)
                     means.append(found.mean)
-                    lows.append(found.lower if found.lower is not None else found.mean)
-                    highs.append(found.upper if found.upper is not None else found.mean)
+                    lows.append(low)
+                    highs.append(high)
                 name = "all points" if by is None else str(group)
                 ax.plot(xs, means, marker=own.marker, color=own.colour, linestyle=own.dashes, label=name)
                 ax.fill_between(xs, lows, highs, color=own.colour, alpha=0.2, linewidth=0)

@@ -6,17 +6,18 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from .. import _core
 from ..runner import Progress, no_progress
 from ..store import scenario_key
-from ..store.names import Index, Words, firsts, mixed
+from ..store.names import Index, Words, firsts, mixed, words
 from .lazy import Lazy
 from .model import Point, Sweep
 from .reading import Mistakes, one_line
+from .work import Source
 
 SHOWN = 5
 """So many different mistakes of points are named."""
@@ -38,11 +39,17 @@ class Plan:
     """By point: its first seed."""
     counts: Array
     """By point: its number of seeds."""
+    warnings: tuple[str, ...] = ()
+    """What the scenario of the first point says and its author may not have meant."""
 
     @property
     def keys(self) -> Sequence[str]:
         """By point: the scenario's key."""
         return Lazy(len(self.words), lambda k: self.words[k].tobytes().hex())
+
+    def source(self, point: int) -> Source:
+        """What to run at a point."""
+        return self.sweep.points[point].sets
 
     @property
     def runs(self) -> int:
@@ -54,6 +61,80 @@ class Plan:
         """The runs, equal ones once."""
         return Rows(self)
 
+    def finder(self) -> Callable[[Words, Array], Array]:
+        """A function that gives the rows of runs named by keys and seeds; -1 for those that are not in the plan."""
+        sweep, starts = self.sweep, self.rows.starts
+        index = Index()
+        own = np.flatnonzero(np.diff(starts))
+        index.put(mixed(self.words[own], self.first[own]), own)
+
+        def find(keys: Words, seeds: Array) -> Array:
+            first = np.full(len(seeds), sweep.first_seed, np.int64)
+            if sweep.common is not None:
+                first += (seeds - first) // sweep.most * sweep.most
+            points = index.find(mixed(keys, first))
+            rows = starts[points] + seeds - first
+            good = (points >= 0) & (seeds >= first) & (rows < starts[points + 1])
+            return np.where(good, rows, -1)
+
+        return find
+
+
+class Points(Protocol):
+    """Scenarios with the seeds that each is to be run with."""
+
+    @property
+    def words(self) -> Words:
+        """By point: the scenario's key as 16 bytes."""
+
+    @property
+    def first(self) -> Array:
+        """By point: its first seed."""
+
+    @property
+    def counts(self) -> Array:
+        """By point: its number of seeds."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """By point: the scenario's key."""
+
+    @property
+    def rows(self) -> Rows:
+        """The runs, equal ones once."""
+
+    def source(self, point: int) -> Source:
+        """What to run at a point."""
+
+
+@dataclass(eq=False)
+class Scenarios:
+    """Scenarios that have nothing in common, each with some seeds in a row; no run is there twice."""
+
+    texts: Sequence[str]
+    """Checked scenarios as JSON, without name and seed of their own."""
+    first: Array
+    counts: Array
+
+    @cached_property
+    def keys(self) -> Sequence[str]:
+        """By scenario: its key."""
+        return [scenario_key(text) for text in self.texts]
+
+    @cached_property
+    def words(self) -> Words:
+        """By scenario: its key as 16 bytes."""
+        return words(self.keys)
+
+    def source(self, point: int) -> Source:
+        """What to run."""
+        return self.texts[point]
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The runs."""
+        return Rows(self)
+
 
 class Rows:
     """The runs of a plan, numbered in the order of the points and their seeds.
@@ -62,53 +143,35 @@ class Rows:
     decides by what the runs gave. They are counted at the first of these points.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Points) -> None:
         self._plan = plan
         count = len(plan.words)
         same = firsts(mixed(plan.words, plan.first))
         alone = same == np.arange(count)
-        self._starts = np.zeros(count + 1, np.int64)
-        np.cumsum(np.where(alone, plan.counts, 0), out=self._starts[1:])
+        self.starts = np.zeros(count + 1, np.int64)
+        np.cumsum(np.where(alone, plan.counts, 0), out=self.starts[1:])
         self._same = None if alone.all() else same.astype(np.uint32)
 
     @property
     def total(self) -> int:
         """How many there are."""
-        return int(self._starts[-1])
+        return int(self.starts[-1])
 
     def of(self, rows: Array) -> tuple[Array, Array]:
         """Points and seeds of some rows."""
-        points = np.searchsorted(self._starts, rows, "right") - 1
-        return points, self._plan.first[points] + (rows - self._starts[points])
+        points = np.searchsorted(self.starts, rows, "right") - 1
+        return points, self._plan.first[points] + (rows - self.starts[points])
 
     def at(self, point: int) -> tuple[int, int]:
         """The first row of a point, and the one after its last."""
         first = point if self._same is None else int(self._same[point])
-        return int(self._starts[first]), int(self._starts[first + 1])
+        return int(self.starts[first]), int(self.starts[first + 1])
 
     def pieces(self) -> Iterator[tuple[int, Words, Array]]:
         """All rows in pieces: number of the first, keys, seeds."""
         for start in range(0, self.total, PIECE):
             points, seeds = self.of(np.arange(start, min(start + PIECE, self.total)))
             yield start, self._plan.words[points], seeds
-
-    def finder(self) -> Callable[[Words, Array], Array]:
-        """A function that gives the rows of runs named by keys and seeds; -1 for those that are not in the plan."""
-        plan, sweep = self._plan, self._plan.sweep
-        index = Index()
-        own = np.flatnonzero(np.diff(self._starts))
-        index.put(mixed(plan.words[own], plan.first[own]), own)
-
-        def find(keys: Words, seeds: Array) -> Array:
-            first = np.full(len(seeds), sweep.first_seed, np.int64)
-            if sweep.common is not None:
-                first += (seeds - first) // sweep.most * sweep.most
-            points = index.find(mixed(keys, first))
-            rows = self._starts[points] + seeds - first
-            good = (points >= 0) & (seeds >= first) & (rows < self._starts[points + 1])
-            return np.where(good, rows, -1)
-
-        return find
 
 
 def label(sweep: Sweep, point: Point) -> str:
@@ -144,12 +207,14 @@ def plan(sweep: Sweep, progress: Progress = no_progress) -> Plan:
         if len(wrong) > SHOWN:
             mistakes.add("", f"and points with {len(wrong) - SHOWN} other mistakes")
         raise mistakes.error()
-    words = np.frombuffer(bytes(keys), np.uint64).reshape(-1, 2)
+    names = np.frombuffer(bytes(keys), np.uint64).reshape(-1, 2)
     groups = sweep.groups()
-    starts = np.full(len(words), sweep.first_seed, np.int64)
+    starts = np.full(len(names), sweep.first_seed, np.int64)
     if groups is not None:
         starts += groups * sweep.most
-    return Plan(sweep, words, starts, np.full(len(words), sweep.seeds, np.int64))
+    counts = np.full(len(names), sweep.seeds, np.int64)
+    said = _core.Scenario.parse(sweep.document, sweep.points[0].sets).warnings()
+    return Plan(sweep, names, starts, counts, tuple(said))
 
 
 def point_values(sweep: Sweep, points: Iterable[int]) -> dict[str, list[Any]]:

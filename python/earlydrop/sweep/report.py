@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
+from dataclasses import fields
 from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
@@ -14,11 +16,12 @@ import numpy as np
 from .. import plot, streamed
 from ..documents import Document, to_toml
 from ..statistics import ALPHA
-from ..terminal import number, signed
+from ..terminal import signed
 from . import pictures
 from .model import SweepError
-from .outcome import Outcome
+from .outcome import Cell, Outcome
 from .pictures import Data
+from .text import cell_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,7 +121,9 @@ def context(data: Data) -> dict[str, Any]:
         "more_points": max(0, data.count - ROWS),
         "differences": _differences(data),
         "more_differences": max(0, d["counts"]["differences"] - DIFFERENCES),
-        "tests": d["counts"]["differences"],
+        "tests": sum(one["t_test_p_holm"] is not None for one in d["differences"]),
+        "notes": d.get("notes", []),
+        "fixed": all(point.get("replicates", 2) == 1 for point in d["points"]),
         "runs": _single(data),
         "failures": [{**f, "where": _where(f["levels"])} for f in d["failures"][:FAILURES]],
         "scenario": to_toml({k: v for k, v in d["scenario"].items() if k not in ("name", "seed")}),
@@ -162,15 +167,17 @@ def _points(data: Data) -> list[list[str]]:
         row = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in point["levels"].values()] + [str(point["seeds"])]
         for name, m in data.document["measures"].items():
             cell = point["cells"][name]
-            half = "" if cell["half_width"] is None else f" ± {cell['half_width']:.{m['digits']}f}"
-            row.append(number(cell["mean"], m["digits"]) + half)
+            known = {f.name: cell[f.name] for f in fields(Cell) if f.name in cell}
+            row.append(cell_text(Cell(**known), m["digits"], data.document["interval"]))
         rows.append(row)
     return rows
 
 
 def _differences(data: Data) -> list[dict[str, Any]]:
     d = data.document
-    clearest = nsmallest(DIFFERENCES, d["differences"], key=lambda one: (one["t_test_p_holm"], one["t_test_p"]))
+    clearest = nsmallest(
+        DIFFERENCES, d["differences"], key=lambda one: (_rank(one["t_test_p_holm"]), _rank(one["t_test_p"]))
+    )
     places = {one["point"] for one in clearest}
     levels = {k: point["levels"] for k, point in enumerate(d["points"]) if k in places}
     rows = []
@@ -185,13 +192,20 @@ def _differences(data: Data) -> list[dict[str, Any]]:
                 "difference": signed(one["mean"], m["digits"]) + half,
                 "relative": share,
                 "p": [_p(one[k]) for k in ("t_test_p_holm", "t_test_p_bh", "wilcoxon_p")],
-                "clear": one["t_test_p_holm"] < ALPHA,
+                "clear": _rank(one["t_test_p_holm"]) < ALPHA,
             }
         )
     return rows
 
 
-def _p(value: float) -> str:
+def _rank(p: float | None) -> float:
+    """A p value to sort by; what could not be tested comes last."""
+    return math.inf if p is None else p
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "-"
     return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import streamed
 from ..report import LATEX_END, latex_head, latex_row
-from ..terminal import number, paragraph, signed, table
+from ..terminal import CUT, interval_text, paragraph, table, with_sign
 from .execute import Estimate
 from .outcome import Cell, Outcome, Row, clear, difference_document, failure_document
 from .plan import Plan, label, point_values
@@ -72,17 +72,20 @@ def outcome_text(outcome: Outcome) -> str:
     sweep = outcome.sweep
     measures = sweep.measures[:SHOWN_MEASURES]
     head, rows = point_table(outcome, SHOWN_POINTS, SHOWN_MEASURES)
-    kind = "bootstrap" if sweep.interval == "bootstrap" else "95 %"
     lines = [
-        f"{sweep.name}: queue {sweep.queue}, mean over seeds ± {kind} half-width",
+        f"{sweep.name}: queue {sweep.queue}, {_replication(outcome)}",
         "",
         table(head, rows, left=len(sweep.factors)),
     ]
+    if any("[" in cell for row in rows for cell in row[len(sweep.factors) :]):
+        lines.append(paragraph(f"{CUT}."))
     if len(sweep.points) > len(rows):
         lines.append(f"and {len(sweep.points) - len(rows):,} points more")
     if len(sweep.measures) > len(measures):
         lines.append(f"and the measures {', '.join(m.id for m in sweep.measures[len(measures) :])}")
     lines += _differences(outcome)
+    for text in outcome.notes:
+        lines += ["", paragraph(f"note: {text}")]
     lines += _failures(outcome)
     if outcome.warnings:
         lines.append("")
@@ -90,6 +93,13 @@ def outcome_text(outcome: Outcome) -> str:
     if len(outcome.warnings) > SHOWN_FAILURES:
         lines.append(f"and {len(outcome.warnings) - SHOWN_FAILURES} warnings more")
     return "\n".join(lines)
+
+
+def _replication(outcome: Outcome) -> str:
+    """What stands behind the numbers of a table."""
+    if len(outcome.fixed) == len(outcome.sweep.points):
+        return "one run of each point (all its seeds give the same)"
+    return f"mean over seeds ± {'bootstrap' if outcome.sweep.interval == 'bootstrap' else '95 %'} half-width"
 
 
 def point_table(
@@ -108,9 +118,21 @@ def _point_line(outcome: Outcome, row: Row, cells: Mapping[str, Cell]) -> list[s
     sweep = outcome.sweep
     line = [*(level.name for level in sweep.points[row.number].levels), str(len(row.seeds))]
     for m, c in zip(sweep.measures, cells.values(), strict=False):
-        half = "" if c.lower is None or c.upper is None else f" ± {(c.upper - c.lower) / 2:.{m.digits}f}"
-        line.append(number(c.mean, m.digits) + half)
+        line.append(cell_text(c, m.digits, sweep.interval))
     return line
+
+
+def cell_text(cell: Cell, digits: int, interval: str = "t") -> str:
+    """A cell of the table of points."""
+    # A bootstrap interval lies to both sides as it will, and is never cut.
+    ends = cell.ends if interval == "t" or cell.mean is None or cell.half_width is None else _even(cell)
+    return interval_text(cell.mean, cell.half_width, ends, digits)
+
+
+def _even(cell: Cell) -> tuple[float, float]:
+    assert cell.mean is not None
+    assert cell.half_width is not None
+    return cell.mean - cell.half_width, cell.mean + cell.half_width
 
 
 def _differences(outcome: Outcome) -> list[str]:
@@ -122,21 +144,23 @@ def _differences(outcome: Outcome) -> list[str]:
     for k in np.argsort(outcome.tests.holm, kind="stable")[:SHOWN_DIFFERENCES].tolist():
         pair, name, d = outcome.differences[k]
         m = sweep.measure(name)
-        half = "" if d.estimate.half_width is None else f" ± {d.estimate.half_width:.{m.digits}f}"
         stars = clear(d, outcome.corrected[k])
         rows.append(
             [
                 label(sweep, sweep.points[pair.point]),
                 m.label,
-                signed(d.estimate.mean, m.digits) + half + f" {'*' * stars:2}",
+                with_sign(d.estimate, m.digits) + f" {'*' * stars:2}",
             ]
         )
     against = ", ".join(f"{f} = {level}" for f, level in sweep.control.items())
-    text = (
-        f"Paired differences from {against} under common random numbers (* the interval excludes zero; ** still so "
-        f"after Holm's correction for {counted(count, 'difference')}: {outcome.tests.holding:,} are), the "
-        "clearest first:"
-    )
+    tested = outcome.tests.tested
+    text = f"Differences from {against}:"
+    if tested:
+        text = (
+            f"Paired differences from {against} under common random numbers (* the interval excludes zero; ** still so "
+            f"after Holm's correction for {counted(tested, 'difference')}: {outcome.tests.holding:,} are), the "
+            "clearest first:"
+        )
     lines = ["", paragraph(text), "", table(["point", "measure", "difference"], rows, left=2)]
     if count > SHOWN_DIFFERENCES:
         lines.append(f"and {count - SHOWN_DIFFERENCES:,} more")
@@ -202,14 +226,15 @@ def _write_points(folder: Path, outcome: Outcome, document: streamed.Writer) -> 
     parts = ("mean", "lower", "upper", "n")
     document.begin("points")
     with _table(folder / "points.csv") as rows, (folder / "points.tex").open("w", encoding="utf-8") as tex:
-        rows.writerow([*factors, *(f"{m.id}_{p}" for m in sweep.measures for p in parts)])
-        caption = f"{sweep.title}: mean over seeds, 95 % half-width"
+        rows.writerow([*factors, "replicates", *(f"{m.id}_{p}" for m in sweep.measures for p in parts)])
+        caption = "; ".join([f"{sweep.title}: {_replication(outcome)}", *outcome.notes])
         tex.write(latex_head([*factors, "n", *(m.label for m in sweep.measures)], len(factors), caption))
         for row in outcome.rows():
             cells = outcome.row_cells(row)
             document.item(outcome.point_document(row, cells))
             levels = [level.value for level in sweep.points[row.number].levels]
-            rows.writerow([*levels, *(getattr(c, p) for c in cells.values() for p in parts)])
+            replicates = 1 if row.same_run else len(row.seeds)
+            rows.writerow([*levels, replicates, *(getattr(c, p) for c in cells.values() for p in parts)])
             tex.write(latex_row(_point_line(outcome, row, cells)))
         tex.write(LATEX_END)
     document.end()
@@ -220,6 +245,7 @@ DIFFERENCE = (
     "lower",
     "upper",
     "n",
+    "replicates",
     "relative",
     "control",
     "wins",

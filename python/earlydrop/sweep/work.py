@@ -5,6 +5,7 @@ This is all that runs on the machines of a cluster, and they need nothing but th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from .. import _core
 
 Sets = tuple[tuple[str, str], ...]
-Task = tuple[Sets, tuple[int, ...]]
-"""What a point changes of the base scenario, and the seeds to run it with."""
+Source = Sets | str
+"""What a point changes of the base scenario; or a whole checked scenario as JSON, without name and seed of its own."""
+Task = tuple[Source, tuple[int, ...]]
+"""A scenario, and the seeds to run it with."""
 
 
 Packed = tuple[str, str, bytes, bytes | None, bytes, list[str] | None]
@@ -49,7 +52,7 @@ class Done:
         return sum(len(values) for _, _, _, _, values, _ in self.columns) + sum(map(len, self.scenarios.values()))
 
 
-def make(base: Document, tasks: Sequence[Task]) -> Done:
+def make(base: Document | None, tasks: Sequence[Task]) -> Done:
     """Make the runs of a batch, one after the other. A run that fails does not keep the others from being made."""
     from .. import _core
 
@@ -58,9 +61,12 @@ def make(base: Document, tasks: Sequence[Task]) -> Done:
     scenarios: dict[str, str] = {}
     places: list[tuple[int, int]] = []
     failures = []
-    for number, (sets, seeds) in enumerate(tasks):
+    for number, (source, seeds) in enumerate(tasks):
         try:
-            scenario = _core.Scenario.parse(base, sets)
+            if isinstance(source, str):
+                scenario = _core.Scenario.parse(json.loads(source), [])
+            else:
+                scenario = _core.Scenario.parse(base or {}, source)
         except _core.ScenarioError as error:
             failures += [(number, seed, str(error)) for seed in seeds]
             continue

@@ -33,6 +33,7 @@ mod template;
 mod topology;
 mod traffic;
 pub mod units;
+mod warnings;
 
 pub use earlydrop_aqm::policy::Limit;
 

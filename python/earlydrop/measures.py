@@ -1,0 +1,128 @@
+"""Kinds of measures: the values they can take, and how small a difference is no difference.
+
+Every comparison and every claim on a measure uses the margin of its kind, so that nobody chooses one claim by claim.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How far apart two values may be and still count as equal."""
+
+    size: float
+    relative: bool
+    """Whether `size` is a fraction of the value that is compared with."""
+    reason: str
+
+    def around(self, value: float) -> float:
+        """The margin around a value, in its unit."""
+        return self.size * abs(value) if self.relative else self.size
+
+    def __str__(self) -> str:
+        return f"{100 * self.size:g} %" if self.relative else f"{self.size:g}"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What measures of one kind have in common."""
+
+    name: str
+    title: str
+    margin: Margin | None
+    low: float = 0.0
+    high: float = math.inf
+    """The smallest and the largest value; of a share the fraction, also where a measure is given in per cent."""
+
+    def bounds(self, unit: str) -> tuple[float, float]:
+        """The smallest and the largest value in a unit."""
+        scale = 100.0 if unit == "%" else 1.0
+        return scale * self.low, scale * self.high
+
+    def margin_in(self, unit: str) -> Margin | None:
+        """The margin in a unit: that of a share is in points where the measure is given in per cent."""
+        if self.margin is None or self.margin.relative or unit != "%":
+            return self.margin
+        return Margin(100 * self.margin.size, False, self.margin.reason)
+
+
+_KINDS = (
+    Kind(
+        "throughput",
+        "throughput, goodput, packets and bytes delivered",
+        Margin(
+            0.01,
+            True,
+            "counting headers or retransmissions, or not, moves a throughput by more than a hundredth",
+        ),
+    ),
+    Kind(
+        "utilisation",
+        "utilisation of a link",
+        Margin(0.01, True, "a throughput over a constant rate"),
+        high=1.0,
+    ),
+    Kind(
+        "delay",
+        "delays, transfer and completion times",
+        Margin(0.02, True, "the time of one packet more or less in a queue of fifty"),
+    ),
+    Kind(
+        "queue",
+        "lengths of queues and averages",
+        Margin(0.02, True, "one packet in fifty; tools differ by one in what they call a full queue"),
+    ),
+    Kind(
+        "loss",
+        "numbers of packets dropped or marked, sums over them",
+        Margin(0.05, True, "a throughput goes with the inverse square root of the loss: 5 % of one are 2.5 % of it"),
+    ),
+    Kind(
+        "loss rate",
+        "drop and mark rates",
+        Margin(0.05, True, "a number of drops over a number of packets"),
+        high=1.0,
+    ),
+    Kind(
+        "index",
+        "Jain's index and other indices of fairness, shares of a whole",
+        Margin(0.01, False, "a hundredth of the range of an index, a point of a share"),
+        high=1.0,
+    ),
+    Kind(
+        "spread",
+        "standard deviations and other measures of how much something varies",
+        Margin(0.05, True, "thirty runs know a standard deviation to 13 %; a twentieth is not worth a claim"),
+    ),
+    Kind("number", "what has no margin: slopes, logarithms, numbers of anything else", None, low=-math.inf),
+)
+KINDS = {kind.name: kind for kind in _KINDS}
+"""By name."""
+NUMBER = KINDS["number"]
+
+SCATTER = KINDS["spread"].margin
+"""For how much the levels of an axis differ, whatever the measure."""
+
+_BY_FIELD = (
+    (r"\w*(std|jitter|variance)\w*|cov", "spread"),
+    (r"\w*_mbps|departures|departed_bytes|delivered_packets|received_packets|completed_bytes", "throughput"),
+    (r"\w*utilisation", "utilisation"),
+    (r"\w*_(ms|s)|slowdown\w*", "delay"),
+    (r"(queue|average)_\w+_packets|packets|average", "queue"),
+    (r"(drop|mark)_rate|loss_ratio", "loss rate"),
+    (r"\w*drops|marks|weighted|by_distance|data_lost|lost|dropped_bytes|timeouts|retransmits", "loss"),
+    (r"\w*jain|loss_synchronisation", "index"),
+)
+
+
+def kind_of(field: str) -> Kind:
+    """The kind of a field of a result document, by the last step of its path."""
+    last = field.rpartition(".")[2]
+    for pattern, name in _BY_FIELD:
+        if re.fullmatch(pattern, last):
+            return KINDS[name]
+    return NUMBER
