@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck kernel-qdiscs coverage docs pages readings peers clean
+.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck kernel-qdiscs coverage docs pages readings studies claims peers clean
 
 build: $(VENV)/.built
 
@@ -34,7 +34,7 @@ $(VENV)/.built: $(VENV)/.requirements $(RUST_SOURCES) pyproject.toml
 	@touch $@
 
 demo: build
-	$(BIN)/earlydrop reproduce tred --quick --out demo
+	$(BIN)/earlydrop reproduce tred --quick --out demo --store out/store
 	@echo
 	@echo "open $(abspath demo/report.html) in a browser"
 
@@ -66,8 +66,8 @@ lint-rust:
 	@! $(CARGO) clippy --version >/dev/null 2>&1 || $(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 
 lint-python: $(VENV)/.requirements-dev
-	$(BIN)/ruff check python benches
-	$(BIN)/ruff format --check python benches
+	$(BIN)/ruff check python benches tools
+	$(BIN)/ruff format --check python benches tools
 	$(BIN)/mypy
 
 test-rust:
@@ -91,7 +91,8 @@ bench: build
 bench-sweep: build $(VENV)/.requirements-dev
 	$(BIN)/python benches/sweep.py --runs $(or $(RUNS),1000) --cluster
 
-# The table of docs/statistics.md: how often intervals cover the truth. A minute.
+# The tables of docs/statistics.md: how often intervals cover the truth, and how often a null effect gets a verdict.
+# Three minutes.
 coverage: build
 	$(BIN)/python -m earlydrop.coverage docs/statistics.md
 
@@ -134,6 +135,15 @@ pages: build
 # The tables and the figure of docs/readings.md: some 2000 runs, minutes.
 readings: build
 	$(BIN)/python -m earlydrop.readings docs/readings.md
+
+# The papers' studies in full, some twenty minutes; their verdicts are stored beside them. Runs are kept in out/store.
+studies: build
+	$(BIN)/python tools/claims.py run
+	$(BIN)/python tools/claims.py write
+
+# docs/claims.md, the tables of the papers' pages and of docs/statistics.md, from what is stored.
+claims: build
+	$(BIN)/python tools/claims.py write
 
 peers:
 	bash validation/peers/install.sh

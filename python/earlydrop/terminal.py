@@ -124,8 +124,10 @@ def interval_text(mean: float | None, half_width: float | None, ends: tuple[floa
         return number(mean, digits)
     if ends == (mean - half_width, mean + half_width):
         return f"{number(mean, digits)} ± {half_width:.{digits}f}"
-    # A bound is a round number.
-    lower, upper = (f"{x:g}" if x == round(x) else number(x, digits) for x in ends)
+    whole = (mean - half_width, mean + half_width)
+    # Bounds are whole numbers.
+    cut = [end != own and end == round(end) for end, own in zip(ends, whole, strict=True)]
+    lower, upper = (f"{end:g}" if at else number(end, digits) for end, at in zip(ends, cut, strict=True))
     return f"{number(mean, digits)} [{lower}, {upper}]"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from earlydrop import _core, advise, cli, traces
+from earlydrop import _core, advise, cli, documents, traces
 
 SWEEP = """\
 name = "two"
@@ -187,11 +187,99 @@ def test_a_trace_as_pcap(tmp_path: Path, scenario: Path) -> None:
 
 def test_a_trace_of_udp_has_datagrams() -> None:
     rows = [[0.5, "+", 1, 7, 540, 1], [0.5, "-", 1, 7, 540, 0], [0.7, "d", 1, 8, 540, 0]]
-    (head, packet) = traces.pcap(rows, ["cbr"])
+    made = traces.Trace(rows, 3, ["cbr"], (0, 1), [(2, 3, False)])
+    (head, packet) = traces.pcap(made)
     assert len(head) == 24
     assert packet[16 + 9] == 17
     assert struct.unpack(">H", packet[16 + 24 : 16 + 26]) == (520,)
-    assert next(iter(traces.ns2(rows, ["cbr"]))) == "+ 0.5 0 1 cbr 540 ------- 1 0.1 1.1 7 0\n"
+    assert next(iter(traces.ns2(made))) == "+ 0.5 0 1 cbr 540 ------- 1 2.0 3.0 7 0\n"
+
+
+def test_acks_are_acks_with_the_addresses_of_their_data_the_other_way_round(tmp_path: Path, scenario: Path) -> None:
+    back = ["--set", 'queue.reverse={ aqm = "droptail", limit = "100 packets" }']
+    there, acks = tmp_path / "there.tr", tmp_path / "back.tr"
+    assert cli.main(["trace", str(scenario), str(there), *back]) == cli.DONE
+    assert cli.main(["trace", str(scenario), str(acks), "--queue", "reverse", *back]) == cli.DONE
+    data, answers = ([line.split() for line in f.read_text(encoding="utf-8").splitlines()] for f in (there, acks))
+    assert {line[4] for line in data} == {"tcp"}
+    assert {line[4] for line in answers} == {"ack"}
+    assert {line[5] for line in answers} == {"40"}
+    # The link of the one is that of the other, the other way; so are the addresses of each flow.
+    assert {(line[2], line[3]) for line in data} == {(line[3], line[2]) for line in answers}
+    forth = {line[7]: (line[8], line[9]) for line in data}
+    assert {line[7]: (line[9], line[8]) for line in answers} == forth
+    network = json.loads(_core.Scenario.load(str(scenario), []).network())["node"]
+    for source, target in forth.values():
+        assert not network[int(source.split(".")[0])]["router"]
+        assert not network[int(target.split(".")[0])]["router"]
+    # An ACK names the highest segment received in order: never one that has not left the bottleneck before.
+    left: dict[str, list[tuple[float, int]]] = {}
+    for line in data:
+        if line[0] == "-":
+            left.setdefault(line[7], []).append((float(line[1]), int(line[10])))
+    for line in answers[:2000]:
+        sent = [seq for time, seq in left[line[7]] if time < float(line[1])]
+        assert int(line[10]) <= max(sent)
+
+
+def test_acks_in_pcap_acknowledge(tmp_path: Path, scenario: Path) -> None:
+    file = tmp_path / "x.pcap"
+    back = ["--set", 'queue.reverse={ aqm = "droptail", limit = "100 packets" }', "--queue", "reverse"]
+    assert cli.main(["trace", str(scenario), str(file), "--events", "200", *back]) == cli.DONE
+    content, at, last = file.read_bytes(), 24, 0
+    while at < len(content):
+        kept = int.from_bytes(content[at + 8 : at + 12], "little")
+        packet = content[at + 16 : at + 16 + kept]
+        assert (packet[12:14], packet[16:18]) == (bytes((10, 1)), bytes((10, 0)))
+        seq, ack = struct.unpack(">II", packet[24:32])
+        assert packet[33] & 0x10, "the flag that the acknowledgement counts"
+        assert (ack - 1) % 1000 == 0
+        assert seq == (1 if ack > 1 else 0)
+        last = max(last, ack)
+        at += 16 + kept
+    assert last > 1000
+
+
+# What users of ns-2 have in their folders: one line of awk for each figure.
+DELAY = """
+$1 == "+" { arrived[$12] = $2 }
+$1 == "-" && $8 == flow { sum += $2 - arrived[$12]; n++ }
+END { printf "%.9f", sum / n }
+"""
+DELIVERED = '$1 == "-" && $5 == "tcp" { n++ } END { print n }'
+DROPPED = '$1 == "d" { n++ } END { print n + 0 }'
+RATE = '$1 == "-" && $5 == "tcp" && $9 == source { bits += 8 * $6 } END { printf "%.9f", bits / 8 / 10 / 1e3 }'
+
+
+def awk(program: str, file: Path, **variables: str) -> float:
+    """What a program prints of a trace."""
+    given = [word for name, value in variables.items() for word in ("-v", f"{name}={value}")]
+    made = subprocess.run(["awk", *given, program, str(file)], capture_output=True, text=True, check=True)
+    return float(made.stdout)
+
+
+def test_published_figures_are_recomputed_from_the_file_by_awk(tmp_path: Path) -> None:
+    """AQM-QOS, Table 2 (queueing delay of a source) and Table 3 (packets), and DDRED's Table I (rate of a flow)."""
+    from test_by_hand import cell, one_run
+
+    def traced(study: str, experiment: str, levels: dict[str, str], seed: int) -> tuple[Path, dict[str, float]]:
+        _, values = one_run(study, experiment, levels, seed)
+        file, scenario = tmp_path / f"{experiment}.tr", tmp_path / f"{experiment}.toml"
+        document = cell(study, experiment, levels, {})
+        document.pop("record")
+        scenario.write_text(documents.to_toml(document), encoding="utf-8")
+        command = ["trace", str(scenario), str(file), "--seed", str(seed), "--events", "10000000"]
+        assert cli.main(command) == cli.DONE
+        return file, values
+
+    file, values = traced("aqm-qos", "Q-2b", {"aqm": "red"}, 1)
+    assert 1e3 * awk(DELAY, file, flow="1") == pytest.approx(values["delay_1"], rel=1e-5)
+    file, values = traced("aqm-qos", "Q-3", {"size": "500", "mode": "packet"}, 1)
+    assert awk(DELIVERED, file) == values["delivered"]
+    assert awk(DROPPED, file) == values["dropped"]
+    file, values = traced("ddred", "D-3", {"aqm": "red", "latency": "20"}, 0)
+    source = next(line.split()[8] for line in file.read_text().splitlines() if line.split()[7] == "1")
+    assert awk(RATE, file, source=source) == pytest.approx(values["first"], rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_the_document_holds_every_cell() -> None:
     assert found["control"] == "red"
     assert set(found["cells"]) == {"red", "tred", "droptail"}
     assert set(found["differences"]) == {"tred", "droptail"}
-    assert found["cells"]["red"]["jain"] == {"mean": 0.97, "half_width": 0.0, "n": 3}
+    assert found["cells"]["red"]["jain"] == {"mean": 0.97, "half_width": 0.0, "n": 3, "replicates": 3}
 
 
 def test_one_seed_has_no_intervals_but_runs() -> None:

@@ -82,26 +82,19 @@ def test_an_interrupted_comparison_leaves_nothing(
     assert left(tmp_path) == ["small.toml"]
 
 
-@pytest.mark.parametrize("where", [RUNNING, WRITING, DRAWING])
-def test_an_interrupted_study_leaves_nothing(tmp_path: Path, where: str) -> None:
-    quick = ["--quick", "--seeds", "1"] if where != RUNNING else []
-    code, printed, said = interrupted(where, "reproduce", "tred", *quick, "--out", tmp_path / "out")
-    assert code == 130, said
-    assert "interrupted" in said
-    assert "Traceback" not in said
-    assert printed == ""
-    assert left(tmp_path) == []
+IN_THE_STORE = "earlydrop.sweep.work:make"
 
 
-@pytest.mark.parametrize("where", [RUNNING, DRAWING])
-def test_all_studies_interrupted_leave_nothing(tmp_path: Path, where: str) -> None:
-    quick = ["--quick", "--seeds", "1"] if where != RUNNING else []
-    code, printed, said = interrupted(where, "reproduce", "all", *quick, "--out", tmp_path / "out")
+@pytest.mark.parametrize("study", ["tred", "all"])
+@pytest.mark.parametrize("where", [IN_THE_STORE, WRITING, DRAWING])
+def test_an_interrupted_study_leaves_what_was_run_and_nothing_else(tmp_path: Path, where: str, study: str) -> None:
+    quick = ["--quick", "--seeds", "1"] if where != IN_THE_STORE else []
+    code, printed, said = interrupted(where, "reproduce", study, *quick, "--out", tmp_path / "out")
     assert code == 130, said
-    assert "interrupted" in said
+    assert f"interrupted: what was run is in {tmp_path / 'store'}; the same command goes on from there" in said
     assert "Traceback" not in said
     assert printed == ""
-    assert left(tmp_path) == []
+    assert {name.split("/")[0] for name in left(tmp_path)} == {"store"}
 
 
 def test_an_interrupted_comparison_keeps_the_result_that_was_there(scenario: Path, tmp_path: Path) -> None:

@@ -55,6 +55,61 @@ def test_sign_test_counts_tails() -> None:
     assert statistics.sign_test([0.0, 1.0, 1.0]) == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 1000, 1100, 100_000])
+def test_the_sign_test_is_exact_for_any_number_of_pairs(n: int) -> None:
+    from fractions import Fraction
+
+    for fewer in {0, n // 3, n // 2}:
+        found = statistics.sign_test([1.0] * (n - fewer) + [-1.0] * fewer)
+        if n <= 1100:
+            tail, term = Fraction(0), Fraction(1)
+            for k in range(fewer + 1):
+                tail, term = tail + term, term * (n - k) / (k + 1)
+            exact = min(Fraction(1), 2 * tail / 2**n)
+            assert found == pytest.approx(float(exact), rel=1e-11, abs=1e-300)
+        assert 0 <= found <= 1
+    # Half and half is no evidence; two thirds of a hundred thousand are beyond any doubt.
+    assert statistics.sign_test([1.0] * n + [-1.0] * n) == 1.0
+
+
+def test_one_run_is_one_replication_however_many_seeds() -> None:
+    found = statistics.estimate([3.0] * 10, same_run=True)
+    assert (found.n, found.replicates, found.half_width, found.lower) == (10, 1, None, None)
+    difference = statistics.paired([3.0] * 10, [2.0] * 10, same_run=True)
+    assert (difference.estimate.mean, difference.clear, difference.wins, difference.losses) == (1.0, False, 1, 0)
+    assert (difference.t_p, difference.wilcoxon_p, difference.sign_p, difference.detectable) == (None, None, None, None)
+    # Runs that differ in other things may agree in a measure: these are ten values.
+    agreed = statistics.estimate([3.0] * 10)
+    assert (agreed.replicates, agreed.half_width) == (10, 0.0)
+
+
+def test_a_single_pair_has_no_p_value() -> None:
+    found = statistics.paired([3.0], [2.0])
+    assert (found.t_p, found.wilcoxon_p, found.sign_p, found.estimate.replicates) == (None, None, None, 1)
+
+
+def test_a_prediction_interval_holds_one_more_run_as_often_as_it_says() -> None:
+    draw = random.Random(11)
+    hits = 0
+    for _ in range(4000):
+        ends = statistics.prediction([draw.gauss(5, 2) for _ in range(6)])
+        assert ends is not None
+        hits += ends[0] <= draw.gauss(5, 2) <= ends[1]
+    # The standard error of 95 % is 0.34 %.
+    assert abs(hits / 4000 - 0.95) < 0.014
+    assert statistics.prediction([1.0]) is None
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 30])
+def test_the_detectable_effect_has_its_power_for_few_seeds_too(n: int) -> None:
+    from scipy.stats import nct
+
+    effect = statistics.detectable_effect(2.0, n)
+    assert effect is not None
+    shift = effect / 2.0 * math.sqrt(n)
+    assert nct.sf(statistics.t_quantile(0.975, n - 1), n - 1, shift) == pytest.approx(0.8, abs=1e-4)
+
+
 def test_pairing_removes_what_both_share() -> None:
     shared = [100.0, 50.0, 75.0, 20.0]
     found = statistics.paired([x + 1 for x in shared], shared)

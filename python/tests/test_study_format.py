@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import shutil
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 from conftest import SMALL
 
 from earlydrop import study as studies
+from earlydrop.measures import KINDS
 
 
 @pytest.fixture
@@ -35,8 +38,9 @@ def test_axes_of_every_kind(small: studies.Study) -> None:
     assert b.axis("aqm").ids == ("red", "droptail", "sfred")
     assert a.axis("flows").level("8").set == {"topology.pairs": 8, "traffic.0.count": 8}
     assert a.axis("segment").level("500").set == {"traffic.0.segment": "500 B"}
-    assert (a.axis("segment").base, a.axis("segment").majority) == ("1000", True)
-    assert (a.axis("window").base, a.axis("window").majority) == ("1000", False)
+    assert (a.axis("segment").base, a.axis("segment").literal) == ("1000", "1400")
+    assert (a.axis("window").base, a.axis("window").literal) == ("1000", "1000")
+    assert a.axis("segment").why == "The size of the other experiments."
     assert [(e.seeds, e.first_seed) for e in small.experiments] == [(4, 1), (3, 0)]
 
 
@@ -137,9 +141,12 @@ MISTAKES = [
     ('paths = ["topology.pairs"', 'path = ["topology.pairs"', "path"),
     ('path = "traffic.0.segment"', 'path = "traffic.7.segment"', r"A-1.*there is no item 7"),
     ('format = "{} B"', 'format = "{x} B"', "format"),
-    ('base = "1000"\nvalues', 'base = "999"\nvalues', r'base = "999"'),
-    ('rule = "majority"', 'rule = "most"', r'rule = "most"'),
-    ('reading = true\nrule = "majority"\nbase', "base", "reading = true is missing"),
+    ('base = "1000"\nwhy', 'base = "999"\nwhy', r'base = "999"'),
+    ('literal = "1400"', 'literal = "9000"', 'literal = "9000": there is no such name'),
+    ('reading = true\nliteral = "1400"\nbase', "base", "reading = true is missing"),
+    ('base = "1000"\nlevels = [', 'base = "1000"\nliteral = "6"\nlevels = [', "only one may have a literal level"),
+    ('kind = "index"', 'kind = "idea"', 'kind = "idea": there is no such name'),
+    ('id = "share"\ntitle = "Share of the first flow"\nkind = "index"', 'id = "share"\ntitle = "Share"', "has no kind"),
     ('skip = [{ aqm = "droptail", flows = 8 }]', 'skip = [{ aqm = "droptale" }]', r'skip 1: aqm = "droptale"'),
     ('skip = [{ aqm = "droptail", flows = 8 }]', 'skip = [{ flows = "2..8" }]', "skips every combination"),
     ('measures = ["throughput", "delay", "first"', 'measures = ["thruput", "delay", "first"', r"did you mean"),
@@ -180,7 +187,13 @@ MISTAKES = [
     ('along = "flows", reduce = "slope"', 'along = "flows", reduce = "rise"', r'reduce = "rise"'),
     ('expect = "greater", bound = 0 }', 'expect = "greater" }', r'needs "to" or a "bound"'),
     ('form = "ratio", expect = "equal", value = 0.67', 'form = "raito", expect = "equal", value = 0.67', "raito"),
-    ("value = 0.67, bound = 0.1", "value = 0.67", "needs a bound"),
+    ("ratio_at_most = 1.05", "ratio_at_most = true", "ratio_at_most must be a number"),
+    ('file = "cost.csv"', 'file = "costs.csv"', "file: costs.csv: No such file"),
+    ('column = "instructions"', 'column = "instruction"', 'did you mean "instructions"'),
+    ("buffer = [10, 100, 1000]", "buffer = [10]", "1 rows fit; at least two are compared"),
+    ('before = "6"', 'before = "1000"', 'before = "1000": is no level of window off its base'),
+    ('kind = "index"', 'kind = "index"\nmargin = { relative = 0.1 }', "reason"),
+    ('kind = "index"', 'kind = "index"\nmargin = { reason = "so" }', "needs either relative or absolute"),
     ("within = [0.1, 0.9]", "within = [0.9, 0.1]", "the smaller first"),
     ('expect = "equal", bound = 0.5', 'expect = "within", bound = 0.5', "needs two numbers"),
     ('expect = "equal", bound = 0.5', 'expect = "less", value = 0.5', r'"value" belongs to "equal"'),
@@ -188,8 +201,14 @@ MISTAKES = [
     ('id = "C-2"', 'id = "C-1"', r'claim C-1: the id "C-1" is there twice'),
     ('id = "A-2"', 'id = "A-1"', "is there twice"),
     ('agrees = "ours"', 'agrees = "us"', r'claim C-1: peer 1: agrees = "us"'),
-    ('by = "ours"', 'by = "us"', r'assumption tcp: by = "us"'),
-    ('experiments = ["A-1"]', 'experiments = ["A-3"]', r'experiments: "A-3"'),
+    ('by = "ours"', 'by = "us"', r'claim C-7: by = "us"'),
+    ('by = "ours"\nvalue', 'by = "us"\nvalue', r'assumption tcp: by = "us"'),
+    ('experiments = ["A-1"]\naxis', 'experiments = ["A-3"]\naxis', r'base_change 1: experiments: "A-3"'),
+    (
+        'experiments = ["A-1"]\nalternatives',
+        'experiments = ["A-3"]\nalternatives',
+        r'assumption buffer: experiments: "A-3"',
+    ),
     ('rows = ["flows"]', 'rows = ["flow"]', r'table Table 1: axis "flow"'),
     ('fit = "segment"', 'fit = "flows"', "is no reading"),
     ('published = "published/table1.csv"', 'published = "published/table9.csv"', r"table9\.csv: No such file"),
@@ -297,3 +316,50 @@ def test_a_field_that_no_result_has_ends_the_study_after_a_few_runs(
 def test_a_study_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(studies.StudyError, match="No such file"):
         studies.read(tmp_path)
+
+
+def test_the_sentences_of_the_paper_have_a_claim_or_a_reason(tmp_path: Path) -> None:
+    study = studies.read(SMALL)
+    assert [(one.claims, one.untestable) for one in study.statements] == [
+        (("C-1",), ""),
+        (("C-5",), ""),
+        ((), "A definition."),
+    ]
+    shutil.copytree(SMALL, tmp_path / "small")
+    file = tmp_path / "small" / "statements.toml"
+    text = file.read_text(encoding="utf-8")
+    for old, new, words in (
+        (
+            '["C-1"]',
+            '["C-11"]',
+            'statements.toml: statement 1: claims: "C-11": there is no such name; did you mean "C-1"',
+        ),
+        ('untestable = "A definition."', "", "statement 3: needs either claims or a reason why it is untestable"),
+        ('untestable = "A definition."', 'untestable = "A definition."\nclaims = ["C-1"]', "needs either"),
+        ('text = "A router', 'txt = "A router', '"text" is missing'),
+    ):
+        file.write_text(text.replace(old, new), encoding="utf-8")
+        with pytest.raises(studies.StudyError, match=re.escape(words)):
+            studies.read(tmp_path / "small")
+
+
+def test_a_measure_may_have_a_margin_of_its_own(tmp_path: Path) -> None:
+    shutil.copytree(SMALL, tmp_path / "small")
+    file = tmp_path / "small" / "study.toml"
+    own = 'kind = "index"\nmargin = { absolute = 0.05, reason = "Nobody sees less." }'
+    file.write_text(file.read_text(encoding="utf-8").replace('kind = "index"', own, 1), encoding="utf-8")
+    share = studies.read(tmp_path / "small").measure("share")
+    assert share.margin is not None
+    assert (share.margin.size, share.margin.relative, share.margin.reason) == (0.05, False, "Nobody sees less.")
+    assert studies.read(SMALL).measure("share").margin == KINDS["index"].margin
+    assert studies.read(SMALL).measure("delay").bounds == (0.0, math.inf)
+
+
+def test_a_quick_run_that_rescales_what_is_measured_has_no_published_values(tmp_path: Path) -> None:
+    shutil.copytree(SMALL, tmp_path / "small")
+    file = tmp_path / "small" / "study.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("quick = { levels = { flows", "quick = { rescaled = true, levels = { flows"))
+    whole = studies.read(tmp_path / "small")
+    assert any(t.printed for t in whole.tables)
+    assert not any(t.printed for t in whole.as_quick().tables if t.experiment == "A-1")

@@ -1,9 +1,12 @@
-"""Running a study: equal runs once, the same result whatever the workers, more seeds for what is undecided."""
+"""Running a study: equal runs once, the same result whatever the workers, nothing again that the store has."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ from conftest import SMALL
 from earlydrop import runner, statistics
 from earlydrop import study as studies
 from earlydrop.output import to_json
+from earlydrop.store import open_store
 from earlydrop.study import folder as folders
 from earlydrop.study import runs, warmups
 from earlydrop.study import text as texts
@@ -115,34 +119,102 @@ def test_the_table_of_runs(small: Study, ran: Any, tmp_path: Path) -> None:
     assert one["average"].to_list() == [None]
 
 
-def test_undecided_claims_get_more_seeds_and_are_judged_again() -> None:
+def test_the_number_of_seeds_is_fixed_beforehand() -> None:
     study = studies.read(SMALL)
     claims = tuple(c for c in study.claims if c.id in {"C-2", "C-6"})
     study = replace(study, claims=claims, figures=(), experiments=tuple(replace(e, seeds=2) for e in study.experiments))
-    first = {r.claim.id: r for r in studies.judge(studies.run(study))}
-    assert first["C-6"].verdict == studies.UNDECIDED
-    outcome, results = studies.reproduce(study, most=6)
-    again = {r.claim.id: r for r in results}
-    assert again["C-6"].base.parts[0].worst.n == 6
+    outcome, results = studies.reproduce(study)
+    assert {r.claim.id: r.base.verdict for r in results}["C-6"] == studies.UNDECIDED
+    assert {c.n for r in results for p in r.base.parts for c in p.cases} == {2}
     e = study.experiment("A-2")
-    assert {outcome.count(e, cell) for cell in e.cells} == {2, 6}
-    assert outcome.count(e, ("droptail",)) == 2
-    # Tables keep to the seeds that every cell has.
-    assert outcome.estimate(e, [("red",)], "mean_time").n == 2  # type: ignore[union-attr]
-    assert len(runs.rows(outcome, e)) == 1 + 2 + 6 + 6
-    assert None not in outcome.series(e, ("sfred",), "winners", 6)
-    # Whoever chooses the number of seeds gets no more, nor does a quick run.
-    fixed = study.with_seeds(2)
-    assert {c.n for r in studies.reproduce(fixed)[1] for p in r.base.parts for c in p.cases} == {2}
-    assert {c.n for r in studies.reproduce(study.as_quick())[1] for p in r.base.parts for c in p.cases} == {2}
+    assert len(runs.rows(outcome, e)) == 1 + 2 * len(e.cells)
 
 
-def test_the_verdict_on_more_seeds_is_that_of_all_of_them() -> None:
-    study = studies.read(SMALL)
-    study = replace(study, claims=(study.claim("C-6"),), figures=(), experiments=(study.experiment("A-2"),))
-    grown = studies.reproduce(replace(study, experiments=(replace(study.experiments[0], seeds=2),)), most=6)[1][0]
-    whole = studies.judge(studies.run(study.with_seeds(6)))[0]
-    assert grown.base.parts[0].worst == whole.base.parts[0].worst
+# ---- the store -----------------------------------------------------------------------------------------------------
+
+
+def test_what_the_store_has_is_not_run_again(small: Study, ran: Any, tmp_path: Path) -> None:
+    first, results = studies.reproduce(small, store=open_store(tmp_path / "store"))
+    assert first.cost["made"] == first.runs
+    assert document(first, results) == document(*ran), "a store changes nothing"
+    # Another process, and one that measures something else.
+    again, same = studies.reproduce(small, store=open_store(tmp_path / "store"))
+    assert again.cost["made"] == 0
+    assert document(again, same) == document(first, results)
+    spread = replace(small.measure("first"), id="first")
+    other = replace(small, measures=tuple(spread if m.id == "first" else m for m in small.measures))
+    assert studies.run(other, store=open_store(tmp_path / "store")).cost["made"] == 0
+    # More seeds are more runs, and only these are made.
+    more = small.with_seeds(3)
+    made = studies.run(more, store=open_store(tmp_path / "store")).cost["made"]
+    assert made == studies.plan(more).runs - first.runs
+    # A damaged result is another engine's, or none of these: nothing is taken for what it is not.
+    assert open_store(tmp_path / "store").verify() == []
+
+
+def test_runs_of_a_sweep_are_those_of_a_study(small: Study, tmp_path: Path) -> None:
+    from earlydrop import sweep
+
+    e = small.experiment("A-1")
+    base = {k: v for k, v in e.document(("red", "8", "1000", "1000"), "small").items() if k != "seed"}
+    asked = {
+        "scenario": base, "seeds": e.seeds, "measures": ["throughput"],
+        "factor": [{"name": "aqm", "path": "queue.bottleneck.aqm", "values": ["red"]}],
+    }  # fmt: skip
+    sweep.sweep(asked, store=str(tmp_path / "store"))
+    outcome = studies.run(small, store=open_store(tmp_path / "store"))
+    assert outcome.cost["made"] == outcome.runs - e.seeds
+
+
+KILLED = [sys.executable, "-m", "earlydrop", "reproduce", str(SMALL), "--seeds", "150", "--workers", "2"]
+
+
+def test_a_study_that_is_killed_three_times_gives_the_same_bytes(tmp_path: Path) -> None:
+    kept = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
+    stored = 0
+    for _ in range(3):
+        with subprocess.Popen([*KILLED, *kept], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            # Until it has put more runs into the store than it found there.
+            while process.poll() is None and len(parts := list((tmp_path / "store" / "parts").glob("[!.]*"))) <= stored:
+                time.sleep(0.01)
+            assert process.poll() is None, "it ended before it was killed"
+            process.kill()
+        stored = len(parts)
+    assert not (tmp_path / "out").exists()
+    subprocess.run([*KILLED, *kept], check=True, stdout=subprocess.DEVNULL)
+    fresh = ["--store", str(tmp_path / "fresh"), "--out", str(tmp_path / "whole")]
+    subprocess.run([*KILLED, *fresh], check=True, stdout=subprocess.DEVNULL)
+    files = {p.relative_to(tmp_path / "out") for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    assert files == {p.relative_to(tmp_path / "whole") for p in (tmp_path / "whole").rglob("*") if p.is_file()}
+    found, whole = (json.loads((tmp_path / d / "result.json").read_text(encoding="utf-8")) for d in ("out", "whole"))
+    assert found.pop("cost")["made"] < whole.pop("cost")["made"]
+    assert to_json(found) == to_json(whole)
+    for file in files:
+        if file.suffix in (".csv", ".txt", ".svg", ".png", ".toml", ".parquet"):
+            assert (tmp_path / "out" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes(), file
+
+
+def test_cells_that_give_the_same_run_for_every_seed_are_one_replication(tmp_path: Path) -> None:
+    shutil.copytree(SMALL, tmp_path / "small")
+    file = tmp_path / "small" / "study.toml"
+    text = file.read_text(encoding="utf-8")
+    # Nothing is random under DropTail if the flows start together, with today's TCP.
+    fixed = text.replace('start = { uniform = ["0 s", "0.5 s"] }', 'profile = "rfc"', 1)
+    assert fixed != text
+    file.write_text(fixed, encoding="utf-8")
+    study = studies.read(tmp_path / "small").as_quick()
+    e = study.experiment("A-1")
+    study = study.with_experiments((e,))
+    study = replace(study, claims=(), tables=(), figures=(), assumptions=(), base_changes=())
+    outcome = studies.run(study)
+    same = {cell for cell in e.cells if outcome.same_run(e, [cell])}
+    # RED draws too, but where two flows with small windows never fill the queue.
+    assert same >= {cell for cell in e.cells if cell[0] == "droptail"}
+    assert ("red", "8", "1000", "1000") not in same
+    tables_ = folders.document(outcome, [], "0")["experiments"][0]["cells"]
+    for cell, found in zip(e.cells, tables_, strict=True):
+        assert found["delay"]["replicates"] == (1 if cell in same else e.seeds)
+        assert (found["delay"]["half_width"] is None) == (cell in same)
 
 
 def test_progress_counts_every_run(small: Study) -> None:
@@ -154,15 +226,23 @@ def test_progress_counts_every_run(small: Study) -> None:
 
 
 def test_a_run_that_fails_names_cell_and_seed(small: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = runner._run
+    from earlydrop.sweep import executors, work
 
-    def fail(job: runner.Job, reduce: Any) -> Any:
-        if job.seed == 2:
-            raise runner.RunError(f"run failed ({job.scenario.name}, seed 2)")
-        return real(job, reduce)
+    real = work.make
 
-    monkeypatch.setattr(runner, "_run", fail)
-    with pytest.raises(runner.RunError, match=r"small/A-\d/.*seed 2"):
+    def fail(base: Any, tasks: Any) -> Any:
+        done = real(base, tasks)
+        seeds = [seed for _, some in tasks for seed in some]
+        for at, seed in enumerate(seeds):
+            if seed == 2:
+                done.failed.add(at)
+                done.failures.append((next(k for k, t in enumerate(tasks) if seed in t[1]), seed, "out of paper"))
+        return done
+
+    monkeypatch.setattr(executors.work, "make", fail)
+    with pytest.raises(
+        runner.RunError, match=r"study.toml: experiment A-\d, .*seed 2\): out of paper \(\d+ more failed\)"
+    ):
         studies.run(small)
 
 

@@ -30,7 +30,8 @@ def test_signs_are_shown_but_not_of_zero(value: float | None, digits: int, text:
 def test_numbers_that_are_none() -> None:
     assert terminal.number(None, 2) == "-"
     assert terminal.number(float("nan"), 2) == "-"
-    assert terminal.with_half_width(1.0, None, 2) == "1.00"
+    assert terminal.with_interval(None, 2) == "-"
+    assert terminal.interval_text(None, None, None, 2) == "-"
 
 
 def test_a_plot_of_two_curves(golden: Callable[[str, str], None]) -> None:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ..documents import overlay
 from ..measures import KINDS as OF_MEASURES
-from ..measures import NUMBER, Kind, Margin, kind_of
+from ..measures import Kind, Margin, kind_of
 from . import disciplines, formula
 from .model import (
     Alternative,
@@ -357,7 +357,9 @@ class _Reading:
             try:
                 with (self.folder / name).open(newline="", encoding="utf-8") as file:
                     rows = list(csv.DictReader(file))
-            except (OSError, UnicodeDecodeError, csv.Error) as error:
+            except OSError as error:
+                raise one.fault(f"file: {name}: {error.strerror}") from error
+            except (UnicodeDecodeError, csv.Error) as error:
                 raise one.fault(f"file: {name}: {error}") from error
             where = {key: [_name(v) for v in _as_list(ids)] for key, ids in one.settings("where", None).items()}
             head = list(rows[0]) if rows else []
@@ -910,8 +912,7 @@ def _kind(t: Reader, take: Take | None, against: Mapping[str, str]) -> Kind | No
         known = {"jain": "index", "cov": "spread", "deviation": "spread"}
         name = known.get(take.reduce) if take is not None and not against else None
         return None if name is None else OF_MEASURES[name]
-    found = kind_of(take.field)
-    return None if found is NUMBER else found
+    return kind_of(take.field)
 
 
 def _margin(t: Reader, measure: Measure) -> Margin | None:

@@ -18,7 +18,8 @@ impl Scenario {
     fn together(&self) -> Option<String> {
         let mut at: BTreeMap<u64, u64> = BTreeMap::new();
         for traffic in &self.traffic {
-            if traffic.tcp().is_none() || matches!(traffic.load, Load::Web(_)) {
+            // The connections of a browser start together, and what it asks for is drawn.
+            if traffic.tcp().is_none() || matches!(traffic.load, Load::Web(_) | Load::Pages(_)) {
                 continue;
             }
             let count = traffic.flows();

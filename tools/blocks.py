@@ -1,0 +1,23 @@
+"""Generated parts of pages: what stands between two comments, which say what makes it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+
+def put(page: Path, name: str, content: str) -> bool:
+    """Put `content` between `<!-- NAME: made by ... -->` and `<!-- end of NAME -->`; whether the page has changed.
+
+    Raises:
+        ValueError: the page has no such comments.
+    """
+    text = page.read_text(encoding="utf-8")
+    found = re.search(rf"(<!-- {name}: made by [^>]*-->\n)(.*?)(<!-- end of {name} -->)", text, re.DOTALL)
+    if found is None:
+        raise ValueError(f"{page}: has no <!-- {name}: made by ... --> and <!-- end of {name} -->")
+    new = f"{text[: found.end(1)]}\n{content.strip()}\n\n{text[found.start(3) :]}"
+    if new == text:
+        return False
+    page.write_text(new, encoding="utf-8")
+    return True

@@ -1,0 +1,285 @@
+"""Every sentence of the papers that asserts an effect, with the claims that test it and their verdicts.
+
+    python tools/claims.py run [STUDY...]    runs the papers' studies in full and stores their verdicts beside them
+    python tools/claims.py write             writes docs/claims.md and the tables of docs/study-*.md from what is stored
+    python tools/claims.py check             fails if these pages are not what is stored, or the verdicts are not of
+                                             these claims
+
+Runs are kept in out/store, so that a second `run` only judges.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import blocks  # noqa: E402
+
+from earlydrop import measures  # noqa: E402
+from earlydrop import study as studies  # noqa: E402
+from earlydrop.output import to_json  # noqa: E402
+from earlydrop.store import open_store  # noqa: E402
+from earlydrop.study import text  # noqa: E402
+from earlydrop.study.model import Study  # noqa: E402
+from earlydrop.study.verdicts import VERDICTS, ClaimResult, PartResult  # noqa: E402
+from earlydrop.terminal import Progress  # noqa: E402
+
+PAPERS = ("tred", "aqm-qos", "floadautored", "sfred", "nlred", "ddred")
+STORED = "verdicts.json"
+MARKS = {"supported": "+", "contradicted": "−", "equivalent": "=", "undecided": "?"}
+LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items()) + "; empty: not run"
+
+
+# ---- running -------------------------------------------------------------------------------------------------------
+
+
+def run(names: Sequence[str]) -> None:
+    """Run studies in full and store what became of their claims."""
+    store = open_store(str(ROOT / "out" / "store"))
+    for name in names:
+        study = studies.find(name)
+        begin = time.monotonic()
+        with Progress() as progress:
+            outcome, results = studies.reproduce(study, store=store, progress=progress, label=name)
+        found = {
+            "study": name,
+            "version": _version(),
+            "seeds": sorted({e.seeds for e in study.experiments}),
+            "runs": outcome.runs,
+            "claims": [_claim(study, r) for r in results],
+        }
+        (study.folder / STORED).write_text(to_json(found, indent=1) + "\n", encoding="utf-8")
+        made = int(outcome.cost["made"])
+        print(f"{name}: {outcome.runs:,} runs, {made:,} of them made in {time.monotonic() - begin:.0f} s")
+
+
+def _version() -> str:
+    from earlydrop import _core
+
+    return _core.version()
+
+
+def _claim(study: Study, result: ClaimResult) -> dict[str, Any]:
+    claim = result.claim
+    return {
+        "id": claim.id,
+        "verdict": result.verdict,
+        "base": result.base.verdict,
+        "literal": None if result.literal is None else dict(result.literal),
+        "p_holm": result.corrected,
+        "found": [_found(study, p, len(result.base.parts) > 1) for p in result.base.parts]
+        + [text.counted_text(one) for one in claim.counted],
+        "published": [
+            said.removeprefix("published: ")
+            for p in result.base.parts
+            if (said := text.published_text(study, p.part, p.cases))
+        ],
+        "readings": [
+            {"reading": dict(j.reading), "title": text.reading_text(study, claim, j), "verdict": j.verdict}
+            for j in result.tried
+        ],
+    }
+
+
+def _found(study: Study, part: PartResult, several: bool) -> str:
+    own = f"{part.verdict}: " if several else ""
+    where = text.case_text(study, part.part, part.worst) if len(part.cases) > 1 else ""
+    where = f" ({where}, of {len(part.cases)} cases)" if where else ""
+    n = text.n_text(part)
+    return f"{own}{text.effect_text(study, part.part, part.worst)}{where}{', ' + n if n else ''}"
+
+
+# ---- writing -------------------------------------------------------------------------------------------------------
+
+
+def stored(study: Study) -> dict[str, Any]:
+    """What is stored of a study's claims."""
+    found: dict[str, Any] = json.loads((study.folder / STORED).read_text(encoding="utf-8"))
+    return found
+
+
+def cell(words: str) -> str:
+    """Text for a cell of a table."""
+    return words.replace("|", "\\|").replace("\n", " ")
+
+
+def claims_table(study: Study, kept: dict[str, Any]) -> str:
+    """The claims of a study with their verdicts, for its page."""
+    by_id = {c["id"]: c for c in kept["claims"]}
+    lines = [
+        "| | the paper says | where | verdict | we find (at the base) | the paper finds |",
+        "|---|---|---|---|---|---|",
+    ]
+    for claim in study.claims:
+        c = by_id[claim.id]
+        where = "our question" if claim.ours else claim.where
+        found = "; ".join(c["found"]) or claim.untestable
+        readings = _readings(c)
+        verdict = f"**{c['verdict']}**{f' ({readings})' if readings else ''}"
+        row = (claim.id, claim.text, where, verdict, found, "; ".join(c["published"]))
+        lines.append("| " + " | ".join(cell(x) for x in row) + " |")
+    return "\n".join(lines)
+
+
+def _readings(claim: dict[str, Any]) -> str:
+    """In how many readings a claim has which verdict."""
+    if not claim["readings"]:
+        return ""
+    every = [claim["base"], *(r["verdict"] for r in claim["readings"])]
+    if len(set(every)) == 1:
+        return f"in all {len(every)} readings"
+    return f"base {claim['base']}; readings: {text.counts(every)}"
+
+
+def readings_table(study: Study, kept: dict[str, Any]) -> str:
+    """Which verdict each claim has in each reading."""
+    titles: dict[tuple[tuple[str, str], ...], str] = {}
+    literal: set[tuple[tuple[str, str], ...]] = set()
+    for claim in kept["claims"]:
+        for r in claim["readings"]:
+            titles.setdefault(tuple(r["reading"].items()), r["title"])
+        if claim["literal"]:
+            literal.add(tuple(claim["literal"].items()))
+    if not titles:
+        return "The study has one reading."
+    lines = [
+        "| reading | " + " | ".join(c["id"] for c in kept["claims"]) + " |",
+        "|---|" + ":-:|" * len(kept["claims"]),
+    ]
+    base = "base" if literal else "base (literal)"
+    lines.append(f"| **{base}** | " + " | ".join(MARKS.get(c["base"], "") for c in kept["claims"]) + " |")
+    for key, title in titles.items():
+        row = []
+        for claim in kept["claims"]:
+            found = next((r["verdict"] for r in claim["readings"] if tuple(r["reading"].items()) == key), "")
+            row.append(MARKS.get(found, ""))
+        name = f"{title} (literal)" if key in literal else title
+        lines.append(f"| {cell(name)} | " + " | ".join(row) + " |")
+    return "\n".join([*lines, "", f"{LEGEND}."])
+
+
+def page() -> str:
+    """docs/claims.md."""
+    lines = [
+        "# What the papers claim",
+        "",
+        "Every sentence of the five papers that asserts an effect, in the order of the papers: where it stands, what it",
+        "says (in our words), the claims that put it to the test with their verdicts, or why it cannot be tested. Verdicts",
+        "are explained in [statistics.md](statistics.md#verdicts), the studies on their own pages. Made by `make claims`",
+        "from `studies/*/statements.toml` and the verdicts of full runs.",
+        "",
+        "| study | sentences | tested | claims | " + " | ".join(VERDICTS) + " |",
+        "|---|---|---|---|" + "---|" * len(VERDICTS),
+    ]
+    parts = []
+    for name in PAPERS:
+        study = studies.find(name)
+        kept = stored(study)
+        verdicts = {c["id"]: c["verdict"] for c in kept["claims"]}
+        counts = [str(list(verdicts.values()).count(v)) for v in VERDICTS]
+        tested = sum(bool(s.claims) for s in study.statements)
+        row = (f"[{name}](study-{name}.md)", f"{len(study.statements)}", f"{tested}", f"{len(verdicts)}", *counts)
+        lines.append("| " + " | ".join(row) + " |")
+        parts += ["", f"## {study.title}", "", study.source["paper"], ""]
+        parts += ["| where | what it says | claim | verdict |", "|---|---|---|---|"]
+        for one in study.statements:
+            if one.claims:
+                claims = ", ".join(one.claims)
+                said = (
+                    "; ".join(dict.fromkeys(verdicts[c] for c in one.claims))
+                    if _alike(one.claims, verdicts)
+                    else ("; ".join(f"{c} {verdicts[c]}" for c in one.claims))
+                )
+            else:
+                claims, said = "", f"not tested: {one.untestable}"
+            parts.append(f"| {cell(one.where)} | {cell(one.text)} | {claims} | {cell(said)} |")
+        parts += ["", "### Verdicts by reading", "", readings_table(study, kept)]
+    return "\n".join([*lines, *parts]) + "\n"
+
+
+def _alike(claims: Sequence[str], verdicts: dict[str, str]) -> bool:
+    return len({verdicts[c] for c in claims}) == 1
+
+
+def margins() -> str:
+    """The kinds of measures: bounds and margins."""
+    lines = ["| kind | of | smallest, largest | margin | because |", "|---|---|---|---|---|"]
+    for kind in measures.KINDS.values():
+        low, high = (f"{x:g}" for x in kind.bounds(""))
+        bounds = f"{low.replace('-inf', '-')}, {high.replace('inf', '-')}"
+        margin, reason = (str(kind.margin), kind.margin.reason) if kind.margin else ("none", "")
+        lines.append(f"| `{kind.name}` | {kind.title} | {bounds} | {margin} | {reason} |")
+    return "\n".join(lines)
+
+
+def write(docs: Path) -> list[Path]:
+    """Write the pages; those that have changed."""
+    changed = []
+    claims = docs / "claims.md"
+    made = page()
+    if not claims.is_file() or claims.read_text(encoding="utf-8") != made:
+        claims.write_text(made, encoding="utf-8")
+        changed.append(claims)
+    if blocks.put(docs / "statistics.md", "margins", margins()):
+        changed.append(docs / "statistics.md")
+    for name in PAPERS:
+        study, place = studies.find(name), docs / f"study-{name}.md"
+        kept = stored(study)
+        for block, content in (("claims", claims_table(study, kept)), ("readings", readings_table(study, kept))):
+            if blocks.put(place, block, content):
+                changed.append(place)
+    return changed
+
+
+def faults() -> list[str]:
+    """Where stored verdicts are not of the claims that the studies have."""
+    found = []
+    for name in PAPERS:
+        study = studies.find(name)
+        ids, kept = [c.id for c in study.claims], [c["id"] for c in stored(study)["claims"]]
+        if ids != kept:
+            other = sorted(set(ids) ^ set(kept)) or ["their order"]
+            found.append(f"{study.folder / STORED}: not of these claims ({', '.join(other)}); make studies")
+        if not study.statements:
+            found.append(f"{study.folder}: has no statements.toml")
+        tested = {c for s in study.statements for c in s.claims}
+        loose = [c.id for c in study.claims if not c.ours and c.id not in tested]
+        if loose:
+            found.append(f"{study.folder}: claims that no sentence of the paper stands behind: {', '.join(loose)}")
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run, write or check."""
+    what, names = (arguments[0] if arguments else ""), arguments[1:]
+    if what == "run":
+        run(names or PAPERS)
+        return 0
+    wrong = faults()
+    if what == "write" and not wrong:
+        for place in write(ROOT / "docs"):
+            print(f"wrote {place.relative_to(ROOT)}")
+        return 0
+    if what == "check" and not wrong:
+        import shutil
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(shutil.copytree(ROOT / "docs", Path(folder) / "docs"))
+            wrong = [f"docs/{p.relative_to(copy)}: is stale; make claims" for p in write(copy)]
+    if what not in ("write", "check"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    print("\n".join(wrong), file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
