@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from conftest import SMALL
 
 from earlydrop import _core, aqm, cli, runner, schema
 from earlydrop import study as studies
+from earlydrop.study.verdicts import VERDICTS
 
 
 class Ended:
@@ -253,45 +253,34 @@ def test_compare_prints_mean_half_width_and_n(earlydrop: Any, scenario: Path, tm
 # ---- reproduce -----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`tred` cut down to what a test can wait for."""
-    whole = studies.find("tred")
-    (e,) = whole.experiments
-    kept = {"network": ["T-fit"], "buffer": ["110", "200"]}
-    axes = tuple(
-        replace(a, levels=tuple(x for x in a.levels if a.id not in kept or x.id in kept[a.id])) for a in e.axes
-    )
-    small = replace(e, axes=axes, scenario={**e.scenario, "duration": "3 s"}, seeds=2)
-    figures = tuple(f for f in whole.figures if "T-literal" not in f.id)
-    tables = tuple(t for t in whole.tables if "T-literal" not in t.id)
-    study = replace(whole, experiments=(small,), figures=figures, tables=tables, fixed_seeds=True)
-    monkeypatch.setattr(studies, "find", lambda name: study)
-
-
-@pytest.mark.usefixtures("tiny")
 def test_reproduce_writes_a_report_that_needs_no_other_file(earlydrop: Any, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    ended = earlydrop("reproduce", "tred", "--out", out)
+    ended = earlydrop("reproduce", SMALL, "--quick", "--out", out)
     assert ended.code == 0
-    for claim in ("T-1", "T-2", "T-3", "T-4", "T-5", "T-6"):
-        assert claim in ended.out
+    for claim in studies.read(SMALL).claims:
+        assert claim.id in ended.out
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "http" not in page
     assert page.count("data:image/svg+xml;base64,") == len(list((out / "figures").glob("*.png")))
     assert 'src="figures' not in page
-    assert {"result.json", "runs/T.csv", "runs/T.parquet", "verdicts.txt", "figures/figure-4.pdf"} <= set(files(out))
+    assert {"result.json", "runs/A-1.csv", "runs/A-1.parquet", "verdicts.txt", "figures/figure-1.png"} <= set(
+        files(out)
+    )
     for scenario in (out / "scenarios").glob("*.toml"):
         assert earlydrop("check", scenario).code == 0
+    # Runs are kept beside the results.
+    assert earlydrop("store", "verify", tmp_path / "store").code == 0
 
 
-@pytest.mark.usefixtures("tiny")
 def test_reproduce_prints_one_document(earlydrop: Any, tmp_path: Path) -> None:
-    document = earlydrop("reproduce", "tred", "--out", tmp_path / "out", "--json").json
-    assert [c["id"] for c in document["claims"]] == [f"T-{k}" for k in range(1, 7)]
-    assert {c["verdict"] for c in document["claims"]} <= {"supported", "contradicted", "undecided"}
+    command = ["reproduce", SMALL, "--quick", "--out", tmp_path / "out", "--store", tmp_path / "kept", "--json"]
+    document = earlydrop(*command).json
+    assert [c["id"] for c in document["claims"]] == [c.id for c in studies.read(SMALL).claims]
+    assert {c["verdict"] for c in document["claims"]} <= set(VERDICTS)
     cell = document["experiments"][0]["cells"][0]
-    assert set(cell["delay"]) == {"mean", "half_width", "n"}
+    assert set(cell["delay"]) == {"mean", "half_width", "n", "replicates"}
+    assert document["cost"]["made"] == document["runs"]
+    assert earlydrop(*command).json["cost"]["made"] == 0
 
 
 def test_reproduce_takes_a_folder(earlydrop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +288,8 @@ def test_reproduce_takes_a_folder(earlydrop: Any, tmp_path: Path, monkeypatch: p
     (tmp_path / "mine").mkdir()
     text = (SMALL / "study.toml").read_text(encoding="utf-8").replace('name = "small"', 'name = "mine"', 1)
     (tmp_path / "mine" / "study.toml").write_text(text, encoding="utf-8")
-    (tmp_path / "mine" / "published").symlink_to(SMALL / "published")
+    for beside in ("published", "cost.csv", "statements.toml"):
+        (tmp_path / "mine" / beside).symlink_to(SMALL / beside)
     ended = earlydrop("reproduce", "./mine", "--quick", "--assume", "tcp=newreno", "--assume", "buffer=large")
     assert ended.code == 0, ended.err
     assert "report: out/mine/report.html" in ended.out
