@@ -1,0 +1,35 @@
+"""Counts what a packet costs RED and NLRED: `cost.csv`.
+
+    .venv/bin/python studies/nlred/make_cost.py
+
+The program, the load and the counting are those of `benches/decisions.py`: an arrival and its departure while the load
+swings between 0.9 and 1.3, so that the average crosses the whole drop curve.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "benches"))
+
+from decisions import Row, count, program  # noqa: E402
+
+SWING = 20_000
+"""Packets of a pass, as `benches/decisions.rs` has it."""
+
+
+def main() -> None:
+    rows: list[Row] = [{"case": name, "packets": SWING} for name in ("red", "nlred")]
+    how = count(program(), rows, print)
+    with (HERE / "cost.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["aqm", "instructions", "counted_by"])
+        for row in rows:
+            table.writerow([row["case"], f"{row['instructions']:.1f}", how])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""Counts what a packet costs SFRED, by size of buffer, number of flows and length of the list: `cost.csv`.
+
+    .venv/bin/python studies/sfred/make_cost.py
+
+`instructions` are those of an arrival and its departure in `crates/aqm`, counted by valgrind in a program that is
+built for it in a temporary folder: of six passes less those of two, by four, so that what building and filling cost
+falls out. They are the same wherever the same compiler makes the same code.
+
+`visited_most` and `visited_mean` are places of the list that the search of the paper's section 2.1 visits for a packet:
+from the head until the flow is found, or to the end. Flows are drawn at random, each as likely as the others.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PACKETS = 20_000
+"""At least so many in a pass."""
+
+MANIFEST = f"""[package]
+name = "sfred-cost"
+version = "0.0.0"
+edition = "2021"
+
+[dependencies]
+earlydrop-aqm = {{ path = "{ROOT / "crates" / "aqm"}" }}
+
+[profile.release]
+lto = "fat"
+codegen-units = 1
+
+[workspace]
+"""
+
+PROGRAM = """//! Arguments: packets of buffer, flows, places of the list, packets of a pass, passes.
+use earlydrop_aqm::catalogue::{self, Built, Link};
+use earlydrop_aqm::discipline::Fifo;
+use earlydrop_aqm::gate::Gate;
+use earlydrop_aqm::params::{Value, Values};
+use earlydrop_aqm::policy::Limit;
+use earlydrop_aqm::random::Generator;
+use earlydrop_aqm::{Discipline, Packet, Time};
+use std::hint::black_box;
+
+fn main() {
+    let given: Vec<u64> = std::env::args().skip(1).map(|a| a.parse().expect("a number")).collect();
+    let [buffer, flows, list, packets, passes] = given[..] else { panic!("five numbers") };
+    let mut values = Values::new();
+    // In the proportions of the study, so that every buffer meets the same decisions: thresholds at a tenth and three
+    // tenths of it, those of slow flows higher by a fifth.
+    values.set("min_th", Value::Real(buffer as f64 * 0.1));
+    values.set("max_th", Value::Real(buffer as f64 * 0.3));
+    values.set("slow_bonus", Value::Real(buffer as f64 * 0.2));
+    values.set("list_size", Value::Whole(list as i64));
+    let link = Link { rate_bps: 10e6, delay_s: 0.02 };
+    let limit = Limit::Packets(buffer);
+    let sfred = catalogue::find("sfred").expect("in the catalogue");
+    let Built::Policy(policy) = (sfred.build)(&values, &link, limit).expect("fits") else { unreachable!() };
+    let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")));
+    // Between the thresholds.
+    let waiting = buffer / 5;
+    let mut random = 1_u64;
+    for count in 1..=packets * passes {
+        let now = Time::from_seconds(count as f64 * 1e-6);
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let flow = ((random >> 33) * flows) >> 31;
+        black_box(queue.enqueue(Packet::new(flow, 1000), now, &mut |_, _| {}));
+        if queue.packets() > waiting {
+            black_box(queue.dequeue(now, &mut |_, _| {}));
+        }
+    }
+}
+"""
+
+CASES = [
+    *(("buffer", buffer, 40, 20) for buffer in (50, 500, 5_000, 50_000)),
+    *(("flows", 50, flows, 20) for flows in (20, 80, 320, 1_280, 5_120)),
+    *(("list", 50, 4 * places, places) for places in (16, 64, 256, 1_024, 4_096)),
+]
+"""What is varied; packets of buffer, flows, places of the list."""
+
+
+def build(folder: Path) -> Path:
+    """The program, with the versions that the workspace has locked."""
+    (folder / "src").mkdir()
+    (folder / "Cargo.toml").write_text(MANIFEST, encoding="utf-8")
+    (folder / "src" / "main.rs").write_text(PROGRAM, encoding="utf-8")
+    shutil.copy(ROOT / "Cargo.lock", folder / "Cargo.lock")
+    subprocess.run(["cargo", "build", "--release", "--quiet", "--offline"], cwd=folder, check=True)
+    return folder / "target" / "release" / "sfred-cost"
+
+
+def instructions(program: Path, buffer: int, flows: int, places: int) -> float:
+    """Of an arrival and its departure."""
+    packets = max(PACKETS, 2 * buffer, 8 * places)
+
+    def counted(passes: int) -> int:
+        told = subprocess.run(
+            ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={os.devnull}", str(program)]
+            + [str(x) for x in (buffer, flows, places, packets, passes)],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stderr
+        found = re.search(r"I\s+refs:\s+([\d,]+)", told)
+        assert found, told
+        return int(found[1].replace(",", ""))
+
+    return (counted(6) - counted(2)) / (4 * packets)
+
+
+def visited(flows: int, places: int) -> tuple[int, float]:
+    """The most places that a packet's search visits, and their mean, once the list is full."""
+    draw = random.Random(1)
+    kept = list(range(min(flows, places)))
+    steps = []
+    for _ in range(max(PACKETS, 8 * places)):
+        flow = draw.randrange(flows)
+        if flow in kept:
+            steps.append(kept.index(flow) + 1)
+            kept.remove(flow)
+        else:
+            steps.append(len(kept))
+            kept.pop()
+        kept.insert(0, flow)
+    return max(steps), sum(steps) / len(steps)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, (HERE / "cost.csv").open("w", newline="", encoding="utf-8") as file:
+        program = build(Path(folder))
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(
+            ["varied", "buffer", "flows", "places", "instructions", "visited_most", "visited_mean", "visited_per_place"]
+        )
+        for varied, buffer, flows, places in CASES:
+            count = instructions(program, buffer, flows, places)
+            most, mean = visited(flows, places)
+            row = [varied, buffer, flows, places, f"{count:.1f}", most, f"{mean:.2f}", f"{mean / places:.4f}"]
+            print(*row)
+            table.writerow(row)
+
+
+if __name__ == "__main__":
+    main()
