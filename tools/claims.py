@@ -82,7 +82,12 @@ def _claim(study: Study, result: ClaimResult) -> dict[str, Any]:
             if (said := text.published_text(study, p.part, p.cases))
         ],
         "readings": [
-            {"reading": dict(j.reading), "title": text.reading_text(study, claim, j), "verdict": j.verdict}
+            {
+                "reading": dict(j.reading),
+                "title": text.reading_text(study, claim, j),
+                "verdict": j.verdict,
+                **({} if j in result.voices else {"changes": "nothing"}),
+            }
             for j in result.tried
         ],
     }
@@ -132,7 +137,9 @@ def _readings(claim: dict[str, Any]) -> str:
     """In how many readings a claim has which verdict."""
     if not claim["readings"]:
         return ""
-    every = [claim["base"], *(r["verdict"] for r in claim["readings"])]
+    every = [claim["base"], *(r["verdict"] for r in claim["readings"] if "changes" not in r)]
+    if len(every) == 1:
+        return ""
     if len(set(every)) == 1:
         return f"in all {len(every)} readings"
     return f"base {claim['base']}; readings: {text.counts(every)}"
@@ -170,10 +177,10 @@ def page() -> str:
     lines = [
         "# What the papers claim",
         "",
-        "Every sentence of the five papers that asserts an effect, in the order of the papers: where it stands, what it",
-        "says (in our words), the claims that put it to the test with their verdicts, or why it cannot be tested. Verdicts",
-        "are explained in [statistics.md](statistics.md#verdicts), the studies on their own pages. Made by `make claims`",
-        "from `studies/*/statements.toml` and the verdicts of full runs.",
+        "Every sentence of the five papers that asserts an effect, in the papers' order: where it stands, what it",
+        "says (in our words), the claims that put it to the test with their verdicts, or why it cannot be tested.",
+        "Verdicts are explained in [statistics.md](statistics.md#verdicts), the studies on their own pages. Made by",
+        "`make claims` from `studies/*/statements.toml` and the verdicts of full runs.",
         "",
         "| study | sentences | tested | claims | " + " | ".join(VERDICTS) + " |",
         "|---|---|---|---|" + "---|" * len(VERDICTS),

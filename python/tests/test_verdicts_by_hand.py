@@ -561,6 +561,33 @@ def test_readings_are_tried_one_at_a_time(judged: Callable[..., ClaimResult]) ->
     assert (compared.verdict, worst(compared).effect) == (SUPPORTED, 1.0)
 
 
+def test_readings_that_change_nothing_are_one_voice(judged: Callable[..., ClaimResult]) -> None:
+    def value(at: dict[str, str], seed: int) -> float:
+        gain = -1.0 if at["view"] == "v2" else 1.0
+        return 10.0 + (gain if at["side"] == "a" else 0.0)
+
+    # Of v1, v2, v3 and o2 three give the same numbers: one voice for, one against, not three to one.
+    found = judged(f"{{ measure = 'm', {A_B}, expect = 'greater' }}", value)
+    assert [j.verdict for j in found.tried] == [CONTRADICTED, SUPPORTED, SUPPORTED]
+    assert [dict(j.reading) for j in found.voices] == [{}, {"view": "v2"}]
+    assert found.verdict == DEPENDS
+    words = text.headline_text(judged.study, found)  # type: ignore[attr-defined]
+    assert words.endswith("1 supported, 1 contradicted (2 that change nothing it looks at are left out)")
+    # The literal reading speaks for those that find the same.
+    literal = judged(f"{{ measure = 'm', {A_B}, expect = 'greater' }}", value, literal="literal = 'v3'")
+    assert [dict(j.reading) for j in literal.voices] == [{"view": "v3"}, {"view": "v2"}]
+
+
+def test_a_reading_is_judged_by_the_cases_that_were_run_in_it(judged: Callable[..., ClaimResult]) -> None:
+    def value(at: dict[str, str], seed: int) -> float:
+        return 10.0 + (1.0 if at["side"] == "a" else 0.0) + 0.1 * seed * (at["view"] == "v2")
+
+    part = f"{{ measure = 'm', {A_B}, expect = 'greater', each = ['x'] }}"
+    found = judged(part, value, skip="skip = [{ view = 'v2', x = [1, 2] }]")
+    (v2,) = [j for j in found.tried if j.reading == {"view": "v2"}]
+    assert (v2.verdict, [dict(c.at) for c in v2.parts[0].cases]) == (SUPPORTED, [{"x": "4"}])
+
+
 def test_only_what_both_sides_were_run_for_is_compared(judged: Callable[..., ClaimResult]) -> None:
     def value(at: dict[str, str], seed: int) -> float:
         return float(at["x"]) + (1.0 if at["side"] == "a" else 0.0)
@@ -630,6 +657,9 @@ def test_what_the_paper_prints_is_judged_row_by_row(
     assert views["v2"].published is None
     # Chosen by the published values of this measure: they judge nothing.
     assert (views["v3"].published, views["v3"].fitted) == (None, True)
+    # Where the paper prints nothing, nothing was used.
+    unprinted = judged(part, lambda at, s: 10.0 + (at["side"] == "a"))
+    assert not any(c.fitted for j in unprinted.tried for p in j.parts for c in p.cases)
 
 
 def test_a_table_for_one_reading_says_nothing_of_others(judged: Callable[..., ClaimResult]) -> None:

@@ -353,7 +353,9 @@ def headline_text(study: Study, result: ClaimResult) -> str:
     """How a verdict follows from those of the readings, where there are several."""
     if not result.tried:
         return ""
-    every = [result.base, *result.tried]
+    every = result.voices
+    silent = 1 + len(result.tried) - len(every)
+    rest = f" ({silent} that change nothing it looks at are left out)" if silent else ""
     same = sum(j.verdict == result.verdict for j in every)
     base = "the base" if result.literal is None else "the base (not the literal reading)"
     if result.verdict == verdicts.DEPENDS:
@@ -363,9 +365,9 @@ def headline_text(study: Study, result: ClaimResult) -> str:
             if result.literal is None
             else f"taken literally ({reading_text(study, result.claim, literal)})"
         )
-        return f"{literal.verdict} {names}; all readings: {counts([j.verdict for j in every])}"
+        return f"{literal.verdict} {names}; all readings: {counts([j.verdict for j in every])}{rest}"
     own = f"; {base} is {result.base.verdict}" if result.base.verdict != result.verdict else ""
-    return f"so in {same} of {len(every)} readings{own}"
+    return f"so in {same} of {len(every)} readings{rest}{own}"
 
 
 def counts(words: Sequence[str]) -> str:

@@ -164,6 +164,12 @@ class Judged:
     parts: tuple[PartResult, ...]
 
     @property
+    def numbers(self) -> tuple[object, ...]:
+        """What was found, number by number: a reading that changes nothing finds the same."""
+        cases = [c for part in self.parts for c in part.cases]
+        return tuple((c.effect, c.lower, c.upper, c.control, c.n, c.reason and c.cells) for c in cases)
+
+    @property
     def p(self) -> float:
         """p value of the verdict: what supports a claim must hold in all cases, what contradicts it in one."""
         ps = [c.p for part in self.parts for c in part.cases if c.verdict == self.verdict]
@@ -190,6 +196,16 @@ class ClaimResult:
     def n(self) -> int:
         """Seeds behind the verdict: the fewest of any part."""
         return min((c.n for p in self.base.parts for c in p.cases if c.n), default=0)
+
+    @property
+    def voices(self) -> tuple[Judged, ...]:
+        """The readings that find something of their own, the literal one first: several with the same runs are one."""
+        every = (self.base, *self.tried)
+        literal = next((j for j in every if j.reading == self.literal), self.base)
+        own: dict[tuple[object, ...], Judged] = {}
+        for one in (literal, *every):
+            own.setdefault(one.numbers, one)
+        return tuple(own.values())
 
     def alone(self) -> ClaimResult:
         """The same with the verdict of the base."""
@@ -424,9 +440,12 @@ def _case(place: _Place, printed: PrintedValues | None) -> Case:
     sides = _Sides(side(lambda row: row.of), [] if part.to is None else side(lambda row: row.to))
     level = statistics.mean([statistics.mean(series(cell)) for cell in cells])
     found = replace(_judge(place, sides, level, place.outcome.same_run(e, list(cells))), cells=used)
+    published = None if printed is None else published_for(place, printed)
+    if published is None:
+        return found
     if any(part.measure in e.axis(a).level(i).fitted for cell in cells for a, i in zip(e.names, cell, strict=True)):
         return replace(found, fitted=True)
-    return found if printed is None else replace(found, published=published_for(place, printed))
+    return replace(found, published=published)
 
 
 def _judge(place: _Place, sides: _Sides, level: float, same_run: bool) -> Case:
@@ -566,15 +585,15 @@ def _claim(outcome: Outcome, claim: Claim, printed: Mapping[str, PrintedValues])
         return ClaimResult(claim, verdict, Judged({}, verdict, ()))
     base = judged(outcome, claim, {}, printed)
     assert base is not None
-    tried, literal = [], base
+    tried, literal = [], None
     for axis, level, is_literal in variants(outcome.study, claim):
         found = judged(outcome, claim, {axis: level}, printed)
         if found is not None:
             tried.append(found)
-            literal = found if is_literal else literal
-    others = [j.verdict for j in (base, *tried) if j is not literal]
-    verdict = headline(literal.verdict, others)
-    return ClaimResult(claim, verdict, base, tuple(tried), None if literal is base else literal.reading)
+            literal = found.reading if is_literal else literal
+    result = ClaimResult(claim, base.verdict, base, tuple(tried), literal)
+    first, *others = (j.verdict for j in result.voices)
+    return replace(result, verdict=headline(first, others))
 
 
 def variants(study: Study, claim: Claim) -> Iterable[tuple[str, str, bool]]:
@@ -591,7 +610,7 @@ def variants(study: Study, claim: Claim) -> Iterable[tuple[str, str, bool]]:
 
 
 def judged(outcome: Outcome, claim: Claim, reading: Reading, printed: Mapping[str, PrintedValues]) -> Judged | None:
-    """A claim in one reading; None where the reading was not run for it."""
+    """A claim in one reading, by the cases that were run in it; None where the reading was not run for it."""
     study = outcome.study
     planned: list[tuple[Part, list[tuple[dict[str, str], list[Row]]]]] = []
     for part in claim.parts:
@@ -608,7 +627,7 @@ def judged(outcome: Outcome, claim: Claim, reading: Reading, printed: Mapping[st
         mine = {name: level for name, level in reading.items() if name in e.base}
         theirs = printed[e.id] if all(e.axis(a).level(i).published for a, i in {**e.base, **mine}.items()) else None
         cases = tuple(_case(_Place(outcome, e, part, at, rows, count), theirs) for at, rows in every if rows)
-        if len(cases) < len(every):
+        if not all(rows or (mine and rows_of(e, part, at, {})) for at, rows in every):
             cases = (*cases, Case({}, UNDECIDED, "needs levels that were not run"))
         parts.append(PartResult(part, conjunction([c.verdict for c in cases]), cases))
     return Judged(reading, conjunction([p.verdict for p in parts]), tuple(parts))

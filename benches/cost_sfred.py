@@ -1,6 +1,6 @@
-"""Counts what a packet costs SFRED, by size of buffer, number of flows and length of the list: `cost.csv`.
+"""Counts what a packet costs SFRED, by size of buffer, number of flows and length of the list: `studies/sfred/cost.csv`.
 
-    .venv/bin/python studies/sfred/make_cost.py
+    .venv/bin/python benches/cost_sfred.py
 
 `instructions` are those of an arrival and its departure in `crates/aqm`, counted by valgrind in a program that is
 built for it in a temporary folder: of six passes less those of two, by four, so that what building and filling cost
@@ -21,8 +21,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = Path(__file__).resolve().parents[1]
+COSTS = ROOT / "studies" / "sfred" / "cost.csv"
 PACKETS = 20_000
 """At least so many in a pass."""
 
@@ -136,7 +136,7 @@ def visited(flows: int, places: int) -> tuple[int, float]:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, (HERE / "cost.csv").open("w", newline="", encoding="utf-8") as file:
+    with tempfile.TemporaryDirectory() as folder, COSTS.open("w", newline="", encoding="utf-8") as file:
         program = build(Path(folder))
         table = csv.writer(file, lineterminator="\n")
         table.writerow(

@@ -1,6 +1,6 @@
-"""Counts what a packet costs RED and NLRED: `cost.csv`.
+"""Counts what a packet costs RED and NLRED: `studies/nlred/cost.csv`.
 
-    .venv/bin/python studies/nlred/make_cost.py
+    .venv/bin/python benches/cost_nlred.py
 
 The program, the load and the counting are those of `benches/decisions.py`: an arrival and its departure while the load
 swings between 0.9 and 1.3, so that the average crosses the whole drop curve.
@@ -13,7 +13,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "benches"))
+COSTS = HERE.parent / "studies" / "nlred" / "cost.csv"
+sys.path.insert(0, str(HERE))
 
 from decisions import Row, count, program  # noqa: E402
 
@@ -24,7 +25,7 @@ SWING = 20_000
 def main() -> None:
     rows: list[Row] = [{"case": name, "packets": SWING} for name in ("red", "nlred")]
     how = count(program(), rows, print)
-    with (HERE / "cost.csv").open("w", newline="", encoding="utf-8") as file:
+    with COSTS.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["aqm", "instructions", "counted_by"])
         for row in rows:
