@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,13 @@ EFFECTS = {
 }
 
 
+def part_of(study: studies.Study, experiment: str) -> studies.Study:
+    """One experiment of a study, with the claims that are judged on it alone."""
+    claims = tuple(c for c in study.claims if c.parts and all(p.experiment == experiment for p in c.parts))
+    kept = tuple(e for e in study.experiments if e.id == experiment)
+    return replace(study.with_experiments(kept), claims=claims, tables=(), figures=())
+
+
 def outcome(study: studies.Study, *, effect: float = 1.0, noise: float = 1.0) -> studies.Outcome:
     """What the study `tred` might give: the paper's effects times `effect`, under noise that is partly shared by seed.
 
@@ -109,18 +117,21 @@ def outcome(study: studies.Study, *, effect: float = 1.0, noise: float = 1.0) ->
     for e in study.experiments:
         seeds = range(e.first_seed, e.first_seed + e.seeds)
         values[e.id] = {
-            cell: {name: [_value(name, cell, s, effect, noise) for s in seeds] for name in e.measures}
+            cell: {
+                name: [_value(name, dict(zip(e.names, cell, strict=True)), s, effect, noise) for s in seeds]
+                for name in e.measures
+            }
             for cell in e.cells
         }
-    return studies.Outcome(study, values, {}, {"runs": 0.0, "run_wall_s": 0.0, "events": 0.0})
+    return studies.Outcome(study, values, cost={"runs": 0.0, "made": 0.0, "run_wall_s": 0.0})
 
 
-def _value(measure: str, cell: tuple[str, ...], seed: int, effect: float, noise: float) -> float | None:
-    network, load, aqm, _ = cell
+def _value(measure: str, at: dict[str, str], seed: int, effect: float, noise: float) -> float | None:
+    load, aqm = at.get("load", "moderate"), at["aqm"]
     if measure == "queue" and aqm == "droptail":
         return None
     level = LEVELS.get(measure, {}).get(load, 40.0)
-    shared = random.Random(f"{network} {load} {measure} {seed}").gauss(0, 0.002)
-    own = random.Random(f"{cell} {measure} {seed}").gauss(0, 0.001)
+    shared = random.Random(f"{at['network']} {load} {measure} {seed}").gauss(0, 0.002)
+    own = random.Random(f"{' '.join(at.values())} {measure} {seed}").gauss(0, 0.001)
     moved = effect * EFFECTS.get(measure, {}).get(load, 0.0) if aqm == "tred" else 0.0
     return level * (1 + shared + noise * own) + moved

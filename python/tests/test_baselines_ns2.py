@@ -5,18 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import statistics
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from earlydrop import _core
-from earlydrop.documents import overlay
+from earlydrop import study as studies
 from earlydrop.runner import Job, run_all
 
 ROOT = Path(__file__).parents[2]
-STUDY = tomllib.loads((ROOT / "studies" / "tred" / "study.toml").read_text())
 NAMES = {"droptail": "droptail", "red": "red", "red-gentle": "gentle"}
 LOADS = {6: "low", 40: "moderate", 80: "high"}
 SEEDS = range(1, 4)
@@ -30,10 +28,6 @@ def rows() -> dict[str, list[dict[str, str]]]:
     return found
 
 
-def settings(levels: list[dict[str, Any]], level: str) -> dict[str, Any]:
-    return next(one["set"] for one in levels if one["id"] == level)
-
-
 def value(figures: dict[str, Any], field: str) -> float:
     """A figure of a queue; `drops` is the sum over all reasons, as ns-2 counts forced drops as early."""
     parts = ("early_drops", "forced_drops", "overflow_drops") if field == "drops" else (field,)
@@ -43,10 +37,10 @@ def value(figures: dict[str, Any], field: str) -> float:
 @pytest.mark.parametrize("flows", LOADS)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_study_runs_what_ns2_ran(name: str, flows: int) -> None:
-    axes = {axis["id"]: axis for axis in STUDY["experiment"][0]["axis"]}
-    document = overlay(STUDY["scenario"], settings(axes["load"]["levels"], LOADS[flows]))
-    document = overlay(document, settings(STUDY["levels"]["disciplines"], NAMES[name]))
-    document = overlay(document, {"queue.bottleneck.limit": "150 packets"})
+    study = studies.find("tred")
+    e = study.experiment("T")
+    at = {**e.base, "load": LOADS[flows], "aqm": NAMES[name], "buffer": "150"}
+    document = e.document(tuple(at[axis] for axis in e.names), study.name)
     scenario = _core.Scenario.parse(document, [])
     ours = [json.loads(text)["queues"]["bottleneck"] for text in run_all([Job(scenario, seed) for seed in SEEDS], str)]
     theirs = rows()[f"T-{name}-n{flows}"]

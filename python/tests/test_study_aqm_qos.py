@@ -32,8 +32,8 @@ def base(e: Experiment, **levels: str) -> dict[str, Any]:
 def test_with_packets_of_the_mean_size_both_modes_are_the_same_run(qos: Study, dialect: str, seed: int) -> None:
     """Table 3's row of 500 B: 528 and 528. Here to the last digit, but for the unit in which RED keeps its average."""
     results = []
-    for mode in ("packet", "byte", "both"):
-        document = base(qos.experiment("Q-3"), size="500", mode=mode)
+    for levels in ({"mode": "packet"}, {"mode": "byte"}, {"mode": "byte", "switch": "both"}):
+        document = base(qos.experiment("Q-3"), size="500", **levels)
         document["name"], document["duration"] = "same", "40 s"
         if dialect == "paper":
             document["queue"]["bottleneck"] |= PAPER
@@ -58,11 +58,14 @@ def ns2(study: Study) -> dict[str, list[dict[str, float]]]:
     return found
 
 
+MODES = {"packet": {"mode": "packet"}, "byte": {"mode": "byte"}, "queue": {"mode": "byte", "switch": "queue"}}
+"""ns-2's names for its switches."""
+
 CASES = [
     *(
-        (f"table3-{size}-{mode}", "Q-3", {"size": size, "mode": mode})
+        (f"table3-{size}-{mode}", "Q-3", {"size": size, **levels})
         for size in ("500", "3000")
-        for mode in ("packet", "byte", "queue")
+        for mode, levels in MODES.items()
     ),
     *((f"table4-{mode}", "Q-4", {"mode": mode}) for mode in ("packet", "byte")),
     *(
