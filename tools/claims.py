@@ -28,13 +28,13 @@ from earlydrop.output import to_json  # noqa: E402
 from earlydrop.store import open_store  # noqa: E402
 from earlydrop.study import text  # noqa: E402
 from earlydrop.study.model import Study  # noqa: E402
-from earlydrop.study.verdicts import VERDICTS, ClaimResult, PartResult  # noqa: E402
+from earlydrop.study.verdicts import VERDICTS, ClaimResult, Judged, PartResult  # noqa: E402
 from earlydrop.terminal import Progress  # noqa: E402
 
 PAPERS = ("tred", "aqm-qos", "floadautored", "sfred", "nlred", "ddred")
 STORED = "verdicts.json"
 MARKS = {"supported": "+", "contradicted": "−", "equivalent": "=", "undecided": "?"}
-LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items()) + "; empty: not run"
+LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
 
 
 # ---- running -------------------------------------------------------------------------------------------------------
@@ -68,19 +68,15 @@ def _version() -> str:
 
 def _claim(study: Study, result: ClaimResult) -> dict[str, Any]:
     claim = result.claim
+    literal = next((j for j in result.tried if j.reading == result.literal), None)
     return {
         "id": claim.id,
         "verdict": result.verdict,
         "base": result.base.verdict,
-        "literal": None if result.literal is None else dict(result.literal),
+        "literal": None if literal is None else {"reading": dict(literal.reading), "found": _found(study, literal)},
         "p_holm": result.corrected,
-        "found": [_found(study, p, len(result.base.parts) > 1) for p in result.base.parts]
-        + [text.counted_text(one) for one in claim.counted],
-        "published": [
-            said.removeprefix("published: ")
-            for p in result.base.parts
-            if (said := text.published_text(study, p.part, p.cases))
-        ],
+        "found": _found(study, result.base) + [text.counted_text(one) for one in claim.counted],
+        "published": [_printed(study, p) for p in result.base.parts],
         "readings": [
             {
                 "reading": dict(j.reading),
@@ -93,12 +89,25 @@ def _claim(study: Study, result: ClaimResult) -> dict[str, Any]:
     }
 
 
-def _found(study: Study, part: PartResult, several: bool) -> str:
-    own = f"{part.verdict}: " if several else ""
+def _found(study: Study, judged: Judged) -> list[str]:
+    """What was found for each part of a claim in a reading."""
+    several = len(judged.parts) > 1
+    return [f"{f'{p.verdict}: ' if several else ''}{_effect(study, p)}" for p in judged.parts]
+
+
+def _effect(study: Study, part: PartResult) -> str:
     where = text.case_text(study, part.part, part.worst) if len(part.cases) > 1 else ""
-    where = f" ({where}, of {len(part.cases)} cases)" if where else ""
-    n = text.n_text(part)
-    return f"{own}{text.effect_text(study, part.part, part.worst)}{where}{', ' + n if n else ''}"
+    effect = text.effect_text(study, part.part, part.worst).replace("within the margin of ", "within ")
+    return effect + (f" ({where}, of {len(part.cases)} cases)" if where else "")
+
+
+def _printed(study: Study, part: PartResult) -> str:
+    """What the paper's own figures say, without how far ours are from there: that is in the report."""
+    said = text.published_text(study, part.part, part.cases).removeprefix("published: ")
+    if any(c.fitted for c in part.cases):
+        return "was used to choose the base"
+    against = "; contradicts the claim" if said.endswith("contradict the claim") else ""
+    return said.partition("; ours lies")[0] + against
 
 
 # ---- writing -------------------------------------------------------------------------------------------------------
@@ -118,58 +127,62 @@ def cell(words: str) -> str:
 def claims_table(study: Study, kept: dict[str, Any]) -> str:
     """The claims of a study with their verdicts, for its page."""
     by_id = {c["id"]: c for c in kept["claims"]}
-    lines = [
-        "| | the paper says | where | verdict | we find (at the base) | the paper finds |",
-        "|---|---|---|---|---|---|",
-    ]
+    literal = any(c["literal"] for c in by_id.values())
+    reads = False
+    names = ["", "the paper says", "where", "verdict", "we find" + (" (at the base)" if literal else "")]
+    names += ["taken literally"] * literal + ["the paper finds"]
+    lines = ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
     for claim in study.claims:
         c = by_id[claim.id]
         where = "our question" if claim.ours else claim.where
         found = "; ".join(c["found"]) or claim.untestable
         readings = _readings(c)
+        reads |= bool(readings)
         verdict = f"**{c['verdict']}**{f' ({readings})' if readings else ''}"
-        row = (claim.id, claim.text, where, verdict, found, "; ".join(c["published"]))
+        row = [claim.id, claim.text, where, verdict, found]
+        row += ["; ".join(c["literal"]["found"]) if c["literal"] else ""] * literal + [
+            "; ".join(dict.fromkeys(x for x in c["published"] if x))
+        ]
         lines.append("| " + " | ".join(cell(x) for x in row) + " |")
-    return "\n".join(lines)
+    seeds = " or ".join(str(n) for n in kept["seeds"])
+    counts = f"Beside the verdict: in how many readings of those that change something; {LEGEND}. " if reads else ""
+    about = f"{counts}95 % intervals over {seeds} seeds; of several cases the one that decides."
+    return "\n".join([*lines, "", about])
 
 
 def _readings(claim: dict[str, Any]) -> str:
-    """In how many readings a claim has which verdict."""
-    if not claim["readings"]:
-        return ""
+    """How many readings have which verdict."""
     every = [claim["base"], *(r["verdict"] for r in claim["readings"] if "changes" not in r)]
     if len(every) == 1:
         return ""
     if len(set(every)) == 1:
-        return f"in all {len(every)} readings"
-    return f"base {claim['base']}; readings: {text.counts(every)}"
+        return f"all {len(every)}"
+    return ", ".join(f"{every.count(v)} {mark}" for v, mark in MARKS.items() if v in every)
 
 
 def readings_table(study: Study, kept: dict[str, Any]) -> str:
-    """Which verdict each claim has in each reading."""
+    """Which verdict each claim has in each reading: a row a claim, a column a reading."""
     titles: dict[tuple[tuple[str, str], ...], str] = {}
     literal: set[tuple[tuple[str, str], ...]] = set()
     for claim in kept["claims"]:
         for r in claim["readings"]:
             titles.setdefault(tuple(r["reading"].items()), r["title"])
         if claim["literal"]:
-            literal.add(tuple(claim["literal"].items()))
+            literal.add(tuple(claim["literal"]["reading"].items()))
     if not titles:
         return "The study has one reading."
     lines = [
-        "| reading | " + " | ".join(c["id"] for c in kept["claims"]) + " |",
-        "|---|" + ":-:|" * len(kept["claims"]),
+        "| claim | verdict | base | " + " | ".join(str(k) for k in range(1, len(titles) + 1)) + " |",
+        "|---|---|" + ":-:|" * (1 + len(titles)),
     ]
-    base = "base" if literal else "base (literal)"
-    lines.append(f"| **{base}** | " + " | ".join(MARKS.get(c["base"], "") for c in kept["claims"]) + " |")
-    for key, title in titles.items():
-        row = []
-        for claim in kept["claims"]:
-            found = next((r["verdict"] for r in claim["readings"] if tuple(r["reading"].items()) == key), "")
-            row.append(MARKS.get(found, ""))
-        name = f"{title} (literal)" if key in literal else title
-        lines.append(f"| {cell(name)} | " + " | ".join(row) + " |")
-    return "\n".join([*lines, "", f"{LEGEND}."])
+    for claim in kept["claims"]:
+        if not claim["readings"]:
+            continue
+        found = {tuple(r["reading"].items()): r["verdict"] for r in claim["readings"]}
+        row = [MARKS.get(found.get(key, ""), "") for key in titles]
+        lines.append(f"| {claim['id']} | {claim['verdict']} | {MARKS[claim['base']]} | " + " | ".join(row) + " |")
+    names = [f"{k}. {title}{' (literal)' * (key in literal)}" for k, (key, title) in enumerate(titles.items(), 1)]
+    return "\n".join([*lines, "", f"{LEGEND}; empty: not run.", "", *names])
 
 
 def page() -> str:
@@ -205,10 +218,15 @@ def page() -> str:
                     else ("; ".join(f"{c} {verdicts[c]}" for c in one.claims))
                 )
             else:
-                claims, said = "", f"not tested: {one.untestable}"
+                claims, said = "", _untested(one.untestable)
             parts.append(f"| {cell(one.where)} | {cell(one.text)} | {claims} | {cell(said)} |")
         parts += ["", "### Verdicts by reading", "", readings_table(study, kept)]
     return "\n".join([*lines, *parts]) + "\n"
+
+
+def _untested(reason: str) -> str:
+    """Why nothing tests a sentence; reasons may say themselves whether nothing can or nothing does."""
+    return reason[0].lower() + reason[1:] if reason.startswith("Not test") else f"not tested: {reason}"
 
 
 def _alike(claims: Sequence[str], verdicts: dict[str, str]) -> bool:
