@@ -1,6 +1,7 @@
 """Every sentence of the papers that asserts an effect, with the claims that test it and their verdicts.
 
-    python tools/claims.py run [STUDY...]    runs the papers' studies in full and stores their verdicts beside them
+    python tools/claims.py run [STUDY...]    runs the papers' studies in full, stores their verdicts beside them and
+                                             renews the figures that docs/ shows of them
     python tools/claims.py write             writes docs/claims.md and the tables of docs/study-*.md from what is stored
     python tools/claims.py check             fails if these pages are not what is stored, or the verdicts are not of
                                              these claims
@@ -11,7 +12,9 @@ Runs are kept in out/store, so that a second `run` only judges.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,8 +29,10 @@ from earlydrop import measures  # noqa: E402
 from earlydrop import study as studies  # noqa: E402
 from earlydrop.output import to_json  # noqa: E402
 from earlydrop.store import open_store  # noqa: E402
+from earlydrop.study import folder as folders  # noqa: E402
 from earlydrop.study import text  # noqa: E402
 from earlydrop.study.model import Study  # noqa: E402
+from earlydrop.study.runs import Outcome  # noqa: E402
 from earlydrop.study.verdicts import VERDICTS, ClaimResult, Judged, PartResult  # noqa: E402
 from earlydrop.terminal import Progress  # noqa: E402
 
@@ -56,8 +61,18 @@ def run(names: Sequence[str]) -> None:
             "claims": [_claim(study, r) for r in results],
         }
         (study.folder / STORED).write_text(to_json(found, indent=1) + "\n", encoding="utf-8")
+        _copy_figures(name, outcome, results)
         made = int(outcome.cost["made"])
         print(f"{name}: {outcome.runs:,} runs, {made:,} of them made in {time.monotonic() - begin:.0f} s")
+
+
+def _copy_figures(name: str, outcome: Outcome, results: Sequence[ClaimResult]) -> None:
+    """Renew the figures of a report that the pages show: docs/images/STUDY-FIGURE.png."""
+    shown = list((ROOT / "docs" / "images").glob(f"{name}-*.png"))
+    with tempfile.TemporaryDirectory() as place:
+        folders.write(Path(place), outcome, results, _version())
+        for image in shown:
+            shutil.copyfile(Path(place) / "figures" / image.name.removeprefix(f"{name}-"), image)
 
 
 def _version() -> str:
@@ -293,9 +308,6 @@ def main(arguments: Sequence[str]) -> int:
             print(f"wrote {place.relative_to(ROOT)}")
         return 0
     if what == "check" and not wrong:
-        import shutil
-        import tempfile
-
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(shutil.copytree(ROOT / "docs", Path(folder) / "docs"))
             wrong = [f"docs/{p.relative_to(copy)}: is stale; make claims" for p in write(copy)]
