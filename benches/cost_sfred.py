@@ -1,4 +1,4 @@
-"""Counts what a packet costs SFRED, by size of buffer, number of flows and length of the list: `studies/sfred/cost.csv`.
+"""Counts what a packet costs SFRED, by buffer, number of flows and length of the list: `studies/sfred/cost.csv`.
 
     .venv/bin/python benches/cost_sfred.py
 

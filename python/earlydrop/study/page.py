@@ -273,7 +273,7 @@ def claim_row(study: Study, result: ClaimResult) -> dict[str, Any]:
         "anchor": anchor(f"claim {claim.id}"),
         "verdict": result.verdict,
         "word": result.verdict.replace(" ", "-"),
-        "headline": text.headline_text(study, result),
+        "headline": text.headline_short(result),
         "counted": [text.counted_text(one) for one in claim.counted],
         "parts": [_part(study, p, len(result.base.parts) > 1) for p in result.base.parts],
         "tried": [{**vars(t), "word": t.verdict.replace(" ", "-")} for t in found],

@@ -370,6 +370,16 @@ def headline_text(study: Study, result: ClaimResult) -> str:
     return f"so in {same} of {len(every)} readings{rest}{own}"
 
 
+def headline_short(result: ClaimResult) -> str:
+    """The same in a few words."""
+    if not result.tried:
+        return ""
+    every = result.voices
+    if result.verdict == verdicts.DEPENDS:
+        return f"{every[0].verdict} {'at the base' if result.literal is None else 'taken literally'}"
+    return f"in {sum(j.verdict == result.verdict for j in every)} of {len(every)} readings"
+
+
 def counts(words: Sequence[str]) -> str:
     """`7 supported, 2 contradicted`, in the order of the verdicts."""
     return ", ".join(f"{words.count(v)} {v}" for v in verdicts.VERDICTS if v in words)
