@@ -2,7 +2,8 @@
 //! segments in a given pattern.
 
 use earlydrop_aqm::random::Generator;
-use earlydrop_net::tcp::{Ack, Flavour, Output, Receiver, Sender};
+use earlydrop_net::tcp::ns2::{Ack, Receiver, Sender};
+use earlydrop_net::tcp::{Flavour, Output};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -34,7 +35,7 @@ fn run(flavour: Flavour, duration: f64, mut lost: impl FnMut() -> bool) -> Reach
     let (mut sent, mut dropped) = (0_u64, 0_u64);
     sender.start(now, &mut out);
     while now < duration {
-        if let Some(delay) = out.timer.take() {
+        if let Some(delay) = out.take_after() {
             deadline = now + delay;
         }
         for segment in out.segments.drain(..) {
@@ -44,7 +45,7 @@ fn run(flavour: Flavour, duration: f64, mut lost: impl FnMut() -> bool) -> Reach
                 continue;
             }
             number += 1;
-            acks.push(Reverse((ticks(now + RTT), number, receiver.receive(segment.seq))));
+            acks.push(Reverse((ticks(now + RTT), number, receiver.receive(segment.seq as i32))));
         }
         let arrival = acks.peek().map_or(f64::INFINITY, |Reverse((time, ..))| *time as f64 / 1_048_576.0);
         if deadline < arrival {

@@ -3,10 +3,10 @@
 
 use earlydrop_net::segment::{AE, CE, CWR, ECE, ECT0, ECT1, FIN, PSH, SYN};
 use earlydrop_net::tcp::rfc::{
-    wrap, Arrived, Base, Bound, ControlKind, Counting, Feedback, Feedbacks, HyStart, Packet, Receiver, Reply, Restart,
-    Settings,
+    wrap, Arrived, Base, Bound, Connection, ControlKind, Counting, Feedback, Feedbacks, HyStart, Receiver, Reply,
+    Restart, Settings,
 };
-use earlydrop_net::tcp::{Output, Sender};
+use earlydrop_net::tcp::{Output, Sent};
 use std::path::Path;
 
 const MSS: u32 = 1000;
@@ -134,7 +134,7 @@ fn control(name: &str, place: &str) -> ControlKind {
 }
 
 /// A segment as scripts name it.
-fn show(packet: &Packet) -> String {
+fn show(packet: &Sent) -> String {
     let mut text = match packet.bits & SYN {
         0 if packet.payload == 0 && packet.bits & FIN == 0 => "ACK".to_string(),
         0 => {
@@ -171,7 +171,7 @@ fn show(packet: &Packet) -> String {
 }
 
 struct SenderRun {
-    sender: Sender,
+    sender: Connection,
     settings: Settings,
     out: Output,
     wake: f64,
@@ -181,13 +181,13 @@ struct SenderRun {
 
 impl SenderRun {
     fn new(settings: Settings) -> Self {
-        let sender = Sender::rfc(settings, 0);
+        let sender = Connection::new(settings, 0);
         SenderRun { sender, settings, out: Output::default(), wake: f64::INFINITY, sent: Vec::new() }
     }
 
     fn collect(&mut self, now: f64) {
-        self.sent.extend(self.out.packets.drain(..).map(|packet| (now, show(&packet))));
-        self.wake = self.out.wake.take().unwrap_or(self.wake);
+        self.sent.extend(self.out.segments.drain(..).map(|packet| (now, show(&packet))));
+        self.wake = self.out.take_at().unwrap_or(self.wake);
     }
 
     /// Lets time pass; what is sent before `now` must have been asked about by then.
@@ -196,7 +196,7 @@ impl SenderRun {
             let at = self.wake;
             assert!(self.sent.is_empty(), "{place}: the script says nothing of {:?}", self.sent);
             self.wake = f64::INFINITY;
-            self.sender.on_timeout(at, &mut self.out);
+            self.sender.on_wake(at, &mut self.out);
             self.collect(at);
             if !self.sent.is_empty() {
                 return;
@@ -217,13 +217,13 @@ impl SenderRun {
         match line.words[0] {
             "offer" => {
                 match line.words[1] {
-                    "endless" => self.sender.start(now, &mut self.out),
+                    "endless" => self.sender.offer(now, None, false, &mut self.out),
                     count => {
                         let bytes = match count.strip_suffix('B') {
                             Some(bytes) => real(bytes, place) as u64,
                             None => real(count, place) as u64 * u64::from(MSS),
                         };
-                        self.sender.offer_bytes(now, bytes, MSS, line.words.contains(&"last"), &mut self.out);
+                        self.sender.offer(now, Some(bytes), line.words.contains(&"last"), &mut self.out);
                     }
                 }
                 self.collect(now);
@@ -300,17 +300,17 @@ impl SenderRun {
     }
 
     fn ask(&self, words: &[&str], place: &str) {
-        let connection = self.sender.connection().expect("a connection");
+        let connection = &self.sender;
         let segments = |bytes: u64| bytes as f64 / f64::from(self.settings.mss);
         for pair in words.chunks(2) {
             let value = match pair[0] {
-                "cwnd" => self.sender.core.cwnd,
+                "cwnd" => connection.cwnd(),
                 "ssthresh" => connection.ssthresh(),
                 "rto" => connection.rto(),
                 "srtt" => connection.srtt().unwrap_or(f64::NAN),
                 "pipe" => segments(connection.pipe()),
-                "timeouts" => f64::from(self.sender.core.timeouts),
-                "retransmits" => f64::from(self.sender.core.retransmits),
+                "timeouts" => f64::from(connection.timeouts()),
+                "retransmits" => f64::from(connection.retransmits()),
                 "standing" => {
                     assert_eq!(connection.standing(), pair[1], "{place}");
                     continue;

@@ -3,8 +3,8 @@
 
 mod ns3_rules;
 
-use earlydrop_net::tcp::rfc::{block_bytes, Arrived, Feedback, Packet, Reply, Settings, SYN_OPTIONS};
-use earlydrop_net::tcp::{Output, Sender};
+use earlydrop_net::tcp::rfc::{block_bytes, Arrived, Connection, Feedback, Reply, Settings, SYN_OPTIONS};
+use earlydrop_net::tcp::{Output, Sent};
 use earlydrop_sim::scenario::{check, Doc, Load};
 use ns3_rules::rules;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,18 +60,18 @@ impl Path3 {
 /// SYN is number 0, the end of the handshake 1. The first segment goes at `first`, s: BBR as it is in ns-3 takes the time since the
 /// begin of the run for an interval at times.
 fn sent(settings: Settings, first: f64, lose: &BTreeSet<usize>, until: f64) -> Vec<(f64, u64)> {
-    let (mut sender, mut receiver) = (Sender::rfc(settings, 0), settings.receiver(0));
+    let (mut sender, mut receiver) = (Connection::new(settings, 0), settings.receiver(0));
     let (mut out, mut wake) = (Output::default(), f64::INFINITY);
     let (mut there, mut back) = (Path3::default(), Path3::default());
     // By time and number.
-    let mut coming: BTreeMap<(u64, u64), Result<Feedback, (f64, Packet)>> = BTreeMap::new();
+    let mut coming: BTreeMap<(u64, u64), Result<Feedback, (f64, Sent)>> = BTreeMap::new();
     let (mut number, mut packets, mut begin, mut found) = (0, 0, None, Vec::new());
     let syn = HEADERS + FRAMING + SYN_OPTIONS - 4;
     let mut now = first - 2.0 * (DELAYS.iter().sum::<f64>() + 3.0 * 8.0 * f64::from(syn) / RATE);
-    sender.start(now, &mut out);
+    sender.offer(now, None, false, &mut out);
     loop {
-        wake = out.wake.take().unwrap_or(wake);
-        for packet in std::mem::take(&mut out.packets) {
+        wake = out.take_at().unwrap_or(wake);
+        for packet in std::mem::take(&mut out.segments) {
             if packet.payload > 0 {
                 let begin = *begin.get_or_insert(now);
                 if now - begin > until {
@@ -93,12 +93,12 @@ fn sent(settings: Settings, first: f64, lose: &BTreeSet<usize>, until: f64) -> V
         now = next.min(wake);
         assert!(now < f64::INFINITY, "something is to come");
         if wake < next {
-            sender.on_timeout(now, &mut out);
+            sender.on_wake(now, &mut out);
             continue;
         }
         match coming.pop_first().expect("it is the next").1 {
             Ok(feedback) => sender.on_feedback(now, &feedback, &mut out),
-            Err((stamp, Packet { seq, payload, bits })) => {
+            Err((stamp, Sent { seq, payload, bits })) => {
                 let arrived = Arrived { seq, payload: u32::from(payload), bits, stamp, now };
                 let Reply::Now(feedback) = receiver.take(&arrived) else { continue };
                 let options = if feedback.syn { SYN_OPTIONS - 4 } else { block_bytes(feedback.count) };

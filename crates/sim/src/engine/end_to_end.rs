@@ -49,13 +49,11 @@ impl Losses {
     }
 }
 
-/// Segments that a sender has sent, each time that it did. Those of the `rfc` profile are counted as they leave.
+/// Segments that a sender of ns-2's has sent, each time that it did. Others are counted as they leave.
 fn sent(sender: &Sender) -> i64 {
-    let core = &sender.core;
-    if sender.is_rfc() {
-        0
-    } else {
-        i64::from(core.max_sent) + 1 + i64::from(core.retransmits)
+    match sender {
+        Sender::Ns2(sender) => i64::from(sender.core.max_sent) + 1 + i64::from(sender.core.retransmits),
+        Sender::Rfc(_) => 0,
     }
 }
 

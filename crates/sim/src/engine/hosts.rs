@@ -5,28 +5,30 @@ use super::rfc::{FeedbackPool, RFC_PLACE};
 use super::{Engine, Key, ACK_BYTES};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::segment::{ECE, SACK, SYN};
-use earlydrop_net::tcp::{Ack, Answer, Blocks, Receiver, Reply, Sender};
+use earlydrop_net::tcp::ns2::{self, Ack, Answer, Blocks, Reply};
+use earlydrop_net::tcp::rfc::Connection;
+use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::Segment;
 
-/// The sender of a flow.
-pub(super) fn sender(spec: &FlowSpec) -> Sender {
+/// The sender of a flow, whose numbers on the wire begin with `first` (as in the RFCs; 0 in ns-2).
+pub(super) fn sender(spec: &FlowSpec, first: u32) -> Sender {
     if let Some(settings) = &spec.options.rfc {
-        return Sender::rfc(**settings, 0);
+        return Sender::Rfc(Box::new(Connection::new(**settings, first)));
     }
-    let mut sender = Sender::new(spec.flavour, spec.window, spec.clock_phase);
+    let mut sender = ns2::Sender::new(spec.flavour, spec.window, spec.clock_phase);
     if spec.options.ecn && spec.flavour.knows_ecn() {
         sender.core.use_ecn();
     }
     sender.core.limited_transmit = spec.options.limited_transmit;
     sender.core.min_rto_ms = spec.options.min_rto_ms;
-    sender
+    Sender::Ns2(sender)
 }
 
-/// The receiver of a flow.
-pub(super) fn receiver(spec: &FlowSpec) -> Receiver {
+/// The receiver of a flow, for such a sender.
+pub(super) fn receiver(spec: &FlowSpec, first: u32) -> Receiver {
     match &spec.options.rfc {
-        Some(settings) => Receiver::rfc(settings.receiver(0)),
-        None => Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack),
+        Some(settings) => Receiver::Rfc(Box::new(settings.receiver(first))),
+        None => Receiver::Ns2(ns2::Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack)),
     }
 }
 
@@ -107,22 +109,23 @@ impl<Q: EventQueue> Engine<Q> {
     /// As [`Engine::receive`], where the receiver reports blocks or delays ACKs, or the segment is a SYN or has ECN bits.
     #[inline(never)]
     pub(super) fn receive_specially(&mut self, segment: Segment, key: Key) -> Option<Segment> {
-        if self.net.arrivals[segment.flow() as usize].receiver.as_rfc().is_some() {
-            return self.receive_rfc(segment, key);
+        match self.net.arrivals[segment.flow() as usize].receiver {
+            Receiver::Rfc(_) => self.receive_rfc(segment, key),
+            Receiver::Ns2(_) => self.receive_reporting(segment, key),
         }
-        self.receive_reporting(segment, key)
     }
 
     #[inline(never)]
     fn receive_reporting(&mut self, segment: Segment, key: Key) -> Option<Segment> {
-        let receiver = &mut self.net.arrivals[segment.flow() as usize].receiver;
+        let Receiver::Ns2(receiver) = &mut self.net.arrivals[segment.flow() as usize].receiver else { return None };
         let before = receiver.next();
         let reply = receiver.take(segment.seq(), segment.bits());
+        let in_order = (receiver.next() - before) as u32;
         if segment.bits() & SYN != 0 {
             self.opening -= 1;
         } else {
-            self.count_arrival(&segment, before, key.now);
-            self.note_delivery(&segment, before, key.now);
+            self.count_arrival(&segment, in_order, key.now);
+            self.note_delivery(&segment, in_order, key.now);
             self.note_delay(segment, key.now);
         }
         match reply {
@@ -141,12 +144,11 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// If rates are recorded: the payload that a segment made available in order.
     #[inline(never)]
-    fn note_delivery(&mut self, segment: &Segment, before: i32, now: f64) {
+    fn note_delivery(&mut self, segment: &Segment, in_order: u32, now: f64) {
         let Some(rates) = &mut self.rates else { return };
         if now < self.settings.duration {
             let flow = segment.flow();
-            let segments = (self.net.arrivals[flow as usize].receiver.next() - before) as u64;
-            rates.add(flow, now, segments * u64::from(self.specs.kind(flow).payload));
+            rates.add(flow, now, u64::from(in_order) * u64::from(self.specs.kind(flow).payload));
         }
     }
 
@@ -205,10 +207,10 @@ impl<Q: EventQueue> Engine<Q> {
         }
         timer.deadline = f64::INFINITY;
         let segment = timer.segment;
-        if self.net.arrivals[flow as usize].receiver.as_rfc().is_some() {
+        let Receiver::Ns2(receiver) = &mut self.net.arrivals[flow as usize].receiver else {
             return self.answer_late(segment, key);
-        }
-        if let Some(answer) = self.net.arrivals[flow as usize].receiver.on_timer() {
+        };
+        if let Some(answer) = receiver.on_timer() {
             let ack = self.acknowledgement(segment, &answer);
             let ack = ack.with_seq(ack.seq() + self.applications.base(flow));
             self.set_out(ack, key);

@@ -25,7 +25,7 @@ use earlydrop_aqm::{Ecn, Packet, Time};
 use earlydrop_net::medium::Medium;
 use earlydrop_net::record::Fate;
 use earlydrop_net::segment::{CE, SACK, SYN};
-use earlydrop_net::tcp::{Output, Receiver, Sender};
+use earlydrop_net::tcp::{Output, Receiver, Sender, Timer};
 use earlydrop_net::{Segment, Wire};
 use hdrhistogram::Histogram;
 use hosts::{AckTimer, BlockPool};
@@ -736,7 +736,7 @@ impl<Q: EventQueue> Engine<Q> {
             .collect();
         let mut flows = Vec::with_capacity(flow_count);
         flows.extend(network.flow_specs.iter().map(|spec| Flow {
-            sender: hosts::sender(spec),
+            sender: hosts::sender(spec, 0),
             deadline: f64::INFINITY,
             armed_at: 0.0,
             armed_cause: 0.0,
@@ -749,7 +749,7 @@ impl<Q: EventQueue> Engine<Q> {
         }));
         let mut arrivals = Vec::with_capacity(flow_count);
         arrivals.extend(network.flow_specs.iter().map(|spec| Arrivals {
-            receiver: hosts::receiver(spec),
+            receiver: hosts::receiver(spec, 0),
             in_order: 0,
             received: 0,
             delay_ticks: 0,
@@ -844,7 +844,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.round_trips = vec![shares::histogram(); entries];
         }
         if let Some(flow) = self.settings.trace_flow {
-            self.net.flows[flow as usize].sender.core.traced = true;
+            self.net.flows[flow as usize].sender.trace(true);
         }
         for flow in 0..self.net.flows.len() as u32 {
             let start = self.specs.start(flow);
@@ -1065,10 +1065,9 @@ impl<Q: EventQueue> Engine<Q> {
     /// The sender takes an ACK, at an event or ahead of its time.
     #[inline(never)]
     fn answer(&mut self, segment: Segment, key: Key) {
-        let sender = &mut self.net.flows[segment.flow() as usize].sender;
-        if sender.is_rfc() {
+        let Sender::Ns2(sender) = &mut self.net.flows[segment.flow() as usize].sender else {
             return self.answer_rfc(segment, key);
-        }
+        };
         let opening = sender.core.ack < 0;
         let (ack, segment) = self.blocks.open(segment, segment.seq());
         sender.on_ack(key.now, ack, &mut self.out);
@@ -1100,29 +1099,31 @@ impl<Q: EventQueue> Engine<Q> {
             && flow.acks_coming == 0
             && hop.arrival < flow.deadline
             && hop.arrival < self.answers_until
-            && flow.sender.core.ack >= 0
+            && flow.sender.is_open()
     }
 
     /// Turns a segment that reaches its receiver into the ACK that leaves it, unless that waits.
     #[inline(always)]
     fn receive(&mut self, segment: Segment, key: Key) -> Option<Segment> {
-        let arrivals = &mut self.net.arrivals[segment.flow() as usize];
-        if segment.bits() != 0 || !arrivals.receiver.is_plain() {
-            return self.receive_specially(segment, key);
+        match &mut self.net.arrivals[segment.flow() as usize].receiver {
+            Receiver::Ns2(receiver) if segment.bits() == 0 && receiver.is_plain() => {
+                let before = receiver.next();
+                let number = receiver.receive(segment.seq());
+                let in_order = (receiver.next() - before) as u32;
+                self.count_arrival(&segment, in_order, key.now);
+                Some(segment.answered(number, ACK_BYTES))
+            }
+            _ => self.receive_specially(segment, key),
         }
-        let before = arrivals.receiver.next();
-        let ack = segment.answered(arrivals.receiver.receive(segment.seq()), ACK_BYTES);
-        self.count_arrival(&segment, before, key.now);
-        Some(ack)
     }
 
-    /// Counts a segment with payload that has reached its receiver, who had expected `before`.
+    /// Counts a segment with payload that has reached its receiver, and the segments that are in order with it.
     #[inline(always)]
-    fn count_arrival(&mut self, segment: &Segment, before: i32, now: f64) {
+    fn count_arrival(&mut self, segment: &Segment, in_order: u32, now: f64) {
         if now >= self.settings.warmup && now < self.settings.duration {
             let arrivals = &mut self.net.arrivals[segment.flow() as usize];
             arrivals.received += 1;
-            arrivals.in_order += (arrivals.receiver.next() - before) as u32;
+            arrivals.in_order += in_order;
             let now = Segment::stamp(now, self.ticks_per_second);
             arrivals.delay_ticks += u64::from(segment.age_ticks(now));
         }
@@ -1583,6 +1584,9 @@ impl<Q: EventQueue> Engine<Q> {
     /// Carries out what the sender of `flow` has just asked for.
     #[inline(always)]
     fn flush(&mut self, flow: u32, key: Key) {
+        if let Some(Timer::At(_)) = self.out.timer {
+            return self.flush_rfc(flow, key);
+        }
         if !self.out.segments.is_empty() {
             let born = Segment::stamp(key.now, self.ticks_per_second);
             let route = self.net.routes[flow as usize];
@@ -1597,7 +1601,7 @@ impl<Q: EventQueue> Engine<Q> {
                     self.opening += 1;
                     size = self.net.flows[flow as usize].syn;
                 }
-                let segment = Segment::with(flow, sent.seq, born, size, sent.bits);
+                let segment = Segment::with(flow, sent.seq as i32, born, size, sent.bits);
                 if own {
                     self.send_over_own(first.link, lane, segment, key, true);
                 } else {
@@ -1606,19 +1610,19 @@ impl<Q: EventQueue> Engine<Q> {
             }
             self.out.segments.clear();
         }
-        if let Some(delay) = self.out.timer.take() {
+        if let Some(delay) = self.out.take_after() {
             self.arm_timer(flow, key, delay);
         }
-        if self.out.wake.is_some() {
-            self.flush_rfc(flow, key);
-        }
         if !self.out.changes.is_empty() {
-            self.variables.extend(self.out.changes.drain(..).map(|(variable, value)| VariableChange {
-                time: key.now,
-                variable,
-                value,
-            }));
+            self.note_changes(key.now);
         }
+    }
+
+    /// Changes of the traced sender's variables.
+    #[cold]
+    fn note_changes(&mut self, time: f64) {
+        let changes = self.out.changes.drain(..);
+        self.variables.extend(changes.map(|(variable, value)| VariableChange { time, variable, value }));
     }
 
     /// One entry a flow in the event queue: a timer that moves to a later time is put off when its entry comes up.
@@ -1666,9 +1670,9 @@ impl<Q: EventQueue> Engine<Q> {
         self.losses_by_distance.clear();
         self.media.iter_mut().for_each(|(_, medium)| medium.lost = 0);
         self.tallies.fill(Tally::default());
-        let before = self.net.flows.iter().map(|flow| &flow.sender.core).map(|core| Rare {
-            retransmits_before: core.retransmits,
-            timeouts_before: core.timeouts,
+        let before = self.net.flows.iter().map(|flow| Rare {
+            retransmits_before: flow.sender.retransmits(),
+            timeouts_before: flow.sender.timeouts(),
             ..Rare::default()
         });
         self.rare = before.collect();
@@ -1686,7 +1690,7 @@ impl<Q: EventQueue> Engine<Q> {
             series.dropped[i].push(port.counters().drops());
         }
         for (values, &flow) in series.cwnd.iter_mut().zip(&self.settings.cwnd_flows) {
-            values.push(self.net.flows[flow as usize].sender.core.cwnd);
+            values.push(self.net.flows[flow as usize].sender.cwnd());
         }
         let interval = self.settings.series.unwrap_or(f64::INFINITY);
         self.counter += 1;
@@ -1728,19 +1732,18 @@ impl<Q: EventQueue> Engine<Q> {
         drop(self.queue);
         let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).enumerate()).map(
             |(index, ((flow, arrivals), tally))| {
-                let core = &flow.sender.core;
                 let past = self.applications.past_connections(index as u32);
                 let rare = self.rare.get(index).copied().unwrap_or_default();
                 let segments = self.payloads.segments(index, self.specs.kind(index as u32));
                 FlowOutcome {
-                    spec: self.specs.whole(index as u32, core.clock_phase()),
+                    spec: self.specs.whole(index as u32, flow.sender.clock_phase()),
                     in_order: segments.unwrap_or(arrivals.in_order),
                     received: arrivals.received,
                     delay_mean: arrivals.delay_ticks as f64
                         / self.ticks_per_second
                         / f64::from(arrivals.received.max(1)),
-                    retransmits: core.retransmits - rare.retransmits_before + past.0,
-                    timeouts: core.timeouts - rare.timeouts_before + past.1,
+                    retransmits: flow.sender.retransmits() - rare.retransmits_before + past.0,
+                    timeouts: flow.sender.timeouts() - rare.timeouts_before + past.1,
                     drops: tally.drops,
                     marks: tally.marks,
                     unasked: self.sources.counted(index),

@@ -8,7 +8,7 @@ use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
 use earlydrop_net::medium::Medium;
 use earlydrop_net::source::{Distribution, Habits, Source, Transfers};
-use earlydrop_net::tcp::core::MIN_RTO_MS;
+use earlydrop_net::tcp::ns2::core::MIN_RTO_MS;
 use earlydrop_net::tcp::rfc::{Settings, SACK_WAIT};
 use earlydrop_net::tcp::Flavour;
 use std::sync::Arc;

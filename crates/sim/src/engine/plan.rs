@@ -7,7 +7,7 @@
 //! and a test compares every run with the all-stepped one.
 
 use super::network::{FlowSpec, Network, PortKind};
-use earlydrop_net::tcp::core::{INITIAL_RTO, MIN_RTO};
+use earlydrop_net::tcp::ns2::core::{INITIAL_RTO, MIN_RTO};
 use earlydrop_net::tcp::rfc::{self, ControlKind};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,6 +7,7 @@ use super::{Engine, Key, ACK_BYTES};
 use crate::events::EventQueue;
 use earlydrop_net::segment::{ECE, SACK, SYN};
 use earlydrop_net::tcp::rfc::{self, Arrived, Feedback, Reply};
+use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::Segment;
 
 /// Of the place of an ACK's blocks: it is among those of this profile.
@@ -112,9 +113,9 @@ impl<Q: EventQueue> Engine<Q> {
 
     #[inline(always)]
     fn carry_out_rfc(&mut self, flow: u32, key: Key) {
-        if !self.out.packets.is_empty() {
+        if !self.out.segments.is_empty() {
             if let Some(losses) = &mut self.losses {
-                losses.sent(flow, self.out.packets.len());
+                losses.sent(flow, self.out.segments.len());
             }
             let born = Segment::stamp(key.now, self.ticks_per_second);
             let header = self.net.flows[flow as usize].header;
@@ -122,8 +123,8 @@ impl<Q: EventQueue> Engine<Q> {
             let first = self.net.step_of(route, 0);
             let own = self.net.links[first.link as usize].mode == Mode::Own;
             let lane = self.net.step_of(route, 1).lane();
-            for i in 0..self.out.packets.len() {
-                let sent = self.out.packets[i];
+            for i in 0..self.out.segments.len() {
+                let sent = self.out.segments[i];
                 let mut size = header + sent.payload;
                 if sent.bits & SYN != 0 {
                     self.opening += 1;
@@ -136,9 +137,12 @@ impl<Q: EventQueue> Engine<Q> {
                     self.arrive(route, first, segment, key);
                 }
             }
-            self.out.packets.clear();
+            self.out.segments.clear();
         }
-        let Some(wake) = self.out.wake.take() else { return };
+        if !self.out.changes.is_empty() {
+            self.note_changes(key.now);
+        }
+        let Some(wake) = self.out.take_at() else { return };
         let state = &mut self.net.flows[flow as usize];
         if wake == state.deadline {
             return;
@@ -165,7 +169,7 @@ impl<Q: EventQueue> Engine<Q> {
         let arrivals = &mut self.net.arrivals[flow as usize];
         let payload = if syn { 0 } else { u32::from(segment.size().saturating_sub(arrivals.header)) };
         let stamped_ack = arrivals.stamped_ack;
-        let receiver = arrivals.receiver.as_rfc()?;
+        let Receiver::Rfc(receiver) = &mut arrivals.receiver else { return None };
         let arrived = Arrived {
             seq: segment.seq() as u32,
             payload,
@@ -194,7 +198,7 @@ impl<Q: EventQueue> Engine<Q> {
         let (flow, payload) = (segment.flow(), arrived.payload);
         let arrivals = &mut self.net.arrivals[flow as usize];
         let stamped_ack = arrivals.stamped_ack;
-        let receiver = arrivals.receiver.as_rfc()?;
+        let Receiver::Rfc(receiver) = &mut arrivals.receiver else { return None };
         if let Some(feedback) = receiver.take_beyond(arrived) {
             self.count_payload(&segment, payload, 0, age, key.now);
             if !self.variations.is_empty() {
@@ -265,7 +269,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A delayed ACK has waited long enough.
     pub(super) fn answer_late(&mut self, segment: Segment, key: Key) {
-        let Some(receiver) = self.net.arrivals[segment.flow() as usize].receiver.as_rfc() else { return };
+        let Receiver::Rfc(receiver) = &mut self.net.arrivals[segment.flow() as usize].receiver else { return };
         if let Some(feedback) = receiver.on_timer() {
             let ack = self.feedback(segment, &feedback);
             self.set_out(ack, key);
@@ -274,25 +278,22 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// The sender takes an ACK. Whether it is open now, and was not before.
     pub(super) fn answer_rfc(&mut self, segment: Segment, key: Key) {
-        let sender = &mut self.net.flows[segment.flow() as usize].sender;
-        let opening = sender.core.ack < 0;
+        let Sender::Rfc(connection) = &mut self.net.flows[segment.flow() as usize].sender else { return };
+        let opening = !connection.is_open();
         let stamp = if segment.bits() & SACK != 0 {
             let (feedback, stamp) = self.blocks.rfc.open(segment.note());
-            sender.on_feedback(key.now, feedback, &mut self.out);
+            connection.on_feedback(key.now, feedback, &mut self.out);
             *stamp
         } else {
             let mut feedback = Feedback::new(segment.seq() as u32, 0.0);
             feedback.echo = segment.bits() & ECE != 0;
-            sender.on_feedback(key.now, &feedback, &mut self.out);
+            connection.on_feedback(key.now, &feedback, &mut self.out);
             segment.note()
         };
-        self.opening -= u32::from(opening && sender.core.ack >= 0);
+        self.opening -= u32::from(opening && connection.is_open());
         if !self.round_trips.is_empty() {
             self.note_round_trip(segment.with_note(stamp), key.now);
         }
         self.carry_out_rfc(segment.flow(), key);
-        if !self.out.changes.is_empty() {
-            self.flush(segment.flow(), key);
-        }
     }
 }

@@ -322,7 +322,9 @@ impl<Q: EventQueue> Engine<Q> {
         }
         for flow in 0..self.applications.of_flow.len() {
             if self.applications.of_flow[flow] != NONE {
-                self.net.flows[flow].sender.core.limit = -1;
+                if let Sender::Ns2(sender) = &mut self.net.flows[flow].sender {
+                    sender.wait_for_data();
+                }
             }
         }
         for index in 0..self.applications.crowds.len() {
@@ -483,44 +485,47 @@ impl<Q: EventQueue> Engine<Q> {
     /// A fresh sender and a fresh receiver, whose numbers begin behind all that are on their way.
     fn reconnect(&mut self, flow: u32) {
         let state = &mut self.net.flows[flow as usize];
-        let old = &state.sender.core;
         if self.rare.is_empty() {
             self.rare = vec![Rare::default(); self.specs.len()];
         }
         let rare = &mut self.rare[flow as usize];
         let application = &mut self.applications.all[self.applications.of_flow[flow as usize] as usize];
-        application.past.0 += old.retransmits - rare.retransmits_before;
-        application.past.1 += old.timeouts - rare.timeouts_before;
+        application.past.0 += state.sender.retransmits() - rare.retransmits_before;
+        application.past.1 += state.sender.timeouts() - rare.timeouts_before;
         (rare.retransmits_before, rare.timeouts_before) = (0, 0);
-        let (traced, opened) = (old.traced, old.ack >= 0);
+        self.opening += u32::from(state.sender.is_open());
         if let Some(losses) = &mut self.losses {
             losses.replaced(flow, &state.sender);
         }
-        let numbers = state.sender.connection().map(|connection| connection.numbers());
-        let old = &state.sender.core;
-        let beyond = application.base.saturating_add(old.max_sent).saturating_add(2);
-        // After a thousand million segments nothing is late from the first ones.
-        application.base = if beyond > i32::MAX / 2 { 0 } else { beyond };
+        let mut first = 0;
+        let traced_from = match &state.sender {
+            Sender::Ns2(sender) => {
+                let beyond = application.base.saturating_add(sender.core.max_sent).saturating_add(2);
+                // After a thousand million segments nothing is late from the first ones.
+                application.base = if beyond > i32::MAX / 2 { 0 } else { beyond };
+                application.base
+            }
+            Sender::Rfc(connection) => {
+                // What is late from the connection before lies below all numbers of this one. Traces show them less one.
+                first = connection.numbers().1.wrapping_add(1);
+                1
+            }
+        };
         if self.applications.traced {
-            application.bases.push(application.base);
+            application.bases.push(traced_from);
         }
         // ns-2 draws a phase for every agent that is made.
         let clock_phase = TICK * application.random.uniform();
         let spec = FlowSpec { clock_phase, ..self.specs.kind(flow).clone() };
-        state.sender = hosts::sender(&spec).finite();
-        state.sender.core.traced = traced;
+        let traced = state.sender.is_traced();
+        state.sender = hosts::sender(&spec, first);
+        if let Sender::Ns2(sender) = &mut state.sender {
+            sender.wait_for_data();
+        }
+        state.sender.trace(traced);
         state.deadline = f64::INFINITY;
         state.armed_number = 0;
-        self.opening += u32::from(opened);
-        let mut receiver = hosts::receiver(&spec);
-        if let (Some((_, beyond)), Some(settings)) = (numbers, &spec.options.rfc) {
-            // What is late from the connection before lies below all numbers of this one.
-            let first = beyond.wrapping_add(1);
-            state.sender = Sender::rfc(**settings, first);
-            state.sender.core.traced = traced;
-            receiver = Receiver::rfc(settings.receiver(first));
-            application.base = 0;
-        }
+        let mut receiver = hosts::receiver(&spec, first);
         if self.watches_receivers() {
             receiver.watch();
         }
@@ -532,7 +537,7 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn number_anew(&mut self, flow: u32) {
         let base = self.applications.base(flow);
         if base != 0 {
-            self.out.segments.iter_mut().for_each(|sent| sent.seq += base);
+            self.out.segments.iter_mut().for_each(|sent| sent.seq = sent.seq.wrapping_add_signed(base));
         }
     }
 
@@ -559,18 +564,16 @@ impl<Q: EventQueue> Engine<Q> {
             }
             return;
         }
-        if self.net.flows[flow as usize].sender.is_rfc() {
-            return self.answer_server_rfc(segment, key);
-        }
         let number = segment.seq() - application.base;
-        let max_sent = self.net.flows[flow as usize].sender.core.max_sent;
-        if (number < 0 && application.base != 0) || number > max_sent {
+        let Sender::Ns2(sender) = &mut self.net.flows[flow as usize].sender else {
+            return self.answer_server_rfc(segment, key);
+        };
+        if (number < 0 && application.base != 0) || number > sender.core.max_sent {
             if segment.bits() & SACK != 0 {
                 self.blocks.free(segment);
             }
             return;
         }
-        let sender = &mut self.net.flows[flow as usize].sender;
         let opening = sender.core.ack < 0;
         let (ack, segment) = self.blocks.open(segment, number);
         sender.on_ack(key.now, ack, &mut self.out);
@@ -612,25 +615,27 @@ impl<Q: EventQueue> Engine<Q> {
     /// The receiver takes a segment of a transfer; the ACK that leaves it at once, if one does.
     pub(super) fn receive_client(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let flow = segment.flow();
-        if let Some(connection) = self.net.flows[flow as usize].sender.connection() {
-            let limit = connection.limit();
-            let ack = self.receive(segment, key);
-            let receiver = self.net.arrivals[flow as usize].receiver.as_rfc();
-            let complete = receiver.is_some_and(|receiver| receiver.next() >= limit);
-            return self.end_if_received(flow, complete, ack, key);
-        }
+        let (max_sent, limit) = match &self.net.flows[flow as usize].sender {
+            Sender::Ns2(sender) => (sender.core.max_sent, sender.core.limit),
+            Sender::Rfc(connection) => {
+                let limit = connection.limit();
+                let ack = self.receive(segment, key);
+                let receiver = &self.net.arrivals[flow as usize].receiver;
+                let complete = matches!(receiver, Receiver::Rfc(receiver) if receiver.next() >= limit);
+                return self.end_if_received(flow, complete, ack, key);
+            }
+        };
         let base = self.applications.base(flow);
         // From a connection before; the second where numbers have begun again at 0 since.
-        let late = segment.seq() < base || segment.seq() - base > self.net.flows[flow as usize].sender.core.max_sent;
-        if late {
+        if segment.seq() < base || segment.seq() - base > max_sent {
             self.opening -= u32::from(segment.bits() & SYN != 0);
             return None;
         }
         let ack = self.receive(segment.with_seq(segment.seq() - base), key);
-        let next = self.net.arrivals[flow as usize].receiver.next();
-        let limit = self.net.flows[flow as usize].sender.core.limit;
+        let receiver = &self.net.arrivals[flow as usize].receiver;
+        let complete = matches!(receiver, Receiver::Ns2(receiver) if receiver.next() > limit);
         let ack = ack.map(|ack| ack.with_seq(ack.seq() + base));
-        self.end_if_received(flow, next > limit, ack, key)
+        self.end_if_received(flow, complete, ack, key)
     }
 
     /// After a segment, which `ack` answers at once: the transfer may be complete. The ACK, if it has still to be sent.

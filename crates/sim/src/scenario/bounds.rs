@@ -2,7 +2,7 @@
 
 use super::fields::{Interval, Measure};
 use super::units;
-use earlydrop_net::tcp::core::MIN_RTO;
+use earlydrop_net::tcp::ns2::core::MIN_RTO;
 
 /// Longest name, in characters.
 pub(super) const NAME: usize = 100;

@@ -17,7 +17,7 @@ mod rto;
 mod tlp;
 mod wire;
 
-use super::core::{Core, Output, Variable};
+use super::{Output, Sent, Timer, Variable};
 use crate::segment::{AE, CWR, ECE, ECT0, ECT1, FIN, PSH, SYN};
 use board::{Board, Delivered};
 use control::{Acked, Algorithm, Avoidance, Bbr, Cubic, Dctcp, Ledbat, LinuxCubic, NewReno, Prague, SlowStart, Window};
@@ -33,8 +33,7 @@ pub use prr::Bound;
 pub use receiver::{Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
 pub use wire::{
-    block_bytes, unwrap, wrap, Arrived, Feedback, Packet, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS,
-    SYN_OPTIONS_WITH_STAMPS,
+    block_bytes, unwrap, wrap, Arrived, Feedback, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS, SYN_OPTIONS_WITH_STAMPS,
 };
 
 /// How data are told from data: more than a connection can ever carry.
@@ -387,10 +386,50 @@ struct Recovery {
     rescue_from: u64,
 }
 
+/// What statistics and traces see of a sender.
+#[derive(Clone, Debug)]
+struct Seen {
+    /// Congestion window, segments.
+    cwnd: f64,
+    /// Duplicate ACKs as last noted.
+    dupacks: u32,
+    /// Segments sent again.
+    retransmits: u32,
+    timeouts: u32,
+    /// Changes of variables go to [`Output::changes`].
+    traced: bool,
+}
+
+impl Seen {
+    #[inline(always)]
+    fn note(&self, out: &mut Output, variable: Variable, value: f64) {
+        if self.traced {
+            out.changes.push((variable, value));
+        }
+    }
+
+    #[inline(always)]
+    fn set_cwnd(&mut self, value: f64, out: &mut Output) {
+        if self.cwnd != value {
+            self.cwnd = value;
+            self.note(out, Variable::Cwnd, value);
+        }
+    }
+
+    #[inline(always)]
+    fn set_dupacks(&mut self, value: u32, out: &mut Output) {
+        if self.dupacks != value {
+            self.dupacks = value;
+            self.note(out, Variable::Dupacks, f64::from(value));
+        }
+    }
+}
+
 /// The sending end of a connection.
 #[derive(Clone, Debug)]
 pub struct Connection {
     settings: Settings,
+    seen: Seen,
     algorithm: Algorithm,
     state: State,
     phase: Phase,
@@ -547,6 +586,7 @@ impl Connection {
                 || settings.pushes
                 || settings.times_idle),
             marks: FIRST_COUNT,
+            seen: Seen { cwnd: 1.0, dupacks: 0, retransmits: 0, timeouts: 0, traced: false },
             settings,
         }
     }
@@ -569,6 +609,37 @@ impl Connection {
     /// First sequence number not acknowledged.
     pub fn una(&self) -> u64 {
         self.una
+    }
+
+    /// Whether the SYN has been acknowledged.
+    #[inline(always)]
+    pub fn is_open(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// Congestion window, segments.
+    pub fn cwnd(&self) -> f64 {
+        self.seen.cwnd
+    }
+
+    /// Segments sent again.
+    pub fn retransmits(&self) -> u32 {
+        self.seen.retransmits
+    }
+
+    /// Timeouts with segments outstanding.
+    pub fn timeouts(&self) -> u32 {
+        self.seen.timeouts
+    }
+
+    /// Whether changes of variables go to [`Output::changes`].
+    pub fn is_traced(&self) -> bool {
+        self.seen.traced
+    }
+
+    /// From now on they do, or do not.
+    pub fn trace(&mut self, traced: bool) {
+        self.seen.traced = traced;
     }
 
     /// Slow start threshold, segments.
@@ -613,7 +684,7 @@ impl Connection {
     }
 
     /// The application gives `bytes` more (`None`: without end), and says whether they are the last.
-    pub fn offer(&mut self, core: &mut Core, now: f64, bytes: Option<u64>, last: bool, out: &mut Output) {
+    pub fn offer(&mut self, now: f64, bytes: Option<u64>, last: bool, out: &mut Output) {
         self.limit = match bytes {
             Some(bytes) => (self.limit + bytes).min(ENDLESS),
             None => ENDLESS,
@@ -621,17 +692,17 @@ impl Connection {
         self.closing |= last && self.settings.fin && bytes.is_some();
         match self.state {
             State::Closed => {
-                core.set_cwnd(1.0, out);
+                self.seen.set_cwnd(1.0, out);
                 self.state = State::SynSent;
-                self.send_syn(core, now, out);
+                self.send_syn(now, out);
             }
             State::SynSent => {}
             State::Established => {
-                self.transmit(core, now, out);
+                self.transmit(now, out);
                 self.plan_probe(now, false);
             }
         }
-        self.end_event(core, out);
+        self.end_event(out);
     }
 
     /// The application gives nothing more: what has not been sent is never sent.
@@ -639,7 +710,7 @@ impl Connection {
         self.limit = self.limit.min(self.next.max(1));
     }
 
-    fn send_syn(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+    fn send_syn(&mut self, now: f64, out: &mut Output) {
         // RFC 3168, 6.1.1: a SYN that asks for ECN has ECE and CWR and is not ECN-capable itself.
         let mut ask = if self.settings.feedback == Feedbacks::None { 0 } else { ECE | CWR };
         if self.settings.feedback.marks_all() {
@@ -648,8 +719,8 @@ impl Connection {
         if self.settings.feedback == Feedbacks::Accurate {
             ask |= AE;
         }
-        out.packets.push(Packet { seq: self.first, payload: 0, bits: SYN | ask });
-        core.retransmits += u32::from(self.next > 0);
+        out.segments.push(Sent { seq: self.first, payload: 0, bits: SYN | ask });
+        self.seen.retransmits += u32::from(self.next > 0);
         self.next = 1;
         if self.syn_timeouts == 0 || !self.settings.samples_lost_syn {
             self.syn_sent = now;
@@ -658,9 +729,9 @@ impl Connection {
     }
 
     /// What an event ends with: PSH in what it has sent, and when to wake up.
-    fn end_event(&mut self, core: &Core, out: &mut Output) {
+    fn end_event(&mut self, out: &mut Output) {
         if self.settings.pushes {
-            self.push(core, out);
+            self.push(out);
         }
         let wake = earlier(earlier(self.rto_at, self.pace_at), earlier(self.reo_at, self.probe_at));
         debug_assert!(
@@ -669,7 +740,7 @@ impl Connection {
                 || (self.board.is_empty() && self.next >= self.limit()),
             "there is something to do, and no timer runs: nothing may ever happen again"
         );
-        out.wake = Some(wake);
+        out.timer = Some(Timer::At(wake));
     }
 
     fn mss(&self) -> f64 {
@@ -681,50 +752,50 @@ impl Connection {
         bytes as i64 as f64 / self.mss()
     }
 
-    fn set_ssthresh(&mut self, core: &Core, value: f64, out: &mut Output) {
+    fn set_ssthresh(&mut self, value: f64, out: &mut Output) {
         let value = if self.settings.base == Base::Cwnd { value.floor() } else { value };
         if self.ssthresh != value {
             self.ssthresh = value;
-            core.note(out, Variable::Ssthresh, value);
+            self.seen.note(out, Variable::Ssthresh, value);
         }
     }
 
-    fn window(&self, core: &Core) -> Window {
-        Window { cwnd: core.cwnd, ssthresh: self.ssthresh }
+    fn window(&self) -> Window {
+        Window { cwnd: self.seen.cwnd, ssthresh: self.ssthresh }
     }
 
-    fn set_window(&mut self, core: &mut Core, window: Window, out: &mut Output) {
-        core.set_cwnd(window.cwnd, out);
-        self.set_ssthresh(core, window.ssthresh, out);
+    fn set_window(&mut self, window: Window, out: &mut Output) {
+        self.seen.set_cwnd(window.cwnd, out);
+        self.set_ssthresh(window.ssthresh, out);
     }
 
     /// An ACK arrives.
-    pub fn on_feedback(&mut self, core: &mut Core, now: f64, feedback: &Feedback, out: &mut Output) {
+    pub fn on_feedback(&mut self, now: f64, feedback: &Feedback, out: &mut Output) {
         match self.state {
             State::Closed => return,
-            State::SynSent => self.open(core, now, feedback, out),
+            State::SynSent => self.open(now, feedback, out),
             State::Established if feedback.syn => {
                 // Our answer to the SYN's answer has been lost, or the SYN came twice.
-                out.packets.push(Packet { seq: wrap(self.next, self.first), payload: 0, bits: 0 });
+                out.segments.push(Sent { seq: wrap(self.next, self.first), payload: 0, bits: 0 });
             }
-            State::Established => self.on_ack(core, now, feedback, out),
+            State::Established => self.on_ack(now, feedback, out),
         }
-        self.end_event(core, out);
+        self.end_event(out);
     }
 
     /// The answer to the SYN.
-    fn open(&mut self, core: &mut Core, now: f64, feedback: &Feedback, out: &mut Output) {
+    fn open(&mut self, now: f64, feedback: &Feedback, out: &mut Output) {
         if !feedback.syn || feedback.ack != wrap(1, self.first) {
             return;
         }
         self.state = State::Established;
         self.una = 1;
-        core.set_ack(0, out);
+        self.seen.note(out, Variable::Ack, 0.0);
         self.ecn = feedback.echo;
         self.rto_at = f64::INFINITY;
         if self.syn_timeouts == 0 || self.settings.timestamps || self.settings.samples_lost_syn {
             let sent = if self.settings.timestamps { feedback.stamp } else { self.syn_sent };
-            self.sample(core, now - sent, out);
+            self.sample(now - sent, out);
             self.algorithm.control().on_open(self.settings.initial_window(), now - sent, now);
         }
         if self.syn_timeouts > 0 && !self.settings.samples_lost_syn {
@@ -732,42 +803,42 @@ impl Connection {
         }
         // RFC 6928, 2: one lost SYN does not cost the initial window, more do (RFC 5681, 3.1).
         let initial = if self.syn_timeouts > 1 { LOSS_WINDOW } else { self.settings.initial_window() };
-        core.set_cwnd(initial, out);
+        self.seen.set_cwnd(initial, out);
         self.last_sent = now;
         let all = self.ecn && self.settings.feedback.marks_all();
         let bits = if all { self.settings.feedback.capable() } else { 0 };
-        out.packets.push(Packet { seq: wrap(1, self.first), payload: 0, bits });
-        self.transmit(core, now, out);
+        out.segments.push(Sent { seq: wrap(1, self.first), payload: 0, bits });
+        self.transmit(now, out);
         self.plan_probe(now, true);
     }
 
     #[inline(always)]
-    fn sample(&mut self, core: &Core, rtt: f64, out: &mut Output) {
+    fn sample(&mut self, rtt: f64, out: &mut Output) {
         self.rto.sample(rtt);
         self.tlp.sampled();
         self.min_rtt = earlier(self.min_rtt, rtt);
         self.min_srtt = earlier(self.min_srtt, self.rto.srtt().unwrap_or(rtt));
-        if core.traced {
-            core.note(out, Variable::Srtt, self.rto.srtt().unwrap_or(0.0));
-            core.note(out, Variable::Rttvar, self.rto.rttvar());
+        if self.seen.traced {
+            self.seen.note(out, Variable::Srtt, self.rto.srtt().unwrap_or(0.0));
+            self.seen.note(out, Variable::Rttvar, self.rto.rttvar());
         }
     }
 
-    fn on_ack(&mut self, core: &mut Core, now: f64, feedback: &Feedback, out: &mut Output) {
+    fn on_ack(&mut self, now: f64, feedback: &Feedback, out: &mut Output) {
         let Some(ack) = unwrap(feedback.ack, self.first, self.una) else { return };
         if ack > self.next {
             return;
         }
-        if ack > self.una && self.is_quiet(core, feedback) {
-            self.on_expected_ack(core, now, ack, feedback, out);
+        if ack > self.una && self.is_quiet(feedback) {
+            self.on_expected_ack(now, ack, feedback, out);
         } else {
-            self.on_any_ack(core, now, ack, feedback, out);
+            self.on_any_ack(now, ack, feedback, out);
         }
     }
 
     /// The same for an ACK that may say anything.
     #[inline(never)]
-    fn on_any_ack(&mut self, core: &mut Core, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
+    fn on_any_ack(&mut self, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
         let flight_before = self.board.outstanding();
         let pipe_before = if self.rate.is_some() { self.board.pipe() } else { 0 };
         let advanced = ack.saturating_sub(self.una);
@@ -842,9 +913,9 @@ impl Connection {
             (true, false) => newest.map(|sent| now - sent),
         };
         if let Some(rtt) = rtt {
-            self.sample(core, rtt, out);
+            self.sample(rtt, out);
         }
-        self.count_duplicates(core, advanced, reported, ack, out);
+        self.count_duplicates(advanced, reported, ack, out);
         if advanced > 0 && self.settings.ack_ends_backoff {
             self.rto.end_backoff();
         }
@@ -881,14 +952,14 @@ impl Connection {
         let probe = duplicate.is_some_and(|(_, end)| end == self.next);
         let repaired = self.tlp.on_ack(ack, probe, bare) == Verdict::Repaired;
         let mut entered = if self.may_enter() || (self.owns_window() && self.any_repeat_lost && self.recovers_again()) {
-            self.enter_recovery(core, now, out);
+            self.enter_recovery(now, out);
             true
         } else {
-            self.repeat_lost && self.cut_again(core, now, arrived, out)
+            self.repeat_lost && self.cut_again(now, arrived, out)
         };
         if repaired && !entered && matches!(self.phase, Phase::Open) {
             // RFC 8985, 7.4.2: what the probe has repaired was a loss.
-            self.react_to_probe(core, now, flight_before, out);
+            self.react_to_probe(now, flight_before, out);
             entered = true;
         }
         info.recovering = !matches!(self.phase, Phase::Open);
@@ -901,28 +972,28 @@ impl Connection {
             info.pipe_before = self.segments(pipe_before);
             info.ahead = (self.released - now).max(0.0);
         }
-        let mut window = self.window(core);
+        let mut window = self.window();
         self.algorithm.on_any_ack(&mut window, &info);
-        self.set_window(core, window, out);
+        self.set_window(window, out);
         if let Some(rate) = self.rate.as_mut().filter(|_| self.algorithm.view().holds_back()) {
             rate.app_limited(info.pipe);
         }
-        if core.traced {
+        if self.seen.traced {
             let bits = 8.0 * self.mss();
             self.algorithm.control().gauges(&mut |variable, value| {
                 // Congestion controls count segments.
                 let unit = if variable == Variable::Bandwidth { bits } else { 1.0 };
-                core.note(out, variable, value * unit);
+                self.seen.note(out, variable, value * unit);
             });
         }
         // Marks, unless a reaction begins now.
         let echo =
             self.ecn && if self.settings.feedback == Feedbacks::Accurate { info.marked > 0.0 } else { feedback.echo };
         if echo && !entered {
-            self.on_echo(core, now, flight_before, out);
+            self.on_echo(now, flight_before, out);
         }
         // Recovery or growth.
-        self.recover_or_grow(core, now, advanced, arrived, entered, echo, &info, out);
+        self.recover_or_grow(now, advanced, arrived, entered, echo, &info, out);
         // Timers (RFC 6298, 5.2 and 5.3).
         if self.halted {
             // It is the timer alone that lets the next segment go, also once nothing is outstanding any more.
@@ -931,13 +1002,13 @@ impl Connection {
         } else if advanced > 0 && self.restarts_timer() {
             self.rto_at = now + self.rto.value();
         }
-        self.transmit(core, now, out);
+        self.transmit(now, out);
         self.plan_probe(now, advanced > 0);
     }
 
     /// Whether an ACK that advances the window says nothing else, while nothing is or may be lost, nothing has been sent
     /// again, and the window is not on its way down.
-    fn is_quiet(&self, core: &Core, feedback: &Feedback) -> bool {
+    fn is_quiet(&self, feedback: &Feedback) -> bool {
         let unmarked = !self.ecn || (!feedback.echo && self.settings.feedback != Feedbacks::Accurate);
         matches!(self.phase, Phase::Open)
             && feedback.count == 0
@@ -946,14 +1017,14 @@ impl Connection {
             && self.plain
             && self.mark_prr.is_none()
             && !self.halted
-            && !core.traced
+            && !self.seen.traced
             && !self.tlp.is_out()
             && self.rack.as_ref().is_none_or(|rack| rack.is_quiet(&self.board))
     }
 
     /// What [`on_any_ack`](Self::on_any_ack) does where [`is_quiet`](Self::is_quiet) holds: no loss can be found, none is repaired,
     /// and what is left are the round-trip time, growth, timers and sending, in the same order.
-    fn on_expected_ack(&mut self, core: &mut Core, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
+    fn on_expected_ack(&mut self, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
         let flight_before = self.board.outstanding();
         let advanced = ack - self.una;
         let timestamps = self.settings.timestamps;
@@ -970,10 +1041,10 @@ impl Connection {
         let newest = (newest > f64::NEG_INFINITY).then_some(newest);
         let rtt = if timestamps { Some(now - feedback.stamp) } else { newest.map(|sent| now - sent) };
         if let Some(rtt) = rtt {
-            self.sample(core, rtt, out);
+            self.sample(rtt, out);
         }
         (self.dupacks, self.limited) = (0, 0);
-        core.set_dupacks(0, out);
+        self.seen.set_dupacks(0, out);
         if self.settings.ack_ends_backoff {
             self.rto.end_backoff();
         }
@@ -982,17 +1053,17 @@ impl Connection {
         let info = self.acked(now, latest, advanced, arrived, flight_before, feedback);
         self.repeat_lost = false;
         self.reo_at = f64::INFINITY;
-        let mut window = self.window(core);
+        let mut window = self.window();
         self.algorithm.on_any_ack(&mut window, &info);
-        self.set_window(core, window, out);
+        self.set_window(window, out);
         if info.segments > 0.0 && info.window_limited {
-            self.grow(core, &info, out);
+            self.grow(&info, out);
         }
         self.rto_at = if self.board.is_empty() { f64::INFINITY } else { now + self.rto.value() };
-        self.restart_when_idle(core, now, out);
+        self.restart_when_idle(now, out);
         let nothing_else = self.forced == 0 && !self.closing;
-        if !nothing_else || !self.transmit_new(core, now, out) {
-            self.transmit(core, now, out);
+        if !nothing_else || !self.transmit_new(now, out) {
+            self.transmit(now, out);
         }
         self.plan_probe(now, true);
     }
@@ -1039,17 +1110,17 @@ impl Connection {
     }
 
     /// The loss that a probe has repaired costs what any loss does.
-    fn react_to_probe(&mut self, core: &mut Core, now: f64, flight: u64, out: &mut Output) {
+    fn react_to_probe(&mut self, now: f64, flight: u64, out: &mut Output) {
         if !self.may_cut() || self.owns_window() {
             return;
         }
-        let flight = if self.settings.base == Base::Cwnd { core.cwnd } else { self.segments(flight) };
-        let window = self.window(core);
+        let flight = if self.settings.base == Base::Cwnd { self.seen.cwnd } else { self.segments(flight) };
+        let window = self.window();
         let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
-        self.set_ssthresh(core, ssthresh, out);
+        self.set_ssthresh(ssthresh, out);
         self.note_reduction();
         self.cwr = self.ecn;
-        core.set_cwnd(ssthresh.min(core.cwnd), out);
+        self.seen.set_cwnd(ssthresh.min(self.seen.cwnd), out);
     }
 
     /// The window has been cut: not again for what has been sent.
@@ -1083,14 +1154,14 @@ impl Connection {
     }
 
     /// RFC 8985, 7.3: new data if there are any, else the last segment again; then the timer begins anew.
-    fn probe(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+    fn probe(&mut self, now: f64, out: &mut Output) {
         self.probe_at = f64::INFINITY;
         if self.board.is_empty() || !self.tlp.may_probe() {
             return;
         }
-        let new = self.send_new(core, now, out);
+        let new = self.send_new(now, out);
         if !new {
-            self.send_again(core, now, self.board.len() - 1, false, out);
+            self.send_again(now, self.board.len() - 1, false, out);
         }
         self.tlp.sent(self.next, !new);
         self.rto_at = now + self.rto.value();
@@ -1098,25 +1169,25 @@ impl Connection {
     }
 
     /// RACK's timer: what has not arrived by now is lost.
-    fn on_reo_timer(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+    fn on_reo_timer(&mut self, now: f64, out: &mut Output) {
         self.reo_at = f64::INFINITY;
         let lost = self.find_losses(now, 1, 0, false);
         let segments = self.segments(lost);
         self.algorithm.control().on_late(segments, false);
         let cut = if self.may_enter() || (lost > 0 && self.recovers_again()) {
-            self.enter_recovery(core, now, out);
+            self.enter_recovery(now, out);
             true
         } else {
-            self.cut_again(core, now, 0, out)
+            self.cut_again(now, 0, out)
         };
         if cut {
             if let Phase::Recovery(Recovery { prr: Some(prr), .. }) = &mut self.phase {
                 let pipe = self.board.pipe() as f64 / f64::from(self.settings.mss);
                 let count = prr.on_ack(0.0, pipe, self.ssthresh, false);
-                core.set_cwnd(pipe + count, out);
+                self.seen.set_cwnd(pipe + count, out);
             }
         }
-        self.transmit(core, now, out);
+        self.transmit(now, out);
     }
 
     #[inline(always)]
@@ -1156,7 +1227,7 @@ impl Connection {
     }
 
     /// RFC 5681, section 2: a duplicate ACK; with SACK one that tells something new (RFC 6675, section 2).
-    fn count_duplicates(&mut self, core: &mut Core, advanced: u64, reported: u64, ack: u64, out: &mut Output) {
+    fn count_duplicates(&mut self, advanced: u64, reported: u64, ack: u64, out: &mut Output) {
         if advanced > 0 {
             self.dupacks = 0;
             self.limited = 0;
@@ -1166,7 +1237,7 @@ impl Connection {
             self.dupacks += 1;
             self.guess_arrival();
         }
-        core.set_dupacks(self.dupacks as i32, out);
+        self.seen.set_dupacks(self.dupacks, out);
     }
 
     /// A duplicate ACK: a segment has arrived, and which one is a guess, if such guesses are made. Outside of recoveries
@@ -1225,18 +1296,18 @@ impl Connection {
     }
 
     /// What a reaction to a loss takes as the flight, segments.
-    fn flight(&self, core: &Core) -> f64 {
+    fn flight(&self) -> f64 {
         match self.settings.base {
             Base::Flight => self.segments(self.board.outstanding() - self.limited),
             Base::Pipe => self.segments(self.board.pipe()),
-            Base::Cwnd => core.cwnd,
+            Base::Cwnd => self.seen.cwnd,
         }
     }
 
     /// A proportional rate reduction that begins now: of what is outstanding, or of cwnd as in Linux.
-    fn reduction(&self, core: &Core, bound: Bound) -> Prr {
+    fn reduction(&self, bound: Bound) -> Prr {
         let outstanding = self.segments(self.board.outstanding());
-        let prr = Prr::new(if bound == Bound::SafeAck { core.cwnd } else { outstanding }, bound);
+        let prr = Prr::new(if bound == Bound::SafeAck { self.seen.cwnd } else { outstanding }, bound);
         if self.settings.prr_in_bytes {
             prr.in_bytes(self.mss())
         } else {
@@ -1244,24 +1315,21 @@ impl Connection {
         }
     }
 
-    fn enter_recovery(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+    fn enter_recovery(&mut self, now: f64, out: &mut Output) {
         let cut = self.may_cut();
         // RFC 5681, 3.2 (2): without what limited transmit has sent.
-        let flight = self.flight(core);
+        let flight = self.flight();
         if cut {
-            let window = self.window(core);
+            let window = self.window();
             let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
-            self.set_ssthresh(core, ssthresh, out);
+            self.set_ssthresh(ssthresh, out);
             self.note_reduction();
             self.cwr = self.ecn;
         }
         self.recover = self.next;
         self.mark_prr = None;
-        let prr = self
-            .settings
-            .prr
-            .filter(|_| self.settings.sack && !self.owns_window())
-            .map(|bound| self.reduction(core, bound));
+        let prr =
+            self.settings.prr.filter(|_| self.settings.sack && !self.owns_window()).map(|bound| self.reduction(bound));
         self.phase = Phase::Recovery(Recovery { prr, partial: false, rescue_from: self.una });
         self.tlp.reset();
         if self.settings.sack {
@@ -1271,16 +1339,16 @@ impl Connection {
             }
             self.forced = 1;
             if !self.owns_window() {
-                core.set_cwnd(self.ssthresh, out);
+                self.seen.set_cwnd(self.ssthresh, out);
             }
         } else if self.settings.keeps_guesses {
             self.board.lose_first();
-            core.set_cwnd(self.ssthresh, out);
-            self.send_again(core, now, 0, true, out);
+            self.seen.set_cwnd(self.ssthresh, out);
+            self.send_again(now, 0, true, out);
         } else {
             // RFC 6582, 3.2 (2) and (3).
-            core.set_cwnd(self.ssthresh + f64::from(board::DUP_THRESH), out);
-            self.send_again(core, now, 0, false, out);
+            self.seen.set_cwnd(self.ssthresh + f64::from(board::DUP_THRESH), out);
+            self.send_again(now, 0, false, out);
         }
     }
 
@@ -1288,7 +1356,7 @@ impl Connection {
     /// the last reduction, so once in a round trip. A recovery begins anew, up to what has been sent by now. The cut is of
     /// the window that it was to end with: the flight still has what has been reported, and less is in the network while
     /// losses are repaired. `arrived` bytes came with this ACK. Whether there was such a cut.
-    fn cut_again(&mut self, core: &mut Core, now: f64, arrived: u64, out: &mut Output) -> bool {
+    fn cut_again(&mut self, now: f64, arrived: u64, out: &mut Output) -> bool {
         if !self.repeat_lost || !self.settings.lost_retransmit_cuts || self.owns_window() {
             return false;
         }
@@ -1297,9 +1365,9 @@ impl Connection {
             return false;
         }
         // Slow start after a timeout may not have come so far.
-        let cwnd = if recovering { self.ssthresh } else { core.cwnd.min(self.ssthresh) };
+        let cwnd = if recovering { self.ssthresh } else { self.seen.cwnd.min(self.ssthresh) };
         let ssthresh = self.algorithm.control().on_loss(&Window { cwnd, ssthresh: self.ssthresh }, cwnd, now);
-        self.set_ssthresh(core, ssthresh.min(self.ssthresh), out);
+        self.set_ssthresh(ssthresh.min(self.ssthresh), out);
         self.note_reduction();
         self.cwr = self.ecn;
         if recovering {
@@ -1309,52 +1377,51 @@ impl Connection {
             let prr = self.settings.prr.map(|bound| Prr::new(if bound == Bound::SafeAck { cwnd } else { left }, bound));
             self.phase = Phase::Recovery(Recovery { prr, partial: false, rescue_from: self.una });
             self.forced = 1;
-            core.set_cwnd(self.ssthresh, out);
+            self.seen.set_cwnd(self.ssthresh, out);
         } else {
-            core.set_cwnd(core.cwnd.min(self.ssthresh), out);
+            self.seen.set_cwnd(self.seen.cwnd.min(self.ssthresh), out);
         }
         true
     }
 
     /// RFC 3168, 6.1.2: once in a window of data. `flight` was outstanding when the ACK came, bytes.
-    fn on_echo(&mut self, core: &mut Core, now: f64, flight: u64, out: &mut Output) {
+    fn on_echo(&mut self, now: f64, flight: u64, out: &mut Output) {
         if !matches!(self.phase, Phase::Open) || (self.una <= self.reduced && self.reduced > 0) {
             return;
         }
         if self.owns_window() {
             return;
         }
-        self.end_mark_reduction(core, out);
+        self.end_mark_reduction(out);
         self.note_reduction();
         self.cwr = self.settings.feedback != Feedbacks::Accurate;
-        if core.cwnd <= 1.0 && !self.settings.no_least_window {
+        if self.seen.cwnd <= 1.0 && !self.settings.no_least_window {
             self.halted = true;
             self.rto_at = now + self.rto.value();
             return;
         }
-        let flight = if self.settings.base == Base::Cwnd { core.cwnd } else { self.segments(flight) };
-        let window = self.window(core);
+        let flight = if self.settings.base == Base::Cwnd { self.seen.cwnd } else { self.segments(flight) };
+        let window = self.window();
         let ssthresh = self.algorithm.control().on_mark(&window, flight, now);
-        self.set_ssthresh(core, ssthresh, out);
+        self.set_ssthresh(ssthresh, out);
         if self.settings.mark_by_prr {
             let bound = self.settings.prr.unwrap_or(Bound::SlowStart);
-            self.mark_prr = Some(self.reduction(core, bound));
+            self.mark_prr = Some(self.reduction(bound));
         } else {
-            core.set_cwnd(ssthresh.min(core.cwnd), out);
+            self.seen.set_cwnd(ssthresh.min(self.seen.cwnd), out);
         }
     }
 
     /// The round trip is over in which a mark brings the window down.
-    fn end_mark_reduction(&mut self, core: &mut Core, out: &mut Output) {
+    fn end_mark_reduction(&mut self, out: &mut Output) {
         if self.mark_prr.take().is_some() {
-            core.set_cwnd(self.ssthresh, out);
+            self.seen.set_cwnd(self.ssthresh, out);
         }
     }
 
     #[allow(clippy::too_many_arguments)]
     fn recover_or_grow(
         &mut self,
-        core: &mut Core,
         now: f64,
         advanced: u64,
         arrived: u64,
@@ -1391,10 +1458,10 @@ impl Connection {
                     let flight = self.segments(self.board.outstanding());
                     self.ssthresh.min(flight.max(1.0) + 1.0)
                 };
-                core.set_cwnd(cwnd, out);
+                self.seen.set_cwnd(cwnd, out);
                 self.phase = Phase::Open;
                 if self.settings.exit_grows && advanced > 0 {
-                    self.grow(core, info, out);
+                    self.grow(info, out);
                 }
             }
             Phase::Recovery(recovery) if self.settings.sack => {
@@ -1407,29 +1474,29 @@ impl Connection {
                             _ => info.lost == 0.0,
                         };
                     let count = prr.on_ack(delivered, pipe, self.ssthresh, safe);
-                    core.set_cwnd(pipe + count, out);
+                    self.seen.set_cwnd(pipe + count, out);
                 }
             }
             Phase::Recovery(_) if entered => {}
             Phase::Recovery(_) if self.settings.keeps_guesses => {
                 if advanced > 0 {
                     self.board.lose_first();
-                    self.send_again(core, now, 0, true, out);
+                    self.send_again(now, 0, true, out);
                 }
             }
             Phase::Recovery(_) if advanced > 0 => {
                 // RFC 6582, 3.2 (3): a partial ACK.
-                self.send_again(core, now, 0, false, out);
-                let mut cwnd = core.cwnd - self.segments(advanced);
+                self.send_again(now, 0, false, out);
+                let mut cwnd = self.seen.cwnd - self.segments(advanced);
                 if advanced >= u64::from(self.settings.mss) {
                     cwnd += 1.0;
                 }
-                core.set_cwnd(cwnd.max(1.0), out);
+                self.seen.set_cwnd(cwnd.max(1.0), out);
             }
             Phase::Recovery(_) => {
                 // RFC 6582, 3.2 (2), further duplicates inflate.
                 if info.segments == 0.0 {
-                    core.set_cwnd(core.cwnd + 1.0, out);
+                    self.seen.set_cwnd(self.seen.cwnd + 1.0, out);
                 }
             }
             Phase::Open | Phase::Loss => {
@@ -1446,29 +1513,29 @@ impl Connection {
                 }
                 if let Some(prr) = &mut self.mark_prr {
                     if self.una > self.reduced {
-                        self.end_mark_reduction(core, out);
+                        self.end_mark_reduction(out);
                     } else if advanced > 0 {
                         let mss = f64::from(self.settings.mss);
                         let pipe = self.board.pipe() as f64 / mss;
                         let count = prr.on_ack(arrived as f64 / mss, pipe, self.ssthresh, false);
-                        core.set_cwnd(pipe + count.max(prr.least()), out);
+                        self.seen.set_cwnd(pipe + count.max(prr.least()), out);
                         return;
                     }
                 }
                 let cut = entered && repairing;
                 let counts = !cut && (!echo || self.algorithm.view().grows_with_marks());
                 if advanced > 0 && growth.segments > 0.0 && counts && info.window_limited {
-                    self.grow(core, growth, out);
+                    self.grow(growth, out);
                 }
             }
         }
     }
 
     #[inline]
-    fn grow(&mut self, core: &mut Core, info: &Acked, out: &mut Output) {
-        let mut window = self.window(core);
+    fn grow(&mut self, info: &Acked, out: &mut Output) {
+        let mut window = self.window();
         self.algorithm.grow(&mut window, info);
-        self.set_window(core, window, out);
+        self.set_window(window, out);
     }
 
     /// Whether the timer runs though nothing is outstanding.
@@ -1489,32 +1556,32 @@ impl Connection {
     }
 
     /// The time of [`Output::wake`] has come.
-    pub fn on_wake(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+    pub fn on_wake(&mut self, now: f64, out: &mut Output) {
         // ns-3: the pace comes first, and the timer then finds what that has sent. Where it expires for nothing at each second
         // segment both are due at once.
         let expired = now >= self.rto_at && now < self.probe_at;
         let paced_first = expired && self.settings.times_idle && self.pace_at <= self.rto_at + SAME_TIME;
         if expired && !paced_first {
-            self.on_timeout(core, now, out);
+            self.on_timeout(now, out);
         } else if now >= self.probe_at {
-            self.probe(core, now, out);
+            self.probe(now, out);
         } else if now >= self.reo_at {
-            self.on_reo_timer(core, now, out);
+            self.on_reo_timer(now, out);
         } else if now >= self.pace_at || paced_first {
             let now = now.max(self.pace_at);
             self.pace_at = f64::INFINITY;
-            self.transmit(core, now, out);
+            self.transmit(now, out);
             self.plan_probe(now, false);
         }
-        self.end_event(core, out);
+        self.end_event(out);
     }
 
-    fn on_timeout(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+    fn on_timeout(&mut self, now: f64, out: &mut Output) {
         if self.state == State::SynSent {
             self.syn_timeouts += 1;
-            core.timeouts += 1;
+            self.seen.timeouts += 1;
             self.rto.back_off();
-            return self.send_syn(core, now, out);
+            return self.send_syn(now, out);
         }
         if self.halted {
             self.halted = false;
@@ -1523,18 +1590,18 @@ impl Connection {
             if !self.board.is_empty() {
                 self.rto_at = now + self.rto.value();
             }
-            return self.transmit(core, now, out);
+            return self.transmit(now, out);
         }
         if self.board.is_empty() && !self.timer_runs_idle() {
             self.rto_at = f64::INFINITY;
             return;
         }
-        core.timeouts += 1;
+        self.seen.timeouts += 1;
         // RFC 5681, 3.1 (4): not when the same segment is lost again.
         let repeated = matches!(self.phase, Phase::Loss) && self.timed_out_at == self.una;
         if !repeated {
-            let flight = self.flight(core);
-            let window = self.window(core);
+            let flight = self.flight();
+            let window = self.window();
             let mut ssthresh = self.algorithm.control().on_timeout(&window, flight, now);
             if matches!(self.phase, Phase::Recovery(_)) {
                 // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. In Linux the
@@ -1542,10 +1609,10 @@ impl Connection {
                 let keeps = self.settings.timeout_keeps.unwrap_or(self.settings.base == Base::Cwnd);
                 ssthresh = if keeps { self.ssthresh } else { ssthresh.min(self.ssthresh) };
             }
-            self.set_ssthresh(core, ssthresh, out);
+            self.set_ssthresh(ssthresh, out);
         }
         self.timed_out_at = self.una;
-        core.set_cwnd(LOSS_WINDOW, out);
+        self.seen.set_cwnd(LOSS_WINDOW, out);
         self.dupacks = 0;
         self.limited = 0;
         self.phase = Phase::Loss;
@@ -1573,23 +1640,23 @@ impl Connection {
         if self.settings.bbr.repairs_unpaced {
             self.released = now;
         }
-        self.transmit(core, now, out);
+        self.transmit(now, out);
     }
 
     /// Sends what the window, the receiver's window and the pace allow: what is lost first, then new data, then what may be
     /// lost (RFC 6675, section 4, `NextSeg`).
-    fn transmit(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+    fn transmit(&mut self, now: f64, out: &mut Output) {
         if self.state != State::Established || self.halted {
             return;
         }
-        self.restart_when_idle(core, now, out);
+        self.restart_when_idle(now, out);
         let quiet = matches!(self.phase, Phase::Open) && self.forced == 0 && self.dupacks == 0 && self.plain;
         let nothing_else = self.mark_prr.is_none() && !self.closing && self.board.is_whole();
-        if quiet && nothing_else && self.transmit_new(core, now, out) {
+        if quiet && nothing_else && self.transmit_new(now, out) {
             return;
         }
         if self.settings.bbr.restarts {
-            self.start_from_nothing(core, now, out);
+            self.start_from_nothing(now, out);
         }
         let mut paired = false;
         loop {
@@ -1602,12 +1669,12 @@ impl Connection {
                 Some(index) => self.board.get(index).map_or(0, |record| u64::from(record.len)),
                 None => u64::from(self.settings.mss),
             };
-            if !self.has_room(core, wanted, index.is_none()) {
+            if !self.has_room(wanted, index.is_none()) {
                 self.window_limited = true;
                 return;
             }
             if index.is_none() && self.settings.pairs {
-                if !paired && self.waits_for_another(core, now) {
+                if !paired && self.waits_for_another(now) {
                     self.window_limited = true;
                     return;
                 }
@@ -1615,10 +1682,10 @@ impl Connection {
             }
             let sent = match index {
                 Some(index) => {
-                    self.send_again(core, now, index, true, out);
+                    self.send_again(now, index, true, out);
                     true
                 }
-                None => self.send_new(core, now, out) || self.send_perhaps_lost(core, now, out),
+                None => self.send_new(now, out) || self.send_perhaps_lost(now, out),
             };
             if !sent {
                 return;
@@ -1629,28 +1696,28 @@ impl Connection {
 
     /// Tells the congestion control if something is to be sent now while nothing is in the network.
     #[inline(never)]
-    fn start_from_nothing(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+    fn start_from_nothing(&mut self, now: f64, out: &mut Output) {
         let goes = now >= self.released || (self.forced > 0 && self.settings.bbr.repairs_unpaced);
         let some = self.next < self.limit() || !self.board.is_empty();
         if goes && some && self.board.pipe() == 0 {
-            let mut window = self.window(core);
+            let mut window = self.window();
             self.algorithm.control().on_start(&mut window, now);
-            core.set_cwnd(window.cwnd, out);
+            self.seen.set_cwnd(window.cwnd, out);
         }
     }
 
     /// Sets PSH in the last of each group of new segments that this event has sent.
     #[inline(never)]
-    fn push(&mut self, core: &Core, out: &mut Output) {
+    fn push(&mut self, out: &mut Output) {
         let before = std::mem::replace(&mut self.pushed, self.next);
         let new = usize::try_from((self.next - before).div_ceil(u64::from(self.settings.mss))).unwrap_or(0);
         if new < 2 {
             return;
         }
-        let group = self.group(core);
+        let group = self.group();
         let first = wrap(before, self.first);
         let fresh =
-            out.packets.iter_mut().filter(|packet| packet.payload > 0 && packet.seq.wrapping_sub(first) < 1 << 31);
+            out.segments.iter_mut().filter(|packet| packet.payload > 0 && packet.seq.wrapping_sub(first) < 1 << 31);
         for (number, packet) in fresh.enumerate() {
             let last = (number + 1) % group == 0 || number + 1 == new;
             if last && number % group > 0 {
@@ -1661,8 +1728,8 @@ impl Connection {
 
     /// New segments that leave as one (Linux, `tcp_tso_autosize`): what goes in a millisecond at the pace that there is or would
     /// be, two at least; where sending is paced, as many as go at once.
-    fn group(&self, core: &Core) -> usize {
-        let Some(rate) = self.pacing_rate(core) else { return 2 };
+    fn group(&self) -> usize {
+        let Some(rate) = self.pacing_rate() else { return 2 };
         if self.paces() {
             return self.burst(rate) as usize;
         }
@@ -1672,7 +1739,7 @@ impl Connection {
     /// The same while nothing is lost and nothing is to be noted of what is sent, for full segments of new data. Whether
     /// nothing more may go; else what is left is not a full segment, or there is no room for it at the receiver.
     #[inline(always)]
-    fn transmit_new(&mut self, core: &Core, now: f64, out: &mut Output) -> bool {
+    fn transmit_new(&mut self, now: f64, out: &mut Output) -> bool {
         let mss = u64::from(self.settings.mss);
         let end = self.limit.min(self.una + self.settings.window);
         let (pace, payload) = (self.settings.pacing, self.settings.mss as u16);
@@ -1681,12 +1748,12 @@ impl Connection {
             if pace && !self.may_release(now) {
                 return true;
             }
-            if self.segments(self.board.pipe() + mss) > core.cwnd + 1e-9 {
+            if self.segments(self.board.pipe() + mss) > self.seen.cwnd + 1e-9 {
                 self.window_limited = true;
                 return true;
             }
             let cwr = if self.ecn && std::mem::take(&mut self.cwr) { CWR } else { 0 };
-            out.packets.push(Packet { seq: wrap(self.next, self.first), payload, bits: bits | cwr });
+            out.segments.push(Sent { seq: wrap(self.next, self.first), payload, bits: bits | cwr });
             self.board.sent(self.next, self.settings.mss, false, now);
             self.next += mss;
             self.sent_new = true;
@@ -1696,7 +1763,7 @@ impl Connection {
                 self.rto_at = now + self.rto.value();
             }
             if pace {
-                self.note_pace(core, now, 1.0);
+                self.note_pace(now, 1.0);
             }
         }
         false
@@ -1704,23 +1771,23 @@ impl Connection {
 
     /// Whether a new segment should wait until there is room for two: something has been sent just before, so that an ACK
     /// will come, and one segment is less than a third of the window.
-    fn waits_for_another(&self, core: &Core, now: f64) -> bool {
-        let room = core.cwnd - self.segments(self.board.pipe());
+    fn waits_for_another(&self, now: f64) -> bool {
+        let room = self.seen.cwnd - self.segments(self.board.pipe());
         let open = matches!(self.phase, Phase::Open) && self.forced == 0 && !self.board.is_empty();
         let due = || {
             let first = self.board.get(0).map_or(now, |record| record.sent);
             first + self.rto.srtt().unwrap_or(0.0) - now <= RECENT
         };
         let recent = now - self.last_sent <= RECENT;
-        open && room < 2.0 - 1e-9 && room < core.cwnd / 3.0 && recent && (!self.settings.waits_for_due || due())
+        open && room < 2.0 - 1e-9 && room < self.seen.cwnd / 3.0 && recent && (!self.settings.waits_for_due || due())
     }
 
     /// Whether the congestion window has room for so many bytes more.
-    fn has_room(&self, core: &Core, bytes: u64, new: bool) -> bool {
+    fn has_room(&self, bytes: u64, new: bool) -> bool {
         if self.forced > 0 {
             return true;
         }
-        let mut window = core.cwnd;
+        let mut window = self.seen.cwnd;
         if self.settings.no_least_window && self.board.is_empty() {
             // No ACK would ever come.
             window = window.max(1.0);
@@ -1744,14 +1811,14 @@ impl Connection {
 
     /// After a pause of more than a timeout the window begins anew (RFC 5681, 4.1).
     #[inline(always)]
-    fn restart_when_idle(&mut self, core: &mut Core, now: f64, out: &mut Output) {
+    fn restart_when_idle(&mut self, now: f64, out: &mut Output) {
         if self.board.is_empty() && self.next < self.limit() && now - self.last_sent > self.rto.value() {
-            core.set_cwnd(core.cwnd.min(self.settings.initial_window()), out);
+            self.seen.set_cwnd(self.seen.cwnd.min(self.settings.initial_window()), out);
             self.window_limited = true;
         }
     }
 
-    fn send_new(&mut self, core: &Core, now: f64, out: &mut Output) -> bool {
+    fn send_new(&mut self, now: f64, out: &mut Output) -> bool {
         let left = self.limit.saturating_sub(self.next);
         let fin_due = self.closing && self.next <= self.limit;
         let room = (self.una + self.settings.window).saturating_sub(self.next);
@@ -1779,7 +1846,7 @@ impl Connection {
             }
         }
         let len = payload as u32 + u32::from(fin);
-        out.packets.push(Packet { seq: wrap(self.next, self.first), payload: payload as u16, bits });
+        out.segments.push(Sent { seq: wrap(self.next, self.first), payload: payload as u16, bits });
         let in_flight = if self.rate.is_some() { self.in_flight() } else { 0.0 };
         if let Some(rate) = &mut self.rate {
             rate.sent(self.board.number(self.board.len()), now, in_flight);
@@ -1790,18 +1857,18 @@ impl Connection {
         if self.dupacks > 0 && matches!(self.phase, Phase::Open) {
             self.limited += u64::from(len);
         }
-        self.after_send(core, now, len);
+        self.after_send(now, len);
         true
     }
 
     /// `NextSeg` rules 3 and 4 of RFC 6675.
-    fn send_perhaps_lost(&mut self, core: &mut Core, now: f64, out: &mut Output) -> bool {
+    fn send_perhaps_lost(&mut self, now: f64, out: &mut Output) -> bool {
         let Phase::Recovery(recovery) = &mut self.phase else { return false };
         if !self.settings.sack {
             return false;
         }
         if let Some(index) = self.board.next_hole() {
-            self.send_again(core, now, index, true, out);
+            self.send_again(now, index, true, out);
             return true;
         }
         if self.una <= recovery.rescue_from {
@@ -1812,11 +1879,11 @@ impl Connection {
         if self.board.get(index).is_some_and(board::Record::is_resent) {
             return false;
         }
-        self.send_again(core, now, index, true, out);
+        self.send_again(now, index, true, out);
         true
     }
 
-    fn send_again(&mut self, core: &mut Core, now: f64, index: usize, counts: bool, out: &mut Output) {
+    fn send_again(&mut self, now: f64, index: usize, counts: bool, out: &mut Output) {
         let Some(&record) = self.board.get(index) else { return };
         if self.settings.repair_restarts && index == 0 && self.reo_at == f64::INFINITY {
             self.rto_at = now + self.rto.value();
@@ -1826,7 +1893,7 @@ impl Connection {
         if self.ecn && self.settings.feedback.marks_all() {
             bits |= self.settings.feedback.capable();
         }
-        out.packets.push(Packet { seq: wrap(record.start, self.first), payload: record.payload() as u16, bits });
+        out.segments.push(Sent { seq: wrap(record.start, self.first), payload: record.payload() as u16, bits });
         let in_flight = if self.rate.is_some() { self.in_flight() } else { 0.0 };
         if let Some(rate) = &mut self.rate {
             rate.sent(self.board.number(index), now, in_flight);
@@ -1835,8 +1902,8 @@ impl Connection {
         if let Some(rack) = &mut self.rack {
             rack.sent_again(record.start, now, self.reductions);
         }
-        core.retransmits += 1;
-        self.after_send(core, now, record.len);
+        self.seen.retransmits += 1;
+        self.after_send(now, record.len);
     }
 
     /// What samples of the rate take for in flight, segments: they begin anew with none.
@@ -1848,7 +1915,7 @@ impl Connection {
         }
     }
 
-    fn after_send(&mut self, core: &Core, now: f64, len: u32) {
+    fn after_send(&mut self, now: f64, len: u32) {
         self.last_sent = now;
         if self.rto_at == f64::INFINITY {
             // RFC 6298, 5.1.
@@ -1861,13 +1928,13 @@ impl Connection {
             prr.sent(segments);
         }
         if self.paces() {
-            self.note_pace(core, now, segments);
+            self.note_pace(now, segments);
         }
     }
 
     /// So many segments have been sent: when the next may go.
-    fn note_pace(&mut self, core: &Core, now: f64, segments: f64) {
-        let Some(rate) = self.pacing_rate(core) else { return };
+    fn note_pace(&mut self, now: f64, segments: f64) {
+        let Some(rate) = self.pacing_rate() else { return };
         if self.settings.bbr.repairs_unpaced && now < self.released {
             return;
         }
@@ -1897,13 +1964,13 @@ impl Connection {
     /// Segments a second. The first window goes as a burst, as there is no round-trip time of data yet. A window that
     /// proportional rate reduction has left nothing of counts as one segment: what a timer sends all the same would else
     /// have no next behind it, ever.
-    fn pacing_rate(&self, core: &Core) -> Option<f64> {
+    fn pacing_rate(&self) -> Option<f64> {
         if let Some(rate) = self.algorithm.view().pacing_rate() {
             return Some(rate);
         }
         let srtt = self.rto.srtt().filter(|_| self.una > 1)?;
-        let factor = if core.cwnd < self.ssthresh / 2.0 { PACING_IN_SLOW_START } else { PACING };
-        Some(factor * core.cwnd.max(1.0) / srtt)
+        let factor = if self.seen.cwnd < self.ssthresh / 2.0 { PACING_IN_SLOW_START } else { PACING };
+        Some(factor * self.seen.cwnd.max(1.0) / srtt)
     }
 
     /// Whether the pace lets a segment go now; if not, says when.
@@ -1918,489 +1985,4 @@ impl Connection {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::segment::CE;
-    use crate::tcp::Sender;
-    use earlydrop_aqm::random::Generator;
-
-    #[test]
-    fn three_bits_of_a_counter() {
-        // (ACE, newly covered) -> marked, one after the other from 5 on, by hand.
-        let mut known = FIRST_COUNT;
-        for ((ace, packets), marked) in
-            [((5, 2), 0), ((6, 2), 1), ((0, 4), 2), ((7, 8), 7), ((7, 20), 16), ((1, 20), 18)]
-        {
-            assert_eq!(marked_packets(known, ace, packets), marked, "{ace} {packets}");
-            known += marked;
-        }
-    }
-
-    /// What becomes of segments and ACKs on their way, as probabilities.
-    #[derive(Clone, Copy, Debug, Default)]
-    struct Path {
-        lost: f64,
-        acks_lost: f64,
-        /// Segments that take 4 ms longer, so that others overtake them.
-        late: f64,
-        marked: f64,
-        /// ACKs behind which none arrives for 0.3 s.
-        silenced: f64,
-        /// Segments with which every other of 16 is lost.
-        burst: f64,
-    }
-
-    /// What a sender did.
-    #[derive(Debug, Default, PartialEq)]
-    struct Deeds {
-        /// Segments, and when they were sent.
-        sent: Vec<(f64, Packet)>,
-        /// After each call, when it wanted to be called next.
-        wakes: Vec<f64>,
-        retransmits: u32,
-    }
-
-    /// What a sender does over a link of 1000 segments/s and 20 ms each way. ACKs take the short way unless `traced`.
-    fn deeds(settings: Settings, seed: u64, traced: bool, path: Path) -> Deeds {
-        let mut random = Generator::stream(seed, "test.short_way");
-        let (mut sender, mut receiver) = (Sender::rfc(settings, 7), settings.receiver(7));
-        sender.core.traced = traced;
-        let (mut out, mut deeds, mut free, mut wake) = (Output::default(), Deeds::default(), 0.0_f64, f64::INFINITY);
-        // By time and number: segments with the time of their sending, and ACKs.
-        let mut coming = std::collections::BTreeMap::new();
-        let (mut number, mut silent_until, mut answered, mut in_burst) = (0, 0.0, 0, 0);
-        for step in 0..4000 {
-            let next = coming.keys().next().map_or(f64::INFINITY, |&(bits, _)| f64::from_bits(bits));
-            let now = if step == 0 { 0.0 } else { earlier(next, wake) };
-            assert!(now < f64::INFINITY, "something is to come");
-            let mut drawn = || random.uniform();
-            if step == 0 {
-                sender.start(now, &mut out);
-            } else if next > wake {
-                sender.on_timeout(now, &mut out);
-            } else {
-                match coming.pop_first().map(|(_, what)| what) {
-                    Some(Ok(feedback)) => {
-                        sender.on_feedback(now, &feedback, &mut out);
-                        answered += 1;
-                    }
-                    Some(Err((stamp, Packet { seq, payload, bits }))) => {
-                        let arrived = Arrived { seq, payload: u32::from(payload), bits, stamp, now };
-                        let mut other = receiver.clone();
-                        let short = other.take_next(&arrived).or_else(|| other.take_beyond(&arrived));
-                        let reply = receiver.take(&arrived);
-                        assert!(short.is_none_or(|feedback| reply == Reply::Now(feedback)), "{short:?} {reply:?}");
-                        let Reply::Now(feedback) = reply else { continue };
-                        if now < silent_until || drawn() < path.acks_lost {
-                            continue;
-                        }
-                        if drawn() < path.silenced {
-                            silent_until = now + 0.3;
-                        }
-                        number += 1;
-                        coming.insert(((now + 0.02).to_bits(), number), Ok(feedback));
-                        continue;
-                    }
-                    None => {}
-                }
-            }
-            wake = out.wake.take().unwrap_or(wake);
-            deeds.wakes.push(wake);
-            for mut packet in std::mem::take(&mut out.packets) {
-                deeds.sent.push((now, packet));
-                free = free.max(now) + 1e-3;
-                if in_burst == 0 && drawn() < path.burst {
-                    in_burst = 16;
-                }
-                in_burst -= in_burst.min(1);
-                if in_burst % 2 == 1 || drawn() < path.lost {
-                    continue;
-                }
-                let late = if drawn() < path.late { 4e-3 } else { 0.0 };
-                packet.bits |= if packet.bits & CE != 0 && drawn() < path.marked { CE } else { 0 };
-                number += 1;
-                coming.insert(((free + 0.02 + late).to_bits(), number), Err((now, packet)));
-            }
-        }
-        if traced && matches!(settings.control, ControlKind::Dctcp) {
-            let alphas = out.changes.iter().filter(|(variable, _)| *variable == Variable::Alpha).count();
-            assert!(alphas + 4 > answered, "every ACK is traced: {alphas} of {answered}");
-        }
-        deeds.retransmits = sender.core.retransmits;
-        deeds
-    }
-
-    #[test]
-    fn the_short_way_of_an_ack_leads_where_the_long_one_does() {
-        let controls = [
-            ControlKind::NewReno,
-            ControlKind::Cubic,
-            ControlKind::Dctcp,
-            ControlKind::Bbr,
-            ControlKind::Ledbat { target: 0.1, gain: 1.0 },
-            ControlKind::Prague,
-        ];
-        // Few losses, far apart; losses of ACKs, reordering and pauses as well; many of all; losses one beside the other.
-        let calm = Path { lost: 0.015, marked: 0.02, ..Path::default() };
-        let rough = Path { lost: 0.02, acks_lost: 0.1, late: 0.02, marked: 0.02, silenced: 0.005, burst: 0.0 };
-        let wild = Path { lost: 0.06, acks_lost: 0.3, late: 0.05, marked: 0.4, silenced: 0.01, burst: 0.0 };
-        let bursts = Path { lost: 0.002, burst: 0.003, ..Path::default() };
-        for (path, bytes, retransmits) in
-            [(calm, 500_000, 5), (rough, 50_000, 5), (wild, 10_000, 20), (bursts, 50_000, 0)]
-        {
-            for seed in 0..96 {
-                let has = |bit: u64| seed >> bit & 1 == 1;
-                let control = controls[seed as usize % controls.len()];
-                let feedback = match control {
-                    _ if has(5) => Feedbacks::None,
-                    ControlKind::Dctcp => Feedbacks::Dctcp,
-                    ControlKind::Prague => Feedbacks::Accurate,
-                    _ => Feedbacks::Classic,
-                };
-                let (sack, rack) = (!has(1) || has(2), has(2));
-                let settings = Settings {
-                    control,
-                    feedback,
-                    sack,
-                    rack,
-                    timestamps: has(3),
-                    pacing: has(4),
-                    // Of those that wait none is sent: every second segment is acknowledged, or what comes out of order.
-                    delayed_ack: (seed % 5 == 4).then_some(0.2),
-                    pairs: seed % 11 == 5,
-                    mark_by_prr: has(6),
-                    keeps_guesses: has(4) && !sack,
-                    again_at_end: has(6) && !sack,
-                    first_sample: has(2) && has(5),
-                    no_least_window: seed % 13 == 8,
-                    rack_trusts_reports: has(4),
-                    repair_restarts: has(5),
-                    catches_up: has(6),
-                    // Probes send again what has been sent where the receiver has no more room.
-                    window: if seed % 7 == 3 { 4 * 1448 } else { 1 << 30 },
-                    base: if has(3) { Base::Cwnd } else { Base::Flight },
-                    ..Settings::default()
-                };
-                let (short, long) = (deeds(settings, seed, false, path), deeds(settings, seed, true, path));
-                let highest = short.sent.iter().map(|(_, packet)| packet.seq).max();
-                let alive = (highest, short.retransmits);
-                assert!(highest > Some(bytes) && short.retransmits > retransmits, "{alive:?} {path:?} {settings:?}");
-                let apart = short.wakes.iter().zip(&long.wakes).position(|(one, other)| one != other);
-                assert_eq!(apart, None, "timers apart with {settings:?} {path:?}");
-                assert!(short == long, "{settings:?} {path:?}");
-            }
-        }
-    }
-
-    /// An open connection with ten segments out since 0.1 s, all after a round trip of 0.1 s.
-    fn ten_out(settings: Settings) -> (Connection, Core, Output) {
-        let (mut core, mut out) = (Core::new(1000, 0.0), Output::default());
-        let mut connection = Connection::new(settings, 0);
-        connection.offer(&mut core, 0.0, None, false, &mut out);
-        let answer = Feedback { syn: true, echo: true, ..Feedback::new(1, 0.0) };
-        connection.on_feedback(&mut core, 0.1, &answer, &mut out);
-        assert_eq!(out.packets.len(), 12, "a SYN, an empty segment and ten with data");
-        out.packets.clear();
-        (connection, core, out)
-    }
-
-    #[test]
-    fn a_halted_sender_waits_for_its_timer_whatever_arrives() {
-        // RFC 3168, 6.1.2.
-        let settings = Settings { control: ControlKind::Dctcp, feedback: Feedbacks::Dctcp, ..Settings::default() };
-        let (mut connection, mut core, mut out) = ten_out(settings);
-        (connection.halted, connection.rto_at) = (true, 0.9);
-        for segment in 1..=10 {
-            let ack = Feedback::new(1 + 1448 * segment, 0.1);
-            connection.on_feedback(&mut core, 0.2, &ack, &mut out);
-            assert!(out.packets.is_empty() && out.wake == Some(0.9), "{segment}: {:?} {:?}", out.packets, out.wake);
-        }
-        connection.on_wake(&mut core, 0.9, &mut out);
-        assert!(!out.packets.is_empty() && !connection.halted);
-    }
-
-    #[test]
-    fn an_ack_of_what_was_sent_again_measures_nothing() {
-        // Karn's algorithm, also once a recovery is over: what was sent again in it may be beyond its end.
-        let (mut connection, mut core, mut out) = ten_out(Settings { timestamps: false, ..Settings::default() });
-        let srtt = |connection: &Connection| connection.srtt().expect("a sample");
-        connection.board.sent_again(0, 0.25, true);
-        connection.on_feedback(&mut core, 0.3, &Feedback::new(1 + 1448, 0.0), &mut out);
-        assert!((srtt(&connection) - 0.1).abs() < 1e-9, "{}", srtt(&connection));
-        connection.on_feedback(&mut core, 0.3, &Feedback::new(1 + 2 * 1448, 0.0), &mut out);
-        assert!((srtt(&connection) - (0.1 + 0.1 / 8.0)).abs() < 1e-9, "the next took 0.2 s: {}", srtt(&connection));
-    }
-
-    #[test]
-    fn what_was_sent_before_something_that_has_arrived_gets_a_timer() {
-        // RFC 8985, 6.2: also once nothing is lost any more, as after a recovery whose last repetition was sent later.
-        let (mut connection, mut core, mut out) = ten_out(Settings { rack: true, ..Settings::default() });
-        let mut later = Board::new(1448);
-        later.sent(1, 1448, false, 0.15);
-        let rack = connection.rack.as_mut().expect("RACK");
-        later.acknowledge(1449, |delivered| rack.delivered(&delivered, 0.25, None, 0.1));
-        connection.on_feedback(&mut core, 0.26, &Feedback::new(1 + 1448, 0.1), &mut out);
-        // The last to arrive took 0.16 s, and reordering may take a quarter of the shortest round trip.
-        let wake = out.wake.expect("a timer");
-        assert!((wake - (0.1 + 0.16 + 0.1 / 4.0)).abs() < 1e-9, "{wake}");
-    }
-
-    #[test]
-    fn the_window_begins_anew_after_a_pause_that_an_ack_ends() {
-        // RFC 5681, 4.1.
-        let (mut connection, mut core, mut out) = ten_out(Settings::default());
-        connection.last_sent = -2.0;
-        connection.on_feedback(&mut core, 0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
-        assert_eq!((core.cwnd, out.packets.len()), (10.0, 10), "not eleven");
-    }
-
-    /// An ACK of so many segments, which echoes `stamp` and reports others, counted from 1.
-    fn report(acknowledged: u32, stamp: f64, reported: Option<(u64, u64)>) -> Feedback {
-        let mut feedback = Feedback::new(1 + 1448 * acknowledged, stamp);
-        if let Some((first, last)) = reported {
-            feedback.push((1 + 1448 * (first - 1), 1 + 1448 * last), 0, 3);
-        }
-        feedback
-    }
-
-    fn bbr(rules: BbrRules) -> (Connection, Core, Output) {
-        ten_out(Settings { control: ControlKind::Bbr, rack: true, bbr: rules, ..Settings::default() })
-    }
-
-    #[test]
-    fn the_ack_that_ends_a_recovery_may_begin_another_with_bbr() {
-        for (ends_at_once, standing, window) in [(true, "recovery", 10.0), (false, "open", 9.0)] {
-            let (mut connection, mut core, mut out) = bbr(BbrRules { ends_at_once, ..BbrRules::default() });
-            connection.on_feedback(&mut core, 0.2, &report(0, 0.0, Some((2, 4))), &mut out);
-            assert_eq!((connection.standing(), core.cwnd), ("recovery", 9.0), "six out and three arrived");
-            connection.on_wake(&mut core, 0.25, &mut out);
-            connection.on_wake(&mut core, 0.29, &mut out);
-            let sent: Vec<u32> = out.packets.iter().map(|packet| (packet.seq - 1) / 1448 + 1).collect();
-            assert_eq!(sent, [1, 11, 12]);
-            let (mut whole, mut window_then, mut ignored) = (connection.clone(), core.clone(), Output::default());
-            // 11 is lost as well.
-            connection.on_feedback(&mut core, 0.4, &report(10, 0.2, Some((12, 12))), &mut out);
-            assert_eq!(connection.standing(), standing);
-            // It is not: the window of before is back, and grows by the nine that have arrived.
-            whole.on_feedback(&mut window_then, 0.4, &report(12, 0.29, None), &mut ignored);
-            assert_eq!((whole.standing(), window_then.cwnd), ("open", window + 9.0));
-        }
-    }
-
-    #[test]
-    fn what_is_lost_again_after_a_timeout_begins_a_recovery_or_not() {
-        for (lost_again, standing) in [(true, "recovery"), (false, "loss")] {
-            let (mut connection, mut core, mut out) = bbr(BbrRules { lost_again, ..BbrRules::default() });
-            connection.on_timeout(&mut core, 1.1, &mut out);
-            connection.on_feedback(&mut core, 1.2, &report(1, 1.1, None), &mut out);
-            for now in [1.25, 1.29] {
-                connection.on_wake(&mut core, now, &mut out);
-            }
-            let sent: Vec<u32> = out.packets.iter().map(|packet| (packet.seq - 1) / 1448 + 1).collect();
-            assert_eq!((sent, connection.standing()), (vec![1, 2, 3, 4], "loss"));
-            connection.on_feedback(&mut core, 1.4, &report(1, 1.29, Some((4, 4))), &mut out);
-            assert_eq!(connection.standing(), standing);
-        }
-    }
-
-    #[test]
-    fn a_repair_restarts_the_timer_unless_racks_runs() {
-        for (reo_at, index, rto_at) in [(f64::INFINITY, 0, 1.2), (0.25, 0, 0.9), (f64::INFINITY, 1, 0.9)] {
-            let (mut connection, mut core, mut out) =
-                ten_out(Settings { repair_restarts: true, ..Settings::default() });
-            (connection.reo_at, connection.rto_at) = (reo_at, 0.9);
-            connection.send_again(&mut core, 0.2, index, true, &mut out);
-            assert_eq!(
-                (out.packets.len(), connection.rto_at),
-                (1, rto_at),
-                "segment {index}, RACK's timer at {reo_at}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_partial_ack_lets_one_go_unless_the_first_is_a_repair_on_its_way() {
-        for (partial_sends, ack, sent) in [(true, 4, 1), (false, 4, 0), (true, 1, 0)] {
-            let rules = BbrRules { partial_sends, repairs_unpaced: true, ..BbrRules::default() };
-            let (mut connection, mut core, mut out) = bbr(rules);
-            // 1 and 2 are lost, and go again.
-            connection.on_feedback(&mut core, 0.2, &report(0, 0.0, Some((3, 5))), &mut out);
-            connection.on_feedback(&mut core, 0.2, &report(0, 0.0, Some((3, 6))), &mut out);
-            (connection.released, core.cwnd) = (0.0, 100.0);
-            connection.on_wake(&mut core, 0.25, &mut out);
-            assert!(connection.board.get(1).is_some_and(board::Record::is_repeated), "{:?}", out.packets);
-            out.packets.clear();
-            (connection.released, core.cwnd) = (9.0, 1.0);
-            connection.on_feedback(&mut core, 0.3, &report(ack, 0.2, Some((7, 8))), &mut out);
-            assert_eq!((connection.standing(), out.packets.len()), ("recovery", sent), "{partial_sends} {ack}");
-        }
-    }
-
-    #[test]
-    fn a_single_segment_waits_for_an_ack_that_is_due() {
-        // Ten were sent at 0.1, with a round-trip time of 0.1 s: the next ACK is due at 0.2.
-        for (due, now, waits) in [(true, 0.1995, true), (true, 0.1985, false), (false, 0.1985, true)] {
-            let settings = Settings { pairs: true, waits_for_due: due, ..Settings::default() };
-            let (mut connection, mut core, _) = ten_out(settings);
-            (core.cwnd, connection.last_sent) = (11.0, now - 0.5 * RECENT);
-            assert_eq!(connection.waits_for_another(&core, now), waits, "{due} {now}");
-            core.cwnd = 12.0;
-            assert!(!connection.waits_for_another(&core, now), "two may go");
-        }
-    }
-
-    #[test]
-    fn the_timer_runs_on_with_nothing_outstanding_or_stops() {
-        for times_idle in [false, true] {
-            let (mut connection, mut core, mut out) = ten_out(Settings { times_idle, ..Settings::default() });
-            // The pace holds back what could go.
-            (connection.settings.pacing, connection.released) = (true, 10.0);
-            connection.limit = u64::from(u32::MAX);
-            connection.on_feedback(&mut core, 0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
-            assert!(connection.board.is_empty() && out.packets.is_empty());
-            assert_eq!(connection.rto_at < f64::INFINITY, times_idle);
-            let at = connection.rto_at;
-            connection.on_timeout(&mut core, at.min(9.0), &mut out);
-            assert_eq!(core.timeouts, u32::from(times_idle), "it expires for nothing");
-        }
-    }
-
-    #[test]
-    fn where_the_first_measures_nothing_does_that_was_sent_before_a_timeout() {
-        for (first_sample, measured) in [(true, 0), (false, 1)] {
-            let settings = Settings { first_sample, timestamps: false, ..Settings::default() };
-            let (mut connection, mut core, mut out) = ten_out(settings);
-            let before = connection.rto.srtt();
-            let at = connection.rto_at;
-            connection.on_timeout(&mut core, at, &mut out);
-            // The first was sent again; the ACK covers the second, too, which was sent once.
-            let feedback = Feedback::new(1 + 2 * 1448, 0.1);
-            connection.on_feedback(&mut core, at + 0.1, &feedback, &mut out);
-            assert_eq!(u32::from(connection.rto.srtt() != before), measured);
-        }
-    }
-
-    #[test]
-    fn time_stamps_count_whole_milliseconds_or_do_not() {
-        for (coarse_stamps, expected) in [(true, 0.087), (false, 0.0878)] {
-            let (mut connection, mut core, mut out) = bbr(BbrRules { coarse_stamps, ..BbrRules::default() });
-            connection.on_feedback(&mut core, 0.2, &report(0, 0.0, Some((2, 4))), &mut out);
-            // Of what the ACK covers 1 is new, which was sent again.
-            connection.on_feedback(&mut core, 0.2879, &report(4, 0.2001, None), &mut out);
-            let Algorithm::Bbr(bbr) = connection.algorithm() else { panic!("BBR") };
-            assert!((bbr.min_rtt() - expected).abs() < 1e-9, "{}", bbr.min_rtt());
-        }
-    }
-
-    #[test]
-    fn samples_of_the_rate_begin_anew_with_nothing_outstanding_or_nothing_in_the_network() {
-        for (outstanding, segments) in [(true, 10.0), (false, 1.0)] {
-            let (mut connection, mut core, mut out) = bbr(BbrRules { outstanding, ..BbrRules::default() });
-            connection.settings.window = 10 * 1448;
-            connection.on_feedback(&mut core, 0.2, &report(0, 0.0, Some((2, 10))), &mut out);
-            assert_eq!((out.packets.len(), connection.in_flight()), (1, segments), "the first goes again");
-        }
-    }
-
-    #[test]
-    fn a_window_of_half_a_segment_that_does_not_grow_sends_one() {
-        let (mut connection, mut core, mut out) = ten_out(Settings { no_least_window: true, ..Settings::default() });
-        (connection.window_limited, core.cwnd) = (false, 0.5);
-        connection.on_feedback(&mut core, 0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
-        assert_eq!((core.cwnd, out.packets.len()), (0.5, 1));
-    }
-
-    #[test]
-    fn a_timeout_waits_for_the_pace_or_does_not() {
-        for (repairs_unpaced, sent) in [(false, 0), (true, 1)] {
-            let bbr = BbrRules { repairs_unpaced, ..BbrRules::default() };
-            let (mut connection, mut core, mut out) =
-                ten_out(Settings { control: ControlKind::Bbr, bbr, ..Settings::default() });
-            let ack = connection.acked(0.2, Some(0.1), 0, 0, 0, &Feedback::new(1, 0.1));
-            connection.algorithm.control().on_any_ack(&mut Window { cwnd: 1.0, ssthresh: 0.0 }, &ack);
-            connection.released = 2.0;
-            connection.on_wake(&mut core, connection.rto_at, &mut out);
-            assert_eq!((core.timeouts, out.packets.len()), (1, sent));
-            // The next segment follows the pace again.
-            assert!(repairs_unpaced == (connection.released < 2.0));
-        }
-    }
-
-    #[test]
-    fn what_must_go_goes_whatever_the_window() {
-        let (mut connection, mut core, mut out) = ten_out(Settings::default());
-        (connection.forced, core.cwnd) = (1, 4.0);
-        connection.on_feedback(&mut core, 0.2, &Feedback::new(1 + 1448, 0.1), &mut out);
-        assert_eq!((connection.forced, out.packets.len()), (0, 1));
-    }
-
-    #[test]
-    fn the_last_full_segment_carries_the_fin() {
-        let (mut core, mut out) = (Core::new(1000, 0.0), Output::default());
-        let mut connection = Connection::new(Settings { fin: true, ..Settings::default() }, 0);
-        connection.offer(&mut core, 0.0, Some(12 * 1448), true, &mut out);
-        let answer = Feedback { syn: true, ..Feedback::new(1, 0.0) };
-        connection.on_feedback(&mut core, 0.1, &answer, &mut out);
-        for segment in 1..=12 {
-            connection.on_feedback(&mut core, 0.2, &Feedback::new(1 + 1448 * segment, 0.1), &mut out);
-        }
-        // Beside a SYN and an empty segment.
-        assert_eq!(out.packets.len(), 14, "no segment of its own");
-        let ends = out.packets.iter().filter(|packet| packet.bits & FIN != 0);
-        assert!(ends.eq(std::iter::once(&Packet { seq: 1 + 11 * 1448, payload: 1448, bits: FIN })));
-    }
-
-    #[test]
-    fn a_window_of_nothing_does_not_pace_for_ever() {
-        // Proportional rate reduction leaves no window where all that is outstanding is lost; the timer sends all the same.
-        let mut sent_again = 0;
-        for seed in 0..400 {
-            let settings = Settings {
-                control: ControlKind::Cubic,
-                window: 6 * 960,
-                mss: 960,
-                sack: true,
-                rack: true,
-                timestamps: true,
-                pacing: true,
-                pairs: seed % 2 == 0,
-                delayed_ack: None,
-                base: Base::Cwnd,
-                grows_by_arrived: true,
-                min_rto: 0.005,
-                prr: Some(Bound::SafeAck),
-                ..Settings::default()
-            };
-            let path = Path { lost: 0.3, acks_lost: 0.3, ..Path::default() };
-            sent_again += deeds(settings, seed, false, path).retransmits;
-        }
-        assert!(sent_again > 1000, "{sent_again}");
-    }
-
-    #[test]
-    fn a_window_of_less_than_a_segment_sends_one() {
-        for seed in 0..200 {
-            let settings = Settings {
-                control: ControlKind::Dctcp,
-                feedback: Feedbacks::Dctcp,
-                no_least_window: true,
-                mark_by_prr: seed % 2 == 0,
-                counting: if seed % 4 < 2 { Counting::Kept } else { Counting::Window },
-                delayed_ack: None,
-                ..Settings::default()
-            };
-            // Segment after segment is marked, and each ACK sends another.
-            let deeds = deeds(settings, seed, false, Path { marked: 0.9, ..Path::default() });
-            let (sent, again) = (deeds.sent.len(), deeds.retransmits);
-            assert!(sent > 1500 && again == 0, "{seed}: {sent} {again}");
-        }
-    }
-
-    #[test]
-    fn initial_windows() {
-        let of = |mss| Settings { mss, ..Settings::default() }.initial_window();
-        for (mss, expected) in [(536, 10.0), (1000, 10.0), (1460, 10.0), (2200, 14_600.0 / 2200.0), (9000, 2.0)] {
-            assert!((of(mss) - expected).abs() < 1e-12, "{mss}");
-        }
-    }
-}
+mod tests;

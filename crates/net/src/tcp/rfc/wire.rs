@@ -14,17 +14,6 @@ pub fn wrap(number: u64, first: u32) -> u32 {
     first.wrapping_add(number as u32)
 }
 
-/// A segment that a sender wants to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet {
-    /// Sequence number on the wire.
-    pub seq: u32,
-    /// Payload, bytes.
-    pub payload: u16,
-    /// Its [`Segment::bits`](crate::Segment::bits).
-    pub bits: u8,
-}
-
 /// A segment that reaches a receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived {

@@ -12,7 +12,7 @@ use super::super::schema::{about, reference, whole, with_default};
 use super::model::TcpSpec;
 use super::{packets, rfc, whole_or};
 use crate::engine::network::TcpOptions;
-use earlydrop_net::tcp::core::{MIN_RTO, MIN_RTO_MS};
+use earlydrop_net::tcp::ns2::core::{MIN_RTO, MIN_RTO_MS};
 use std::sync::Arc;
 
 /// Keys.

@@ -4,8 +4,9 @@
 //! the inflation, then cwnd (`partial_window_deflation_`); the full ACK leaves cwnd as it is and grows it; in recovery
 //! an ACK sends two segments at most.
 
-use super::core::{Action, Core, Output};
+use super::core::{Action, Core};
 use super::{reno, Ack};
+use crate::tcp::Output;
 
 pub(super) fn on_ack(core: &mut Core, first_partial: &mut bool, now: f64, ack: Ack, out: &mut Output) {
     core.heed_echo(ack, out);
@@ -73,8 +74,8 @@ fn on_duplicate(core: &mut Core, now: f64, out: &mut Output) {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{acks, established};
-    use super::super::Flavour;
     use super::*;
+    use crate::tcp::Flavour;
 
     /// Two losses in a window of 16: the ACK up to the second retransmits it at once.
     #[test]

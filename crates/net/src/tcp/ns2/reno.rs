@@ -3,8 +3,9 @@
 //! Differences from RFC 5681, all ns-2's: cwnd is halved at entry and the window inflated apart from it (`dupwnd`);
 //! at exit cwnd stays as halved, and the ACK grows it; the gate of the fast retransmit is `ack > recover`.
 
-use super::core::{Action, Core, Output};
+use super::core::{Action, Core};
 use super::Ack;
+use crate::tcp::Output;
 
 pub(super) fn on_ack(core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
     core.heed_echo(ack, out);
@@ -58,8 +59,9 @@ pub(super) fn on_timeout(core: &mut Core, now: f64, out: &mut Output) {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{acks, established};
-    use super::super::{Flavour, Sender};
+    use super::super::Sender;
     use super::*;
+    use crate::tcp::Flavour;
 
     #[test]
     fn slow_start_begins_with_two_segments_and_doubles() {

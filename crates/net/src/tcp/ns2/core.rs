@@ -1,14 +1,14 @@
-//! What the senders of the `ns2` profile share: ns-2.35 `tcp/tcp.cc`, rule for rule.
+//! What ns-2's senders share: ns-2.35 `tcp/tcp.cc`, rule for rule.
 //!
 //! Names follow the field; in brackets ns-2's own. Segments are numbered from 0, the SYN. The RTT estimate and the
 //! retransmission timer are in [`rtt`](super::rtt).
 
-use super::rfc::Packet;
 use super::rtt::TICK;
 use super::Ack;
 use crate::segment::{CWR, ECE, ECT0, SYN};
 
 pub use super::rtt::{INITIAL_RTO, MIN_RTO, MIN_RTO_MS};
+use crate::tcp::{Output, Sent, Variable};
 
 /// Congestion window once the SYN is acknowledged, segments (`windowInit_`).
 const INITIAL_WINDOW: u8 = 2;
@@ -28,55 +28,6 @@ pub enum Action {
     Ecn,
     /// Left fast recovery.
     Exited,
-}
-
-/// A traced variable of a sender, with ns-2's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Variable {
-    /// `cwnd_`, segments.
-    Cwnd,
-    /// `ssthresh_`, segments.
-    Ssthresh,
-    /// `ack_`, highest acknowledged segment.
-    Ack,
-    /// `dupacks_`.
-    Dupacks,
-    /// `backoff_`.
-    Backoff,
-    /// `srtt_`, s, without its fraction bits.
-    Srtt,
-    /// `rttvar_`, s.
-    Rttvar,
-    /// Profile `rfc`: the marked fraction as DCTCP estimates it.
-    Alpha,
-    /// Profile `rfc`: the bottleneck's bandwidth as BBR estimates it, bit/s of payload.
-    Bandwidth,
-    /// Profile `rfc`: the round-trip time without queues as BBR estimates it, s.
-    MinRtt,
-}
-
-/// A segment that a sender wants to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent {
-    /// Sequence number.
-    pub seq: i32,
-    /// Its [`Segment::bits`](crate::Segment::bits): ECN field, SYN, ECE, CWR.
-    pub bits: u8,
-}
-
-/// A sender's answer, filled by one call and emptied by the caller.
-#[derive(Debug, Default)]
-pub struct Output {
-    /// Segments to send, in order.
-    pub segments: Vec<Sent>,
-    /// The retransmission timer is (re)armed: seconds from now.
-    pub timer: Option<f64>,
-    /// Changes of variables, if the sender is traced.
-    pub changes: Vec<(Variable, f64)>,
-    /// Profile `rfc`: segments to send, in order.
-    pub packets: Vec<Packet>,
-    /// Profile `rfc`: when the sender wants to be called next, in seconds from the begin of the run; infinite if it does not.
-    pub wake: Option<f64>,
 }
 
 /// A sender's state. Public fields are for congestion controls and observers.
@@ -294,7 +245,7 @@ impl Core {
         let nothing_outstanding = self.ack == self.max_sent;
         let bits = if seq == 0 { self.syn_bits() } else { self.bits };
         self.bits &= !CWR;
-        self.put(now, Sent { seq, bits }, out);
+        self.put(now, seq, bits, out);
         if !self.timer_pending || nothing_outstanding {
             self.arm_timer(out);
         }
@@ -302,9 +253,8 @@ impl Core {
 
     /// Sends one segment; the timer is the caller's.
     #[inline(always)]
-    pub(super) fn put(&mut self, now: f64, sent: Sent, out: &mut Output) {
-        out.segments.push(sent);
-        let seq = sent.seq;
+    pub(super) fn put(&mut self, now: f64, seq: i32, bits: u8, out: &mut Output) {
+        out.segments.push(Sent { seq: seq as u32, payload: 0, bits });
         if seq > self.max_sent {
             self.max_sent = seq;
             if !self.timing {
@@ -489,8 +439,9 @@ impl Core {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{acks, established, established_from};
-    use super::super::{Blocks, Flavour, Sender};
+    use super::super::{Blocks, Sender};
     use super::*;
+    use crate::tcp::Flavour;
 
     const WITH_ECN: [Flavour; 4] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack];
 
@@ -499,6 +450,10 @@ mod tests {
         let mut sender = Sender::new(flavour, 1000, 0.0);
         sender.core.use_ecn();
         established_from(sender, 4)
+    }
+
+    fn sent(seq: u32, bits: u8) -> Sent {
+        Sent { seq, payload: 0, bits }
     }
 
     fn echo(sender: &mut Sender, out: &mut Output, number: i32) -> Vec<Sent> {
@@ -517,8 +472,8 @@ mod tests {
         sender.core.use_ecn();
         let mut out = Output::default();
         sender.start(0.0, &mut out);
-        assert_eq!(out.segments, [Sent { seq: 0, bits: SYN | ECE }]);
-        assert_eq!(echo(&mut sender, &mut out, 0)[1..], [Sent { seq: 1, bits: ECT0 }, Sent { seq: 2, bits: ECT0 }]);
+        assert_eq!(out.segments, [sent(0, SYN | ECE)]);
+        assert_eq!(echo(&mut sender, &mut out, 0)[1..], [sent(1, ECT0), sent(2, ECT0)]);
         assert_eq!(sender.core.cwnd, 2.0, "the answer to the SYN is no mark");
     }
 
@@ -532,9 +487,9 @@ mod tests {
                 assert_eq!(echo(&mut sender, &mut out, number), []);
             }
             // The window does not grow while marks are echoed; the first new segment tells of the cut.
-            let sent = echo(&mut sender, &mut out, 23);
-            assert_eq!((sender.core.cwnd, sent), (8.0, vec![Sent { seq: 31, bits: ECT0 | CWR }]), "{flavour:?}");
-            assert_eq!(echo(&mut sender, &mut out, 24), [Sent { seq: 32, bits: ECT0 }]);
+            let first = echo(&mut sender, &mut out, 23);
+            assert_eq!((sender.core.cwnd, first), (8.0, vec![sent(31, ECT0 | CWR)]), "{flavour:?}");
+            assert_eq!(echo(&mut sender, &mut out, 24), [sent(32, ECT0)]);
             acks(&mut sender, &mut out, 0.7, &[25]);
             assert_eq!(sender.core.cwnd, 8.125, "an ACK without an echo grows it");
             acks(&mut sender, &mut out, 0.7, &[26, 27, 28, 29, 30]);
@@ -585,7 +540,8 @@ mod tests {
     #[test]
     fn a_transfer_ends_where_its_data_end() {
         for flavour in Flavour::NS2 {
-            let mut sender = Sender::new(flavour, 1000, 0.0).finite();
+            let mut sender = Sender::new(flavour, 1000, 0.0);
+            sender.wait_for_data();
             let mut out = Output::default();
             sender.offer(0.0, 0, &mut out);
             assert!(sender.finished() && out.segments.is_empty(), "nothing to send");
@@ -597,14 +553,14 @@ mod tests {
                 assert!(!sender.finished());
                 for sent in std::mem::take(&mut out.segments) {
                     acked += 1;
-                    assert_eq!(sent.seq, acked);
+                    assert_eq!(sent.seq as i32, acked);
                     sender.on_ack(0.1 * f64::from(acked + 1), Ack::plain(acked), &mut out);
                 }
             }
             assert_eq!(acked, last, "{flavour:?}");
             assert!(sender.finished());
             sender.offer(9.0, 3, &mut out);
-            let sent: Vec<i32> = out.segments.iter().map(|sent| sent.seq).collect();
+            let sent: Vec<i32> = out.segments.iter().map(|sent| sent.seq as i32).collect();
             assert!(sent.len() >= 2 && [last + 1, last + 2, last + 3].starts_with(&sent), "{flavour:?}: {sent:?}");
             assert!(!sender.finished());
         }
@@ -612,7 +568,8 @@ mod tests {
 
     #[test]
     fn an_idle_sender_starts_again_with_a_window_of_one() {
-        let mut sender = Sender::new(Flavour::Reno, 1000, 0.0).finite();
+        let mut sender = Sender::new(Flavour::Reno, 1000, 0.0);
+        sender.wait_for_data();
         let mut out = Output::default();
         sender.offer(0.0, 3, &mut out);
         for number in 0..=3 {

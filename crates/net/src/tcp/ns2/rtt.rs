@@ -1,7 +1,8 @@
 //! The RTT estimate and the retransmission timer of the `ns2` profile (ns-2.35 `tcp.cc`: `rtt_update`, `rtt_timeout`,
 //! `rtt_backoff`).
 
-use super::core::{Core, Output};
+use super::core::Core;
+use crate::tcp::{Output, Timer};
 
 /// Length of a tick of the RTT clock, s (`tcpTick_`).
 pub(super) const TICK: f64 = 0.01;
@@ -42,7 +43,7 @@ impl Core {
     /// (Re)arms the retransmission timer.
     #[inline(always)]
     pub fn arm_timer(&mut self, out: &mut Output) {
-        out.timer = Some(self.timeout());
+        out.timer = Some(Timer::After(self.timeout()));
         self.timer_pending = true;
     }
 

@@ -2,7 +2,7 @@
 //! `DelAckSink`, `TcpSink::ack`).
 
 use super::receiver::{Answer, Blocks, Receiver, Reply, MOST_BLOCKS};
-use super::{rfc, Block};
+use super::Block;
 use crate::segment::{CE, CWR, ECE, SYN};
 
 /// State that a plain receiver does not need.
@@ -17,13 +17,11 @@ pub(super) struct Extra {
     recent: Vec<Block>,
     /// The segment whose ACK waits, and its bits.
     held: Option<(i32, u8)>,
-    /// The receiver of the `rfc` profile, in place of all this.
-    pub(super) rfc: Option<rfc::Receiver>,
 }
 
 impl Extra {
     pub(super) fn new(sack: bool, delay: Option<f64>) -> Self {
-        Extra { sack, delay, highest: 0, recent: Vec::new(), held: None, rfc: None }
+        Extra { sack, delay, highest: 0, recent: Vec::new(), held: None }
     }
 }
 

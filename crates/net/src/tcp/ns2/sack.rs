@@ -6,9 +6,10 @@
 //! only if their blocks say something new; the ACK that ends recovery does not grow cwnd; every partial ACK starts the
 //! timer anew.
 
-use super::core::{Action, Core, Output};
+use super::core::{Action, Core};
 use super::scoreboard::Scoreboard;
 use super::Ack;
+use crate::tcp::Output;
 
 /// State of its own.
 #[derive(Clone, Debug)]
@@ -143,14 +144,15 @@ impl Sack {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{acks, established};
-    use super::super::{Block, Blocks, Flavour, Sender};
+    use super::super::{Block, Blocks, Sender};
     use super::*;
+    use crate::tcp::Flavour;
 
     fn sacks(sender: &mut Sender, out: &mut Output, number: i32, blocks: &[(i32, i32)]) -> Vec<i32> {
         let mut report = Blocks::NONE;
         blocks.iter().for_each(|&(start, end)| report.push(Block { start, end }));
         sender.on_ack(0.6, Ack { number, echo: false, blocks: &report }, out);
-        out.segments.drain(..).map(|sent| sent.seq).collect()
+        out.segments.drain(..).map(|sent| sent.seq as i32).collect()
     }
 
     /// 15..=30 are out, cwnd 16; 15, 18 and 19 are lost.

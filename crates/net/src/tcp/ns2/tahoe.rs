@@ -3,8 +3,9 @@
 //! ns-2's own: the count of duplicate ACKs survives a timeout; every ACK, old ones too, is followed by an attempt to
 //! send; an ECN echo halves cwnd, and only a loss takes it to 1.
 
-use super::core::{Action, Core, Output};
+use super::core::{Action, Core};
 use super::Ack;
+use crate::tcp::Output;
 
 pub(super) fn on_ack(core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
     core.heed_echo(ack, out);
@@ -49,7 +50,7 @@ pub(super) fn on_timeout(core: &mut Core, now: f64, out: &mut Output) {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{acks, established};
-    use super::super::Flavour;
+    use crate::tcp::Flavour;
 
     #[test]
     fn third_duplicate_starts_over_behind_the_last_ack() {

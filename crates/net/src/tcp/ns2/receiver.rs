@@ -4,7 +4,7 @@
 //! [`Receiver::take`].
 
 use super::sink::Extra;
-use super::{rfc, Block};
+use super::Block;
 
 /// SACK blocks in an ACK, at most (`maxSackBlocks_`).
 pub const MOST_BLOCKS: usize = 3;
@@ -68,19 +68,6 @@ impl Receiver {
     pub fn with(sack: bool, delay: Option<f64>) -> Self {
         let extra = (sack || delay.is_some()).then(|| Box::new(Extra::new(sack, delay)));
         Receiver { extra, ..Self::default() }
-    }
-
-    /// One of the `rfc` profile.
-    pub fn rfc(receiver: rfc::Receiver) -> Self {
-        let mut extra = Box::new(Extra::new(false, None));
-        extra.rfc = Some(receiver);
-        Receiver { extra: Some(extra), ..Self::default() }
-    }
-
-    /// The receiver of the `rfc` profile, if it is one.
-    #[inline(always)]
-    pub fn as_rfc(&mut self) -> Option<&mut rfc::Receiver> {
-        self.extra.as_mut()?.rfc.as_mut()
     }
 
     /// From now on it is not plain, though it answers as before: somebody wants to see what it takes in.

@@ -9,8 +9,9 @@
 //! off also where nothing is outstanding; its segments carry no ECN, and all have `packetSize_` bytes on the wire, the
 //! first one as well.
 
-use super::core::{Action, Core, Output, Sent};
+use super::core::{Action, Core};
 use super::Ack;
+use crate::tcp::Output;
 
 /// Fewer segments than this in the queue: grow (`v_alpha_`).
 const ALPHA: i32 = 1;
@@ -95,7 +96,7 @@ impl Vegas {
         let time = now - self.began;
         let record = self.record(seq);
         *record = Record { time, times: record.times + 1 };
-        core.put(now, Sent { seq, bits: 0 }, out);
+        core.put(now, seq, 0, out);
         if !core.timer_pending {
             core.arm_timer(out);
         }
@@ -310,8 +311,9 @@ fn at_least_two(core: &mut Core, out: &mut Output) {
 #[cfg(test)]
 mod tests {
     use super::super::testing::acks;
-    use super::super::{Flavour, Sender};
+    use super::super::Sender;
     use super::*;
+    use crate::tcp::Flavour;
 
     /// Rounds of 0.1 s in which every segment of the window is acknowledged; cwnd after each.
     fn rounds(sender: &mut Sender, out: &mut Output, count: i32, rtt: f64) -> Vec<f64> {
@@ -321,7 +323,7 @@ mod tests {
             .map(|_| {
                 now += rtt;
                 for sent in std::mem::take(&mut out.segments) {
-                    sender.on_ack(now, Ack::plain(sent.seq), out);
+                    sender.on_ack(now, Ack::plain(sent.seq as i32), out);
                 }
                 sender.core.cwnd
             })
@@ -343,11 +345,11 @@ mod tests {
         sender.core.set_ssthresh(2, &mut out);
         // Four times as long: three quarters of the segments are believed to wait.
         for sent in std::mem::take(&mut out.segments) {
-            sender.on_ack(1.1, Ack::plain(sent.seq), &mut out);
+            sender.on_ack(1.1, Ack::plain(sent.seq as i32), &mut out);
         }
         let before = sender.core.cwnd;
         for sent in std::mem::take(&mut out.segments) {
-            sender.on_ack(1.5, Ack::plain(sent.seq), &mut out);
+            sender.on_ack(1.5, Ack::plain(sent.seq as i32), &mut out);
         }
         assert_eq!(sender.core.cwnd, before - 1.0);
     }

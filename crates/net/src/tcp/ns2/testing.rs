@@ -1,6 +1,7 @@
 //! Senders in a known state, for the tests of congestion controls.
 
-use super::{Ack, Blocks, Flavour, Output, Sender};
+use super::{Ack, Blocks, Sender};
+use crate::tcp::{Flavour, Output};
 
 /// Sends the SYN and lets `rounds` windows through, 0.1 s each; the last is out.
 pub(super) fn established(flavour: Flavour, rounds: i32) -> (Sender, Output) {
@@ -14,7 +15,7 @@ pub(super) fn established_from(mut sender: Sender, rounds: i32) -> (Sender, Outp
     for round in 0..rounds {
         for sent in std::mem::take(&mut out.segments) {
             acked += 1;
-            assert_eq!(sent.seq, acked);
+            assert_eq!(sent.seq as i32, acked);
             // The answer to the SYN agrees on ECN.
             let ack = Ack { number: acked, echo: acked == 0 && sender.core.uses_ecn(), blocks: &Blocks::NONE };
             sender.on_ack(f64::from(round + 1) * 0.1, ack, &mut out);
@@ -30,5 +31,5 @@ pub(super) fn acks(sender: &mut Sender, out: &mut Output, now: f64, numbers: &[i
     for &number in numbers {
         sender.on_ack(now, Ack::plain(number), out);
     }
-    out.segments.drain(..).map(|sent| sent.seq).collect()
+    out.segments.drain(..).map(|sent| sent.seq as i32).collect()
 }

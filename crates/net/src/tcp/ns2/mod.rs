@@ -1,0 +1,193 @@
+//! TCP as ns-2.35 runs it: segments instead of bytes, coarse ticks, no handshake.
+//!
+//! What every congestion control shares (sequence numbers, the retransmission timer, the RTT estimate, the window's
+//! bookkeeping, ECN) is [`core::Core`]; a congestion control is one file that reacts to ACKs and timeouts on it, with
+//! state of its own if it needs any. A call gives it an [`Ack`] and the [`Output`] to fill.
+
+pub mod core;
+mod newreno;
+mod receiver;
+mod reno;
+mod rtt;
+mod sack;
+mod scoreboard;
+mod sink;
+mod tahoe;
+#[cfg(test)]
+mod testing;
+mod vegas;
+
+use super::{Flavour, Output};
+use crate::source::segments;
+pub use core::Core;
+pub use receiver::{Answer, Blocks, Receiver, Reply, MOST_BLOCKS};
+use sack::Sack;
+use vegas::Vegas;
+
+/// Segments from `start` up to, not including, `end`, as a SACK block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// First segment.
+    pub start: i32,
+    /// One behind the last.
+    pub end: i32,
+}
+
+impl Block {
+    /// How many segments it has.
+    pub fn len(&self) -> i32 {
+        self.end - self.start
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.end <= self.start
+    }
+}
+
+/// An acknowledgement as its sender sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// Highest segment received in order; -1 before the SYN.
+    pub number: i32,
+    /// Whether it echoes a mark (ECE).
+    pub echo: bool,
+    /// Its SACK blocks. A reference to them keeps the value in two registers.
+    pub blocks: &'a Blocks,
+}
+
+impl Ack<'static> {
+    /// A cumulative ACK without more.
+    pub fn plain(number: i32) -> Self {
+        Ack { number, echo: false, blocks: &Blocks::NONE }
+    }
+}
+
+/// A congestion control with its own state.
+#[derive(Clone, Debug)]
+enum Control {
+    Tahoe,
+    Reno,
+    NewReno { first_partial: bool },
+    Sack(Box<Sack>),
+    Vegas(Box<Vegas>),
+}
+
+impl Control {
+    fn on_ack(&mut self, core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
+        match self {
+            Control::Tahoe => tahoe::on_ack(core, now, ack, out),
+            Control::Reno => reno::on_ack(core, now, ack, out),
+            Control::NewReno { first_partial } => newreno::on_ack(core, first_partial, now, ack, out),
+            Control::Sack(sack) => sack.on_ack(core, now, ack, out),
+            Control::Vegas(vegas) => vegas.on_ack(core, now, ack, out),
+        }
+    }
+}
+
+/// A sender. Each call answers with segments to send and perhaps a new timer deadline, in an [`Output`].
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// State common to all congestion controls.
+    pub core: Core,
+    control: Control,
+}
+
+impl Sender {
+    /// A sender that has sent nothing and whose application never ends. `window` is the receiver's, in segments (at
+    /// least 1), and the initial ssthresh; `clock_phase` shifts its 10 ms RTT clock (ns-2's `boot_time_`), in seconds.
+    ///
+    /// # Panics
+    /// If ns-2 does not have it ([`Flavour::NS2`]).
+    pub fn new(flavour: Flavour, window: i32, clock_phase: f64) -> Self {
+        assert!(Flavour::NS2.contains(&flavour), "ns-2 has no {}", flavour.name());
+        let control = match flavour {
+            Flavour::Tahoe => Control::Tahoe,
+            Flavour::Reno => Control::Reno,
+            Flavour::NewReno => Control::NewReno { first_partial: false },
+            Flavour::Sack => Control::Sack(Box::new(Sack::new())),
+            _ => Control::Vegas(Box::new(Vegas::new())),
+        };
+        Sender { core: Core::new(window, clock_phase), control }
+    }
+
+    /// The application has given nothing yet ([`offer`](Self::offer)).
+    pub fn wait_for_data(&mut self) {
+        self.core.limit = -1;
+    }
+
+    /// Whether its first segment is a SYN without payload.
+    fn has_bare_syn(&self) -> bool {
+        !matches!(self.control, Control::Vegas(_))
+    }
+
+    /// The application has data: send what the window allows (at first the SYN).
+    #[inline]
+    pub fn start(&mut self, now: f64, out: &mut Output) {
+        let core = &mut self.core;
+        match &mut self.control {
+            Control::Sack(sack) => sack.send_much(core, now, out),
+            Control::Vegas(vegas) => vegas.send_much(core, now, out),
+            _ => core.send_much(now, 0, out),
+        }
+    }
+
+    /// The application gives `segments` more, and the sender sends what the window allows.
+    ///
+    /// The SYN comes on top of the first ones, where it carries nothing ([`Flavour::has_bare_syn`]).
+    pub fn offer(&mut self, now: f64, segments: u32, out: &mut Output) {
+        if segments > 0 {
+            let first = self.core.limit < 0 && self.has_bare_syn();
+            let given = self.core.limit + i32::from(first);
+            self.core.extend(given, segments);
+        }
+        self.start(now, out);
+    }
+
+    /// The application gives `bytes` more, which are sent in segments with `payload` bytes. Nothing still opens a connection
+    /// that is not open. The number of the first segment with them.
+    pub fn offer_bytes(&mut self, now: f64, bytes: u64, payload: u32, out: &mut Output) -> i64 {
+        let wanted = segments(bytes, payload) as u32;
+        let opens = self.core.limit < 0 && self.has_bare_syn();
+        let first = self.core.limit + 1 + i32::from(opens);
+        if opens && wanted == 0 {
+            // Nothing to send: the connection opens, and that is all.
+            self.core.limit = 0;
+            self.start(now, out);
+        } else {
+            self.offer(now, wanted.max(1), out);
+        }
+        i64::from(first)
+    }
+
+    /// The application gives nothing more: what has not been sent is never sent.
+    pub fn end(&mut self) {
+        self.core.limit = self.core.limit.min(self.core.max_sent.max(0));
+    }
+
+    /// Whether all that the application has given is acknowledged. Also if it has given nothing.
+    pub fn finished(&self) -> bool {
+        self.core.ack >= self.core.limit
+    }
+
+    /// An ACK arrives.
+    #[inline]
+    pub fn on_ack(&mut self, now: f64, ack: Ack, out: &mut Output) {
+        let core = &mut self.core;
+        match &mut self.control {
+            Control::Reno => reno::on_ack(core, now, ack, out),
+            other => other.on_ack(core, now, ack, out),
+        }
+    }
+
+    /// The retransmission timer expires.
+    pub fn on_timeout(&mut self, now: f64, out: &mut Output) {
+        let core = &mut self.core;
+        match &mut self.control {
+            Control::Tahoe => tahoe::on_timeout(core, now, out),
+            Control::Reno | Control::NewReno { .. } => reno::on_timeout(core, now, out),
+            Control::Sack(sack) => sack.on_timeout(core, now, out),
+            Control::Vegas(vegas) => vegas.on_timeout(core, now, out),
+        }
+    }
+}

@@ -1,0 +1,475 @@
+use super::*;
+use crate::segment::CE;
+use crate::tcp::Output;
+use earlydrop_aqm::random::Generator;
+
+#[test]
+fn three_bits_of_a_counter() {
+    // (ACE, newly covered) -> marked, one after the other from 5 on, by hand.
+    let mut known = FIRST_COUNT;
+    for ((ace, packets), marked) in [((5, 2), 0), ((6, 2), 1), ((0, 4), 2), ((7, 8), 7), ((7, 20), 16), ((1, 20), 18)] {
+        assert_eq!(marked_packets(known, ace, packets), marked, "{ace} {packets}");
+        known += marked;
+    }
+}
+
+/// What becomes of segments and ACKs on their way, as probabilities.
+#[derive(Clone, Copy, Debug, Default)]
+struct Path {
+    lost: f64,
+    acks_lost: f64,
+    /// Segments that take 4 ms longer, so that others overtake them.
+    late: f64,
+    marked: f64,
+    /// ACKs behind which none arrives for 0.3 s.
+    silenced: f64,
+    /// Segments with which every other of 16 is lost.
+    burst: f64,
+}
+
+/// What a sender did.
+#[derive(Debug, Default, PartialEq)]
+struct Deeds {
+    /// Segments, and when they were sent.
+    sent: Vec<(f64, Sent)>,
+    /// After each call, when it wanted to be called next.
+    wakes: Vec<f64>,
+    retransmits: u32,
+}
+
+/// What a sender does over a link of 1000 segments/s and 20 ms each way. ACKs take the short way unless `traced`.
+fn deeds(settings: Settings, seed: u64, traced: bool, path: Path) -> Deeds {
+    let mut random = Generator::stream(seed, "test.short_way");
+    let (mut sender, mut receiver) = (Connection::new(settings, 7), settings.receiver(7));
+    sender.trace(traced);
+    let (mut out, mut deeds, mut free, mut wake) = (Output::default(), Deeds::default(), 0.0_f64, f64::INFINITY);
+    // By time and number: segments with the time of their sending, and ACKs.
+    let mut coming = std::collections::BTreeMap::new();
+    let (mut number, mut silent_until, mut answered, mut in_burst) = (0, 0.0, 0, 0);
+    for step in 0..4000 {
+        let next = coming.keys().next().map_or(f64::INFINITY, |&(bits, _)| f64::from_bits(bits));
+        let now = if step == 0 { 0.0 } else { earlier(next, wake) };
+        assert!(now < f64::INFINITY, "something is to come");
+        let mut drawn = || random.uniform();
+        if step == 0 {
+            sender.offer(now, None, false, &mut out);
+        } else if next > wake {
+            sender.on_wake(now, &mut out);
+        } else {
+            match coming.pop_first().map(|(_, what)| what) {
+                Some(Ok(feedback)) => {
+                    sender.on_feedback(now, &feedback, &mut out);
+                    answered += 1;
+                }
+                Some(Err((stamp, Sent { seq, payload, bits }))) => {
+                    let arrived = Arrived { seq, payload: u32::from(payload), bits, stamp, now };
+                    let mut other = receiver.clone();
+                    let short = other.take_next(&arrived).or_else(|| other.take_beyond(&arrived));
+                    let reply = receiver.take(&arrived);
+                    assert!(short.is_none_or(|feedback| reply == Reply::Now(feedback)), "{short:?} {reply:?}");
+                    let Reply::Now(feedback) = reply else { continue };
+                    if now < silent_until || drawn() < path.acks_lost {
+                        continue;
+                    }
+                    if drawn() < path.silenced {
+                        silent_until = now + 0.3;
+                    }
+                    number += 1;
+                    coming.insert(((now + 0.02).to_bits(), number), Ok(feedback));
+                    continue;
+                }
+                None => {}
+            }
+        }
+        wake = out.take_at().unwrap_or(wake);
+        deeds.wakes.push(wake);
+        for mut packet in std::mem::take(&mut out.segments) {
+            deeds.sent.push((now, packet));
+            free = free.max(now) + 1e-3;
+            if in_burst == 0 && drawn() < path.burst {
+                in_burst = 16;
+            }
+            in_burst -= in_burst.min(1);
+            if in_burst % 2 == 1 || drawn() < path.lost {
+                continue;
+            }
+            let late = if drawn() < path.late { 4e-3 } else { 0.0 };
+            packet.bits |= if packet.bits & CE != 0 && drawn() < path.marked { CE } else { 0 };
+            number += 1;
+            coming.insert(((free + 0.02 + late).to_bits(), number), Err((now, packet)));
+        }
+    }
+    if traced && matches!(settings.control, ControlKind::Dctcp) {
+        let alphas = out.changes.iter().filter(|(variable, _)| *variable == Variable::Alpha).count();
+        assert!(alphas + 4 > answered, "every ACK is traced: {alphas} of {answered}");
+    }
+    deeds.retransmits = sender.seen.retransmits;
+    deeds
+}
+
+#[test]
+fn the_short_way_of_an_ack_leads_where_the_long_one_does() {
+    let controls = [
+        ControlKind::NewReno,
+        ControlKind::Cubic,
+        ControlKind::Dctcp,
+        ControlKind::Bbr,
+        ControlKind::Ledbat { target: 0.1, gain: 1.0 },
+        ControlKind::Prague,
+    ];
+    // Few losses, far apart; losses of ACKs, reordering and pauses as well; many of all; losses one beside the other.
+    let calm = Path { lost: 0.015, marked: 0.02, ..Path::default() };
+    let rough = Path { lost: 0.02, acks_lost: 0.1, late: 0.02, marked: 0.02, silenced: 0.005, burst: 0.0 };
+    let wild = Path { lost: 0.06, acks_lost: 0.3, late: 0.05, marked: 0.4, silenced: 0.01, burst: 0.0 };
+    let bursts = Path { lost: 0.002, burst: 0.003, ..Path::default() };
+    for (path, bytes, retransmits) in [(calm, 500_000, 5), (rough, 50_000, 5), (wild, 10_000, 20), (bursts, 50_000, 0)]
+    {
+        for seed in 0..96 {
+            let has = |bit: u64| seed >> bit & 1 == 1;
+            let control = controls[seed as usize % controls.len()];
+            let feedback = match control {
+                _ if has(5) => Feedbacks::None,
+                ControlKind::Dctcp => Feedbacks::Dctcp,
+                ControlKind::Prague => Feedbacks::Accurate,
+                _ => Feedbacks::Classic,
+            };
+            let (sack, rack) = (!has(1) || has(2), has(2));
+            let settings = Settings {
+                control,
+                feedback,
+                sack,
+                rack,
+                timestamps: has(3),
+                pacing: has(4),
+                // Of those that wait none is sent: every second segment is acknowledged, or what comes out of order.
+                delayed_ack: (seed % 5 == 4).then_some(0.2),
+                pairs: seed % 11 == 5,
+                mark_by_prr: has(6),
+                keeps_guesses: has(4) && !sack,
+                again_at_end: has(6) && !sack,
+                first_sample: has(2) && has(5),
+                no_least_window: seed % 13 == 8,
+                rack_trusts_reports: has(4),
+                repair_restarts: has(5),
+                catches_up: has(6),
+                // Probes send again what has been sent where the receiver has no more room.
+                window: if seed % 7 == 3 { 4 * 1448 } else { 1 << 30 },
+                base: if has(3) { Base::Cwnd } else { Base::Flight },
+                ..Settings::default()
+            };
+            let (short, long) = (deeds(settings, seed, false, path), deeds(settings, seed, true, path));
+            let highest = short.sent.iter().map(|(_, packet)| packet.seq).max();
+            let alive = (highest, short.retransmits);
+            assert!(highest > Some(bytes) && short.retransmits > retransmits, "{alive:?} {path:?} {settings:?}");
+            let apart = short.wakes.iter().zip(&long.wakes).position(|(one, other)| one != other);
+            assert_eq!(apart, None, "timers apart with {settings:?} {path:?}");
+            assert!(short == long, "{settings:?} {path:?}");
+        }
+    }
+}
+
+/// An open connection with ten segments out since 0.1 s, all after a round trip of 0.1 s.
+fn ten_out(settings: Settings) -> (Connection, Output) {
+    let mut out = Output::default();
+    let mut connection = Connection::new(settings, 0);
+    connection.offer(0.0, None, false, &mut out);
+    let answer = Feedback { syn: true, echo: true, ..Feedback::new(1, 0.0) };
+    connection.on_feedback(0.1, &answer, &mut out);
+    assert_eq!(out.segments.len(), 12, "a SYN, an empty segment and ten with data");
+    out.segments.clear();
+    (connection, out)
+}
+
+#[test]
+fn a_halted_sender_waits_for_its_timer_whatever_arrives() {
+    // RFC 3168, 6.1.2.
+    let settings = Settings { control: ControlKind::Dctcp, feedback: Feedbacks::Dctcp, ..Settings::default() };
+    let (mut connection, mut out) = ten_out(settings);
+    (connection.halted, connection.rto_at) = (true, 0.9);
+    for segment in 1..=10 {
+        let ack = Feedback::new(1 + 1448 * segment, 0.1);
+        connection.on_feedback(0.2, &ack, &mut out);
+        assert_eq!((out.take_at(), &out.segments[..]), (Some(0.9), &[][..]), "{segment}");
+    }
+    connection.on_wake(0.9, &mut out);
+    assert!(!out.segments.is_empty() && !connection.halted);
+}
+
+#[test]
+fn an_ack_of_what_was_sent_again_measures_nothing() {
+    // Karn's algorithm, also once a recovery is over: what was sent again in it may be beyond its end.
+    let (mut connection, mut out) = ten_out(Settings { timestamps: false, ..Settings::default() });
+    let srtt = |connection: &Connection| connection.srtt().expect("a sample");
+    connection.board.sent_again(0, 0.25, true);
+    connection.on_feedback(0.3, &Feedback::new(1 + 1448, 0.0), &mut out);
+    assert!((srtt(&connection) - 0.1).abs() < 1e-9, "{}", srtt(&connection));
+    connection.on_feedback(0.3, &Feedback::new(1 + 2 * 1448, 0.0), &mut out);
+    assert!((srtt(&connection) - (0.1 + 0.1 / 8.0)).abs() < 1e-9, "the next took 0.2 s: {}", srtt(&connection));
+}
+
+#[test]
+fn what_was_sent_before_something_that_has_arrived_gets_a_timer() {
+    // RFC 8985, 6.2: also once nothing is lost any more, as after a recovery whose last repetition was sent later.
+    let (mut connection, mut out) = ten_out(Settings { rack: true, ..Settings::default() });
+    let mut later = Board::new(1448);
+    later.sent(1, 1448, false, 0.15);
+    let rack = connection.rack.as_mut().expect("RACK");
+    later.acknowledge(1449, |delivered| rack.delivered(&delivered, 0.25, None, 0.1));
+    connection.on_feedback(0.26, &Feedback::new(1 + 1448, 0.1), &mut out);
+    // The last to arrive took 0.16 s, and reordering may take a quarter of the shortest round trip.
+    let wake = out.take_at().expect("a timer");
+    assert!((wake - (0.1 + 0.16 + 0.1 / 4.0)).abs() < 1e-9, "{wake}");
+}
+
+#[test]
+fn the_window_begins_anew_after_a_pause_that_an_ack_ends() {
+    // RFC 5681, 4.1.
+    let (mut connection, mut out) = ten_out(Settings::default());
+    connection.last_sent = -2.0;
+    connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
+    assert_eq!((connection.seen.cwnd, out.segments.len()), (10.0, 10), "not eleven");
+}
+
+/// An ACK of so many segments, which echoes `stamp` and reports others, counted from 1.
+fn report(acknowledged: u32, stamp: f64, reported: Option<(u64, u64)>) -> Feedback {
+    let mut feedback = Feedback::new(1 + 1448 * acknowledged, stamp);
+    if let Some((first, last)) = reported {
+        feedback.push((1 + 1448 * (first - 1), 1 + 1448 * last), 0, 3);
+    }
+    feedback
+}
+
+fn bbr(rules: BbrRules) -> (Connection, Output) {
+    ten_out(Settings { control: ControlKind::Bbr, rack: true, bbr: rules, ..Settings::default() })
+}
+
+#[test]
+fn the_ack_that_ends_a_recovery_may_begin_another_with_bbr() {
+    for (ends_at_once, standing, window) in [(true, "recovery", 10.0), (false, "open", 9.0)] {
+        let (mut connection, mut out) = bbr(BbrRules { ends_at_once, ..BbrRules::default() });
+        connection.on_feedback(0.2, &report(0, 0.0, Some((2, 4))), &mut out);
+        assert_eq!((connection.standing(), connection.seen.cwnd), ("recovery", 9.0), "six out and three arrived");
+        connection.on_wake(0.25, &mut out);
+        connection.on_wake(0.29, &mut out);
+        let sent: Vec<u32> = out.segments.iter().map(|packet| (packet.seq - 1) / 1448 + 1).collect();
+        assert_eq!(sent, [1, 11, 12]);
+        let (mut whole, mut ignored) = (connection.clone(), Output::default());
+        // 11 is lost as well.
+        connection.on_feedback(0.4, &report(10, 0.2, Some((12, 12))), &mut out);
+        assert_eq!(connection.standing(), standing);
+        // It is not: the window of before is back, and grows by the nine that have arrived.
+        whole.on_feedback(0.4, &report(12, 0.29, None), &mut ignored);
+        assert_eq!((whole.standing(), whole.seen.cwnd), ("open", window + 9.0));
+    }
+}
+
+#[test]
+fn what_is_lost_again_after_a_timeout_begins_a_recovery_or_not() {
+    for (lost_again, standing) in [(true, "recovery"), (false, "loss")] {
+        let (mut connection, mut out) = bbr(BbrRules { lost_again, ..BbrRules::default() });
+        connection.on_timeout(1.1, &mut out);
+        connection.on_feedback(1.2, &report(1, 1.1, None), &mut out);
+        for now in [1.25, 1.29] {
+            connection.on_wake(now, &mut out);
+        }
+        let sent: Vec<u32> = out.segments.iter().map(|packet| (packet.seq - 1) / 1448 + 1).collect();
+        assert_eq!((sent, connection.standing()), (vec![1, 2, 3, 4], "loss"));
+        connection.on_feedback(1.4, &report(1, 1.29, Some((4, 4))), &mut out);
+        assert_eq!(connection.standing(), standing);
+    }
+}
+
+#[test]
+fn a_repair_restarts_the_timer_unless_racks_runs() {
+    for (reo_at, index, rto_at) in [(f64::INFINITY, 0, 1.2), (0.25, 0, 0.9), (f64::INFINITY, 1, 0.9)] {
+        let (mut connection, mut out) = ten_out(Settings { repair_restarts: true, ..Settings::default() });
+        (connection.reo_at, connection.rto_at) = (reo_at, 0.9);
+        connection.send_again(0.2, index, true, &mut out);
+        assert_eq!((out.segments.len(), connection.rto_at), (1, rto_at), "segment {index}, RACK's timer at {reo_at}");
+    }
+}
+
+#[test]
+fn a_partial_ack_lets_one_go_unless_the_first_is_a_repair_on_its_way() {
+    for (partial_sends, ack, sent) in [(true, 4, 1), (false, 4, 0), (true, 1, 0)] {
+        let rules = BbrRules { partial_sends, repairs_unpaced: true, ..BbrRules::default() };
+        let (mut connection, mut out) = bbr(rules);
+        // 1 and 2 are lost, and go again.
+        connection.on_feedback(0.2, &report(0, 0.0, Some((3, 5))), &mut out);
+        connection.on_feedback(0.2, &report(0, 0.0, Some((3, 6))), &mut out);
+        (connection.released, connection.seen.cwnd) = (0.0, 100.0);
+        connection.on_wake(0.25, &mut out);
+        assert!(connection.board.get(1).is_some_and(board::Record::is_repeated), "{:?}", out.segments);
+        out.segments.clear();
+        (connection.released, connection.seen.cwnd) = (9.0, 1.0);
+        connection.on_feedback(0.3, &report(ack, 0.2, Some((7, 8))), &mut out);
+        assert_eq!((connection.standing(), out.segments.len()), ("recovery", sent), "{partial_sends} {ack}");
+    }
+}
+
+#[test]
+fn a_single_segment_waits_for_an_ack_that_is_due() {
+    // Ten were sent at 0.1, with a round-trip time of 0.1 s: the next ACK is due at 0.2.
+    for (due, now, waits) in [(true, 0.1995, true), (true, 0.1985, false), (false, 0.1985, true)] {
+        let settings = Settings { pairs: true, waits_for_due: due, ..Settings::default() };
+        let (mut connection, _) = ten_out(settings);
+        (connection.seen.cwnd, connection.last_sent) = (11.0, now - 0.5 * RECENT);
+        assert_eq!(connection.waits_for_another(now), waits, "{due} {now}");
+        connection.seen.cwnd = 12.0;
+        assert!(!connection.waits_for_another(now), "two may go");
+    }
+}
+
+#[test]
+fn the_timer_runs_on_with_nothing_outstanding_or_stops() {
+    for times_idle in [false, true] {
+        let (mut connection, mut out) = ten_out(Settings { times_idle, ..Settings::default() });
+        // The pace holds back what could go.
+        (connection.settings.pacing, connection.released) = (true, 10.0);
+        connection.limit = u64::from(u32::MAX);
+        connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
+        assert!(connection.board.is_empty() && out.segments.is_empty());
+        assert_eq!(connection.rto_at < f64::INFINITY, times_idle);
+        let at = connection.rto_at;
+        connection.on_timeout(at.min(9.0), &mut out);
+        assert_eq!(connection.seen.timeouts, u32::from(times_idle), "it expires for nothing");
+    }
+}
+
+#[test]
+fn where_the_first_measures_nothing_does_that_was_sent_before_a_timeout() {
+    for (first_sample, measured) in [(true, 0), (false, 1)] {
+        let settings = Settings { first_sample, timestamps: false, ..Settings::default() };
+        let (mut connection, mut out) = ten_out(settings);
+        let before = connection.rto.srtt();
+        let at = connection.rto_at;
+        connection.on_timeout(at, &mut out);
+        // The first was sent again; the ACK covers the second, too, which was sent once.
+        let feedback = Feedback::new(1 + 2 * 1448, 0.1);
+        connection.on_feedback(at + 0.1, &feedback, &mut out);
+        assert_eq!(u32::from(connection.rto.srtt() != before), measured);
+    }
+}
+
+#[test]
+fn time_stamps_count_whole_milliseconds_or_do_not() {
+    for (coarse_stamps, expected) in [(true, 0.087), (false, 0.0878)] {
+        let (mut connection, mut out) = bbr(BbrRules { coarse_stamps, ..BbrRules::default() });
+        connection.on_feedback(0.2, &report(0, 0.0, Some((2, 4))), &mut out);
+        // Of what the ACK covers 1 is new, which was sent again.
+        connection.on_feedback(0.2879, &report(4, 0.2001, None), &mut out);
+        let Algorithm::Bbr(bbr) = connection.algorithm() else { panic!("BBR") };
+        assert!((bbr.min_rtt() - expected).abs() < 1e-9, "{}", bbr.min_rtt());
+    }
+}
+
+#[test]
+fn samples_of_the_rate_begin_anew_with_nothing_outstanding_or_nothing_in_the_network() {
+    for (outstanding, segments) in [(true, 10.0), (false, 1.0)] {
+        let (mut connection, mut out) = bbr(BbrRules { outstanding, ..BbrRules::default() });
+        connection.settings.window = 10 * 1448;
+        connection.on_feedback(0.2, &report(0, 0.0, Some((2, 10))), &mut out);
+        assert_eq!((out.segments.len(), connection.in_flight()), (1, segments), "the first goes again");
+    }
+}
+
+#[test]
+fn a_window_of_half_a_segment_that_does_not_grow_sends_one() {
+    let (mut connection, mut out) = ten_out(Settings { no_least_window: true, ..Settings::default() });
+    (connection.window_limited, connection.seen.cwnd) = (false, 0.5);
+    connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
+    assert_eq!((connection.seen.cwnd, out.segments.len()), (0.5, 1));
+}
+
+#[test]
+fn a_timeout_waits_for_the_pace_or_does_not() {
+    for (repairs_unpaced, sent) in [(false, 0), (true, 1)] {
+        let bbr = BbrRules { repairs_unpaced, ..BbrRules::default() };
+        let (mut connection, mut out) = ten_out(Settings { control: ControlKind::Bbr, bbr, ..Settings::default() });
+        let ack = connection.acked(0.2, Some(0.1), 0, 0, 0, &Feedback::new(1, 0.1));
+        connection.algorithm.control().on_any_ack(&mut Window { cwnd: 1.0, ssthresh: 0.0 }, &ack);
+        connection.released = 2.0;
+        connection.on_wake(connection.rto_at, &mut out);
+        assert_eq!((connection.seen.timeouts, out.segments.len()), (1, sent));
+        // The next segment follows the pace again.
+        assert!(repairs_unpaced == (connection.released < 2.0));
+    }
+}
+
+#[test]
+fn what_must_go_goes_whatever_the_window() {
+    let (mut connection, mut out) = ten_out(Settings::default());
+    (connection.forced, connection.seen.cwnd) = (1, 4.0);
+    connection.on_feedback(0.2, &Feedback::new(1 + 1448, 0.1), &mut out);
+    assert_eq!((connection.forced, out.segments.len()), (0, 1));
+}
+
+#[test]
+fn the_last_full_segment_carries_the_fin() {
+    let mut out = Output::default();
+    let mut connection = Connection::new(Settings { fin: true, ..Settings::default() }, 0);
+    connection.offer(0.0, Some(12 * 1448), true, &mut out);
+    let answer = Feedback { syn: true, ..Feedback::new(1, 0.0) };
+    connection.on_feedback(0.1, &answer, &mut out);
+    for segment in 1..=12 {
+        connection.on_feedback(0.2, &Feedback::new(1 + 1448 * segment, 0.1), &mut out);
+    }
+    // Beside a SYN and an empty segment.
+    assert_eq!(out.segments.len(), 14, "no segment of its own");
+    let ends = out.segments.iter().filter(|packet| packet.bits & FIN != 0);
+    assert!(ends.eq(std::iter::once(&Sent { seq: 1 + 11 * 1448, payload: 1448, bits: FIN })));
+}
+
+#[test]
+fn a_window_of_nothing_does_not_pace_for_ever() {
+    // Proportional rate reduction leaves no window where all that is outstanding is lost; the timer sends all the same.
+    let mut sent_again = 0;
+    for seed in 0..400 {
+        let settings = Settings {
+            control: ControlKind::Cubic,
+            window: 6 * 960,
+            mss: 960,
+            sack: true,
+            rack: true,
+            timestamps: true,
+            pacing: true,
+            pairs: seed % 2 == 0,
+            delayed_ack: None,
+            base: Base::Cwnd,
+            grows_by_arrived: true,
+            min_rto: 0.005,
+            prr: Some(Bound::SafeAck),
+            ..Settings::default()
+        };
+        let path = Path { lost: 0.3, acks_lost: 0.3, ..Path::default() };
+        sent_again += deeds(settings, seed, false, path).retransmits;
+    }
+    assert!(sent_again > 1000, "{sent_again}");
+}
+
+#[test]
+fn a_window_of_less_than_a_segment_sends_one() {
+    for seed in 0..200 {
+        let settings = Settings {
+            control: ControlKind::Dctcp,
+            feedback: Feedbacks::Dctcp,
+            no_least_window: true,
+            mark_by_prr: seed % 2 == 0,
+            counting: if seed % 4 < 2 { Counting::Kept } else { Counting::Window },
+            delayed_ack: None,
+            ..Settings::default()
+        };
+        // Segment after segment is marked, and each ACK sends another.
+        let deeds = deeds(settings, seed, false, Path { marked: 0.9, ..Path::default() });
+        let (sent, again) = (deeds.sent.len(), deeds.retransmits);
+        assert!(sent > 1500 && again == 0, "{seed}: {sent} {again}");
+    }
+}
+
+#[test]
+fn initial_windows() {
+    let of = |mss| Settings { mss, ..Settings::default() }.initial_window();
+    for (mss, expected) in [(536, 10.0), (1000, 10.0), (1460, 10.0), (2200, 14_600.0 / 2200.0), (9000, 2.0)] {
+        assert!((of(mss) - expected).abs() < 1e-12, "{mss}");
+    }
+}
