@@ -60,48 +60,50 @@ fn settings(words: &[&str], place: &str) -> Settings {
                 }
             }
             "avoidance" => {
-                settings.counting = match value {
+                settings.avoidance = match value {
                     "kept" => Counting::Kept,
                     "per_ack" => Counting::PerAck,
                     _ => Counting::Window,
                 }
             }
             "base" => {
-                settings.base = match value {
+                settings.ssthresh = match value {
                     "pipe" => Base::Pipe,
                     "cwnd" => Base::Cwnd,
                     _ => Base::Flight,
                 }
             }
-            "timeout_keeps" => settings.timeout_keeps = Some(on),
-            "rto_restart" => settings.restart = Some(if value == "first" { Restart::First } else { Restart::Every }),
-            "exit_grows" => settings.exit_grows = on,
-            "keeps_guesses" => settings.keeps_guesses = on,
-            "first_sample" => settings.first_sample = on,
-            "again_at_end" => settings.again_at_end = on,
-            "timeout_end_is_new" => settings.timeout_end_is_new = on,
-            "passes_ssthresh" => settings.passes_ssthresh = on,
-            "samples_lost_syn" => settings.samples_lost_syn = on,
-            "no_least_window" => settings.no_least_window = on,
-            "quick_marks" => settings.quick_marks = on,
-            "catches_up" => settings.catches_up = on,
-            "mark_by_prr" => settings.mark_by_prr = on,
-            "prr_in_bytes" => settings.prr_in_bytes = on,
-            "counts_repairs" => settings.counts_repairs = on,
+            "timeout_cut_kept" => settings.timeout_cut_kept = Some(on),
+            "rto_restart" => {
+                settings.rto_restart = Some(if value == "first" { Restart::First } else { Restart::Every })
+            }
+            "exit_ack_grows" => settings.exit_ack_grows = on,
+            "guesses_kept" => settings.guesses_kept = on,
+            "rtt_sample_first" => settings.rtt_sample_first = on,
+            "recovery_again_at_end" => settings.recovery_again_at_end = on,
+            "timeout_end_new" => settings.timeout_end_new = on,
+            "slow_start_end_beyond" => settings.slow_start_end_beyond = on,
+            "syn_sample_always" => settings.syn_sample_always = on,
+            "dctcp_least_none" => settings.dctcp_least_none = on,
+            "mark_ack_at_once" => settings.mark_ack_at_once = on,
+            "late_segment_made_up" => settings.late_segment_made_up = on,
+            "mark_cut_round_trip" => settings.mark_cut_round_trip = on,
+            "prr_part_bytes" => settings.prr_part_bytes = on,
+            "reported_repair_counts" => settings.reported_repair_counts = on,
             "rack" => settings.rack = on,
-            "rack_ticks" => settings.rack_ticks = on,
-            "rack_trusts_reports" => settings.rack_trusts_reports = on,
-            "repair_restarts" => settings.repair_restarts = on,
-            "asks_second" => settings.asks_second = on,
-            "pushes" => settings.pushes = on,
-            "compressed_sacks" => settings.compressed_sacks = on,
+            "rack_timer_ticks" => settings.rack_timer_ticks = on,
+            "rack_repeats_reported" => settings.rack_repeats_reported = on,
+            "repair_timer_restarts" => settings.repair_timer_restarts = on,
+            "recovery_start_second" => settings.recovery_start_second = on,
+            "pushes" => settings.push_ack_at_once = on,
+            "late_sack_compressed" => settings.late_sack_compressed = on,
             "lost_retransmit_cut" => settings.lost_retransmit_cuts = on,
             "hystart" => settings.hystart = if on { HyStart::PlusPlus } else { HyStart::Off },
             "window" => settings.window = real(value, place) as u64 * u64::from(MSS),
             "iw" => settings.initial_window = Some(real(value, place) as u32),
             "min_rto" => settings.min_rto = real(value, place),
             "limited_transmit" => settings.limited_transmit = on,
-            "abc_limit" => settings.growth_limit = real(value, place),
+            "abc_limit" => settings.abc_limit = real(value, place),
             "prr" => {
                 settings.prr = match value {
                     "off" => None,

@@ -178,7 +178,7 @@ pub struct TcpOptions {
 impl TcpOptions {
     /// How long ACKs may wait at the receiver, s; nothing if none does.
     pub fn ack_waits(&self) -> impl Iterator<Item = f64> {
-        let compressed = self.rfc.as_ref().is_some_and(|settings| settings.compressed_sacks);
+        let compressed = self.rfc.as_ref().is_some_and(|settings| settings.late_sack_compressed);
         self.delayed_ack.into_iter().chain(compressed.then_some(SACK_WAIT))
     }
 }

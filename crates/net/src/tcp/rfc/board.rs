@@ -646,7 +646,7 @@ mod tests {
                 blocks: 1 + (seed % 4) as u8,
                 delay: None,
                 feedback: Feedbacks::None,
-                quick_marks: false,
+                mark_ack_at_once: false,
                 compressed: false,
             };
             let mut receiver = Receiver::new(settings);

@@ -150,85 +150,85 @@ pub struct Settings {
     /// Initial window, segments; `None` is RFC 6928's.
     pub initial_window: Option<u32>,
     /// Segments that an ACK adds to the window in slow start, at most (RFC 3465, `L`).
-    pub growth_limit: f64,
+    pub abc_limit: f64,
     /// How the window grows in avoidance.
-    pub counting: Counting,
+    pub avoidance: Counting,
     /// What a loss leaves a part of.
-    pub base: Base,
+    pub ssthresh: Base,
     /// Whether a timeout in a recovery leaves ssthresh as the recovery has set it; `None`: with [`Base::Cwnd`], as in Linux.
-    pub timeout_keeps: Option<bool>,
+    pub timeout_cut_kept: Option<bool>,
     /// Which ACKs restart the timer during a recovery; `None`: every one with SACK, the first without.
-    pub restart: Option<Restart>,
+    pub rto_restart: Option<Restart>,
     /// The ACK that ends a fast recovery grows the window as well.
-    pub exit_grows: bool,
+    pub exit_ack_grows: bool,
     /// Without SACK: a duplicate ACK says that the segment behind those that are known to be so has arrived, and this
     /// guess stays until an ACK or a timeout proves it wrong, as in ns-3 ([`Board::move_guesses`]). What is in the network is
     /// less by it, and the window is not inflated.
-    pub keeps_guesses: bool,
+    pub guesses_kept: bool,
     /// Without SACK: duplicate ACKs begin a recovery again where the one before ended, and not only beyond (RFC 6582, 3.2).
-    pub again_at_end: bool,
+    pub recovery_again_at_end: bool,
     /// Without time stamps: the round-trip time is that of the first segment that an ACK covers, if that was sent once (Karn), and
     /// not that of the last of those that were.
-    pub first_sample: bool,
+    pub rtt_sample_first: bool,
     /// The ACK that ends the repair after a timeout grows the window by what it covers beyond that alone.
-    pub timeout_end_is_new: bool,
+    pub timeout_end_new: bool,
     /// The last ACK of slow start may bring the window beyond ssthresh.
-    pub passes_ssthresh: bool,
+    pub slow_start_end_beyond: bool,
     /// A mark brings the window down over a round trip by proportional rate reduction, and not at once.
-    pub mark_by_prr: bool,
+    pub mark_cut_round_trip: bool,
     /// The handshake's round-trip time is a sample though the SYN was sent again, from the first time on (ns-3), and the timer
     /// follows from it.
-    pub samples_lost_syn: bool,
+    pub syn_sample_always: bool,
     /// DCTCP's window may fall below two segments, and goes on with one (ns-3).
-    pub no_least_window: bool,
+    pub dctcp_least_none: bool,
     /// The receiver acknowledges the first mark, the segment behind it and each CWR at once, as Linux does.
-    pub quick_marks: bool,
+    pub mark_ack_at_once: bool,
     /// The window grows by all that an ACK says has arrived, as in Linux, and not by what it acknowledges up to a limit.
-    pub grows_by_arrived: bool,
+    pub growth_arrived: bool,
     /// `min_rto` is the least that the variation adds, as in Linux, and not the least of the whole timeout.
-    pub least_variation: bool,
+    pub min_rto_for_variation: bool,
     /// What CUBIC does with RFC 9438's arithmetic.
     pub cubic: CubicRules,
     /// CUBIC's arithmetic is that of Linux, not that of RFC 9438.
-    pub linux_cubic: bool,
+    pub cubic_linux: bool,
     /// Its clock ticks (see [`TICK`]), and it computes in whole numbers.
-    pub cubic_ticks: bool,
+    pub cubic_clock_ticks: bool,
     /// What BBR does.
     pub bbr: BbrRules,
     /// Segments that go at once where sending is paced.
-    pub burst: u32,
+    pub pacing_burst: u32,
     /// What goes later than the pace allows takes its lateness off the gap behind it, half of the gap at most (Linux,
     /// `tcp_update_skb_after_send`).
-    pub catches_up: bool,
+    pub late_segment_made_up: bool,
     /// A single new segment waits for the next ACK, to go as one of a pair (Linux, `tcp_tso_should_defer`).
-    pub pairs: bool,
+    pub send_pairs: bool,
     /// With [`Settings::pairs`]: only if that ACK is due within a millisecond (Linux since 6.18).
-    pub waits_for_due: bool,
+    pub pair_wait_due: bool,
     /// Every ACK of new data ends the timer's backoff, as in ns-3, and not a round-trip time alone (RFC 6298, section 5).
-    pub ack_ends_backoff: bool,
+    pub backoff_until_ack: bool,
     /// What was sent again and is reported by SACK counts as in the network until it is acknowledged (ns-3).
-    pub counts_repairs: bool,
+    pub reported_repair_counts: bool,
     /// The retransmission timer runs on from the last ACK while nothing is outstanding, if there is more to send, and what is
     /// sent does not restart it (ns-3): where the pace is slow it expires for nothing.
-    pub times_idle: bool,
+    pub idle_timer_runs: bool,
     /// With SACK and without RACK: what begins a recovery before the third duplicate ACK is that the second segment outstanding is lost (ns-3), and
     /// not the first (RFC 6675, section 5); only a duplicate ACK does.
-    pub asks_second: bool,
+    pub recovery_start_second: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction with this bound (RFC 6937); `None` is RFC 6675's own rule.
     pub prr: Option<Bound>,
     /// Its proportional part is in bytes, so that a segment goes once a whole one is due (ns-3), and not once a part of it is.
-    pub prr_in_bytes: bool,
+    pub prr_part_bytes: bool,
     /// Losses by time, and probes at the end of what was sent (RFC 8985); needs SACK.
     pub rack: bool,
     /// RACK's timer runs for a little longer, in whole ticks (Linux, `tcp_rack_mark_lost`), see [`TICK`].
-    pub rack_ticks: bool,
+    pub rack_timer_ticks: bool,
     /// What was sent again and is reported by SACK has arrived for RACK (Linux), see [`Rack::new`].
-    pub rack_trusts_reports: bool,
+    pub rack_repeats_reported: bool,
     /// The retransmission timer begins anew when the first segment outstanding is sent again (Linux,
     /// `tcp_xmit_retransmit_queue`), unless RACK's runs.
-    pub repair_restarts: bool,
+    pub repair_timer_restarts: bool,
     /// A retransmission that RACK finds lost cuts the window once more (RFC 5681, 4.3), unless it was sent before the
     /// last reduction.
     pub lost_retransmit_cuts: bool,
@@ -244,9 +244,9 @@ pub struct Settings {
     pub delayed_ack: Option<f64>,
     /// The last of several new segments that go at once is acknowledged at once (Linux: `__tcp_transmit_skb` sets PSH in it, and
     /// `tcp_cleanup_rbuf` answers that when the application reads).
-    pub pushes: bool,
+    pub push_ack_at_once: bool,
     /// The receiver holds SACKs of a loss back for a millisecond, from the fourth on (Linux, `tcp_comp_sack_delay_ns`).
-    pub compressed_sacks: bool,
+    pub late_sack_compressed: bool,
 }
 
 impl Default for Settings {
@@ -260,50 +260,50 @@ impl Default for Settings {
             feedback: Feedbacks::None,
             min_rto: 1.0,
             initial_window: None,
-            growth_limit: 1.0,
-            counting: Counting::Window,
-            base: Base::Flight,
-            timeout_keeps: None,
-            restart: None,
-            exit_grows: false,
-            keeps_guesses: false,
-            again_at_end: false,
-            first_sample: false,
-            timeout_end_is_new: false,
-            passes_ssthresh: false,
-            mark_by_prr: false,
-            samples_lost_syn: false,
-            no_least_window: false,
-            quick_marks: false,
-            grows_by_arrived: false,
-            least_variation: false,
+            abc_limit: 1.0,
+            avoidance: Counting::Window,
+            ssthresh: Base::Flight,
+            timeout_cut_kept: None,
+            rto_restart: None,
+            exit_ack_grows: false,
+            guesses_kept: false,
+            recovery_again_at_end: false,
+            rtt_sample_first: false,
+            timeout_end_new: false,
+            slow_start_end_beyond: false,
+            mark_cut_round_trip: false,
+            syn_sample_always: false,
+            dctcp_least_none: false,
+            mark_ack_at_once: false,
+            growth_arrived: false,
+            min_rto_for_variation: false,
             cubic: CubicRules::default(),
-            linux_cubic: false,
-            cubic_ticks: false,
+            cubic_linux: false,
+            cubic_clock_ticks: false,
             bbr: BbrRules::default(),
-            burst: 1,
-            catches_up: false,
-            pairs: false,
-            waits_for_due: false,
-            ack_ends_backoff: false,
-            counts_repairs: false,
-            times_idle: false,
-            asks_second: false,
+            pacing_burst: 1,
+            late_segment_made_up: false,
+            send_pairs: false,
+            pair_wait_due: false,
+            backoff_until_ack: false,
+            reported_repair_counts: false,
+            idle_timer_runs: false,
+            recovery_start_second: false,
             limited_transmit: true,
             prr: Some(Bound::SlowStart),
-            prr_in_bytes: false,
+            prr_part_bytes: false,
             rack: false,
-            rack_ticks: false,
-            rack_trusts_reports: false,
-            repair_restarts: false,
+            rack_timer_ticks: false,
+            rack_repeats_reported: false,
+            repair_timer_restarts: false,
             lost_retransmit_cuts: true,
             hystart: HyStart::Off,
             abe: false,
             pacing: false,
             fin: false,
             delayed_ack: Some(0.2),
-            pushes: false,
-            compressed_sacks: false,
+            push_ack_at_once: false,
+            late_sack_compressed: false,
         }
     }
 }
@@ -321,8 +321,8 @@ impl Settings {
     /// The receiver for such a sender, of a connection that begins with the number `first`.
     pub fn receiver(&self, first: u32) -> Receiver {
         let (blocks, delay, feedback) = (self.blocks(), self.delayed_ack, self.feedback);
-        let (quick_marks, compressed) = (self.quick_marks, self.compressed_sacks);
-        Receiver::new(ReceiverSettings { first, blocks, delay, feedback, quick_marks, compressed })
+        let (mark_ack_at_once, compressed) = (self.mark_ack_at_once, self.late_sack_compressed);
+        Receiver::new(ReceiverSettings { first, blocks, delay, feedback, mark_ack_at_once, compressed })
     }
 
     /// The initial window, segments (RFC 6928, 2: min(10 MSS, max(2 MSS, 14600 B))).
@@ -337,19 +337,19 @@ impl Settings {
     }
 
     fn algorithm(&self) -> Algorithm {
-        let most = if self.grows_by_arrived { f64::INFINITY } else { self.growth_limit };
-        let start = |most| SlowStart::new(most, self.hystart).passing(self.passes_ssthresh);
+        let most = if self.growth_arrived { f64::INFINITY } else { self.abc_limit };
+        let start = |most| SlowStart::new(most, self.hystart).passing(self.slow_start_end_beyond);
         match self.control {
             ControlKind::NewReno => {
-                Algorithm::NewReno(NewReno::new(start(most), Avoidance::new(self.counting), self.abe))
+                Algorithm::NewReno(NewReno::new(start(most), Avoidance::new(self.avoidance), self.abe))
             }
-            ControlKind::Cubic if self.linux_cubic => {
-                Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY), self.cubic_ticks))
+            ControlKind::Cubic if self.cubic_linux => {
+                Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY), self.cubic_clock_ticks))
             }
             ControlKind::Cubic => Algorithm::Cubic(Cubic::new(start(most), self.cubic, self.abe)),
             ControlKind::Dctcp => {
-                let dctcp = Dctcp::new(start(most), Avoidance::new(self.counting));
-                Algorithm::Dctcp(dctcp.leaving(self.no_least_window))
+                let dctcp = Dctcp::new(start(most), Avoidance::new(self.avoidance));
+                Algorithm::Dctcp(dctcp.leaving(self.dctcp_least_none))
             }
             ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss)).with_sack(self.sack))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
@@ -442,7 +442,7 @@ pub struct Connection {
     next: u64,
     /// One behind the last byte that the application has given.
     limit: u64,
-    /// With [`Settings::first_sample`] the first segment from here on that an ACK covers is a sample: what was sent before a timeout
+    /// With [`Settings::rtt_sample_first`] the first segment from here on that an ACK covers is a sample: what was sent before a timeout
     /// is none. Without it the end of all numbers.
     sampled_from: u64,
     /// With [`Settings::pushes`]: segments before have been looked at.
@@ -535,18 +535,18 @@ impl Connection {
             algorithm,
             state: State::Closed,
             phase: Phase::Open,
-            board: if settings.counts_repairs {
+            board: if settings.reported_repair_counts {
                 Board::new(settings.mss).counting_repairs()
             } else {
                 Board::new(settings.mss)
             },
-            rto: Rto::new(settings.min_rto, settings.least_variation),
+            rto: Rto::new(settings.min_rto, settings.min_rto_for_variation),
             ssthresh: f64::INFINITY,
             first,
             una: 0,
             next: 0,
             limit: 1,
-            sampled_from: if settings.first_sample { 0 } else { u64::MAX },
+            sampled_from: if settings.rtt_sample_first { 0 } else { u64::MAX },
             pushed: 0,
             closing: false,
             recover: 0,
@@ -573,18 +573,18 @@ impl Connection {
             halted: false,
             min_rtt: f64::INFINITY,
             min_srtt: f64::INFINITY,
-            rack: (settings.rack && settings.sack).then(|| Box::new(Rack::new(settings.rack_trusts_reports))),
+            rack: (settings.rack && settings.sack).then(|| Box::new(Rack::new(settings.rack_repeats_reported))),
             reo_at: f64::INFINITY,
             tlp: Tlp::default(),
             probe_at: f64::INFINITY,
             sent_new: false,
-            rate: models.then(|| Box::new(Rate::new(settings.bbr.held_samples))),
+            rate: models.then(|| Box::new(Rate::new(settings.bbr.samples_held))),
             plain: !(models
-                || settings.first_sample
-                || settings.pairs
-                || settings.no_least_window
-                || settings.pushes
-                || settings.times_idle),
+                || settings.rtt_sample_first
+                || settings.send_pairs
+                || settings.dctcp_least_none
+                || settings.push_ack_at_once
+                || settings.idle_timer_runs),
             marks: FIRST_COUNT,
             seen: Seen { cwnd: 1.0, dupacks: 0, retransmits: 0, timeouts: 0, traced: false },
             settings,
@@ -722,7 +722,7 @@ impl Connection {
         out.segments.push(Sent { seq: self.first, payload: 0, bits: SYN | ask });
         self.seen.retransmits += u32::from(self.next > 0);
         self.next = 1;
-        if self.syn_timeouts == 0 || !self.settings.samples_lost_syn {
+        if self.syn_timeouts == 0 || !self.settings.syn_sample_always {
             self.syn_sent = now;
         }
         self.rto_at = now + self.rto.value();
@@ -730,7 +730,7 @@ impl Connection {
 
     /// What an event ends with: PSH in what it has sent, and when to wake up.
     fn end_event(&mut self, out: &mut Output) {
-        if self.settings.pushes {
+        if self.settings.push_ack_at_once {
             self.push(out);
         }
         let wake = earlier(earlier(self.rto_at, self.pace_at), earlier(self.reo_at, self.probe_at));
@@ -753,7 +753,7 @@ impl Connection {
     }
 
     fn set_ssthresh(&mut self, value: f64, out: &mut Output) {
-        let value = if self.settings.base == Base::Cwnd { value.floor() } else { value };
+        let value = if self.settings.ssthresh == Base::Cwnd { value.floor() } else { value };
         if self.ssthresh != value {
             self.ssthresh = value;
             self.seen.note(out, Variable::Ssthresh, value);
@@ -793,12 +793,12 @@ impl Connection {
         self.seen.note(out, Variable::Ack, 0.0);
         self.ecn = feedback.echo;
         self.rto_at = f64::INFINITY;
-        if self.syn_timeouts == 0 || self.settings.timestamps || self.settings.samples_lost_syn {
+        if self.syn_timeouts == 0 || self.settings.timestamps || self.settings.syn_sample_always {
             let sent = if self.settings.timestamps { feedback.stamp } else { self.syn_sent };
             self.sample(now - sent, out);
             self.algorithm.control().on_open(self.settings.initial_window(), now - sent, now);
         }
-        if self.syn_timeouts > 0 && !self.settings.samples_lost_syn {
+        if self.syn_timeouts > 0 && !self.settings.syn_sample_always {
             self.rto.syn_was_lost();
         }
         // RFC 6928, 2: one lost SYN does not cost the initial window, more do (RFC 5681, 3.1).
@@ -853,7 +853,7 @@ impl Connection {
         let (mut marks, mut restored) = (0, 0);
         let mut sampled = None;
         let (rack, rate) = (&mut self.rack, &mut self.rate);
-        let coarse = self.settings.bbr.coarse_stamps;
+        let coarse = self.settings.bbr.stamps_milliseconds;
         let (mut reported_sent, mut acked_sent, mut repeated) = (f64::NEG_INFINITY, f64::NEG_INFINITY, false);
         let mut note = |delivered: Delivered| {
             packets += 1;
@@ -887,7 +887,7 @@ impl Connection {
             let before = self.board.len();
             arrived += self.board.acknowledge(ack, &mut note);
             self.una = ack;
-            if self.settings.keeps_guesses && self.board.move_guesses(before) {
+            if self.settings.guesses_kept && self.board.move_guesses(before) {
                 self.board.lose_first();
             }
         }
@@ -909,14 +909,14 @@ impl Connection {
         let rtt = match (advanced > 0, timestamps) {
             (false, _) => None,
             (true, true) => Some(now - feedback.stamp),
-            (true, false) if self.settings.first_sample => sampled.map(|sent: f64| now - sent),
+            (true, false) if self.settings.rtt_sample_first => sampled.map(|sent: f64| now - sent),
             (true, false) => newest.map(|sent| now - sent),
         };
         if let Some(rtt) = rtt {
             self.sample(rtt, out);
         }
         self.count_duplicates(advanced, reported, ack, out);
-        if advanced > 0 && self.settings.ack_ends_backoff {
+        if advanced > 0 && self.settings.backoff_until_ack {
             self.rto.end_backoff();
         }
         // Congestion control wants to know how long the last segment took, without the delay of its ACK (Linux, `ca_rtt_us`).
@@ -934,11 +934,11 @@ impl Connection {
         }
         if let Some(rate) = &mut self.rate {
             rate.forget_before(self.board.number(0));
-            let least = if self.settings.bbr.smoothed_rtt { self.min_srtt } else { self.min_rtt };
+            let least = if self.settings.bbr.rtt_smoothed { self.min_srtt } else { self.min_rtt };
             info.rate = rate.sample(least);
         }
 
-        if self.owns_window() && self.settings.bbr.ends_at_once {
+        if self.owns_window() && self.settings.bbr.recovery_end_at_once {
             self.end_recovery();
         }
         // Losses.
@@ -1045,7 +1045,7 @@ impl Connection {
         }
         (self.dupacks, self.limited) = (0, 0);
         self.seen.set_dupacks(0, out);
-        if self.settings.ack_ends_backoff {
+        if self.settings.backoff_until_ack {
             self.rto.end_backoff();
         }
         let latest = newest.map(|sent| now - sent).or(rtt);
@@ -1082,7 +1082,7 @@ impl Connection {
         let reo_wnd = rack.reo_wnd(&self.board, recovering, self.min_rtt, self.rto.srtt().unwrap_or(0.0));
         let losses = rack.find_losses(&mut self.board, now, reo_wnd);
         self.reo_at = losses.again;
-        if self.settings.rack_ticks && losses.again < f64::INFINITY {
+        if self.settings.rack_timer_ticks && losses.again < f64::INFINITY {
             let ticks = ((losses.again - now + RACK_MARGIN) / TICK).ceil();
             // The tick at hand has begun before: a timer never comes early.
             self.reo_at = ((now / TICK).floor() + 1.0 + ticks) * TICK;
@@ -1114,7 +1114,7 @@ impl Connection {
         if !self.may_cut() || self.owns_window() {
             return;
         }
-        let flight = if self.settings.base == Base::Cwnd { self.seen.cwnd } else { self.segments(flight) };
+        let flight = if self.settings.ssthresh == Base::Cwnd { self.seen.cwnd } else { self.segments(flight) };
         let window = self.window();
         let ssthresh = self.algorithm.control().on_loss(&window, flight, now);
         self.set_ssthresh(ssthresh, out);
@@ -1202,7 +1202,7 @@ impl Connection {
     ) -> Acked {
         Acked {
             now,
-            segments: self.segments(if self.settings.grows_by_arrived { arrived } else { advanced }),
+            segments: self.segments(if self.settings.growth_arrived { arrived } else { advanced }),
             delivered: self.segments(arrived),
             rtt,
             srtt: self.rto.srtt().unwrap_or(0.0),
@@ -1248,7 +1248,7 @@ impl Connection {
             Phase::Recovery(_) => true,
             Phase::Loss => false,
         };
-        if self.settings.keeps_guesses && makes {
+        if self.settings.guesses_kept && makes {
             self.board.guess();
         }
     }
@@ -1262,7 +1262,7 @@ impl Connection {
             return self.board.lost() > 0;
         }
         if self.settings.sack {
-            if self.settings.asks_second {
+            if self.settings.recovery_start_second {
                 let second = self.board.get(1).is_some_and(board::Record::is_lost);
                 return self.dupacks >= board::DUP_THRESH || (self.dupacks > 0 && second);
             }
@@ -1271,7 +1271,7 @@ impl Connection {
                 && (self.dupacks >= board::DUP_THRESH || self.board.front().is_some_and(board::Record::is_lost));
         }
         // RFC 6582, 3.2 (1): not again for what was sent before the last time.
-        let beyond = self.una > self.recover || (self.settings.again_at_end && self.una == self.recover);
+        let beyond = self.una > self.recover || (self.settings.recovery_again_at_end && self.una == self.recover);
         self.dupacks == board::DUP_THRESH && (beyond || self.recover == 0)
     }
 
@@ -1282,7 +1282,7 @@ impl Connection {
 
     /// Whether a loss that is found after a timeout begins a recovery.
     fn recovers_again(&self) -> bool {
-        self.settings.bbr.lost_again && self.owns_window() && matches!(self.phase, Phase::Loss)
+        self.settings.bbr.lost_again_recovers && self.owns_window() && matches!(self.phase, Phase::Loss)
     }
 
     /// A model of the path hears that a recovery is over as soon as all is acknowledged that it was to repair.
@@ -1297,7 +1297,7 @@ impl Connection {
 
     /// What a reaction to a loss takes as the flight, segments.
     fn flight(&self) -> f64 {
-        match self.settings.base {
+        match self.settings.ssthresh {
             Base::Flight => self.segments(self.board.outstanding() - self.limited),
             Base::Pipe => self.segments(self.board.pipe()),
             Base::Cwnd => self.seen.cwnd,
@@ -1308,7 +1308,7 @@ impl Connection {
     fn reduction(&self, bound: Bound) -> Prr {
         let outstanding = self.segments(self.board.outstanding());
         let prr = Prr::new(if bound == Bound::SafeAck { self.seen.cwnd } else { outstanding }, bound);
-        if self.settings.prr_in_bytes {
+        if self.settings.prr_part_bytes {
             prr.in_bytes(self.mss())
         } else {
             prr
@@ -1341,7 +1341,7 @@ impl Connection {
             if !self.owns_window() {
                 self.seen.set_cwnd(self.ssthresh, out);
             }
-        } else if self.settings.keeps_guesses {
+        } else if self.settings.guesses_kept {
             self.board.lose_first();
             self.seen.set_cwnd(self.ssthresh, out);
             self.send_again(now, 0, true, out);
@@ -1395,16 +1395,16 @@ impl Connection {
         self.end_mark_reduction(out);
         self.note_reduction();
         self.cwr = self.settings.feedback != Feedbacks::Accurate;
-        if self.seen.cwnd <= 1.0 && !self.settings.no_least_window {
+        if self.seen.cwnd <= 1.0 && !self.settings.dctcp_least_none {
             self.halted = true;
             self.rto_at = now + self.rto.value();
             return;
         }
-        let flight = if self.settings.base == Base::Cwnd { self.seen.cwnd } else { self.segments(flight) };
+        let flight = if self.settings.ssthresh == Base::Cwnd { self.seen.cwnd } else { self.segments(flight) };
         let window = self.window();
         let ssthresh = self.algorithm.control().on_mark(&window, flight, now);
         self.set_ssthresh(ssthresh, out);
-        if self.settings.mark_by_prr {
+        if self.settings.mark_cut_round_trip {
             let bound = self.settings.prr.unwrap_or(Bound::SlowStart);
             self.mark_prr = Some(self.reduction(bound));
         } else {
@@ -1438,7 +1438,7 @@ impl Connection {
             // Unless the first outstanding is a repair on its way.
             let open = self.board.get(0).is_some_and(|first| !first.is_repeated() || first.is_sacked());
             let partial = advanced > 0 && !entered && matches!(self.phase, Phase::Recovery(_));
-            if self.settings.bbr.partial_sends && partial && open {
+            if self.settings.bbr.partial_ack_sends && partial && open {
                 self.forced = 1;
             }
             return;
@@ -1450,7 +1450,7 @@ impl Connection {
         }
         match &mut self.phase {
             Phase::Recovery(_) if done && !entered => {
-                let cwnd = if self.settings.sack || self.settings.keeps_guesses {
+                let cwnd = if self.settings.sack || self.settings.guesses_kept {
                     // RFC 6937: cwnd ends at ssthresh.
                     self.ssthresh
                 } else {
@@ -1460,7 +1460,7 @@ impl Connection {
                 };
                 self.seen.set_cwnd(cwnd, out);
                 self.phase = Phase::Open;
-                if self.settings.exit_grows && advanced > 0 {
+                if self.settings.exit_ack_grows && advanced > 0 {
                     self.grow(info, out);
                 }
             }
@@ -1478,7 +1478,7 @@ impl Connection {
                 }
             }
             Phase::Recovery(_) if entered => {}
-            Phase::Recovery(_) if self.settings.keeps_guesses => {
+            Phase::Recovery(_) if self.settings.guesses_kept => {
                 if advanced > 0 {
                     self.board.lose_first();
                     self.send_again(now, 0, true, out);
@@ -1505,7 +1505,7 @@ impl Connection {
                 growth = info;
                 if repairing && done {
                     self.phase = Phase::Open;
-                    if self.settings.timeout_end_is_new {
+                    if self.settings.timeout_end_new {
                         let segments = info.segments.min(self.segments(self.una - self.recover));
                         less = Acked { segments, ..*info };
                         growth = &less;
@@ -1540,7 +1540,7 @@ impl Connection {
 
     /// Whether the timer runs though nothing is outstanding.
     fn timer_runs_idle(&self) -> bool {
-        self.settings.times_idle && self.next < self.limit
+        self.settings.idle_timer_runs && self.next < self.limit
     }
 
     /// Whether an ACK that advances the window restarts the timer: in a recovery of NewReno's only the first
@@ -1548,7 +1548,7 @@ impl Connection {
     fn restarts_timer(&mut self) -> bool {
         let default = if self.settings.sack { Restart::Every } else { Restart::First };
         match &mut self.phase {
-            Phase::Recovery(recovery) if self.settings.restart.unwrap_or(default) == Restart::First => {
+            Phase::Recovery(recovery) if self.settings.rto_restart.unwrap_or(default) == Restart::First => {
                 !std::mem::replace(&mut recovery.partial, true)
             }
             _ => true,
@@ -1560,7 +1560,7 @@ impl Connection {
         // ns-3: the pace comes first, and the timer then finds what that has sent. Where it expires for nothing at each second
         // segment both are due at once.
         let expired = now >= self.rto_at && now < self.probe_at;
-        let paced_first = expired && self.settings.times_idle && self.pace_at <= self.rto_at + SAME_TIME;
+        let paced_first = expired && self.settings.idle_timer_runs && self.pace_at <= self.rto_at + SAME_TIME;
         if expired && !paced_first {
             self.on_timeout(now, out);
         } else if now >= self.probe_at {
@@ -1606,7 +1606,7 @@ impl Connection {
             if matches!(self.phase, Phase::Recovery(_)) {
                 // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. In Linux the
                 // window has been cut for this loss.
-                let keeps = self.settings.timeout_keeps.unwrap_or(self.settings.base == Base::Cwnd);
+                let keeps = self.settings.timeout_cut_kept.unwrap_or(self.settings.ssthresh == Base::Cwnd);
                 ssthresh = if keeps { self.ssthresh } else { ssthresh.min(self.ssthresh) };
             }
             self.set_ssthresh(ssthresh, out);
@@ -1618,7 +1618,7 @@ impl Connection {
         self.phase = Phase::Loss;
         self.mark_prr = None;
         self.recover = self.next;
-        if self.settings.first_sample {
+        if self.settings.rtt_sample_first {
             self.sampled_from = self.next;
         }
         self.note_reduction();
@@ -1637,7 +1637,7 @@ impl Connection {
         self.rto.back_off();
         self.rto_at = now + self.rto.value();
         self.forced = 1;
-        if self.settings.bbr.repairs_unpaced {
+        if self.settings.bbr.repair_pace_at_once {
             self.released = now;
         }
         self.transmit(now, out);
@@ -1655,12 +1655,12 @@ impl Connection {
         if quiet && nothing_else && self.transmit_new(now, out) {
             return;
         }
-        if self.settings.bbr.restarts {
+        if self.settings.bbr.empty_start_restarts {
             self.start_from_nothing(now, out);
         }
         let mut paired = false;
         loop {
-            if self.paces() && !(self.forced > 0 && self.settings.bbr.repairs_unpaced) && !self.may_release(now) {
+            if self.paces() && !(self.forced > 0 && self.settings.bbr.repair_pace_at_once) && !self.may_release(now) {
                 // The pace holds back what the window allows.
                 return;
             }
@@ -1673,7 +1673,7 @@ impl Connection {
                 self.window_limited = true;
                 return;
             }
-            if index.is_none() && self.settings.pairs {
+            if index.is_none() && self.settings.send_pairs {
                 if !paired && self.waits_for_another(now) {
                     self.window_limited = true;
                     return;
@@ -1697,7 +1697,7 @@ impl Connection {
     /// Tells the congestion control if something is to be sent now while nothing is in the network.
     #[inline(never)]
     fn start_from_nothing(&mut self, now: f64, out: &mut Output) {
-        let goes = now >= self.released || (self.forced > 0 && self.settings.bbr.repairs_unpaced);
+        let goes = now >= self.released || (self.forced > 0 && self.settings.bbr.repair_pace_at_once);
         let some = self.next < self.limit() || !self.board.is_empty();
         if goes && some && self.board.pipe() == 0 {
             let mut window = self.window();
@@ -1779,7 +1779,7 @@ impl Connection {
             first + self.rto.srtt().unwrap_or(0.0) - now <= RECENT
         };
         let recent = now - self.last_sent <= RECENT;
-        open && room < 2.0 - 1e-9 && room < self.seen.cwnd / 3.0 && recent && (!self.settings.waits_for_due || due())
+        open && room < 2.0 - 1e-9 && room < self.seen.cwnd / 3.0 && recent && (!self.settings.pair_wait_due || due())
     }
 
     /// Whether the congestion window has room for so many bytes more.
@@ -1788,13 +1788,13 @@ impl Connection {
             return true;
         }
         let mut window = self.seen.cwnd;
-        if self.settings.no_least_window && self.board.is_empty() {
+        if self.settings.dctcp_least_none && self.board.is_empty() {
             // No ACK would ever come.
             window = window.max(1.0);
         }
         // RFC 3042: one new segment on each of the first two duplicate ACKs.
         let duplicates = self.dupacks > 0 && matches!(self.phase, Phase::Open);
-        if duplicates && new && !self.settings.keeps_guesses {
+        if duplicates && new && !self.settings.guesses_kept {
             if !self.settings.limited_transmit {
                 // With SACK `pipe` would allow it.
                 return self.segments(self.board.outstanding() + bytes) <= window;
@@ -1885,7 +1885,7 @@ impl Connection {
 
     fn send_again(&mut self, now: f64, index: usize, counts: bool, out: &mut Output) {
         let Some(&record) = self.board.get(index) else { return };
-        if self.settings.repair_restarts && index == 0 && self.reo_at == f64::INFINITY {
+        if self.settings.repair_timer_restarts && index == 0 && self.reo_at == f64::INFINITY {
             self.rto_at = now + self.rto.value();
         }
         let mut bits = if record.is_fin() { FIN } else { 0 };
@@ -1908,7 +1908,7 @@ impl Connection {
 
     /// What samples of the rate take for in flight, segments: they begin anew with none.
     fn in_flight(&self) -> f64 {
-        if self.settings.bbr.outstanding {
+        if self.settings.bbr.sample_start_outstanding {
             self.segments(self.board.outstanding())
         } else {
             self.segments(self.board.pipe())
@@ -1935,14 +1935,14 @@ impl Connection {
     /// So many segments have been sent: when the next may go.
     fn note_pace(&mut self, now: f64, segments: f64) {
         let Some(rate) = self.pacing_rate() else { return };
-        if self.settings.bbr.repairs_unpaced && now < self.released {
+        if self.settings.bbr.repair_pace_at_once && now < self.released {
             return;
         }
         self.owed += segments / rate;
         self.together += 1;
         if self.together >= self.burst(rate) {
             let late = (now - self.released).max(0.0);
-            let credit = if self.settings.catches_up { late.min(self.owed / 2.0) } else { 0.0 };
+            let credit = if self.settings.late_segment_made_up { late.min(self.owed / 2.0) } else { 0.0 };
             self.released = self.released.max(now) + self.owed - credit;
             (self.owed, self.together) = (0.0, 0);
         }
@@ -1957,7 +1957,7 @@ impl Connection {
         if rate * self.mss() < SLOW {
             1
         } else {
-            self.settings.burst
+            self.settings.pacing_burst
         }
     }
 

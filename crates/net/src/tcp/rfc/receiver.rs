@@ -21,7 +21,7 @@ pub struct ReceiverSettings {
     pub feedback: Feedbacks,
     /// With [`Feedbacks::Classic`]: the first mark, the segment behind it and each CWR are acknowledged at once (Linux,
     /// `tcp_enter_quickack_mode` in `tcp_ecn_check_ce`, and `tcp_ecn_accept_cwr`).
-    pub quick_marks: bool,
+    pub mark_ack_at_once: bool,
     /// From the fourth on, the ACKs of what arrives out of order wait for a millisecond (Linux, `__tcp_ack_snd_check`).
     pub compressed: bool,
 }
@@ -33,7 +33,7 @@ const MOST_WAITING: u8 = 44;
 /// How long they wait, s (Linux, `tcp_comp_sack_delay_ns`).
 pub const SACK_WAIT: f64 = 1e-3;
 
-/// Segments that are acknowledged at once when marks begin, with `quick_marks`.
+/// Segments that are acknowledged at once when marks begin, with `mark_ack_at_once`.
 const QUICK: u8 = 2;
 
 /// What a receiver answers.
@@ -302,7 +302,7 @@ impl Receiver {
             self.unanswered_mark = false;
         }
         if bits & CE == CE {
-            if !self.unanswered_mark && self.settings.quick_marks && self.settings.feedback == Feedbacks::Classic {
+            if !self.unanswered_mark && self.settings.mark_ack_at_once && self.settings.feedback == Feedbacks::Classic {
                 self.quick = QUICK;
             }
             self.unanswered_mark = true;
@@ -312,7 +312,7 @@ impl Receiver {
             Feedbacks::Dctcp => self.marked != before,
             // At once when marks begin.
             Feedbacks::Accurate => self.marked && !before,
-            Feedbacks::Classic => self.settings.quick_marks && bits & CWR != 0,
+            Feedbacks::Classic => self.settings.mark_ack_at_once && bits & CWR != 0,
             Feedbacks::None => false,
         }
     }
@@ -384,7 +384,7 @@ mod tests {
             blocks,
             delay,
             feedback: Feedbacks::Classic,
-            quick_marks: false,
+            mark_ack_at_once: false,
             compressed: false,
         };
         let mut receiver = Receiver::new(settings);
@@ -491,7 +491,7 @@ mod tests {
             blocks: 0,
             delay: None,
             feedback: Feedbacks::Classic,
-            quick_marks: false,
+            mark_ack_at_once: false,
             compressed: false,
         };
         let mut receiver = Receiver::new(settings);

@@ -143,18 +143,18 @@ fn the_short_way_of_an_ack_leads_where_the_long_one_does() {
                 pacing: has(4),
                 // Of those that wait none is sent: every second segment is acknowledged, or what comes out of order.
                 delayed_ack: (seed % 5 == 4).then_some(0.2),
-                pairs: seed % 11 == 5,
-                mark_by_prr: has(6),
-                keeps_guesses: has(4) && !sack,
-                again_at_end: has(6) && !sack,
-                first_sample: has(2) && has(5),
-                no_least_window: seed % 13 == 8,
-                rack_trusts_reports: has(4),
-                repair_restarts: has(5),
-                catches_up: has(6),
+                send_pairs: seed % 11 == 5,
+                mark_cut_round_trip: has(6),
+                guesses_kept: has(4) && !sack,
+                recovery_again_at_end: has(6) && !sack,
+                rtt_sample_first: has(2) && has(5),
+                dctcp_least_none: seed % 13 == 8,
+                rack_repeats_reported: has(4),
+                repair_timer_restarts: has(5),
+                late_segment_made_up: has(6),
                 // Probes send again what has been sent where the receiver has no more room.
                 window: if seed % 7 == 3 { 4 * 1448 } else { 1 << 30 },
-                base: if has(3) { Base::Cwnd } else { Base::Flight },
+                ssthresh: if has(3) { Base::Cwnd } else { Base::Flight },
                 ..Settings::default()
             };
             let (short, long) = (deeds(settings, seed, false, path), deeds(settings, seed, true, path));
@@ -245,8 +245,8 @@ fn bbr(rules: BbrRules) -> (Connection, Output) {
 
 #[test]
 fn the_ack_that_ends_a_recovery_may_begin_another_with_bbr() {
-    for (ends_at_once, standing, window) in [(true, "recovery", 10.0), (false, "open", 9.0)] {
-        let (mut connection, mut out) = bbr(BbrRules { ends_at_once, ..BbrRules::default() });
+    for (recovery_end_at_once, standing, window) in [(true, "recovery", 10.0), (false, "open", 9.0)] {
+        let (mut connection, mut out) = bbr(BbrRules { recovery_end_at_once, ..BbrRules::default() });
         connection.on_feedback(0.2, &report(0, 0.0, Some((2, 4))), &mut out);
         assert_eq!((connection.standing(), connection.seen.cwnd), ("recovery", 9.0), "six out and three arrived");
         connection.on_wake(0.25, &mut out);
@@ -266,7 +266,7 @@ fn the_ack_that_ends_a_recovery_may_begin_another_with_bbr() {
 #[test]
 fn what_is_lost_again_after_a_timeout_begins_a_recovery_or_not() {
     for (lost_again, standing) in [(true, "recovery"), (false, "loss")] {
-        let (mut connection, mut out) = bbr(BbrRules { lost_again, ..BbrRules::default() });
+        let (mut connection, mut out) = bbr(BbrRules { lost_again_recovers: lost_again, ..BbrRules::default() });
         connection.on_timeout(1.1, &mut out);
         connection.on_feedback(1.2, &report(1, 1.1, None), &mut out);
         for now in [1.25, 1.29] {
@@ -282,7 +282,7 @@ fn what_is_lost_again_after_a_timeout_begins_a_recovery_or_not() {
 #[test]
 fn a_repair_restarts_the_timer_unless_racks_runs() {
     for (reo_at, index, rto_at) in [(f64::INFINITY, 0, 1.2), (0.25, 0, 0.9), (f64::INFINITY, 1, 0.9)] {
-        let (mut connection, mut out) = ten_out(Settings { repair_restarts: true, ..Settings::default() });
+        let (mut connection, mut out) = ten_out(Settings { repair_timer_restarts: true, ..Settings::default() });
         (connection.reo_at, connection.rto_at) = (reo_at, 0.9);
         connection.send_again(0.2, index, true, &mut out);
         assert_eq!((out.segments.len(), connection.rto_at), (1, rto_at), "segment {index}, RACK's timer at {reo_at}");
@@ -291,8 +291,8 @@ fn a_repair_restarts_the_timer_unless_racks_runs() {
 
 #[test]
 fn a_partial_ack_lets_one_go_unless_the_first_is_a_repair_on_its_way() {
-    for (partial_sends, ack, sent) in [(true, 4, 1), (false, 4, 0), (true, 1, 0)] {
-        let rules = BbrRules { partial_sends, repairs_unpaced: true, ..BbrRules::default() };
+    for (partial_ack_sends, ack, sent) in [(true, 4, 1), (false, 4, 0), (true, 1, 0)] {
+        let rules = BbrRules { partial_ack_sends, repair_pace_at_once: true, ..BbrRules::default() };
         let (mut connection, mut out) = bbr(rules);
         // 1 and 2 are lost, and go again.
         connection.on_feedback(0.2, &report(0, 0.0, Some((3, 5))), &mut out);
@@ -303,7 +303,7 @@ fn a_partial_ack_lets_one_go_unless_the_first_is_a_repair_on_its_way() {
         out.segments.clear();
         (connection.released, connection.seen.cwnd) = (9.0, 1.0);
         connection.on_feedback(0.3, &report(ack, 0.2, Some((7, 8))), &mut out);
-        assert_eq!((connection.standing(), out.segments.len()), ("recovery", sent), "{partial_sends} {ack}");
+        assert_eq!((connection.standing(), out.segments.len()), ("recovery", sent), "{partial_ack_sends} {ack}");
     }
 }
 
@@ -311,7 +311,7 @@ fn a_partial_ack_lets_one_go_unless_the_first_is_a_repair_on_its_way() {
 fn a_single_segment_waits_for_an_ack_that_is_due() {
     // Ten were sent at 0.1, with a round-trip time of 0.1 s: the next ACK is due at 0.2.
     for (due, now, waits) in [(true, 0.1995, true), (true, 0.1985, false), (false, 0.1985, true)] {
-        let settings = Settings { pairs: true, waits_for_due: due, ..Settings::default() };
+        let settings = Settings { send_pairs: true, pair_wait_due: due, ..Settings::default() };
         let (mut connection, _) = ten_out(settings);
         (connection.seen.cwnd, connection.last_sent) = (11.0, now - 0.5 * RECENT);
         assert_eq!(connection.waits_for_another(now), waits, "{due} {now}");
@@ -322,24 +322,24 @@ fn a_single_segment_waits_for_an_ack_that_is_due() {
 
 #[test]
 fn the_timer_runs_on_with_nothing_outstanding_or_stops() {
-    for times_idle in [false, true] {
-        let (mut connection, mut out) = ten_out(Settings { times_idle, ..Settings::default() });
+    for idle_timer_runs in [false, true] {
+        let (mut connection, mut out) = ten_out(Settings { idle_timer_runs, ..Settings::default() });
         // The pace holds back what could go.
         (connection.settings.pacing, connection.released) = (true, 10.0);
         connection.limit = u64::from(u32::MAX);
         connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
         assert!(connection.board.is_empty() && out.segments.is_empty());
-        assert_eq!(connection.rto_at < f64::INFINITY, times_idle);
+        assert_eq!(connection.rto_at < f64::INFINITY, idle_timer_runs);
         let at = connection.rto_at;
         connection.on_timeout(at.min(9.0), &mut out);
-        assert_eq!(connection.seen.timeouts, u32::from(times_idle), "it expires for nothing");
+        assert_eq!(connection.seen.timeouts, u32::from(idle_timer_runs), "it expires for nothing");
     }
 }
 
 #[test]
 fn where_the_first_measures_nothing_does_that_was_sent_before_a_timeout() {
-    for (first_sample, measured) in [(true, 0), (false, 1)] {
-        let settings = Settings { first_sample, timestamps: false, ..Settings::default() };
+    for (rtt_sample_first, measured) in [(true, 0), (false, 1)] {
+        let settings = Settings { rtt_sample_first, timestamps: false, ..Settings::default() };
         let (mut connection, mut out) = ten_out(settings);
         let before = connection.rto.srtt();
         let at = connection.rto_at;
@@ -353,8 +353,8 @@ fn where_the_first_measures_nothing_does_that_was_sent_before_a_timeout() {
 
 #[test]
 fn time_stamps_count_whole_milliseconds_or_do_not() {
-    for (coarse_stamps, expected) in [(true, 0.087), (false, 0.0878)] {
-        let (mut connection, mut out) = bbr(BbrRules { coarse_stamps, ..BbrRules::default() });
+    for (stamps_milliseconds, expected) in [(true, 0.087), (false, 0.0878)] {
+        let (mut connection, mut out) = bbr(BbrRules { stamps_milliseconds, ..BbrRules::default() });
         connection.on_feedback(0.2, &report(0, 0.0, Some((2, 4))), &mut out);
         // Of what the ACK covers 1 is new, which was sent again.
         connection.on_feedback(0.2879, &report(4, 0.2001, None), &mut out);
@@ -366,7 +366,7 @@ fn time_stamps_count_whole_milliseconds_or_do_not() {
 #[test]
 fn samples_of_the_rate_begin_anew_with_nothing_outstanding_or_nothing_in_the_network() {
     for (outstanding, segments) in [(true, 10.0), (false, 1.0)] {
-        let (mut connection, mut out) = bbr(BbrRules { outstanding, ..BbrRules::default() });
+        let (mut connection, mut out) = bbr(BbrRules { sample_start_outstanding: outstanding, ..BbrRules::default() });
         connection.settings.window = 10 * 1448;
         connection.on_feedback(0.2, &report(0, 0.0, Some((2, 10))), &mut out);
         assert_eq!((out.segments.len(), connection.in_flight()), (1, segments), "the first goes again");
@@ -375,7 +375,7 @@ fn samples_of_the_rate_begin_anew_with_nothing_outstanding_or_nothing_in_the_net
 
 #[test]
 fn a_window_of_half_a_segment_that_does_not_grow_sends_one() {
-    let (mut connection, mut out) = ten_out(Settings { no_least_window: true, ..Settings::default() });
+    let (mut connection, mut out) = ten_out(Settings { dctcp_least_none: true, ..Settings::default() });
     (connection.window_limited, connection.seen.cwnd) = (false, 0.5);
     connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
     assert_eq!((connection.seen.cwnd, out.segments.len()), (0.5, 1));
@@ -383,8 +383,8 @@ fn a_window_of_half_a_segment_that_does_not_grow_sends_one() {
 
 #[test]
 fn a_timeout_waits_for_the_pace_or_does_not() {
-    for (repairs_unpaced, sent) in [(false, 0), (true, 1)] {
-        let bbr = BbrRules { repairs_unpaced, ..BbrRules::default() };
+    for (repair_pace_at_once, sent) in [(false, 0), (true, 1)] {
+        let bbr = BbrRules { repair_pace_at_once, ..BbrRules::default() };
         let (mut connection, mut out) = ten_out(Settings { control: ControlKind::Bbr, bbr, ..Settings::default() });
         let ack = connection.acked(0.2, Some(0.1), 0, 0, 0, &Feedback::new(1, 0.1));
         connection.algorithm.control().on_any_ack(&mut Window { cwnd: 1.0, ssthresh: 0.0 }, &ack);
@@ -392,7 +392,7 @@ fn a_timeout_waits_for_the_pace_or_does_not() {
         connection.on_wake(connection.rto_at, &mut out);
         assert_eq!((connection.seen.timeouts, out.segments.len()), (1, sent));
         // The next segment follows the pace again.
-        assert!(repairs_unpaced == (connection.released < 2.0));
+        assert!(repair_pace_at_once == (connection.released < 2.0));
     }
 }
 
@@ -433,10 +433,10 @@ fn a_window_of_nothing_does_not_pace_for_ever() {
             rack: true,
             timestamps: true,
             pacing: true,
-            pairs: seed % 2 == 0,
+            send_pairs: seed % 2 == 0,
             delayed_ack: None,
-            base: Base::Cwnd,
-            grows_by_arrived: true,
+            ssthresh: Base::Cwnd,
+            growth_arrived: true,
             min_rto: 0.005,
             prr: Some(Bound::SafeAck),
             ..Settings::default()
@@ -453,9 +453,9 @@ fn a_window_of_less_than_a_segment_sends_one() {
         let settings = Settings {
             control: ControlKind::Dctcp,
             feedback: Feedbacks::Dctcp,
-            no_least_window: true,
-            mark_by_prr: seed % 2 == 0,
-            counting: if seed % 4 < 2 { Counting::Kept } else { Counting::Window },
+            dctcp_least_none: true,
+            mark_cut_round_trip: seed % 2 == 0,
+            avoidance: if seed % 4 < 2 { Counting::Kept } else { Counting::Window },
             delayed_ack: None,
             ..Settings::default()
         };

@@ -135,21 +135,22 @@ pub(super) fn read(fields: &Fields<'_>, tcp: Tcp, mss: u32, ecn: bool) -> Checke
             .optional("initial_window")
             .map(|field| field.whole(1, bounds::INITIAL_WINDOW).map(|segments| segments as u32))
             .transpose()?,
-        growth_limit: fields.optional("abc_limit").map_or(Ok(1), |field| field.whole(1, bounds::ABC_LIMIT))? as f64,
-        counting: fields.optional("avoidance").map_or(Ok(Counting::Window), |field| named(&field, &AVOIDANCE))?,
-        base: fields.optional("ssthresh").map_or(Ok(Base::Flight), |field| named(&field, &SSTHRESH))?,
-        grows_by_arrived: second("growth", GROWTH)?,
-        least_variation: second("min_rto_for", LEAST_RTO)?,
-        linux_cubic: second("cubic", CUBIC)?,
+        abc_limit: fields.optional("abc_limit").map_or(Ok(1), |field| field.whole(1, bounds::ABC_LIMIT))? as f64,
+        avoidance: fields.optional("avoidance").map_or(Ok(Counting::Window), |field| named(&field, &AVOIDANCE))?,
+        ssthresh: fields.optional("ssthresh").map_or(Ok(Base::Flight), |field| named(&field, &SSTHRESH))?,
+        growth_arrived: second("growth", GROWTH)?,
+        min_rto_for_variation: second("min_rto_for", LEAST_RTO)?,
+        cubic_linux: second("cubic", CUBIC)?,
         bbr: BbrRules {
             budget: flag(BBR[0], false)?,
             aggregation: flag(BBR[1], false)?,
             policer: flag(BBR[2], false)?,
             ..BbrRules::default()
         },
-        burst: fields.optional("pacing_burst").map_or(Ok(1), |field| field.whole(1, bounds::PACING_BURST))? as u32,
-        pairs: flag("send_pairs", false)?,
-        ack_ends_backoff: match fields.optional("backoff_until") {
+        pacing_burst: fields.optional("pacing_burst").map_or(Ok(1), |field| field.whole(1, bounds::PACING_BURST))?
+            as u32,
+        send_pairs: flag("send_pairs", false)?,
+        backoff_until_ack: match fields.optional("backoff_until") {
             Some(field) => field.word(BACKOFF.into_iter())? == BACKOFF[1],
             None => false,
         },
@@ -285,21 +286,21 @@ pub(super) fn write(settings: &Settings, map: &mut Map<String, Json>) {
     if let Some(segments) = settings.initial_window {
         map.insert("initial_window".into(), segments.into());
     }
-    map.insert("abc_limit".into(), (settings.growth_limit as u32).into());
-    map.insert("avoidance".into(), name_of(settings.counting, &AVOIDANCE).into());
-    map.insert("ssthresh".into(), name_of(settings.base, &SSTHRESH).into());
-    map.insert("growth".into(), GROWTH[usize::from(settings.grows_by_arrived)].into());
-    map.insert("min_rto_for".into(), LEAST_RTO[usize::from(settings.least_variation)].into());
+    map.insert("abc_limit".into(), (settings.abc_limit as u32).into());
+    map.insert("avoidance".into(), name_of(settings.avoidance, &AVOIDANCE).into());
+    map.insert("ssthresh".into(), name_of(settings.ssthresh, &SSTHRESH).into());
+    map.insert("growth".into(), GROWTH[usize::from(settings.growth_arrived)].into());
+    map.insert("min_rto_for".into(), LEAST_RTO[usize::from(settings.min_rto_for_variation)].into());
     if settings.control == ControlKind::Cubic {
-        map.insert("cubic".into(), CUBIC[usize::from(settings.linux_cubic)].into());
+        map.insert("cubic".into(), CUBIC[usize::from(settings.cubic_linux)].into());
     }
     if settings.control == ControlKind::Bbr {
         let rules = [settings.bbr.budget, settings.bbr.aggregation, settings.bbr.policer];
         map.extend(BBR.iter().zip(rules).map(|(&key, on)| (key.into(), on.into())));
     }
-    map.insert("pacing_burst".into(), settings.burst.into());
-    map.insert("send_pairs".into(), settings.pairs.into());
-    map.insert("backoff_until".into(), BACKOFF[usize::from(settings.ack_ends_backoff)].into());
+    map.insert("pacing_burst".into(), settings.pacing_burst.into());
+    map.insert("send_pairs".into(), settings.send_pairs.into());
+    map.insert("backoff_until".into(), BACKOFF[usize::from(settings.backoff_until_ack)].into());
     map.insert("prr".into(), name_of(settings.prr, &PRR).into());
     rules::write(settings, map);
     map.insert("rack".into(), settings.rack.into());

@@ -36,7 +36,7 @@ const MOST_AT_ONCE: f64 = 127.0;
 /// `bbr_extra_acked_win_rtts`, `bbr_extra_acked_max_us`).
 const EXCESS_ROUNDS: u32 = 5;
 const MOST_EXCESS: f64 = 0.1;
-/// After so many bytes [`BbrRules::coarse_excess`] begins to count anew (ns-3, `AckEpochAckedResetThresh`).
+/// After so many bytes [`BbrRules::excess_coarse`] begins to count anew (ns-3, `AckEpochAckedResetThresh`).
 const COARSE_BYTES: f64 = 4096.0;
 /// Policers: rounds in an interval, lost segments for a delivered one, how alike two intervals are (of the rate, or in bytes a
 /// second), rounds for which the rate is believed (Linux, `bbr_lt_*`).
@@ -61,79 +61,79 @@ pub struct BbrRules {
     /// Windows have room for bursts in the hosts, by the rate, are even, and larger by 2 in the phase that probes (Linux).
     pub budget: bool,
     /// Windows have room for three segments more, at any rate, and for five in the phase that probes (ns-3); not with `budget`.
-    pub quanta: bool,
+    pub room_quanta: bool,
     /// Windows have room for what ACKs have brought at once beyond the estimated rate (Linux).
     pub aggregation: bool,
     /// What the pace holds back counts as sent, and what arrives until it goes as arrived (Linux,
     /// `bbr_packets_in_net_at_edt`).
-    pub at_departure: bool,
+    pub inflight_at_departure: bool,
     /// A rate that many losses hold steady is a policer's, and is kept to (Linux).
     pub policer: bool,
     /// The handshake's round-trip time is the first one (Linux, `bbr_init`), and not that of the first data.
-    pub handshake_rtt: bool,
+    pub first_rtt_handshake: bool,
     /// The round-trip time is the smoothed one (ns-3), and not that of each segment.
-    pub smoothed_rtt: bool,
+    pub rtt_smoothed: bool,
     /// Sends at the estimated bandwidth (ns-3), and not 1 % below.
-    pub no_margin: bool,
+    pub rate_full: bool,
     /// After a recovery the window is what the bottleneck held when Startup ended (ns-3: ssthresh), and not that of before.
-    pub exit_to_drain: bool,
+    pub exit_drain: bool,
     /// After a timeout the window of before does not come back (ns-3).
-    pub forgets_at_timeout: bool,
+    pub timeout_forgets: bool,
     /// In a recovery what has been repaired is taken off the window like what has been lost (ns-3).
     pub repairs_cut: bool,
     /// Windows have room for what ACKs have brought at once, where the estimated rate counts by whole seconds and the count
     /// begins anew after [`COARSE_BYTES`] (ns-3): up to so many bytes more; not with `aggregation`.
-    pub coarse_excess: bool,
+    pub excess_coarse: bool,
     /// A round begins with an ACK that measures a rate (Linux, `bbr_update_bw`; ns-3), and not with those whose interval is too
     /// short for that: after a timeout for nothing they come in a row, and the largest rate of ten such rounds is soon forgotten.
-    pub valid_rounds: bool,
+    pub rounds_valid: bool,
     /// After a timeout neither losses nor repairs are taken off the window (ns-3), only in a fast recovery.
-    pub free_after_timeout: bool,
+    pub timeout_losses_free: bool,
     /// A recovery conserves packets until the round ends that it has begun in (ns-3), and not for a round of its own (Linux).
-    pub conserves_to_round: bool,
+    pub conservation_rest: bool,
     /// Before a rate has been measured the bandwidth is the initial window in the handshake's round-trip time, in whole
     /// milliseconds; the window grows until so much has arrived, and Startup's gain is 2.89 (ns-3).
-    pub first_rate: bool,
+    pub first_rate_window: bool,
     /// That a round begins stays true until the next ACK that measures a rate, and a timeout is such a begin (ns-3).
-    pub lasting_start: bool,
+    pub round_start_lasts: bool,
     /// The phase that probes for bandwidth ends with what is repaired as well as with what is lost (ns-3).
-    pub repairs_end_probing: bool,
+    pub probing_repairs: bool,
     /// A recovery in Startup leaves no window but the receiver's, until Startup is over (ns-3, whose ssthresh is infinite then).
-    pub exits_unlimited: bool,
+    pub startup_exit_unlimited: bool,
     /// The window grows after a timeout as always, also if it was conserving packets before (ns-3).
-    pub grows_after_timeout: bool,
+    pub timeout_window_grows: bool,
     /// What a recovery or a timeout sends at once does not wait for the pace, and a timeout ends the wait for it (ns-3).
-    pub repairs_unpaced: bool,
+    pub repair_pace_at_once: bool,
     /// Each ACK that advances the window within a recovery lets a segment go at once, whatever window and pace (ns-3).
-    pub partial_sends: bool,
+    pub partial_ack_sends: bool,
     /// The largest rate of ten rounds is kept by three estimates, as in Linux (`minmax_running_max`) and ns-3.
-    pub three_rates: bool,
+    pub rates_three: bool,
     /// What is sent while nothing is in the network goes at the estimated bandwidth, whatever the phase, counts arrivals anew, ends
     /// ProbeRTT if that is due, and keeps the next ACK from beginning it (draft, `HandleRestartFromIdle`); in ns-3 this holds from
     /// the first ProbeRTT on, and not only where the application has had too little to send.
-    pub restarts: bool,
+    pub empty_start_restarts: bool,
     /// Samples of ProbeRTT count like all others (ns-3), and not only if they are larger.
     pub probe_rtt_counts: bool,
     /// A sample of the rate stays until a segment arrives that was sent after more had been delivered (ns-3), see
     /// [`super::super::rate`].
-    pub held_samples: bool,
+    pub samples_held: bool,
     /// Samples of the rate begin anew when nothing is outstanding (Linux, `tcp_rate_skb_sent`), and not already when all
     /// that is has been reported or is lost.
-    pub outstanding: bool,
+    pub sample_start_outstanding: bool,
     /// While it conserves packets the window may be below [`LEAST`] (Linux, `bbr_set_cwnd`).
-    pub conserves_below: bool,
+    pub least_unless_conserving: bool,
     /// The ACK that ends a recovery is the first outside of it (Linux, `tcp_fastretrans_alert`): it brings the window of before
     /// back, and what it tells to be lost begins another.
-    pub ends_at_once: bool,
+    pub recovery_end_at_once: bool,
     /// What was sent again after a timeout and is lost again begins a recovery (Linux, `FLAG_LOST_RETRANS`).
-    pub lost_again: bool,
+    pub lost_again_recovers: bool,
     /// The search for policers counts what timers find lost, and a timeout as a round with a loss (Linux, `bbr_set_state`).
     pub timers_count: bool,
     /// A round-trip time as small as the smallest does not make that last longer (Linux, `bbr_update_min_rtt`).
-    pub strict_min_rtt: bool,
+    pub same_rtt_changes_nothing: bool,
     /// An ACK that covers something sent again measures by time stamps, which count whole milliseconds (Linux,
     /// `tcp_ack_update_rtt`).
-    pub coarse_stamps: bool,
+    pub stamps_milliseconds: bool,
 }
 
 /// The largest excess of ACKs over the estimated rate.
@@ -289,7 +289,7 @@ impl Bbr {
             return f64::INFINITY;
         }
         let mut segments = gain * self.bandwidth() * self.min_rtt;
-        if self.rules.quanta {
+        if self.rules.room_quanta {
             segments += QUANTA;
             if matches!(self.mode, Mode::ProbeBw { phase: 0, .. }) {
                 segments += PROBING_QUANTA;
@@ -321,7 +321,7 @@ impl Bbr {
 
     /// Linux, `bbr_update_ack_aggregation`.
     fn update_excess(&mut self, window: &Window, ack: &Acked) {
-        let coarse = self.rules.coarse_excess;
+        let coarse = self.rules.excess_coarse;
         if !(self.rules.aggregation || coarse) || ack.delivered <= 0.0 || ack.rate.is_none() {
             return;
         }
@@ -350,11 +350,11 @@ impl Bbr {
 
     /// What aggregated ACKs add to the window.
     fn excess(&self) -> f64 {
-        if !(self.rules.aggregation || self.rules.coarse_excess) || !self.filled {
+        if !(self.rules.aggregation || self.rules.excess_coarse) || !self.filled {
             return 0.0;
         }
         let most = self.bandwidth() * MOST_EXCESS;
-        let most = if self.rules.coarse_excess { most } else { most.floor() };
+        let most = if self.rules.excess_coarse { most } else { most.floor() };
         self.excess.most[0].max(self.excess.most[1]).min(most)
     }
 
@@ -420,7 +420,7 @@ impl Bbr {
     }
 
     fn high_gain(&self) -> f64 {
-        if self.rules.first_rate {
+        if self.rules.first_rate_window {
             OTHER_HIGH_GAIN
         } else {
             HIGH_GAIN
@@ -439,10 +439,10 @@ impl Bbr {
     }
 
     fn update_bandwidth(&mut self, ack: &Acked) {
-        self.round_start &= self.rules.lasting_start;
+        self.round_start &= self.rules.round_start_lasts;
         self.began = false;
         let Some(sample) = ack.rate else { return };
-        if self.rules.valid_rounds && sample.rate.is_none() {
+        if self.rules.rounds_valid && sample.rate.is_none() {
             return;
         }
         self.round_start = false;
@@ -460,7 +460,7 @@ impl Bbr {
         if sample.app_limited && rate < self.largest() {
             return;
         }
-        if self.rules.three_rates {
+        if self.rules.rates_three {
             return self.keep_three(rate);
         }
         while self.rates.back().is_some_and(|&(_, known)| known <= rate) {
@@ -517,7 +517,7 @@ impl Bbr {
         let Mode::ProbeBw { phase, since } = self.mode else { return };
         let full = ack.now - since > self.min_rtt;
         // What was in the network before this ACK, as Linux has it.
-        let inflight = if self.rules.at_departure {
+        let inflight = if self.rules.inflight_at_departure {
             self.at_departure(ack.pipe_before, ack.ahead)
         } else {
             ack.pipe + ack.delivered
@@ -526,7 +526,7 @@ impl Bbr {
             _ if self.policer.believed => full,
             gain if gain > 1.0 => {
                 full && (ack.lost > 0.0
-                    || (self.rules.repairs_end_probing && ack.repaired > 0.0)
+                    || (self.rules.probing_repairs && ack.repaired > 0.0)
                     || inflight >= self.inflight(gain))
             }
             gain if gain < 1.0 => full || inflight <= self.inflight(1.0),
@@ -562,7 +562,7 @@ impl Bbr {
             self.mode = Mode::Drain;
             self.drained_to = Some(self.inflight(1.0));
         }
-        let pipe = if self.rules.at_departure { self.at_departure(ack.pipe, ack.ahead) } else { ack.pipe };
+        let pipe = if self.rules.inflight_at_departure { self.at_departure(ack.pipe, ack.ahead) } else { ack.pipe };
         if self.mode == Mode::Drain && pipe <= self.inflight(1.0) {
             self.probe_bandwidth(ack.now);
         }
@@ -570,9 +570,9 @@ impl Bbr {
 
     fn update_min_rtt(&mut self, window: &mut Window, ack: &Acked) {
         let expired = ack.now > self.min_rtt_at + MIN_RTT_FILTER;
-        let rtt = if self.rules.smoothed_rtt { Some(ack.srtt).filter(|&srtt| srtt > 0.0) } else { ack.rtt };
+        let rtt = if self.rules.rtt_smoothed { Some(ack.srtt).filter(|&srtt| srtt > 0.0) } else { ack.rtt };
         if let Some(rtt) = rtt {
-            if rtt < self.min_rtt || (rtt == self.min_rtt && !self.rules.strict_min_rtt) || expired {
+            if rtt < self.min_rtt || (rtt == self.min_rtt && !self.rules.same_rtt_changes_nothing) || expired {
                 self.min_rtt = rtt;
                 self.min_rtt_at = ack.now;
             }
@@ -617,7 +617,7 @@ impl Bbr {
 
     fn set_rate(&mut self, window: &Window, ack: &Acked) {
         let (gain, _) = self.gains();
-        let margin = if self.rules.no_margin { 1.0 } else { MARGIN };
+        let margin = if self.rules.rate_full { 1.0 } else { MARGIN };
         let rate = match self.bandwidth() {
             bandwidth if bandwidth > 0.0 => gain * bandwidth * margin,
             _ => HIGH_GAIN * window.cwnd / if ack.srtt > 0.0 { ack.srtt } else { 1e-3 },
@@ -645,19 +645,19 @@ impl Bbr {
         if self.rules.repairs_cut && ack.recovering {
             lost = (ack.lost - ack.repaired).abs();
         }
-        if self.rules.free_after_timeout && self.timed_out {
+        if self.rules.timeout_losses_free && self.timed_out {
             lost = 0.0;
         }
         if lost > 0.0 {
             window.cwnd = (window.cwnd - lost).max(1.0);
         }
-        let again = self.rules.lost_again && self.timed_out && !ack.timed_out;
+        let again = self.rules.lost_again_recovers && self.timed_out && !ack.timed_out;
         if ack.recovering && (!self.recovering || again) {
             // Packet conservation for a round, or for what is left of it, which may be nothing.
             self.timed_out &= !again;
             self.recovering = true;
             window.cwnd = ack.pipe + ack.delivered;
-            if self.rules.conserves_to_round {
+            if self.rules.conservation_rest {
                 self.conserving = !self.began;
                 window.cwnd = (window.cwnd - lost).max(1.0);
             } else {
@@ -669,17 +669,17 @@ impl Bbr {
             self.conserving = false;
             let timed_out = std::mem::take(&mut self.timed_out);
             window.cwnd = match self.drained_to {
-                _ if timed_out && self.rules.forgets_at_timeout => window.cwnd,
-                Some(segments) if !timed_out && self.rules.exit_to_drain => segments,
-                None if !timed_out && self.rules.exits_unlimited => UNLIMITED,
+                _ if timed_out && self.rules.timeout_forgets => window.cwnd,
+                Some(segments) if !timed_out && self.rules.exit_drain => segments,
+                None if !timed_out && self.rules.startup_exit_unlimited => UNLIMITED,
                 _ => window.cwnd.max(self.prior_cwnd),
             };
         }
         let (_, gain) = self.gains();
         let target = self.budgeted(self.target(gain) + self.excess());
-        if self.conserving && !(self.timed_out && self.rules.grows_after_timeout) {
+        if self.conserving && !(self.timed_out && self.rules.timeout_window_grows) {
             window.cwnd = window.cwnd.max(ack.pipe + ack.delivered);
-        } else if self.filled && self.rules.exits_unlimited && window.cwnd >= UNLIMITED {
+        } else if self.filled && self.rules.startup_exit_unlimited && window.cwnd >= UNLIMITED {
             // ns-3 adds what has arrived to the largest number of 32 bits.
             window.cwnd = LEAST;
         } else if self.filled {
@@ -687,7 +687,7 @@ impl Bbr {
         } else if window.cwnd < target || ack.rate.is_some_and(|sample| sample.delivered < self.first_window) {
             window.cwnd += ack.delivered;
         }
-        if !(self.conserving && self.rules.conserves_below) {
+        if !(self.conserving && self.rules.least_unless_conserving) {
             window.cwnd = window.cwnd.max(LEAST);
         }
     }
@@ -712,11 +712,11 @@ impl Control for Bbr {
     }
 
     fn on_open(&mut self, window: f64, rtt: f64, now: f64) {
-        if self.rules.first_rate {
+        if self.rules.first_rate_window {
             self.first_window = window;
             self.first_rate = window / ((rtt * 1e3).floor().max(1.0) / 1e3);
         }
-        if self.rules.handshake_rtt {
+        if self.rules.first_rtt_handshake {
             (self.min_rtt, self.min_rtt_at) = (rtt, now);
         }
     }
@@ -747,24 +747,24 @@ impl Control for Bbr {
 
     fn on_timeout(&mut self, window: &Window, _: f64, _: f64) -> f64 {
         self.save(window);
-        if !self.rules.lasting_start {
+        if !self.rules.round_start_lasts {
             self.full_bw = 0.0;
         }
-        self.round_start |= self.rules.lasting_start;
+        self.round_start |= self.rules.round_start_lasts;
         self.recovering = true;
         self.timed_out = true;
         window.ssthresh
     }
 
     fn on_start(&mut self, window: &mut Window, now: f64) {
-        if !self.rules.restarts || !self.probed {
+        if !self.rules.empty_start_restarts || !self.probed {
             return;
         }
         self.restarted = true;
         (self.excess.since, self.excess.acked) = (now, 0.0);
         match self.mode {
             Mode::ProbeBw { .. } => {
-                let margin = if self.rules.no_margin { 1.0 } else { MARGIN };
+                let margin = if self.rules.rate_full { 1.0 } else { MARGIN };
                 self.rate = Some(self.bandwidth() * margin);
             }
             Mode::ProbeRtt { until: Some(until), round_done: true } if now > until => self.end_probe_rtt(window, now),
@@ -816,8 +816,8 @@ mod tests {
 
     #[test]
     fn the_handshake_may_give_the_first_round_trip_time() {
-        for (handshake_rtt, expected) in [(true, 0.04), (false, 0.1)] {
-            let mut bbr = Bbr::new(BbrRules { handshake_rtt, ..BbrRules::default() }, 1448.0);
+        for (first_rtt_handshake, expected) in [(true, 0.04), (false, 0.1)] {
+            let mut bbr = Bbr::new(BbrRules { first_rtt_handshake, ..BbrRules::default() }, 1448.0);
             let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
             bbr.on_open(10.0, 0.04, 0.0);
             round(&mut bbr, &mut window, 1.0, 50.0);
@@ -830,7 +830,7 @@ mod tests {
 
     #[test]
     fn what_is_in_the_network_when_the_next_segment_goes() {
-        let rules = BbrRules { at_departure: true, budget: true, ..BbrRules::default() };
+        let rules = BbrRules { inflight_at_departure: true, budget: true, ..BbrRules::default() };
         let (mut bbr, mut window) = (Bbr::new(rules, 1448.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         for i in 0..20 {
             round(&mut bbr, &mut window, f64::from(i), 833.333_333);
@@ -847,7 +847,8 @@ mod tests {
         // The phase that probes ends at 42 segments, 6 for the hosts, 2 more: two of them are those that go.
         for (at_departure, expected) in [(false, [0, 1]), (true, [1, 1])] {
             let next = [48.0, 50.0].map(|pipe| {
-                let mut bbr = Bbr { rules: BbrRules { at_departure, ..bbr.rules }, ..bbr.clone() };
+                let mut bbr =
+                    Bbr { rules: BbrRules { inflight_at_departure: at_departure, ..bbr.rules }, ..bbr.clone() };
                 bbr.update_cycle(&Acked { now: 1.0, pipe: pipe - 1.0, pipe_before: pipe, ..acked(1.0) });
                 let Mode::ProbeBw { phase, .. } = bbr.mode else { panic!("{:?}", bbr.mode) };
                 phase
@@ -880,7 +881,7 @@ mod tests {
         // One segment of 960 B after the other: 4 before 4096 B are reached; of three segments at once the first three. Not
         // more than a tenth of a second brings.
         for (segments, bandwidth, room) in [(1.0, 100.0, 4.0), (3.0, 100.0, 3.0), (1.0, 16.0, 1.6)] {
-            let mut bbr = Bbr::new(BbrRules { coarse_excess: true, ..BbrRules::default() }, 960.0);
+            let mut bbr = Bbr::new(BbrRules { excess_coarse: true, ..BbrRules::default() }, 960.0);
             (bbr.filled, bbr.rates) = (true, [(0, bandwidth)].into());
             let sample = Sample { rate: None, prior_delivered: 0.0, delivered: 0.0, app_limited: false };
             for i in 0..20 {
@@ -916,8 +917,8 @@ mod tests {
 
     #[test]
     fn rounds_without_a_rate_count_or_not() {
-        for (valid_rounds, left) in [(false, 50.0), (true, 100.0)] {
-            let rules = BbrRules { valid_rounds, ..BbrRules::default() };
+        for (rounds_valid, left) in [(false, 50.0), (true, 100.0)] {
+            let rules = BbrRules { rounds_valid, ..BbrRules::default() };
             let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
             round(&mut bbr, &mut window, 0.0, 100.0);
             for i in 1..10 {
@@ -932,8 +933,8 @@ mod tests {
 
     #[test]
     fn after_a_timeout_repairs_may_be_free() {
-        for (free_after_timeout, cwnd) in [(false, 10.0), (true, 11.0)] {
-            let rules = BbrRules { repairs_cut: true, free_after_timeout, ..BbrRules::default() };
+        for (timeout_losses_free, cwnd) in [(false, 10.0), (true, 11.0)] {
+            let rules = BbrRules { repairs_cut: true, timeout_losses_free, ..BbrRules::default() };
             let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
             bbr.on_timeout(&window, 10.0, 0.0);
             bbr.set_window(&mut window, &Acked { recovering: true, repaired: 1.0, ..acked(1.0) });
@@ -943,8 +944,8 @@ mod tests {
 
     #[test]
     fn a_recovery_conserves_for_a_round_or_to_its_end() {
-        for (conserves_to_round, conserves) in [(false, true), (true, false)] {
-            let rules = BbrRules { conserves_to_round, ..BbrRules::default() };
+        for (conservation_rest, conserves) in [(false, true), (true, false)] {
+            let rules = BbrRules { conservation_rest, ..BbrRules::default() };
             let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
             round(&mut bbr, &mut window, 0.0, 100.0);
             // What is acknowledged next was sent within the round that is over at 100, and before the recovery began at 150.
@@ -963,8 +964,8 @@ mod tests {
     #[test]
     fn a_recovery_that_begins_with_a_round_conserves_nothing_of_it() {
         // The window is what is in the network and what has come, less what is lost, and grows at once.
-        for (conserves_to_round, cwnd) in [(false, 1001.0), (true, 998.0)] {
-            let rules = BbrRules { conserves_to_round, ..BbrRules::default() };
+        for (conservation_rest, cwnd) in [(false, 1001.0), (true, 998.0)] {
+            let rules = BbrRules { conservation_rest, ..BbrRules::default() };
             let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
             bbr.first_rate = 1e6;
             (bbr.min_rtt, bbr.next_round) = (1.0, 100.0);
@@ -972,7 +973,7 @@ mod tests {
             let ack = Acked { recovering: true, lost: 4.0, pipe: 1000.0, rate: Some(sample), srtt: 1.0, ..acked(1.0) };
             (bbr.rates, bbr.filled) = ([(0, 1e6)].into(), true);
             bbr.on_any_ack(&mut window, &ack);
-            assert_eq!((bbr.conserving, window.cwnd), (!conserves_to_round, cwnd));
+            assert_eq!((bbr.conserving, window.cwnd), (!conservation_rest, cwnd));
         }
     }
 
@@ -988,8 +989,8 @@ mod tests {
 
     #[test]
     fn a_timeout_forgets_how_full_the_pipe_was_or_does_not() {
-        for (lasting_start, full_bw) in [(false, 0.0), (true, 100.0)] {
-            let rules = BbrRules { lasting_start, ..BbrRules::default() };
+        for (round_start_lasts, full_bw) in [(false, 0.0), (true, 100.0)] {
+            let rules = BbrRules { round_start_lasts, ..BbrRules::default() };
             let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
             round(&mut bbr, &mut window, 0.0, 100.0);
             bbr.on_timeout(&window, 10.0, 0.0);
@@ -1000,7 +1001,7 @@ mod tests {
     #[test]
     fn what_is_sent_into_an_empty_network_goes_at_the_estimate() {
         for (restarts, probed, rate) in [(true, true, 99.0), (true, false, 124.0), (false, true, 124.0)] {
-            let mut bbr = Bbr::new(BbrRules { restarts, ..BbrRules::default() }, 960.0);
+            let mut bbr = Bbr::new(BbrRules { empty_start_restarts: restarts, ..BbrRules::default() }, 960.0);
             let mut window = Window { cwnd: 4.0, ssthresh: f64::INFINITY };
             (bbr.rates, bbr.rate, bbr.filled, bbr.probed) = ([(0, 100.0)].into(), Some(124.0), true, probed);
             (bbr.min_rtt, bbr.min_rtt_at) = (0.1, 0.0);
@@ -1032,7 +1033,7 @@ mod tests {
         // 100 in round 1 counts up to round 11. Of what came less than a quarter of ten rounds later, 90 in round 3, nothing is kept:
         // the second is that of round 4.
         let rates = [100.0, 60.0, 90.0, 70.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0];
-        let three = BbrRules { three_rates: true, ..BbrRules::default() };
+        let three = BbrRules { rates_three: true, ..BbrRules::default() };
         let found = |rules, rounds: usize| bandwidth_of(rules, &rates[..rounds]);
         assert_eq!([10, 11, 12].map(|rounds| found(BbrRules::default(), rounds)), [100.0, 90.0, 90.0]);
         assert_eq!([10, 11, 12].map(|rounds| found(three, rounds)), [100.0, 100.0, 70.0]);
@@ -1040,7 +1041,7 @@ mod tests {
 
     #[test]
     fn the_first_rate_is_that_of_the_initial_window() {
-        let rules = BbrRules { first_rate: true, ..BbrRules::default() };
+        let rules = BbrRules { first_rate_window: true, ..BbrRules::default() };
         let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         // 40.9 ms are 40.
         bbr.on_open(10.0, 0.0409, 0.0);
@@ -1058,8 +1059,8 @@ mod tests {
 
     #[test]
     fn the_begin_of_a_round_may_last() {
-        for (lasting_start, filled) in [(false, false), (true, true)] {
-            let rules = BbrRules { valid_rounds: true, lasting_start, ..BbrRules::default() };
+        for (round_start_lasts, filled) in [(false, false), (true, true)] {
+            let rules = BbrRules { rounds_valid: true, round_start_lasts, ..BbrRules::default() };
             let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
             round(&mut bbr, &mut window, 0.0, 100.0);
             // Three ACKs without a rate are three rounds without growth.
@@ -1071,16 +1072,16 @@ mod tests {
             assert_eq!(bbr.filled, filled);
             bbr.round_start = false;
             bbr.on_timeout(&window, 10.0, 0.0);
-            assert_eq!(bbr.round_start, lasting_start);
+            assert_eq!(bbr.round_start, round_start_lasts);
         }
     }
 
     #[test]
     fn probing_ends_with_losses_and_perhaps_with_repairs() {
-        for (repairs_end_probing, lost, repaired, next) in
+        for (probing_repairs, lost, repaired, next) in
             [(false, 0.0, 1.0, 0), (true, 0.0, 1.0, 1), (false, 1.0, 0.0, 1), (true, 0.0, 0.0, 0)]
         {
-            let rules = BbrRules { repairs_end_probing, ..BbrRules::default() };
+            let rules = BbrRules { probing_repairs, ..BbrRules::default() };
             let mut bbr = Bbr::new(rules, 960.0);
             (bbr.rates, bbr.min_rtt) = ([(0, 100.0)].into(), 0.1);
             bbr.mode = Mode::ProbeBw { phase: 0, since: 0.0 };
@@ -1091,7 +1092,7 @@ mod tests {
 
     #[test]
     fn a_recovery_in_startup_may_leave_no_window() {
-        let rules = BbrRules { exits_unlimited: true, exit_to_drain: true, ..BbrRules::default() };
+        let rules = BbrRules { startup_exit_unlimited: true, exit_drain: true, ..BbrRules::default() };
         let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
         bbr.set_window(&mut window, &Acked { recovering: true, pipe: 5.0, ..acked(1.0) });
         bbr.set_window(&mut window, &acked(1.0));
@@ -1106,8 +1107,8 @@ mod tests {
 
     #[test]
     fn a_window_that_conserved_may_grow_after_a_timeout() {
-        for (grows_after_timeout, cwnd) in [(false, 4.0), (true, 5.0)] {
-            let rules = BbrRules { grows_after_timeout, ..BbrRules::default() };
+        for (timeout_window_grows, cwnd) in [(false, 4.0), (true, 5.0)] {
+            let rules = BbrRules { timeout_window_grows, ..BbrRules::default() };
             let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
             (bbr.filled, bbr.rates, bbr.min_rtt) = (true, [(0, 100.0)].into(), 0.1);
             bbr.set_window(&mut window, &Acked { recovering: true, pipe: 5.0, ..acked(1.0) });
@@ -1120,8 +1121,8 @@ mod tests {
 
     #[test]
     fn while_it_conserves_packets_the_window_may_be_small() {
-        for (conserves_below, cwnd) in [(false, 4.0), (true, 2.0)] {
-            let rules = BbrRules { conserves_below, ..BbrRules::default() };
+        for (least_unless_conserving, cwnd) in [(false, 4.0), (true, 2.0)] {
+            let rules = BbrRules { least_unless_conserving, ..BbrRules::default() };
             let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
             bbr.set_window(&mut window, &Acked { recovering: true, pipe: 1.0, ..acked(1.0) });
             assert_eq!((bbr.conserving, window.cwnd), (true, cwnd));
@@ -1135,7 +1136,7 @@ mod tests {
     #[test]
     fn a_recovery_after_a_timeout_conserves_packets_too() {
         for lost_again in [false, true] {
-            let rules = BbrRules { lost_again, ..BbrRules::default() };
+            let rules = BbrRules { lost_again_recovers: lost_again, ..BbrRules::default() };
             let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
             bbr.on_timeout(&window, 10.0, 0.0);
             window.cwnd = 1.0;
@@ -1168,8 +1169,8 @@ mod tests {
 
     #[test]
     fn an_equal_round_trip_time_renews_the_smallest_or_not() {
-        for (strict_min_rtt, at) in [(false, 0.5), (true, 0.0)] {
-            let rules = BbrRules { strict_min_rtt, ..BbrRules::default() };
+        for (same_rtt_changes_nothing, at) in [(false, 0.5), (true, 0.0)] {
+            let rules = BbrRules { same_rtt_changes_nothing, ..BbrRules::default() };
             let (mut bbr, mut window) = (Bbr::new(rules, 960.0), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
             round(&mut bbr, &mut window, 0.0, 100.0);
             round(&mut bbr, &mut window, 5.0, 100.0);
