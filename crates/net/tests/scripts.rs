@@ -97,7 +97,7 @@ fn settings(words: &[&str], place: &str) -> Settings {
             "recovery_start_second" => settings.recovery_start_second = on,
             "pushes" => settings.push_ack_at_once = on,
             "late_sack_compressed" => settings.late_sack_compressed = on,
-            "lost_retransmit_cut" => settings.lost_retransmit_cuts = on,
+            "lost_retransmit_cut" => settings.lost_retransmit_cut_none = !on,
             "hystart" => settings.hystart = if on { HyStart::PlusPlus } else { HyStart::Off },
             "window" => settings.window = real(value, place) as u64 * u64::from(MSS),
             "iw" => settings.initial_window = Some(real(value, place) as u32),

@@ -1,9 +1,9 @@
 //! RACK (RFC 8985): losses by time. A segment is lost if one sent later has arrived and it has not, some time after.
 //!
-//! Segments that were sent once are in the order of their sending, and those sent again are kept in a queue of their own, so
+//! Segments that were sent once are in the order of their sending, and retransmitted ones have a queue of their own, so
 //! that a look at both fronts finds what is due.
 
-use super::board::{Board, Delivered, DUP_THRESH};
+use super::scoreboard::{Delivered, Scoreboard, DUP_THRESH};
 use std::collections::VecDeque;
 
 /// Recoveries for which a larger reordering window lasts (RFC 8985, 6.2, step 4).
@@ -25,29 +25,29 @@ pub struct Rack {
     dsack_round: Option<u64>,
     /// Below this, no segment that was sent once waits for its verdict.
     judged: u64,
-    /// Segments sent again, in the order of that.
-    repeats: VecDeque<Repeat>,
-    /// What was sent again and SACK reports has arrived whatever time stamp is echoed.
-    trusts_reports: bool,
+    /// Retransmitted segments, in the order of that.
+    retransmissions: VecDeque<Retransmission>,
+    /// A SACKed retransmission has arrived, whatever time stamp is echoed.
+    trusts_sacks: bool,
 }
 
-/// A segment that has been sent again: its begin, when, and after how many reductions of the window.
+/// A retransmitted segment: its first number, when, and after how many reductions of the window.
 #[derive(Clone, Copy, Debug)]
-struct Repeat {
+struct Retransmission {
     start: u64,
     sent: f64,
     reductions: u32,
 }
 
-/// What is taken for lost.
+/// What is newly lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Losses {
     /// Sequence numbers.
     pub lost: u64,
     /// When to look again, s; infinite if nothing waits.
     pub again: f64,
-    /// Of the retransmissions among them: after how many reductions the last of them was sent.
-    pub repeat: Option<u32>,
+    /// If a retransmission is among them: after how many reductions the last of these was sent.
+    pub lost_retransmission: Option<u32>,
 }
 
 impl Default for Rack {
@@ -62,8 +62,8 @@ impl Default for Rack {
             reo_wnd_persist: PERSIST,
             dsack_round: None,
             judged: 0,
-            repeats: VecDeque::new(),
-            trusts_reports: false,
+            retransmissions: VecDeque::new(),
+            trusts_sacks: false,
         }
     }
 }
@@ -74,16 +74,16 @@ fn sent_after(sent: f64, end: u64, than_sent: f64, than_end: u64) -> bool {
 }
 
 impl Rack {
-    /// Nothing has arrived. An ACK that reports what lies beyond a hole echoes the time stamp of what came before that hole, so
-    /// that what was sent again and is reported says nothing (RFC 8985, 6.2, step 2), or with `trusts_reports` it does, if it
-    /// took the smallest round-trip time at least (Linux, `tcp_sacktag_one`).
-    pub fn new(trusts_reports: bool) -> Self {
-        Rack { trusts_reports, ..Rack::default() }
+    /// Nothing has arrived. An ACK that SACKs what lies beyond a hole echoes the time stamp of what came before that hole, so
+    /// a SACKed retransmission says nothing (RFC 8985, 6.2, step 2); with `trusts_sacks` it does, if it took the smallest
+    /// round-trip time at least (Linux, `tcp_sacktag_one`).
+    pub fn new(trusts_sacks: bool) -> Self {
+        Rack { trusts_sacks, ..Rack::default() }
     }
 
-    /// A segment has been sent again, after so many reductions of the window.
-    pub fn sent_again(&mut self, start: u64, now: f64, reductions: u32) {
-        self.repeats.push_back(Repeat { start, sent: now, reductions });
+    /// A segment has been retransmitted, after so many reductions of the window.
+    pub fn retransmitted(&mut self, start: u64, now: f64, reductions: u32) {
+        self.retransmissions.push_back(Retransmission { start, sent: now, reductions });
     }
 
     /// A segment has arrived (6.2, steps 2 and 3). `echo` is the time stamp that the ACK echoes, if any.
@@ -91,14 +91,14 @@ impl Rack {
         let record = &delivered.record;
         if record.end() >= self.fack {
             self.fack = record.end();
-        } else if !record.is_repeated() {
+        } else if !record.is_retransmitted() {
             self.reordering_seen = true;
         }
         let took = now - record.sent;
-        if record.is_repeated() {
+        if record.is_retransmitted() {
             // It may be the first transmission that has arrived. Time stamps are a little coarse.
             let before = echo.is_some_and(|echo| echo < record.sent - 1e-6);
-            if (before && !(delivered.reported && self.trusts_reports)) || took < min_rtt {
+            if (before && !(delivered.by_sack && self.trusts_sacks)) || took < min_rtt {
                 return;
             }
         }
@@ -111,8 +111,8 @@ impl Rack {
 
     /// Whether the first segment outstanding, and so any, was not sent before the last that has arrived, and no verdict is
     /// due: an ACK of it finds no loss.
-    pub fn is_quiet(&self, board: &Board) -> bool {
-        self.repeats.is_empty()
+    pub fn allows_fast_path(&self, board: &Scoreboard) -> bool {
+        self.retransmissions.is_empty()
             && board.front().is_none_or(|front| {
                 self.judged <= front.start && !sent_after(self.sent, self.end, front.sent, front.end())
             })
@@ -139,8 +139,8 @@ impl Rack {
     }
 
     /// How long a segment may come late, s (6.2, step 4).
-    pub fn reo_wnd(&self, board: &Board, recovering: bool, min_rtt: f64, srtt: f64) -> f64 {
-        if !self.reordering_seen && (recovering || board.reports() >= DUP_THRESH as usize) {
+    pub fn reo_wnd(&self, board: &Scoreboard, recovering: bool, min_rtt: f64, srtt: f64) -> f64 {
+        if !self.reordering_seen && (recovering || board.sacked_segments() >= DUP_THRESH as usize) {
             return 0.0;
         }
         (self.reo_wnd_mult * min_rtt / 4.0).min(srtt)
@@ -151,13 +151,13 @@ impl Rack {
         self.rtt
     }
 
-    /// Takes what is late for lost (6.2, step 5).
-    pub fn find_losses(&mut self, board: &mut Board, now: f64, reo_wnd: f64) -> Losses {
-        let (mut lost, mut again, mut repeat) = (0, f64::INFINITY, None);
+    /// Marks lost what is late (6.2, step 5).
+    pub fn find_losses(&mut self, board: &mut Scoreboard, now: f64, reo_wnd: f64) -> Losses {
+        let (mut lost, mut again, mut lost_retransmission) = (0, f64::INFINITY, None);
         let due = |sent: f64| sent + self.rtt + reo_wnd;
         let mut index = board.index_of(self.judged);
         while let Some(&record) = board.get(index) {
-            if !record.is_sacked() && !record.is_repeated() {
+            if !record.is_sacked() && !record.is_retransmitted() {
                 if !sent_after(self.sent, self.end, record.sent, record.end()) {
                     break;
                 }
@@ -170,7 +170,7 @@ impl Rack {
             self.judged = record.end();
             index += 1;
         }
-        while let Some(&Repeat { start, sent, reductions }) = self.repeats.front() {
+        while let Some(&Retransmission { start, sent, reductions }) = self.retransmissions.front() {
             let index = board.index_of(start);
             let record = board.get(index).filter(|record| record.start == start && record.sent == sent);
             if let Some(record) = record.filter(|record| !record.is_sacked()) {
@@ -181,13 +181,15 @@ impl Rack {
                     again = again.min(due(sent));
                     break;
                 }
-                let newly = board.mark_lost_again(index);
+                let newly = board.mark_retransmission_lost(index);
                 lost += newly;
-                repeat = if newly > 0 { Some(reductions) } else { repeat };
+                if newly > 0 {
+                    lost_retransmission = Some(reductions);
+                }
             }
-            self.repeats.pop_front();
+            self.retransmissions.pop_front();
         }
-        Losses { lost, again, repeat }
+        Losses { lost, again, lost_retransmission }
     }
 }
 
@@ -196,16 +198,16 @@ mod tests {
     use super::*;
 
     /// Segments of 100 bytes, one each millisecond from 0 on.
-    fn board(count: u64) -> Board {
-        let mut board = Board::new(100);
+    fn board(count: u64) -> Scoreboard {
+        let mut board = Scoreboard::new(100);
         for i in 0..count {
             board.sent(1 + 100 * i, 100, false, i as f64 * 1e-3);
         }
         board
     }
 
-    fn report(rack: &mut Rack, board: &mut Board, from: u64, to: u64, now: f64) {
-        board.report(&[(1 + 100 * (from - 1), 1 + 100 * to)], None, |d| rack.delivered(&d, now, None, 0.1));
+    fn report(rack: &mut Rack, board: &mut Scoreboard, from: u64, to: u64, now: f64) {
+        board.sack(&[(1 + 100 * (from - 1), 1 + 100 * to)], None, |d| rack.delivered(&d, now, None, 0.1));
     }
 
     #[test]
@@ -240,18 +242,18 @@ mod tests {
         let (mut rack, mut board) = (Rack::default(), board(6));
         report(&mut rack, &mut board, 2, 4, 0.103);
         let found = rack.find_losses(&mut board, 0.103, 0.0);
-        assert_eq!((found.lost, found.repeat), (100, None), "it has been sent once");
-        board.sent_again(0, 0.103, true);
-        rack.sent_again(1, 0.103, 7);
+        assert_eq!((found.lost, found.lost_retransmission), (100, None), "it has been sent once");
+        board.retransmitted(0, 0.103, true);
+        rack.retransmitted(1, 0.103, 7);
         report(&mut rack, &mut board, 2, 6, 0.105);
         let found = rack.find_losses(&mut board, 0.105, 0.0);
-        assert_eq!((found.lost, found.repeat), (0, None), "5 and 6 were sent before");
+        assert_eq!((found.lost, found.lost_retransmission), (0, None), "5 and 6 were sent before");
         board.sent(601, 100, false, 0.106);
         report(&mut rack, &mut board, 2, 7, 0.206);
         let found = rack.find_losses(&mut board, 0.206, 0.0);
-        assert_eq!((found.lost, found.repeat), (100, Some(7)), "sent again after seven reductions");
+        assert_eq!((found.lost, found.lost_retransmission), (100, Some(7)), "sent again after seven reductions");
         assert_eq!(board.next_lost(), Some(0));
-        assert_eq!(rack.find_losses(&mut board, 0.207, 0.0).repeat, None, "found once");
+        assert_eq!(rack.find_losses(&mut board, 0.207, 0.0).lost_retransmission, None, "found once");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The rate at which segments arrive, by ACKs (Linux `tcp_rate.c`; draft-cheng-iccrg-delivery-rate-estimation).
 
-use super::board::Delivered;
+use super::scoreboard::Delivered;
 use std::collections::VecDeque;
 
 /// What was known when a segment was sent.
@@ -153,12 +153,12 @@ impl Rate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::board::Board;
+    use super::super::scoreboard::Scoreboard;
     use super::*;
 
     /// Segments sent at `gap`, arriving at `apart`, the first after 100 ms.
     fn samples(count: u64, gap: f64, apart: f64) -> Vec<f64> {
-        let (mut rate, mut board) = (Rate::default(), Board::new(1));
+        let (mut rate, mut board) = (Rate::default(), Scoreboard::new(1));
         for i in 0..count {
             board.sent(1 + i, 1, false, i as f64 * gap);
             rate.sent(i, i as f64 * gap, i as f64);
@@ -186,7 +186,7 @@ mod tests {
 
     /// One segment in flight at a time, sent when the one before has arrived and `gap` has passed: the last rate.
     fn alone(held: bool, gap: f64) -> f64 {
-        let (mut rate, mut board, mut now, mut last) = (Rate::new(held), Board::new(1), 1.0, 0.0);
+        let (mut rate, mut board, mut now, mut last) = (Rate::new(held), Scoreboard::new(1), 1.0, 0.0);
         for i in 0..20 {
             board.sent(1 + i, 1, false, now);
             rate.sent(i, now, 0.0);
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn samples_of_a_thirsty_application_say_so() {
-        let (mut rate, mut board) = (Rate::default(), Board::new(1));
+        let (mut rate, mut board) = (Rate::default(), Scoreboard::new(1));
         rate.app_limited(0.0);
         board.sent(1, 1, false, 0.0);
         rate.sent(0, 0.0, 0.0);

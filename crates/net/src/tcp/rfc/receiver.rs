@@ -3,9 +3,9 @@
 //! RFC 9293 and RFC 5681 (delayed ACKs), RFC 2018 and 2883 (SACK and duplicates), RFC 7323 (which time stamp is echoed),
 //! RFC 3168 (ECN echoes). The application takes data at once, so the window that is offered does not move.
 
-use super::board::Range;
+use super::scoreboard::Range;
+use super::settings::Feedbacks;
 use super::wire::{unwrap, wrap, Arrived, Feedback};
-use super::Feedbacks;
 use crate::segment::{CE, CWR, ECE, FIN, PSH, SYN};
 
 /// What a receiver does.
@@ -104,7 +104,7 @@ impl Receiver {
             told: 0,
             untold: 0,
             marked: false,
-            count: super::FIRST_COUNT,
+            count: super::ecn::FIRST_COUNT,
             fin_at: None,
         }
     }

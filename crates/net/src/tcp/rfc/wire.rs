@@ -1,6 +1,6 @@
 //! What goes over the wire: sequence numbers of 32 bits, segments and what an ACK says.
 
-use super::board::Range;
+use super::scoreboard::Range;
 
 /// Sequence number `wire` of a connection that began with `first`, as the number of bytes since then (0 is the SYN),
 /// the one next to `near`; none if it is from before the connection (RFC 9293, 3.4: arithmetic modulo 2^32).

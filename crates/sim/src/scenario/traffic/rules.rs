@@ -101,8 +101,8 @@ const RULES: &[Rule] = &[
         words: ["again", "none"],
         tcps: &[Tcp::Reno, Tcp::Sack, Tcp::Cubic, Tcp::Dctcp, Tcp::Ledbat, Tcp::Prague],
         about: "A retransmission that rack finds lost cuts the window once more (RFC 5681, 4.3), or does not.",
-        set: |settings, on| settings.lost_retransmit_cuts = !on,
-        get: |settings| !settings.lost_retransmit_cuts,
+        set: |settings, on| settings.lost_retransmit_cut_none = on,
+        get: |settings| settings.lost_retransmit_cut_none,
     },
     Rule {
         key: "timeout_end",

@@ -1,4 +1,4 @@
-//! What is outstanding, segment by segment: sent when, how often, reported by SACK, taken for lost.
+//! The scoreboard: what is outstanding, segment by segment: when it was sent, how often, whether it is SACKed or lost.
 //!
 //! The rules are those of RFC 6675: `IsLost` (section 4) becomes a mark that is set once, since more SACKed data above a
 //! segment cannot take it back; `pipe` is kept as it changes and not counted anew.
@@ -9,18 +9,18 @@ use std::collections::VecDeque;
 /// A range of sequence numbers: the first, and one behind the last.
 pub type Range = (u64, u64);
 
-/// Reported by SACK.
+/// SACKed.
 const SACKED: u8 = 1;
-/// Taken for lost.
+/// Marked lost.
 const LOST: u8 = 2;
-/// Sent again since it was taken for lost (or by rule 3 of `NextSeg`), and not known to be lost again.
-const RESENT: u8 = 4;
+/// Retransmitted since it was marked lost (or by rule 3 of `NextSeg`), and the retransmission is not known to be lost.
+const IN_FLIGHT_AGAIN: u8 = 4;
 /// Sent more than once.
-const REPEATED: u8 = 8;
+const RETRANSMITTED: u8 = 8;
 /// Its last sequence number is the FIN.
 const FIN: u8 = 16;
 
-/// By how many sequence numbers a block may have grown to be taken for the one of the ACK before.
+/// By how many sequence numbers a block may have grown and still be the one of the ACK before.
 const MOST_MORE: u64 = 1 << 30;
 
 /// Duplicate ACKs, or discontiguous ranges, that say that a segment is lost (RFC 6675, `DupThresh`).
@@ -44,12 +44,12 @@ impl Record {
         self.start + u64::from(self.len)
     }
 
-    /// Whether SACK has reported it.
+    /// Whether it is SACKed.
     pub fn is_sacked(&self) -> bool {
         self.flags & SACKED != 0
     }
 
-    /// Whether it is taken for lost.
+    /// Whether it is marked lost.
     pub fn is_lost(&self) -> bool {
         self.flags & LOST != 0
     }
@@ -59,19 +59,19 @@ impl Record {
         *others |= self.flags;
     }
 
-    /// Whether one of the segments whose marks have been added is [`Record::is_resent`].
-    pub fn any_resent(marks: u8) -> bool {
-        marks & RESENT != 0
+    /// Whether one of the segments whose marks have been added is [`Record::is_in_flight_again`].
+    pub fn any_in_flight_again(marks: u8) -> bool {
+        marks & IN_FLIGHT_AGAIN != 0
     }
 
-    /// Whether it was sent again since.
-    pub fn is_resent(&self) -> bool {
-        self.flags & RESENT != 0
+    /// Whether it was retransmitted since it was marked lost, and counts as in flight for that.
+    pub fn is_in_flight_again(&self) -> bool {
+        self.flags & IN_FLIGHT_AGAIN != 0
     }
 
     /// Whether it was sent more than once.
-    pub fn is_repeated(&self) -> bool {
-        self.flags & REPEATED != 0
+    pub fn is_retransmitted(&self) -> bool {
+        self.flags & RETRANSMITTED != 0
     }
 
     /// Whether it ends the connection.
@@ -92,63 +92,63 @@ pub struct Delivered {
     pub record: Record,
     /// How many segments had been sent before it in the connection, to find what else is kept of it.
     pub number: u64,
-    /// It is a report of SACK's that says so.
-    pub reported: bool,
+    /// By a SACK block, not by the cumulative ACK.
+    pub by_sack: bool,
 }
 
 /// The segments between the highest cumulative ACK and the highest sent.
 #[derive(Clone, Debug)]
-pub struct Board {
+pub struct Scoreboard {
     records: VecDeque<Record>,
     /// Number of the first record, counted over the connection.
     first: u64,
     mss: u64,
-    /// Sequence numbers that are reported, lost, and sent again.
+    /// Sequence numbers that are SACKed, lost, and in flight again.
     sacked: u64,
     lost: u64,
-    resent: u64,
+    in_flight_again: u64,
     outstanding: u64,
-    /// Segments that are reported, and that were sent more than once.
-    reports: usize,
-    repeated: usize,
-    /// Segments behind the first that duplicate ACKs without SACK let one guess to have arrived, and their length.
-    guesses: usize,
-    guessed: u64,
-    /// One behind the highest that is reported.
+    /// Segments that are SACKed, and that were sent more than once.
+    sacked_segments: usize,
+    retransmitted_segments: usize,
+    /// Without SACK: segments behind the first that duplicate ACKs count as arrived, and their length.
+    emulated_sacks: usize,
+    emulated: u64,
+    /// One behind the highest SACKed number.
     highest_sacked: u64,
-    /// Below this every segment without a report is marked lost.
+    /// Below this every segment is SACKed or marked lost.
     loss_edge: u64,
-    /// Below this no lost segment waits to be sent again; number of the first segment that may.
+    /// Below this no lost segment waits for its retransmission; number of the first segment that may.
     waiting_from: u64,
     waiting: u64,
     /// The blocks of the ACK before, and as they were on the wire; how many there were, 0 if they say nothing any more.
     known: [Range; MOST_BLOCKS],
     on_wire: [(u32, u32); MOST_BLOCKS],
     blocks: u8,
-    /// Number of the segment reported last, of the highest of those, and of the one that begins at `loss_edge`: where to
+    /// Number of the segment SACKed last, of the highest of those, and of the one that starts at `loss_edge`: where to
     /// look first.
-    last_report: u64,
+    last_sacked: u64,
     highest: u64,
     edge: u64,
-    /// What a report leaves of the marks of a segment that was sent again: nothing, or [`RESENT`].
+    /// What a SACK leaves of the flags of a retransmitted segment: nothing, or [`IN_FLIGHT_AGAIN`].
     kept: u8,
 }
 
-impl Board {
+impl Scoreboard {
     /// Nothing outstanding. Segments have `mss` bytes of payload, most of them.
     pub fn new(mss: u32) -> Self {
-        Board {
+        Scoreboard {
             records: VecDeque::new(),
             first: 0,
             mss: u64::from(mss),
             sacked: 0,
             lost: 0,
-            resent: 0,
+            in_flight_again: 0,
             outstanding: 0,
-            reports: 0,
-            repeated: 0,
-            guesses: 0,
-            guessed: 0,
+            sacked_segments: 0,
+            retransmitted_segments: 0,
+            emulated_sacks: 0,
+            emulated: 0,
             highest_sacked: 0,
             loss_edge: 0,
             waiting_from: 0,
@@ -156,17 +156,17 @@ impl Board {
             known: [(0, 0); MOST_BLOCKS],
             on_wire: [(0, 0); MOST_BLOCKS],
             blocks: 0,
-            last_report: 0,
+            last_sacked: 0,
             highest: 0,
             edge: 0,
             kept: 0,
         }
     }
 
-    /// A segment that was sent again and is reported counts as in the network on top, until a cumulative ACK covers it or a timeout
+    /// A retransmitted segment that is SACKed still counts as in flight, until a cumulative ACK covers it or a timeout
     /// forgets it (ns-3, whose `TcpTxBuffer::Update` leaves it in the count of retransmissions).
-    pub fn counting_repairs(self) -> Self {
-        Board { kept: RESENT, ..self }
+    pub fn counting_sacked_retransmissions(self) -> Self {
+        Scoreboard { kept: IN_FLIGHT_AGAIN, ..self }
     }
 
     /// Sequence numbers sent and not cumulatively acknowledged (RFC 5681, FlightSize).
@@ -174,70 +174,72 @@ impl Board {
         self.outstanding
     }
 
-    /// Sequence numbers reported by SACK above the cumulative ACK.
+    /// SACKed sequence numbers above the cumulative ACK.
     pub fn sacked(&self) -> u64 {
         self.sacked
     }
 
-    /// Segments reported by SACK above the cumulative ACK.
-    pub fn reports(&self) -> usize {
-        self.reports
+    /// SACKed segments above the cumulative ACK.
+    pub fn sacked_segments(&self) -> usize {
+        self.sacked_segments
     }
 
-    /// Sequence numbers taken for lost and not reported since.
+    /// Sequence numbers marked lost and not SACKed since.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// What is in the network (RFC 6675, `pipe`): neither reported nor lost, and what was sent again.
+    /// What is in flight (RFC 6675, `pipe`): neither SACKed nor lost, and retransmissions.
     pub fn pipe(&self) -> u64 {
-        self.outstanding - self.sacked - self.guessed - self.lost + self.resent
+        self.outstanding - self.sacked - self.emulated - self.lost + self.in_flight_again
     }
 
-    /// One more segment is guessed to have arrived: the first behind those that are, and never the first of all.
-    pub fn guess(&mut self) {
-        if let Some(record) = self.records.get(1 + self.guesses) {
-            self.guesses += 1;
-            self.guessed += u64::from(record.len);
+    /// Without SACK, a duplicate ACK: one more segment counts as arrived, the first behind those that do, never the first of
+    /// all (Linux, `tcp_add_reno_sack`; ns-3).
+    pub fn emulate_sack(&mut self) {
+        if let Some(record) = self.records.get(1 + self.emulated_sacks) {
+            self.emulated_sacks += 1;
+            self.emulated += u64::from(record.len);
         }
     }
 
-    /// Nothing is guessed any more.
-    pub fn forget_guesses(&mut self) {
-        (self.guesses, self.guessed) = (0, 0);
+    /// No segment counts as arrived by duplicate ACKs any more.
+    pub fn forget_emulated_sacks(&mut self) {
+        (self.emulated_sacks, self.emulated) = (0, 0);
     }
 
-    /// After an ACK: how many guesses are still outstanding, of `before` records that were so. The one that is first now
-    /// has not arrived, so that another must have: the guess moves on, and the first is lost. Whether it was one.
-    pub fn move_guesses(&mut self, before: usize) -> bool {
+    /// After a cumulative ACK, with `before` records outstanding before it: the segments that count as arrived and are not
+    /// covered. The first segment has not arrived, so if it was one of these, another must have: one more counts, and the
+    /// first is lost. Whether that is so.
+    pub fn move_emulated_sacks(&mut self, before: usize) -> bool {
         let gone = before - self.records.len();
-        if self.guesses == 0 || gone == 0 {
+        if self.emulated_sacks == 0 || gone == 0 {
             return false;
         }
-        let left = (self.guesses + 1).saturating_sub(gone);
-        self.guesses = left.saturating_sub(1);
-        self.guessed = self.records.iter().skip(1).take(self.guesses).map(|record| u64::from(record.len)).sum();
+        let left = (self.emulated_sacks + 1).saturating_sub(gone);
+        self.emulated_sacks = left.saturating_sub(1);
+        self.emulated = self.records.iter().skip(1).take(self.emulated_sacks).map(|record| u64::from(record.len)).sum();
         if left > 0 {
-            self.guess();
+            self.emulate_sack();
         }
         left > 0
     }
 
-    /// Takes the first segment for lost, whether it was sent again or not.
-    pub fn lose_first(&mut self) {
+    /// Marks the first segment lost, retransmitted or not.
+    pub fn mark_first_lost(&mut self) {
         if !self.records.is_empty() {
-            self.mark_lost_again(0);
+            self.mark_retransmission_lost(0);
         }
     }
 
-    /// Whether nothing is lost, counts twice or is guessed.
+    /// Whether nothing is lost, retransmitted and in flight, or arrived by duplicate ACKs alone.
     pub fn is_whole(&self) -> bool {
-        self.lost == 0 && self.resent == 0 && self.guesses == 0
+        self.lost == 0 && self.in_flight_again == 0 && self.emulated_sacks == 0
     }
 
-    /// Whether in addition nothing is reported, and everything was sent once.
+    /// Whether in addition nothing is SACKed, and everything was sent once.
     pub fn is_plain(&self) -> bool {
-        self.is_whole() && self.reports == 0 && self.repeated == 0
+        self.is_whole() && self.sacked_segments == 0 && self.retransmitted_segments == 0
     }
 
     /// The first segment outstanding.
@@ -271,20 +273,20 @@ impl Board {
         self.outstanding += u64::from(len);
     }
 
-    /// The segment at `index` has been sent again. `counts`: as one more in the network.
-    pub fn sent_again(&mut self, index: usize, now: f64, counts: bool) {
+    /// The segment at `index` has been retransmitted. `counts`: as one more in flight.
+    pub fn retransmitted(&mut self, index: usize, now: f64, counts: bool) {
         let record = &mut self.records[index];
         record.sent = now;
-        self.repeated += usize::from(!record.is_repeated());
-        record.flags |= REPEATED;
-        if counts && record.flags & RESENT == 0 {
-            record.flags |= RESENT;
-            self.resent += u64::from(record.len);
+        self.retransmitted_segments += usize::from(!record.is_retransmitted());
+        record.flags |= RETRANSMITTED;
+        if counts && record.flags & IN_FLIGHT_AGAIN == 0 {
+            record.flags |= IN_FLIGHT_AGAIN;
+            self.in_flight_again += u64::from(record.len);
         }
     }
 
-    /// Takes out what a cumulative ACK covers; each segment goes to `delivered` unless SACK had reported it before. How many
-    /// sequence numbers had not been reported.
+    /// Takes out what a cumulative ACK covers; each segment goes to `delivered` unless it was SACKed before. How many
+    /// sequence numbers were not.
     pub fn acknowledge(&mut self, ack: u64, mut delivered: impl FnMut(Delivered)) -> u64 {
         let mut fresh = 0;
         while let Some(&record) = self.records.front() {
@@ -302,15 +304,15 @@ impl Board {
             if record.flags & !FIN == 0 {
                 self.outstanding -= u64::from(record.len);
                 fresh += u64::from(record.len);
-                delivered(Delivered { record, number, reported: false });
+                delivered(Delivered { record, number, by_sack: false });
                 continue;
             }
-            self.reports -= usize::from(record.is_sacked());
-            self.repeated -= usize::from(record.is_repeated());
+            self.sacked_segments -= usize::from(record.is_sacked());
+            self.retransmitted_segments -= usize::from(record.is_retransmitted());
             self.take_out(&record, u64::from(record.len));
             if !record.is_sacked() {
                 fresh += u64::from(record.len);
-                delivered(Delivered { record, number, reported: false });
+                delivered(Delivered { record, number, by_sack: false });
             }
         }
         fresh
@@ -324,8 +326,8 @@ impl Board {
         if record.is_lost() {
             self.lost -= len;
         }
-        if record.is_resent() {
-            self.resent -= len;
+        if record.is_in_flight_again() {
+            self.in_flight_again -= len;
         }
     }
 
@@ -367,9 +369,9 @@ impl Board {
     }
 
     /// Takes in the blocks of an ACK, if they are those of the ACK before but for the end of the first, where more has
-    /// arrived: as [`report`](Self::report).
+    /// arrived: as [`sack`](Self::sack).
     #[inline]
-    pub fn report_more(&mut self, feedback: &Feedback, mut delivered: impl FnMut(Delivered)) -> Option<u64> {
+    pub fn sack_more(&mut self, feedback: &Feedback, mut delivered: impl FnMut(Delivered)) -> Option<u64> {
         let (now, before) = (&feedback.blocks, &self.on_wire);
         let more = u64::from(now[0].1.wrapping_sub(before[0].1));
         let (from, end) = (self.known[0].1, self.known[0].1 + more);
@@ -385,18 +387,13 @@ impl Board {
         self.on_wire[0].1 = now[0].1;
         self.known[0].1 = end;
         self.highest_sacked = self.highest_sacked.max(end);
-        let index = self.index_near(from, self.last_report + 1);
-        Some(self.report_from(index, from, end, &mut delivered))
+        let index = self.index_near(from, self.last_sacked + 1);
+        Some(self.sack_from(index, from, end, &mut delivered))
     }
 
     /// Takes in the blocks of an ACK; each segment that is new goes to `delivered`. How many sequence numbers are new.
-    /// `on_wire` are the blocks of the next ACK's that may be compared with them ([`report_more`](Self::report_more)).
-    pub fn report(
-        &mut self,
-        blocks: &[Range],
-        on_wire: Option<&Feedback>,
-        mut delivered: impl FnMut(Delivered),
-    ) -> u64 {
+    /// `on_wire` are the blocks of the next ACK's that may be compared with them ([`sack_more`](Self::sack_more)).
+    pub fn sack(&mut self, blocks: &[Range], on_wire: Option<&Feedback>, mut delivered: impl FnMut(Delivered)) -> u64 {
         self.blocks = 0;
         let Some(front) = self.records.front().map(|record| record.start) else {
             self.known = [(0, 0); MOST_BLOCKS];
@@ -412,14 +409,14 @@ impl Board {
             if start >= end {
                 continue;
             }
-            // The ACK before may have reported most of it.
+            // The ACK before may have SACKed most of it.
             let inside = known.into_iter().find(|&(from, to)| start <= from.max(front) && to <= end && from < to);
             match inside {
                 Some((from, to)) => {
-                    fresh += self.report_range(start, from.max(front), &mut delivered);
-                    fresh += self.report_range(to.max(front), end, &mut delivered);
+                    fresh += self.sack_range(start, from.max(front), &mut delivered);
+                    fresh += self.sack_range(to.max(front), end, &mut delivered);
                 }
-                None => fresh += self.report_range(start, end, &mut delivered),
+                None => fresh += self.sack_range(start, end, &mut delivered),
             }
             self.highest_sacked = self.highest_sacked.max(end);
         }
@@ -428,15 +425,15 @@ impl Board {
         fresh
     }
 
-    fn report_range(&mut self, start: u64, end: u64, delivered: &mut impl FnMut(Delivered)) -> u64 {
+    fn sack_range(&mut self, start: u64, end: u64, delivered: &mut impl FnMut(Delivered)) -> u64 {
         if start >= end {
             return 0;
         }
-        self.report_from(self.index_of(start), start, end, delivered)
+        self.sack_from(self.index_of(start), start, end, delivered)
     }
 
     #[inline(always)]
-    fn report_from(&mut self, mut index: usize, start: u64, end: u64, delivered: &mut impl FnMut(Delivered)) -> u64 {
+    fn sack_from(&mut self, mut index: usize, start: u64, end: u64, delivered: &mut impl FnMut(Delivered)) -> u64 {
         let mut fresh = 0;
         while let Some(record) = self.records.get_mut(index) {
             if record.end() > end {
@@ -447,20 +444,20 @@ impl Board {
                 let len = u64::from(record.len);
                 record.flags |= SACKED;
                 self.sacked += len;
-                self.reports += 1;
+                self.sacked_segments += 1;
                 fresh += len;
-                if before.flags & (LOST | RESENT) != 0 {
-                    record.flags &= FIN | REPEATED | SACKED | self.kept;
+                if before.flags & (LOST | IN_FLIGHT_AGAIN) != 0 {
+                    record.flags &= FIN | RETRANSMITTED | SACKED | self.kept;
                     if before.is_lost() {
                         self.lost -= len;
                     }
-                    if before.is_resent() && self.kept == 0 {
-                        self.resent -= len;
+                    if before.is_in_flight_again() && self.kept == 0 {
+                        self.in_flight_again -= len;
                     }
                 }
-                self.last_report = self.first + index as u64;
-                self.highest = self.highest.max(self.last_report);
-                delivered(Delivered { record: before, number: self.last_report, reported: true });
+                self.last_sacked = self.first + index as u64;
+                self.highest = self.highest.max(self.last_sacked);
+                delivered(Delivered { record: before, number: self.last_sacked, by_sack: true });
             }
             index += 1;
         }
@@ -501,7 +498,7 @@ impl Board {
         newly
     }
 
-    /// Takes the segment at `index` for lost, unless it is reported or known to be lost already. Its length if it is news.
+    /// Marks the segment at `index` lost, unless it is SACKed or lost already. Its length if it is newly lost.
     pub fn mark_lost(&mut self, index: usize) -> u64 {
         let record = &mut self.records[index];
         if record.flags & (SACKED | LOST) != 0 {
@@ -513,15 +510,15 @@ impl Board {
         u64::from(record.len)
     }
 
-    /// Takes the repetition of the segment at `index` for lost too. Its length if it is news.
-    pub fn mark_lost_again(&mut self, index: usize) -> u64 {
+    /// Marks the retransmission of the segment at `index` lost too. Its length if it is newly lost.
+    pub fn mark_retransmission_lost(&mut self, index: usize) -> u64 {
         let record = &mut self.records[index];
-        if record.flags & (SACKED | RESENT) != RESENT {
+        if record.flags & (SACKED | IN_FLIGHT_AGAIN) != IN_FLIGHT_AGAIN {
             return self.mark_lost(index);
         }
         let (len, start, was_lost) = (u64::from(record.len), record.start, record.is_lost());
-        record.flags = record.flags & !RESENT | LOST;
-        self.resent -= len;
+        record.flags = record.flags & !IN_FLIGHT_AGAIN | LOST;
+        self.in_flight_again -= len;
         if !was_lost {
             self.lost += len;
         }
@@ -529,29 +526,29 @@ impl Board {
         len
     }
 
-    /// The retransmission timer has expired: the first segment is lost, and everything that is not reported and was last sent
-    /// at `since` or before. What is reported stays so, unless the receiver has taken it back: the first segment is reported
-    /// and not acknowledged (RFC 2018, section 8).
-    pub fn lose_all(&mut self, since: f64) {
+    /// The retransmission timer has expired: the first segment is lost, and everything that is not SACKed and was last sent
+    /// at `since` or before. What is SACKed stays so, unless the receiver has reneged: the first segment is SACKed and not
+    /// acknowledged (RFC 2018, section 8).
+    pub fn mark_all_lost(&mut self, since: f64) {
         if self.records.front().is_some_and(Record::is_sacked) {
             self.records.iter_mut().for_each(|record| record.flags &= !SACKED);
             self.sacked = 0;
-            self.reports = 0;
+            self.sacked_segments = 0;
             self.highest_sacked = 0;
             self.known = [(0, 0); MOST_BLOCKS];
             self.blocks = 0;
         }
-        (self.lost, self.resent) = (0, 0);
-        self.forget_guesses();
+        (self.lost, self.in_flight_again) = (0, 0);
+        self.forget_emulated_sacks();
         for (index, record) in self.records.iter_mut().enumerate() {
             if record.flags & SACKED == 0 && (index == 0 || record.sent <= since) {
-                record.flags = record.flags & !RESENT | LOST;
+                record.flags = record.flags & !IN_FLIGHT_AGAIN | LOST;
             } else if record.flags & SACKED != 0 {
-                record.flags &= !RESENT;
+                record.flags &= !IN_FLIGHT_AGAIN;
             }
             let len = u64::from(record.len);
             self.lost += if record.flags & LOST != 0 { len } else { 0 };
-            self.resent += if record.flags & RESENT != 0 { len } else { 0 };
+            self.in_flight_again += if record.flags & IN_FLIGHT_AGAIN != 0 { len } else { 0 };
         }
         self.waiting_from = 0;
         if since == f64::INFINITY {
@@ -559,14 +556,14 @@ impl Board {
         }
     }
 
-    /// The first lost segment that has not been sent again (RFC 6675, `NextSeg` rule 1).
+    /// The first lost segment that has not been retransmitted (RFC 6675, `NextSeg` rule 1).
     pub fn next_lost(&mut self) -> Option<usize> {
         if self.lost == 0 {
             return None;
         }
         let mut index = self.index_near(self.waiting_from, self.waiting);
         while let Some(record) = self.records.get(index) {
-            if record.flags & (LOST | RESENT) == LOST {
+            if record.flags & (LOST | IN_FLIGHT_AGAIN) == LOST {
                 self.waiting_from = record.start;
                 self.waiting = self.first + index as u64;
                 return Some(index);
@@ -578,15 +575,14 @@ impl Board {
         None
     }
 
-    /// The first segment below the highest report that is neither reported nor sent again (`NextSeg` rule 3), from the
-    /// place `from` on.
+    /// The first segment below the highest SACKed that is neither SACKed nor in flight again (`NextSeg` rule 3).
     pub fn next_hole(&self) -> Option<usize> {
         (0..self.records.len())
             .take_while(|&index| self.records[index].start < self.highest_sacked)
-            .find(|&index| self.records[index].flags & (SACKED | RESENT) == 0)
+            .find(|&index| self.records[index].flags & (SACKED | IN_FLIGHT_AGAIN) == 0)
     }
 
-    /// The highest segment that is not reported (`NextSeg` rule 4).
+    /// The highest segment that is not SACKed (`NextSeg` rule 4).
     pub fn last_hole(&self) -> Option<usize> {
         self.records.iter().rposition(|record| !record.is_sacked())
     }
@@ -600,8 +596,8 @@ mod tests {
     use earlydrop_aqm::random::Generator;
 
     /// Segments of 100 bytes from 1 on.
-    fn board(count: u64) -> Board {
-        let mut board = Board::new(100);
+    fn board(count: u64) -> Scoreboard {
+        let mut board = Scoreboard::new(100);
         for i in 0..count {
             board.sent(1 + 100 * i, 100, false, i as f64);
         }
@@ -612,7 +608,7 @@ mod tests {
         (1 + 100 * (from - 1), 1 + 100 * to)
     }
 
-    fn lost(board: &Board) -> Vec<u64> {
+    fn lost(board: &Scoreboard) -> Vec<u64> {
         (0..board.len()).filter(|&i| board.get(i).unwrap().is_lost()).map(|i| board.number(i) + 1).collect()
     }
 
@@ -620,20 +616,31 @@ mod tests {
     fn three_full_segments_above_say_that_one_is_lost() {
         // RFC 6675, IsLost: more than (DupThresh - 1) * SMSS bytes.
         let mut board = board(10);
-        assert_eq!(board.report(&[segments(2, 3)], None, |_| {}), 200);
+        assert_eq!(board.sack(&[segments(2, 3)], None, |_| {}), 200);
         assert_eq!((board.find_losses(), board.pipe()), (0, 800));
-        assert_eq!(board.report(&[segments(2, 4)], None, |_| {}), 100, "the rest was known");
+        assert_eq!(board.sack(&[segments(2, 4)], None, |_| {}), 100, "the rest was known");
         assert_eq!((board.find_losses(), lost(&board)), (100, vec![1]));
         assert_eq!(board.pipe(), 600, "10 out, 3 reported, 1 lost");
         let index = board.next_lost().unwrap();
-        board.sent_again(index, 20.0, true);
+        board.retransmitted(index, 20.0, true);
         assert_eq!((board.pipe(), board.next_lost()), (700, None));
     }
 
     /// What a board knows, whatever way it was told.
-    fn knowledge(board: &Board) -> String {
-        let Board { records, sacked, lost, resent, outstanding, reports, repeated, highest_sacked, known, .. } = board;
-        format!("{records:?} {sacked} {lost} {resent} {outstanding} {reports} {repeated} {highest_sacked} {known:?}")
+    fn knowledge(board: &Scoreboard) -> String {
+        let Scoreboard {
+            records,
+            sacked,
+            lost,
+            in_flight_again,
+            outstanding,
+            sacked_segments,
+            retransmitted_segments,
+            highest_sacked,
+            known,
+            ..
+        } = board;
+        format!("{records:?} {sacked} {lost} {in_flight_again} {outstanding} {sacked_segments} {retransmitted_segments} {highest_sacked} {known:?}")
     }
 
     #[test]
@@ -651,7 +658,7 @@ mod tests {
             };
             let mut receiver = Receiver::new(settings);
             receiver.take(&Arrived { seq: 0, payload: 0, bits: SYN, stamp: 0.0, now: 0.0 });
-            let (mut short, mut long, mut next) = (Board::new(100), Board::new(100), 1);
+            let (mut short, mut long, mut next) = (Scoreboard::new(100), Scoreboard::new(100), 1);
             for step in 0..400 {
                 let now = f64::from(step);
                 // New data, or something that is outstanding once more.
@@ -663,8 +670,8 @@ mod tests {
                     next - u64::from(len)
                 } else {
                     let index = (random.uniform() * short.len() as f64 * random.uniform()) as usize;
-                    short.sent_again(index, now, false);
-                    long.sent_again(index, now, false);
+                    short.retransmitted(index, now, false);
+                    long.retransmitted(index, now, false);
                     short.get(index).unwrap().start
                 };
                 let (losses, ack_losses) = if seed % 3 == 0 { (0.2, 0.3) } else { (0.2, 0.0) };
@@ -684,13 +691,13 @@ mod tests {
                 if feedback.count > 0 {
                     let (ranges, count) = feedback.ranges(0, ack);
                     let blocks = &ranges[usize::from(feedback.duplicate)..count];
-                    let quick = short.report_more(&feedback, |delivered| told.push(delivered.number));
+                    let quick = short.sack_more(&feedback, |delivered| told.push(delivered.number));
                     grown += u32::from(quick.is_some());
                     let fresh = quick.unwrap_or_else(|| {
                         let whole = (!feedback.duplicate).then_some(&feedback);
-                        short.report(blocks, whole, |delivered| told.push(delivered.number))
+                        short.sack(blocks, whole, |delivered| told.push(delivered.number))
                     });
-                    let expected = long.report(blocks, None, |delivered| all.push(delivered.number));
+                    let expected = long.sack(blocks, None, |delivered| all.push(delivered.number));
                     assert_eq!(fresh, expected, "{feedback:?}");
                 }
                 if !feedback.duplicate {
@@ -698,8 +705,8 @@ mod tests {
                     assert_eq!(short.next_lost(), long.next_lost());
                 }
                 if random.uniform() < 0.01 {
-                    short.lose_all(f64::INFINITY);
-                    long.lose_all(f64::INFINITY);
+                    short.mark_all_lost(f64::INFINITY);
+                    long.mark_all_lost(f64::INFINITY);
                 }
                 assert_eq!((told, knowledge(&short)), (all, knowledge(&long)), "{feedback:?}");
             }
@@ -716,34 +723,34 @@ mod tests {
         };
         let told = |end: u32| {
             let mut board = board(8);
-            board.report(&[segments(3, 4)], Some(&ack(401)), |_| {});
-            assert_eq!(board.report_more(&ack(end), |_| {}), (end > 401).then(|| u64::from(end) - 401), "{end}");
+            board.sack(&[segments(3, 4)], Some(&ack(401)), |_| {});
+            assert_eq!(board.sack_more(&ack(end), |_| {}), (end > 401).then(|| u64::from(end) - 401), "{end}");
             board
         };
         let mut board = told(601);
-        assert_eq!(board.report_more(&ack(401), |_| {}), None, "an ACK that others have overtaken");
-        assert_eq!(board.report_more(&Feedback { duplicate: true, ..ack(801) }, |_| {}), None, "what came twice");
+        assert_eq!(board.sack_more(&ack(401), |_| {}), None, "an ACK that others have overtaken");
+        assert_eq!(board.sack_more(&Feedback { duplicate: true, ..ack(801) }, |_| {}), None, "what came twice");
         board.acknowledge(801, |_| {});
-        assert_eq!(board.report_more(&ack(801), |_| {}), None, "nothing is outstanding");
+        assert_eq!(board.sack_more(&ack(801), |_| {}), None, "nothing is outstanding");
         let mut board = told(601);
         board.acknowledge(201, |_| {});
-        board.lose_all(f64::INFINITY);
-        assert_eq!(board.report_more(&ack(701), |_| {}), None, "what was reported has been taken back");
+        board.mark_all_lost(f64::INFINITY);
+        assert_eq!(board.sack_more(&ack(701), |_| {}), None, "what was reported has been taken back");
     }
 
     #[test]
     fn three_ranges_above_say_so_too() {
         // Small segments: 10 bytes each, far below two full ones.
-        let mut board = Board::new(100);
+        let mut board = Scoreboard::new(100);
         for i in 0..10 {
             board.sent(1 + 10 * i, 10, false, 0.0);
         }
         let at = |i: u64| (1 + 10 * (i - 1), 1 + 10 * i);
-        board.report(&[at(4), at(2)], None, |_| {});
+        board.sack(&[at(4), at(2)], None, |_| {});
         assert_eq!(board.find_losses(), 0);
-        board.report(&[at(6), at(4), at(2)], None, |_| {});
+        board.sack(&[at(6), at(4), at(2)], None, |_| {});
         assert_eq!((board.find_losses(), lost(&board)), (10, vec![1]), "3 and 5 have two and one above");
-        board.report(&[at(8), at(6), at(4)], None, |_| {});
+        board.sack(&[at(8), at(6), at(4)], None, |_| {});
         assert_eq!((board.find_losses(), lost(&board)), (10, vec![1, 3]));
     }
 
@@ -751,7 +758,7 @@ mod tests {
     fn what_is_acknowledged_leaves_and_is_told_once() {
         let mut board = board(6);
         let mut seen = Vec::new();
-        board.report(&[segments(3, 4)], None, |d| seen.push(d.number));
+        board.sack(&[segments(3, 4)], None, |d| seen.push(d.number));
         assert_eq!(seen, [2, 3]);
         seen.clear();
         assert_eq!(board.acknowledge(401, |d| seen.push(d.number)), 200);
@@ -762,13 +769,13 @@ mod tests {
     #[test]
     fn a_timeout_loses_all_that_is_not_reported() {
         let mut board = board(6);
-        board.report(&[segments(3, 3)], None, |_| {});
-        board.lose_all(f64::INFINITY);
+        board.sack(&[segments(3, 3)], None, |_| {});
+        board.mark_all_lost(f64::INFINITY);
         assert_eq!((board.pipe(), board.lost(), lost(&board)), (0, 500, vec![1, 2, 4, 5, 6]));
         for expected in [0, 1, 3] {
             let index = board.next_lost().unwrap();
             assert_eq!(index, expected);
-            board.sent_again(index, 9.0, true);
+            board.retransmitted(index, 9.0, true);
         }
         assert_eq!(board.pipe(), 300);
         board.acknowledge(201, |_| {});
@@ -778,50 +785,50 @@ mod tests {
     #[test]
     fn a_receiver_may_take_its_report_back() {
         let mut board = board(4);
-        board.report(&[segments(2, 4)], None, |_| {});
+        board.sack(&[segments(2, 4)], None, |_| {});
         board.acknowledge(101, |_| {});
-        board.lose_all(f64::INFINITY);
+        board.mark_all_lost(f64::INFINITY);
         assert_eq!((board.sacked(), board.lost(), board.pipe()), (0, 300, 0));
     }
 
     #[test]
     fn guesses_move_on_when_the_first_segment_was_one() {
         let mut board = board(8);
-        (0..3).for_each(|_| board.guess());
+        (0..3).for_each(|_| board.emulate_sack());
         assert_eq!((board.pipe(), board.is_whole()), (500, false), "2 to 4 have arrived, it seems");
         // 1 and 2 have: 3 has not, so that 5 must have.
         board.acknowledge(201, |_| {});
-        assert!(board.move_guesses(8));
-        board.lose_first();
+        assert!(board.move_emulated_sacks(8));
+        board.mark_first_lost();
         assert_eq!((board.pipe(), lost(&board), board.next_lost()), (300, vec![3], Some(0)), "6 less 4, 5 and 3");
         // 3 to 6: no guess is left.
         board.acknowledge(601, |_| {});
-        assert!(!board.move_guesses(6) && board.is_whole());
+        assert!(!board.move_emulated_sacks(6) && board.is_whole());
         // Never more than there are, and none once a timeout has lost all.
-        (0..3).for_each(|_| board.guess());
+        (0..3).for_each(|_| board.emulate_sack());
         assert_eq!(board.pipe(), 100);
-        board.lose_all(f64::INFINITY);
+        board.mark_all_lost(f64::INFINITY);
         assert_eq!((board.pipe(), board.lost()), (0, 200));
     }
 
     #[test]
     fn a_repetition_can_be_lost_as_well() {
         let mut board = board(8);
-        board.report(&[segments(2, 4)], None, |_| {});
+        board.sack(&[segments(2, 4)], None, |_| {});
         board.find_losses();
         let index = board.next_lost().unwrap();
-        board.sent_again(index, 10.0, true);
+        board.retransmitted(index, 10.0, true);
         let pipe = board.pipe();
-        assert_eq!(board.mark_lost_again(0), 100);
+        assert_eq!(board.mark_retransmission_lost(0), 100);
         assert_eq!((board.pipe(), board.lost(), board.next_lost()), (pipe - 100, 100, Some(0)));
     }
 
     #[test]
     fn holes_for_the_other_rules() {
         let mut board = board(6);
-        board.report(&[segments(2, 2), segments(5, 5)], None, |_| {});
+        board.sack(&[segments(2, 2), segments(5, 5)], None, |_| {});
         assert_eq!((board.next_hole(), board.last_hole()), (Some(0), Some(5)));
-        board.sent_again(0, 7.0, true);
+        board.retransmitted(0, 7.0, true);
         assert_eq!(board.next_hole(), Some(2));
         assert_eq!(board.pipe(), 500, "what is not lost and sent again is there twice");
     }

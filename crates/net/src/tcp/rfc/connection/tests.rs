@@ -1,17 +1,9 @@
+use super::super::scoreboard::Record;
+use super::super::*;
 use super::*;
-use crate::segment::CE;
-use crate::tcp::Output;
+use crate::segment::{CE, FIN};
+use crate::tcp::{Output, Variable};
 use earlydrop_aqm::random::Generator;
-
-#[test]
-fn three_bits_of_a_counter() {
-    // (ACE, newly covered) -> marked, one after the other from 5 on, by hand.
-    let mut known = FIRST_COUNT;
-    for ((ace, packets), marked) in [((5, 2), 0), ((6, 2), 1), ((0, 4), 2), ((7, 8), 7), ((7, 20), 16), ((1, 20), 18)] {
-        assert_eq!(marked_packets(known, ace, packets), marked, "{ace} {packets}");
-        known += marked;
-    }
-}
 
 /// What becomes of segments and ACKs on their way, as probabilities.
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,7 +95,7 @@ fn deeds(settings: Settings, seed: u64, traced: bool, path: Path) -> Deeds {
         let alphas = out.changes.iter().filter(|(variable, _)| *variable == Variable::Alpha).count();
         assert!(alphas + 4 > answered, "every ACK is traced: {alphas} of {answered}");
     }
-    deeds.retransmits = sender.seen.retransmits;
+    deeds.retransmits = sender.vars.retransmits;
     deeds
 }
 
@@ -185,14 +177,14 @@ fn a_halted_sender_waits_for_its_timer_whatever_arrives() {
     // RFC 3168, 6.1.2.
     let settings = Settings { control: ControlKind::Dctcp, feedback: Feedbacks::Dctcp, ..Settings::default() };
     let (mut connection, mut out) = ten_out(settings);
-    (connection.halted, connection.rto_at) = (true, 0.9);
+    (connection.ecn.halted, connection.rto_at) = (true, 0.9);
     for segment in 1..=10 {
         let ack = Feedback::new(1 + 1448 * segment, 0.1);
         connection.on_feedback(0.2, &ack, &mut out);
         assert_eq!((out.take_at(), &out.segments[..]), (Some(0.9), &[][..]), "{segment}");
     }
     connection.on_wake(0.9, &mut out);
-    assert!(!out.segments.is_empty() && !connection.halted);
+    assert!(!out.segments.is_empty() && !connection.ecn.halted);
 }
 
 #[test]
@@ -200,7 +192,7 @@ fn an_ack_of_what_was_sent_again_measures_nothing() {
     // Karn's algorithm, also once a recovery is over: what was sent again in it may be beyond its end.
     let (mut connection, mut out) = ten_out(Settings { timestamps: false, ..Settings::default() });
     let srtt = |connection: &Connection| connection.srtt().expect("a sample");
-    connection.board.sent_again(0, 0.25, true);
+    connection.scoreboard.retransmitted(0, 0.25, true);
     connection.on_feedback(0.3, &Feedback::new(1 + 1448, 0.0), &mut out);
     assert!((srtt(&connection) - 0.1).abs() < 1e-9, "{}", srtt(&connection));
     connection.on_feedback(0.3, &Feedback::new(1 + 2 * 1448, 0.0), &mut out);
@@ -211,9 +203,9 @@ fn an_ack_of_what_was_sent_again_measures_nothing() {
 fn what_was_sent_before_something_that_has_arrived_gets_a_timer() {
     // RFC 8985, 6.2: also once nothing is lost any more, as after a recovery whose last repetition was sent later.
     let (mut connection, mut out) = ten_out(Settings { rack: true, ..Settings::default() });
-    let mut later = Board::new(1448);
+    let mut later = Scoreboard::new(1448);
     later.sent(1, 1448, false, 0.15);
-    let rack = connection.rack.as_mut().expect("RACK");
+    let rack = &mut connection.detection.by_time_mut().expect("RACK").rack;
     later.acknowledge(1449, |delivered| rack.delivered(&delivered, 0.25, None, 0.1));
     connection.on_feedback(0.26, &Feedback::new(1 + 1448, 0.1), &mut out);
     // The last to arrive took 0.16 s, and reordering may take a quarter of the shortest round trip.
@@ -227,7 +219,7 @@ fn the_window_begins_anew_after_a_pause_that_an_ack_ends() {
     let (mut connection, mut out) = ten_out(Settings::default());
     connection.last_sent = -2.0;
     connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
-    assert_eq!((connection.seen.cwnd, out.segments.len()), (10.0, 10), "not eleven");
+    assert_eq!((connection.vars.cwnd, out.segments.len()), (10.0, 10), "not eleven");
 }
 
 /// An ACK of so many segments, which echoes `stamp` and reports others, counted from 1.
@@ -248,7 +240,7 @@ fn the_ack_that_ends_a_recovery_may_begin_another_with_bbr() {
     for (recovery_end_at_once, standing, window) in [(true, "recovery", 10.0), (false, "open", 9.0)] {
         let (mut connection, mut out) = bbr(BbrRules { recovery_end_at_once, ..BbrRules::default() });
         connection.on_feedback(0.2, &report(0, 0.0, Some((2, 4))), &mut out);
-        assert_eq!((connection.standing(), connection.seen.cwnd), ("recovery", 9.0), "six out and three arrived");
+        assert_eq!((connection.standing(), connection.vars.cwnd), ("recovery", 9.0), "six out and three arrived");
         connection.on_wake(0.25, &mut out);
         connection.on_wake(0.29, &mut out);
         let sent: Vec<u32> = out.segments.iter().map(|packet| (packet.seq - 1) / 1448 + 1).collect();
@@ -259,7 +251,7 @@ fn the_ack_that_ends_a_recovery_may_begin_another_with_bbr() {
         assert_eq!(connection.standing(), standing);
         // It is not: the window of before is back, and grows by the nine that have arrived.
         whole.on_feedback(0.4, &report(12, 0.29, None), &mut ignored);
-        assert_eq!((whole.standing(), whole.seen.cwnd), ("open", window + 9.0));
+        assert_eq!((whole.standing(), whole.vars.cwnd), ("open", window + 9.0));
     }
 }
 
@@ -280,28 +272,34 @@ fn what_is_lost_again_after_a_timeout_begins_a_recovery_or_not() {
 }
 
 #[test]
-fn a_repair_restarts_the_timer_unless_racks_runs() {
-    for (reo_at, index, rto_at) in [(f64::INFINITY, 0, 1.2), (0.25, 0, 0.9), (f64::INFINITY, 1, 0.9)] {
-        let (mut connection, mut out) = ten_out(Settings { repair_timer_restarts: true, ..Settings::default() });
-        (connection.reo_at, connection.rto_at) = (reo_at, 0.9);
-        connection.send_again(0.2, index, true, &mut out);
-        assert_eq!((out.segments.len(), connection.rto_at), (1, rto_at), "segment {index}, RACK's timer at {reo_at}");
+fn a_retransmission_restarts_the_timer_unless_racks_runs() {
+    for (reorder_at, index, rto_at) in [(f64::INFINITY, 0, 1.2), (0.25, 0, 0.9), (f64::INFINITY, 1, 0.9)] {
+        let settings = Settings { repair_timer_restarts: true, rack: true, ..Settings::default() };
+        let (mut connection, mut out) = ten_out(settings);
+        connection.detection.by_time_mut().expect("RACK").reorder_at = reorder_at;
+        connection.rto_at = 0.9;
+        connection.retransmit(0.2, index, true, &mut out);
+        assert_eq!(
+            (out.segments.len(), connection.rto_at),
+            (1, rto_at),
+            "segment {index}, RACK's timer at {reorder_at}"
+        );
     }
 }
 
 #[test]
-fn a_partial_ack_lets_one_go_unless_the_first_is_a_repair_on_its_way() {
+fn a_partial_ack_sends_one_unless_the_first_is_a_retransmission_in_flight() {
     for (partial_ack_sends, ack, sent) in [(true, 4, 1), (false, 4, 0), (true, 1, 0)] {
         let rules = BbrRules { partial_ack_sends, repair_pace_at_once: true, ..BbrRules::default() };
         let (mut connection, mut out) = bbr(rules);
         // 1 and 2 are lost, and go again.
         connection.on_feedback(0.2, &report(0, 0.0, Some((3, 5))), &mut out);
         connection.on_feedback(0.2, &report(0, 0.0, Some((3, 6))), &mut out);
-        (connection.released, connection.seen.cwnd) = (0.0, 100.0);
+        (connection.pacer.released, connection.vars.cwnd) = (0.0, 100.0);
         connection.on_wake(0.25, &mut out);
-        assert!(connection.board.get(1).is_some_and(board::Record::is_repeated), "{:?}", out.segments);
+        assert!(connection.scoreboard.get(1).is_some_and(Record::is_retransmitted), "{:?}", out.segments);
         out.segments.clear();
-        (connection.released, connection.seen.cwnd) = (9.0, 1.0);
+        (connection.pacer.released, connection.vars.cwnd) = (9.0, 1.0);
         connection.on_feedback(0.3, &report(ack, 0.2, Some((7, 8))), &mut out);
         assert_eq!((connection.standing(), out.segments.len()), ("recovery", sent), "{partial_ack_sends} {ack}");
     }
@@ -313,9 +311,9 @@ fn a_single_segment_waits_for_an_ack_that_is_due() {
     for (due, now, waits) in [(true, 0.1995, true), (true, 0.1985, false), (false, 0.1985, true)] {
         let settings = Settings { send_pairs: true, pair_wait_due: due, ..Settings::default() };
         let (mut connection, _) = ten_out(settings);
-        (connection.seen.cwnd, connection.last_sent) = (11.0, now - 0.5 * RECENT);
+        (connection.vars.cwnd, connection.last_sent) = (11.0, now - 0.5e-3);
         assert_eq!(connection.waits_for_another(now), waits, "{due} {now}");
-        connection.seen.cwnd = 12.0;
+        connection.vars.cwnd = 12.0;
         assert!(!connection.waits_for_another(now), "two may go");
     }
 }
@@ -325,14 +323,14 @@ fn the_timer_runs_on_with_nothing_outstanding_or_stops() {
     for idle_timer_runs in [false, true] {
         let (mut connection, mut out) = ten_out(Settings { idle_timer_runs, ..Settings::default() });
         // The pace holds back what could go.
-        (connection.settings.pacing, connection.released) = (true, 10.0);
+        (connection.pacer.on, connection.pacer.released) = (true, 10.0);
         connection.limit = u64::from(u32::MAX);
         connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
-        assert!(connection.board.is_empty() && out.segments.is_empty());
+        assert!(connection.scoreboard.is_empty() && out.segments.is_empty());
         assert_eq!(connection.rto_at < f64::INFINITY, idle_timer_runs);
         let at = connection.rto_at;
         connection.on_timeout(at.min(9.0), &mut out);
-        assert_eq!(connection.seen.timeouts, u32::from(idle_timer_runs), "it expires for nothing");
+        assert_eq!(connection.vars.timeouts, u32::from(idle_timer_runs), "it expires for nothing");
     }
 }
 
@@ -341,13 +339,13 @@ fn where_the_first_measures_nothing_does_that_was_sent_before_a_timeout() {
     for (rtt_sample_first, measured) in [(true, 0), (false, 1)] {
         let settings = Settings { rtt_sample_first, timestamps: false, ..Settings::default() };
         let (mut connection, mut out) = ten_out(settings);
-        let before = connection.rto.srtt();
+        let before = connection.rtt.rto.srtt();
         let at = connection.rto_at;
         connection.on_timeout(at, &mut out);
         // The first was sent again; the ACK covers the second, too, which was sent once.
         let feedback = Feedback::new(1 + 2 * 1448, 0.1);
         connection.on_feedback(at + 0.1, &feedback, &mut out);
-        assert_eq!(u32::from(connection.rto.srtt() != before), measured);
+        assert_eq!(u32::from(connection.rtt.rto.srtt() != before), measured);
     }
 }
 
@@ -376,9 +374,9 @@ fn samples_of_the_rate_begin_anew_with_nothing_outstanding_or_nothing_in_the_net
 #[test]
 fn a_window_of_half_a_segment_that_does_not_grow_sends_one() {
     let (mut connection, mut out) = ten_out(Settings { dctcp_least_none: true, ..Settings::default() });
-    (connection.window_limited, connection.seen.cwnd) = (false, 0.5);
+    (connection.window_limited, connection.vars.cwnd) = (false, 0.5);
     connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
-    assert_eq!((connection.seen.cwnd, out.segments.len()), (0.5, 1));
+    assert_eq!((connection.vars.cwnd, out.segments.len()), (0.5, 1));
 }
 
 #[test]
@@ -387,21 +385,21 @@ fn a_timeout_waits_for_the_pace_or_does_not() {
         let bbr = BbrRules { repair_pace_at_once, ..BbrRules::default() };
         let (mut connection, mut out) = ten_out(Settings { control: ControlKind::Bbr, bbr, ..Settings::default() });
         let ack = connection.acked(0.2, Some(0.1), 0, 0, 0, &Feedback::new(1, 0.1));
-        connection.algorithm.control().on_any_ack(&mut Window { cwnd: 1.0, ssthresh: 0.0 }, &ack);
-        connection.released = 2.0;
+        connection.control.control().on_any_ack(&mut Window { cwnd: 1.0, ssthresh: 0.0 }, &ack);
+        connection.pacer.released = 2.0;
         connection.on_wake(connection.rto_at, &mut out);
-        assert_eq!((connection.seen.timeouts, out.segments.len()), (1, sent));
+        assert_eq!((connection.vars.timeouts, out.segments.len()), (1, sent));
         // The next segment follows the pace again.
-        assert!(repair_pace_at_once == (connection.released < 2.0));
+        assert!(repair_pace_at_once == (connection.pacer.released < 2.0));
     }
 }
 
 #[test]
 fn what_must_go_goes_whatever_the_window() {
     let (mut connection, mut out) = ten_out(Settings::default());
-    (connection.forced, connection.seen.cwnd) = (1, 4.0);
+    (connection.recovery.forced, connection.vars.cwnd) = (1, 4.0);
     connection.on_feedback(0.2, &Feedback::new(1 + 1448, 0.1), &mut out);
-    assert_eq!((connection.forced, out.segments.len()), (0, 1));
+    assert_eq!((connection.recovery.forced, out.segments.len()), (0, 1));
 }
 
 #[test]

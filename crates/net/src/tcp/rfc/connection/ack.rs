@@ -1,0 +1,393 @@
+//! What an ACK does.
+//!
+//! The order is fixed: round-trip time, what has arrived, losses, marks, recovery or growth, timers, sending.
+
+use super::Connection;
+use crate::tcp::rfc::control::Acked;
+use crate::tcp::rfc::losses::LossDetection;
+use crate::tcp::rfc::rack::Rack;
+use crate::tcp::rfc::rate::Rate;
+use crate::tcp::rfc::recovery::Phase;
+use crate::tcp::rfc::rtt::Measured;
+use crate::tcp::rfc::scoreboard::{Delivered, Range, Record};
+use crate::tcp::rfc::tlp::Verdict;
+use crate::tcp::rfc::wire::{unwrap, Feedback};
+use crate::tcp::{Output, Variable};
+
+/// What an ACK newly tells to have arrived.
+struct Arrived {
+    /// Sequence numbers, and of these by SACK.
+    numbers: u64,
+    sacked: u64,
+    /// Segments.
+    packets: u64,
+    /// The flags of these segments, together.
+    flags: u8,
+    /// Sequence numbers that were marked lost; counted for models of the path alone.
+    were_lost: u64,
+    /// The segment that has arrived twice (RFC 2883).
+    duplicate: Option<Range>,
+    measured: Measured,
+}
+
+/// Takes note of each segment that has arrived.
+struct Notes<'a> {
+    rack: Option<&'a mut Rack>,
+    rate: Option<&'a mut Rate>,
+    echo: Option<f64>,
+    min_rtt: f64,
+    mss: f64,
+    now: f64,
+}
+
+impl Notes<'_> {
+    #[inline(always)]
+    fn add(&mut self, delivered: &Delivered, arrived: &mut Arrived) {
+        arrived.packets += 1;
+        delivered.record.add_marks(&mut arrived.flags);
+        arrived.measured.add(delivered);
+        if let Some(rack) = &mut self.rack {
+            rack.delivered(delivered, self.now, self.echo, self.min_rtt);
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.arrived(delivered, f64::from(delivered.record.len) / self.mss, self.now);
+            arrived.were_lost += if delivered.record.is_lost() { u64::from(delivered.record.len) } else { 0 };
+        }
+    }
+}
+
+impl Connection {
+    pub(super) fn on_ack(&mut self, now: f64, feedback: &Feedback, out: &mut Output) {
+        let Some(ack) = unwrap(feedback.ack, self.first, self.una) else { return };
+        if ack > self.next {
+            return;
+        }
+        if ack > self.una && self.may_take_fast_path(feedback) {
+            self.on_expected_ack(now, ack, feedback, out);
+        } else {
+            self.on_any_ack(now, ack, feedback, out);
+        }
+    }
+
+    /// The slow path: an ACK that may say anything.
+    #[inline(never)]
+    fn on_any_ack(&mut self, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
+        let flight_before = self.scoreboard.outstanding();
+        let pipe_before = if self.rate.is_some() { self.scoreboard.pipe() } else { 0 };
+        let advanced = ack.saturating_sub(self.una);
+        let arrived = self.take_in(now, ack, advanced, feedback);
+        let rtt = self.rtt.of_ack(&arrived.measured, advanced > 0, now, feedback);
+        if let Some(rtt) = rtt {
+            self.sample(rtt, out);
+        }
+        self.count_duplicates(advanced, arrived.sacked, ack, out);
+        if advanced > 0 && self.settings.backoff_until_ack {
+            self.rtt.rto.end_backoff();
+        }
+        let latest = self.rtt.of_last_segment(&arrived.measured, rtt, now, feedback);
+        self.rtt.latest(latest);
+        let mut info = self.acked(now, latest, advanced, arrived.numbers, flight_before, feedback);
+        if self.ecn.accurate() && self.ecn.agreed {
+            info.marked = self.ecn.count(feedback.ace, arrived.packets);
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.forget_before(self.scoreboard.number(0));
+            let least = if self.settings.bbr.rtt_smoothed { self.rtt.min_smoothed } else { self.rtt.min };
+            info.rate = rate.sample(least);
+        }
+        if self.owns_window() && self.settings.bbr.recovery_end_at_once {
+            self.end_recovery_of_model();
+        }
+        let entered = self.find_losses_and_react(now, ack, advanced, flight_before, &arrived, feedback, &mut info, out);
+        self.tell_control(now, pipe_before, &arrived, &mut info, out);
+        // Marks, unless a reaction to a loss starts now.
+        let echo = self.ecn.agreed && if self.ecn.accurate() { info.marked > 0.0 } else { feedback.echo };
+        if echo && !entered {
+            self.on_echo(now, flight_before, out);
+        }
+        self.recover_or_grow(now, advanced, arrived.numbers, entered, echo, &info, out);
+        self.set_timer_after_ack(now, advanced > 0);
+        self.transmit(now, out);
+        self.plan_probe(now, advanced > 0);
+    }
+
+    /// Takes in what has arrived: the cumulative ACK first, then the SACK blocks.
+    #[inline(always)]
+    fn take_in(&mut self, now: f64, ack: u64, advanced: u64, feedback: &Feedback) -> Arrived {
+        let mut arrived = Arrived {
+            numbers: 0,
+            sacked: 0,
+            packets: 0,
+            flags: 0,
+            were_lost: 0,
+            duplicate: None,
+            measured: self.rtt.measure(),
+        };
+        let mut notes = Notes {
+            rack: self.detection.by_time_mut().map(|time| &mut time.rack),
+            rate: self.rate.as_deref_mut(),
+            echo: self.settings.timestamps.then_some(feedback.stamp),
+            min_rtt: self.rtt.min,
+            mss: f64::from(self.settings.mss),
+            now,
+        };
+        if advanced > 0 {
+            let before = self.scoreboard.len();
+            arrived.numbers += self.scoreboard.acknowledge(ack, |delivered| notes.add(&delivered, &mut arrived));
+            self.una = ack;
+            if self.settings.guesses_kept && self.scoreboard.move_emulated_sacks(before) {
+                self.scoreboard.mark_first_lost();
+            }
+        }
+        if self.settings.sack && feedback.count > 0 {
+            let mut note = |delivered: Delivered| notes.add(&delivered, &mut arrived);
+            let mut duplicate = None;
+            let sacked = match self.scoreboard.sack_more(feedback, &mut note) {
+                Some(sacked) => sacked,
+                None => {
+                    let (ranges, count) = feedback.ranges(self.first, self.una);
+                    let skip = usize::from(feedback.duplicate);
+                    duplicate = feedback.duplicate.then_some(ranges[0]);
+                    let whole = (!feedback.duplicate).then_some(feedback);
+                    self.scoreboard.sack(&ranges[skip..count.max(skip)], whole, &mut note)
+                }
+            };
+            (arrived.sacked, arrived.duplicate) = (sacked, duplicate);
+            arrived.numbers += sacked;
+        }
+        arrived
+    }
+
+    /// Losses, and the reaction to them. Whether cwnd is reduced for one now.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    fn find_losses_and_react(
+        &mut self,
+        now: f64,
+        ack: u64,
+        advanced: u64,
+        flight_before: u64,
+        arrived: &Arrived,
+        feedback: &Feedback,
+        info: &mut Acked,
+        out: &mut Output,
+    ) -> bool {
+        let lost = self.find_losses(now, advanced, arrived);
+        info.lost = if lost > 0 { self.segments(lost) } else { 0.0 };
+        let bare = advanced == 0 && feedback.count == 0;
+        let probe = arrived.duplicate.is_some_and(|(_, end)| end == self.next);
+        let repaired =
+            self.detection.by_time_mut().is_some_and(|time| time.tlp.on_ack(ack, probe, bare) == Verdict::Repaired);
+        let retransmission_lost = self.detection.by_time().is_some_and(|time| time.lost_retransmission.is_some());
+        let mut entered =
+            if self.may_enter_recovery() || (self.owns_window() && retransmission_lost && self.reenters_recovery()) {
+                self.enter_recovery(now, out);
+                true
+            } else {
+                self.reduce_for_lost_retransmission(now, arrived.numbers, out)
+            };
+        if repaired && !entered && self.recovery.is_open() {
+            // RFC 8985, 7.4.2: what the probe has repaired was a loss.
+            self.react_to_probe(now, flight_before, out);
+            entered = true;
+        }
+        entered
+    }
+
+    /// What is newly lost by what is known now, in sequence numbers.
+    #[inline(always)]
+    fn find_losses(&mut self, now: f64, advanced: u64, arrived: &Arrived) -> u64 {
+        let recovering = !self.recovery.is_open();
+        match &mut self.detection {
+            LossDetection::Time(time) => {
+                time.lost_retransmission = None;
+                if arrived.duplicate.is_some() {
+                    time.rack.duplicate(self.una, self.next);
+                }
+                if arrived.sacked == 0 && advanced == 0 {
+                    return 0;
+                }
+                time.find(&mut self.scoreboard, now, recovering, &self.rtt)
+            }
+            _ => LossDetection::find_by_sack(&mut self.scoreboard, arrived.sacked),
+        }
+    }
+
+    /// The congestion control sees every ACK, once its losses are known.
+    #[inline(always)]
+    fn tell_control(&mut self, now: f64, pipe_before: u64, arrived: &Arrived, info: &mut Acked, out: &mut Output) {
+        info.recovering = !self.recovery.is_open();
+        info.resent = Record::any_in_flight_again(arrived.flags);
+        if self.rate.is_some() {
+            // What only a model of the path asks for.
+            info.timed_out = self.recovery.is_loss();
+            info.repaired = self.segments(arrived.were_lost);
+            info.pipe = self.segments(self.scoreboard.pipe());
+            info.pipe_before = self.segments(pipe_before);
+            info.ahead = (self.pacer.released - now).max(0.0);
+        }
+        let mut window = self.window();
+        self.control.on_any_ack(&mut window, info);
+        self.vars.set_window(window, out);
+        if let Some(rate) = self.rate.as_mut().filter(|_| self.control.view().holds_back()) {
+            rate.app_limited(info.pipe);
+        }
+        if self.vars.traced {
+            self.trace_gauges(out);
+        }
+    }
+
+    #[cold]
+    fn trace_gauges(&mut self, out: &mut Output) {
+        let bits = 8.0 * self.mss();
+        let vars = &self.vars;
+        self.control.control().gauges(&mut |variable, value| {
+            // Congestion controls count segments.
+            let unit = if variable == Variable::Bandwidth { bits } else { 1.0 };
+            vars.note(out, variable, value * unit);
+        });
+    }
+
+    /// Whether an ACK that advances the window says nothing else, while nothing is or may be lost, nothing has been
+    /// retransmitted, and the window is not being reduced.
+    #[inline(always)]
+    fn may_take_fast_path(&self, feedback: &Feedback) -> bool {
+        self.recovery.is_open()
+            && feedback.count == 0
+            && self.ecn.allows_fast_path(feedback.echo)
+            && self.scoreboard.is_plain()
+            && self.fast_path
+            && !self.vars.traced
+            && self.detection.allows_fast_path(&self.scoreboard)
+    }
+
+    /// What [`on_any_ack`](Self::on_any_ack) does where the fast path may be taken: no loss can be found, none is repaired,
+    /// and what is left are the round-trip time, growth, timers and sending, in the same order.
+    fn on_expected_ack(&mut self, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
+        let flight_before = self.scoreboard.outstanding();
+        let advanced = ack - self.una;
+        let timestamps = self.settings.timestamps;
+        let echo = timestamps.then_some(feedback.stamp);
+        let (min_rtt, mut newest) = (self.rtt.min, f64::NEG_INFINITY);
+        let mut rack = self.detection.by_time_mut().map(|time| {
+            time.reorder_at = f64::INFINITY;
+            &mut time.rack
+        });
+        let arrived = self.scoreboard.acknowledge(ack, |delivered| {
+            // In the order of sending.
+            newest = delivered.record.sent;
+            if let Some(rack) = &mut rack {
+                rack.delivered(&delivered, now, echo, min_rtt);
+            }
+        });
+        self.una = ack;
+        let newest = (newest > f64::NEG_INFINITY).then_some(newest);
+        let rtt = if timestamps { Some(now - feedback.stamp) } else { newest.map(|sent| now - sent) };
+        if let Some(rtt) = rtt {
+            self.sample(rtt, out);
+        }
+        self.recovery.clear_duplicates();
+        self.vars.set_dupacks(0, out);
+        if self.settings.backoff_until_ack {
+            self.rtt.rto.end_backoff();
+        }
+        let latest = newest.map(|sent| now - sent).or(rtt);
+        self.rtt.latest(latest);
+        let info = self.acked(now, latest, advanced, arrived, flight_before, feedback);
+        let mut window = self.window();
+        self.control.on_any_ack(&mut window, &info);
+        self.vars.set_window(window, out);
+        if info.segments > 0.0 && info.window_limited {
+            self.grow(&info, out);
+        }
+        self.rto_at = if self.scoreboard.is_empty() { f64::INFINITY } else { now + self.rtt.rto.value() };
+        self.restart_when_idle(now, out);
+        let nothing_else = self.recovery.forced == 0 && !self.closing;
+        if !nothing_else || !self.transmit_new(now, out) {
+            self.transmit(now, out);
+        }
+        self.plan_probe(now, true);
+    }
+
+    /// A round-trip time of the connection, s.
+    #[inline(always)]
+    pub(super) fn sample(&mut self, rtt: f64, out: &mut Output) {
+        self.rtt.sample(rtt);
+        if let Some(time) = self.detection.by_time_mut() {
+            time.tlp.sampled();
+        }
+        if self.vars.traced {
+            self.vars.note(out, Variable::Srtt, self.rtt.smoothed());
+            self.vars.note(out, Variable::Rttvar, self.rtt.rto.rttvar());
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn acked(
+        &self,
+        now: f64,
+        rtt: Option<f64>,
+        advanced: u64,
+        arrived: u64,
+        flight_before: u64,
+        feedback: &Feedback,
+    ) -> Acked {
+        Acked {
+            now,
+            segments: self.segments(if self.settings.growth_arrived { arrived } else { advanced }),
+            delivered: self.segments(arrived),
+            rtt,
+            srtt: self.rtt.smoothed(),
+            flight_before: self.segments(flight_before),
+            pipe: 0.0,
+            una: self.una,
+            next: self.next,
+            // RFC 8257, 3.3: what an ACK with ECE acknowledges counts as marked.
+            marked: if feedback.echo && self.ecn.agreed { self.segments(advanced) } else { 0.0 },
+            window_limited: self.window_limited,
+            recovering: false,
+            timed_out: false,
+            paced: self.settings.pacing,
+            lost: 0.0,
+            pipe_before: 0.0,
+            ahead: 0.0,
+            rate: None,
+            resent: false,
+            repaired: 0.0,
+            one_way: self.settings.timestamps.then_some(feedback.one_way),
+        }
+    }
+
+    /// RFC 5681, section 2: a duplicate ACK; with SACK one that tells something new (RFC 6675, section 2).
+    fn count_duplicates(&mut self, advanced: u64, sacked: u64, ack: u64, out: &mut Output) {
+        if advanced > 0 {
+            self.recovery.clear_duplicates();
+        } else if self.settings.sack {
+            self.recovery.dupacks += u32::from(sacked > 0);
+        } else if ack == self.una && !self.scoreboard.is_empty() {
+            self.recovery.dupacks += 1;
+            self.emulate_sack();
+        }
+        self.vars.set_dupacks(self.recovery.dupacks, out);
+    }
+
+    /// Without SACK, a duplicate ACK: a segment counts as arrived, if the rule is to emulate SACK so. Outside of recoveries
+    /// limited transmit does it, and the duplicate that starts a recovery.
+    fn emulate_sack(&mut self) {
+        let makes = match self.recovery.phase {
+            Phase::Open => self.settings.limited_transmit || self.may_enter_recovery(),
+            Phase::Fast(_) => true,
+            Phase::Loss => false,
+        };
+        if self.settings.guesses_kept && makes {
+            self.scoreboard.emulate_sack();
+        }
+    }
+
+    #[inline]
+    pub(super) fn grow(&mut self, info: &Acked, out: &mut Output) {
+        let mut window = self.window();
+        self.control.grow(&mut window, info);
+        self.vars.set_window(window, out);
+    }
+}

@@ -1,0 +1,82 @@
+//! The handshake: SYN, its answer, and what they say about time and ECN.
+
+use super::Connection;
+use crate::segment::SYN;
+use crate::tcp::rfc::wire::{wrap, Feedback};
+use crate::tcp::{Output, Sent, Variable};
+
+/// Window after a timeout, segments (RFC 5681, 3.1: LW).
+pub(super) const LOSS_WINDOW: f64 = 1.0;
+
+/// Where a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Closed,
+    SynSent,
+    Established,
+}
+
+/// The connection's opening.
+#[derive(Clone, Debug)]
+pub(super) struct Handshake {
+    pub state: State,
+    /// Timeouts of the SYN, and when the one was sent that is timed, s.
+    timeouts: u32,
+    sent: f64,
+}
+
+impl Handshake {
+    pub fn new() -> Self {
+        Handshake { state: State::Closed, timeouts: 0, sent: 0.0 }
+    }
+}
+
+impl Connection {
+    pub(super) fn send_syn(&mut self, now: f64, out: &mut Output) {
+        out.segments.push(Sent { seq: self.first, payload: 0, bits: SYN | self.ecn.syn_bits() });
+        self.vars.retransmits += u32::from(self.next > 0);
+        self.next = 1;
+        if self.handshake.timeouts == 0 || !self.settings.syn_sample_always {
+            self.handshake.sent = now;
+        }
+        self.rto_at = now + self.rtt.rto.value();
+    }
+
+    /// The timer of the SYN has expired.
+    pub(super) fn on_syn_timeout(&mut self, now: f64, out: &mut Output) {
+        self.handshake.timeouts += 1;
+        self.vars.timeouts += 1;
+        self.rtt.rto.back_off();
+        self.send_syn(now, out);
+    }
+
+    /// The answer to the SYN.
+    pub(super) fn open(&mut self, now: f64, feedback: &Feedback, out: &mut Output) {
+        if !feedback.syn || feedback.ack != wrap(1, self.first) {
+            return;
+        }
+        self.handshake.state = State::Established;
+        self.una = 1;
+        self.vars.note(out, Variable::Ack, 0.0);
+        self.ecn.agreed = feedback.echo;
+        self.rto_at = f64::INFINITY;
+        let timeouts = self.handshake.timeouts;
+        let (stamps, always) = (self.settings.timestamps, self.settings.syn_sample_always);
+        if timeouts == 0 || stamps || always {
+            let sent = if stamps { feedback.stamp } else { self.handshake.sent };
+            self.sample(now - sent, out);
+            self.control.control().on_open(self.settings.initial_window(), now - sent, now);
+        }
+        if timeouts > 0 && !always {
+            self.rtt.rto.syn_was_lost();
+        }
+        // RFC 6928, 2: one lost SYN does not cost the initial window, more do (RFC 5681, 3.1).
+        let initial = if timeouts > 1 { LOSS_WINDOW } else { self.settings.initial_window() };
+        self.vars.set_cwnd(initial, out);
+        self.last_sent = now;
+        let bits = self.ecn.other_bits();
+        out.segments.push(Sent { seq: wrap(1, self.first), payload: 0, bits });
+        self.transmit(now, out);
+        self.plan_probe(now, true);
+    }
+}

@@ -1,0 +1,275 @@
+//! The sending end of a connection: its parts, and what happens to it.
+
+mod ack;
+mod handshake;
+mod recover;
+mod send;
+mod timers;
+
+use super::control::{Algorithm, Window};
+use super::ecn::Ecn;
+use super::losses::LossDetection;
+use super::pacer::Pacer;
+use super::rate::Rate;
+use super::recovery::{Phase, Recovery};
+use super::rtt::{earlier, Rtt};
+use super::scoreboard::Scoreboard;
+use super::settings::{Base, Settings};
+use super::tso::Tso;
+use super::vars::Vars;
+use super::wire::{wrap, Feedback};
+use crate::tcp::{Output, Sent, Timer};
+use handshake::{Handshake, State};
+
+/// The end of the data of an application that never ends: more than a connection can ever carry.
+const ENDLESS: u64 = u64::MAX / 4;
+
+/// The sending end of a connection.
+///
+/// Sequence numbers are counted from the SYN, which is 0; the first byte of data is 1.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    pub(super) settings: Settings,
+    pub(super) vars: Vars,
+    /// The congestion control.
+    pub(super) control: Algorithm,
+    handshake: Handshake,
+    /// One behind the last byte that the application has given, and whether a FIN follows.
+    pub(super) limit: u64,
+    closing: bool,
+    /// First sequence number on the wire.
+    first: u32,
+    /// First number not acknowledged, and next to send.
+    una: u64,
+    next: u64,
+    pub(super) scoreboard: Scoreboard,
+    pub(super) rtt: Rtt,
+    /// When the retransmission timer expires, s; infinite if it does not run.
+    pub(super) rto_at: f64,
+    pub(super) detection: LossDetection,
+    pub(super) recovery: Recovery,
+    pub(super) ecn: Ecn,
+    pub(super) pacer: Pacer,
+    tso: Tso,
+    /// The delivery rate, for congestion controls that model the path.
+    rate: Option<Box<Rate>>,
+    /// When the last segment left, s, and whether new data have been sent since the last ACK or timer.
+    pub(super) last_sent: f64,
+    sent_new: bool,
+    /// What kept the last ACK from sending more was the window, not a lack of data.
+    pub(super) window_limited: bool,
+    /// Every part of this connection allows the fast path.
+    fast_path: bool,
+}
+
+impl Connection {
+    /// Closed, with nothing to send; its numbers on the wire start with `first`.
+    pub fn new(settings: Settings, first: u32) -> Self {
+        let control = settings.algorithm();
+        let models = control.view().owns_window();
+        let scoreboard = Scoreboard::new(settings.mss);
+        let (rtt, tso) = (Rtt::new(&settings, models), Tso::new(&settings));
+        let small_windows = settings.dctcp_least_none;
+        Connection {
+            vars: Vars::new(settings.ssthresh == Base::Cwnd),
+            handshake: Handshake::new(),
+            limit: 1,
+            closing: false,
+            first,
+            una: 0,
+            next: 0,
+            scoreboard: match settings.reported_repair_counts {
+                true => scoreboard.counting_sacked_retransmissions(),
+                false => scoreboard,
+            },
+            fast_path: !models
+                && rtt.allows_fast_path()
+                && tso.allows_fast_path()
+                && !small_windows
+                && !settings.idle_timer_runs,
+            rtt,
+            rto_at: f64::INFINITY,
+            detection: LossDetection::new(&settings),
+            recovery: Recovery::new(),
+            ecn: Ecn::new(settings.feedback),
+            pacer: Pacer::new(&settings, models),
+            tso,
+            rate: models.then(|| Box::new(Rate::new(settings.bbr.samples_held))),
+            last_sent: 0.0,
+            sent_new: false,
+            window_limited: false,
+            control,
+            settings,
+        }
+    }
+
+    /// First sequence number on the wire, and the one behind all that have been used.
+    pub fn numbers(&self) -> (u32, u32) {
+        (self.first, wrap(self.next.max(1), self.first))
+    }
+
+    /// One behind the last sequence number that the application has given, the FIN included.
+    pub fn limit(&self) -> u64 {
+        self.limit + u64::from(self.closing)
+    }
+
+    /// Next sequence number to send; 0 is the SYN.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// First sequence number not acknowledged.
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Whether the SYN has been acknowledged.
+    #[inline(always)]
+    pub fn is_open(&self) -> bool {
+        self.handshake.state == State::Established
+    }
+
+    /// Congestion window, segments.
+    pub fn cwnd(&self) -> f64 {
+        self.vars.cwnd
+    }
+
+    /// Slow start threshold, segments.
+    pub fn ssthresh(&self) -> f64 {
+        self.vars.ssthresh
+    }
+
+    /// Retransmitted segments.
+    pub fn retransmits(&self) -> u32 {
+        self.vars.retransmits
+    }
+
+    /// Timeouts with segments outstanding, and of the SYN.
+    pub fn timeouts(&self) -> u32 {
+        self.vars.timeouts
+    }
+
+    /// The timeout as it stands, s.
+    pub fn rto(&self) -> f64 {
+        self.rtt.rto.value()
+    }
+
+    /// Smoothed round-trip time, s, once there is a sample.
+    pub fn srtt(&self) -> Option<f64> {
+        self.rtt.rto.srtt()
+    }
+
+    /// What is in flight, bytes (RFC 6675, `pipe`).
+    pub fn pipe(&self) -> u64 {
+        self.scoreboard.pipe()
+    }
+
+    /// Whether changes of variables go to [`Output::changes`].
+    pub fn is_traced(&self) -> bool {
+        self.vars.traced
+    }
+
+    /// From now on they do, or do not.
+    pub fn trace(&mut self, traced: bool) {
+        self.vars.traced = traced;
+    }
+
+    /// What it is doing about losses: `closed`, `opening`, `open`, `recovery` or `loss`.
+    pub fn standing(&self) -> &'static str {
+        match (self.handshake.state, &self.recovery.phase) {
+            (State::Closed, _) => "closed",
+            (State::SynSent, _) => "opening",
+            (State::Established, Phase::Open) => "open",
+            (State::Established, Phase::Fast(_)) => "recovery",
+            (State::Established, Phase::Loss) => "loss",
+        }
+    }
+
+    /// The congestion control.
+    pub fn algorithm(&self) -> &Algorithm {
+        &self.control
+    }
+
+    /// Whether all that the application has given is acknowledged.
+    pub fn finished(&self) -> bool {
+        self.handshake.state == State::Closed || self.una >= self.limit()
+    }
+
+    /// The application gives `bytes` more (`None`: without end), and says whether they are the last.
+    pub fn offer(&mut self, now: f64, bytes: Option<u64>, last: bool, out: &mut Output) {
+        self.limit = match bytes {
+            Some(bytes) => (self.limit + bytes).min(ENDLESS),
+            None => ENDLESS,
+        };
+        self.closing |= last && self.settings.fin && bytes.is_some();
+        match self.handshake.state {
+            State::Closed => {
+                self.vars.set_cwnd(1.0, out);
+                self.handshake.state = State::SynSent;
+                self.send_syn(now, out);
+            }
+            State::SynSent => {}
+            State::Established => {
+                self.transmit(now, out);
+                self.plan_probe(now, false);
+            }
+        }
+        self.end_event(out);
+    }
+
+    /// The application gives nothing more: what has not been sent is never sent.
+    pub fn end(&mut self) {
+        self.limit = self.limit.min(self.next.max(1));
+    }
+
+    /// An ACK arrives.
+    pub fn on_feedback(&mut self, now: f64, feedback: &Feedback, out: &mut Output) {
+        match self.handshake.state {
+            State::Closed => return,
+            State::SynSent => self.open(now, feedback, out),
+            State::Established if feedback.syn => {
+                // Our answer to the SYN's answer has been lost, or the SYN came twice.
+                out.segments.push(Sent { seq: wrap(self.next, self.first), payload: 0, bits: 0 });
+            }
+            State::Established => self.on_ack(now, feedback, out),
+        }
+        self.end_event(out);
+    }
+
+    /// What an event ends with: PSH in what it has sent, and when to wake up.
+    fn end_event(&mut self, out: &mut Output) {
+        if self.tso.pushes {
+            self.push(out);
+        }
+        let mut wake = earlier(self.rto_at, self.pacer.next_at);
+        if let Some(time) = self.detection.by_time() {
+            wake = earlier(wake, earlier(time.reorder_at, time.probe_at));
+        }
+        debug_assert!(
+            wake < f64::INFINITY || !self.is_open() || (self.scoreboard.is_empty() && self.next >= self.limit()),
+            "there is something to do, and no timer runs: nothing may ever happen again"
+        );
+        out.timer = Some(Timer::At(wake));
+    }
+
+    fn mss(&self) -> f64 {
+        f64::from(self.settings.mss)
+    }
+
+    fn segments(&self, bytes: u64) -> f64 {
+        // Of 63 bits the conversion is one instruction.
+        bytes as i64 as f64 / self.mss()
+    }
+
+    fn window(&self) -> Window {
+        self.vars.window()
+    }
+
+    /// Whether the congestion control models the path: it sets cwnd by itself, and no rule of loss recovery touches that.
+    fn owns_window(&self) -> bool {
+        self.rate.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,349 @@
+//! Reactions to losses and marks: fast recovery, reductions of the window, and growth where there is none.
+
+use super::Connection;
+use crate::tcp::rfc::control::{Acked, Window};
+use crate::tcp::rfc::prr::{Bound, Prr};
+use crate::tcp::rfc::recovery::Phase;
+use crate::tcp::rfc::scoreboard::{Record, DUP_THRESH};
+use crate::tcp::rfc::settings::Base;
+use crate::tcp::Output;
+
+impl Connection {
+    /// Whether losses that are known now start a recovery.
+    pub(super) fn may_enter_recovery(&self) -> bool {
+        if !self.recovery.is_open() || self.scoreboard.is_empty() {
+            return false;
+        }
+        if self.detection.by_time().is_some() {
+            return self.scoreboard.lost() > 0;
+        }
+        let dupacks = self.recovery.dupacks;
+        if self.settings.sack {
+            if self.settings.recovery_start_second {
+                let second = self.scoreboard.get(1).is_some_and(Record::is_lost);
+                return dupacks >= DUP_THRESH || (dupacks > 0 && second);
+            }
+            // RFC 6675, section 5 (1) and (2).
+            return self.scoreboard.sacked() > 0
+                && (dupacks >= DUP_THRESH || self.scoreboard.front().is_some_and(Record::is_lost));
+        }
+        // RFC 6582, 3.2 (1): not again for what was sent before the last time.
+        let point = self.recovery.point;
+        let beyond = self.una > point || (self.settings.recovery_again_at_end && self.una == point);
+        dupacks == DUP_THRESH && (beyond || point == 0)
+    }
+
+    /// Whether cwnd may be reduced: once for what is outstanding at a time.
+    fn may_reduce(&self) -> bool {
+        self.una >= self.recovery.reduced
+    }
+
+    /// Whether a loss that is found after a timeout starts a recovery.
+    pub(super) fn reenters_recovery(&self) -> bool {
+        self.settings.bbr.lost_again_recovers && self.owns_window() && self.recovery.is_loss()
+    }
+
+    /// A recovery is over.
+    fn leave_recovery(&mut self) {
+        if let Some(time) = self.detection.by_time_mut() {
+            time.rack.recovered();
+        }
+        self.recovery.phase = Phase::Open;
+    }
+
+    /// For a model of the path a recovery is over as soon as all is acknowledged that it was to retransmit.
+    pub(super) fn end_recovery_of_model(&mut self) {
+        if self.una >= self.recovery.point && !self.recovery.is_open() {
+            self.leave_recovery();
+        }
+    }
+
+    /// What a reaction to a loss takes as the flight, segments.
+    pub(super) fn flight(&self) -> f64 {
+        match self.settings.ssthresh {
+            // RFC 5681, 3.2 (2): without what limited transmit has sent.
+            Base::Flight => self.segments(self.scoreboard.outstanding() - self.recovery.limited),
+            Base::Pipe => self.segments(self.scoreboard.pipe()),
+            Base::Cwnd => self.vars.cwnd,
+        }
+    }
+
+    /// The same where so many bytes were outstanding when the ACK came.
+    fn flight_before(&self, flight: u64) -> f64 {
+        match self.settings.ssthresh {
+            Base::Cwnd => self.vars.cwnd,
+            _ => self.segments(flight),
+        }
+    }
+
+    /// A proportional rate reduction that starts now: of what is outstanding, or of cwnd as in Linux.
+    fn reduction(&self, bound: Bound) -> Prr {
+        let outstanding = self.segments(self.scoreboard.outstanding());
+        let prr = Prr::new(if bound == Bound::SafeAck { self.vars.cwnd } else { outstanding }, bound);
+        if self.settings.prr_part_bytes {
+            prr.in_bytes(self.mss())
+        } else {
+            prr
+        }
+    }
+
+    /// cwnd has been reduced for a loss.
+    fn note_reduction_for_loss(&mut self) {
+        self.recovery.note_reduction(self.next);
+        self.ecn.reduced_for_loss();
+    }
+
+    /// A fast recovery starts.
+    pub(super) fn enter_recovery(&mut self, now: f64, out: &mut Output) {
+        let flight = self.flight();
+        if self.may_reduce() {
+            let window = self.window();
+            let ssthresh = self.control.control().on_loss(&window, flight, now);
+            self.vars.set_ssthresh(ssthresh, out);
+            self.note_reduction_for_loss();
+        }
+        self.recovery.point = self.next;
+        self.ecn.reduction = None;
+        let prr = self.settings.prr.filter(|_| self.settings.sack && !self.owns_window());
+        let prr = prr.map(|bound| self.reduction(bound));
+        self.recovery.enter_fast(prr, self.una);
+        if let Some(time) = self.detection.by_time_mut() {
+            time.tlp.reset();
+        }
+        if self.settings.sack {
+            // RFC 6675, section 5 (4.1) to (4.3): the first one goes whatever the window.
+            if self.detection.by_time().is_none() {
+                self.scoreboard.mark_lost(0);
+            }
+            self.recovery.forced = 1;
+            if !self.owns_window() {
+                self.vars.set_cwnd(self.vars.ssthresh, out);
+            }
+        } else if self.settings.guesses_kept {
+            self.scoreboard.mark_first_lost();
+            self.vars.set_cwnd(self.vars.ssthresh, out);
+            self.retransmit(now, 0, true, out);
+        } else {
+            // RFC 6582, 3.2 (2) and (3).
+            self.vars.set_cwnd(self.vars.ssthresh + f64::from(DUP_THRESH), out);
+            self.retransmit(now, 0, false, out);
+        }
+    }
+
+    /// RFC 5681, 4.3: a lost retransmission is a second sign of congestion. Only of what was sent since the last reduction,
+    /// so once in a round trip. The recovery starts anew, up to what has been sent by now. The reduction is of the window
+    /// that it was to end with: the flight still has what is SACKed, and less is in flight during a recovery. `arrived` bytes
+    /// came with this ACK. Whether there was such a reduction.
+    pub(super) fn reduce_for_lost_retransmission(&mut self, now: f64, arrived: u64, out: &mut Output) -> bool {
+        let since = self.detection.by_time().and_then(|time| time.lost_retransmission);
+        if since != Some(self.recovery.reductions) || self.settings.lost_retransmit_cut_none || self.owns_window() {
+            return false;
+        }
+        let recovering = self.recovery.is_fast();
+        if !recovering && !self.recovery.is_loss() {
+            return false;
+        }
+        let ssthresh = self.vars.ssthresh;
+        // Slow start after a timeout may not have come so far.
+        let cwnd = if recovering { ssthresh } else { self.vars.cwnd.min(ssthresh) };
+        let reduced = self.control.control().on_loss(&Window { cwnd, ssthresh }, cwnd, now);
+        self.vars.set_ssthresh(reduced.min(ssthresh), out);
+        self.note_reduction_for_loss();
+        if recovering {
+            self.recovery.point = self.next;
+            // RFC 9937: of what could arrive before this ACK (`RecoverFS`); Linux takes the window.
+            let left = self.segments(self.scoreboard.outstanding() - self.scoreboard.sacked() + arrived);
+            let prr = self.settings.prr;
+            let prr = prr.map(|bound| Prr::new(if bound == Bound::SafeAck { cwnd } else { left }, bound));
+            self.recovery.enter_fast(prr, self.una);
+            self.recovery.forced = 1;
+            self.vars.set_cwnd(self.vars.ssthresh, out);
+        } else {
+            self.vars.set_cwnd(self.vars.cwnd.min(self.vars.ssthresh), out);
+        }
+        true
+    }
+
+    /// The loss that a probe has repaired costs what any loss does.
+    pub(super) fn react_to_probe(&mut self, now: f64, flight: u64, out: &mut Output) {
+        if !self.may_reduce() || self.owns_window() {
+            return;
+        }
+        let flight = self.flight_before(flight);
+        let window = self.window();
+        let ssthresh = self.control.control().on_loss(&window, flight, now);
+        self.vars.set_ssthresh(ssthresh, out);
+        self.note_reduction_for_loss();
+        self.vars.set_cwnd(ssthresh.min(self.vars.cwnd), out);
+    }
+
+    /// A CE mark is echoed. RFC 3168, 6.1.2: once in a window of data. `flight` was outstanding when the ACK came, bytes.
+    pub(super) fn on_echo(&mut self, now: f64, flight: u64, out: &mut Output) {
+        let reduced = self.recovery.reduced;
+        if !self.recovery.is_open() || (self.una <= reduced && reduced > 0) || self.owns_window() {
+            return;
+        }
+        self.end_reduction_for_mark(out);
+        self.recovery.note_reduction(self.next);
+        self.ecn.reduced_for_mark();
+        if self.vars.cwnd <= 1.0 && !self.settings.dctcp_least_none {
+            self.ecn.halted = true;
+            self.rto_at = now + self.rtt.rto.value();
+            return;
+        }
+        let flight = self.flight_before(flight);
+        let window = self.window();
+        let ssthresh = self.control.control().on_mark(&window, flight, now);
+        self.vars.set_ssthresh(ssthresh, out);
+        if self.settings.mark_cut_round_trip {
+            let bound = self.settings.prr.unwrap_or(Bound::SlowStart);
+            self.ecn.reduction = Some(self.reduction(bound));
+        } else {
+            self.vars.set_cwnd(ssthresh.min(self.vars.cwnd), out);
+        }
+    }
+
+    /// The round trip is over in which a mark reduces cwnd.
+    fn end_reduction_for_mark(&mut self, out: &mut Output) {
+        if self.ecn.reduction.take().is_some() {
+            self.vars.set_cwnd(self.vars.ssthresh, out);
+        }
+    }
+
+    /// What an ACK does to cwnd in a recovery, at its end, or outside of one. `entered`: a reaction to a loss starts now;
+    /// `echo`: the ACK echoes a mark.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn recover_or_grow(
+        &mut self,
+        now: f64,
+        advanced: u64,
+        arrived: u64,
+        entered: bool,
+        echo: bool,
+        info: &Acked,
+        out: &mut Output,
+    ) {
+        let done = self.una >= self.recovery.point && !entered;
+        if self.owns_window() {
+            return self.recover_with_model(advanced, entered);
+        }
+        if done && !self.recovery.is_open() {
+            if let Some(time) = self.detection.by_time_mut() {
+                time.rack.recovered();
+            }
+        }
+        match &self.recovery.phase {
+            Phase::Fast(_) if done => self.end_fast_recovery(advanced, info, out),
+            Phase::Fast(_) if self.settings.sack => self.reduce_proportionally(advanced, arrived, info, out),
+            Phase::Fast(_) if entered => {}
+            Phase::Fast(_) => self.recover_without_sack(now, advanced, info, out),
+            Phase::Open | Phase::Loss => self.grow_or_reduce_for_mark(advanced, arrived, entered, echo, info, out),
+        }
+    }
+
+    /// With a model of the path.
+    fn recover_with_model(&mut self, advanced: u64, entered: bool) {
+        if !entered {
+            self.end_recovery_of_model();
+        }
+        // Unless the first outstanding is a retransmission in flight.
+        let open = self.scoreboard.get(0).is_some_and(|first| !first.is_retransmitted() || first.is_sacked());
+        let partial = advanced > 0 && !entered && self.recovery.is_fast();
+        if self.settings.bbr.partial_ack_sends && partial && open {
+            self.recovery.forced = 1;
+        }
+    }
+
+    fn end_fast_recovery(&mut self, advanced: u64, info: &Acked, out: &mut Output) {
+        let cwnd = if self.settings.sack || self.settings.guesses_kept {
+            // RFC 6937: cwnd ends at ssthresh.
+            self.vars.ssthresh
+        } else {
+            // RFC 6582, 3.2 (3), the first choice.
+            let flight = self.segments(self.scoreboard.outstanding());
+            self.vars.ssthresh.min(flight.max(1.0) + 1.0)
+        };
+        self.vars.set_cwnd(cwnd, out);
+        self.recovery.phase = Phase::Open;
+        if self.settings.exit_ack_grows && advanced > 0 {
+            self.grow(info, out);
+        }
+    }
+
+    /// An ACK within a recovery with SACK.
+    fn reduce_proportionally(&mut self, advanced: u64, arrived: u64, info: &Acked, out: &mut Output) {
+        let (pipe, delivered) = (self.segments(self.scoreboard.pipe()), self.segments(arrived));
+        let safe = advanced > 0
+            && match self.settings.prr {
+                Some(Bound::RepairAck) => info.resent,
+                _ => info.lost == 0.0,
+            };
+        let ssthresh = self.vars.ssthresh;
+        if let Some(prr) = self.recovery.prr() {
+            let count = prr.on_ack(delivered, pipe, ssthresh, safe);
+            self.vars.set_cwnd(pipe + count, out);
+        }
+    }
+
+    /// An ACK within a recovery without SACK.
+    fn recover_without_sack(&mut self, now: f64, advanced: u64, info: &Acked, out: &mut Output) {
+        if self.settings.guesses_kept {
+            if advanced > 0 {
+                self.scoreboard.mark_first_lost();
+                self.retransmit(now, 0, true, out);
+            }
+        } else if advanced > 0 {
+            // RFC 6582, 3.2 (3): a partial ACK.
+            self.retransmit(now, 0, false, out);
+            let mut cwnd = self.vars.cwnd - self.segments(advanced);
+            if advanced >= u64::from(self.settings.mss) {
+                cwnd += 1.0;
+            }
+            self.vars.set_cwnd(cwnd.max(1.0), out);
+        } else if info.segments == 0.0 {
+            // RFC 6582, 3.2 (2): further duplicates inflate the window.
+            self.vars.set_cwnd(self.vars.cwnd + 1.0, out);
+        }
+    }
+
+    /// An ACK outside of fast recoveries.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    fn grow_or_reduce_for_mark(
+        &mut self,
+        advanced: u64,
+        arrived: u64,
+        entered: bool,
+        echo: bool,
+        info: &Acked,
+        out: &mut Output,
+    ) {
+        let after_timeout = self.recovery.is_loss();
+        let (mut growth, new);
+        growth = info;
+        if after_timeout && self.una >= self.recovery.point {
+            self.recovery.phase = Phase::Open;
+            if self.settings.timeout_end_new {
+                let segments = info.segments.min(self.segments(self.una - self.recovery.point));
+                new = Acked { segments, ..*info };
+                growth = &new;
+            }
+        }
+        if let Some(prr) = &mut self.ecn.reduction {
+            if self.una > self.recovery.reduced {
+                self.end_reduction_for_mark(out);
+            } else if advanced > 0 {
+                let mss = f64::from(self.settings.mss);
+                let pipe = self.scoreboard.pipe() as f64 / mss;
+                let count = prr.on_ack(arrived as f64 / mss, pipe, self.vars.ssthresh, false);
+                self.vars.set_cwnd(pipe + count.max(prr.least()), out);
+                return;
+            }
+        }
+        let reduced = entered && after_timeout;
+        let counts = !reduced && (!echo || self.control.view().grows_with_marks());
+        if advanced > 0 && growth.segments > 0.0 && counts && info.window_limited {
+            self.grow(growth, out);
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! What goes out, and when: lost segments first, then new data, then what may be lost (RFC 6675, section 4, `NextSeg`).
+
+use super::Connection;
+use crate::segment::FIN;
+use crate::tcp::rfc::pacer::rate_of_window;
+use crate::tcp::rfc::recovery::Phase;
+use crate::tcp::rfc::scoreboard::Record;
+use crate::tcp::rfc::tso::{Lone, Tso};
+use crate::tcp::rfc::wire::wrap;
+use crate::tcp::{Output, Sent};
+
+impl Connection {
+    /// Sends what the window, the receiver's window and the pacing rate allow.
+    pub(super) fn transmit(&mut self, now: f64, out: &mut Output) {
+        if !self.is_open() || self.ecn.halted {
+            return;
+        }
+        self.restart_when_idle(now, out);
+        let quiet =
+            self.recovery.is_open() && self.recovery.forced == 0 && self.recovery.dupacks == 0 && self.fast_path;
+        let nothing_else = self.ecn.reduction.is_none() && !self.closing && self.scoreboard.is_whole();
+        if quiet && nothing_else && self.transmit_new(now, out) {
+            return;
+        }
+        if self.settings.bbr.empty_start_restarts {
+            self.start_from_nothing(now, out);
+        }
+        let mut second_of_pair = false;
+        loop {
+            if self.pacer.on && !self.goes_unpaced() && !self.may_release(now) {
+                // The pacing rate holds back what the window allows.
+                return;
+            }
+            let index = self.scoreboard.next_lost();
+            let wanted = match index {
+                Some(index) => self.scoreboard.get(index).map_or(0, |record| u64::from(record.len)),
+                None => u64::from(self.settings.mss),
+            };
+            if !self.window_allows(wanted, index.is_none()) {
+                self.window_limited = true;
+                return;
+            }
+            if index.is_none() && self.tso.pairs {
+                if !second_of_pair && self.waits_for_another(now) {
+                    self.window_limited = true;
+                    return;
+                }
+                second_of_pair = !second_of_pair;
+            }
+            let sent = match index {
+                Some(index) => {
+                    self.retransmit(now, index, true, out);
+                    true
+                }
+                None => self.send_new(now, out) || self.retransmit_perhaps_lost(now, out),
+            };
+            if !sent {
+                return;
+            }
+            self.recovery.forced = self.recovery.forced.saturating_sub(1);
+        }
+    }
+
+    /// The fast path, for full segments of new data: nothing is lost, and nothing but their leaving is to be noted. Whether
+    /// nothing more may go; else what is left is not a full segment, or the receiver's window is full.
+    #[inline(always)]
+    pub(super) fn transmit_new(&mut self, now: f64, out: &mut Output) -> bool {
+        let mss = u64::from(self.settings.mss);
+        let end = self.limit.min(self.una + self.settings.window);
+        let (paced, payload) = (self.pacer.on, self.settings.mss as u16);
+        let capable = self.ecn.capable();
+        while self.next + mss <= end {
+            if paced && !self.may_release(now) {
+                return true;
+            }
+            if self.segments(self.scoreboard.pipe() + mss) > self.vars.cwnd + 1e-9 {
+                self.window_limited = true;
+                return true;
+            }
+            let bits = capable | self.ecn.take_cwr();
+            out.segments.push(Sent { seq: wrap(self.next, self.first), payload, bits });
+            self.scoreboard.sent(self.next, self.settings.mss, false, now);
+            self.next += mss;
+            self.sent_new = true;
+            self.last_sent = now;
+            self.set_timer_after_send(now);
+            if paced {
+                self.pace(now, 1.0);
+            }
+        }
+        false
+    }
+
+    /// Tells the congestion control if something is to be sent now while nothing is in flight.
+    #[inline(never)]
+    fn start_from_nothing(&mut self, now: f64, out: &mut Output) {
+        let goes = now >= self.pacer.released || self.goes_unpaced();
+        let some = self.next < self.limit() || !self.scoreboard.is_empty();
+        if goes && some && self.scoreboard.pipe() == 0 {
+            let mut window = self.window();
+            self.control.control().on_start(&mut window, now);
+            self.vars.set_cwnd(window.cwnd, out);
+        }
+    }
+
+    /// Whether the next segment does not wait for the pace.
+    fn goes_unpaced(&self) -> bool {
+        self.recovery.forced > 0 && self.settings.bbr.repair_pace_at_once
+    }
+
+    /// Sets PSH in the last of each burst of new segments that this event has sent.
+    pub(super) fn push(&mut self, out: &mut Output) {
+        let rate = self.pacing_rate();
+        let burst = || match rate {
+            Some(rate) if self.pacer.on => self.pacer.burst(rate) as usize,
+            Some(rate) => Tso::burst(rate),
+            None => 2,
+        };
+        self.tso.push(&mut out.segments, self.next, self.first, self.settings.mss, burst);
+    }
+
+    /// Whether a lone new segment waits for a second one.
+    pub(super) fn waits_for_another(&self, now: f64) -> bool {
+        let alone = self.recovery.is_open() && self.recovery.forced == 0 && !self.scoreboard.is_empty();
+        alone
+            && self.tso.waits(
+                now,
+                &Lone {
+                    cwnd: self.vars.cwnd,
+                    free: self.vars.cwnd - self.segments(self.scoreboard.pipe()),
+                    last_sent: self.last_sent,
+                    first_sent: self.scoreboard.get(0).map_or(now, |record| record.sent),
+                    srtt: self.rtt.smoothed(),
+                },
+            )
+    }
+
+    /// Whether the congestion window has space for so many bytes more.
+    fn window_allows(&self, bytes: u64, new: bool) -> bool {
+        if self.recovery.forced > 0 {
+            return true;
+        }
+        let mut window = self.vars.cwnd;
+        if self.settings.dctcp_least_none && self.scoreboard.is_empty() {
+            // No ACK would ever come.
+            window = window.max(1.0);
+        }
+        // RFC 3042: one new segment on each of the first two duplicate ACKs.
+        let duplicates = self.recovery.dupacks > 0 && self.recovery.is_open();
+        if duplicates && new && !self.settings.guesses_kept {
+            if !self.settings.limited_transmit {
+                // With SACK `pipe` would allow it.
+                return self.segments(self.scoreboard.outstanding() + bytes) <= window;
+            }
+            if !self.settings.sack {
+                window += f64::from(self.recovery.dupacks.min(2));
+            }
+        }
+        // A segment that is not full needs no more space than it takes.
+        let left = self.limit().saturating_sub(self.next).min(bytes);
+        let bytes = if new && left > 0 { left } else { bytes };
+        self.segments(self.scoreboard.pipe() + bytes) <= window + 1e-9
+    }
+
+    /// After a pause of more than a timeout the window starts anew (RFC 5681, 4.1).
+    #[inline(always)]
+    pub(super) fn restart_when_idle(&mut self, now: f64, out: &mut Output) {
+        if self.scoreboard.is_empty() && self.next < self.limit() && now - self.last_sent > self.rtt.rto.value() {
+            self.vars.set_cwnd(self.vars.cwnd.min(self.settings.initial_window()), out);
+            self.window_limited = true;
+        }
+    }
+
+    /// Sends a segment of new data, or the FIN. Whether there was one, and the receiver's window had space for it.
+    pub(super) fn send_new(&mut self, now: f64, out: &mut Output) -> bool {
+        let left = self.limit.saturating_sub(self.next);
+        let fin_due = self.closing && self.next <= self.limit;
+        let space = (self.una + self.settings.window).saturating_sub(self.next);
+        if left == 0 && !fin_due {
+            self.window_limited = false;
+            let pipe = self.segments(self.scoreboard.pipe());
+            if let Some(rate) = &mut self.rate {
+                rate.app_limited(pipe);
+            }
+            return false;
+        }
+        let payload = left.min(u64::from(self.settings.mss));
+        if payload > space || (payload == 0 && space == 0) {
+            // The receiver's window is full (RFC 9293, 3.8.6.2.1: no part of a segment to fill it up).
+            self.window_limited = false;
+            return false;
+        }
+        let fin = fin_due && payload == left;
+        let mut bits = if fin { FIN } else { 0 };
+        if payload > 0 {
+            // RFC 3168, 6.1: new data are ECN-capable, and the first after a reduction says so.
+            bits |= self.ecn.capable() | self.ecn.take_cwr();
+        }
+        let len = payload as u32 + u32::from(fin);
+        out.segments.push(Sent { seq: wrap(self.next, self.first), payload: payload as u16, bits });
+        self.note_rate(self.scoreboard.len(), now);
+        self.scoreboard.sent(self.next, len, fin, now);
+        self.sent_new = true;
+        self.next += u64::from(len);
+        if self.recovery.dupacks > 0 && self.recovery.is_open() {
+            self.recovery.limited += u64::from(len);
+        }
+        self.after_send(now, len);
+        true
+    }
+
+    /// `NextSeg` rules 3 and 4 of RFC 6675.
+    fn retransmit_perhaps_lost(&mut self, now: f64, out: &mut Output) -> bool {
+        let Phase::Fast(recovery) = &mut self.recovery.phase else { return false };
+        if !self.settings.sack {
+            return false;
+        }
+        if let Some(index) = self.scoreboard.next_hole() {
+            self.retransmit(now, index, true, out);
+            return true;
+        }
+        if self.una <= recovery.rescue_from {
+            return false;
+        }
+        recovery.rescue_from = u64::MAX;
+        let Some(index) = self.scoreboard.last_hole() else { return false };
+        if self.scoreboard.get(index).is_some_and(Record::is_in_flight_again) {
+            return false;
+        }
+        self.retransmit(now, index, true, out);
+        true
+    }
+
+    /// Retransmits the segment at `index` of those outstanding. `counts`: as one more in flight.
+    pub(super) fn retransmit(&mut self, now: f64, index: usize, counts: bool, out: &mut Output) {
+        let Some(&record) = self.scoreboard.get(index) else { return };
+        let reordering = self.detection.by_time().is_some_and(|time| time.reorder_at < f64::INFINITY);
+        if self.settings.repair_timer_restarts && index == 0 && !reordering {
+            self.rto_at = now + self.rtt.rto.value();
+        }
+        let bits = if record.is_fin() { FIN } else { 0 } | self.ecn.other_bits();
+        out.segments.push(Sent { seq: wrap(record.start, self.first), payload: record.payload() as u16, bits });
+        self.note_rate(index, now);
+        self.scoreboard.retransmitted(index, now, counts);
+        let reductions = self.recovery.reductions;
+        if let Some(time) = self.detection.by_time_mut() {
+            time.rack.retransmitted(record.start, now, reductions);
+        }
+        self.vars.retransmits += 1;
+        self.after_send(now, record.len);
+    }
+
+    /// For a model of the path: the segment at `index` is about to leave.
+    #[inline(always)]
+    fn note_rate(&mut self, index: usize, now: f64) {
+        if self.rate.is_some() {
+            let in_flight = self.in_flight();
+            if let Some(rate) = &mut self.rate {
+                rate.sent(self.scoreboard.number(index), now, in_flight);
+            }
+        }
+    }
+
+    /// What samples of the delivery rate take for in flight, segments: they start anew with none.
+    pub(super) fn in_flight(&self) -> f64 {
+        if self.settings.bbr.sample_start_outstanding {
+            self.segments(self.scoreboard.outstanding())
+        } else {
+            self.segments(self.scoreboard.pipe())
+        }
+    }
+
+    fn after_send(&mut self, now: f64, len: u32) {
+        self.last_sent = now;
+        self.set_timer_after_send(now);
+        let segments = self.segments(u64::from(len));
+        if let Some(prr) = self.recovery.prr() {
+            prr.sent(segments);
+        } else if let Some(prr) = &mut self.ecn.reduction {
+            prr.sent(segments);
+        }
+        if self.pacer.on {
+            self.pace(now, segments);
+        }
+    }
+
+    /// So many segments have left: when the next may.
+    #[inline(always)]
+    fn pace(&mut self, now: f64, segments: f64) {
+        let Some(rate) = self.pacing_rate() else { return };
+        if self.settings.bbr.repair_pace_at_once && now < self.pacer.released {
+            return;
+        }
+        self.pacer.sent(now, segments, rate);
+    }
+
+    /// Segments a second. The first window goes as a burst, as there is no round-trip time of data yet.
+    #[inline(always)]
+    fn pacing_rate(&self) -> Option<f64> {
+        if let Some(rate) = self.control.view().pacing_rate() {
+            return Some(rate);
+        }
+        let srtt = self.rtt.rto.srtt().filter(|_| self.una > 1)?;
+        Some(rate_of_window(self.vars.cwnd, self.vars.ssthresh, srtt))
+    }
+
+    /// Whether the pacing rate lets a segment go now; if not, the pacer says when.
+    #[inline(always)]
+    fn may_release(&mut self, now: f64) -> bool {
+        let may = self.pacer.may_release(now);
+        self.window_limited |= !may;
+        may
+    }
+}

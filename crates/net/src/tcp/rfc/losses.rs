@@ -1,0 +1,120 @@
+//! How losses are found: by duplicate ACKs (RFC 6582), by SACK (RFC 6675), or by time (RACK-TLP, RFC 8985).
+
+use super::rack::Rack;
+use super::rtt::Rtt;
+use super::scoreboard::Scoreboard;
+use super::settings::Settings;
+use super::tlp::Tlp;
+
+/// What Linux's clock of ticks (jiffies) counts with its usual `HZ` of 250, s.
+pub const TICK: f64 = 4e-3;
+/// How long RACK's timer waits beyond what it has to, before that is rounded up to ticks, s (Linux, `TCP_TIMEOUT_MIN_US`).
+const RACK_MARGIN: f64 = 2e-3;
+
+/// One of the three.
+#[derive(Clone, Debug)]
+pub(super) enum LossDetection {
+    /// Three duplicate ACKs: the first segment is lost (RFC 6582).
+    DupAcks,
+    /// `IsLost` (RFC 6675).
+    Sack,
+    /// RACK-TLP (RFC 8985).
+    Time(Box<RackTlp>),
+}
+
+impl LossDetection {
+    pub fn new(settings: &Settings) -> Self {
+        match (settings.sack, settings.rack) {
+            (false, _) => LossDetection::DupAcks,
+            (true, false) => LossDetection::Sack,
+            (true, true) => LossDetection::Time(Box::new(RackTlp::new(settings))),
+        }
+    }
+
+    /// RACK-TLP, if it is that.
+    #[inline(always)]
+    pub fn by_time(&self) -> Option<&RackTlp> {
+        match self {
+            LossDetection::Time(rack) => Some(rack),
+            _ => None,
+        }
+    }
+
+    /// The same to change.
+    #[inline(always)]
+    pub fn by_time_mut(&mut self) -> Option<&mut RackTlp> {
+        match self {
+            LossDetection::Time(rack) => Some(rack),
+            _ => None,
+        }
+    }
+
+    /// Whether an ACK of the first segment outstanding finds no loss.
+    #[inline(always)]
+    pub fn allows_fast_path(&self, scoreboard: &Scoreboard) -> bool {
+        self.by_time().is_none_or(|time| !time.tlp.is_out() && time.rack.allows_fast_path(scoreboard))
+    }
+
+    /// Marks lost what SACK says is lost, after an ACK that newly SACKs so many sequence numbers: how many are newly lost.
+    #[inline]
+    pub fn find_by_sack(scoreboard: &mut Scoreboard, sacked: u64) -> u64 {
+        if sacked > 0 {
+            scoreboard.find_losses()
+        } else {
+            0
+        }
+    }
+}
+
+/// RACK and tail loss probes, with their timers.
+#[derive(Clone, Debug)]
+pub(super) struct RackTlp {
+    pub rack: Rack,
+    pub tlp: Tlp,
+    /// When RACK's reordering timer expires, s; infinite if it does not run.
+    pub reorder_at: f64,
+    /// When a probe goes, s; infinite if none is due.
+    pub probe_at: f64,
+    /// RACK's timer runs a little longer, in whole ticks.
+    ticks: bool,
+    /// The last look has found a lost retransmission: after how many reductions of the window it was sent.
+    pub lost_retransmission: Option<u32>,
+}
+
+impl RackTlp {
+    fn new(settings: &Settings) -> Self {
+        RackTlp {
+            rack: Rack::new(settings.rack_repeats_reported),
+            tlp: Tlp::default(),
+            reorder_at: f64::INFINITY,
+            probe_at: f64::INFINITY,
+            ticks: settings.rack_timer_ticks,
+            lost_retransmission: None,
+        }
+    }
+
+    /// Marks lost what is late by now: how many sequence numbers are newly lost. Sets the reordering timer.
+    pub fn find(&mut self, scoreboard: &mut Scoreboard, now: f64, recovering: bool, rtt: &Rtt) -> u64 {
+        let reo_wnd = self.rack.reo_wnd(scoreboard, recovering, rtt.min, rtt.smoothed());
+        let losses = self.rack.find_losses(scoreboard, now, reo_wnd);
+        self.reorder_at = losses.again;
+        if self.ticks && losses.again < f64::INFINITY {
+            let ticks = ((losses.again - now + RACK_MARGIN) / TICK).ceil();
+            // The tick at hand has begun before: a timer never comes early.
+            self.reorder_at = ((now / TICK).floor() + 1.0 + ticks) * TICK;
+        }
+        self.lost_retransmission = losses.lost_retransmission;
+        losses.lost
+    }
+
+    /// The window of time beyond which what has not arrived is lost at a timeout (RFC 8985, 6.3), s.
+    pub fn late_after(&self, scoreboard: &Scoreboard, rtt: &Rtt) -> f64 {
+        self.rack.rtt() + self.rack.reo_wnd(scoreboard, true, rtt.min, rtt.smoothed())
+    }
+
+    /// No timer runs, and no probe is out.
+    pub fn reset(&mut self) {
+        self.tlp.reset();
+        (self.reorder_at, self.probe_at) = (f64::INFINITY, f64::INFINITY);
+    }
+}

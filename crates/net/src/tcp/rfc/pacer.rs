@@ -1,0 +1,86 @@
+//! Pacing: when the next segment may leave.
+
+use super::settings::Settings;
+
+/// Below half of ssthresh, and above, pacing is faster than cwnd/SRTT by these factors, so that it does not hold the window
+/// back (Linux, `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
+const IN_SLOW_START: f64 = 2.0;
+const IN_AVOIDANCE: f64 = 1.2;
+/// Below this rate, bytes/s, segments are paced one by one (Linux, `bbr_min_tso_rate`).
+pub(super) const SLOW: f64 = 1.2e6 / 8.0;
+
+/// Spaces departures.
+#[derive(Clone, Debug)]
+pub(super) struct Pacer {
+    /// Whether departures are paced at all.
+    pub on: bool,
+    /// Segments that leave at once, where that is not slow.
+    burst: u32,
+    /// A late departure takes its lateness off the time to the next, half of it at most (Linux,
+    /// `tcp_update_skb_after_send`).
+    makes_up: bool,
+    mss: f64,
+    /// When the segment leaves that the pacing rate holds back, s; infinite if none is held.
+    pub next_at: f64,
+    /// The earliest departure of the next segment, s.
+    pub released: f64,
+    /// Of the burst that has begun: what it adds to that, s, and its segments.
+    owed: f64,
+    together: u32,
+}
+
+/// The pacing rate that follows from the window, segments/s. A window that proportional rate reduction has left nothing of
+/// counts as one segment: what a timer sends all the same would else have no next behind it, ever.
+pub(super) fn rate_of_window(cwnd: f64, ssthresh: f64, srtt: f64) -> f64 {
+    let factor = if cwnd < ssthresh / 2.0 { IN_SLOW_START } else { IN_AVOIDANCE };
+    factor * cwnd.max(1.0) / srtt
+}
+
+impl Pacer {
+    /// `by_model`: the congestion control sets the rate, so departures are always paced.
+    pub fn new(settings: &Settings, by_model: bool) -> Self {
+        Pacer {
+            on: settings.pacing || by_model,
+            burst: settings.pacing_burst,
+            makes_up: settings.late_segment_made_up,
+            mss: f64::from(settings.mss),
+            next_at: f64::INFINITY,
+            released: 0.0,
+            owed: 0.0,
+            together: 0,
+        }
+    }
+
+    /// Whether a segment may leave now; if not, it does at [`Pacer::next_at`].
+    #[inline(always)]
+    pub fn may_release(&mut self, now: f64) -> bool {
+        if now >= self.released {
+            return true;
+        }
+        self.next_at = self.released;
+        false
+    }
+
+    /// So many segments have left, and the pacing rate is `rate` segments/s.
+    #[inline(always)]
+    pub fn sent(&mut self, now: f64, segments: f64, rate: f64) {
+        self.owed += segments / rate;
+        self.together += 1;
+        if self.together >= self.burst(rate) {
+            let late = (now - self.released).max(0.0);
+            let credit = if self.makes_up { late.min(self.owed / 2.0) } else { 0.0 };
+            self.released = self.released.max(now) + self.owed - credit;
+            (self.owed, self.together) = (0.0, 0);
+        }
+    }
+
+    /// Segments that leave at once at `rate` segments/s: one where that is slow (Linux, `bbr_min_tso_segs`).
+    #[inline(always)]
+    pub fn burst(&self, rate: f64) -> u32 {
+        if rate * self.mss < SLOW {
+            1
+        } else {
+            self.burst
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What a sender is doing about losses.
+
+use super::prr::Prr;
+
+/// Where it stands.
+#[derive(Clone, Debug)]
+pub(super) enum Phase {
+    /// No loss is known.
+    Open,
+    /// Fast recovery.
+    Fast(FastRecovery),
+    /// After the retransmission timer has expired, until everything sent before is acknowledged.
+    Loss,
+}
+
+/// A fast recovery.
+#[derive(Clone, Debug)]
+pub(super) struct FastRecovery {
+    pub prr: Option<Prr>,
+    /// A partial ACK has come (RFC 6582, 3.2: only the first restarts the timer).
+    pub partial: bool,
+    /// A rescue retransmission may be made once the window has advanced beyond this (RFC 6675, `RescueRxt`).
+    pub rescue_from: u64,
+}
+
+/// Recovery from losses. Sequence numbers are counted from the SYN.
+#[derive(Clone, Debug)]
+pub(super) struct Recovery {
+    pub phase: Phase,
+    /// Next number to send when the last recovery started, or the timer last expired: once all below is acknowledged, it is
+    /// over (RFC 6582, `recover`; RFC 6675, `RecoveryPoint`).
+    pub point: u64,
+    /// Next number to send at the last reduction of cwnd of any kind, and how many there were.
+    pub reduced: u64,
+    pub reductions: u32,
+    /// First number not acknowledged at the last timeout.
+    pub timed_out_at: u64,
+    /// Duplicate ACKs in a row.
+    pub dupacks: u32,
+    /// Bytes sent by limited transmit since they started.
+    pub limited: u64,
+    /// Segments that may be sent whatever the window.
+    pub forced: u32,
+}
+
+impl Recovery {
+    pub fn new() -> Self {
+        Recovery {
+            phase: Phase::Open,
+            point: 0,
+            reduced: 0,
+            reductions: 0,
+            timed_out_at: 0,
+            dupacks: 0,
+            limited: 0,
+            forced: 0,
+        }
+    }
+
+    /// No loss is known.
+    #[inline(always)]
+    pub fn is_open(&self) -> bool {
+        matches!(self.phase, Phase::Open)
+    }
+
+    /// In a fast recovery.
+    #[inline(always)]
+    pub fn is_fast(&self) -> bool {
+        matches!(self.phase, Phase::Fast(_))
+    }
+
+    /// After a timeout.
+    #[inline(always)]
+    pub fn is_loss(&self) -> bool {
+        matches!(self.phase, Phase::Loss)
+    }
+
+    /// A fast recovery starts with everything below `una` acknowledged.
+    pub fn enter_fast(&mut self, prr: Option<Prr>, una: u64) {
+        self.phase = Phase::Fast(FastRecovery { prr, partial: false, rescue_from: una });
+    }
+
+    /// The proportional rate reduction at hand.
+    #[inline(always)]
+    pub fn prr(&mut self) -> Option<&mut Prr> {
+        match &mut self.phase {
+            Phase::Fast(FastRecovery { prr, .. }) => prr.as_mut(),
+            _ => None,
+        }
+    }
+
+    /// cwnd has been reduced with `next` the next number to send: not again for what has been sent before.
+    pub fn note_reduction(&mut self, next: u64) {
+        self.reduced = next;
+        self.reductions += 1;
+    }
+
+    /// An ACK advances the window.
+    #[inline(always)]
+    pub fn clear_duplicates(&mut self) {
+        (self.dupacks, self.limited) = (0, 0);
+    }
+}
