@@ -1,12 +1,16 @@
-//! The receiver of the `rfc` profile: what it acknowledges, when, and with what options.
+//! The receiver: what its ACKs say (RFC 9293), with SACK and duplicate SACK (RFC 2018, RFC 2883), which time stamp is echoed
+//! (RFC 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). When they go is [`ack_policy`]'s.
 //!
-//! RFC 9293 and RFC 5681 (delayed ACKs), RFC 2018 and 2883 (SACK and duplicates), RFC 7323 (which time stamp is echoed),
-//! RFC 3168 (ECN echoes). The application takes data at once, so the window that is offered does not move.
+//! The application takes data at once, so the window that is offered does not move.
+
+mod ack_policy;
 
 use super::scoreboard::Range;
 use super::settings::Feedbacks;
 use super::wire::{unwrap, wrap, Arrived, Feedback};
 use crate::segment::{CE, CWR, ECE, FIN, PSH, SYN};
+use ack_policy::{AckPolicy, Came, Held, When};
+pub use ack_policy::SACK_WAIT;
 
 /// What a receiver does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,16 +30,6 @@ pub struct ReceiverSettings {
     pub compressed: bool,
 }
 
-/// So many ACKs of a loss go at once; then so many segments wait at most (Linux, `TCP_FASTRETRANS_THRESH`,
-/// `tcp_comp_sack_nr`).
-const FIRST_SACKS: u8 = 3;
-const MOST_WAITING: u8 = 44;
-/// How long they wait, s (Linux, `tcp_comp_sack_delay_ns`).
-pub const SACK_WAIT: f64 = 1e-3;
-
-/// Segments that are acknowledged at once when marks begin, with `mark_ack_at_once`.
-const QUICK: u8 = 2;
-
 /// What a receiver answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant)]
@@ -50,14 +44,6 @@ pub enum Reply {
     Later(f64),
 }
 
-/// A segment whose ACK waits.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    one_way: f64,
-    /// The next sequence number expected after it, and the marks' state then (RFC 8257, 3.2: `DCTCP.CE`).
-    next: u64,
-}
-
 /// A receiver.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -66,19 +52,13 @@ pub struct Receiver {
     next: u64,
     /// What has arrived beyond, the newest first; disjoint.
     ahead: Vec<Range>,
-    held: Option<Held>,
+    policy: AckPolicy,
     /// Time stamp to echo, and the last acknowledgement sent (RFC 7323, 4.3: `TS.Recent`, `Last.ACK.sent`).
     recent: f64,
     acked: u64,
     ecn: bool,
     /// A mark has arrived, and no CWR since (RFC 3168, 6.1.3).
     unanswered_mark: bool,
-    /// ACKs that must not wait any more.
-    quick: u8,
-    /// The loss that SACKs tell of begins here; how many have told of it at once, and segments whose SACK waits.
-    gap_at: u64,
-    told: u8,
-    untold: u8,
     /// The last segment was marked (RFC 8257, 3.2: `DCTCP.CE`).
     marked: bool,
     /// Marked packets that have arrived, from 5 on (accurate ECN).
@@ -91,18 +71,14 @@ impl Receiver {
     /// Nothing received.
     pub fn new(settings: ReceiverSettings) -> Self {
         Receiver {
+            policy: AckPolicy::new(&settings),
             settings,
             next: 0,
             ahead: Vec::new(),
-            held: None,
             recent: 0.0,
             acked: 0,
             ecn: false,
             unanswered_mark: false,
-            quick: 0,
-            gap_at: 0,
-            told: 0,
-            untold: 0,
             marked: false,
             count: super::ecn::FIRST_COUNT,
             fin_at: None,
@@ -121,7 +97,7 @@ impl Receiver {
 
     /// Whether an ACK waits.
     pub fn holds_an_ack(&self) -> bool {
-        self.held.is_some()
+        self.policy.holds_an_ack()
     }
 
     /// Whether a segment is acknowledged at once if it is where one is expected: it carries payload and nothing else, no ACK
@@ -130,7 +106,7 @@ impl Receiver {
     fn answers_at_once(&self, arrived: &Arrived) -> bool {
         let marks = self.ecn && (self.marked || arrived.bits & CE == CE || arrived.bits & CWR != 0);
         let data = arrived.payload > 0 && arrived.bits & (SYN | FIN) == 0;
-        data && !marks && self.next > 0 && self.settings.delay.is_none() && !self.settings.compressed
+        data && !marks && self.next > 0 && self.policy.answers_all_at_once()
     }
 
     /// Takes in a segment with payload, if it is the next one, nothing has arrived beyond, and it is to be acknowledged at once
@@ -193,7 +169,7 @@ impl Receiver {
         let changed = self.ecn && self.note_mark(arrived.bits);
         // RFC 8257, 3.2: what waits is acknowledged by itself, with the state that it arrived in.
         let apart = changed && self.settings.feedback == Feedbacks::Dctcp;
-        let earlier = if apart { self.held.take().map(|held| self.answer_held(&held)) } else { None };
+        let earlier = if apart { self.policy.release().map(|held| self.answer_held(&held)) } else { None };
         if arrived.bits & FIN != 0 {
             self.fin_at = Some(end);
         }
@@ -208,25 +184,22 @@ impl Receiver {
         if !duplicate {
             self.add(start, end);
         }
-        // RFC 5681, 4.2: out of order, and what fills a gap, at once; every second segment; and what comes twice.
-        let quick = self.quick > 0;
-        let may_wait =
-            !changed && !quick && in_order && !had_gap && !duplicate && self.held.is_none() && arrived.bits & FIN == 0;
-        let pushed = || in_order && arrived.bits & PSH != 0;
-        let compressed = self.settings.compressed && !changed && !quick && !duplicate && !pushed();
-        if compressed && self.sack_waits(arrived.payload) {
-            let waiting = self.held.replace(Held { one_way, next: self.next }).is_some();
-            return if waiting { Reply::Nothing } else { Reply::Later(SACK_WAIT) };
-        }
-        self.untold = 0;
-        match self.settings.delay.filter(|_| may_wait && !pushed()) {
-            Some(delay) => {
-                self.held = Some(Held { one_way, next: self.next });
-                Reply::Later(delay)
-            }
-            None => {
-                self.held = None;
-                self.quick = self.quick.saturating_sub(1);
+        let came = Came {
+            news_of_marks: changed,
+            in_order,
+            had_gap,
+            has_gap: !self.ahead.is_empty(),
+            duplicate,
+            fin: arrived.bits & FIN != 0,
+            pushed: in_order && arrived.bits & PSH != 0,
+            payload: arrived.payload,
+            next: self.next,
+            unacknowledged: self.next - self.acked,
+        };
+        match self.policy.on_segment(&came, one_way) {
+            When::WithAnother => Reply::Nothing,
+            When::After(delay) => Reply::Later(delay),
+            When::Now => {
                 let answer = self.answer(one_way, duplicate.then_some((start, end)), (start, end));
                 match earlier {
                     Some(earlier) => Reply::Both(earlier, answer),
@@ -234,27 +207,6 @@ impl Receiver {
                 }
             }
         }
-    }
-
-    /// Whether the ACK of what has come, of so many bytes, may wait since it tells of a loss that others have told of.
-    fn sack_waits(&mut self, payload: u32) -> bool {
-        let in_order = self.next - self.acked;
-        if self.settings.blocks == 0
-            || self.ahead.is_empty()
-            || in_order > u64::from(payload)
-            || self.untold >= MOST_WAITING
-        {
-            return false;
-        }
-        if self.gap_at != self.next {
-            (self.gap_at, self.told) = (self.next, 0);
-        }
-        if self.told < FIRST_SACKS {
-            self.told += 1;
-            return false;
-        }
-        self.untold += 1;
-        true
     }
 
     fn take_syn(&mut self, arrived: &Arrived) -> Reply {
@@ -280,8 +232,7 @@ impl Receiver {
 
     /// The ACK that has waited long enough; none if it has been sent since.
     pub fn on_timer(&mut self) -> Option<Feedback> {
-        let held = self.held.take()?;
-        self.untold = 0;
+        let held = self.policy.on_timer()?;
         Some(self.answer(held.one_way, None, (self.next, self.next)))
     }
 
@@ -302,8 +253,8 @@ impl Receiver {
             self.unanswered_mark = false;
         }
         if bits & CE == CE {
-            if !self.unanswered_mark && self.settings.mark_ack_at_once && self.settings.feedback == Feedbacks::Classic {
-                self.quick = QUICK;
+            if !self.unanswered_mark && self.settings.feedback == Feedbacks::Classic {
+                self.policy.on_first_mark();
             }
             self.unanswered_mark = true;
         }
