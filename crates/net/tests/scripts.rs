@@ -2,10 +2,9 @@
 //! RFC. `scripts/README.md` has the language.
 
 use earlydrop_net::segment::{AE, CE, CWR, ECE, ECT0, ECT1, FIN, PSH, SYN};
-use earlydrop_net::tcp::rfc::{
-    wrap, Arrived, Base, Bound, Connection, ControlKind, Counting, Feedback, Feedbacks, HyStart, Receiver, Reply,
-    Restart, Settings,
-};
+use earlydrop_net::tcp::rfc::{wrap, Arrived, Connection, Feedback, Feedbacks, Receiver, Reply, Settings};
+use earlydrop_net::tcp::stacks;
+use earlydrop_net::tcp::stacks::options::{named, Opt, Value, Values};
 use earlydrop_net::tcp::{Output, Sent};
 use std::path::Path;
 
@@ -36,102 +35,44 @@ fn begin(n: u64) -> u64 {
 }
 
 fn settings(words: &[&str], place: &str) -> Settings {
-    let mut settings = Settings {
-        mss: MSS,
-        timestamps: false,
-        delayed_ack: None,
-        window: 1000 * u64::from(MSS),
-        ..Settings::default()
-    };
-    for word in words {
-        let (key, value) = word.split_once('=').unwrap_or((word, "on"));
-        let on = value == "on";
-        match key {
-            "tcp" => settings.control = control(value, place),
-            "mss" => settings.mss = real(value, place) as u32,
-            "sack" => settings.sack = on,
-            "timestamps" => settings.timestamps = on,
-            "ecn" => {
-                settings.feedback = match value {
-                    "on" => Feedbacks::Classic,
-                    "dctcp" => Feedbacks::Dctcp,
-                    "accurate" => Feedbacks::Accurate,
-                    _ => Feedbacks::None,
-                }
-            }
-            "avoidance" => {
-                settings.avoidance = match value {
-                    "kept" => Counting::Kept,
-                    "per_ack" => Counting::PerAck,
-                    _ => Counting::Window,
-                }
-            }
-            "base" => {
-                settings.ssthresh = match value {
-                    "pipe" => Base::Pipe,
-                    "cwnd" => Base::Cwnd,
-                    _ => Base::Flight,
-                }
-            }
-            "timeout_cut_kept" => settings.timeout_cut_kept = Some(on),
-            "rto_restart" => {
-                settings.rto_restart = Some(if value == "first" { Restart::First } else { Restart::Every })
-            }
-            "exit_ack_grows" => settings.exit_ack_grows = on,
-            "guesses_kept" => settings.guesses_kept = on,
-            "rtt_sample_first" => settings.rtt_sample_first = on,
-            "recovery_again_at_end" => settings.recovery_again_at_end = on,
-            "timeout_end_new" => settings.timeout_end_new = on,
-            "slow_start_end_beyond" => settings.slow_start_end_beyond = on,
-            "syn_sample_always" => settings.syn_sample_always = on,
-            "dctcp_least_none" => settings.dctcp_least_none = on,
-            "mark_ack_at_once" => settings.mark_ack_at_once = on,
-            "late_segment_made_up" => settings.late_segment_made_up = on,
-            "mark_cut_round_trip" => settings.mark_cut_round_trip = on,
-            "prr_part_bytes" => settings.prr_part_bytes = on,
-            "reported_repair_counts" => settings.reported_repair_counts = on,
-            "rack" => settings.rack = on,
-            "rack_timer_ticks" => settings.rack_timer_ticks = on,
-            "rack_repeats_reported" => settings.rack_repeats_reported = on,
-            "repair_timer_restarts" => settings.repair_timer_restarts = on,
-            "recovery_start_second" => settings.recovery_start_second = on,
-            "pushes" => settings.push_ack_at_once = on,
-            "late_sack_compressed" => settings.late_sack_compressed = on,
-            "lost_retransmit_cut" => settings.lost_retransmit_cut_none = !on,
-            "hystart" => settings.hystart = if on { HyStart::PlusPlus } else { HyStart::Off },
-            "window" => settings.window = real(value, place) as u64 * u64::from(MSS),
-            "iw" => settings.initial_window = Some(real(value, place) as u32),
-            "min_rto" => settings.min_rto = real(value, place),
-            "limited_transmit" => settings.limited_transmit = on,
-            "abc_limit" => settings.abc_limit = real(value, place),
-            "prr" => {
-                settings.prr = match value {
-                    "off" => None,
-                    "crb" => Some(Bound::Conservative),
-                    "safe_ack" => Some(Bound::SafeAck),
-                    "repair_ack" => Some(Bound::RepairAck),
-                    _ => Some(Bound::SlowStart),
-                }
-            }
-            "abe" => settings.abe = on,
-            "pacing" => settings.pacing = on,
-            "fin" => settings.fin = on,
-            "delayed_ack" => settings.delayed_ack = Some(real(value, place)),
-            _ => panic!("{place}: unknown setting {key:?}"),
-        }
+    let mut given: Vec<(&str, &str)> = vec![("timestamps", "off"), ("delayed_ack", "off")];
+    given.extend(words.iter().map(|word| word.split_once('=').unwrap_or((word, "on"))));
+    let find = |key: &str| given.iter().rev().find(|(known, _)| *known == key).map(|&(_, value)| value);
+    for (key, _) in &given {
+        assert!(["tcp", "ecn"].contains(key) || named(key).is_some(), "{place}: unknown option {key:?}");
     }
+    let stack = &stacks::rfc::STACK;
+    // What the congestion control of cubic, dctcp and prague brings with it is for scripts to ask for.
+    let tcp = find("tcp").unwrap_or("reno");
+    let mut settings = stack
+        .settings::<String>(tcp, MSS, false, |opt, _| {
+            let bare = ["rack", "hystart", "pacing"].contains(&opt.key).then_some(Value::Flag(false));
+            find(opt.key).map_or(Ok(bare), |text| value(opt, text).map(Some))
+        })
+        .unwrap_or_else(|message| panic!("{place}: {message}"));
+    settings.feedback = match find("ecn").unwrap_or("off") {
+        "on" => Feedbacks::Classic,
+        "dctcp" => Feedbacks::Dctcp,
+        "accurate" => Feedbacks::Accurate,
+        _ => Feedbacks::None,
+    };
     settings
 }
 
-fn control(name: &str, place: &str) -> ControlKind {
-    match name {
-        "reno" => ControlKind::NewReno,
-        "cubic" => ControlKind::Cubic,
-        "dctcp" => ControlKind::Dctcp,
-        "bbr" => ControlKind::Bbr,
-        "ledbat" => ControlKind::Ledbat { target: 0.1, gain: 1.0 },
-        "prague" => ControlKind::Prague,
-        _ => panic!("{place}: unknown TCP {name:?}"),
+/// What a word of a script sets an option to.
+fn value(opt: &'static Opt, text: &str) -> Result<Value, String> {
+    let number = || text.parse::<f64>().map_err(|_| format!("{} = {text:?}; allowed {}", opt.key, opt.allowed()));
+    match (text, &opt.values) {
+        ("on", _) if opt.words().is_empty() || matches!(opt.values, Values::Switch(..)) => Ok(Value::Flag(true)),
+        ("off", Values::Flag(_) | Values::Switch(..) | Values::Wait(..)) => Ok(Value::Flag(false)),
+        (_, Values::Window(..)) => Ok(Value::Whole(number()? as u64 * u64::from(MSS))),
+        (_, Values::Whole(..)) => Ok(Value::Whole(number()? as u64)),
+        (_, Values::Seconds(..) | Values::Wait(..)) => Ok(Value::Seconds(number()?)),
+        (_, Values::Number(..)) => Ok(Value::Number(number()?)),
+        _ => {
+            let word = opt.words().iter().copied().find(|word| *word == text);
+            word.map(Value::Word).ok_or_else(|| format!("{} = {text:?}; allowed {}", opt.key, opt.allowed()))
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod flavour;
 pub mod ns2;
 mod output;
 pub mod rfc;
+pub mod stacks;
 
 pub use flavour::Flavour;
 pub use output::{Output, Sent, Timer, Variable};

@@ -9,8 +9,8 @@ use super::scoreboard::Range;
 use super::settings::Feedbacks;
 use super::wire::{unwrap, wrap, Arrived, Feedback};
 use crate::segment::{CE, CWR, ECE, FIN, PSH, SYN};
-use ack_policy::{AckPolicy, Came, Held, When};
 pub use ack_policy::SACK_WAIT;
+use ack_policy::{AckPolicy, Came, Held, When};
 
 /// What a receiver does.
 #[derive(Clone, Copy, Debug, PartialEq)]

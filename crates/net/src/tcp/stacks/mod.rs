@@ -1,0 +1,194 @@
+//! TCP stacks by name: what is the default of each option, in the RFCs, in Linux 6.18, in ns-3.37.
+//!
+//! A stack is a short list of rows over the table of [`options`], in a file of its own. A name carries its date: what a
+//! newer kernel does is a new stack, and a row that was wrong is corrected with a word in the changelog.
+
+pub mod linux_6_18;
+pub mod ns2_2_35;
+pub mod ns3_3_37;
+pub mod options;
+pub mod rfc;
+
+use crate::tcp::rfc::{ControlKind, Feedbacks, Settings};
+use options::{Opt, Value, Values};
+
+/// A default of a stack.
+pub struct Row {
+    /// The option's key.
+    pub key: &'static str,
+    /// What it is. A window is in segments.
+    pub value: Value,
+    /// The TCPs that have this default; empty: all.
+    pub only: &'static [&'static str],
+    /// Where that comes from: a section of an RFC, a function of the kernel, a file of ns-3.
+    pub source: &'static str,
+}
+
+/// A TCP stack.
+pub struct Stack {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in one sentence.
+    pub about: &'static str,
+    /// The TCPs that it has.
+    pub tcps: &'static [&'static str],
+    /// Its defaults, where they are not those of [`rfc::STACK`].
+    pub rows: &'static [Row],
+    /// Whether it is ns-2's, which is not made of [`options`] ([`crate::tcp::ns2`]).
+    pub is_ns2: bool,
+}
+
+/// All stacks.
+pub const STACKS: [&Stack; 4] = [&ns2_2_35::STACK, &rfc::STACK, &linux_6_18::STACK, &ns3_3_37::STACK];
+
+/// The stack with this name.
+pub fn named(name: &str) -> Option<&'static Stack> {
+    STACKS.into_iter().find(|stack| stack.name == name)
+}
+
+impl Stack {
+    /// The row for an option under a TCP.
+    pub fn row(&self, key: &str, tcp: &str) -> Option<&'static Row> {
+        let own = |rows: &'static [Row]| {
+            rows.iter().find(|row| row.key == key && (row.only.is_empty() || row.only.contains(&tcp)))
+        };
+        own(self.rows).or_else(|| own(rfc::STACK.rows))
+    }
+
+    /// What a connection does: `given` says which options a scenario sets. Segments have `mss` bytes of payload; with
+    /// `ecn` data are ECN-capable.
+    ///
+    /// # Errors
+    ///
+    /// Those of `given`.
+    pub fn settings<E>(
+        &self,
+        tcp: &str,
+        mss: u32,
+        ecn: bool,
+        mut given: impl FnMut(&'static Opt, &Settings) -> Result<Option<Value>, E>,
+    ) -> Result<Settings, E> {
+        let mut settings = start(tcp, mss, ecn);
+        for opt in options::all().filter(|opt| opt.is_for(tcp)) {
+            let value = match given(opt, &settings)? {
+                Some(value) => Some(value),
+                None => self.row(opt.key, tcp).map(|row| in_bytes(opt, row.value, mss)).filter(|_| {
+                    // A default makes way for what the scenario says of the options that it needs.
+                    !opt.needs.iter().any(|need| need.always && !(need.holds)(&settings))
+                }),
+            };
+            if let Some(value) = value {
+                let fits = opt.set(&mut settings, value);
+                debug_assert!(fits.is_ok(), "{}: {value:?}", opt.key);
+            }
+        }
+        Ok(settings)
+    }
+
+    /// What a connection does of which nothing else is said.
+    pub fn plain(&self, tcp: &str, mss: u32, ecn: bool) -> Settings {
+        match self.settings::<std::convert::Infallible>(tcp, mss, ecn, |_, _| Ok(None)) {
+            Ok(settings) => settings,
+            Err(never) => match never {},
+        }
+    }
+}
+
+/// The stack that says most of what `settings` do, and what they do besides.
+pub fn nearest(settings: &Settings, tcp: &str) -> (&'static Stack, Vec<(&'static Opt, Value)>) {
+    let ecn = settings.feedback != Feedbacks::None;
+    let others = |stack: &'static Stack| {
+        let plain = stack.plain(tcp, settings.mss, ecn);
+        options::all()
+            .filter(|opt| opt.is_for(tcp) && opt.get(settings) != opt.get(&plain))
+            .filter_map(|opt| opt.get(settings).map(|value| (opt, value)))
+            .collect::<Vec<_>>()
+    };
+    let mut best = (&rfc::STACK, others(&rfc::STACK));
+    for stack in STACKS {
+        if stack.is_ns2 || !stack.tcps.contains(&tcp) {
+            continue;
+        }
+        let found = others(stack);
+        if found.len() < best.1.len() {
+            best = (stack, found);
+        }
+    }
+    best
+}
+
+/// A window of so many segments is that many bytes.
+fn in_bytes(opt: &Opt, value: Value, mss: u32) -> Value {
+    match (&opt.values, value) {
+        (Values::Window(..), Value::Whole(segments)) => Value::Whole(segments * u64::from(mss)),
+        _ => value,
+    }
+}
+
+/// The congestion control, and what belongs to it.
+fn start(tcp: &str, mss: u32, ecn: bool) -> Settings {
+    let control = match tcp {
+        "cubic" => ControlKind::Cubic,
+        "dctcp" => ControlKind::Dctcp,
+        "bbr" => ControlKind::Bbr,
+        "ledbat" => ControlKind::Ledbat { target: 0.1, gain: 1.0 },
+        "prague" => ControlKind::Prague,
+        _ => ControlKind::NewReno,
+    };
+    let feedback = match (ecn, control) {
+        (false, _) => Feedbacks::None,
+        (true, ControlKind::Dctcp) => Feedbacks::Dctcp,
+        (true, ControlKind::Prague) => Feedbacks::Accurate,
+        (true, _) => Feedbacks::Classic,
+    };
+    Settings { control, mss, feedback, ..Settings::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_name_options_that_the_tcp_has_and_values_that_they_can_be() {
+        for stack in STACKS {
+            for row in stack.rows {
+                let opt = options::named(row.key).unwrap_or_else(|| panic!("{}: {}", stack.name, row.key));
+                assert!(!row.source.is_empty(), "{}: {}", stack.name, row.key);
+                let tcps = if row.only.is_empty() { stack.tcps } else { row.only };
+                for tcp in tcps {
+                    assert!(stack.tcps.contains(tcp) && opt.is_for(tcp), "{}: {} for {tcp}", stack.name, row.key);
+                    let settings = stack.plain(tcp, 1000, false);
+                    assert_eq!(opt.get(&settings), Some(in_bytes(opt, row.value, 1000)), "{}: {}", stack.name, row.key);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_row_says_what_the_rfcs_say_anyway() {
+        for stack in STACKS.into_iter().filter(|stack| stack.name != rfc::STACK.name) {
+            for row in stack.rows {
+                let opt = options::named(row.key).expect(row.key);
+                if row.key == "timeout_cut" {
+                    // What it is without a row depends on ssthresh.
+                    continue;
+                }
+                let tcps = if row.only.is_empty() { stack.tcps } else { row.only };
+                let differs = |tcp: &&str| {
+                    opt.get(&stack.plain(tcp, 1000, false)) != opt.get(&rfc::STACK.plain(tcp, 1000, false))
+                };
+                assert!(tcps.iter().any(differs), "{}: {}", stack.name, row.key);
+            }
+        }
+    }
+
+    #[test]
+    fn a_stack_is_nearest_to_itself() {
+        for stack in STACKS.into_iter().filter(|stack| !stack.is_ns2) {
+            for tcp in stack.tcps {
+                let (found, others) = nearest(&stack.plain(tcp, 1448, false), tcp);
+                assert!(others.is_empty(), "{} {tcp}: {}", stack.name, found.name);
+            }
+        }
+    }
+}

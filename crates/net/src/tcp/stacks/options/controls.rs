@@ -1,0 +1,95 @@
+//! Options of single congestion controls, but BBR.
+
+use super::{Group, Opt, Place, Values, LINUX_CUBIC, RFC_CUBIC};
+use crate::tcp::rfc::ControlKind;
+
+pub(super) const OPTIONS: &[Opt] = &[
+    Opt {
+        key: "cubic",
+        place: Place::Entry,
+        group: Group::Cubic,
+        values: Values::Either(["rfc9438", "linux"], |s| &mut s.cubic_linux),
+        controls: &["cubic"],
+        needs: &[],
+        source: "RFC 9438; linux: Linux, bictcp_update",
+        about: "CUBIC by RFC 9438, or in whole segments as Linux computes it.",
+    },
+    Opt {
+        key: "ledbat_target",
+        place: Place::Entry,
+        group: Group::Ledbat,
+        values: Values::Seconds(
+            1e-4,
+            10.0,
+            |s| ledbat(s.control).0,
+            |s, target| s.control = ControlKind::Ledbat { target, gain: ledbat(s.control).1 },
+        ),
+        controls: &["ledbat"],
+        needs: &[],
+        source: "RFC 6817, 2.5",
+        about: "Queueing delay that ledbat keeps.",
+    },
+    Opt {
+        key: "ledbat_gain",
+        place: Place::Entry,
+        group: Group::Ledbat,
+        values: Values::Number(
+            0.01,
+            100.0,
+            |s| ledbat(s.control).1,
+            |s, gain| s.control = ControlKind::Ledbat { target: ledbat(s.control).0, gain },
+        ),
+        controls: &["ledbat"],
+        needs: &[],
+        source: "RFC 6817, 2.5",
+        about: "Segments by which ledbat's window grows in a round trip, at most.",
+    },
+    Opt {
+        key: "cubic_clock",
+        place: Place::Rules,
+        group: Group::Cubic,
+        values: Values::Either(["exact", "ticks"], |s| &mut s.cubic_clock_ticks),
+        controls: &["cubic"],
+        needs: &[&LINUX_CUBIC],
+        source: "RFC 9438, 4.2; ticks: Linux, bictcp_update (tcp_jiffies32)",
+        about: "With cubic = \"linux\": its clock is exact, or counts ticks of 4 ms.",
+    },
+    Opt {
+        key: "cubic_least",
+        place: Place::Rules,
+        group: Group::Cubic,
+        values: Values::Words(&["reno", "none"], |s| usize::from(!s.cubic.friendly), |s, k| s.cubic.friendly = k == 0),
+        controls: &["cubic"],
+        needs: &[&RFC_CUBIC],
+        source: "RFC 9438, 4.3; none: ns-3.37, tcp-cubic.cc",
+        about: "Whether cubic is never slower than Reno.",
+    },
+    Opt {
+        key: "cubic_growth",
+        place: Place::Rules,
+        group: Group::Cubic,
+        values: Values::Either(["smooth", "whole"], |s| &mut s.cubic.whole),
+        controls: &["cubic"],
+        needs: &[&RFC_CUBIC],
+        source: "RFC 9438, 4.4; whole: ns-3.37, tcp-cubic.cc",
+        about: "Each ACK adds a part of a segment, or ACKs are counted and kept for whole ones.",
+    },
+    Opt {
+        key: "dctcp_least",
+        place: Place::Rules,
+        group: Group::Dctcp,
+        values: Values::Either(["two", "none"], |s| &mut s.dctcp_least_none),
+        controls: &["dctcp"],
+        needs: &[],
+        source: "RFC 8257, 3.5; none: ns-3.37, tcp-dctcp.cc",
+        about: "What a mark leaves of dctcp's window at least: two segments, or no number of them.",
+    },
+];
+
+/// Target, s, and gain.
+fn ledbat(control: ControlKind) -> (f64, f64) {
+    match control {
+        ControlKind::Ledbat { target, gain } => (target, gain),
+        _ => (0.1, 1.0),
+    }
+}

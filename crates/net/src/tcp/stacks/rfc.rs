@@ -1,0 +1,29 @@
+//! `rfc`: the RFCs, with their options as the text recommends them.
+
+use super::options::Value;
+use super::{Row, Stack};
+
+/// The RFCs.
+pub const STACK: Stack = Stack {
+    name: "rfc",
+    about: "What the RFCs say, option by option.",
+    tcps: &["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "ledbat", "prague"],
+    is_ns2: false,
+    rows: &[
+        Row { key: "sack", value: Value::Flag(false), only: &["newreno"], source: "RFC 6582" },
+        Row { key: "window", value: Value::Whole(1000), only: &[], source: "no limit in practice" },
+        Row {
+            key: "rack",
+            value: Value::Flag(true),
+            only: &["cubic", "dctcp", "bbr", "prague"],
+            source: "RFC 8985, 1: TCPs that have come since",
+        },
+        Row { key: "hystart", value: Value::Flag(true), only: &["cubic"], source: "RFC 9438, 4.10" },
+        Row {
+            key: "pacing",
+            value: Value::Flag(true),
+            only: &["bbr", "prague"],
+            source: "BBR draft 00; RFC 9331, 4.3",
+        },
+    ],
+};
