@@ -82,21 +82,6 @@ pub(super) const SERIES: Interval = seconds(1e-6, 1e6, false);
 pub(super) const ACK_DELAY: Interval = Interval { open_low: true, ..seconds(0.0, 0.5, false) };
 /// The shortest retransmission timeout: the engine's plan relies on ns-2's 0.2 s at least; up to its `maxrto_`.
 pub(super) const SHORTEST_RTO: Interval = seconds(MIN_RTO, 60.0, false);
-/// The same in the `rfc` profile: down to what data centres use.
-pub(super) const SHORTEST_RFC_RTO: Interval = seconds(1e-3, 60.0, false);
-/// Queueing delays that LEDBAT keeps; RFC 6817 asks for 0.1 s at most.
-pub(super) const LEDBAT_TARGET: Interval = seconds(1e-4, 10.0, false);
-/// LEDBAT's gain; RFC 6817 asks for 1 at most, RFC 7928 for 10 in one scenario.
-pub(super) const LEDBAT_GAIN: Interval =
-    Interval { low: 0.01, high: 100.0, open_low: false, open_high: false, unit: "" };
-/// Largest initial window, in segments.
-pub(super) const INITIAL_WINDOW: u64 = 1000;
-/// Most segments that an ACK may add in slow start.
-pub(super) const ABC_LIMIT: u64 = 1000;
-/// Segments that go at once where sending is paced, at most.
-pub(super) const PACING_BURST: u64 = 127;
-/// Largest window, in bytes: what window scaling allows (RFC 7323, 2.3).
-pub(super) const WINDOW_BYTES: Interval = bytes(1.0, 1_073_725_440.0);
 /// Phases of a clock that ticks every 10 ms.
 pub(super) const PHASE: Interval = Interval { open_high: true, ..seconds(0.0, 0.01, false) };
 /// Rates.

@@ -11,7 +11,15 @@ const RANDOM: &str = r#"start = { uniform = ["0 s", "1 s"] }"#;
 impl Scenario {
     /// One sentence for each thing that is probably not meant.
     pub fn warnings(&self) -> Vec<String> {
-        self.together().into_iter().collect()
+        let mut found: Vec<String> = self.together().into_iter().collect();
+        for (number, entry) in self.traffic.iter().enumerate() {
+            let idle = entry.tcp_spec().map(|spec| spec.idle_options()).unwrap_or_default();
+            found.extend(
+                idle.into_iter()
+                    .map(|(key, needs)| format!("traffic[{number}]: {key} has no effect: it needs {needs}")),
+            );
+        }
+        found
     }
 
     /// TCP flows that start at the same moment, which nothing drew.
@@ -74,6 +82,16 @@ mod tests {
         let listed = warnings("[[traffic]]\nkind = \"ftp\"\ncount = 3\nstart = [\"1 s\", \"2 s\"]\n");
         assert!(listed[0].starts_with("2 TCP flows start at exactly 1 s,"), "{listed:?}");
         assert_eq!(warnings("[[traffic]]\nkind = \"ftp\"\ncount = 2\nstart = { every = \"0 s\" }\n").len(), 1);
+    }
+
+    #[test]
+    fn options_without_effect_are_named() {
+        let entry =
+            |more: &str| format!("[[traffic]]\nkind = \"ftp\"\ncount = 1\nprofile = \"rfc\"\ntcp = \"reno\"\n{more}\n");
+        let found = warnings(&entry("rules = { pair_wait = \"due\" }"));
+        assert_eq!(found, ["traffic[0]: pair_wait has no effect: it needs send_pairs = true"]);
+        assert!(warnings(&entry("send_pairs = true\nrules = { pair_wait = \"due\" }")).is_empty());
+        assert!(warnings(&entry("rules = { pair_wait = \"any\" }")).is_empty());
     }
 
     #[test]

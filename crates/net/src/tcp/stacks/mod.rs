@@ -11,6 +11,7 @@ pub mod rfc;
 
 use crate::tcp::rfc::{ControlKind, Feedbacks, Settings};
 use options::{Opt, Value, Values};
+use std::fmt;
 
 /// A default of a stack.
 pub struct Row {
@@ -44,6 +45,18 @@ pub const STACKS: [&Stack; 4] = [&ns2_2_35::STACK, &rfc::STACK, &linux_6_18::STA
 /// The stack with this name.
 pub fn named(name: &str) -> Option<&'static Stack> {
     STACKS.into_iter().find(|stack| stack.name == name)
+}
+
+impl fmt::Debug for Stack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stack({:?})", self.name)
+    }
+}
+
+impl PartialEq for Stack {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
 }
 
 impl Stack {

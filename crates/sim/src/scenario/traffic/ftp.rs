@@ -8,8 +8,14 @@ use super::super::schema::{about, reference};
 use super::model::{Ftp, Load};
 use super::{tcp, Kind};
 
-pub(super) const KIND: Kind =
-    Kind { name: "ftp", keys: &[tcp::KEYS, &["lifetime"]], required: &[], flow_a_pair: true, read, schema };
+pub(super) const KIND: Kind = Kind {
+    name: "ftp",
+    keys: &[tcp::KEYS, tcp::OPTIONS, &["lifetime"]],
+    required: &[],
+    flow_a_pair: true,
+    read,
+    schema,
+};
 
 fn read(fields: &Fields<'_>) -> Checked<Load> {
     let tcp = tcp::read(fields)?;

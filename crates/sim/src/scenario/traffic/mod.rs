@@ -26,7 +26,6 @@ mod pages;
 mod poisson;
 mod requests;
 mod rfc;
-mod rules;
 mod starts;
 mod tcp;
 mod transfers;

@@ -2,6 +2,7 @@
 
 use crate::engine::network::TcpOptions;
 use earlydrop_net::source::Distribution;
+use earlydrop_net::tcp::stacks::Stack;
 
 use super::super::model::{Delays, InjectedRandom, Profile, Tcp};
 
@@ -174,6 +175,8 @@ pub struct TcpSpec {
     pub tcp: Tcp,
     /// Which world's rules TCP follows.
     pub profile: Profile,
+    /// The stack, if the scenario names one.
+    pub stack: Option<&'static Stack>,
     /// Payload of a packet, in bytes.
     pub segment: u32,
     /// Headers of a packet, in bytes; on the wire a packet is payload and headers.
@@ -184,6 +187,13 @@ pub struct TcpSpec {
     pub clock_phase: Option<Vec<f64>>,
     /// ECN, delayed ACKs, limited transmit.
     pub options: TcpOptions,
+}
+
+impl TcpSpec {
+    /// Options that change nothing, and what they would need to.
+    pub fn idle_options(&self) -> Vec<(&'static str, &'static str)> {
+        self.options.rfc.as_ref().map_or_else(Vec::new, |settings| super::rfc::idle(settings, self.tcp, self.stack))
+    }
 }
 
 /// An endless file.

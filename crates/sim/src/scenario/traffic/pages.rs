@@ -19,7 +19,11 @@ const DEFAULT_OBJECTS: f64 = 50.0;
 
 pub(super) const KIND: Kind = Kind {
     name: "pages",
-    keys: &[tcp::KEYS, &["connections", "objects", "size", "request", "number", "think", "retry", "connection"]],
+    keys: &[
+        tcp::KEYS,
+        tcp::OPTIONS,
+        &["connections", "objects", "size", "request", "number", "think", "retry", "connection"],
+    ],
     required: &["size"],
     flow_a_pair: true,
     read,

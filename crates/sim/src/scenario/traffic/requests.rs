@@ -20,7 +20,7 @@ pub(super) const LARGEST_REQUEST: u32 = 1500;
 
 pub(super) const KIND: Kind = Kind {
     name: "requests",
-    keys: &[tcp::KEYS, &["size", "request", "number", "think", "retry", "connection"]],
+    keys: &[tcp::KEYS, tcp::OPTIONS, &["size", "request", "number", "think", "retry", "connection"]],
     required: &["size"],
     flow_a_pair: true,
     read,

@@ -13,45 +13,13 @@ use super::model::TcpSpec;
 use super::{packets, rfc, whole_or};
 use crate::engine::network::TcpOptions;
 use earlydrop_net::tcp::ns2::core::{MIN_RTO, MIN_RTO_MS};
+use earlydrop_net::tcp::stacks::{self, Stack, STACKS};
 use std::sync::Arc;
 
-/// Keys.
-pub(super) const KEYS: &[&str] = &[
-    "tcp",
-    "profile",
-    "segment",
-    "header",
-    "window",
-    "clock_phase",
-    "ecn",
-    "delayed_ack",
-    "limited_transmit",
-    "min_rto",
-    "sack",
-    "timestamps",
-    "initial_window",
-    "abc_limit",
-    "avoidance",
-    "ssthresh",
-    "backoff_until",
-    "rules",
-    "hystart",
-    "rack",
-    "ledbat_target",
-    "ledbat_gain",
-    "prr",
-    "abe",
-    "pacing",
-    "fin",
-    "growth",
-    "min_rto_for",
-    "cubic",
-    "bbr_budget",
-    "bbr_aggregation",
-    "bbr_policer",
-    "pacing_burst",
-    "send_pairs",
-];
+/// Keys, beside those of the [`OPTIONS`].
+pub(super) const KEYS: &[&str] = &["tcp", "profile", "stack", "segment", "header", "clock_phase", "ecn", "rules"];
+/// Keys of options.
+pub(super) const OPTIONS: &[&str] = earlydrop_net::tcp::stacks::options::ENTRY_KEYS;
 /// Headers of a packet when none are given, in bytes: TCP and IPv4 without options. ns-2's Vegas counts none.
 const DEFAULT_HEADER: u32 = 40;
 const DEFAULT_VEGAS_HEADER: u32 = 0;
@@ -62,9 +30,13 @@ pub(super) const DEFAULT_WINDOW: u32 = 1000;
 
 pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
     let tcp = tcp(fields)?;
-    let profile = profile(fields, tcp)?;
+    let named = stack(fields, tcp)?;
+    let profile = match named {
+        Some(stack) => [Profile::Rfc, Profile::Ns2][usize::from(stack.is_ns2)],
+        None => profile(fields, tcp)?,
+    };
     if profile == Profile::Rfc {
-        return read_rfc(fields, tcp);
+        return read_rfc(fields, tcp, named);
     }
     rfc::refuse(fields)?;
     let header = if tcp == Tcp::Vegas { DEFAULT_VEGAS_HEADER } else { DEFAULT_HEADER };
@@ -72,6 +44,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
     Ok(TcpSpec {
         tcp,
         profile,
+        stack: named,
         segment,
         header,
         window: whole_or(fields, "window", 1, bounds::WINDOW, DEFAULT_WINDOW)?,
@@ -86,15 +59,16 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
     })
 }
 
-fn read_rfc(fields: &Fields<'_>, tcp: Tcp) -> Checked<TcpSpec> {
+fn read_rfc(fields: &Fields<'_>, tcp: Tcp, named: Option<&'static Stack>) -> Checked<TcpSpec> {
     rfc::refuse_others(fields)?;
-    let header = DEFAULT_HEADER + if rfc::timestamps(fields)? { rfc::STAMPS } else { 0 };
+    let header = DEFAULT_HEADER + if rfc::timestamps(fields, named.is_some())? { rfc::STAMPS } else { 0 };
     let (segment, header) = packets::segment_and_header(fields, packets::DEFAULT_SEGMENT, header)?;
     let ecn = fields.optional("ecn").map_or(Ok(rfc::wants_ecn(tcp)), |field| field.flag())?;
-    let settings = rfc::read(fields, tcp, segment, ecn)?;
+    let settings = rfc::read(fields, named.unwrap_or(&stacks::rfc::STACK), named.is_some(), tcp, segment, ecn)?;
     Ok(TcpSpec {
         tcp,
         profile: Profile::Rfc,
+        stack: named,
         segment,
         header,
         window: (settings.window / u64::from(segment)).min(u64::from(u32::MAX)) as u32,
@@ -141,6 +115,23 @@ fn tcp(fields: &Fields<'_>) -> Checked<Tcp> {
     Ok(Tcp::ALL.iter().copied().find(|tcp| tcp.name() == name).unwrap_or(Tcp::Reno))
 }
 
+/// The stack, if one is named.
+fn stack(fields: &Fields<'_>, tcp: Tcp) -> Checked<Option<&'static Stack>> {
+    let Some(field) = fields.optional("stack") else { return Ok(None) };
+    let name = field.word(STACKS.into_iter().map(|stack| stack.name))?;
+    if let Some(profile) = fields.optional("profile") {
+        return Err(profile.error("is said by stack").allowed("no such key, or no stack"));
+    }
+    let found = stacks::named(name);
+    if let Some(stack) = found.filter(|stack| !stack.tcps.contains(&tcp.name())) {
+        return Err(field
+            .error("does not have this TCP")
+            .given(format!("tcp = {:?}", tcp.name()))
+            .allowed(format!("with it tcp = {}", quoted_list(stack.tcps.iter().copied()))));
+    }
+    Ok(found)
+}
+
 /// By default that of ns-2, where it has this TCP.
 fn profile(fields: &Fields<'_>, tcp: Tcp) -> Checked<Profile> {
     let default = if Tcp::NS2.contains(&tcp) { Profile::Ns2 } else { Profile::Rfc };
@@ -172,7 +163,7 @@ pub(super) fn write(spec: &TcpSpec, map: &mut Map<String, Json>) {
     map.insert("profile".into(), spec.profile.name().into());
     packets::write_sizes(spec.segment, spec.header, map);
     if let Some(settings) = &spec.options.rfc {
-        return rfc::write(settings, map);
+        return rfc::write(settings, spec.tcp, map);
     }
     map.insert("window".into(), spec.window.into());
     if let Some(phases) = &spec.clock_phase {
@@ -197,6 +188,9 @@ pub(super) fn schema(map: &mut Map<String, Json>) {
     map.insert("tcp".into(), with_default(json!({ "enum": tcps }), Tcp::Reno.name()));
     let profiles: Vec<_> = Profile::ALL.iter().map(|profile| profile.name()).collect();
     map.insert("profile".into(), about(json!({ "enum": profiles }), "By default ns2 for the TCPs of ns-2, else rfc."));
+    let names = STACKS.map(|stack| stack.name);
+    let text = "A TCP stack by name, in place of profile and single options; rules overrides those.";
+    map.insert("stack".into(), about(json!({ "enum": names }), text));
     packets::size_schema(packets::DEFAULT_SEGMENT, DEFAULT_HEADER, map);
     let window = with_default(rfc::window_schema(whole(1, bounds::WINDOW)), DEFAULT_WINDOW);
     map.insert("window".into(), about(window, "Largest window, in segments; in the profile rfc also in bytes."));

@@ -12,7 +12,7 @@ use super::{number_or, tcp, write_number, Kind, ENDLESS};
 
 pub(super) const KIND: Kind = Kind {
     name: "transfers",
-    keys: &[tcp::KEYS, &["size", "number", "think", "connection", "completion"]],
+    keys: &[tcp::KEYS, tcp::OPTIONS, &["size", "number", "think", "connection", "completion"]],
     required: &["size"],
     flow_a_pair: true,
     read,

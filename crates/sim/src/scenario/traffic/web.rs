@@ -13,7 +13,11 @@ use super::{tcp, Kind};
 
 pub(super) const KIND: Kind = Kind {
     name: "web",
-    keys: &[tcp::KEYS, &["session_gap", "pages", "page_gap", "objects", "object_gap", "size", "completion"]],
+    keys: &[
+        tcp::KEYS,
+        tcp::OPTIONS,
+        &["session_gap", "pages", "page_gap", "objects", "object_gap", "size", "completion"],
+    ],
     required: &["session_gap"],
     flow_a_pair: true,
     read,

@@ -155,9 +155,45 @@ pub struct Opt {
     pub about: &'static str,
 }
 
-/// All options. One that another needs comes before it.
+/// The table. An option that another needs comes before it.
+const TABLE: [&[Opt]; 3] = [general::OPTIONS, controls::OPTIONS, bbr::OPTIONS];
+
+/// All options.
 pub fn all() -> impl Iterator<Item = &'static Opt> {
-    [general::OPTIONS, controls::OPTIONS, bbr::OPTIONS].into_iter().flatten()
+    TABLE.into_iter().flatten()
+}
+
+/// The keys of a traffic entry.
+pub const ENTRY_KEYS: &[&str] = &entry_keys::<{ entry_keys_count() }>();
+
+const fn entry_keys_count() -> usize {
+    let (mut list, mut count) = (0, 0);
+    while list < TABLE.len() {
+        let mut row = 0;
+        while row < TABLE[list].len() {
+            count += matches!(TABLE[list][row].place, Place::Entry) as usize;
+            row += 1;
+        }
+        list += 1;
+    }
+    count
+}
+
+const fn entry_keys<const N: usize>() -> [&'static str; N] {
+    let mut keys = [""; N];
+    let (mut list, mut at) = (0, 0);
+    while list < TABLE.len() {
+        let mut row = 0;
+        while row < TABLE[list].len() {
+            if matches!(TABLE[list][row].place, Place::Entry) {
+                keys[at] = TABLE[list][row].key;
+                at += 1;
+            }
+            row += 1;
+        }
+        list += 1;
+    }
+    keys
 }
 
 /// The option with this key.
@@ -286,8 +322,8 @@ static PAIRS: Need = need("send_pairs = true", |s| s.send_pairs);
 static COUNTED: Need = need("growth = \"acked\"", |s| !s.growth_arrived);
 static LINUX_CUBIC: Need = must("cubic = \"linux\"", |s| s.cubic_linux);
 static RFC_CUBIC: Need = must("cubic = \"rfc9438\"", |s| !s.cubic_linux);
-static NO_AGGREGATION: Need = must("bbr_aggregation = false, which makes other room", |s| !s.bbr.aggregation);
-static NO_BUDGET: Need = must("bbr_budget = false, which makes other room", |s| !s.bbr.budget);
+static NO_AGGREGATION: Need = must("bbr_aggregation = false", |s| !s.bbr.aggregation);
+static NO_BUDGET: Need = must("bbr_budget = false", |s| !s.bbr.budget);
 static POLICER: Need = need("bbr_policer = true", |s| s.bbr.policer);
 
 fn is_bbr(settings: &Settings) -> bool {
