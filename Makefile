@@ -129,6 +129,7 @@ docs: build
 # What is made from the declarations of the disciplines: their pages, the stub of their classes, decision vectors.
 pages: build
 	$(BIN)/python -m earlydrop.pages docs/aqms
+	$(BIN)/python tools/stack_pages.py
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
 	$(BIN)/earlydrop vectors --out vectors
 

@@ -12,6 +12,9 @@ def build() -> str:
 def catalogue() -> str:
     """JSON list of the disciplines: name, title, family, year, summary, source, doc, parameters."""
 
+def stacks() -> str:
+    """JSON of the TCP stacks and their options: `stacks` (name, about, tcps, rows, values) and `options`."""
+
 def template(name: str, topology: str = "dumbbell") -> str:
     """A commented scenario called `name`, with a topology of this kind, as TOML."""
 
@@ -55,6 +58,9 @@ class Scenario:
 
     def to_json(self) -> str:
         """The checked and completed document."""
+
+    def stacks(self) -> str:
+        """JSON list: for each traffic entry with a TCP `traffic` (its number), `tcp`, `stack`, `rules` beside it."""
 
     def warnings(self) -> list[str]:
         """What it says and its author may not have meant, a sentence each."""

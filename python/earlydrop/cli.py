@@ -23,7 +23,7 @@ from . import terminal
 DONE, FAILED, WRONG_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 LINK_FAILED, NOT_RUNNABLE, NOT_FOUND = 125, 126, 127
 
-Kind = Literal["aqms", "tcps", "topologies", "traffic", "studies"]
+Kind = Literal["aqms", "tcps", "stacks", "topologies", "traffic", "studies"]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -67,14 +67,14 @@ ScenarioFile = Annotated[Path, Parameter(name="SCENARIO", help="A scenario file.
 
 @app.command(name="list")
 def list_(kind: Kind | None = None, /, *, json: Json = False) -> int:
-    """What there is: disciplines, TCPs, topologies, traffic, studies.
+    """What there is: disciplines, TCPs, stacks, topologies, traffic, studies.
 
     Parameters
     ----------
     kind
-        aqms, tcps, topologies, traffic or studies; everything when left out.
+        aqms, tcps, stacks, topologies, traffic or studies; everything when left out.
     """
-    kinds: list[Kind] = [kind] if kind else ["aqms", "tcps", "topologies", "traffic", "studies"]
+    kinds: list[Kind] = [kind] if kind else ["aqms", "tcps", "stacks", "topologies", "traffic", "studies"]
     found = {k: _listed(k) for k in kinds}
     if json:
         _print_json(found[kind] if kind else found)
@@ -112,6 +112,13 @@ def _listed(kind: Kind) -> list[dict[str, Any]]:
     if kind == "aqms":
         keys = ("name", "title", "family", "year", "summary", "source")
         return [{k: entry[k] for k in keys} for entry in json.loads(_core.catalogue())]
+    if kind == "stacks":
+        from . import stacks
+
+        return [
+            {"name": s["name"], "title": ", ".join(s["tcps"]), "summary": s["about"]}
+            for s in stacks.catalogue()["stacks"]
+        ]
     if kind == "studies":
         from . import study
 
@@ -162,11 +169,18 @@ def check(scenario: ScenarioFile, /, *, set_: Sets = [], json: Json = False) -> 
 
     if scenario.name == "study.toml" or (scenario / "study.toml").is_file():
         return _check_study(scenario, set_, json)
+    from . import stacks
+
     checked = _core.Scenario.load(str(scenario), _pairs(set_))
     if json:
-        print(checked.to_json())
+        document = _loads(checked.to_json())
+        for entry in _loads(checked.stacks()):
+            document["traffic"][entry["traffic"]]["stack"] = entry["stack"]
+        _print_json(document)
     else:
         print(f"{scenario}: {checked.name} is a valid scenario")
+        for line in stacks.written(checked.stacks()):
+            print(terminal.paragraph(line, "  "))
     _warn(checked.warnings())
     return DONE
 
@@ -202,18 +216,29 @@ def show(
     picture: Annotated[
         Path | None, Parameter(name="--picture", help="Draw a scenario's network into this file (.png, .pdf or .svg).")
     ] = None,
+    against: Annotated[str | None, Parameter(help="Say how a TCP stack differs from this one.")] = None,
     set_: Sets = [],  # noqa: B006
     json: Json = False,
 ) -> int:
-    """A discipline: parameters, drop curve, documentation; or a scenario's network.
+    """A discipline: parameters, drop curve, documentation; a TCP stack; or a scenario's network.
 
     Parameters
     ----------
     aqm
-        Name of the discipline, as `earlydrop list aqms` prints it, or a scenario's file, SCENARIO.toml.
+        Name of the discipline or stack, as `earlydrop list` prints it, or a scenario's file, SCENARIO.toml.
     """
-    from . import _core
+    from . import _core, stacks
 
+    if aqm in stacks.names():
+        if against is not None:
+            _check_name("stack", against, stacks.names())
+        if json:
+            _print_json(stacks.document(aqm, against))
+        else:
+            print(stacks.text(aqm, against))
+        return DONE
+    if against is not None:
+        raise InputError(f"--against: belongs to a TCP stack ({', '.join(stacks.names())}); given {aqm}")
     if aqm.endswith(".toml"):
         return _show_network(aqm, plot, picture, _pairs(set_), json)
     if picture is not None or set_:

@@ -29,59 +29,8 @@ KERNEL = {
 }
 """By profile, the kernel's congestion control nearest to each of the scenario's."""
 
-_LINUX: dict[str, Any] = {
-    "delayed_ack": "40 ms",
-    "min_rto": "0.2 s",
-    "min_rto_for": "variation",
-    "rack": True,
-    "prr": "safe_ack",
-    "growth": "arrived",
-    "ssthresh": "cwnd",
-    # 6 MB: what the kernel lets a receive window grow to is no limit here.
-    "window": 4000,
-    "send_pairs": True,
-}
-_ALL = {
-    "rack_timer": "ticks",
-    "late_sack": "compressed",
-    "rack_repeats": "reported",
-    "repair_timer": "restarts",
-    "push_ack": "at_once",
-    "pair_wait": "due",
-}
-_RULES = {"lost_retransmit_cut": "none", "exit_ack": "grows", "mark_cut": "round_trip", "mark_ack": "at_once", **_ALL}
-_LINUX_CONTROLS: dict[str, dict[str, Any]] = {
-    "reno": {"rules": _RULES},
-    "cubic": {"cubic": "linux", "hystart": "classic", "rules": {**_RULES, "cubic_clock": "ticks"}},
-    "bbr": {
-        "bbr_budget": True,
-        "bbr_aggregation": True,
-        "bbr_policer": True,
-        "pacing_burst": 2,
-        "rules": {
-            "bbr_first_rtt": "handshake",
-            "bbr_inflight": "at_departure",
-            "bbr_rounds": "valid",
-            "bbr_rates": "three",
-            "bbr_sample_start": "outstanding",
-            "bbr_least": "unless_conserving",
-            "bbr_recovery_end": "at_once",
-            "bbr_lost_again": "recovers",
-            "bbr_timers": "count",
-            "bbr_same_rtt": "changes_nothing",
-            "bbr_stamps": "milliseconds",
-            "late_segment": "made_up",
-            "mark_ack": "at_once",
-            **_ALL,
-        },
-    },
-}
-
-
-def linux(control: str) -> dict[str, Any]:
-    """Keys of a scenario's traffic with `profile = "rfc"` that make it Linux's under that congestion control."""
-    return {"tcp": control, **_LINUX, **_LINUX_CONTROLS[control]}
-
+LINUX = "linux-6.18"
+"""The stack of the kernels that links were measured with."""
 
 MEASURES = (
     ("throughput_mbps", "Throughput (Mbit/s)", 1, 3),

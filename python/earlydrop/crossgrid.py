@@ -94,13 +94,13 @@ class Cell:
         way: dict[str, Any] = {"rate": f"{self.rate} Mbit/s", "delay": half}
         if jitter is not None:
             way["jitter"] = {"uniform": ["0 s", jitter], "keep_order": True}
-        traffic = {
+        traffic: dict[str, Any] = {
             "kind": "ftp",
             "count": self.flows,
             "start": {"uniform": ["0 s", f"{max(STARTS, self.flows * self.rtt / 1e3):g} s"]},
-            "profile": "rfc",
+            "tcp": self.control,
+            "stack": crosscheck.LINUX,
             "segment": f"{SEGMENT} B",
-            **crosscheck.linux(self.control),
         }
         for key, value in (changes or {}).items():
             table, _, part = key.partition(".")

@@ -176,8 +176,8 @@ def keys(schema: dict[str, Any]) -> Iterator[str]:
 
 def test_every_key_of_a_scenario_is_described() -> None:
     text = (ROOT / "docs/scenarios.md").read_text(encoding="utf-8")
-    # Kinds of traffic and the parameters of the disciplines have pages of their own.
-    text += (ROOT / "docs/traffic.md").read_text(encoding="utf-8")
+    # Kinds of traffic, options of TCP and the parameters of the disciplines have pages of their own.
+    text += "".join((ROOT / f"docs/{page}.md").read_text(encoding="utf-8") for page in ("traffic", "tcp-stacks"))
     text += "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs/aqms").glob("*.md"))
     assert not sorted(set(keys(json.loads(_core.schema()))) - words(text))
 

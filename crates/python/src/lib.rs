@@ -8,7 +8,7 @@ use earlydrop_aqm::catalogue::{all, AqmSpec, Link};
 use earlydrop_aqm::params::{Kind, Param};
 use earlydrop_sim::batch::{self, Values};
 use earlydrop_sim::run::{Events, Links};
-use earlydrop_sim::scenario::{self, Doc, ScenarioError};
+use earlydrop_sim::scenario::{self, stack_catalogue, Doc, ScenarioError};
 use earlydrop_sim::{result, run, vectors};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -96,6 +96,16 @@ impl Scenario {
     /// What it says and its author may not have meant, a sentence each.
     fn warnings(&self) -> Vec<String> {
         self.checked.warnings()
+    }
+
+    /// For each traffic entry with a TCP: its number, the TCP, its stack, and the options that differ from that, as JSON.
+    fn stacks(&self) -> String {
+        let entries = self.checked.traffic.iter().enumerate().filter_map(|(number, entry)| {
+            let spec = entry.tcp_spec()?;
+            let (stack, rules) = spec.shortest();
+            Some(json!({ "traffic": number, "tcp": spec.tcp.name(), "stack": stack, "rules": rules }))
+        });
+        Value::from(entries.collect::<Vec<_>>()).to_string()
     }
 
     /// What passes a queue: the nodes that its link goes from and to (by position), and for each flow its sender, its
@@ -237,6 +247,12 @@ fn build() -> &'static str {
     env!("EARLYDROP_BUILD")
 }
 
+/// The TCP stacks and their options, as JSON.
+#[pyfunction]
+fn stacks() -> String {
+    stack_catalogue().to_string()
+}
+
 /// Every discipline with its parameters, as JSON.
 #[pyfunction]
 fn catalogue() -> String {
@@ -333,6 +349,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(build, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(stacks, module)?)?;
     module.add_function(wrap_pyfunction!(run_batch, module)?)?;
     module.add_function(wrap_pyfunction!(template, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

@@ -3,12 +3,9 @@
 //! ns-3's queue disc has a device queue of one packet behind it, which ours counts: one packet is taken off our mean. The
 //! framing of its link (2 B a packet) is in our rate.
 
-mod ns3_rules;
-
 use earlydrop_sim::result;
 use earlydrop_sim::run::{run, Events, Links};
 use earlydrop_sim::scenario::{check, Doc};
-use ns3_rules::rules;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -46,6 +43,18 @@ fn queue(net: &Net, name: &str) -> String {
     }
 }
 
+/// The sender of a case, beside its stack.
+fn sender(tcp: &str) -> String {
+    match tcp {
+        "newreno" => "tcp = 'newreno'\nlimited_transmit = false\n".to_string(),
+        // With limited transmit.
+        "newreno_lt" => "tcp = 'newreno'\n".to_string(),
+        // With samples of the rate as in Linux on both sides.
+        "bbr_fresh" => "tcp = 'bbr'\nrules = { bbr_samples = 'fresh' }\n".to_string(),
+        other => format!("tcp = '{other}'\n"),
+    }
+}
+
 /// A network, the rates with the framing of ns-3's links, and RED's thresholds.
 struct Net {
     access: &'static str,
@@ -70,12 +79,12 @@ fn ours(set: &Set, tcp: &str, discipline: &str, flows: u32, seed: u64) -> [f64; 
     let text = format!(
         "name = 'ns3'\nduration = '{duration} s'\nwarmup = '{warmup} s'\n[topology]\nkind = 'dumbbell'\npairs = {flows}\n\
          access = {}\nbottleneck = {}\n\
-         [queue.bottleneck]\n{}[[traffic]]\nkind = 'ftp'\nprofile = 'rfc'\n{}segment = 960\ntimestamps = false\n\
+         [queue.bottleneck]\n{}[[traffic]]\nkind = 'ftp'\nstack = 'ns3-3.37'\n{}segment = 960\ntimestamps = false\n\
          delayed_ack = false\nmin_rto = '0.2 s'\nwindow = 1000\ninitial_window = {initial}\nstart = {{ uniform = ['0 s', '1 s'] }}\n",
         net.access,
         net.bottleneck,
         queue(net, discipline),
-        rules(tcp)
+        sender(tcp)
     );
     let scenario =
         Doc::from_toml(&text, None).and_then(|doc| check(&doc, None)).unwrap_or_else(|e| panic!("{e}\n{text}"));

@@ -304,11 +304,12 @@ def simulate(job: Job, case: Case) -> tuple[dict[str, float], dict[str, float]]:
     transmission_ms = 8e-3 * (SEGMENT + HEADER) / case.rate_mbps
     way = {"rate": f"{case.rate_mbps} Mbit/s", "delay": f"{case.rtt_ms / 2 - transmission_ms:g} ms"}
     # iperf3 connects all flows before the first sends: no SYN meets data.
-    traffic = {"kind": "ftp", "count": case.flows, "start": {"uniform": ["0 s", "0.02 s"]}, "profile": "rfc"}
-    traffic |= {"segment": f"{SEGMENT} B", "header": f"{HEADER} B", "ecn": job.ecn, **crosscheck.linux(case.control)}
+    traffic = {"kind": "ftp", "count": case.flows, "start": {"uniform": ["0 s", "0.02 s"]}}
+    traffic |= {"tcp": case.control, "stack": crosscheck.LINUX}
+    traffic |= {"segment": f"{SEGMENT} B", "header": f"{HEADER} B", "ecn": job.ecn}
     # The machine's devices take one segment at a time (gso_max_segs): the pace is that of single segments, none waits for another,
     # and none leaves together with another.
-    traffic |= {"pacing_burst": 1, "send_pairs": False, "rules": {**traffic["rules"], "push_ack": "waits"}}
+    traffic["rules"] = {"pacing_burst": 1, "send_pairs": False, "push_ack": "waits"}
     document = {
         "name": "kernel-qdisc",
         "duration": f"{SECONDS:g} s",

@@ -48,6 +48,7 @@ pub use queue::retain_known;
 pub use schema::schema;
 pub use sets::apply_sets;
 pub use template::{template, template_of};
+pub use traffic::stacks::catalogue as stack_catalogue;
 pub use traffic::{
     Cbr, Completion, Connection, Direction, Ftp, Law, Load, OnOff, Packets, Pages, Poisson, Requests, Starts, TcpSpec,
     Traffic, Transfers, Video, Voip, Web,

@@ -22,7 +22,7 @@ pub const STACK: Stack = Stack {
             only: &[],
             source: "tcp_reno_ssthresh, cubictcp_recalc_ssthresh",
         },
-        Row { key: "delayed_ack", value: Value::Seconds(0.04), only: &[], source: "TCP_DELACK_MIN" },
+        Row { key: "delayed_ack", value: Value::Seconds(0.04), only: &[], source: "TCP_ATO_MIN" },
         Row { key: "send_pairs", value: Value::Flag(true), only: &[], source: "tcp_tso_should_defer" },
         Row { key: "growth", value: Value::Word("arrived"), only: &[], source: "tcp_cong_control" },
         Row { key: "hystart", value: Value::Word("classic"), only: &["cubic"], source: "hystart_update" },

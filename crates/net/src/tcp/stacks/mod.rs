@@ -107,24 +107,24 @@ impl Stack {
     }
 }
 
+/// What `settings` do that the stack does not say.
+pub fn besides(stack: &'static Stack, settings: &Settings, tcp: &str) -> Vec<(&'static Opt, Value)> {
+    let plain = stack.plain(tcp, settings.mss, settings.feedback != Feedbacks::None);
+    options::all()
+        .filter(|opt| opt.is_for(tcp) && opt.get(settings) != opt.get(&plain))
+        .filter_map(|opt| opt.get(settings).map(|value| (opt, value)))
+        .collect()
+}
+
 /// The stack that says most of what `settings` do, and what they do besides.
 pub fn nearest(settings: &Settings, tcp: &str) -> (&'static Stack, Vec<(&'static Opt, Value)>) {
-    let ecn = settings.feedback != Feedbacks::None;
-    let others = |stack: &'static Stack| {
-        let plain = stack.plain(tcp, settings.mss, ecn);
-        options::all()
-            .filter(|opt| opt.is_for(tcp) && opt.get(settings) != opt.get(&plain))
-            .filter_map(|opt| opt.get(settings).map(|value| (opt, value)))
-            .collect::<Vec<_>>()
-    };
-    let mut best = (&rfc::STACK, others(&rfc::STACK));
+    let mut best = (&rfc::STACK, besides(&rfc::STACK, settings, tcp));
     for stack in STACKS {
-        if stack.is_ns2 || !stack.tcps.contains(&tcp) {
-            continue;
-        }
-        let found = others(stack);
-        if found.len() < best.1.len() {
-            best = (stack, found);
+        if !stack.is_ns2 && stack.tcps.contains(&tcp) {
+            let found = besides(stack, settings, tcp);
+            if found.len() < best.1.len() {
+                best = (stack, found);
+            }
         }
     }
     best

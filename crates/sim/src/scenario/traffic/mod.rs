@@ -26,6 +26,7 @@ mod pages;
 mod poisson;
 mod requests;
 mod rfc;
+pub mod stacks;
 mod starts;
 mod tcp;
 mod transfers;

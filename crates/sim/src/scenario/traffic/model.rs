@@ -190,6 +190,11 @@ pub struct TcpSpec {
 }
 
 impl TcpSpec {
+    /// Its stack, and the options that differ from it: the shortest way to say what it does.
+    pub fn shortest(&self) -> (&'static str, serde_json::Value) {
+        super::stacks::shortest(self)
+    }
+
     /// Options that change nothing, and what they would need to.
     pub fn idle_options(&self) -> Vec<(&'static str, &'static str)> {
         self.options.rfc.as_ref().map_or_else(Vec::new, |settings| super::rfc::idle(settings, self.tcp, self.stack))

@@ -1,0 +1,85 @@
+"""TCP stacks on the command line and in the documentation."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from earlydrop import _core, cli, stacks
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import stack_pages  # noqa: E402
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert cli.main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def test_stacks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(said(capsys, "list", "stacks", "--json"))
+    assert [one["name"] for one in found] == ["ns2-2.35", "rfc", "linux-6.18", "ns3-3.37"]
+
+
+def test_a_stack_against_another_names_kernel_functions(capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "show", "linux-6.18", "--against", "rfc")
+    assert "min_rto_for" in text
+    assert "tcp_rtt_estimator" in text
+    assert "bictcp_update" in text
+    found = {s.key: s for s in stacks.differences("linux-6.18", "rfc")}
+    assert (found["min_rto"].value, found["min_rto"].other, found["min_rto"].tcps) == ("0.2 s", "1 s", ())
+    assert found["cubic_clock"].tcps == ("cubic",)
+    assert all(s.source for s in found.values())
+    assert "fin" not in found
+    # Both ways the same options.
+    assert found.keys() == {s.key for s in stacks.differences("rfc", "linux-6.18")}
+    assert stacks.differences("rfc", "rfc") == []
+
+
+def test_every_option_of_a_stack_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(said(capsys, "show", "ns3-3.37", "--json"))
+    keys = {one["option"] for one in document["options"]}
+    every = {one["key"] for one in stacks.catalogue()["options"]}
+    # No number says what the initial window is by default, and ns-3 has no LEDBAT here.
+    assert every - keys == {"initial_window", "ledbat_target", "ledbat_gain"}
+    assert "Loss detection" in said(capsys, "show", "ns3-3.37")
+    assert "its rules are in the code" in said(capsys, "show", "ns2-2.35")
+
+
+def test_wrong_names_are_answered_with_the_known(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["show", "linux-6.18", "--against", "linux"]) == 2
+    assert "linux-6.18" in capsys.readouterr().err
+    assert cli.main(["show", "red", "--against", "rfc"]) == 2
+    assert "belongs to a TCP stack" in capsys.readouterr().err
+
+
+def test_check_says_which_stack_an_entry_has(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert 'traffic[0]: tcp = "reno", stack = "ns2-2.35"' in said(capsys, "check", str(scenario))
+    as_json = json.loads(said(capsys, "check", str(scenario), "--json"))
+    assert (as_json["traffic"][0]["stack"], as_json["traffic"][0]["profile"]) == ("ns2-2.35", "ns2")
+    old = ["--set", "traffic.0.profile=rfc", "--set", "traffic.0.abc_limit=2"]
+    assert 'stack = "rfc", rules = { abc_limit = 2 }' in said(capsys, "check", str(scenario), *old)
+    new = ["--set", "traffic.0.stack=linux-6.18"]
+    assert 'tcp = "reno", stack = "linux-6.18"' in said(capsys, "check", str(scenario), *new)
+
+
+def test_what_check_says_is_the_same_scenario(scenario: Path) -> None:
+    old = _core.Scenario.load(str(scenario), [("traffic.0.profile", "rfc"), ("traffic.0.rack", "true")])
+    (entry,) = json.loads(old.stacks())
+    assert entry["rules"] == {"rack": True}
+    sets = [("traffic.0.stack", entry["stack"]), ("traffic.0.rules", "{ rack = true }")]
+    assert _core.Scenario.load(str(scenario), sets).to_json() == old.to_json()
+
+
+def test_the_page_is_what_is_declared(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "docs" / stack_pages.PAGE, tmp_path)
+    assert not stack_pages.write(tmp_path), "stale: make pages"
+    page = tmp_path / stack_pages.PAGE
+    page.write_text(page.read_text(encoding="utf-8").replace("tcp_rtt_estimator", "nothing", 1), encoding="utf-8")
+    assert stack_pages.write(tmp_path)
