@@ -60,10 +60,11 @@ lint: lint-rust lint-python
 
 lint-rust:
 	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || \
-		echo "lint: rustfmt or clippy is missing (rustup component add rustfmt clippy); left out"
+		{ echo "lint: rustfmt or clippy is missing: rustup component add rustfmt clippy"; exit 1; }
 	@# The disciplines are named in a macro, where cargo fmt does not find their files.
-	@! $(CARGO) fmt --version >/dev/null 2>&1 || { $(CARGO) fmt --all --check && rustfmt --edition 2021 --check crates/aqm/src/*.rs; }
-	@! $(CARGO) clippy --version >/dev/null 2>&1 || $(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(CARGO) fmt --all --check
+	@rustfmt --edition 2021 --check crates/aqm/src/*.rs
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 
 lint-python: $(VENV)/.requirements-dev
 	$(BIN)/ruff check python benches tools

@@ -195,3 +195,11 @@ def test_every_field_of_a_result_is_described() -> None:
     fields |= {*result["rates"], *result["rates"]["flows"][0], *result["rates"]["queues"]["bottleneck"]["flows"][0]}
     fields |= {*result["traffic"][0]}
     assert not sorted(fields - words(text))
+
+
+def test_where_is_what_names_places_that_exist() -> None:
+    text = (ROOT / "docs/design.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+\? \| `([^`]+)`[^|]*\| `([^`]+)` \|$", text, re.MULTILINE)
+    assert len(rows) >= 10
+    for file, there in rows:
+        assert there in (ROOT / file).read_text(encoding="utf-8"), f"{file}: no {there}"

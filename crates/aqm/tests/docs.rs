@@ -15,7 +15,7 @@ fn pages() -> Vec<(PathBuf, String)> {
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|e| e == "md"))
         .collect();
-    pages.push(root().join("docs/design-check.md"));
+    pages.push(root().join("docs/decisions/0001-traits-of-the-queue-floor.md"));
     pages.sort();
     pages.into_iter().map(|path| (path.clone(), std::fs::read_to_string(&path).expect("text"))).collect()
 }

@@ -1,5 +1,5 @@
 //! Whether the traits carry the disciplines to come: sketches of CHOKe, DDRED, REM and an SFRED-like variant of RED, each as
-//! short as it can be, run through the crate's own FIFO. `docs/design-check.md` refers to them.
+//! short as it can be, run through the crate's own FIFO. `docs/decisions/0001-traits-of-the-queue-floor.md` refers to them.
 //!
 //! They are not the catalogue's disciplines, which need parameters, dialects and documentation; they show which hook
 //! each one stands on.

@@ -4,6 +4,8 @@
 //! deadline, a wire answers a packet with the instants at which it starts and arrives, a source says what it sends and
 //! when, a medium what becomes of packets on a link. The run loop is `earlydrop-sim`'s.
 
+#![forbid(unsafe_code)]
+
 pub mod measure;
 pub mod medium;
 pub mod record;
