@@ -8,14 +8,16 @@ use earlydrop_aqm::policy::Limit;
 use super::bounds::{self, TIMES};
 use super::document::Doc;
 use super::error::ScenarioError;
-use super::fields::{join, Checked, Field, Fields, Interval, Measure};
+use super::fields::{join, Checked, Field, Fields};
 use super::link::Links;
-use super::model::{Record, Scenario, Topology};
-use super::nearest::suggestion;
+use super::model::{Record, Topology};
+use super::nearest::{some_of, suggestion};
 use super::traffic::Direction as Way;
-use super::{ends, topology, traffic, units};
+use super::values::name;
+use super::whole::Scenario;
+use super::{ends, reachable, topology, traffic, units};
 use crate::engine::ACK_BYTES;
-use crate::topology::{Delays, Dumbbell, LinkSpec, Rate, Routes};
+use crate::topology::{Dumbbell, LinkSpec, Rate, Routes};
 
 /// Keys of the document itself.
 pub(super) const SCENARIO: &[&str] =
@@ -38,9 +40,6 @@ pub(super) const RECORD: &[&str] = &[
 ];
 
 const FLOW_NUMBERS: &str = "a list of flow numbers, such as [1, 2]";
-pub(super) const DELAYS_FORM: &str =
-    "a time such as \"20 ms\", a list of times, or { uniform = [\"1 ms\", \"10 ms\"] }";
-
 /// Checks a document; `file` is named in errors.
 ///
 /// # Errors
@@ -62,8 +61,8 @@ fn scenario(doc: &Doc, folder: Option<&Path>) -> Checked<Scenario> {
     let traffic_field = fields.required("traffic", "one or more tables [[traffic]]")?;
     let traffic = traffic::read(&traffic_field, &topology, folder)?;
     let ends = ends::read(&traffic_field)?;
-    if topology.needs_routes(&ends) {
-        ends::check(&traffic_field, &topology.graph(seed), &ends, &traffic)?;
+    if topology.needs_routes(ends.iter().any(|ends| ends.between.is_some())) {
+        reachable::check(&traffic_field, &topology.graph(seed), &ends, &traffic)?;
     }
     let nothing = Record::default();
     let mut scenario = Scenario { name, duration, warmup, seed, topology, queues, traffic, ends, record: nothing };
@@ -75,19 +74,6 @@ fn scenario(doc: &Doc, folder: Option<&Path>) -> Checked<Scenario> {
     Ok(scenario)
 }
 
-/// A name that can be printed on one line.
-pub(super) fn name(field: &Field<'_>) -> Checked<String> {
-    let wanted = format!("a text of 1..{} characters", bounds::NAME);
-    let text = field.text(&wanted)?;
-    if text.is_empty() || text.chars().count() > bounds::NAME {
-        return Err(field.error("has the wrong length").allowed(wanted));
-    }
-    if text.chars().any(char::is_control) {
-        return Err(field.error("has control characters").allowed(wanted));
-    }
-    Ok(text.to_string())
-}
-
 fn warmup(fields: &Fields<'_>, duration: f64) -> Checked<f64> {
     let Some(field) = fields.optional("warmup") else { return Ok(0.0) };
     let warmup = field.measure(&TIMES, bounds::START)?;
@@ -95,36 +81,6 @@ fn warmup(fields: &Fields<'_>, duration: f64) -> Checked<f64> {
         Ok(warmup)
     } else {
         Err(field.error("leaves nothing to measure").allowed(format!("below the duration, {duration} s")))
-    }
-}
-
-/// A time, a list of times, or the ends of an interval to draw from.
-pub(super) fn delays(field: &Field<'_>, measure: &Measure, within: Interval) -> Checked<Delays> {
-    match field.doc {
-        Doc::Array(_) => list(field, measure, within).map(Delays::List),
-        Doc::Table(_) => uniform(field, measure, within),
-        Doc::Bool(_) => Err(field.wrong_type(DELAYS_FORM)),
-        _ => field.measure(measure, within).map(Delays::Same),
-    }
-}
-
-/// A list of values, not empty.
-pub(super) fn list(field: &Field<'_>, measure: &Measure, within: Interval) -> Checked<Vec<f64>> {
-    let items = field.items(DELAYS_FORM)?;
-    if items.len() > bounds::LIST {
-        return Err(field.error("is too long a list").allowed(format!("{} values", bounds::LIST)));
-    }
-    items.iter().map(|item| item.measure(measure, within)).collect()
-}
-
-fn uniform(field: &Field<'_>, measure: &Measure, within: Interval) -> Checked<Delays> {
-    const WANTED: &str = "a list of two times, the smaller first";
-    let ends = field.table(&["uniform"])?.required("uniform", WANTED)?;
-    let values = list(&ends, measure, within)?;
-    match values[..] {
-        [low, high] if low <= high => Ok(Delays::Uniform(low, high)),
-        [_, _] => Err(ends.error("runs backwards").allowed(WANTED)),
-        _ => Err(ends.error("is not an interval").allowed(WANTED)),
     }
 }
 
@@ -300,7 +256,7 @@ fn queue_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<String>> {
         if names().any(|known| known == name) {
             return Ok(name.to_string());
         }
-        Err(item.error(format!("names no queue{}", suggestion(name, names()))).allowed(ends::some_of(names())))
+        Err(item.error(format!("names no queue{}", suggestion(name, names()))).allowed(some_of(names())))
     };
     field.items(WANTED)?.iter().map(one).collect()
 }

@@ -4,19 +4,15 @@ use super::bounds;
 use super::document::Doc;
 use super::error::ScenarioError;
 use super::fields::{Checked, Field};
-use super::model::Scenario;
-use super::nearest::suggestion;
-use super::traffic::Direction;
 use crate::engine::network::TtlOption;
-use crate::topology::{Graph, Pairs, Routes};
-use earlydrop_aqm::random::Generator;
+use crate::topology::Graph;
 
 /// Keys that every entry of `[[traffic]]` may have.
 pub(super) const ENDS: &[&str] = &["from", "to", "ttl", "ttl_option"];
 /// Time to live of a packet when none is given: ns-2's.
 pub(super) const DEFAULT_TTL: u8 = 32;
 /// How many pairs a message counts at most before it says "and more".
-const WANTED: &str = "a node's name, a pattern such as \"s*\", or a list of these";
+pub(super) const WANTED: &str = "a node's name, a pattern such as \"s*\", or a list of these";
 
 /// Where the flows of one `[[traffic]]` entry begin and end.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,41 +32,6 @@ impl Ends {
     pub fn nodes(&self, graph: &Graph) -> Option<(Vec<u32>, Vec<u32>)> {
         let names = |patterns: &[String]| patterns.iter().flat_map(|pattern| matching(graph, pattern)).collect();
         self.between.as_ref().map(|(from, to)| (names(from), names(to)))
-    }
-}
-
-impl Scenario {
-    /// Where each flow begins and ends: as its traffic says, else by the topology's pairs, dealt in turn.
-    pub(crate) fn ends_of_flows(&self, graph: &Graph, seed: u64) -> Vec<(u32, u32)> {
-        let mut ends = Vec::with_capacity(self.flows() as usize);
-        let hosts = graph.hosts();
-        let mut random = Generator::stream(seed, "topology.pairs");
-        let mut below = |n: usize| ((random.uniform() * n as f64) as usize).min(n - 1);
-        let mut dealt = 0;
-        for (traffic, given) in self.traffic.iter().zip(&self.ends) {
-            let count = traffic.flows() as usize;
-            let turned = |(left, right)| match traffic.direction {
-                Direction::Forward => (left, right),
-                Direction::Reverse => (right, left),
-            };
-            match (given.nodes(graph), &graph.pairs, &traffic.pairs) {
-                (Some((from, to)), ..) => ends.extend((0..count).map(|i| (from[i % from.len()], to[i % to.len()]))),
-                (None, Pairs::Listed(pairs), Some(chosen)) => {
-                    ends.extend((0..count).map(|i| turned(pairs[chosen[i % chosen.len()] as usize])));
-                }
-                (None, Pairs::Listed(pairs), None) => {
-                    ends.extend((dealt..dealt + count).map(|i| turned(pairs[i % pairs.len()])));
-                    dealt += count;
-                }
-                // The checker refuses traffic without ends where there are no pairs.
-                (None, Pairs::Drawn | Pairs::None, _) => ends.extend((0..count).map(|_| {
-                    let from = below(hosts.len());
-                    let to = (from + 1 + below(hosts.len() - 1)) % hosts.len();
-                    (hosts[from], hosts[to])
-                })),
-            }
-        }
-        ends
     }
 }
 
@@ -122,107 +83,8 @@ fn names(field: &Field<'_>) -> Checked<Vec<String>> {
     }
 }
 
-/// Whether every flow has two different ends and a way from the one to the other and back.
-pub(super) fn check(
-    field: &Field<'_>,
-    graph: &Graph,
-    ends: &[Ends],
-    traffic: &[super::traffic::Traffic],
-) -> Checked<()> {
-    let routes = Routes::new(graph);
-    let mut wanted = Vec::new();
-    let entries = field.items("one or more tables [[traffic]]")?;
-    for ((entry, ends), traffic) in entries.iter().zip(ends).zip(traffic) {
-        let Some((from, to)) = &ends.between else {
-            check_pairs(entry, graph, &routes, &mut wanted)?;
-            continue;
-        };
-        for (key, patterns) in [("from", from), ("to", to)] {
-            for pattern in patterns {
-                if matching(graph, pattern).next().is_none() {
-                    let names = || graph.nodes.iter().map(|node| node.name.as_str());
-                    let message = format!("names no node{}", suggestion(pattern, names()));
-                    return Err(ScenarioError::new(format!("{}.{key}", entry.path), message)
-                        .given(format!("{pattern:?}"))
-                        .allowed(some_of(names())));
-                }
-            }
-        }
-        let Some((from, to)) = ends.nodes(graph) else { continue };
-        for flow in 0..(traffic.flows() as usize).min(from.len() * to.len()) {
-            let pair = (from[flow % from.len()], to[flow % to.len()]);
-            if pair.0 == pair.1 {
-                return Err(ScenarioError::new(format!("{}.to", entry.path), "is where the flow begins too")
-                    .given(format!("{:?} for flow {} of this entry", graph.nodes[pair.1 as usize].name, flow + 1))
-                    .allowed("two different nodes"));
-            }
-            wanted.push((pair, entry.path.clone()));
-        }
-    }
-    wanted.sort_unstable();
-    wanted.dedup_by_key(|(pair, _)| *pair);
-    let mut routes = routes;
-    let mut ordered: Vec<_> = wanted.iter().flat_map(|((a, b), path)| [(*b, *a, path), (*a, *b, path)]).collect();
-    // One search serves all that go to one node.
-    ordered.sort_unstable();
-    for (to, from, path) in ordered {
-        let hops = routes.route(from, to).map(|route| route.len());
-        let name = |node: u32| &graph.nodes[node as usize].name;
-        let refuse =
-            |message: &str| ScenarioError::new(path.clone(), format!("{message} {:?} to {:?}", name(from), name(to)));
-        match hops {
-            None => return Err(refuse("has no way from").allowed("links that join them, there and back")),
-            Some(hops) if hops > bounds::HOPS => {
-                return Err(refuse("has too long a way from")
-                    .given(format!("{hops} links"))
-                    .allowed(format!("{} links", bounds::HOPS)));
-            }
-            Some(_) => {}
-        }
-    }
-    Ok(())
-}
-
-/// An entry that leaves its ends to the topology.
-fn check_pairs(
-    entry: &Field<'_>,
-    graph: &Graph,
-    routes: &Routes<'_>,
-    wanted: &mut Vec<((u32, u32), String)>,
-) -> Checked<()> {
-    match &graph.pairs {
-        Pairs::None => {
-            Err(ScenarioError::new(format!("{}.from", entry.path), "is missing, and the topology has no pairs")
-                .allowed(WANTED))
-        }
-        Pairs::Listed(pairs) => {
-            wanted.extend(pairs.iter().map(|&pair| (pair, entry.path.clone())));
-            Ok(())
-        }
-        Pairs::Drawn => {
-            let hosts = graph.hosts();
-            if hosts.len() < 2 {
-                return Err(ScenarioError::new("topology", "has no two hosts to draw from")
-                    .given(format!("{}", hosts.len()))
-                    .allowed("2 hosts or more"));
-            }
-            match routes.first_apart(&hosts) {
-                None => Ok(()),
-                Some(apart) => {
-                    let name = |node: u32| &graph.nodes[node as usize].name;
-                    Err(ScenarioError::new("topology", "is not connected").given(format!(
-                        "no way from {:?} to {:?}",
-                        name(apart.from),
-                        name(apart.to)
-                    )))
-                }
-            }
-        }
-    }
-}
-
 /// The nodes that a name or a pattern with `*` means.
-fn matching<'a>(graph: &'a Graph, pattern: &'a str) -> impl Iterator<Item = u32> + 'a {
+pub(super) fn matching<'a>(graph: &'a Graph, pattern: &'a str) -> impl Iterator<Item = u32> + 'a {
     let plain = !pattern.contains('*');
     (graph.nodes.iter().zip(0..))
         .filter(move |(node, _)| if plain { node.name == pattern } else { glob(pattern, &node.name) })
@@ -243,20 +105,6 @@ fn glob(pattern: &str, name: &str) -> bool {
         }
     }
     rest.ends_with(last)
-}
-
-/// The first few names.
-pub(super) fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    const SHOWN: usize = 8;
-    let mut shown: Vec<&str> = names.take(SHOWN + 1).collect();
-    let more = shown.len() > SHOWN;
-    shown.truncate(SHOWN);
-    let list = shown.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-    if more {
-        list + ", ..."
-    } else {
-        list
-    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@ use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use serde_json::{json, Map, Value as Json};
 
-use super::model::{InjectedRandom, QueueSpec, Record, Scenario, Topology};
+use super::model::{QueueSpec, Record, Topology};
 use super::traffic;
-use crate::topology::{Delays, Direction, Dumbbell, Graph, LinkSpec, LossPattern, Pairs, Rate};
+use super::values::{delays_json, random_json, seconds};
+use super::whole::Scenario;
+use crate::topology::{Direction, Dumbbell, Graph, LinkSpec, LossPattern, Pairs, Rate};
 
 impl Scenario {
     /// The scenario in full. It is itself a scenario: reading and checking it gives an equal one.
@@ -56,20 +58,8 @@ fn insert(map: &mut Map<String, Json>, key: &str, value: Option<Json>) {
     }
 }
 
-fn seconds(x: f64) -> String {
-    format!("{x} s")
-}
-
 fn rate(x: f64) -> String {
     format!("{x} bit/s")
-}
-
-pub(super) fn delays(delays: &Delays) -> Json {
-    match delays {
-        Delays::Same(x) => seconds(*x).into(),
-        Delays::List(list) => list.iter().copied().map(seconds).collect(),
-        Delays::Uniform(low, high) => json!({ "uniform": [seconds(*low), seconds(*high)] }),
-    }
 }
 
 fn dumbbell(dumbbell: &Dumbbell) -> Json {
@@ -130,14 +120,14 @@ fn direction(map: &mut Map<String, Json>, direction: &Direction) {
 fn link(link: &LinkSpec) -> Json {
     let mut map = Map::new();
     map.insert("rate".into(), varying(&link.rate));
-    map.insert("delay".into(), delays(&link.delay));
+    map.insert("delay".into(), delays_json(&link.delay));
     let loss = link.loss.as_ref().map(|loss| {
         let mut map = Map::new();
         match loss.pattern {
             LossPattern::Random(probability) => map.insert("probability".into(), probability.into()),
             LossPattern::Every(count) => map.insert("every".into(), count.into()),
         };
-        insert(&mut map, "random", loss.random.map(random));
+        insert(&mut map, "random", loss.random.map(random_json));
         map.into()
     });
     insert(&mut map, "loss", loss);
@@ -169,7 +159,7 @@ fn queue(queue: &QueueSpec) -> Json {
     map.insert("aqm".into(), queue.spec.name.into());
     map.insert("limit".into(), limit(queue.limit).into());
     map.insert("ecn".into(), queue.ecn.into());
-    insert(&mut map, "random", queue.random.map(random));
+    insert(&mut map, "random", queue.random.map(random_json));
     for param in queue.spec.all_params() {
         insert(&mut map, param.name, parameter(queue.values.get(param)));
     }
@@ -180,14 +170,6 @@ fn limit(limit: Limit) -> String {
     match limit {
         Limit::Packets(x) => format!("{x} packets"),
         Limit::Bytes(x) => format!("{x} B"),
-    }
-}
-
-pub(super) fn random(random: InjectedRandom) -> Json {
-    match random {
-        InjectedRandom::Mrg32k3a { seed, skip } => {
-            json!({ "generator": "mrg32k3a", "seed": seed, "skip": skip })
-        }
     }
 }
 

@@ -5,12 +5,11 @@ use std::io::Read;
 use std::path::Path;
 
 use super::bounds::{self, TIMES};
-use super::check::{delays, DELAYS_FORM};
 use super::document::Doc;
 use super::error::ScenarioError;
 use super::fields::{whole_form, Checked, Field, Fields};
-use super::queue;
 use super::units;
+use super::values::{delays, random, DELAYS_FORM};
 use crate::topology::{Delays, Jitter, LinkSpec, Loss, LossPattern, Rate, Reorder};
 
 /// Keys of a link.
@@ -214,7 +213,7 @@ fn loss(field: &Field<'_>) -> Checked<Loss> {
     };
     const WANTED: &str = "probability or every";
     let fields = field.table(LOSS)?;
-    let random = fields.optional("random").map(|field| queue::random(&field)).transpose()?;
+    let random = fields.optional("random").map(|field| random(&field)).transpose()?;
     let pattern = match (fields.optional("probability"), fields.optional("every")) {
         (Some(field), None) => LossPattern::Random(probability(&field)?),
         (None, Some(field)) => LossPattern::Every(field.whole(1, bounds::LOSS_EVERY)?),

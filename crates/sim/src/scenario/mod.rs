@@ -21,19 +21,23 @@ mod document;
 mod ends;
 mod error;
 mod fields;
+mod forms;
 mod json;
 mod link;
 mod model;
 mod nearest;
 mod nesting;
 mod queue;
+mod reachable;
 mod schema;
 mod sets;
 mod template;
 mod topology;
 mod traffic;
 pub mod units;
+mod values;
 mod warnings;
+mod whole;
 
 pub use earlydrop_aqm::policy::Limit;
 
@@ -42,7 +46,7 @@ pub use check::check;
 pub use document::{load, Doc, MAX_FILE_BYTES};
 pub use ends::Ends;
 pub use error::ScenarioError;
-pub use model::{Delays, InjectedRandom, PortAt, Profile, Queue, QueueSpec, Record, Scenario, Tcp, Topology};
+pub use model::{Delays, InjectedRandom, PortAt, Profile, Queue, QueueSpec, Record, Tcp, Topology};
 pub use nesting::MAX_DEPTH;
 pub use queue::retain_known;
 pub use schema::schema;
@@ -53,3 +57,4 @@ pub use traffic::{
     Cbr, Completion, Connection, Direction, Ftp, Law, Load, OnOff, Packets, Pages, Poisson, Requests, Starts, TcpSpec,
     Traffic, Transfers, Video, Voip, Web,
 };
+pub use whole::Scenario;

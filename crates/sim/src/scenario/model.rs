@@ -1,74 +1,13 @@
-//! A checked scenario: plain typed data in SI units (seconds, bits per second, bytes).
+//! What a checked scenario is made of, but its traffic: plain typed data in SI units (seconds, bits per second, bytes).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 
-use super::ends::Ends;
-pub use crate::topology::Delays;
-use crate::topology::{Direction, Dumbbell, Graph, Pairs};
+pub use crate::topology::{Delays, InjectedRandom};
+use crate::topology::{Dumbbell, Graph, Pairs};
 use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::params::Values;
 use earlydrop_aqm::policy::Limit;
-
-use super::traffic::Traffic;
-
-/// A scenario that passed every check.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scenario {
-    /// Name, for people.
-    pub name: String,
-    /// Simulated time, in seconds.
-    pub duration: f64,
-    /// Start of the measured window, in seconds.
-    pub warmup: f64,
-    /// Seed of all random streams.
-    pub seed: u64,
-    /// The network.
-    pub topology: Topology,
-    /// Queues, in the order of the document; a link without one has room for everything.
-    pub queues: Vec<Queue>,
-    /// What is sent, in the order of the document.
-    pub traffic: Vec<Traffic>,
-    /// Between which hosts, one for each of [`Scenario::traffic`].
-    pub ends: Vec<Ends>,
-    /// What is recorded besides the statistics.
-    pub record: Record,
-}
-
-impl Scenario {
-    /// Number of flows of all traffic together.
-    pub fn flows(&self) -> u64 {
-        self.traffic.iter().map(Traffic::flows).sum()
-    }
-
-    /// The queue of that key.
-    pub fn queue(&self, key: &str) -> Option<&QueueSpec> {
-        self.queues.iter().find(|queue| queue.key == key).map(|queue| &queue.spec)
-    }
-
-    /// The queues at the links of `graph`, in the order of the links.
-    pub fn ports(&self, graph: &Graph) -> Vec<PortAt> {
-        let places: BTreeMap<&str, usize> =
-            self.queues.iter().zip(0..).map(|(queue, at)| (&queue.key[..], at)).collect();
-        let place = |direction: &Direction| places.get(direction.queue.as_deref()?).copied();
-        let mut links = vec![0_u32; self.queues.len()];
-        graph.links().filter_map(|(_, direction, ..)| place(direction)).for_each(|at| links[at] += 1);
-        let port = |(link, direction, ..): (u32, &Direction, u32, u32)| {
-            let queue = place(direction)?;
-            let name = if links[queue] == 1 { &self.queues[queue].key } else { &direction.name };
-            Some(PortAt { name: name.clone(), link, queue })
-        };
-        graph.links().filter_map(port).collect()
-    }
-
-    /// Largest packet, ACKs apart, that surely goes this way between pairs, in bytes on the wire.
-    pub fn largest_packet(&self, direction: super::traffic::Direction) -> u32 {
-        let packet =
-            |traffic: &Traffic| if traffic.direction == direction { traffic.packet() } else { traffic.request() };
-        self.traffic.iter().map(packet).max().unwrap_or(0)
-    }
-}
 
 /// The network of a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,9 +47,9 @@ impl Topology {
         }
     }
 
-    /// Whether the ways of flows must be looked for to know that there are such.
-    pub(super) fn needs_routes(&self, ends: &[Ends]) -> bool {
-        self.dumbbell().is_none() || ends.iter().any(|ends| ends.between.is_some())
+    /// Whether the ways of flows must be looked for to know that there are such; `named`: traffic names its ends.
+    pub(super) fn needs_routes(&self, named: bool) -> bool {
+        self.dumbbell().is_none() || named
     }
 }
 
@@ -166,18 +105,6 @@ impl fmt::Debug for QueueSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("QueueSpec").field(&self.parts()).finish()
     }
-}
-
-/// A stream of random numbers that replaces the component's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InjectedRandom {
-    /// ns-2's default generator; all six words of its state are the seed.
-    Mrg32k3a {
-        /// The seed.
-        seed: u32,
-        /// Numbers that others have drawn before.
-        skip: u64,
-    },
 }
 
 /// Congestion control of a TCP.

@@ -47,6 +47,20 @@ fn distance(a: &[char], b: &[char]) -> usize {
     above[b.len()]
 }
 
+/// The first few names.
+pub(super) fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 8;
+    let mut shown: Vec<&str> = names.take(SHOWN + 1).collect();
+    let more = shown.len() > SHOWN;
+    shown.truncate(SHOWN);
+    let list = shown.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    if more {
+        list + ", ..."
+    } else {
+        list
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,16 +11,13 @@ use super::bounds;
 use super::document::Doc;
 use super::error::{quoted_list, ScenarioError};
 use super::fields::{as_whole, join, whole_form, Checked, Field};
-use super::model::{InjectedRandom, QueueSpec};
+use super::model::QueueSpec;
 use super::nearest::suggestion;
 use super::units::{self, QueueLength};
+use super::values::random;
 
 /// Keys of every queue; all others are parameters of its discipline.
 pub(super) const COMMON: &[&str] = &["aqm", "limit", "ecn", "random"];
-/// Keys of `random`.
-pub(super) const RANDOM: &[&str] = &["generator", "seed", "skip"];
-/// Names of the generators that can be injected.
-pub(super) const GENERATORS: &[&str] = &["mrg32k3a"];
 /// Buffer when none is given: ns-2's.
 pub(super) const DEFAULT_LIMIT: u64 = 50;
 
@@ -199,12 +196,4 @@ fn limit(field: &Field<'_>) -> Checked<Limit> {
         QueueLength::Packets(_) => Limit::Packets(x as u64),
         QueueLength::Bytes(_) => Limit::Bytes(x as u64),
     })
-}
-
-pub(super) fn random(field: &Field<'_>) -> Checked<InjectedRandom> {
-    let fields = field.table(RANDOM)?;
-    fields.required("generator", quoted_list(GENERATORS.iter().copied()))?.word(GENERATORS.iter().copied())?;
-    let seed = fields.required("seed", whole_form(1, bounds::MRG_SEED))?.whole(1, bounds::MRG_SEED)?;
-    let skip = fields.optional("skip").map_or(Ok(0), |field| field.whole(0, bounds::SKIP))?;
-    Ok(InjectedRandom::Mrg32k3a { seed: seed as u32, skip })
 }

@@ -9,7 +9,8 @@ use serde_json::{json, Map, Value as Json};
 
 use super::bounds;
 use super::ends::DEFAULT_TTL;
-use super::queue::{DEFAULT_LIMIT, GENERATORS};
+use super::forms::{about, name, object, random, reference, whole, with_default};
+use super::queue::DEFAULT_LIMIT;
 use super::traffic;
 use super::units::{Factors, PACKETS, RATE, SIZE, TIME};
 
@@ -227,15 +228,6 @@ fn queue(spec: &AqmSpec) -> Json {
     about(object(&["aqm"], fields.into()), spec.title)
 }
 
-pub(super) fn random() -> Json {
-    let random = json!({
-        "generator": { "enum": GENERATORS },
-        "seed": whole(1, bounds::MRG_SEED),
-        "skip": with_default(whole(0, bounds::SKIP), 0),
-    });
-    about(object(&["generator", "seed"], random), "Another simulator's random numbers, to follow its run.")
-}
-
 fn parameter(param: &Param) -> Json {
     let mut schema = match param.kind {
         Kind::Choice(words) => json!({ "enum": words }),
@@ -319,32 +311,6 @@ fn record() -> Json {
             "loss_rtt": about(reference("time"), "How long a loss event lasts; by default the flows' mean base RTT."),
         }),
     )
-}
-
-pub(super) fn object(required: &[&str], properties: Json) -> Json {
-    json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
-}
-
-pub(super) fn reference(name: &str) -> Json {
-    json!({ "$ref": format!("#/$defs/{name}") })
-}
-
-pub(super) fn name() -> Json {
-    json!({ "type": "string", "minLength": 1, "maxLength": bounds::NAME })
-}
-
-pub(super) fn whole(low: u64, high: u64) -> Json {
-    json!({ "type": "integer", "minimum": low, "maximum": high })
-}
-
-pub(super) fn about(mut schema: Json, description: &str) -> Json {
-    schema["description"] = description.into();
-    schema
-}
-
-pub(super) fn with_default(mut schema: Json, default: impl Into<Json>) -> Json {
-    schema["default"] = default.into();
-    schema
 }
 
 fn text(units: &[&Factors], description: &str) -> Json {

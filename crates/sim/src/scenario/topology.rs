@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bounds;
-use super::check::name;
 use super::document::Doc;
-use super::ends::some_of;
 use super::error::ScenarioError;
 use super::fields::{join, Checked, Field, Fields};
 use super::link::{Delay, Links, LINK};
 use super::model::{Queue, Topology};
-use super::nearest::suggestion;
+use super::nearest::{some_of, suggestion};
 use super::queue;
+use super::values::name;
 use crate::topology::builders::{self, ParkingLot};
 use crate::topology::random::{random, Random};
 use crate::topology::{Direction, Dumbbell, Edge, Graph, LinkSpec, Node, Pairs};

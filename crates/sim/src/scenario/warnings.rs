@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{Delays, Scenario};
+use super::model::Delays;
 use super::traffic::{Load, Starts};
+use super::whole::Scenario;
 
 /// A random start, as documents write it.
 const RANDOM: &str = r#"start = { uniform = ["0 s", "1 s"] }"#;

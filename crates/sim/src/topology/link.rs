@@ -1,8 +1,19 @@
 //! One direction of a link: rate, delay, and what else happens to packets on it.
 
-use crate::scenario::InjectedRandom;
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::medium::{Jitter, LossPattern, Medium, Rate, Reorder};
+
+/// A stream of random numbers that replaces the component's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InjectedRandom {
+    /// ns-2's default generator; all six words of its state are the seed.
+    Mrg32k3a {
+        /// The seed.
+        seed: u32,
+        /// Numbers that others have drawn before.
+        skip: u64,
+    },
+}
 
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,8 +3,8 @@
 //! Names follow the field; in brackets ns-2's own. Segments are numbered from 0, the SYN. The RTT estimate and the
 //! retransmission timer are in [`rtt`](super::rtt).
 
+use super::ack::Ack;
 use super::rtt::TICK;
-use super::Ack;
 use crate::segment::{CWR, ECE, ECT0, SYN};
 
 pub use super::rtt::{INITIAL_RTO, MIN_RTO, MIN_RTO_MS};

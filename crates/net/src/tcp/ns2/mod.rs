@@ -4,6 +4,7 @@
 //! bookkeeping, ECN) is [`core::Core`]; a congestion control is one file that reacts to ACKs and timeouts on it, with
 //! state of its own if it needs any. A call gives it an [`Ack`] and the [`Output`] to fill.
 
+mod ack;
 pub mod core;
 mod newreno;
 mod receiver;
@@ -19,49 +20,11 @@ mod vegas;
 
 use super::{Flavour, Output};
 use crate::source::segments;
+pub use ack::{Ack, Answer, Block, Blocks, Reply, MOST_BLOCKS};
 pub use core::Core;
-pub use receiver::{Answer, Blocks, Receiver, Reply, MOST_BLOCKS};
+pub use receiver::Receiver;
 use sack::Sack;
 use vegas::Vegas;
-
-/// Segments from `start` up to, not including, `end`, as a SACK block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Block {
-    /// First segment.
-    pub start: i32,
-    /// One behind the last.
-    pub end: i32,
-}
-
-impl Block {
-    /// How many segments it has.
-    pub fn len(&self) -> i32 {
-        self.end - self.start
-    }
-
-    /// Whether it has none.
-    pub fn is_empty(&self) -> bool {
-        self.end <= self.start
-    }
-}
-
-/// An acknowledgement as its sender sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct Ack<'a> {
-    /// Highest segment received in order; -1 before the SYN.
-    pub number: i32,
-    /// Whether it echoes a mark (ECE).
-    pub echo: bool,
-    /// Its SACK blocks. A reference to them keeps the value in two registers.
-    pub blocks: &'a Blocks,
-}
-
-impl Ack<'static> {
-    /// A cumulative ACK without more.
-    pub fn plain(number: i32) -> Self {
-        Ack { number, echo: false, blocks: &Blocks::NONE }
-    }
-}
 
 /// A congestion control with its own state.
 #[derive(Clone, Debug)]

@@ -4,8 +4,9 @@
 //! the inflation, then cwnd (`partial_window_deflation_`); the full ACK leaves cwnd as it is and grows it; in recovery
 //! an ACK sends two segments at most.
 
+use super::ack::Ack;
 use super::core::{Action, Core};
-use super::{reno, Ack};
+use super::reno;
 use crate::tcp::Output;
 
 pub(super) fn on_ack(core: &mut Core, first_partial: &mut bool, now: f64, ack: Ack, out: &mut Output) {

@@ -3,47 +3,26 @@
 //! A plain one answers every segment at once ([`Receiver::receive`]); what SACK, delayed ACKs and ECN add is in
 //! [`Receiver::take`].
 
-use super::sink::Extra;
-use super::Block;
+use super::ack::Block;
 
-/// SACK blocks in an ACK, at most (`maxSackBlocks_`).
-pub const MOST_BLOCKS: usize = 3;
-
-/// The SACK blocks of an ACK.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Blocks {
-    pub(super) blocks: [Block; MOST_BLOCKS],
-    pub(super) count: u8,
+/// State that a plain receiver does not need.
+#[derive(Clone, Debug)]
+pub(super) struct Extra {
+    pub(super) sack: bool,
+    /// How long an ACK may wait for the next segment, s (`interval_`).
+    pub(super) delay: Option<f64>,
+    /// Highest segment received; 0 at first.
+    pub(super) highest: i32,
+    /// Blocks reported of late, the newest first.
+    pub(super) recent: Vec<Block>,
+    /// The segment whose ACK waits, and its bits.
+    pub(super) held: Option<(i32, u8)>,
 }
 
-impl Blocks {
-    /// None.
-    pub const NONE: Blocks = Blocks { blocks: [Block { start: 0, end: 0 }; MOST_BLOCKS], count: 0 };
-
-    /// As a slice.
-    pub fn as_slice(&self) -> &[Block] {
-        &self.blocks[..usize::from(self.count)]
+impl Extra {
+    pub(super) fn new(sack: bool, delay: Option<f64>) -> Self {
+        Extra { sack, delay, highest: 0, recent: Vec::new(), held: None }
     }
-}
-
-/// An acknowledgement to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// Highest segment received in order; -1 before the SYN.
-    pub number: i32,
-    /// Whether it echoes a mark.
-    pub echo: bool,
-    /// SACK blocks, the newest first.
-    pub blocks: Blocks,
-}
-
-/// What a receiver does with a segment.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Reply {
-    /// Acknowledges it at once; a timer of its own is void.
-    Now(Answer),
-    /// Waits so many seconds for another one ([`Receiver::on_timer`]).
-    Later(f64),
 }
 
 /// Which segments have arrived.

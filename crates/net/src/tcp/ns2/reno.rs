@@ -3,8 +3,8 @@
 //! Differences from RFC 5681, all ns-2's: cwnd is halved at entry and the window inflated apart from it (`dupwnd`);
 //! at exit cwnd stays as halved, and the ACK grows it; the gate of the fast retransmit is `ack > recover`.
 
+use super::ack::Ack;
 use super::core::{Action, Core};
-use super::Ack;
 use crate::tcp::Output;
 
 pub(super) fn on_ack(core: &mut Core, now: f64, ack: Ack, out: &mut Output) {

@@ -6,9 +6,9 @@
 //! only if their blocks say something new; the ACK that ends recovery does not grow cwnd; every partial ACK starts the
 //! timer anew.
 
+use super::ack::Ack;
 use super::core::{Action, Core};
 use super::scoreboard::Scoreboard;
-use super::Ack;
 use crate::tcp::Output;
 
 /// State of its own.

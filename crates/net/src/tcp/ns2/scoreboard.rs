@@ -1,6 +1,6 @@
 //! What a SACK sender knows of the segments that have arrived (ns-2.35 `scoreboard-rq.cc` on `rq.cc`).
 
-use super::Block;
+use super::ack::Block;
 
 /// Segments above the ACK that have been reported, as disjoint blocks in rising order.
 #[derive(Clone, Debug)]

@@ -1,29 +1,9 @@
 //! What a receiver adds to cumulative ACKs: SACK blocks, delay, ECN echoes (ns-2.35 `tcp-sink.cc`: `Sacker`,
 //! `DelAckSink`, `TcpSink::ack`).
 
-use super::receiver::{Answer, Blocks, Receiver, Reply, MOST_BLOCKS};
-use super::Block;
+use super::ack::{Answer, Block, Blocks, Reply, MOST_BLOCKS};
+use super::receiver::{Extra, Receiver};
 use crate::segment::{CE, CWR, ECE, SYN};
-
-/// State that a plain receiver does not need.
-#[derive(Clone, Debug)]
-pub(super) struct Extra {
-    sack: bool,
-    /// How long an ACK may wait for the next segment, s (`interval_`).
-    delay: Option<f64>,
-    /// Highest segment received; 0 at first.
-    highest: i32,
-    /// Blocks reported of late, the newest first.
-    recent: Vec<Block>,
-    /// The segment whose ACK waits, and its bits.
-    held: Option<(i32, u8)>,
-}
-
-impl Extra {
-    pub(super) fn new(sack: bool, delay: Option<f64>) -> Self {
-        Extra { sack, delay, highest: 0, recent: Vec::new(), held: None }
-    }
-}
 
 impl Receiver {
     /// Takes in segment `seq` with its [`bits`](crate::Segment::bits): what to answer.
@@ -125,13 +105,6 @@ impl Receiver {
             extra.recent.insert(0, around);
         }
         report
-    }
-}
-
-impl Blocks {
-    pub(super) fn push(&mut self, block: Block) {
-        self.blocks[usize::from(self.count)] = block;
-        self.count += 1;
     }
 }
 

@@ -3,8 +3,8 @@
 //! ns-2's own: the count of duplicate ACKs survives a timeout; every ACK, old ones too, is followed by an attempt to
 //! send; an ECN echo halves cwnd, and only a loss takes it to 1.
 
+use super::ack::Ack;
 use super::core::{Action, Core};
-use super::Ack;
 use crate::tcp::Output;
 
 pub(super) fn on_ack(core: &mut Core, now: f64, ack: Ack, out: &mut Output) {

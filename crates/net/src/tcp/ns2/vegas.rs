@@ -9,8 +9,8 @@
 //! off also where nothing is outstanding; its segments carry no ECN, and all have `packetSize_` bytes on the wire, the
 //! first one as well.
 
+use super::ack::Ack;
 use super::core::{Action, Core};
-use super::Ack;
 use crate::tcp::Output;
 
 /// Fewer segments than this in the queue: grow (`v_alpha_`).

@@ -1,13 +1,12 @@
 //! How losses are found: by duplicate ACKs (RFC 6582), by SACK (RFC 6675), or by time (RACK-TLP, RFC 8985).
 
+use super::clock::TICK;
 use super::rack::Rack;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::settings::Settings;
 use super::tlp::Tlp;
 
-/// What Linux's clock of ticks (jiffies) counts with its usual `HZ` of 250, s.
-pub const TICK: f64 = 4e-3;
 /// How long RACK's timer waits beyond what it has to, before that is rounded up to ticks, s (Linux, `TCP_TIMEOUT_MIN_US`).
 const RACK_MARGIN: f64 = 2e-3;
 

@@ -5,6 +5,7 @@
 //! reduction, ECN, pacing. How the window grows and shrinks is its congestion control's ([`control`]). The receiving end
 //! is [`Receiver`]. What differs between the TCPs of this kind is an option of the [`Settings`].
 
+mod clock;
 mod connection;
 pub mod control;
 mod ecn;
@@ -24,10 +25,10 @@ mod tso;
 mod vars;
 mod wire;
 
+pub use clock::TICK;
 pub use connection::Connection;
 pub use control::{BbrRules, Counting, CubicRules, HyStart};
 pub use ecn::marked_packets;
-pub use losses::TICK;
 pub use prr::Bound;
 pub use receiver::{Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};

@@ -1,13 +1,12 @@
 //! Pacing: when the next segment may leave.
 
+use super::clock::SLOW;
 use super::settings::Settings;
 
 /// Below half of ssthresh, and above, pacing is faster than cwnd/SRTT by these factors, so that it does not hold the window
 /// back (Linux, `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
 const IN_SLOW_START: f64 = 2.0;
 const IN_AVOIDANCE: f64 = 1.2;
-/// Below this rate, bytes/s, segments are paced one by one (Linux, `bbr_min_tso_rate`).
-pub(super) const SLOW: f64 = 1.2e6 / 8.0;
 
 /// Spaces departures.
 #[derive(Clone, Debug)]

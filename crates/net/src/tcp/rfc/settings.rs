@@ -6,7 +6,6 @@ use super::control::{
     Prague, SlowStart,
 };
 use super::prr::Bound;
-use super::receiver::{Receiver, ReceiverSettings};
 use crate::segment::{ECT0, ECT1};
 
 /// Which congestion control.
@@ -267,13 +266,6 @@ impl Settings {
             (true, true) => 3,
             (true, false) => 4,
         }
-    }
-
-    /// The receiver for such a sender, of a connection that begins with the number `first`.
-    pub fn receiver(&self, first: u32) -> Receiver {
-        let (blocks, delay, feedback) = (self.blocks(), self.delayed_ack, self.feedback);
-        let (mark_ack_at_once, compressed) = (self.mark_ack_at_once, self.late_sack_compressed);
-        Receiver::new(ReceiverSettings { first, blocks, delay, feedback, mark_ack_at_once, compressed })
     }
 
     /// The initial window, segments (RFC 6928, 2: min(10 MSS, max(2 MSS, 14600 B))).

@@ -2,7 +2,7 @@
 //! measurements behind them are in `docs/crosscheck.md`.
 
 use super::options::Value;
-use super::{Row, Stack};
+use super::stack::{Row, Stack};
 
 /// Linux 6.18.
 pub const STACK: Stack = Stack {

@@ -8,36 +8,11 @@ pub mod ns2_2_35;
 pub mod ns3_3_37;
 pub mod options;
 pub mod rfc;
+mod stack;
 
 use crate::tcp::rfc::{ControlKind, Feedbacks, Settings};
 use options::{Opt, Value, Values};
-use std::fmt;
-
-/// A default of a stack.
-pub struct Row {
-    /// The option's key.
-    pub key: &'static str,
-    /// What it is. A window is in segments.
-    pub value: Value,
-    /// The TCPs that have this default; empty: all.
-    pub only: &'static [&'static str],
-    /// Where that comes from: a section of an RFC, a function of the kernel, a file of ns-3.
-    pub source: &'static str,
-}
-
-/// A TCP stack.
-pub struct Stack {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is, in one sentence.
-    pub about: &'static str,
-    /// The TCPs that it has.
-    pub tcps: &'static [&'static str],
-    /// Its defaults, where they are not those of [`rfc::STACK`].
-    pub rows: &'static [Row],
-    /// Whether it is ns-2's, which is not made of [`options`] ([`crate::tcp::ns2`]).
-    pub is_ns2: bool,
-}
+pub use stack::{Row, Stack};
 
 /// All stacks.
 pub const STACKS: [&Stack; 4] = [&ns2_2_35::STACK, &rfc::STACK, &linux_6_18::STACK, &ns3_3_37::STACK];
@@ -45,18 +20,6 @@ pub const STACKS: [&Stack; 4] = [&ns2_2_35::STACK, &rfc::STACK, &linux_6_18::STA
 /// The stack with this name.
 pub fn named(name: &str) -> Option<&'static Stack> {
     STACKS.into_iter().find(|stack| stack.name == name)
-}
-
-impl fmt::Debug for Stack {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Stack({:?})", self.name)
-    }
-}
-
-impl PartialEq for Stack {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
 }
 
 impl Stack {

@@ -1,7 +1,7 @@
 //! `ns2-2.35`: ns-2's TCPs, event by event. Their code is [`crate::tcp::ns2`]; they have none of the options of
 //! the RFC TCP but `window`, `ecn`, `delayed_ack`, `limited_transmit` and `min_rto`, with ranges of their own.
 
-use super::Stack;
+use super::stack::Stack;
 
 /// ns-2.35.
 pub const STACK: Stack = Stack {

@@ -2,7 +2,7 @@
 //! `docs/tcp-rfc.md` has the comparisons.
 
 use super::options::Value;
-use super::{Row, Stack};
+use super::stack::{Row, Stack};
 
 /// ns-3.37.
 pub const STACK: Stack = Stack {

@@ -1,7 +1,7 @@
 //! `rfc`: the RFCs, with their options as the text recommends them.
 
 use super::options::Value;
-use super::{Row, Stack};
+use super::stack::{Row, Stack};
 
 /// The RFCs.
 pub const STACK: Stack = Stack {

@@ -4,10 +4,11 @@ use serde_json::{json, Map, Value as Json};
 
 use super::super::bounds;
 use super::super::fields::{Checked, Fields};
-use super::super::schema::{about, reference, with_default};
+use super::super::forms::{about, reference, with_default};
 use super::super::units;
+use super::kind::Kind;
 use super::model::{Cbr, Load};
-use super::{packets, Kind};
+use super::packets;
 
 pub(super) const KIND: Kind = Kind {
     name: "cbr",

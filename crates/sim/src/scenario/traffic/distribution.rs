@@ -9,7 +9,7 @@ use super::super::bounds;
 use super::super::document::Doc;
 use super::super::error::{quoted, ScenarioError};
 use super::super::fields::{Checked, Field, Fields, Interval, Measure};
-use super::super::schema::{object, reference};
+use super::super::forms::{object, reference};
 use super::super::units;
 
 /// What a distribution is of: how its values are read and written.

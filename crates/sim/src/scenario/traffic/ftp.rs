@@ -4,9 +4,10 @@ use serde_json::{Map, Value as Json};
 
 use super::super::bounds::{self, TIMES};
 use super::super::fields::{Checked, Fields, Interval};
-use super::super::schema::{about, reference};
+use super::super::forms::{about, reference};
+use super::kind::Kind;
 use super::model::{Ftp, Load};
-use super::{tcp, Kind};
+use super::tcp;
 
 pub(super) const KIND: Kind = Kind {
     name: "ftp",

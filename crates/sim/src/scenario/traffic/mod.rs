@@ -6,19 +6,19 @@ use std::path::Path;
 use serde_json::{Map, Value as Json};
 
 use super::bounds;
-use super::check::name;
 use super::document::Doc;
 use super::ends::{with_ends, Ends};
 use super::error::ScenarioError;
-use super::fields::{whole_form, Checked, Field, Fields};
+use super::fields::{Checked, Field, Fields};
 use super::model::{InjectedRandom, Topology};
-use super::queue;
+use super::values::name;
 use crate::engine::network::TtlOption;
 use crate::topology::Pairs;
 
 mod cbr;
 mod distribution;
 mod ftp;
+mod kind;
 mod model;
 mod onoff;
 mod packets;
@@ -34,24 +34,12 @@ mod video;
 mod voip;
 mod web;
 
+use kind::whole_or;
+pub(super) use kind::Kind;
 pub use model::{
     Cbr, Completion, Connection, Direction, Ftp, Law, Load, OnOff, Packets, Pages, Poisson, Requests, Starts, TcpSpec,
     Traffic, Transfers, Video, Voip, Web,
 };
-
-/// A kind of traffic: its name, its keys beside the common ones, how it is read, written and described.
-pub(super) struct Kind {
-    pub name: &'static str,
-    /// Keys of its own.
-    pub keys: &'static [&'static [&'static str]],
-    /// Keys that must be given.
-    pub required: &'static [&'static str],
-    /// Whether an entry without a count has one flow a pair, else one flow.
-    pub flow_a_pair: bool,
-    read: fn(&Fields<'_>) -> Checked<Load>,
-    /// Schema of its own keys.
-    pub schema: fn() -> Map<String, Json>,
-}
 
 /// All kinds, in the order in which people see them.
 pub(super) const KINDS: &[&Kind] = &[
@@ -66,16 +54,6 @@ pub(super) const KINDS: &[&Kind] = &[
     &voip::KIND,
     &video::KIND,
 ];
-/// Keys of every kind.
-pub(super) const COMMON: &[&str] = &["kind", "name", "count", "start", "class", "direction", "pairs", "random"];
-
-impl Kind {
-    /// All keys of an entry of this kind.
-    pub fn all_keys(&self) -> Vec<&'static str> {
-        COMMON.iter().chain(self.keys.iter().copied().flatten()).copied().collect()
-    }
-}
-
 /// Reads all traffic.
 pub(super) fn read(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Checked<Vec<Traffic>> {
     if let Doc::Table(_) = field.doc {
@@ -158,7 +136,7 @@ pub(super) fn write(traffic: &Traffic, ends: &Ends) -> Json {
         map.insert("class".into(), traffic.class.into());
     }
     if let Some(random) = traffic.random {
-        map.insert("random".into(), super::json::random(random));
+        map.insert("random".into(), super::values::random_json(random));
     }
     if traffic.direction != Direction::Forward {
         map.insert("direction".into(), traffic.direction.name().into());
@@ -182,7 +160,7 @@ pub(super) fn write(traffic: &Traffic, ends: &Ends) -> Json {
 
 /// Schemas of the common keys.
 pub(super) fn common_schema(kind: &Kind) -> Map<String, Json> {
-    use super::schema::{about, name, reference, whole, with_default};
+    use super::forms::{about, name, reference, whole, with_default};
     use serde_json::json;
     let pair = json!({ "type": "integer", "minimum": 1 });
     let mut map = Map::new();
@@ -212,7 +190,7 @@ pub(super) fn common_schema(kind: &Kind) -> Map<String, Json> {
             "Which way data go between the pairs of a topology.",
         ),
     );
-    map.insert("random".into(), super::schema::random());
+    map.insert("random".into(), super::forms::random());
     map.insert(
         "pairs".into(),
         about(
@@ -233,7 +211,7 @@ fn random(fields: &Fields<'_>, kind: &Kind) -> Checked<Option<InjectedRandom>> {
     if !one_flow {
         return Err(field.error("is for one flow").allowed("count = 1"));
     }
-    queue::random(&field).map(Some)
+    super::values::random(&field).map(Some)
 }
 
 /// Which way data go between pairs.
@@ -269,30 +247,6 @@ fn between_pairs<'a>(fields: &Fields<'a>, key: &str, topology: &Topology) -> Che
         Err(field.error("is for a topology with pairs").allowed("from and to, which name nodes"))
     }
 }
-
-/// A whole number that fits 32 bits.
-fn whole_or(fields: &Fields<'_>, key: &str, low: u64, high: u64, default: u32) -> Checked<u32> {
-    fields.optional(key).map_or(Ok(default), |field| field.whole(low, high).map(|x| x as u32))
-}
-
-/// A whole number from 1, or "endless".
-fn number_or(fields: &Fields<'_>, key: &str, default: Option<u64>) -> Checked<Option<u64>> {
-    let Some(field) = fields.optional(key) else { return Ok(default) };
-    match field.doc {
-        Doc::String(word) if word == ENDLESS => Ok(None),
-        Doc::String(_) => {
-            Err(field.error("is no number").allowed(format!("{}, or \"{ENDLESS}\"", whole_form(1, bounds::TRANSFERS))))
-        }
-        _ => field.whole(1, bounds::TRANSFERS).map(Some),
-    }
-}
-
-fn write_number(number: Option<u64>) -> Json {
-    number.map_or_else(|| ENDLESS.into(), Json::from)
-}
-
-/// A number of transfers without end.
-const ENDLESS: &str = "endless";
 
 /// Schema of start times.
 pub(super) fn starts_schema() -> Json {

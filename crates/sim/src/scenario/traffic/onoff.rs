@@ -4,9 +4,10 @@ use serde_json::{json, Map, Value as Json};
 
 use super::super::bounds::{self, TIMES};
 use super::super::fields::{Checked, Fields, Interval, Measure};
-use super::super::schema::{about, reference, with_default};
+use super::super::forms::{about, reference, with_default};
+use super::kind::Kind;
 use super::model::{Law, Load, OnOff};
-use super::{packets, Kind};
+use super::packets;
 
 /// ns-2's defaults.
 const DEFAULT_RATE: f64 = 64e3;

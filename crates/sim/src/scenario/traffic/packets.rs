@@ -6,7 +6,7 @@ use serde_json::{json, Map, Value as Json};
 use super::super::bounds::{self, SIZES, TIMES};
 use super::super::error::ScenarioError;
 use super::super::fields::{Checked, Fields, Interval};
-use super::super::schema::{about, reference, with_default};
+use super::super::forms::{about, reference, with_default};
 use super::distribution::{self, SIZE};
 use super::model::Packets;
 

@@ -5,12 +5,13 @@ use serde_json::{json, Map, Value as Json};
 
 use super::super::bounds::{self, TIMES};
 use super::super::fields::{Checked, Fields, Interval};
-use super::super::schema::{about, reference, whole, with_default};
+use super::super::forms::{about, reference, whole, with_default};
 use super::distribution::{self, COUNT, SIZE, TIME};
+use super::kind::{number_or, whole_or, write_number, Kind, ENDLESS};
 use super::model::{Connection, Load, Pages};
 use super::requests::{DEFAULT_REQUEST, DEFAULT_RETRY, LARGEST_REQUEST};
 use super::transfers::{connection, connection_schema, number_schema, size_schema, think_schema};
-use super::{number_or, packets, tcp, whole_or, write_number, Kind, ENDLESS};
+use super::{packets, tcp};
 
 /// Connections of a browser, as browsers open to one server over HTTP/1.1.
 const DEFAULT_CONNECTIONS: u32 = 6;

@@ -5,11 +5,12 @@ use serde_json::{Map, Value as Json};
 
 use super::super::bounds::{self, TIMES};
 use super::super::fields::{Checked, Fields, Interval};
-use super::super::schema::{about, reference, with_default};
+use super::super::forms::{about, reference, with_default};
 use super::distribution::{self, SIZE, TIME};
+use super::kind::{number_or, write_number, Kind, ENDLESS};
 use super::model::{Connection, Load, Requests};
 use super::transfers::{connection, connection_schema, number_schema, size_schema, think_schema};
-use super::{number_or, packets, tcp, write_number, Kind, ENDLESS};
+use super::{packets, tcp};
 
 /// A request when none is given, in bytes on the wire.
 pub(super) const DEFAULT_REQUEST: u32 = 400;

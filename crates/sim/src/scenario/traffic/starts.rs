@@ -3,11 +3,11 @@
 use serde_json::{json, Value as Json};
 
 use super::super::bounds::{self, TIMES};
-use super::super::check::delays;
 use super::super::document::Doc;
 use super::super::fields::{Checked, Field, Fields, Interval};
+use super::super::forms::{object, reference};
 use super::super::model::Delays;
-use super::super::schema::{object, reference};
+use super::super::values::delays;
 use super::distribution::{self, TIME};
 use super::model::Starts;
 
@@ -54,7 +54,7 @@ fn seconds(x: f64) -> Json {
 
 pub(super) fn write(starts: &Starts) -> Json {
     match starts {
-        Starts::Times(delays) => super::super::json::delays(delays),
+        Starts::Times(delays) => super::super::values::delays_json(delays),
         Starts::Every { gap, from } => json!({ "every": seconds(*gap), "from": seconds(*from) }),
         Starts::Poisson { gap, from } => json!({ "poisson": seconds(*gap), "from": seconds(*from) }),
         Starts::Drawn(law) => distribution::write(law, &TIME),

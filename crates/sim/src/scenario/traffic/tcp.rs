@@ -3,14 +3,15 @@
 use serde_json::{json, Map, Value as Json};
 
 use super::super::bounds::{self, SECONDS, TIMES};
-use super::super::check::list;
 use super::super::document::Doc;
 use super::super::error::quoted_list;
 use super::super::fields::{Checked, Field, Fields};
+use super::super::forms::{about, reference, whole, with_default};
 use super::super::model::{Profile, Tcp};
-use super::super::schema::{about, reference, whole, with_default};
+use super::super::values::list;
+use super::kind::whole_or;
 use super::model::TcpSpec;
-use super::{packets, rfc, whole_or};
+use super::{packets, rfc};
 use crate::engine::network::TcpOptions;
 use earlydrop_net::tcp::ns2::core::{MIN_RTO, MIN_RTO_MS};
 use earlydrop_net::tcp::stacks::{self, Stack, STACKS};

@@ -5,10 +5,11 @@ use serde_json::{json, Map, Value as Json};
 
 use super::super::bounds;
 use super::super::fields::{Checked, Fields};
-use super::super::schema::{about, reference, whole, with_default};
+use super::super::forms::{about, reference, whole, with_default};
 use super::distribution::{self, SIZE, TIME};
+use super::kind::{number_or, write_number, Kind, ENDLESS};
 use super::model::{Completion, Connection, Load, Transfers};
-use super::{number_or, tcp, write_number, Kind, ENDLESS};
+use super::tcp;
 
 pub(super) const KIND: Kind = Kind {
     name: "transfers",

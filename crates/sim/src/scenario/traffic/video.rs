@@ -5,11 +5,12 @@ use serde_json::{json, Map, Value as Json};
 
 use super::super::bounds;
 use super::super::fields::{Checked, Fields, Interval, Measure};
-use super::super::schema::{about, reference, with_default};
+use super::super::forms::{about, reference, with_default};
 use super::distribution::{self, SIZE};
+use super::kind::Kind;
 use super::model::{Load, Video};
+use super::packets;
 use super::voip::interval_or;
-use super::{packets, Kind};
 
 /// 1.5 Mbit/s in 25 frames a second, in packets of seven MPEG-2 transport cells over UDP and IPv4.
 const DEFAULT_FRAME: f64 = 7500.0;

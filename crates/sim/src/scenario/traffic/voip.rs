@@ -4,10 +4,11 @@ use serde_json::{Map, Value as Json};
 
 use super::super::bounds::TIMES;
 use super::super::fields::{Checked, Fields, Interval};
-use super::super::schema::{about, reference, with_default};
+use super::super::forms::{about, reference, with_default};
+use super::kind::Kind;
 use super::model::{Load, Voip};
 use super::onoff::{period_schema, periods};
-use super::{packets, Kind};
+use super::packets;
 
 /// G.711 in packets of 20 ms over RTP, UDP and IPv4.
 const DEFAULT_SEGMENT: u32 = 160;

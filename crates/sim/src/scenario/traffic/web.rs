@@ -5,11 +5,12 @@ use serde_json::{json, Map, Value as Json};
 
 use super::super::bounds::{self, TIMES};
 use super::super::fields::{Checked, Fields, Interval};
-use super::super::schema::{about, reference, with_default};
+use super::super::forms::{about, reference, with_default};
 use super::distribution::{self, COUNT, SIZE, TIME};
+use super::kind::Kind;
 use super::model::{Load, Web};
+use super::tcp;
 use super::transfers::{completion, completion_schema};
-use super::{tcp, Kind};
 
 pub(super) const KIND: Kind = Kind {
     name: "web",

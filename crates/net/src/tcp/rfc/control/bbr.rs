@@ -28,7 +28,7 @@ const FULL_ROUNDS: u32 = 3;
 const MARGIN: f64 = 0.99;
 
 /// Allowance for bursts in the hosts: so many times what goes at once, which is a millisecond at the pacing rate, at least
-/// two segments (one below [`super::super::pacer::SLOW`]), at most 127 (Linux, `bbr_quantization_budget`, `bbr_tso_segs_goal`).
+/// two segments (one below [`super::super::clock::SLOW`]), at most 127 (Linux, `bbr_quantization_budget`, `bbr_tso_segs_goal`).
 const BURSTS: f64 = 3.0;
 const BURST_TIME: f64 = 1.0 / 1024.0;
 const MOST_AT_ONCE: f64 = 127.0;
@@ -302,7 +302,7 @@ impl Bbr {
     /// Segments that go at once.
     fn at_once(&self) -> f64 {
         let rate = self.rate.unwrap_or(0.0);
-        let least = if rate * self.mss < super::super::pacer::SLOW { 1.0 } else { 2.0 };
+        let least = if rate * self.mss < super::super::clock::SLOW { 1.0 } else { 2.0 };
         (rate * BURST_TIME).floor().max(least).min(MOST_AT_ONCE)
     }
 

@@ -6,7 +6,7 @@
 //! - The function is looked at one smallest round-trip time ahead, not one smoothed one.
 //! - As long as nothing was lost a window of ACKs adds a twentieth at least.
 
-use super::super::losses::TICK;
+use super::super::clock::TICK;
 use super::{slow_start::SlowStart, Acked, Control, Window, LEAST_SSTHRESH};
 
 /// How steep the function is, segments/s^3 (`bic_scale` of 41, in units of 10/1024).

@@ -6,7 +6,7 @@
 mod ack_policy;
 
 use super::scoreboard::Range;
-use super::settings::Feedbacks;
+use super::settings::{Feedbacks, Settings};
 use super::wire::{unwrap, wrap, Arrived, Feedback};
 use crate::segment::{CE, CWR, ECE, FIN, PSH, SYN};
 pub use ack_policy::SACK_WAIT;
@@ -28,6 +28,15 @@ pub struct ReceiverSettings {
     pub mark_ack_at_once: bool,
     /// From the fourth on, the ACKs of what arrives out of order wait for a millisecond (Linux, `__tcp_ack_snd_check`).
     pub compressed: bool,
+}
+
+impl Settings {
+    /// The receiver for such a sender, of a connection that begins with the number `first`.
+    pub fn receiver(&self, first: u32) -> Receiver {
+        let (blocks, delay, feedback) = (self.blocks(), self.delayed_ack, self.feedback);
+        let (mark_ack_at_once, compressed) = (self.mark_ack_at_once, self.late_sack_compressed);
+        Receiver::new(ReceiverSettings { first, blocks, delay, feedback, mark_ack_at_once, compressed })
+    }
 }
 
 /// What a receiver answers.

@@ -1,6 +1,6 @@
 //! Options of BBR.
 
-use super::{Group, Opt, Place, Values, NO_AGGREGATION, NO_BUDGET, POLICER};
+use super::option::{Group, Opt, Place, Values, NO_AGGREGATION, NO_BUDGET, POLICER};
 
 pub(super) const OPTIONS: &[Opt] = &[
     Opt {

@@ -1,6 +1,6 @@
 //! Options of single congestion controls, but BBR.
 
-use super::{Group, Opt, Place, Values, LINUX_CUBIC, RFC_CUBIC};
+use super::option::{Group, Opt, Place, Values, LINUX_CUBIC, RFC_CUBIC};
 use crate::tcp::rfc::ControlKind;
 
 pub(super) const OPTIONS: &[Opt] = &[

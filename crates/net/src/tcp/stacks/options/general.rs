@@ -1,6 +1,6 @@
 //! Options of every congestion control.
 
-use super::{
+use super::option::{
     Group, Opt, Place, Values, ALL, CLASSIC_MARKS, COUNTED, LOSS_CUT, MARKS, NOT_BBR, NO_RACK, NO_SACK, NO_STAMPS,
     PACED, PAIRS, PRR, RACK, SACK, SACK_FOR_RACK, SLOW_START, WAITING_ACKS,
 };

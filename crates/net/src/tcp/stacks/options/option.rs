@@ -1,0 +1,279 @@
+//! What an option declares: values, where a connection keeps them, what it needs.
+
+use crate::tcp::rfc::{ControlKind, Feedbacks, HyStart, Settings};
+
+/// How long an ACK waits where it is only said that it does, s (RFC 5681, 4.2 allows 0.5 s).
+pub const ACK_DELAY: f64 = 0.2;
+
+/// What an option is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Opening and closing a connection, what its segments carry.
+    Handshake,
+    /// Round-trip times and the retransmission timeout.
+    Timer,
+    /// How losses are found.
+    Loss,
+    /// What is sent in a recovery, and what it leaves of the window.
+    Recovery,
+    /// What the receiver acknowledges, and when.
+    Receiver,
+    /// When segments go.
+    Pacing,
+    /// How the window grows, whatever the congestion control.
+    Growth,
+    /// CUBIC.
+    Cubic,
+    /// DCTCP.
+    Dctcp,
+    /// LEDBAT.
+    Ledbat,
+    /// BBR.
+    Bbr,
+}
+
+impl Group {
+    /// All, in the order of the documentation.
+    pub const ALL: [Group; 11] = [
+        Group::Handshake,
+        Group::Timer,
+        Group::Loss,
+        Group::Recovery,
+        Group::Receiver,
+        Group::Pacing,
+        Group::Growth,
+        Group::Cubic,
+        Group::Dctcp,
+        Group::Ledbat,
+        Group::Bbr,
+    ];
+
+    /// Its heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Handshake => "Handshake and header",
+            Group::Timer => "Retransmission timeout",
+            Group::Loss => "Loss detection",
+            Group::Recovery => "Recovery",
+            Group::Receiver => "Receiver",
+            Group::Pacing => "Pacing",
+            Group::Growth => "Window growth",
+            Group::Cubic => "CUBIC",
+            Group::Dctcp => "DCTCP",
+            Group::Ledbat => "LEDBAT",
+            Group::Bbr => "BBR",
+        }
+    }
+}
+
+/// Where a scenario has the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the traffic entry itself. Written in full.
+    Entry,
+    /// In its table `rules`. Written where it is not as the RFCs have it.
+    Rules,
+}
+
+/// A value of an option.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// On or off.
+    Flag(bool),
+    /// A word of the option's own.
+    Word(&'static str),
+    /// A whole number.
+    Whole(u64),
+    /// A time, s.
+    Seconds(f64),
+    /// A number without a unit.
+    Number(f64),
+}
+
+type Get<T> = fn(&Settings) -> T;
+type Set<T> = fn(&mut Settings, T);
+
+/// Which values an option can have, and where [`Settings`] keep it.
+pub enum Values {
+    /// `true` or `false`.
+    Flag(fn(&mut Settings) -> &mut bool),
+    /// The first word for `false`, the second for `true`; the first is the RFC's.
+    Either([&'static str; 2], fn(&mut Settings) -> &mut bool),
+    /// One of several words, by their number; the first is the RFC's.
+    Words(&'static [&'static str], Get<usize>, Set<usize>),
+    /// The same, where `true` stands for the first and `false` for the last.
+    WordsOrFlag(&'static [&'static str], Get<usize>, Set<usize>),
+    /// `false`, `true`, or a word.
+    Switch(&'static str, Get<HyStart>, Set<HyStart>),
+    /// A whole number from the first to the second; `None` is a rule of its own, which is no number.
+    Whole(u64, u64, Get<Option<u64>>, Set<u64>),
+    /// A time from the first to the second, s.
+    Seconds(f64, f64, Get<f64>, Set<f64>),
+    /// A number from the first to the second.
+    Number(f64, f64, Get<f64>, Set<f64>),
+    /// `false`, `true` for [`ACK_DELAY`], or a time above 0 up to this, s.
+    Wait(f64, Get<Option<f64>>, Set<Option<f64>>),
+    /// Segments up to the first, or bytes up to the second. Counted in bytes.
+    Window(u64, f64, Get<u64>, Set<u64>),
+}
+
+/// What must hold for an option to have an effect.
+#[derive(Clone, Copy)]
+pub struct Need {
+    /// In the words of a scenario.
+    pub says: &'static str,
+    /// Whether it holds.
+    pub holds: fn(&Settings) -> bool,
+    /// Whether scenarios that ask for the option without it are refused in the old form (`profile`) as well.
+    pub always: bool,
+}
+
+/// An option.
+pub struct Opt {
+    /// Its key.
+    pub key: &'static str,
+    /// Where a scenario has it.
+    pub place: Place,
+    /// What it is about.
+    pub group: Group,
+    /// What it can be.
+    pub values: Values,
+    /// The TCPs that have it; empty: all.
+    pub controls: &'static [&'static str],
+    /// What it needs to have an effect.
+    pub needs: &'static [&'static Need],
+    /// Where its values come from: a section of an RFC; a function of Linux; a file of ns-3.
+    pub source: &'static str,
+    /// What it does.
+    pub about: &'static str,
+}
+
+impl Opt {
+    /// Whether a TCP has it.
+    pub fn is_for(&self, tcp: &str) -> bool {
+        self.controls.is_empty() || self.controls.contains(&tcp)
+    }
+
+    /// What it is set to; `None` where no number says that.
+    pub fn get(&self, settings: &Settings) -> Option<Value> {
+        let mut copy = *settings;
+        Some(match &self.values {
+            Values::Flag(field) => Value::Flag(*field(&mut copy)),
+            Values::Either(words, field) => Value::Word(words[usize::from(*field(&mut copy))]),
+            Values::Words(words, get, _) | Values::WordsOrFlag(words, get, _) => Value::Word(words[get(settings)]),
+            Values::Switch(word, get, _) => match get(settings) {
+                HyStart::Off => Value::Flag(false),
+                HyStart::PlusPlus => Value::Flag(true),
+                HyStart::Classic => Value::Word(word),
+            },
+            Values::Whole(_, _, get, _) => Value::Whole(get(settings)?),
+            Values::Seconds(_, _, get, _) => Value::Seconds(get(settings)),
+            Values::Number(_, _, get, _) => Value::Number(get(settings)),
+            Values::Wait(_, get, _) => get(settings).map_or(Value::Flag(false), Value::Seconds),
+            Values::Window(_, _, get, _) => Value::Whole(get(settings)),
+        })
+    }
+
+    /// Sets it. Numbers must be within the bounds.
+    ///
+    /// # Errors
+    ///
+    /// What it can be, if this is none of it.
+    pub fn set(&'static self, settings: &mut Settings, value: Value) -> Result<(), String> {
+        match (&self.values, value) {
+            (Values::Flag(field), Value::Flag(on)) => *field(settings) = on,
+            (Values::Either(words, field), Value::Word(word)) if words.contains(&word) => {
+                *field(settings) = word == words[1];
+            }
+            (Values::Words(words, _, set) | Values::WordsOrFlag(words, _, set), Value::Word(word))
+                if words.contains(&word) =>
+            {
+                set(settings, words.iter().position(|known| *known == word).unwrap_or(0));
+            }
+            (Values::WordsOrFlag(words, _, set), Value::Flag(on)) => {
+                set(settings, if on { 0 } else { words.len() - 1 })
+            }
+            (Values::Switch(_, _, set), Value::Flag(on)) => {
+                set(settings, if on { HyStart::PlusPlus } else { HyStart::Off });
+            }
+            (Values::Switch(known, _, set), Value::Word(word)) if *known == word => set(settings, HyStart::Classic),
+            (Values::Whole(_, _, _, set) | Values::Window(_, _, _, set), Value::Whole(number)) => set(settings, number),
+            (Values::Seconds(_, _, _, set), Value::Seconds(time)) => set(settings, time),
+            (Values::Number(_, _, _, set), Value::Number(number)) => set(settings, number),
+            (Values::Wait(_, _, set), Value::Flag(on)) => set(settings, on.then_some(ACK_DELAY)),
+            (Values::Wait(_, _, set), Value::Seconds(time)) => set(settings, Some(time)),
+            _ => return Err(self.allowed()),
+        }
+        Ok(())
+    }
+
+    /// The words that it can be.
+    pub fn words(&'static self) -> &'static [&'static str] {
+        match &self.values {
+            Values::Either(words, _) => words,
+            Values::Words(words, ..) | Values::WordsOrFlag(words, ..) => words,
+            Values::Switch(word, ..) => std::slice::from_ref(word),
+            _ => &[],
+        }
+    }
+
+    /// What it can be, in words.
+    pub fn allowed(&'static self) -> String {
+        let quoted: Vec<String> = self.words().iter().map(|word| format!("{word:?}")).collect();
+        match &self.values {
+            Values::Flag(_) => "true, false".into(),
+            Values::Either(..) | Values::Words(..) => quoted.join(", "),
+            Values::WordsOrFlag(..) | Values::Switch(..) => format!("true, false, {}", quoted.join(", ")),
+            Values::Whole(low, high, ..) => format!("a whole number {low}..{high}"),
+            Values::Seconds(low, high, ..) => format!("a time, {low} to {high} s"),
+            Values::Number(low, high, ..) => format!("a number, {low} to {high}"),
+            Values::Wait(high, ..) => format!("true, false, a time up to {high} s"),
+            Values::Window(segments, ..) => format!("segments, 1..{segments}, or bytes"),
+        }
+    }
+
+    /// The first thing that it needs and that does not hold.
+    pub fn lacks(&self, settings: &Settings) -> Option<&'static Need> {
+        self.needs.iter().copied().find(|need| !(need.holds)(settings))
+    }
+}
+
+/// Every TCP.
+pub(super) const ALL: &[&str] = &[];
+
+const fn need(says: &'static str, holds: fn(&Settings) -> bool) -> Need {
+    Need { says, holds, always: false }
+}
+
+const fn must(says: &'static str, holds: fn(&Settings) -> bool) -> Need {
+    Need { says, holds, always: true }
+}
+
+pub(super) static SACK: Need = need("sack = true", |s| s.sack);
+pub(super) static NO_SACK: Need = must("sack = false", |s| !s.sack);
+pub(super) static RACK: Need = must("rack = true", |s| s.rack);
+pub(super) static SACK_FOR_RACK: Need = must("sack = true", |s| s.sack);
+pub(super) static NO_RACK: Need = need("rack = false", |s| !s.rack);
+pub(super) static NO_STAMPS: Need = need("timestamps = false", |s| !s.timestamps);
+pub(super) static PRR: Need = need("prr and sack", |s| s.prr.is_some() && s.sack);
+pub(super) static NOT_BBR: Need = need("another tcp than bbr, whose window is a model of the path", |s| !is_bbr(s));
+pub(super) static LOSS_CUT: Need = must("another tcp than bbr, whose window is a model of the path", |s| !is_bbr(s));
+pub(super) static SLOW_START: Need = need("slow start up to ssthresh, which bbr, ledbat and prague do not have", |s| {
+    !matches!(s.control, ControlKind::Bbr | ControlKind::Ledbat { .. } | ControlKind::Prague)
+});
+pub(super) static MARKS: Need = need("ecn = true", |s| s.feedback != Feedbacks::None);
+pub(super) static CLASSIC_MARKS: Need =
+    need("ecn = true, with echoes as in RFC 3168", |s| s.feedback == Feedbacks::Classic);
+pub(super) static PACED: Need = need("pacing = true", |s| s.pacing);
+pub(super) static WAITING_ACKS: Need = need("delayed_ack", |s| s.delayed_ack.is_some());
+pub(super) static PAIRS: Need = need("send_pairs = true", |s| s.send_pairs);
+pub(super) static COUNTED: Need = need("growth = \"acked\"", |s| !s.growth_arrived);
+pub(super) static LINUX_CUBIC: Need = must("cubic = \"linux\"", |s| s.cubic_linux);
+pub(super) static RFC_CUBIC: Need = must("cubic = \"rfc9438\"", |s| !s.cubic_linux);
+pub(super) static NO_AGGREGATION: Need = must("bbr_aggregation = false", |s| !s.bbr.aggregation);
+pub(super) static NO_BUDGET: Need = must("bbr_budget = false", |s| !s.bbr.budget);
+pub(super) static POLICER: Need = need("bbr_policer = true", |s| s.bbr.policer);
+
+fn is_bbr(settings: &Settings) -> bool {
+    settings.control == ControlKind::Bbr
+}

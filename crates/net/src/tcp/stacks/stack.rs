@@ -1,0 +1,42 @@
+//! What a TCP stack declares.
+
+use super::options::Value;
+use std::fmt;
+
+/// A default of a stack.
+pub struct Row {
+    /// The option's key.
+    pub key: &'static str,
+    /// What it is. A window is in segments.
+    pub value: Value,
+    /// The TCPs that have this default; empty: all.
+    pub only: &'static [&'static str],
+    /// Where that comes from: a section of an RFC, a function of the kernel, a file of ns-3.
+    pub source: &'static str,
+}
+
+/// A TCP stack.
+pub struct Stack {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in one sentence.
+    pub about: &'static str,
+    /// The TCPs that it has.
+    pub tcps: &'static [&'static str],
+    /// Its defaults, where they are not those of [`rfc::STACK`].
+    pub rows: &'static [Row],
+    /// Whether it is ns-2's, which is not made of [`options`] ([`crate::tcp::ns2`]).
+    pub is_ns2: bool,
+}
+
+impl fmt::Debug for Stack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stack({:?})", self.name)
+    }
+}
+
+impl PartialEq for Stack {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}

@@ -1,0 +1,99 @@
+//! A checked scenario as a whole.
+
+use std::collections::BTreeMap;
+
+use super::ends::Ends;
+use super::model::{PortAt, Queue, QueueSpec, Record, Topology};
+use super::traffic::{Direction as Way, Traffic};
+use crate::topology::{Direction, Graph, Pairs};
+use earlydrop_aqm::random::Generator;
+
+/// A scenario that passed every check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Name, for people.
+    pub name: String,
+    /// Simulated time, in seconds.
+    pub duration: f64,
+    /// Start of the measured window, in seconds.
+    pub warmup: f64,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// The network.
+    pub topology: Topology,
+    /// Queues, in the order of the document; a link without one has room for everything.
+    pub queues: Vec<Queue>,
+    /// What is sent, in the order of the document.
+    pub traffic: Vec<Traffic>,
+    /// Between which hosts, one for each of [`Scenario::traffic`].
+    pub ends: Vec<Ends>,
+    /// What is recorded besides the statistics.
+    pub record: Record,
+}
+
+impl Scenario {
+    /// Number of flows of all traffic together.
+    pub fn flows(&self) -> u64 {
+        self.traffic.iter().map(Traffic::flows).sum()
+    }
+
+    /// The queue of that key.
+    pub fn queue(&self, key: &str) -> Option<&QueueSpec> {
+        self.queues.iter().find(|queue| queue.key == key).map(|queue| &queue.spec)
+    }
+
+    /// The queues at the links of `graph`, in the order of the links.
+    pub fn ports(&self, graph: &Graph) -> Vec<PortAt> {
+        let places: BTreeMap<&str, usize> =
+            self.queues.iter().zip(0..).map(|(queue, at)| (&queue.key[..], at)).collect();
+        let place = |direction: &Direction| places.get(direction.queue.as_deref()?).copied();
+        let mut links = vec![0_u32; self.queues.len()];
+        graph.links().filter_map(|(_, direction, ..)| place(direction)).for_each(|at| links[at] += 1);
+        let port = |(link, direction, ..): (u32, &Direction, u32, u32)| {
+            let queue = place(direction)?;
+            let name = if links[queue] == 1 { &self.queues[queue].key } else { &direction.name };
+            Some(PortAt { name: name.clone(), link, queue })
+        };
+        graph.links().filter_map(port).collect()
+    }
+
+    /// Largest packet, ACKs apart, that surely goes this way between pairs, in bytes on the wire.
+    pub fn largest_packet(&self, direction: Way) -> u32 {
+        let packet =
+            |traffic: &Traffic| if traffic.direction == direction { traffic.packet() } else { traffic.request() };
+        self.traffic.iter().map(packet).max().unwrap_or(0)
+    }
+
+    /// Where each flow begins and ends: as its traffic says, else by the topology's pairs, dealt in turn.
+    pub(crate) fn ends_of_flows(&self, graph: &Graph, seed: u64) -> Vec<(u32, u32)> {
+        let mut ends = Vec::with_capacity(self.flows() as usize);
+        let hosts = graph.hosts();
+        let mut random = Generator::stream(seed, "topology.pairs");
+        let mut below = |n: usize| ((random.uniform() * n as f64) as usize).min(n - 1);
+        let mut dealt = 0;
+        for (traffic, given) in self.traffic.iter().zip(&self.ends) {
+            let count = traffic.flows() as usize;
+            let turned = |(left, right)| match traffic.direction {
+                Way::Forward => (left, right),
+                Way::Reverse => (right, left),
+            };
+            match (given.nodes(graph), &graph.pairs, &traffic.pairs) {
+                (Some((from, to)), ..) => ends.extend((0..count).map(|i| (from[i % from.len()], to[i % to.len()]))),
+                (None, Pairs::Listed(pairs), Some(chosen)) => {
+                    ends.extend((0..count).map(|i| turned(pairs[chosen[i % chosen.len()] as usize])));
+                }
+                (None, Pairs::Listed(pairs), None) => {
+                    ends.extend((dealt..dealt + count).map(|i| turned(pairs[i % pairs.len()])));
+                    dealt += count;
+                }
+                // The checker refuses traffic without ends where there are no pairs.
+                (None, Pairs::Drawn | Pairs::None, _) => ends.extend((0..count).map(|_| {
+                    let from = below(hosts.len());
+                    let to = (from + 1 + below(hosts.len() - 1)) % hosts.len();
+                    (hosts[from], hosts[to])
+                })),
+            }
+        }
+        ends
+    }
+}

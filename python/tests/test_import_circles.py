@@ -1,0 +1,78 @@
+"""The check for circles of imports, on circles that are planted."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import import_circles  # noqa: E402
+
+
+def crate(place: Path, **files: str) -> Path:
+    src = place / "crates" / "one" / "src"
+    for name, text in {"lib": "", **files}.items():
+        path = src / f"{name.replace('__', '/')}.rs"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return src
+
+
+def rust(place: Path, **files: str) -> list[str]:
+    return import_circles.faults(import_circles.rust_graph(crate(place, **files)))
+
+
+def test_a_planted_circle_between_folders_is_found(tmp_path: Path) -> None:
+    files = {"a__mod": "pub mod x;", "a__x": "use crate::b::y::Y;", "b__mod": "pub mod y;", "b__y": "use crate::a::x;"}
+    (fault,) = rust(tmp_path, **files)
+    assert fault.startswith("2 files of 2 folders import each other")
+    files["b__y"] = "// use crate::a::x;\n#[cfg(test)]\nmod tests { use crate::a::x; }"
+    assert rust(tmp_path, **files) == [], "neither comments nor tests count"
+
+
+@pytest.mark.parametrize(
+    ("d", "found"),
+    [("use super::a::A;", True), ("fn f() { super::a::g() }", True), ("use super::{e::E, a::A};", True), ("", False)],
+)
+def test_a_planted_circle_of_four_files_is_found(tmp_path: Path, d: str, found: bool) -> None:
+    files = {"lib": "mod a; mod b; mod c; mod d; mod e;", "e": ""}
+    files |= {"a": "use crate::b::B;", "b": "use super::c::C;", "c": "use crate::{d::D};", "d": d}
+    assert bool(rust(tmp_path, **files)) == found
+
+
+def test_three_files_of_a_folder_may(tmp_path: Path) -> None:
+    assert rust(tmp_path, a="use crate::b::B;", b="use crate::c::C;", c="use crate::a::A;") == []
+
+
+def test_a_name_that_is_handed_on_is_where_it_comes_from(tmp_path: Path) -> None:
+    # mod.rs hands Shared on from shared.rs; that its children take it from there makes no circle with mod.rs.
+    mod = "mod shared; mod one; mod two; mod three; pub use shared::Shared; use one::One; use two::Two; use three::T;"
+    child = "use super::Shared;"
+    assert rust(tmp_path, k__mod=mod, k__shared="", k__one=child, k__two=child, k__three=child) == []
+    own = "struct Own; " + mod
+    assert rust(
+        tmp_path,
+        k__mod=own,
+        k__shared="",
+        k__one="use super::Own;",
+        k__two="use super::Own;",
+        k__three="use super::Own;",
+    )
+
+
+def test_python_counts_imports_within_functions(tmp_path: Path) -> None:
+    package = tmp_path / "pack"
+    (package / "sub").mkdir(parents=True)
+    for name, text in {
+        "__init__.py": "",
+        "a.py": "from .sub import b",
+        "sub/__init__.py": "",
+        "sub/b.py": "def f():\n    from ..a import x\n    from .. import _core\n",
+    }.items():
+        (package / name).write_text(text, encoding="utf-8")
+    (fault,) = import_circles.faults(import_circles.python_graph(package))
+    assert fault.startswith("2 files of 2 folders")
