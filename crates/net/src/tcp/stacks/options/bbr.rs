@@ -11,7 +11,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, bbr_quantization_budget",
-        about: "BBR's windows have room for bursts in the hosts.",
+        about: "BBR's cwnd has headroom for bursts in the hosts.",
     },
     Opt {
         key: "bbr_aggregation",
@@ -21,7 +21,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, bbr_update_ack_aggregation",
-        about: "BBR's windows have room for aggregated ACKs.",
+        about: "BBR's cwnd has headroom for aggregated ACKs.",
     },
     Opt {
         key: "bbr_policer",
@@ -31,7 +31,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, bbr_lt_bw_sampling",
-        about: "BBR looks for policers.",
+        about: "BBR detects policers.",
     },
     Opt {
         key: "bbr_first_rtt",
@@ -41,7 +41,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "BBR draft 00; handshake: Linux, bbr_init",
-        about: "bbr's first round-trip time is that of the first data, or of the handshake.",
+        about: "The first RTT that BBR uses is that of the first data, or that of the handshake.",
     },
     Opt {
         key: "bbr_inflight",
@@ -51,7 +51,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "BBR draft 00; at_departure: Linux, bbr_packets_in_net_at_edt",
-        about: "Phases of bbr end by what is in the network now, or when its next segment goes.",
+        about: "BBR's phases end by what is in flight now, or when the next paced segment departs.",
     },
     Opt {
         key: "bbr_rtt",
@@ -61,7 +61,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "BBR draft 00; smoothed: ns-3.37, tcp-bbr.cc",
-        about: "bbr's round-trip times are those of segments, or smoothed.",
+        about: "BBR's min RTT is taken over RTT samples, or over the smoothed RTT.",
     },
     Opt {
         key: "bbr_rate",
@@ -71,7 +71,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, bbr_pacing_margin_percent; full: ns-3.37, tcp-bbr.cc",
-        about: "bbr sends 1 % below its estimate, or at it.",
+        about: "BBR's pacing rate is 1 % below its bandwidth estimate, or equal to it.",
     },
     Opt {
         key: "bbr_room",
@@ -81,7 +81,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[&NO_BUDGET],
         source: "BBR draft 00; quanta: ns-3.37, tcp-bbr.cc",
-        about: "bbr's window has room for what its estimate says, or for 3 segments more, 5 while it probes.",
+        about: "BBR's cwnd has no headroom, or three segments, and five in the ProbeBW phase that probes.",
     },
     Opt {
         key: "bbr_exit",
@@ -91,7 +91,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, bbr_set_cwnd; drain: ns-3.37, tcp-bbr.cc",
-        about: "bbr's window after a recovery: that of before, or what the bottleneck held when Startup ended.",
+        about: "After a recovery BBR's cwnd is restored, or set to the bandwidth-delay product at the end of Startup.",
     },
     Opt {
         key: "bbr_timeout",
@@ -101,7 +101,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, bbr_set_cwnd; forgets: ns-3.37, tcp-bbr.cc",
-        about: "bbr's window after a timeout: that of before comes back, or not.",
+        about: "After a timeout BBR's cwnd is restored, or not.",
     },
     Opt {
         key: "bbr_repairs",
@@ -111,7 +111,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, bbr_set_cwnd; cut: ns-3.37, tcp-bbr.cc",
-        about: "In a recovery bbr's window is cut by what is lost, or also by what is repaired.",
+        about: "In a recovery BBR's cwnd is reduced by lost segments, or also by retransmitted ones.",
     },
     Opt {
         key: "bbr_rounds",
@@ -121,7 +121,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "BBR draft 00; valid: Linux, bbr_update_bw; ns-3.37, tcp-bbr.cc",
-        about: "bbr's rounds begin with any ACK, or with one that measures a rate.",
+        about: "BBR's round trips are counted by any ACK, or by those with a rate sample.",
     },
     Opt {
         key: "bbr_timeout_losses",
@@ -131,7 +131,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, bbr_set_cwnd; free: ns-3.37, tcp-bbr.cc",
-        about: "Losses and repairs after a timeout cut bbr's window as in a recovery, or not.",
+        about: "After a timeout, losses and retransmissions reduce BBR's cwnd as in a recovery, or not.",
     },
     Opt {
         key: "bbr_conservation",
@@ -141,7 +141,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, bbr_set_cwnd; rest: ns-3.37, tcp-bbr.cc",
-        about: "A recovery conserves packets for a round of its own, or for the rest of the round that it begins in.",
+        about: "Packet conservation lasts for a round trip of its own, or for the rest of the current one.",
     },
     Opt {
         key: "bbr_excess",
@@ -151,7 +151,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[&NO_AGGREGATION],
         source: "BBR draft 00; coarse: ns-3.37, tcp-bbr.cc",
-        about: "bbr's window has no room for ACKs that bring much at once, or for up to 4096 B of them.",
+        about: "BBR's cwnd has no headroom for aggregated ACKs, or up to 4096 B.",
     },
     Opt {
         key: "bbr_first_rate",
@@ -161,7 +161,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "BBR draft 00; window: ns-3.37, tcp-bbr.cc",
-        about: "bbr's bandwidth begins with the first rate that is measured, or with the initial window in the handshake's round-trip time.",
+        about: "BBR's bandwidth estimate starts with the first rate sample, or with the initial window over the handshake's RTT.",
     },
     Opt {
         key: "bbr_round_start",
@@ -171,7 +171,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "BBR draft 00; lasts: ns-3.37, tcp-bbr.cc",
-        about: "That one of bbr's rounds begins is said of one ACK, or of all until the next that measures a rate, and after a timeout.",
+        about: "The start of a round trip holds for one ACK, or until the next rate sample, and after a timeout.",
     },
     Opt {
         key: "bbr_rates",
@@ -181,7 +181,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "BBR draft 00; three: Linux, minmax_running_max",
-        about: "bbr's bandwidth is the largest rate of ten rounds, or what three estimates keep of it.",
+        about: "BBR's bandwidth is the maximum rate over ten round trips, or a windowed maximum of three estimates.",
     },
     Opt {
         key: "bbr_probing",
@@ -191,7 +191,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, bbr_main; repairs: ns-3.37, tcp-bbr.cc",
-        about: "bbr's phase that probes for bandwidth ends with losses, or also with repairs.",
+        about: "The ProbeBW phase that probes ends with losses, or also with retransmissions.",
     },
     Opt {
         key: "bbr_repair_pace",
@@ -201,7 +201,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, tcp_update_skb_after_send; at_once: ns-3.37, tcp-socket-base.cc",
-        about: "bbr's first repair in a recovery or after a timeout waits for the pace, or goes at once.",
+        about: "BBR's first retransmission in a recovery or after a timeout is paced, or immediate.",
     },
     Opt {
         key: "bbr_startup_exit",
@@ -211,7 +211,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, bbr_set_cwnd; unlimited: ns-3.37, tcp-bbr.cc",
-        about: "bbr's window after a recovery in Startup: that of before, or none.",
+        about: "After a recovery in Startup BBR's cwnd is restored, or unlimited.",
     },
     Opt {
         key: "bbr_partial_ack",
@@ -221,7 +221,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "RFC 6675, 5; sends: ns-3.37, tcp-socket-base.cc",
-        about: "What an ACK that advances bbr's window within a recovery lets go: as any, or a segment at once.",
+        about: "A partial ACK in BBR's recovery is treated like any, or lets a segment go at once.",
     },
     Opt {
         key: "bbr_empty_start",
@@ -231,7 +231,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "BBR draft 00; restarts: ns-3.37, tcp-bbr.cc",
-        about: "What bbr sends while nothing is in the network, after the first ProbeRTT, goes as any, or at the estimated rate.",
+        about: "With nothing in flight, after the first ProbeRTT, BBR sends as usual, or restarts from idle at its bandwidth estimate.",
     },
     Opt {
         key: "bbr_timeout_window",
@@ -241,7 +241,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, bbr_set_cwnd; grows: ns-3.37, tcp-bbr.cc",
-        about: "After a timeout bbr's window conserves packets if it did so before, or grows.",
+        about: "After a timeout BBR's packet conservation goes on if it was on, or ends.",
     },
     Opt {
         key: "bbr_probe_rtt",
@@ -251,7 +251,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, bbr_update_bw; counts: ns-3.37, tcp-bbr.cc",
-        about: "Rates that bbr measures while it probes the round-trip time count if they are larger, or always.",
+        about: "Rate samples of ProbeRTT count if they raise the estimate, or always.",
     },
     Opt {
         key: "bbr_samples",
@@ -261,7 +261,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "Linux, tcp_rate_skb_sent; held: ns-3.37, tcp-rate-ops.cc",
-        about: "bbr's samples of the rate are those of the ACK, or stay until a segment arrives that was sent later.",
+        about: "A rate sample is that of the ACK, or is held until a segment that was sent later arrives.",
     },
     Opt {
         key: "bbr_sample_start",
@@ -271,7 +271,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "BBR draft 00; outstanding: Linux, tcp_rate_skb_sent",
-        about: "bbr's samples of the rate begin anew when nothing is in the network, or only when nothing is outstanding.",
+        about: "Rate sampling restarts when nothing is in flight (pipe), or only when nothing is outstanding.",
     },
     Opt {
         key: "bbr_least",
@@ -281,7 +281,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "BBR draft 00; unless_conserving: Linux, bbr_set_cwnd",
-        about: "bbr's window has four segments always, or may have fewer while it conserves packets.",
+        about: "BBR's minimum cwnd of four segments holds always, or not during packet conservation.",
     },
     Opt {
         key: "bbr_recovery_end",
@@ -291,7 +291,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "BBR draft 00; at_once: Linux, tcp_fastretrans_alert",
-        about: "bbr hears of the end of a recovery with the next ACK, or with the one that ends it.",
+        about: "BBR is notified of the end of a recovery with the next ACK, or with the one that ends it.",
     },
     Opt {
         key: "bbr_lost_again",
@@ -301,7 +301,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "RFC 8985, 6.3; recovers: Linux, tcp_fastretrans_alert",
-        about: "What is lost again after a timeout is sent again, or begins a recovery.",
+        about: "A lost retransmission after a timeout is retransmitted, or starts a recovery.",
     },
     Opt {
         key: "bbr_timers",
@@ -311,7 +311,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[&POLICER],
         source: "ours; count: Linux, bbr_set_state",
-        about: "With bbr_policer: losses that timers find, and timeouts as rounds, do not count, or do.",
+        about: "With bbr_policer: losses detected by timers, and timeouts as round trips, do not count, or do.",
     },
     Opt {
         key: "bbr_same_rtt",
@@ -321,7 +321,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "BBR draft 00; changes_nothing: Linux, bbr_update_min_rtt",
-        about: "A round-trip time as small as bbr's smallest makes it last for ten seconds more, or not.",
+        about: "An RTT equal to BBR's min RTT renews it for ten seconds, or does not.",
     },
     Opt {
         key: "bbr_stamps",
@@ -331,6 +331,6 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["bbr"],
         needs: &[],
         source: "RFC 7323, 4; milliseconds: Linux, tcp_ack_update_rtt",
-        about: "Time stamps by which bbr measures what was sent again are exact, or count whole milliseconds.",
+        about: "The time stamps from which BBR takes RTTs of retransmissions are exact, or in whole milliseconds.",
     },
 ];

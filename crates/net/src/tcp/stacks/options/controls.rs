@@ -27,7 +27,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["ledbat"],
         needs: &[],
         source: "RFC 6817, 2.5",
-        about: "Queueing delay that ledbat keeps.",
+        about: "Queueing delay that LEDBAT maintains.",
     },
     Opt {
         key: "ledbat_gain",
@@ -42,7 +42,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["ledbat"],
         needs: &[],
         source: "RFC 6817, 2.5",
-        about: "Segments by which ledbat's window grows in a round trip, at most.",
+        about: "Growth of LEDBAT's cwnd in a round trip at most, segments.",
     },
     Opt {
         key: "cubic_clock",
@@ -52,7 +52,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["cubic"],
         needs: &[&LINUX_CUBIC],
         source: "RFC 9438, 4.2; ticks: Linux, bictcp_update (tcp_jiffies32)",
-        about: "With cubic = \"linux\": its clock is exact, or counts ticks of 4 ms.",
+        about: "The clock of Linux's CUBIC is exact, or counts ticks of 4 ms.",
     },
     Opt {
         key: "cubic_least",
@@ -62,7 +62,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["cubic"],
         needs: &[&RFC_CUBIC],
         source: "RFC 9438, 4.3; none: ns-3.37, tcp-cubic.cc",
-        about: "Whether cubic is never slower than Reno.",
+        about: "CUBIC has a Reno-friendly region, or none.",
     },
     Opt {
         key: "cubic_growth",
@@ -72,7 +72,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["cubic"],
         needs: &[&RFC_CUBIC],
         source: "RFC 9438, 4.4; whole: ns-3.37, tcp-cubic.cc",
-        about: "Each ACK adds a part of a segment, or ACKs are counted and kept for whole ones.",
+        about: "Each ACK adds a fraction of a segment, or ACKs are counted towards whole segments.",
     },
     Opt {
         key: "dctcp_least",
@@ -82,7 +82,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: &["dctcp"],
         needs: &[],
         source: "RFC 8257, 3.5; none: ns-3.37, tcp-dctcp.cc",
-        about: "What a mark leaves of dctcp's window at least: two segments, or no number of them.",
+        about: "The smallest cwnd that a mark leaves DCTCP: two segments, or no minimum.",
     },
 ];
 

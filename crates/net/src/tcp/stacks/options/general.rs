@@ -94,7 +94,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&NO_STAMPS],
         source: "RFC 6298, 5; ack: ns-3.37, tcp-socket-base.cc",
-        about: "The timer stays doubled until a round-trip time is sampled, or until an ACK of new data.",
+        about: "The retransmission timer stays backed off until an RTT sample, or until an ACK of new data.",
     },
     Opt {
         key: "rack",
@@ -140,7 +140,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[],
         source: "RFC 5681, 3.1; pipe: ns-3.37, tcp-linux-reno.cc; cwnd: Linux, tcp_reno_ssthresh",
-        about: "What a loss leaves a part of: all that is outstanding, what is still in the network, or cwnd, in whole segments.",
+        about: "What a loss reduces: all that is outstanding, what is in flight (pipe), or cwnd, in whole segments.",
     },
     Opt {
         key: "abe",
@@ -170,7 +170,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[],
         source: "Linux, tcp_pacing_ss_ratio and tcp_pacing_ca_ratio",
-        about: "Spread segments over the round-trip time.",
+        about: "Pace segments over the round-trip time.",
     },
     Opt {
         key: "pacing_burst",
@@ -180,7 +180,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&PACED],
         source: "Linux, tcp_tso_autosize, bbr_min_tso_segs",
-        about: "Segments that go at once where sending is paced, from 1.2 Mbit/s on.",
+        about: "Segments in a burst where sending is paced, from 1.2 Mbit/s on.",
     },
     Opt {
         key: "send_pairs",
@@ -190,7 +190,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[],
         source: "Linux, tcp_tso_should_defer",
-        about: "A single new segment waits for the next ACK, to go as one of a pair.",
+        about: "A single new segment waits for the next ACK, to leave in a burst of two.",
     },
     Opt {
         key: "growth",
@@ -200,7 +200,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[],
         source: "RFC 5681, 3.1; arrived: Linux, tcp_cong_avoid (RFC 3465 without its limit)",
-        about: "The window grows by what an ACK acknowledges, up to abc_limit, or by all that it says has arrived.",
+        about: "cwnd grows by what the cumulative ACK advances, up to abc_limit, or by all that is newly delivered, SACKed segments included.",
     },
     Opt {
         key: "abc_limit",
@@ -210,7 +210,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&COUNTED],
         source: "RFC 3465, 2.3",
-        about: "Segments that an ACK adds in slow start, at most.",
+        about: "Segments that an ACK adds in slow start at most (L).",
     },
     Opt {
         key: "avoidance",
@@ -222,7 +222,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[],
         source: "RFC 3465, 2.1; kept: ns-3.37, tcp-linux-reno.cc; per_ack: RFC 5681, equation 3",
-        about: "Avoidance counts what is acknowledged, anew after a reaction or not, or adds 1/cwnd for each ACK.",
+        about: "Congestion avoidance counts acknowledged segments (anew after a reduction, or not), or adds 1/cwnd for each ACK.",
     },
     Opt {
         key: "hystart",
@@ -244,7 +244,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[],
         source: "RFC 6298, 5.3; first: RFC 6582, 4",
-        about: "ACKs of new data that restart the retransmission timer in a recovery; newreno has \"first\" by default.",
+        about: "Which ACKs of new data restart the retransmission timer during fast recovery: every one, or the first alone (default of newreno).",
     },
     Opt {
         key: "exit_ack",
@@ -254,7 +254,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&NOT_BBR],
         source: "RFC 6582, 3.2; grows: Linux, tcp_cong_control; ns-3.37, tcp-socket-base.cc",
-        about: "The ACK that ends a recovery ends it, or grows the window as well.",
+        about: "The ACK that ends fast recovery only ends it, or also grows cwnd.",
     },
     Opt {
         key: "guesses",
@@ -264,7 +264,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&NO_SACK],
         source: "RFC 6582, 3.2; kept: ns-3.37, tcp-tx-buffer.cc",
-        about: "Without sack: a duplicate ACK inflates the window, or marks a segment as arrived until that is proved wrong.",
+        about: "Without SACK: a duplicate ACK inflates cwnd, or marks the next segment as SACKed until that is proved wrong.",
     },
     Opt {
         key: "recovery_again",
@@ -274,7 +274,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&NO_SACK],
         source: "RFC 6582, 3.2; at_end: ns-3.37, tcp-socket-base.cc",
-        about: "Without sack: an ACK must go beyond the end of the recovery before until duplicates begin another, or reach it.",
+        about: "Without SACK: the next fast recovery may start once the cumulative ACK is beyond the last recovery point, or has reached it.",
     },
     Opt {
         key: "rtt_sample",
@@ -284,7 +284,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&NO_STAMPS],
         source: "RFC 6298, 3 (Karn); first: ns-3.37, tcp-socket-base.cc",
-        about: "Without timestamps: the round-trip time of the last segment that an ACK covers and that was sent once, or of the first.",
+        about: "Without time stamps: the RTT sample of an ACK is that of the last segment it covers that was sent once, or of the first.",
     },
     Opt {
         key: "syn_sample",
@@ -294,7 +294,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[],
         source: "RFC 6298, 3 (Karn); always: ns-3.37, tcp-socket-base.cc",
-        about: "The handshake is a round-trip time if its SYN was sent once, or always, from the first one on.",
+        about: "The handshake gives an RTT sample if its SYN was sent once, or always, from the first SYN on.",
     },
     Opt {
         key: "prr_part",
@@ -304,7 +304,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&PRR],
         source: "RFC 6937, 3; bytes: ns-3.37, tcp-prr-recovery.cc",
-        about: "The part that proportional rate reduction sends is rounded up to whole segments, or in bytes: a segment goes once all of it is due.",
+        about: "The proportional part of PRR is rounded up to whole segments, or kept in bytes, so that a segment goes once all of it is due.",
     },
     Opt {
         key: "reported_repair",
@@ -314,7 +314,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&SACK],
         source: "RFC 6675, 4; counts: ns-3.37, tcp-tx-buffer.cc",
-        about: "A segment that was sent again and is reported by SACK has arrived, or counts as in the network until it is acknowledged.",
+        about: "A retransmitted segment that is SACKed has left the network, or counts as in flight until the cumulative ACK covers it.",
     },
     Opt {
         key: "timeout_cut",
@@ -326,7 +326,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&NOT_BBR],
         source: "RFC 5681, 3.1; kept: Linux, tcp_enter_loss",
-        about: "A timeout in a recovery cuts again, or keeps the recovery's ssthresh; \"kept\" with ssthresh = \"cwnd\" by default.",
+        about: "A timeout during fast recovery reduces ssthresh again, or keeps it; with ssthresh = \"cwnd\" kept by default.",
     },
     Opt {
         key: "lost_retransmit_cut",
@@ -336,7 +336,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&RACK, &LOSS_CUT],
         source: "RFC 5681, 4.3; none: Linux, where a recovery cuts once",
-        about: "A retransmission that rack finds lost cuts the window once more (RFC 5681, 4.3), or does not.",
+        about: "A lost retransmission that RACK detects reduces cwnd once more, or does not.",
     },
     Opt {
         key: "timeout_end",
@@ -346,7 +346,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&NOT_BBR],
         source: "RFC 5681, 3.1; new: ns-3.37, tcp-socket-base.cc",
-        about: "The ACK that ends the repair after a timeout grows the window by all that it covers, or by what is new in it.",
+        about: "The ACK that ends recovery after a timeout grows cwnd by all that it covers, or only by what was sent after the timeout.",
     },
     Opt {
         key: "slow_start_end",
@@ -356,7 +356,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&SLOW_START],
         source: "RFC 5681, 3.1; beyond: ns-3.37, tcp-linux-reno.cc",
-        about: "The last ACK of slow start without HyStart++ brings the window to ssthresh, or beyond it.",
+        about: "The last ACK of slow start (without HyStart++) stops cwnd at ssthresh, or may carry it beyond.",
     },
     Opt {
         key: "mark_cut",
@@ -366,7 +366,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&MARKS, &NOT_BBR],
         source: "RFC 3168, 6.1.2; round_trip: Linux, tcp_enter_cwr and tcp_cwnd_reduction",
-        about: "A mark cuts the window at once, or over a round trip as a loss does.",
+        about: "A mark reduces cwnd at once, or over one round trip by PRR, as a loss does (CWR state).",
     },
     Opt {
         key: "mark_ack",
@@ -376,7 +376,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&CLASSIC_MARKS],
         source: "RFC 5681, 4.2; at_once: Linux, tcp_enter_quickack_mode in tcp_ecn_check_ce, tcp_ecn_accept_cwr",
-        about: "ACKs of the first mark, the segment behind it and CWR wait for a second segment as any, or go at once.",
+        about: "ACKs of the first CE mark, of the segment behind it and of CWR are delayed like others, or immediate.",
     },
     Opt {
         key: "late_segment",
@@ -386,7 +386,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&PACED],
         source: "ours; made_up: Linux, tcp_update_skb_after_send",
-        about: "With pacing: the gap after a segment that went late is whole, or shorter by as much, by half at most.",
+        about: "With pacing, the interval after a late departure is whole, or shortened by the lateness, to half at least.",
     },
     Opt {
         key: "rack_timer",
@@ -396,7 +396,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&RACK],
         source: "RFC 8985, 6.2; ticks: Linux, tcp_rack_mark_lost",
-        about: "With rack: what waits for its verdict gets it when it is due, or 2 ms later, rounded up to ticks of 4 ms.",
+        about: "With RACK, the reordering timer is exact, or runs 2 ms longer, rounded up to ticks of 4 ms.",
     },
     Opt {
         key: "rack_repeats",
@@ -406,7 +406,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&RACK],
         source: "RFC 8985, 6.2; reported: Linux, tcp_sacktag_one",
-        about: "With rack: what was sent again counts as arrived if the echoed time stamp says so, or also if SACK reports it.",
+        about: "With RACK, a retransmission counts as delivered if the echoed time stamp shows it, or also if it is SACKed.",
     },
     Opt {
         key: "repair_timer",
@@ -416,7 +416,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[],
         source: "RFC 6298, 5; restarts: Linux, tcp_xmit_retransmit_queue",
-        about: "The retransmission timer when the first segment outstanding is sent again: runs on, or restarts.",
+        about: "When the first segment in flight is retransmitted, the retransmission timer keeps running, or restarts.",
     },
     Opt {
         key: "late_sack",
@@ -426,7 +426,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&SACK],
         source: "RFC 5681, 4.2; compressed: Linux, __tcp_ack_snd_check (tcp_comp_sack_delay_ns, tcp_comp_sack_nr)",
-        about: "SACKs go at once, or after the third of a loss within a millisecond.",
+        about: "ACKs with SACK blocks are immediate, or compressed from the fourth of a loss on: one a millisecond.",
     },
     Opt {
         key: "recovery_start",
@@ -436,7 +436,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&SACK, &NO_RACK],
         source: "RFC 6675, 5; second: ns-3.37, tcp-tx-buffer.cc",
-        about: "With SACK, before the third duplicate ACK: a recovery begins when the first segment outstanding is lost, or the second.",
+        about: "With SACK, before the third duplicate ACK, fast recovery starts when the first segment in flight is lost, or the second.",
     },
     Opt {
         key: "idle_timer",
@@ -446,7 +446,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&PACED],
         source: "RFC 6298, 5.2; runs: ns-3.37, tcp-socket-base.cc",
-        about: "The retransmission timer once nothing is outstanding: stops, or runs on where there is more to send.",
+        about: "With nothing in flight the retransmission timer stops, or keeps running while there is data to send.",
     },
     Opt {
         key: "push_ack",
@@ -456,7 +456,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&WAITING_ACKS],
         source: "RFC 5681, 4.2; at_once: Linux, __tcp_transmit_skb (PSH) and tcp_cleanup_rbuf",
-        about: "The ACK of the last of several segments that were sent at once waits as any, or goes at once.",
+        about: "The ACK of the last segment of a burst is delayed like others, or immediate (PSH).",
     },
     Opt {
         key: "pair_wait",
@@ -466,6 +466,6 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&PAIRS],
         source: "Linux, tcp_tso_should_defer; due: since 6.18",
-        about: "With send_pairs: a single segment waits for any next ACK, or only for one due within a millisecond.",
+        about: "With send_pairs, a single segment waits for any next ACK, or only for one due within a millisecond.",
     },
 ];
