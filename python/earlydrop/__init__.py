@@ -20,8 +20,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import aqm, links, networks, statistics, store, study, sweep
+    from . import aqm, links, networks, store, study, sweep
     from ._core import ScenarioError
+    from .analysis import statistics
     from .networks import (
         bus,
         flower,
@@ -121,14 +122,25 @@ _HOME = {
     "trace": "networks",
     "two_flow": "networks",
 }
-_MODULES = {"aqm", "links", "networks", "statistics", "store", "study", "sweep"}
+_MODULES = {
+    "aqm": "aqm",
+    "compare": "analysis.compare",
+    "differ": "analysis.differ",
+    "links": "links",
+    "measures": "analysis.measures",
+    "networks": "networks",
+    "statistics": "analysis.statistics",
+    "store": "store",
+    "study": "study",
+    "sweep": "sweep",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("._core", __name__).version()
     if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
+        return importlib.import_module(f".{_MODULES[name]}", __name__)
     if name in _HOME:
         return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import statistics
+from .analysis import statistics
+from .analysis.statistics import Difference
 from .documents import Document, to_toml
-from .statistics import Difference
 from .sweep import Outcome, Sweep, from_document
 from .terminal import number, paragraph, table
 

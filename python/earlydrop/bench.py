@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from earlydrop.runner import Progress, no_progress
+from .runner import Progress, no_progress
 
 ENGINE = "EARLYDROP_ENGINE"
 """Environment variable that names the program `earlydrop-engine`."""
@@ -533,7 +533,7 @@ def _measure_here(name: str) -> dict[str, Any]:
     """Run one case in this process and say what it took."""
     import resource
 
-    from earlydrop import _core
+    from . import _core
 
     case = CASES[name]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_utime

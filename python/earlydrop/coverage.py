@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from . import statistics
-from .statistics import ALPHA, CONFIDENCE, Interval, Stopping
+from .analysis import statistics
+from .analysis.statistics import ALPHA, CONFIDENCE, Interval, Stopping
 from .study import verdicts
 from .study.model import Part
 

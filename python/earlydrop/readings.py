@@ -19,10 +19,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from . import _core, runner, statistics
+from . import _core, runner
+from .analysis import statistics
+from .analysis.statistics import Difference
 from .documents import Document
 from .runner import Job, Progress, no_progress
-from .statistics import Difference
 from .terminal import Progress as Bar
 
 if TYPE_CHECKING:
@@ -452,12 +453,12 @@ def picture(results: Mapping[str, Values]) -> Figure:
     """Every reading on the dumbbell: how it moves queue and delay, and what it leaves to the flow that does not slow
     down.
     """
-    from . import plot
+    from .render import charts
 
     sections = [section for section in SECTIONS if section.loads == LOADS]
-    with plot.styled():
+    with charts.styled():
         count = sum(len(section.rows) for section in sections) + 1.3 * len(sections)
-        drawing = plot.figure(plot.PAGE, 0.6 + 0.135 * count)
+        drawing = charts.figure(charts.PAGE, 0.6 + 0.135 * count)
         axes = drawing.subplots(1, 3, sharey=True)
         place, ticks, names = 0.0, list[float](), list[str]()
         for section in sections:
@@ -509,10 +510,10 @@ def _short(row: Settings) -> str:
 
 
 def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, number: int) -> None:
-    from . import plot
+    from .render import charts
 
     for k, load in enumerate(LOADS):
-        own = plot.look(k)
+        own = charts.look(k)
         style: dict[str, Any] = {"color": own.colour, "marker": own.marker, "markersize": 3}
         style["linestyle"] = "none"
         style["elinewidth"] = 1
@@ -531,7 +532,7 @@ def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, 
 
 def write(page: Path, progress: Progress) -> None:
     """Runs everything; renews tables and figure."""
-    from . import plot
+    from .render import charts
 
     text = page.read_text(encoding="utf-8")
     results = {}
@@ -539,7 +540,7 @@ def write(page: Path, progress: Progress) -> None:
         results[section.id] = run(section, range(len(section.rows)), section.loads, progress)
         text = replaced(text, section, tables(section, results[section.id]))
     page.write_text(text, encoding="utf-8")
-    with plot.styled():
+    with charts.styled():
         picture(results).savefig(page.parent / "images" / "readings.png", dpi=150)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from earlydrop import coverage
-from earlydrop.statistics import Stopping
+from earlydrop.analysis.statistics import Stopping
 from earlydrop.study import verdicts
 
 SETS = 1600

@@ -14,8 +14,9 @@ import pytest
 from conftest import peer
 
 import earlydrop as ed
-from earlydrop import _core, crosscheck, links, panel
+from earlydrop import _core, crosscheck, links
 from earlydrop.cli import main
+from earlydrop.render import live_panel
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
@@ -197,7 +198,7 @@ def document() -> dict[str, Any]:
 
 
 def test_the_summary_says_what_happened() -> None:
-    text = panel.link_text(document())
+    text = live_panel.link_text(document())
     assert "link: 2 flows in 8.0 s" in text
     assert text.splitlines()[4].split() == [
         "bottleneck",
@@ -217,7 +218,7 @@ def test_the_summary_says_what_happened() -> None:
 
 
 def test_the_panel_shows_rates_between_two_views() -> None:
-    drawn = panel.Panel(None, "x")  # type: ignore[arg-type]
+    drawn = live_panel.Panel(None, "x")  # type: ignore[arg-type]
     flow = {"name": "tcp 10.0.0.2:1 > 10.0.0.1:2", "delivered_bytes": 0, "drops": 0, "marks": 0}
     view = {
         "aqm": "red",
@@ -239,8 +240,8 @@ def test_the_panel_shows_rates_between_two_views() -> None:
     text = drawn.of_queue("bottleneck", later)
     assert "bottleneck (red): 10.000 Mbit/s, 10 packets waiting, average 8.2, sojourn 12.00 ms" in text
     assert "5.000 Mbit/s" in text
-    assert panel.sparkline([0, 1, 2, 4], 3) == "▂▄█"
-    assert panel.sparkline([0, 0], 3) == "  "
+    assert live_panel.sparkline([0, 1, 2, 4], 3) == "▂▄█"
+    assert live_panel.sparkline([0, 0], 3) == "  "
 
 
 def test_crosscheck_wants_traffic_that_iperf3_can_send(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,8 +34,9 @@ def compare(
     json: Json = False,
 ) -> int:
     """Run a scenario with several disciplines and the same seeds, and compare them."""
-    from .. import compare as comparing
-    from .. import output, report
+    from .. import output
+    from ..analysis import compare as comparing
+    from ..render import reports
 
     check_count("--seeds", 10 if seeds is None else seeds)
     target = None if until is None else _stopping(until, most, seeds)
@@ -46,14 +47,14 @@ def compare(
         result = comparing.compare(
             scenario, aqm, seeds=seeds or 10, sets=pairs, target=target, workers=workers, progress=progress
         )
-    with output.rescued(lambda folder: report.write_runs(folder, result)):
+    with output.rescued(lambda folder: reports.write_runs(folder, result)):
         if out is not None:
             with output.folder(out, {"kind": "comparison", "version": version()}) as folder:
-                report.write_comparison(folder, result, version())
+                reports.write_comparison(folder, result, version())
         if json:
             print_json(result.document(version()))
             return DONE
-        print(report.comparison_text(result))
+        print(reports.comparison_text(result))
         if out is not None:
             print(f"\nwritten to {out}")
     return DONE
@@ -61,7 +62,7 @@ def compare(
 
 def _stopping(until: str, most: int, seeds: int | None) -> Any:
     """The rule behind `--until 2%`."""
-    from ..statistics import Stopping
+    from ..analysis.statistics import Stopping
 
     if seeds is not None:
         raise InputError(

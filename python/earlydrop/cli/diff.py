@@ -20,7 +20,7 @@ def diff(
     json: Json = False,
 ) -> int:
     """What changed between two results of a sweep: of two versions, or of two sweeps. A change is no failure."""
-    from .. import differ
+    from ..analysis import differ
 
     found = differ.diff(first, second)
     if json:

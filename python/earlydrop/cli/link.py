@@ -149,16 +149,17 @@ def _run_link(
 ) -> int:
     import contextlib
 
-    from .. import links, panel
+    from .. import links
+    from ..render import live_panel
 
     who = links.User.named(user) if user is not None else links.User.calling()
     with contextlib.ExitStack() as stack:
         caught = stack.enter_context(links.signals())
         running = stack.enter_context(links.Running(plan, (between[0], between[1]) if between else None))
         shown = None
-        if live and panel.wanted():
+        if live and live_panel.wanted():
             title = " ".join(command) or " and ".join(between)
-            shown = stack.enter_context(panel.Panel(running, title[:60]))
+            shown = stack.enter_context(live_panel.Panel(running, title[:60]))
         started = None
         if command:
             output = shown.output if shown is not None else None
@@ -184,10 +185,11 @@ def _run_link(
 def _link_results(
     plan: Any, running: Any, result: Any, verify: bool, log: bool, quiet: bool, out: Path | None, as_json: bool
 ) -> None:
-    from .. import links, output, panel, report
+    from .. import links, output
+    from ..render import live_panel, reports
 
     document = result.document
-    lines = [panel.link_text(document)]
+    lines = [live_panel.link_text(document)]
     if verify:
         replays = links.replay(plan, running.records)
         document["replay"] = {
@@ -198,7 +200,7 @@ def _link_results(
             lines.append(f"{name}: the simulator decided over {one.arrivals} arrivals, {verdict}")
     if out is not None:
         with output.folder(out, {"kind": "link", "version": version()}) as folder:
-            report.write_run(folder, document, result.scenario)
+            reports.write_run(folder, document, result.scenario)
             if log:
                 links.write_log(folder / "log.parquet", running.records)
         lines.append(f"\nwritten to {out}")

@@ -21,7 +21,7 @@ def report_(
     json: Json = False,
 ) -> int:
     """Write the report of a result folder, or write it once more: one HTML file that opens offline."""
-    from .. import run_page
+    from ..render import run_page
     from ..sweep import report
 
     path = run_page.renew(folder) if run_page.is_run(folder) else report.renew(folder)

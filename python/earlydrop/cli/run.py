@@ -22,7 +22,8 @@ def run(
     json: Json = False,
 ) -> int:
     """Run a scenario once."""
-    from .. import _core, output, report, runner
+    from .. import _core, output, runner
+    from ..render import reports
 
     checked = _core.Scenario.load(str(scenario), read_pairs(set_))
     check_seed(seed)
@@ -32,11 +33,11 @@ def run(
     document = read_json(text)
     if out is not None:
         with output.folder(out, {"kind": "run", "version": version()}) as folder:
-            report.write_run(folder, document, read_json(checked.to_json()))
+            reports.write_run(folder, document, read_json(checked.to_json()))
     if json:
         print(text)
         return DONE
-    print(report.run_text(document))
+    print(reports.run_text(document))
     if out is not None:
         print(f"\nwritten to {out}")
     return DONE

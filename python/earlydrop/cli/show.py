@@ -96,7 +96,8 @@ def _numbers(entry: dict[str, Any], names: set[str]) -> dict[str, float]:
 def _show_network(
     file: str, plot_file: Path | None, picture_file: Path | None, sets: list[tuple[str, str]], as_json: bool
 ) -> int:
-    from .. import _core, plot
+    from .. import _core
+    from ..render import charts
     from ..scenario import Scenario
 
     if plot_file is not None:
@@ -108,7 +109,7 @@ def _show_network(
     network = scenario.network()
     if picture_file is not None:
         try:
-            plot.write(scenario.picture(), picture_file)
+            charts.write(scenario.picture(), picture_file)
         except OSError as error:
             raise InputError(f"--picture {picture_file}: {error.strerror}", file=str(picture_file)) from None
     if as_json:
@@ -141,19 +142,19 @@ def _network_text(name: str, network: dict[str, Any]) -> str:
 
 
 def _draw(path: Path, entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> None:
-    from .. import plot
+    from ..render import charts
 
     if path.suffix not in {".png", ".pdf", ".svg"}:
         raise InputError(f"--plot {path}: given {path.suffix or 'no suffix'}; allowed .png, .pdf, .svg")
     if not curves:
         raise InputError(f"--plot: {entry['title']} has no drop curve")
     marks = _numbers(entry, {"min_th", "max_th"})
-    drawn = [plot.DropCurve(title, averages, values) for title, averages, values in curves]
+    drawn = [charts.DropCurve(title, averages, values) for title, averages, values in curves]
     # The certain drops past max_th would press the curve itself flat: a close view stands beside the whole.
     detail = (0.8 * marks["min_th"], 1.05 * marks["max_th"]) if len(marks) == 2 else None
-    drawing = plot.drop_curves(drawn, marks, detail)
+    drawing = charts.drop_curves(drawn, marks, detail)
     try:
-        plot.write(drawing, path)
+        charts.write(drawing, path)
     except OSError as error:
         raise InputError(f"--plot {path}: {error.strerror}", file=str(path)) from None
 

@@ -13,8 +13,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from ..analysis.measures import Kind, Margin
 from ..documents import Document, overlay
-from ..measures import Kind, Margin
 from .formula import Formula
 from .take import Take
 

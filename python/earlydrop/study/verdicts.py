@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .. import statistics
+from ..analysis import statistics
+from ..analysis.measures import KINDS, SCATTER, Margin
+from ..analysis.statistics import ALPHA, Estimate
 from ..documents import Document
-from ..measures import KINDS, SCATTER, Margin
-from ..statistics import ALPHA, Estimate
 from .model import Axis, Cell, Claim, Experiment, Part, Study, in_sentence
 from .published import PrintedValues, printed_values
 from .reading import cases_of

@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..compare import Quantity
+from ..analysis.compare import Quantity
+from ..analysis.statistics import Interval, Stopping
 from ..documents import Document
-from ..statistics import Interval, Stopping
 from .lazy import Lazy
 from .where import Condition
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..terminal import number, paragraph, table, with_sign
 from . import statistics
 from .statistics import ALPHA, Difference
-from .terminal import number, paragraph, table, with_sign
 
 if TYPE_CHECKING:
     import polars
