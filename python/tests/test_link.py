@@ -14,8 +14,9 @@ import pytest
 from conftest import peer
 
 import earlydrop as ed
-from earlydrop import _core, crosscheck, links
+from earlydrop import _core, links
 from earlydrop.cli import main
+from earlydrop.links import crosscheck
 from earlydrop.render import live_panel
 
 HERE = Path(__file__).parent
@@ -124,7 +125,7 @@ def test_a_replay_of_nothing_has_no_difference() -> None:
     plan = links.plan("1 Mbit/s", queue="red")
     import numpy as np
 
-    empty = {name: np.array([], dtype=kind) for name, kind in links._COLUMNS.items()}
+    empty = {name: np.array([], dtype=kind) for name, kind in links.records.COLUMNS.items()}
     assert links.replay(plan, {"bottleneck": empty, "reverse": empty}) == {"bottleneck": links.Replay(0, 0)}
 
 
@@ -147,7 +148,7 @@ def test_a_replay_finds_what_was_decided_otherwise() -> None:
         "settled_s": [*at, *[1.0] * 6],
         "ecn_out": [0] * 10,
     }
-    records = {name: np.array(values, dtype=links._COLUMNS[name]) for name, values in columns.items()}
+    records = {name: np.array(values, dtype=links.records.COLUMNS[name]) for name, values in columns.items()}
     assert links.replay(plan, {"bottleneck": records})["bottleneck"] == links.Replay(10, 0)
     records["fate"] = np.array([1] * 4 + [4] * 5 + [2], dtype="u1")
     records["settled_s"] = np.array([*at[:3], at[3] + 1e-9, *[1.0] * 6])

@@ -44,7 +44,7 @@ def crosscheck(
     Takes as long as the scenario. Needs iperf3, and what `link` needs. With --grid: congestion controls, queues, rates,
     round-trip times and numbers of flows, see docs/crosscheck.md; --set then changes the traffic's keys, such as tcp's.
     """
-    from .. import crosscheck as checking
+    from ..links import crosscheck as checking
 
     check_count("--seeds", 1 if seeds is None else seeds)
     if (scenario is None) == (grid is None):
@@ -82,7 +82,7 @@ def _crossgrid(
     import re
     from dataclasses import asdict
 
-    from .. import crossgrid
+    from ..links import crossgrid
 
     check_count("--jobs", jobs)
     check_count("--runs", links)

@@ -44,10 +44,11 @@ def failed(error: Exception, wants_json: bool, always: int | None = None) -> int
 
 def classified(error: Exception) -> tuple[int, dict[str, str | None]]:
     """Exit code of an error, and what else is known about it."""
-    from .. import _core, bench, crosscheck, links, output, runner, store, study, validate, vectors
+    from .. import _core, bench, links, output, runner, store, study, validate, vectors
     from ..advise import AdviseError
     from ..analysis import compare
     from ..analysis.differ import DiffError
+    from ..links import crosscheck
     from ..render.run_page import RunPageError
     from ..sweep.model import SweepError
     from ..traces import TraceError

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _core, links
-from .runner import Job, Progress, no_progress, run_all
-from .terminal import number, paragraph, signed, table
+from .. import _core, links
+from ..runner import Job, Progress, no_progress, run_all
+from ..terminal import number, paragraph, signed, table
 
 PORT = 5301
 """Port of the first iperf3 server; each has flows for one client."""
