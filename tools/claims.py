@@ -24,7 +24,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import blocks  # noqa: E402
-
 from earlydrop import study as studies  # noqa: E402
 from earlydrop.analysis import measures  # noqa: E402
 from earlydrop.output import to_json  # noqa: E402

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from earlydrop import coverage
+import interval_coverage as coverage
 from earlydrop.analysis.statistics import Stopping
 from earlydrop.study import verdicts
 

@@ -1,7 +1,7 @@
 """A page for each discipline of the catalogue, made from its declaration, with its drop curve and a step response.
 
-python -m earlydrop.pages docs/aqms            write them
-python -m earlydrop.pages docs/aqms --check    compare the texts with what they would be
+python tools/discipline_pages.py docs/aqms            write them
+python tools/discipline_pages.py docs/aqms --check    compare the texts with what they would be
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _core, readings
-from .terminal import Progress
+import readings
+from earlydrop import _core
+from earlydrop.terminal import Progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,7 +134,7 @@ def step_response(name: str) -> dict[str, Any]:
 
 def picture(entry: Mapping[str, Any]) -> Figure:
     """Drop curve, where there is one, and step response."""
-    from .render import charts
+    from earlydrop.render import charts
 
     series = step_response(entry["name"])
     with charts.styled():
@@ -150,7 +151,7 @@ def picture(entry: Mapping[str, Any]) -> Figure:
 
 
 def _curve(ax: Axes, entry: Mapping[str, Any]) -> None:
-    from .render import charts
+    from earlydrop.render import charts
 
     defaults = {p["name"]: p["default"] for p in entry["parameters"]}
     marks = {}
@@ -172,7 +173,7 @@ def _curve(ax: Axes, entry: Mapping[str, Any]) -> None:
 
 
 def _response(ax: Axes, times: Sequence[float], queue: Mapping[str, Any]) -> None:
-    from .render import charts
+    from earlydrop.render import charts
 
     ax.plot(times, queue["packets"], color=charts.look(1).colour, linewidth=0.6, alpha=0.8, label="queue")
     if queue.get("average"):
@@ -201,7 +202,7 @@ def write(folder: Path, progress: Progress) -> None:
     for number, entry in enumerate(catalogue):
         progress(number, len(catalogue), "pages")
         drawing = picture(entry)
-        from .render import charts
+        from earlydrop.render import charts
 
         with charts.styled():
             drawing.savefig(folder / "images" / f"{entry['name']}.png", dpi=130)

@@ -1,7 +1,7 @@
 """What each reading of a discipline does to the result: the tables of docs/readings.md and their figure.
 
-python -m earlydrop.readings docs/readings.md                     run everything, renew tables and figure
-python -m earlydrop.readings docs/readings.md --check             run a little, compare with the page
+python tools/readings.py docs/readings.md                     run everything, renew tables and figure
+python tools/readings.py docs/readings.md --check             run a little, compare with the page
 
 The words of the page are written by hand; what stands between `<!-- readings: SECTION -->` and `<!-- /readings -->` is
 made here. Every row is run on the same loads with the same seeds as the first of its section, and compared with it
@@ -19,12 +19,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from . import _core, runner
-from .analysis import statistics
-from .analysis.statistics import Difference
-from .documents import Document
-from .runner import Job, Progress, no_progress
-from .terminal import Progress as Bar
+from earlydrop import _core, runner
+from earlydrop.analysis import statistics
+from earlydrop.analysis.statistics import Difference
+from earlydrop.documents import Document
+from earlydrop.runner import Job, Progress, no_progress
+from earlydrop.terminal import Progress as Bar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -453,7 +453,7 @@ def picture(results: Mapping[str, Values]) -> Figure:
     """Every reading on the dumbbell: how it moves queue and delay, and what it leaves to the flow that does not slow
     down.
     """
-    from .render import charts
+    from earlydrop.render import charts
 
     sections = [section for section in SECTIONS if section.loads == LOADS]
     with charts.styled():
@@ -510,7 +510,7 @@ def _short(row: Settings) -> str:
 
 
 def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, number: int) -> None:
-    from .render import charts
+    from earlydrop.render import charts
 
     for k, load in enumerate(LOADS):
         own = charts.look(k)
@@ -532,7 +532,7 @@ def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, 
 
 def write(page: Path, progress: Progress) -> None:
     """Runs everything; renews tables and figure."""
-    from .render import charts
+    from earlydrop.render import charts
 
     text = page.read_text(encoding="utf-8")
     results = {}
