@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from . import aqm, links, networks, store, study, sweep
     from ._core import ScenarioError
     from .analysis import statistics
+    from .errors import EarlydropError
     from .networks import (
         bus,
         flower,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "EarlydropError",
     "Network",
     "Result",
     "Scenario",
@@ -92,6 +94,7 @@ _HOME = {
     "Network": "scenario",
     "Result": "result",
     "Scenario": "scenario",
+    "EarlydropError": "errors",
     "ScenarioError": "_core",
     "ScenarioWarning": "scenario",
     "dumbbell": "scenario",

@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .errors import EarlydropError
 from .runner import Progress, no_progress
 
 ENGINE = "EARLYDROP_ENGINE"
@@ -32,7 +33,7 @@ SLOW_S = 20.0
 """A peer whose run took longer than this is not run again: the spread no longer matters to the ratio."""
 
 
-class BenchError(Exception):
+class BenchError(EarlydropError):
     """What was asked for cannot be measured. The message says why."""
 
 

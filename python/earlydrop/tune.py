@@ -20,6 +20,7 @@ from .analysis import statistics
 from .analysis.compare import QUANTITIES, CompareError, Quantity
 from .analysis.statistics import Difference
 from .documents import Document, toml_value
+from .errors import EarlydropError
 from .store import Store
 from .sweep import Executor, Outcome, Tally, run
 from .sweep import plan as planned
@@ -44,7 +45,7 @@ RATIO = (1.2, 6.0)
 """`max_th` is searched as so many times `min_th`: then it is always above."""
 
 
-class TuneError(Exception):
+class TuneError(EarlydropError):
     """What was asked for cannot be searched. The message says why."""
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .analysis.statistics import deviation, mean
+from .errors import EarlydropError
 from .runner import Job, Progress, no_progress, run_all
 from .validation_cases import CASES, SCENARIOS, Case
 
@@ -30,7 +31,7 @@ STANDARD_ERRORS = 3.0
 """A difference within this many of its standard errors is not evidence of disagreement."""
 
 
-class ValidationError(Exception):
+class ValidationError(EarlydropError):
     """The comparison cannot be made. The message says why."""
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import runner
 from ..documents import Document, lookup, same_run
+from ..errors import EarlydropError
 from ..runner import Job, Progress, no_progress
 from . import statistics
 from .measures import Kind, kind_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .. import _core
 
 
-class CompareError(Exception):
+class CompareError(EarlydropError):
     """A comparison cannot be made; the message names the file, the field and what is allowed."""
 
 

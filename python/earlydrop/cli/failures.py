@@ -6,6 +6,7 @@ import sys
 
 from cyclopts import CycloptsError
 
+from ..errors import EarlydropError
 from .exits import FAILED, INTERNAL, WRONG_INPUT
 from .printing import print_json
 
@@ -14,12 +15,8 @@ class Interrupted(KeyboardInterrupt):
     """An interruption, with what to say about it."""
 
 
-class InputError(Exception):
-    """The user's input is wrong. `fields` go into the JSON form of the message."""
-
-    def __init__(self, message: str, **fields: str | None) -> None:
-        super().__init__(message)
-        self.fields = fields
+class InputError(EarlydropError):
+    """The user's input is wrong."""
 
 
 def failed(error: Exception, wants_json: bool, always: int | None = None) -> int:
@@ -44,41 +41,12 @@ def failed(error: Exception, wants_json: bool, always: int | None = None) -> int
 
 def classified(error: Exception) -> tuple[int, dict[str, str | None]]:
     """Exit code of an error, and what else is known about it."""
-    from .. import _core, bench, links, output, runner, store, study, validate, vectors
-    from ..advise import AdviseError
-    from ..analysis import compare
-    from ..analysis.differ import DiffError
-    from ..links import crosscheck
-    from ..render.run_page import RunPageError
-    from ..sweep.model import SweepError
-    from ..traces import TraceError
-    from ..tune import TuneError
+    from .. import _core
 
+    if isinstance(error, EarlydropError):
+        return error.exit_code, error.fields
     if isinstance(error, _core.ScenarioError):
         return WRONG_INPUT, {k: getattr(error, k, None) for k in ("file", "path", "given", "allowed")}
-    if isinstance(error, InputError):
-        return WRONG_INPUT, error.fields
-    wrong: tuple[type[Exception], ...] = (
-        CycloptsError,
-        output.OutputError,
-        compare.CompareError,
-        study.StudyError,
-        validate.ValidationError,
-        bench.BenchError,
-        vectors.VectorError,
-        links.OptionError,
-        crosscheck.CrosscheckError,
-        SweepError,
-        RunPageError,
-        TuneError,
-        AdviseError,
-        DiffError,
-        TraceError,
-    )
-    if isinstance(error, store.NotAStore):
+    if isinstance(error, CycloptsError):
         return WRONG_INPUT, {}
-    if isinstance(error, wrong):
-        return WRONG_INPUT, {}
-    if isinstance(error, (runner.RunError, bench.BenchFailure, links.LinkError, store.StoreError, OSError)):
-        return FAILED, {}
-    return INTERNAL, {}
+    return (FAILED if isinstance(error, OSError) else INTERNAL), {}

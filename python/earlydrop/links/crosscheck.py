@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core, links
+from ..errors import EarlydropError
 from ..runner import Job, Progress, no_progress, run_all
 from ..terminal import number, paragraph, signed, table
 
@@ -61,7 +62,7 @@ REASONS = {
 """By profile, why the two can differ, in order of weight."""
 
 
-class CrosscheckError(Exception):
+class CrosscheckError(EarlydropError):
     """The scenario cannot be run on a real link. The message says why."""
 
 

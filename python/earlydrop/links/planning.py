@@ -11,6 +11,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from ..errors import FAILED, WRONG_INPUT, EarlydropError
 
 if TYPE_CHECKING:
     from ..aqm import Queue
@@ -27,12 +28,16 @@ MTU = (576, 65_535)
 Spec = "str | Mapping[str, Any] | Queue"
 
 
-class LinkError(Exception):
+class LinkError(EarlydropError):
     """A link cannot be set up or has failed. The message says why."""
+
+    exit_code = FAILED
 
 
 class OptionError(LinkError):
     """An option is wrong: which, what was given, what is allowed."""
+
+    exit_code = WRONG_INPUT
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..documents import to_toml
+from ..errors import EarlydropError
 from ..terminal import number
 from . import charts
 from .template import render
@@ -61,7 +62,7 @@ FLOW_COLUMNS = (
 """The same of a flow's."""
 
 
-class RunPageError(Exception):
+class RunPageError(EarlydropError):
     """The folder holds no run. The message says what is missing."""
 
 
