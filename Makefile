@@ -70,6 +70,7 @@ lint-python: $(VENV)/.requirements-dev
 	$(BIN)/ruff check python benches tools
 	$(BIN)/ruff format --check python benches tools
 	$(BIN)/mypy
+	$(BIN)/mypy tools
 
 test-rust:
 	$(CARGO) test --quiet
@@ -95,7 +96,7 @@ bench-sweep: build $(VENV)/.requirements-dev
 # The tables of docs/statistics.md: how often intervals cover the truth, and how often a null effect gets a verdict.
 # Three minutes.
 coverage: build
-	$(BIN)/python -m earlydrop.coverage docs/statistics.md
+	$(BIN)/python tools/interval_coverage.py docs/statistics.md
 
 # WRITE=docs/performance.md puts the tables there; with TIMES=no its times stay.
 bench-decisions: build
@@ -129,14 +130,14 @@ docs: build
 
 # What is made from the declarations of the disciplines: their pages, the stub of their classes, decision vectors.
 pages: build
-	$(BIN)/python -m earlydrop.pages docs/aqms
+	$(BIN)/python tools/discipline_pages.py docs/aqms
 	$(BIN)/python tools/stack_pages.py
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
 	$(BIN)/earlydrop vectors --out vectors
 
 # The tables and the figure of docs/readings.md: some 2000 runs, minutes.
 readings: build
-	$(BIN)/python -m earlydrop.readings docs/readings.md
+	$(BIN)/python tools/readings.py docs/readings.md
 
 # The papers' studies in full, some twenty minutes; their verdicts are stored beside them. Runs are kept in out/store.
 studies: build

@@ -24,9 +24,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import blocks  # noqa: E402
-
-from earlydrop import measures  # noqa: E402
 from earlydrop import study as studies  # noqa: E402
+from earlydrop.analysis import measures  # noqa: E402
 from earlydrop.output import to_json  # noqa: E402
 from earlydrop.store import open_store  # noqa: E402
 from earlydrop.study import folder as folders  # noqa: E402

@@ -14,7 +14,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import blocks  # noqa: E402
-
 from earlydrop import stacks  # noqa: E402
 
 PAGE = "tcp-stacks.md"

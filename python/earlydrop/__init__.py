@@ -20,8 +20,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import aqm, links, networks, statistics, store, study, sweep
+    from . import aqm, links, networks, store, study, sweep
     from ._core import ScenarioError
+    from .analysis import statistics
+    from .errors import EarlydropError
     from .networks import (
         bus,
         flower,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "EarlydropError",
     "Network",
     "Result",
     "Scenario",
@@ -91,6 +94,7 @@ _HOME = {
     "Network": "scenario",
     "Result": "result",
     "Scenario": "scenario",
+    "EarlydropError": "errors",
     "ScenarioError": "_core",
     "ScenarioWarning": "scenario",
     "dumbbell": "scenario",
@@ -121,14 +125,25 @@ _HOME = {
     "trace": "networks",
     "two_flow": "networks",
 }
-_MODULES = {"aqm", "links", "networks", "statistics", "store", "study", "sweep"}
+_MODULES = {
+    "aqm": "aqm",
+    "compare": "analysis.compare",
+    "differ": "analysis.differ",
+    "links": "links",
+    "measures": "analysis.measures",
+    "networks": "networks",
+    "statistics": "analysis.statistics",
+    "store": "store",
+    "study": "study",
+    "sweep": "sweep",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.import_module("._core", __name__).version()
     if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
+        return importlib.import_module(f".{_MODULES[name]}", __name__)
     if name in _HOME:
         return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

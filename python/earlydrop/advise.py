@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import statistics
+from .analysis import statistics
+from .analysis.statistics import Difference
 from .documents import Document, to_toml
-from .statistics import Difference
+from .errors import EarlydropError
 from .sweep import Outcome, Sweep, from_document
 from .terminal import number, paragraph, table
 
@@ -26,7 +27,7 @@ RTT_FLOOR_MS = 2.0
 DURATION_S, WARMUP_S = 40.0, 10.0
 
 
-class AdviseError(Exception):
+class AdviseError(EarlydropError):
     """The question cannot be answered. The message says why."""
 
 

@@ -22,7 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from earlydrop.runner import Progress, no_progress
+from .errors import EarlydropError
+from .runner import Progress, no_progress
 
 ENGINE = "EARLYDROP_ENGINE"
 """Environment variable that names the program `earlydrop-engine`."""
@@ -32,7 +33,7 @@ SLOW_S = 20.0
 """A peer whose run took longer than this is not run again: the spread no longer matters to the ratio."""
 
 
-class BenchError(Exception):
+class BenchError(EarlydropError):
     """What was asked for cannot be measured. The message says why."""
 
 
@@ -533,7 +534,7 @@ def _measure_here(name: str) -> dict[str, Any]:
     """Run one case in this process and say what it took."""
     import resource
 
-    from earlydrop import _core
+    from . import _core
 
     case = CASES[name]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_utime

@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .errors import EarlydropError
+
 MANIFEST = "manifest.json"
 
 
-class OutputError(Exception):
+class OutputError(EarlydropError):
     """The place to write to cannot be used. The message says why."""
 
 

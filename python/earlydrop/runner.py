@@ -15,6 +15,8 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
+from .errors import FAILED, EarlydropError
+
 T = TypeVar("T")
 Progress = Callable[[int, int, str], None]
 """Called with (done, total, what is going on), from the thread that asked for the runs."""
@@ -39,8 +41,10 @@ class Job:
     """What is kept of its result document, instead of what `run_all` says for all jobs."""
 
 
-class RunError(Exception):
+class RunError(EarlydropError):
     """A run failed. The message names the scenario and the seed."""
+
+    exit_code = FAILED
 
 
 def cores() -> int:

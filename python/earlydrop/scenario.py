@@ -55,9 +55,9 @@ class Scenario:
 
     def picture(self) -> Figure:
         """A drawing of the network: hosts, routers, links, and where queues stand."""
-        from . import picture
+        from .render import network_picture
 
-        return picture.draw(self.network(), self.name)
+        return network_picture.draw(self.network(), self.name)
 
     def run(self, seed: int | None = None) -> Result:
         """Run once; without a seed, with the scenario's own. Warns of what is in `warnings`."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-    from .statistics import Estimate
+    from .analysis.statistics import Estimate
 
 COLOURS = {
     "supported": "32",

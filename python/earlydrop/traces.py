@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .documents import Document
+from .errors import EarlydropError
 
 Format = Literal["ns2", "pcap"]
 MOST = 10_000_000
@@ -24,7 +25,7 @@ IP_HEADER, TCP_HEADER, UDP_HEADER = 20, 20, 8
 PORT = 10_000
 
 
-class TraceError(Exception):
+class TraceError(EarlydropError):
     """A trace cannot be made. The message says why."""
 
 

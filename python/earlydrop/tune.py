@@ -16,10 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from . import statistics
-from .compare import QUANTITIES, CompareError, Quantity
+from .analysis import statistics
+from .analysis.compare import QUANTITIES, CompareError, Quantity
+from .analysis.statistics import Difference
 from .documents import Document, toml_value
-from .statistics import Difference
+from .errors import EarlydropError
 from .store import Store
 from .sweep import Executor, Outcome, Tally, run
 from .sweep import plan as planned
@@ -44,7 +45,7 @@ RATIO = (1.2, 6.0)
 """`max_th` is searched as so many times `min_th`: then it is always above."""
 
 
-class TuneError(Exception):
+class TuneError(EarlydropError):
     """What was asked for cannot be searched. The message says why."""
 
 
@@ -206,7 +207,7 @@ def problem(
     import tomllib
 
     from . import _core
-    from .compare import _queue
+    from .analysis.compare import _queue
 
     name = _core.Scenario.load(str(path), list(sets)).name
     catalogue = {e["name"]: e for e in json.loads(_core.catalogue())}

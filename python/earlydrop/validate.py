@@ -17,9 +17,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from earlydrop.runner import Job, Progress, no_progress, run_all
-from earlydrop.statistics import deviation, mean
-from earlydrop.validation_cases import CASES, SCENARIOS, Case
+from .analysis.statistics import deviation, mean
+from .errors import EarlydropError
+from .runner import Job, Progress, no_progress, run_all
+from .validation_cases import CASES, SCENARIOS, Case
 
 LOCATION = "EARLYDROP_VALIDATION"
 """Environment variable that names the folder `validation`."""
@@ -30,7 +31,7 @@ STANDARD_ERRORS = 3.0
 """A difference within this many of its standard errors is not evidence of disagreement."""
 
 
-class ValidationError(Exception):
+class ValidationError(EarlydropError):
     """The comparison cannot be made. The message says why."""
 
 
@@ -234,7 +235,7 @@ def run(cases: list[str] | None = None, seeds: int | None = None, progress: Prog
 
     Without `seeds` a cell gets ten, or as many as ns-2 has there: more where three standard errors of ten decided.
     """
-    from earlydrop import _core
+    from . import _core
 
     if seeds is not None and seeds < 1:
         raise ValidationError(f"seeds must be at least 1, not {seeds}")

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
+from .errors import EarlydropError
 from .terminal import Progress, table
 
 SUFFIX = ".jsonl.gz"
 
 
-class VectorError(Exception):
+class VectorError(EarlydropError):
     """A stored file cannot be read, or a folder cannot be written."""
 
 

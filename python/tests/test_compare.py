@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from earlydrop import _core, compare, report, statistics
+from earlydrop import _core
+from earlydrop.analysis import compare, statistics
+from earlydrop.render import reports
 
 CATALOGUE = {e["name"]: e for e in json.loads(_core.catalogue())}
 
@@ -43,7 +45,7 @@ def tabulated(seeds: int = 10) -> compare.Comparison:
 
 
 def test_the_text_of_a_comparison(golden: Callable[[str, str], None]) -> None:
-    golden("comparison.txt", report.comparison_text(tabulated()) + "\n")
+    golden("comparison.txt", reports.comparison_text(tabulated()) + "\n")
 
 
 def test_differences_are_paired_by_seed() -> None:
@@ -67,7 +69,7 @@ def test_the_document_holds_every_cell() -> None:
 
 
 def test_one_seed_has_no_intervals_but_runs() -> None:
-    assert "±" not in report.comparison_text(tabulated(1)).split("\n", 2)[2]
+    assert "±" not in reports.comparison_text(tabulated(1)).split("\n", 2)[2]
 
 
 def base() -> dict[str, Any]:
@@ -110,7 +112,7 @@ def test_runs_of_a_comparison_are_those_of_run(scenario: Path) -> None:
 
 def test_stars_follow_the_corrected_p_values() -> None:
     found = tabulated()
-    text = report.comparison_text(found)
+    text = reports.comparison_text(found)
     assert "after Holm's correction for 18 differences" in " ".join(text.split())
     ps = [d.t_p for row in found.differences.values() for d in row.values() if d is not None]
     assert sorted(h for h, _ in found.corrected.values()) == pytest.approx(sorted(statistics.holm(ps)))

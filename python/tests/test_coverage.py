@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from earlydrop import coverage
-from earlydrop.statistics import Stopping
+import interval_coverage as coverage
+from earlydrop.analysis.statistics import Stopping
 from earlydrop.study import verdicts
 
 SETS = 1600

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from earlydrop import crosscheck, crossgrid
 from earlydrop.cli import main
-from earlydrop.crossgrid import Agreement, Cell, Measured, Simulated
+from earlydrop.links import crosscheck, crossgrid
+from earlydrop.links.crossgrid import Agreement, Cell, Measured, Simulated
 
 STORED = Path(__file__).parents[2] / "validation" / "reference" / "crosscheck" / "links.csv"
 

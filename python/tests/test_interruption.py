@@ -38,7 +38,7 @@ sys.exit(cli.main())
 
 RUNNING = "earlydrop.runner:_run"
 WRITING = "earlydrop.output:write_json"
-DRAWING = "earlydrop.plot:save"
+DRAWING = "earlydrop.render.charts:save"
 
 
 def _take_signals() -> None:

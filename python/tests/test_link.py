@@ -14,8 +14,10 @@ import pytest
 from conftest import peer
 
 import earlydrop as ed
-from earlydrop import _core, crosscheck, links, panel
+from earlydrop import _core, links
 from earlydrop.cli import main
+from earlydrop.links import crosscheck
+from earlydrop.render import live_panel
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
@@ -123,7 +125,7 @@ def test_a_replay_of_nothing_has_no_difference() -> None:
     plan = links.plan("1 Mbit/s", queue="red")
     import numpy as np
 
-    empty = {name: np.array([], dtype=kind) for name, kind in links._COLUMNS.items()}
+    empty = {name: np.array([], dtype=kind) for name, kind in links.records.COLUMNS.items()}
     assert links.replay(plan, {"bottleneck": empty, "reverse": empty}) == {"bottleneck": links.Replay(0, 0)}
 
 
@@ -146,7 +148,7 @@ def test_a_replay_finds_what_was_decided_otherwise() -> None:
         "settled_s": [*at, *[1.0] * 6],
         "ecn_out": [0] * 10,
     }
-    records = {name: np.array(values, dtype=links._COLUMNS[name]) for name, values in columns.items()}
+    records = {name: np.array(values, dtype=links.records.COLUMNS[name]) for name, values in columns.items()}
     assert links.replay(plan, {"bottleneck": records})["bottleneck"] == links.Replay(10, 0)
     records["fate"] = np.array([1] * 4 + [4] * 5 + [2], dtype="u1")
     records["settled_s"] = np.array([*at[:3], at[3] + 1e-9, *[1.0] * 6])
@@ -197,7 +199,7 @@ def document() -> dict[str, Any]:
 
 
 def test_the_summary_says_what_happened() -> None:
-    text = panel.link_text(document())
+    text = live_panel.link_text(document())
     assert "link: 2 flows in 8.0 s" in text
     assert text.splitlines()[4].split() == [
         "bottleneck",
@@ -217,7 +219,7 @@ def test_the_summary_says_what_happened() -> None:
 
 
 def test_the_panel_shows_rates_between_two_views() -> None:
-    drawn = panel.Panel(None, "x")  # type: ignore[arg-type]
+    drawn = live_panel.Panel(None, "x")  # type: ignore[arg-type]
     flow = {"name": "tcp 10.0.0.2:1 > 10.0.0.1:2", "delivered_bytes": 0, "drops": 0, "marks": 0}
     view = {
         "aqm": "red",
@@ -239,8 +241,8 @@ def test_the_panel_shows_rates_between_two_views() -> None:
     text = drawn.of_queue("bottleneck", later)
     assert "bottleneck (red): 10.000 Mbit/s, 10 packets waiting, average 8.2, sojourn 12.00 ms" in text
     assert "5.000 Mbit/s" in text
-    assert panel.sparkline([0, 1, 2, 4], 3) == "▂▄█"
-    assert panel.sparkline([0, 0], 3) == "  "
+    assert live_panel.sparkline([0, 1, 2, 4], 3) == "▂▄█"
+    assert live_panel.sparkline([0, 0], 3) == "  "
 
 
 def test_crosscheck_wants_traffic_that_iperf3_can_send(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from earlydrop import pages
+import discipline_pages as pages
 
 STORED = Path(__file__).parents[2] / "docs" / "aqms"
 

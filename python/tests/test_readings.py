@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from earlydrop import readings
+import readings
 
 PAGE = Path(__file__).parents[2] / "docs" / "readings.md"
 

@@ -12,7 +12,9 @@ import pytest
 from matplotlib.container import ErrorbarContainer
 
 import earlydrop as ed
-from earlydrop import cli, compare, documents, measures, plot, report, statistics, terminal
+from earlydrop import cli, documents, terminal
+from earlydrop.analysis import compare, measures, statistics
+from earlydrop.render import charts, reports
 
 FIXED = """\
 name = "fixed"
@@ -88,7 +90,7 @@ def test_compare_prints_one_run_as_one_run(fixed: Path, tmp_path: Path, capsys: 
 def test_the_figure_of_a_comparison_has_no_bars(fixed: Path) -> None:
     def bars(path: Path) -> list[bool]:
         result = compare.compare(path, ["codel", "droptail"], seeds=3)
-        drawn = plot.comparison(result).axes
+        drawn = charts.comparison(result).axes
         return [c.has_xerr for ax in drawn for c in ax.containers if isinstance(c, ErrorbarContainer)]
 
     assert set(bars(fixed)) == {False}
@@ -248,12 +250,12 @@ def toy(jain: list[float]) -> compare.Comparison:
 
 def test_a_cut_interval_is_said_to_be_cut() -> None:
     cut = toy([0.999, 0.99, 0.9])
-    text = report.comparison_text(cut)
+    text = reports.comparison_text(cut)
     assert re.search(r"Jain index +0\.9630 \[0\.8\d+, 1\]", text)
     assert plain(text).count(terminal.CUT) == 1
     whole = toy([0.5, 0.51, 0.49])
-    assert "[" not in report.comparison_text(whole)
-    (panel,) = [ax for ax in plot.comparison(cut).axes if ax.get_xlabel() == "Jain index"]
+    assert "[" not in reports.comparison_text(whole)
+    (panel,) = [ax for ax in charts.comparison(cut).axes if ax.get_xlabel() == "Jain index"]
     (bar,) = [c for c in panel.containers if isinstance(c, ErrorbarContainer)]
     (segments,) = (lines.get_segments() for lines in bar[2])
     assert max(x for segment in segments for x, _ in segment) == 1.0
@@ -268,7 +270,7 @@ def test_a_comparison_that_cannot_be_printed_is_not_lost(
     def fail(result: compare.Comparison) -> str:
         raise OverflowError("int too large to convert to float")
 
-    monkeypatch.setattr(report, "comparison_text", fail)
+    monkeypatch.setattr(reports, "comparison_text", fail)
     assert cli.main(["compare", str(fixed), "--aqm", "codel", "droptail", "--seeds", "2"]) == cli.INTERNAL
     found = re.search(r"the runs were made, and are kept in (\S+)", capsys.readouterr().err)
     assert found is not None

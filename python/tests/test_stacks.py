@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
+import stack_pages
 from earlydrop import _core, cli, stacks
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import stack_pages  # noqa: E402
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

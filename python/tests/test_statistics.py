@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earlydrop import statistics
+from earlydrop.analysis import statistics
 
 numbers = st.floats(-1e6, 1e6, allow_nan=False)
 

@@ -157,11 +157,11 @@ def test_many_levels_lie_on_their_side_or_have_their_names_beside_them(ran: Ran)
 def test_no_words_of_a_figure_overlap(ran: Ran, number: int) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    from earlydrop import plot
+    from earlydrop.render import charts
 
     made, _ = drawing.draw(ran[0], figure(ran[0].study, number))
     renderer = FigureCanvasAgg(made).get_renderer()
-    with plot.styled():
+    with charts.styled():
         made.draw(renderer)
     texts: list[Any] = [t for legend in made.legends for t in legend.get_texts()]
     for ax in made.axes:

@@ -11,7 +11,7 @@ import pytest
 from conftest import SMALL
 
 from earlydrop import study as studies
-from earlydrop.measures import KINDS
+from earlydrop.analysis.measures import KINDS
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ import polars
 import pytest
 from conftest import SMALL
 
-from earlydrop import runner, statistics
+from earlydrop import runner
 from earlydrop import study as studies
+from earlydrop.analysis import statistics
 from earlydrop.output import to_json
 from earlydrop.store import open_store
 from earlydrop.study import folder as folders

@@ -11,8 +11,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from earlydrop import _core, cli, compare, store
+from earlydrop import _core, cli, store
 from earlydrop import sweep as sweeping
+from earlydrop.analysis import compare
 from earlydrop.sweep import executors, outcome, reading, report, where, work
 
 BASE = """\

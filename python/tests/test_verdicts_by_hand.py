@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from earlydrop import statistics
 from earlydrop import study as studies
+from earlydrop.analysis import statistics
 from earlydrop.study import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, text
 from earlydrop.study.verdicts import (
     DEPENDS,

@@ -16,16 +16,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
+from ..errors import FAILED, WRONG_INPUT, EarlydropError
+
 PARTIAL = ".partial-"
 """What files are called until they are whole."""
 
 
-class StoreError(Exception):
+class StoreError(EarlydropError):
     """A store cannot be used, or a file of it cannot be written. The message names it and says why."""
+
+    exit_code = FAILED
 
 
 class NotAStore(StoreError):
     """What was named is not a store, or is not in it."""
+
+    exit_code = WRONG_INPUT
 
 
 class Files(Protocol):

@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import plot
-from ..plot import COLUMN, LOOKS, PAGE, Look, styled
+from ..render import charts
+from ..render.charts import COLUMN, LOOKS, PAGE, Look, styled
 from .figures import Curve, Data, Panel, data
 from .model import Figure, Study
 from .runs import Outcome, curve_values
@@ -101,7 +101,7 @@ def _panels(found: Data) -> Drawing:
         high = 3.4
     if kind == "plane":
         high = 2.6 if columns > 1 else 3.2
-    drawing = plot.figure(width, 0.35 + high * rows)
+    drawing = charts.figure(width, 0.35 + high * rows)
     grid = drawing.subplots(rows, columns, squeeze=False, sharex=kind == "series")
     axes = list(grid.flat)
     for ax in axes[count:]:
@@ -393,7 +393,7 @@ def _lying(found: Data) -> bool:
 def _lying_bars(found: Data) -> Drawing:
     panel = found.panels[0]
     count = len(panel.curves) or 1
-    drawing = plot.figure(PAGE, 0.7 + max(0.16, 0.09 * count) * len(found.ticks))
+    drawing = charts.figure(PAGE, 0.7 + max(0.16, 0.09 * count) * len(found.ticks))
     ax = drawing.subplots()
     width = 0.8 / count
     for k, curve in enumerate(panel.curves):
@@ -448,18 +448,19 @@ def _drop_curves(figure: Figure) -> Drawing:
     for curve in figure.curves:
         values = curve_values(curve, averages)
         if values is not None:
-            drawn.append(plot.DropCurve(curve["title"], averages, values, curve["aside"]))
-    return plot.drop_curves(drawn, figure.options.get("marks") or {}, figure.options.get("detail"))
+            drawn.append(charts.DropCurve(curve["title"], averages, values, curve["aside"]))
+    return charts.drop_curves(drawn, figure.options.get("marks") or {}, figure.options.get("detail"))
 
 
 def _picture(study: Study, figure: Figure) -> Drawing:
-    from .. import _core, picture
+    from .. import _core
+    from ..render import network_picture
     from .select import average_cells
 
     e = study.experiment(figure.experiment)
     cells = average_cells(e, figure.at)
     document = e.document(cells[0] if cells else e.cells[0], study.name, figure.set)
-    return picture.draw(json.loads(_core.Scenario.parse(document, []).network()))
+    return network_picture.draw(json.loads(_core.Scenario.parse(document, []).network()))
 
 
 # ---- effects behind the claims -------------------------------------------------------------------------------------
@@ -484,7 +485,7 @@ def effects(study: Study, results: Sequence[ClaimResult]) -> Drawing | None:
     readings = {reading_text(study, result.claim, judged) for result, _, _, others in lines for judged, _ in others}
     other_name = readings.pop() if len(readings) == 1 else "other readings"
     with styled():
-        drawing = plot.figure(PAGE, 0.7 + 0.34 * len(lines))
+        drawing = charts.figure(PAGE, 0.7 + 0.34 * len(lines))
         ax = drawing.subplots()
         values: list[float] = []
         for k, (_, part, case, others) in enumerate(lines):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
-from .. import statistics
+from ..analysis import statistics
 from .model import Axis, Cell, Experiment, Figure, Measure, Selection, in_sentence
 from .runs import Outcome, seeds_of, takes_of
 from .select import average_cells

@@ -127,7 +127,7 @@ def write(
 def _write_runs(base: Path, e: Experiment, rows: Sequence[Sequence[Any]]) -> None:
     import polars
 
-    from ..report import write_csv
+    from ..render.reports import write_csv
 
     write_csv(base.with_name(base.name + ".csv"), rows)
     head, body = rows[0], rows[1:]

@@ -13,8 +13,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from ..analysis.measures import Kind, Margin
 from ..documents import Document, overlay
-from ..measures import Kind, Margin
+from ..errors import EarlydropError
 from .formula import Formula
 from .take import Take
 
@@ -25,7 +26,7 @@ Cell = tuple[str, ...]
 """The id of a level for each axis of an experiment, in their order."""
 
 
-class StudyError(Exception):
+class StudyError(EarlydropError):
     """A study cannot be read, or asks for what does not exist. The message names the file or the study."""
 
 

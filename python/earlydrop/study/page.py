@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import re
 import tempfile
 import threading
@@ -12,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import plot
 from ..documents import Document, to_toml
+from ..render import charts
+from ..render.template import MINUS, render
 from . import drawing, tables, text, warmups
 from .model import Assumption, Axis, Experiment, Figure, Level, Shown, Study
 from .model import Table as TableSpec
@@ -24,7 +24,6 @@ from .verdicts import CONTRADICTED, EQUIVALENT, SUPPORTED, UNDECIDED, VERDICTS, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-MINUS = "\u2212"
 FOLDED = 30
 """From so many rows on a table is folded."""
 MARKS = {SUPPORTED: "+", CONTRADICTED: MINUS, EQUIVALENT: "=", UNDECIDED: "?"}
@@ -113,35 +112,6 @@ def first_scenario(study: Study, e: Experiment) -> Document:
     return e.document(cell, study.name)
 
 
-def render(template: str, context: Mapping[str, Any]) -> str:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("earlydrop", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["prose"] = prose
-    environment.filters["minus"] = minus
-    environment.filters["thousands"] = lambda n: f"{int(n):,}"
-    return environment.get_template(template).render(**context)
-
-
-def prose(given: str) -> Any:
-    """Text with `code` in backquotes, safe for a page."""
-    from markupsafe import Markup
-
-    escaped = html.escape(given, quote=False)
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped))
-
-
-def minus(given: str) -> str:
-    """Numbers with a minus sign instead of a hyphen, and not parted from what belongs to them."""
-    return re.sub(r"(?<![\w.])-(?=[\d.])", MINUS, given).replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0")
-
-
 def anchor(name: str) -> str:
     """A name as the target of a link."""
     return "at-" + re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()
@@ -165,12 +135,12 @@ class _Gallery:
             raise Stopped
         # What does not come from runs is as good in a quick study as in a full one.
         base = self.folder / file_name(name)
-        paths = plot.save(made, base, self.note if runs else "", self.formats)
+        paths = charts.save(made, base, self.note if runs else "", self.formats)
         coded = base64.b64encode(paths[-1].read_bytes()).decode("ascii")
         return {
             "name": base.name,
             "data": f"data:image/svg+xml;base64,{coded}",
-            "wide": made.get_figwidth() > plot.COLUMN + 0.1,
+            "wide": made.get_figwidth() > charts.COLUMN + 0.1,
         }
 
 

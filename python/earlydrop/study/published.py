@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .. import statistics
+from ..analysis import statistics
 from .model import Experiment, Printed, Study, Table
 from .runs import Outcome
 from .select import average_cells

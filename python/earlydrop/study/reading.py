@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ..analysis.measures import KINDS as OF_MEASURES
+from ..analysis.measures import Kind, Margin, kind_of
 from ..documents import overlay
-from ..measures import KINDS as OF_MEASURES
-from ..measures import Kind, Margin, kind_of
 from . import disciplines, formula
 from .model import (
     Alternative,

@@ -17,10 +17,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from .. import runner, statistics
+from .. import runner
+from ..analysis import statistics
+from ..analysis.statistics import Estimate, Warmup
 from ..documents import Document
 from ..runner import Progress, RunError, no_progress
-from ..statistics import Estimate, Warmup
 from ..store import DIGEST, KEYS, Store, scenario_key
 from ..store.files import Memory
 from ..store.names import words

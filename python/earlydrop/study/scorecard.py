@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import output
 from ..documents import Document
+from ..render.template import render
 from ..runner import Progress, no_progress
 from ..terminal import paragraph, table
 from . import folder as folders
@@ -183,7 +184,7 @@ def write(folder: Path, entries: Sequence[Entry], version: str) -> Path:
         "verdicts": VERDICTS,
         "groups": _groups(entries),
     }
-    path.write_text(page.render("scorecard.html.j2", context), encoding="utf-8")
+    path.write_text(render("scorecard.html.j2", context), encoding="utf-8")
     return path
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from .. import statistics
+from ..analysis import statistics
 from .model import Cell, Experiment, Part, Selection
 
 Column = tuple[Cell, ...]

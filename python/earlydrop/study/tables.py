@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from .. import statistics
-from ..statistics import Estimate
+from ..analysis import statistics
+from ..analysis.statistics import Estimate
 from ..terminal import CUT, number, signed, with_interval, with_sign
 from .model import Axis, Experiment, Measure, Selection, Study, Table, in_sentence
 from .published import PrintedValues

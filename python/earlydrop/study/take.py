@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from .. import statistics
+from ..analysis import statistics
 from ..store.rows import columns_of
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..statistics import ALPHA
+from ..analysis.statistics import ALPHA
 from ..terminal import paragraph, signed, table
 from . import tables, verdicts, warmups
 from .model import Claim, Counted, Experiment, Part, Study, in_sentence

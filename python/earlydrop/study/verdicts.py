@@ -4,7 +4,7 @@ The unit of replication is the seed. For each seed both sides of a comparison be
 is put round the mean of their difference (or ratio), and the predicate looks at the whole interval. Points of a
 sweep are not counted as replications, because the runs of one seed share their random numbers.
 
-How often a claim on a null effect gets a verdict is measured in `coverage`: at most one time in twenty. A claim is
+How often a claim on a null effect gets a verdict is measured by `make coverage`: at most one time in twenty. A claim is
 supported only if all its cases are, so no case needs a correction for the others; it is contradicted, or no more than
 equivalent, if one of its cases is, so for these a case is judged by an interval which is widened for their number
 (Bonferroni).
@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .. import statistics
+from ..analysis import statistics
+from ..analysis.measures import KINDS, SCATTER, Margin
+from ..analysis.statistics import ALPHA, Estimate
 from ..documents import Document
-from ..measures import KINDS, SCATTER, Margin
-from ..statistics import ALPHA, Estimate
 from .model import Axis, Cell, Claim, Experiment, Part, Study, in_sentence
 from .published import PrintedValues, printed_values
 from .reading import cases_of

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import runner
-from ..compare import WATCHED, judge_warmup, watched
+from ..analysis.compare import WATCHED, judge_warmup, watched
+from ..analysis.statistics import Warmup
 from ..runner import Job
-from ..statistics import Warmup
 from .runs import Plan, seeds_of
 
 CELLS = 8

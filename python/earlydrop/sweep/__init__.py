@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import runner
-from ..compare import WATCHED, judge_warmup, watched
+from ..analysis.compare import WATCHED, judge_warmup, watched
+from ..analysis.statistics import Warmup
 from ..runner import Job
-from ..statistics import Warmup
 from ..store import Store, engine, open_store
 from .execute import Estimate, Failure, Runs, Stop, Tally
 from .executors import Cluster, Executor, Threads

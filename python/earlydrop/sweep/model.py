@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..compare import Quantity
+from ..analysis.compare import Quantity
+from ..analysis.statistics import Interval, Stopping
 from ..documents import Document
-from ..statistics import Interval, Stopping
+from ..errors import EarlydropError
 from .lazy import Lazy
 from .where import Condition
 
@@ -23,7 +24,7 @@ Sets = tuple[tuple[str, str], ...]
 """Paths and values as TOML, to lay over a scenario."""
 
 
-class SweepError(Exception):
+class SweepError(EarlydropError):
     """A sweep's file is wrong, or a sweep cannot be made. The message names everything that is wrong."""
 
 

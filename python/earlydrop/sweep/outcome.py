@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .. import statistics
+from ..analysis import statistics
+from ..analysis.statistics import Difference, Estimate, Warmup
 from ..documents import Document
-from ..statistics import Difference, Estimate, Warmup
 from ..store import DIGEST, Store
 from ..store.names import Index, firsts, of_texts, words
 from .execute import Failure, Tally

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .. import plot, statistics
+from ..analysis import statistics
+from ..analysis.measures import kind_of
 from ..documents import Document
-from ..measures import kind_of
+from ..render import charts
 from .model import is_number
 from .plan import Array
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PANELS = 6
-LINES = len(plot.LOOKS)
+LINES = len(charts.LOOKS)
 """At most so many lines in one picture."""
 
 
@@ -183,11 +184,11 @@ def plane(data: Data) -> Figure | None:
     drawn[spread(range(data.count), POINTS)] = True
     runs = data.runs(np.flatnonzero(drawn), [delay, goodput]).drop_nulls([delay, goodput])
     scatter = {key[0]: some.select(delay, goodput).to_numpy() for key, some in runs.group_by("point")}
-    with plot.styled():
-        drawing = plot.figure(plot.PAGE, 4.0)
+    with charts.styled():
+        drawing = charts.figure(charts.PAGE, 4.0)
         ax = drawing.subplots()
         for number, level in enumerate(groups):
-            own = plot.look(number)
+            own = charts.look(number)
             points = data.points_at(**({by: level} if by else {}))
             points = points[drawn[points]]
             if along:
@@ -261,13 +262,13 @@ def curves(data: Data) -> Figure | None:
         for level in levels
     ]
     rows = -(-len(measures) // 2)
-    with plot.styled():
-        drawing = plot.figure(plot.PAGE, 0.5 + 2.1 * rows)
+    with charts.styled():
+        drawing = charts.figure(charts.PAGE, 0.5 + 2.1 * rows)
         panels = drawing.subplots(rows, min(2, len(measures)), squeeze=False)
         for ax, measure in zip(panels.flat, measures, strict=False):
             series = _by_seed(data, [points for _, _, points in cells], measure)
             for number, group in enumerate(groups):
-                own = plot.look(number)
+                own = charts.look(number)
                 xs, means, lows, highs = [], [], [], []
                 for (of, level, _), values in zip(cells, series, strict=True):
                     if of != group or not values:
@@ -344,8 +345,8 @@ def maps(data: Data, measure: str) -> Figure | None:
         max(float(np.nanmax(g)) for g in grids if not np.isnan(g).all()),
     )
     digits = data.document["measures"][measure]["digits"]
-    with plot.styled():
-        drawing = plot.figure(plot.PAGE, 0.6 + 2.3 * rows)
+    with charts.styled():
+        drawing = charts.figure(charts.PAGE, 0.6 + 2.3 * rows)
         panels = drawing.subplots(rows, columns, squeeze=False)
         image = None
         for ax, grid, level in zip(panels.flat, grids, groups, strict=False):
@@ -385,13 +386,13 @@ def scatters(data: Data) -> Figure | None:
         return None
     by = data.lines_by()
     groups = data.levels(by)[:LINES] if by else [None]
-    with plot.styled():
-        drawing = plot.figure(plot.PAGE, 0.5 + 1.7 * len(numbers))
+    with charts.styled():
+        drawing = charts.figure(charts.PAGE, 0.5 + 1.7 * len(numbers))
         panels = drawing.subplots(len(numbers), 2, squeeze=False)
         for row, name in zip(panels, numbers, strict=True):
             for ax, measure in zip(row, axes_of, strict=True):
                 for number, level in enumerate(groups):
-                    own = plot.look(number)
+                    own = charts.look(number)
                     points = np.array(spread(data.points_at(**({by: level} if by else {})).tolist(), POINTS), int)
                     ys = data.means[measure][points]
                     xs = np.asarray(data.levels(name), float)[data.places(name)[points]]

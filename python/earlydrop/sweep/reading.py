@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from .. import _core
-from ..compare import QUANTITIES, Quantity
+from ..analysis.compare import QUANTITIES, Quantity
+from ..analysis.statistics import Interval, Stopping
 from ..documents import Document, toml_value
-from ..statistics import Interval, Stopping
 from ..store.names import firsts, of_texts
 from . import design, where
 from .lazy import Lazy

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import plot, streamed
+from .. import streamed
+from ..analysis.statistics import ALPHA
 from ..documents import Document, to_toml
-from ..statistics import ALPHA
+from ..render import charts
+from ..render.template import render
 from ..terminal import signed
 from . import pictures
 from .model import SweepError
@@ -87,8 +89,6 @@ def _data(folder: Path) -> Data:
 
 
 def _write(folder: Path, data: Data) -> Path:
-    from ..study.page import render
-
     path = folder / "report.html"
     # What `advise` has concluded from the sweep, if this is one of its folders.
     advice = folder / "advice.txt"
@@ -154,7 +154,7 @@ def _along(data: Data) -> int:
 
 
 def _figure(made: Figure | None, title: str, text: str) -> dict[str, str] | None:
-    return None if made is None else {"title": title, "text": text, "data": plot.inline(made)}
+    return None if made is None else {"title": title, "text": text, "data": charts.inline(made)}
 
 
 def _where(levels: Document) -> str:
@@ -215,7 +215,7 @@ def _p(value: float | None) -> str:
 def _single(data: Data) -> list[dict[str, Any]]:
     """One run of some points, made again with its queue recorded over time."""
     from .. import _core
-    from ..compare import watched
+    from ..analysis.compare import watched
 
     found = []
     chosen = set(_chosen(data))
@@ -227,7 +227,7 @@ def _single(data: Data) -> list[dict[str, Any]]:
             result = json.loads(seen.run(point["first_seed"]))
         except (_core.ScenarioError, RuntimeError):
             continue
-        made = _figure(plot.run_figure(result), "", "")
+        made = _figure(charts.run_figure(result), "", "")
         queue = data.document["queue"]
         found.append({"where": _where(point["levels"]), "seed": point["first_seed"], "queue": queue, "figure": made})
         if result["cost"]["wall_s"] > SLOW_S:

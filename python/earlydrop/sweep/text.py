@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from .. import streamed
-from ..report import LATEX_END, latex_head, latex_row
+from ..render.reports import LATEX_END, latex_head, latex_row
 from ..terminal import CUT, interval_text, paragraph, table, with_sign
 from .execute import Estimate
 from .outcome import Cell, Outcome, Row, clear, difference_document, failure_document

@@ -295,7 +295,8 @@ def figures(parts: dict[str, str]) -> dict[str, float]:
 
 def simulate(job: Job, case: Case) -> tuple[dict[str, float], dict[str, float]]:
     """The same measures: means over the seeds, and the standard deviations of single runs."""
-    from earlydrop import _core, crosscheck
+    from earlydrop import _core
+    from earlydrop.links import crosscheck
     from earlydrop.runner import Job as Run
     from earlydrop.runner import run_all
 
@@ -487,7 +488,7 @@ def main() -> int:
         ]
         for key in ("drop_rate", "mark_rate"):
             body[-1] += [f"{100 * theirs[key]:.2f}", f"{100 * ours[key]:.2f}"]
-    from earlydrop import crossgrid
+    from earlydrop.links import crossgrid
     from earlydrop.terminal import table as show
 
     print(show(head, body, left=2))

@@ -1,7 +1,7 @@
 """How often 95 % intervals cover the truth, and how often a study calls an effect that is not there.
 
-    python -m earlydrop.coverage docs/statistics.md     writes the tables there
-    python -m earlydrop.coverage                        prints them
+    python tools/interval_coverage.py docs/statistics.md     writes the tables there
+    python tools/interval_coverage.py                        prints them
 
 A replication is one run of a process, reduced to its mean: the waiting time in an M/M/1 queue at a load of 0.8, whose
 run means are skewed, and an autoregressive process of order 1, whose are normal.
@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from . import statistics
-from .statistics import ALPHA, CONFIDENCE, Interval, Stopping
-from .study import verdicts
-from .study.model import Part
+from earlydrop.analysis import statistics
+from earlydrop.analysis.statistics import ALPHA, CONFIDENCE, Interval, Stopping
+from earlydrop.study import verdicts
+from earlydrop.study.model import Part
 
 Array = np.ndarray[Any, Any]
 

@@ -1,7 +1,7 @@
 """A page for each discipline of the catalogue, made from its declaration, with its drop curve and a step response.
 
-python -m earlydrop.pages docs/aqms            write them
-python -m earlydrop.pages docs/aqms --check    compare the texts with what they would be
+python tools/discipline_pages.py docs/aqms            write them
+python tools/discipline_pages.py docs/aqms --check    compare the texts with what they would be
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _core, readings
-from .terminal import Progress
+import readings
+from earlydrop import _core
+from earlydrop.terminal import Progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,11 +134,11 @@ def step_response(name: str) -> dict[str, Any]:
 
 def picture(entry: Mapping[str, Any]) -> Figure:
     """Drop curve, where there is one, and step response."""
-    from . import plot
+    from earlydrop.render import charts
 
     series = step_response(entry["name"])
-    with plot.styled():
-        drawing = plot.figure(plot.PAGE, 2.3)
+    with charts.styled():
+        drawing = charts.figure(charts.PAGE, 2.3)
         if _has_curve(entry["name"]):
             left, right = drawing.subplots(1, 2, width_ratios=[1, 1.7])
             _curve(left, entry)
@@ -150,7 +151,7 @@ def picture(entry: Mapping[str, Any]) -> Figure:
 
 
 def _curve(ax: Axes, entry: Mapping[str, Any]) -> None:
-    from . import plot
+    from earlydrop.render import charts
 
     defaults = {p["name"]: p["default"] for p in entry["parameters"]}
     marks = {}
@@ -162,7 +163,7 @@ def _curve(ax: Axes, entry: Mapping[str, Any]) -> None:
     top = 2.1 * marks["max_th"] if "max_th" in marks else 120.0
     averages = [top * k / 400 for k in range(401)]
     values = _core.drop_curve(entry["name"], "{}", averages)
-    ax.plot(averages, values or [], color=plot.look(0).colour)
+    ax.plot(averages, values or [], color=charts.look(0).colour)
     for value in marks.values():
         ax.axvline(value, color="#999999", linewidth=0.7, linestyle=(0, (2, 2)))
     ax.set_ylim(-0.02, 1.05)
@@ -172,9 +173,9 @@ def _curve(ax: Axes, entry: Mapping[str, Any]) -> None:
 
 
 def _response(ax: Axes, times: Sequence[float], queue: Mapping[str, Any]) -> None:
-    from . import plot
+    from earlydrop.render import charts
 
-    ax.plot(times, queue["packets"], color=plot.look(1).colour, linewidth=0.6, alpha=0.8, label="queue")
+    ax.plot(times, queue["packets"], color=charts.look(1).colour, linewidth=0.6, alpha=0.8, label="queue")
     if queue.get("average"):
         ax.plot(times, queue["average"], color="#000000", linewidth=1.2, label="average")
         ax.legend(loc="upper left", ncols=2)
@@ -201,9 +202,9 @@ def write(folder: Path, progress: Progress) -> None:
     for number, entry in enumerate(catalogue):
         progress(number, len(catalogue), "pages")
         drawing = picture(entry)
-        from . import plot
+        from earlydrop.render import charts
 
-        with plot.styled():
+        with charts.styled():
             drawing.savefig(folder / "images" / f"{entry['name']}.png", dpi=130)
     for name, text in texts().items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import EarlydropError
+from ..terminal import number, paragraph, table, with_sign
 from . import statistics
 from .statistics import ALPHA, Difference
-from .terminal import number, paragraph, table, with_sign
 
 if TYPE_CHECKING:
     import polars
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 SHOWN = 30
 
 
-class DiffError(Exception):
+class DiffError(EarlydropError):
     """Two results cannot be compared. The message says why."""
 
 

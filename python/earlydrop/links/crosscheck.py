@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _core, links
-from .runner import Job, Progress, no_progress, run_all
-from .terminal import number, paragraph, signed, table
+from .. import _core, links
+from ..errors import EarlydropError
+from ..runner import Job, Progress, no_progress, run_all
+from ..terminal import number, paragraph, signed, table
 
 PORT = 5301
 """Port of the first iperf3 server; each has flows for one client."""
@@ -61,7 +62,7 @@ REASONS = {
 """By profile, why the two can differ, in order of weight."""
 
 
-class CrosscheckError(Exception):
+class CrosscheckError(EarlydropError):
     """The scenario cannot be run on a real link. The message says why."""
 
 

@@ -21,9 +21,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from . import _core, crosscheck, links
-from .runner import Job, Progress, no_progress, run_all
-from .terminal import number, signed
+from .. import _core, links
+from ..runner import Job, Progress, no_progress, run_all
+from ..terminal import number, signed
+from . import crosscheck
 
 CONTROLS = ("reno", "cubic", "bbr")
 QUEUES: dict[str, dict[str, Any]] = {

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from . import plot
-from .documents import to_toml
-from .terminal import number
+from ..documents import to_toml
+from ..errors import EarlydropError
+from ..terminal import number
+from . import charts
+from .template import render
 
 FLOWS = 200
 """At most so many flows are shown, those with most throughput."""
@@ -60,7 +62,7 @@ FLOW_COLUMNS = (
 """The same of a flow's."""
 
 
-class RunPageError(Exception):
+class RunPageError(EarlydropError):
     """The folder holds no run. The message says what is missing."""
 
 
@@ -90,8 +92,6 @@ def renew(folder: Path) -> Path:
 
 def write(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]) -> Path:
     """Write `report.html` of a result document into a folder."""
-    from .study.page import render
-
     path = folder / "report.html"
     part = folder / ".report.html.partial"
     part.write_text(render("run.html.j2", context(document, scenario)), encoding="utf-8")
@@ -118,7 +118,7 @@ def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[st
     return {
         "d": document,
         "link": document.get("kind") == "link",
-        "figure": plot.inline(plot.run_figure(document)),
+        "figure": charts.inline(charts.run_figure(document)),
         "over_time": bool(document.get("series") or document.get("rates")),
         "head": [f"{name} ({q['aqm']})" for name, q in queues.items()],
         "rows": rows,

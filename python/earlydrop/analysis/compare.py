@@ -11,17 +11,19 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import runner, statistics
-from .documents import Document, lookup, same_run
+from .. import runner
+from ..documents import Document, lookup, same_run
+from ..errors import EarlydropError
+from ..runner import Job, Progress, no_progress
+from . import statistics
 from .measures import Kind, kind_of
-from .runner import Job, Progress, no_progress
 from .statistics import Difference, Estimate, Stopping, Warmup
 
 if TYPE_CHECKING:
-    from . import _core
+    from .. import _core
 
 
-class CompareError(Exception):
+class CompareError(EarlydropError):
     """A comparison cannot be made; the message names the file, the field and what is allowed."""
 
 
@@ -201,7 +203,7 @@ def compare(
     discipline. Settings of that queue that belong to the scenario's own discipline and are unknown to another are left
     out for the other, and reported.
     """
-    from . import _core
+    from .. import _core
 
     checked = _core.Scenario.load(str(path), list(sets))
     catalogue = {entry["name"]: entry for entry in json.loads(_core.catalogue())}
@@ -267,7 +269,7 @@ def watched(
     plain: _core.Scenario, document: Document, settings: Sequence[tuple[str, str]] = ()
 ) -> tuple[_core.Scenario, bool]:
     """The scenario with its queues recorded over time, and whether that had to be added."""
-    from . import _core
+    from .. import _core
 
     normal = json.loads(plain.to_json())
     if (normal.get("record") or {}).get("series"):

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import plot
-from .terminal import delay_text, rate_text
+from ..terminal import delay_text, rate_text
+from . import charts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ def draw(network: Mapping[str, Any], title: str = "") -> Figure:
     nodes, links, left_out = _thinned(network)
     places = _places(nodes, links)
     span = places.max(axis=0) - places.min(axis=0)
-    with plot.styled():
+    with charts.styled():
         drawing, axes = _canvas(places, span, title)
         at = {node["name"]: tuple(place) for node, place in zip(nodes, places, strict=True)}
         routers = {node["name"] for node in nodes if node["router"]}
@@ -59,11 +59,11 @@ def draw(network: Mapping[str, Any], title: str = "") -> Figure:
 
 def _canvas(places: Places, span: Any, title: str) -> tuple[Figure, Axes]:
     """An empty drawing in the shape of the network."""
-    width = plot.PAGE
+    width = charts.PAGE
     # Columns of hosts may be pressed together, but a circle stays round.
     columns = len({round(float(x), 6) for x, _ in places}) <= 4 or span[0] == 0
     shape = 0.45 if columns else min(max(span[1] / span[0], 0.33), 0.95)
-    drawing = plot.figure(width, width * shape + 0.6)
+    drawing = charts.figure(width, width * shape + 0.6)
     axes = drawing.add_subplot()
     axes.set_axis_off()
     if not columns and shape > 0.33:

@@ -3,7 +3,7 @@
 The unit of replication is the seed. Two disciplines that were run with the same seeds saw the same random
 start times, so their difference is taken seed by seed (common random numbers) and Student's t is applied to
 the differences. `compare`, `reproduce` and `sweep` all compute here. How often the intervals hold what they
-promise is measured in `coverage`.
+promise is measured in `make coverage`.
 
 Where nothing in a scenario is random, all its seeds give the same run. That is one replication, however many seeds
 were run: callers who find it so (by the digests of the results) say `same_run`, and get no interval and no test.
@@ -146,7 +146,7 @@ def _resamples(n: int) -> numpy.ndarray[Any, Any]:
 def bootstrap(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float] | None:
     """Bootstrap interval of the mean, bias-corrected and accelerated (Efron 1987); None for a single value.
 
-    It assumes no form of the distribution, but with few values it is too short: `coverage` has measured by how much.
+    It assumes no form of the distribution, but with few values it is too short: `make coverage` measures by how much.
     The resamples are always the same, so equal values give equal intervals.
     """
     import numpy as np
@@ -505,7 +505,7 @@ class Stopping:
     """Run seeds until the interval is narrow enough, or there are `most`.
 
     `relative` bounds the half-width as a fraction of the mean. At least `least` seeds are run. Looking again after each
-    seed makes the interval cover a little less than it says: `coverage` has measured by how much.
+    seed makes the interval cover a little less than it says: `make coverage` measures by how much.
     """
 
     relative: float

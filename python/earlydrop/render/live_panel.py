@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from .terminal import number, table
+from ..terminal import number, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
 
-    from .links import Running
+    from ..links import Running
 
 RATE_HZ = 10
 """How often the panel is drawn anew."""

@@ -1,7 +1,7 @@
 """What each reading of a discipline does to the result: the tables of docs/readings.md and their figure.
 
-python -m earlydrop.readings docs/readings.md                     run everything, renew tables and figure
-python -m earlydrop.readings docs/readings.md --check             run a little, compare with the page
+python tools/readings.py docs/readings.md                     run everything, renew tables and figure
+python tools/readings.py docs/readings.md --check             run a little, compare with the page
 
 The words of the page are written by hand; what stands between `<!-- readings: SECTION -->` and `<!-- /readings -->` is
 made here. Every row is run on the same loads with the same seeds as the first of its section, and compared with it
@@ -19,11 +19,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from . import _core, runner, statistics
-from .documents import Document
-from .runner import Job, Progress, no_progress
-from .statistics import Difference
-from .terminal import Progress as Bar
+from earlydrop import _core, runner
+from earlydrop.analysis import statistics
+from earlydrop.analysis.statistics import Difference
+from earlydrop.documents import Document
+from earlydrop.runner import Job, Progress, no_progress
+from earlydrop.terminal import Progress as Bar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -452,12 +453,12 @@ def picture(results: Mapping[str, Values]) -> Figure:
     """Every reading on the dumbbell: how it moves queue and delay, and what it leaves to the flow that does not slow
     down.
     """
-    from . import plot
+    from earlydrop.render import charts
 
     sections = [section for section in SECTIONS if section.loads == LOADS]
-    with plot.styled():
+    with charts.styled():
         count = sum(len(section.rows) for section in sections) + 1.3 * len(sections)
-        drawing = plot.figure(plot.PAGE, 0.6 + 0.135 * count)
+        drawing = charts.figure(charts.PAGE, 0.6 + 0.135 * count)
         axes = drawing.subplots(1, 3, sharey=True)
         place, ticks, names = 0.0, list[float](), list[str]()
         for section in sections:
@@ -509,10 +510,10 @@ def _short(row: Settings) -> str:
 
 
 def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, number: int) -> None:
-    from . import plot
+    from earlydrop.render import charts
 
     for k, load in enumerate(LOADS):
-        own = plot.look(k)
+        own = charts.look(k)
         style: dict[str, Any] = {"color": own.colour, "marker": own.marker, "markersize": 3}
         style["linestyle"] = "none"
         style["elinewidth"] = 1
@@ -531,7 +532,7 @@ def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, 
 
 def write(page: Path, progress: Progress) -> None:
     """Runs everything; renews tables and figure."""
-    from . import plot
+    from earlydrop.render import charts
 
     text = page.read_text(encoding="utf-8")
     results = {}
@@ -539,7 +540,7 @@ def write(page: Path, progress: Progress) -> None:
         results[section.id] = run(section, range(len(section.rows)), section.loads, progress)
         text = replaced(text, section, tables(section, results[section.id]))
     page.write_text(text, encoding="utf-8")
-    with plot.styled():
+    with charts.styled():
         picture(results).savefig(page.parent / "images" / "readings.png", dpi=150)
 
 

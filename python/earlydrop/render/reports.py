@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import output
-from .statistics import ALPHA
-from .terminal import CUT, number, paragraph, table, with_interval, with_sign
+from .. import output
+from ..analysis.statistics import ALPHA
+from ..terminal import CUT, number, paragraph, table, with_interval, with_sign
 
 if TYPE_CHECKING:
-    from .compare import Comparison
+    from ..analysis.compare import Comparison
 
 
 # ---- text ----------------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def run_text(document: Mapping[str, Any]) -> str:
 
 def write_comparison(folder: Path, result: Comparison, version: str) -> None:
     """Fill a result folder: summary, runs, figure."""
-    from . import plot
+    from . import charts
 
     write_runs(folder, result)
     output.write_json(folder / "comparison.json", result.document(version))
@@ -145,12 +145,12 @@ def write_comparison(folder: Path, result: Comparison, version: str) -> None:
         caption = f"Differences from {result.titles[result.aqms[0]]}{by_seed}"
         tables.append(latex_table(differences[0], differences[1:], 1, caption))
     (folder / "comparison.tex").write_text("\n".join(tables), encoding="utf-8")
-    plot.save(plot.comparison(result), folder / "comparison")
+    charts.save(charts.comparison(result), folder / "comparison")
 
 
 def write_runs(folder: Path, result: Comparison) -> None:
     """The runs of a comparison: a table of the measures, and each result document."""
-    from . import compare
+    from ..analysis import compare
 
     write_csv(folder / "runs.csv", compare.rows(result))
     runs = folder / "runs"
@@ -167,8 +167,8 @@ def _caption(result: Comparison, means: Sequence[Sequence[str]]) -> str:
 
 def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
     """Fill a result folder, of a simulated run or a real link: the document, its scenario, tables, figure."""
-    from . import panel, plot
-    from .result import Result
+    from ..result import Result
+    from . import charts, live_panel
 
     output.write_json(folder / "result.json", document)
     output.write_json(folder / "scenario.json", scenario)
@@ -181,9 +181,9 @@ def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, 
     series = Result(document, scenario).series
     if series is not None:
         series.write_parquet(folder / "series.parquet")
-    text = panel.link_text(document) if document.get("kind") == "link" else run_text(document)
+    text = live_panel.link_text(document) if document.get("kind") == "link" else run_text(document)
     (folder / "result.txt").write_text(text + "\n", encoding="utf-8")
-    plot.save(plot.run_figure(document), folder / "result")
+    charts.save(charts.run_figure(document), folder / "result")
 
 
 def write_parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,0 +1,7 @@
+"""`python -m earlydrop.cli`."""
+
+import sys
+
+from .entry import main
+
+sys.exit(main())

@@ -1,0 +1,38 @@
+"""`earlydrop bench`: speed and memory."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from .. import terminal
+from .checks import check_count
+from .exits import DONE
+from .options import Json
+from .printing import print_json
+
+
+def bench(
+    *,
+    against: Annotated[
+        list[Literal["ns2", "ns3"]],
+        Parameter(name="--against", negative="", consume_multiple=True, help="Run the same cases in these tools too."),
+    ] = [],  # noqa: B006
+    case: Annotated[
+        list[str], Parameter(name="--case", negative="", consume_multiple=True, help="Cases (default: A, B, C).")
+    ] = [],  # noqa: B006
+    runs: Annotated[int, Parameter(help="Runs of each case; the median counts.")] = 3,
+    json: Json = False,
+) -> int:
+    """Measure speed and memory on the reference cases."""
+    from .. import bench as benching
+
+    check_count("--runs", runs)
+    with terminal.Progress() as progress:
+        found = benching.run([str(a) for a in against], case or ["A", "B", "C"], runs, progress)
+    if json:
+        print_json(found)
+    else:
+        print(benching.render(found))
+    return DONE

@@ -1,0 +1,55 @@
+"""`earlydrop check`: what is wrong with a scenario or a study, without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .. import terminal
+from .checks import read_pairs
+from .exits import DONE
+from .failures import InputError
+from .options import Json, ScenarioFile, Sets
+from .printing import print_json, read_json, warn
+
+
+def check(scenario: ScenarioFile, /, *, set_: Sets = [], json: Json = False) -> int:  # noqa: B006
+    """Check a scenario, or a study's folder, without running it; with --json print it with every default."""
+    from .. import _core
+
+    if scenario.name == "study.toml" or (scenario / "study.toml").is_file():
+        return _check_study(scenario, set_, json)
+    from .. import stacks
+
+    checked = _core.Scenario.load(str(scenario), read_pairs(set_))
+    if json:
+        document = read_json(checked.to_json())
+        for entry in read_json(checked.stacks()):
+            document["traffic"][entry["traffic"]]["stack"] = entry["stack"]
+        print_json(document)
+    else:
+        print(f"{scenario}: {checked.name} is a valid scenario")
+        for line in stacks.written(checked.stacks()):
+            print(terminal.paragraph(line, "  "))
+    warn(checked.warnings())
+    return DONE
+
+
+def _check_study(place: Path, sets: Sequence[str], as_json: bool) -> int:
+    from .. import study as studies
+
+    if sets:
+        raise InputError("--set: belongs to a scenario; a study has --assume, and `reproduce` takes it")
+    study = studies.find(str(place.absolute()))
+    plan, quick = studies.plan(study), studies.plan(study.as_quick())
+    if as_json:
+        listed = [
+            {"id": e.id, "cells": len(e.cells), "seeds": e.seeds, "measures": list(e.measures)}
+            for e in study.experiments
+        ]
+        print_json({"study": study.name, "runs": plan.runs, "experiments": listed})
+        return DONE
+    cells = sum(len(e.cells) for e in study.experiments)
+    counted = f"{len(study.experiments)} experiments, {cells} cells, {plan.runs:,} runs"
+    print(f"{place}: {study.name} is a valid study: {counted}, {quick.runs:,} with --quick")
+    return DONE

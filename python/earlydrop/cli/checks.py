@@ -1,0 +1,70 @@
+"""What the user gave, checked: settings, names, counts, folders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .failures import InputError
+
+
+def read_pairs(
+    sets: Sequence[str], option: str = "--set", form: str = "PATH=VALUE", example: str = "queue.bottleneck.aqm=red"
+) -> list[tuple[str, str]]:
+    """Settings given as NAME=VALUE."""
+    pairs = []
+    for text in sets:
+        path, equals, value = text.partition("=")
+        if not equals or not path.strip():
+            raise InputError(
+                f'{option} {text}: given "{text}"; allowed {form}, such as {example}',
+                given=text,
+                allowed=form,
+            )
+        pairs.append((path.strip(), value.strip()))
+    return pairs
+
+
+def check_aqm(name: str, known: Sequence[str]) -> None:
+    """A discipline that there is."""
+    check_name("discipline", name, known)
+
+
+def check_name(what: str, name: str, known: Sequence[str]) -> None:
+    """A name that there is, or the nearest one in the message."""
+    if name not in known:
+        import difflib
+
+        near = difflib.get_close_matches(name.lower(), known, 1)
+        hint = f'; did you mean "{near[0]}"?' if near else "."
+        raise InputError(
+            f'there is no {what} "{name}"{hint} Known: {", ".join(known)}', given=name, allowed=", ".join(known)
+        )
+
+
+def check_seed(seed: int | None) -> None:
+    """A seed, as the engine takes them."""
+    # What a scenario can hold too, so that every run can be written down as one.
+    top = 2**63 - 1
+    if seed is not None and not 0 <= seed <= top:
+        raise InputError(f"--seed: given {seed}; allowed 0 to {top}", given=str(seed), allowed=f"0 to {top}")
+
+
+def check_count(name: str, count: int) -> None:
+    """A number of runs, seeds, trials."""
+    if not 1 <= count <= 100_000:
+        raise InputError(f"{name}: given {count}; allowed 1 to 100000", given=str(count), allowed="1 to 100000")
+
+
+def check_workers(workers: int | None) -> None:
+    """A number of threads."""
+    if workers is not None and not 1 <= workers <= 1024:
+        raise InputError(f"--workers: given {workers}; allowed 1 to 1024", given=str(workers), allowed="1 to 1024")
+
+
+def check_out(out: Path | None) -> None:
+    """A folder that results may be written to, before anything runs."""
+    if out is not None:
+        from ..output import check
+
+        check(out)

@@ -1,0 +1,79 @@
+"""`earlydrop compare`: a scenario with several disciplines."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from .. import terminal
+from .checks import check_count, check_out, check_workers, read_pairs
+from .exits import DONE
+from .failures import InputError
+from .options import Json, Out, ScenarioFile, Sets, Workers
+from .printing import print_json, version
+
+
+def compare(
+    scenario: ScenarioFile,
+    /,
+    *,
+    aqm: Annotated[
+        list[str],
+        Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines; the first is the control."),
+    ],
+    seeds: Annotated[int | None, Parameter(help="Runs of each discipline (default: 10).")] = None,
+    until: Annotated[
+        str | None,
+        Parameter(help="Run seeds until the half-widths of goodput and queueing delay are under this, as in 2%."),
+    ] = None,
+    most: Annotated[int, Parameter(help="With --until: no more seeds than these.")] = 200,
+    set_: Sets = [],  # noqa: B006
+    out: Out = None,
+    workers: Workers = None,
+    json: Json = False,
+) -> int:
+    """Run a scenario with several disciplines and the same seeds, and compare them."""
+    from .. import output
+    from ..analysis import compare as comparing
+    from ..render import reports
+
+    check_count("--seeds", 10 if seeds is None else seeds)
+    target = None if until is None else _stopping(until, most, seeds)
+    check_workers(workers)
+    pairs = read_pairs(set_)
+    check_out(out)
+    with terminal.Progress() as progress:
+        result = comparing.compare(
+            scenario, aqm, seeds=seeds or 10, sets=pairs, target=target, workers=workers, progress=progress
+        )
+    with output.rescued(lambda folder: reports.write_runs(folder, result)):
+        if out is not None:
+            with output.folder(out, {"kind": "comparison", "version": version()}) as folder:
+                reports.write_comparison(folder, result, version())
+        if json:
+            print_json(result.document(version()))
+            return DONE
+        print(reports.comparison_text(result))
+        if out is not None:
+            print(f"\nwritten to {out}")
+    return DONE
+
+
+def _stopping(until: str, most: int, seeds: int | None) -> Any:
+    """The rule behind `--until 2%`."""
+    from ..analysis.statistics import Stopping
+
+    if seeds is not None:
+        raise InputError(
+            "--seeds and --until exclude each other; the most seeds with --until are --most", allowed="one"
+        )
+    check_count("--most", most)
+    number, percent, rest = until.partition("%")
+    try:
+        relative = float(number) / (100 if percent else 1)
+    except ValueError:
+        relative = 0.0
+    if rest.strip() or not 0 < relative < 1:
+        raise InputError(f"--until: given {until}; allowed above 0% and below 100%", given=until, allowed="0%..100%")
+    return Stopping(relative, least=min(10, most), most=most)

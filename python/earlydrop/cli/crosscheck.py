@@ -1,0 +1,141 @@
+"""`earlydrop crosscheck`: the simulator against real links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from .. import terminal
+from .checks import check_count, read_pairs
+from .exits import DONE
+from .failures import InputError
+from .options import Json, ScenarioFile, Sets
+from .printing import print_json, version
+
+
+def crosscheck(
+    scenario: ScenarioFile | None = None,
+    /,
+    *,
+    set_: Sets = [],  # noqa: B006
+    at: Annotated[str | None, Parameter(help="The queue whose link it is (default: bottleneck).")] = None,
+    seeds: Annotated[int | None, Parameter(help="Runs of the simulator (default: 5, of a cell 10).")] = None,
+    realtime: Annotated[bool, Parameter(negative="", help="Real-time priority for the link.")] = False,
+    grid: Annotated[
+        str | None, Parameter(help="Instead of a scenario: cells of the grid whose text has this regular expression.")
+    ] = None,
+    jobs: Annotated[int, Parameter(help="With --grid: links at a time.")] = 8,
+    runs: Annotated[int, Parameter(help="With --grid: links for each cell, with the seeds from 1 on.")] = 1,
+    stored: Annotated[
+        Path | None, Parameter(help="With --grid: take the links' figures from this CSV instead of running links.")
+    ] = None,
+    write: Annotated[Path | None, Parameter(help="With --grid: write the links' figures to this CSV.")] = None,
+    page: Annotated[Path | None, Parameter(help="With --grid: put the tables into this page.")] = None,
+    jitter: Annotated[
+        str | None, Parameter(help="With --grid: longest extra delay on the simulator's link, such as '0.1 ms'.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Run a scenario in the simulator and on a real link under the kernel's TCP, and print what differs.
+
+    Takes as long as the scenario. Needs iperf3, and what `link` needs. With --grid: congestion controls, queues, rates,
+    round-trip times and numbers of flows, see docs/crosscheck.md; --set then changes the traffic's keys, such as tcp's.
+    """
+    from ..links import crosscheck as checking
+
+    check_count("--seeds", 1 if seeds is None else seeds)
+    if (scenario is None) == (grid is None):
+        raise InputError("SCENARIO or --grid: " + ("given neither" if grid is None else "given both"))
+    if grid is not None:
+        return _crossgrid(grid, set_, seeds, realtime, jobs, runs, stored, write, page, jitter, json)
+    for option, value in (("--stored", stored), ("--write", write), ("--page", page), ("--jitter", jitter)):
+        if value is not None:
+            raise InputError(f"{option}: belongs to --grid")
+    assert scenario is not None
+    with terminal.Progress() as progress:
+        found = checking.crosscheck(
+            scenario, read_pairs(set_), at=at, seeds=seeds or 5, real_time=realtime, progress=progress
+        )
+    if json:
+        print_json({**found.document(), "version": version()})
+    else:
+        print(found.text())
+    return DONE
+
+
+def _crossgrid(
+    pattern: str,
+    sets: Sequence[str],
+    seeds: int | None,
+    real_time: bool,
+    jobs: int,
+    links: int,
+    stored: Path | None,
+    write: Path | None,
+    page: Path | None,
+    jitter: str | None,
+    as_json: bool,
+) -> int:
+    import re
+    from dataclasses import asdict
+
+    from ..links import crossgrid
+
+    check_count("--jobs", jobs)
+    check_count("--runs", links)
+    try:
+        wanted = crossgrid.cells(pattern)
+    except re.error as error:
+        raise InputError(f"--grid: {pattern}: {error}") from None
+    if not wanted:
+        raise InputError(f"--grid: no cell has {pattern!r}; cells are such as {crossgrid.cells()[0]}")
+    changes = {key: _value(text) for key, text in read_pairs(sets, example="hystart=false")}
+    with terminal.Progress() as progress:
+        if stored is None:
+            runs = crossgrid.measure(wanted, jobs=jobs, real_time=real_time, runs=links, progress=progress)
+            about = crossgrid.facts(jobs, real_time)
+            if write is not None:
+                crossgrid.write(write, runs, about)
+        else:
+            of = set(wanted)
+            known, about = crossgrid.read(stored)
+            runs = [run for run in known if run.cell in of]
+        real = crossgrid.means(runs)
+        simulated = crossgrid.simulate(
+            [mean.cell for mean, _ in real],
+            seeds=seeds or crossgrid.SEEDS,
+            changes=changes,
+            jitter=jitter,
+            progress=progress,
+        )
+    found = crossgrid.compare(real, simulated)
+    head, body = crossgrid.rows(found)
+    counts = crossgrid.summary(found)
+    if page is not None:
+        facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
+        crossgrid.put(page, "agreement", crossgrid.markdown(crossgrid.HEAD, counts))
+        crossgrid.put(page, "cells", facts + "\n\n" + crossgrid.markdown(head, body))
+    if as_json:
+        cells = [
+            {"link": asdict(o.real), "links": o.links, "simulator": asdict(o.simulated), "agrees": o.holds}
+            for o in found
+        ]
+        print_json({"about": about, "cells": cells, "version": version()})
+    else:
+        print(terminal.table(head, body, left=2))
+        print()
+        print(terminal.table(crossgrid.HEAD, counts))
+    return DONE
+
+
+def _value(text: str) -> Any:
+    """A setting's value as TOML has it, or the text itself."""
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -1,0 +1,98 @@
+"""The commands by name, and what runs one of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from cyclopts import App
+
+from .exits import DONE, INTERRUPTED, LINK_FAILED
+from .failures import failed
+from .printing import version
+
+app = App(
+    name="earlydrop",
+    help="A laboratory for active queue management: simulate, compare, reproduce papers.",
+    version=version,
+    help_format="plaintext",
+    version_format="plaintext",
+)
+# A command's name, and the function behind it where that has another one.
+COMMANDS = {
+    "list": "list_",
+    "init": "init",
+    "check": "check",
+    "show": "show",
+    "run": "run",
+    "compare": "compare",
+    "sweep": "sweep",
+    "tune": "tune",
+    "diff": "diff",
+    "trace": "trace",
+    "completion": "completion",
+    "advise": "advise",
+    "report": "report_",
+    "store": "stores",
+    "reproduce": "reproduce",
+    "validate": "validate",
+    "vectors": "vectors",
+    "bench": "bench",
+    "link": "link",
+    "crosscheck": "crosscheck",
+}
+for _name, _function in COMMANDS.items():
+    app.command(f"{__package__}.{_name}:{_function}", name=_name)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    tokens = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    if argv is None:
+        signal.signal(signal.SIGTERM, _terminated)
+    code = _guarded(tokens)
+    if argv is None and code == INTERRUPTED:
+        # Threads may still be inside a run that cannot be stopped; do not wait for them.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _terminated(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _guarded(tokens: list[str]) -> int:
+    # What follows -- are the words of another command.
+    own = tokens[: tokens.index("--")] if "--" in tokens else tokens
+    wants_json = "--json" in own
+    try:
+        code = _dispatch(tokens)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt as stop:
+        print(str(stop) or "interrupted: nothing was written", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except Exception as error:  # the one place where everything ends
+        return failed(error, wants_json, LINK_FAILED if tokens[:1] == ["link"] else None)
+
+
+def _dispatch(tokens: list[str]) -> int:
+    if not tokens or tokens[0] not in {*COMMANDS, "--version"}:
+        # Help has what each command says of itself.
+        for name in COMMANDS:
+            app[name]
+    command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
+    result = command(*bound.args, **bound.kwargs)
+    return result if isinstance(result, int) else DONE

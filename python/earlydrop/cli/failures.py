@@ -1,0 +1,52 @@
+"""What goes wrong, and the exit code that it gives."""
+
+from __future__ import annotations
+
+import sys
+
+from cyclopts import CycloptsError
+
+from ..errors import EarlydropError
+from .exits import FAILED, INTERNAL, WRONG_INPUT
+from .printing import print_json
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interruption, with what to say about it."""
+
+
+class InputError(EarlydropError):
+    """The user's input is wrong."""
+
+
+def failed(error: Exception, wants_json: bool, always: int | None = None) -> int:
+    """Say what went wrong, and give the exit code: that of the error, or one that it always is."""
+    code, fields = classified(error)
+    message = str(error) or type(error).__name__
+    if code == INTERNAL:
+        import traceback
+
+        traceback.print_exception(error)
+        message = f"internal error: {message}"
+    notes = getattr(error, "__notes__", [])
+    message = "; ".join([message, *notes]) if code != INTERNAL else message
+    print(f"error: {message}", file=sys.stderr)
+    for note in notes if code == INTERNAL else []:
+        print(note, file=sys.stderr)
+    code = code if always is None else always
+    if wants_json:
+        print_json({"error": {"message": message, **fields}, "exit": code})
+    return code
+
+
+def classified(error: Exception) -> tuple[int, dict[str, str | None]]:
+    """Exit code of an error, and what else is known about it."""
+    from .. import _core
+
+    if isinstance(error, EarlydropError):
+        return error.exit_code, error.fields
+    if isinstance(error, _core.ScenarioError):
+        return WRONG_INPUT, {k: getattr(error, k, None) for k in ("file", "path", "given", "allowed")}
+    if isinstance(error, CycloptsError):
+        return WRONG_INPUT, {}
+    return (FAILED if isinstance(error, OSError) else INTERNAL), {}

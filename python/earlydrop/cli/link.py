@@ -1,0 +1,210 @@
+"""`earlydrop link`: a command behind a real link."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from .checks import check_out, check_seed, read_pairs
+from .exits import NOT_FOUND, NOT_RUNNABLE
+from .failures import InputError
+from .options import Json, Out, Sets
+from .printing import print_json, version
+
+
+def link(
+    *command: Annotated[str, Parameter(help="What to run behind the link, after --.")],
+    rate: Annotated[str | None, Parameter(help="Rate, such as 20Mbit/s, or unlimited.")] = None,
+    delay: Annotated[str | None, Parameter(help="Propagation delay in each direction (default: 0 ms).")] = None,
+    queue: Annotated[
+        str | None,
+        Parameter(help='Queue for what COMMAND sends: "red limit=120p min_th=20 ..." (default: droptail).'),
+    ] = None,
+    reverse_queue: Annotated[
+        str | None, Parameter(help="Queue for what COMMAND receives (default: room for everything).")
+    ] = None,
+    loss: Annotated[
+        str | None, Parameter(help="Probability that a packet is lost on the way, in each direction.")
+    ] = None,
+    trace: Annotated[Path | None, Parameter(help="Rate over time: a trace in Mahimahi's format.")] = None,
+    reverse_rate: Annotated[str | None, Parameter(help="Rate of the way back (default: as there).")] = None,
+    reverse_delay: Annotated[str | None, Parameter(help="Delay of the way back (default: as there).")] = None,
+    reverse_trace: Annotated[Path | None, Parameter(help="Trace of the way back (default: as there).")] = None,
+    sim: Annotated[
+        Path | None, Parameter(name="--sim", help="Take rate, delay and queues from this scenario instead.")
+    ] = None,
+    at: Annotated[str | None, Parameter(help="With --sim: the queue whose link it is (default: bottleneck).")] = None,
+    set_: Sets = [],  # noqa: B006
+    seed: Annotated[
+        int | None, Parameter(help="Seed of the queues' random numbers (default: 1, or the scenario's).")
+    ] = None,
+    between: Annotated[
+        list[str],
+        Parameter(
+            name="--between",
+            negative="",
+            consume_multiple=2,
+            help="Without COMMAND: two named namespaces to join, or dev:NAME for TUN devices.",
+        ),
+    ] = [],  # noqa: B006
+    mtu: Annotated[int, Parameter(help="Largest packet, bytes.")] = 1500,
+    sysctl: Annotated[
+        list[str],
+        Parameter(name="--sysctl", negative="", help="Sysctl behind the link: net.ipv4.tcp_ecn=1. May be repeated."),
+    ] = [],  # noqa: B006
+    user: Annotated[str | None, Parameter(help="Run COMMAND as this user (default: who called).")] = None,
+    realtime: Annotated[
+        bool, Parameter(negative="", help="Real-time priority for the link: departures on time under load.")
+    ] = False,
+    live: Annotated[bool, Parameter(negative="", help="Show queue, drops and flows while it runs.")] = False,
+    log: Annotated[
+        bool, Parameter(negative="", help="With --out: keep every arrival and its fate in log.parquet.")
+    ] = False,
+    verify: Annotated[
+        bool, Parameter(negative="", help="Run every arrival through the simulator too, and compare the decisions.")
+    ] = False,
+    quiet: Annotated[bool, Parameter(negative="", help="Print no summary.")] = False,
+    out: Out = None,
+    json: Json = False,
+) -> int:
+    """Run a command behind a real link, with any queue discipline in front of it.
+
+    Needs Linux, and the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN (sudo). The command reaches this namespace under
+    $EARLYDROP_OUTER. Its exit code is returned; 125 means that the link failed, 126 that the command cannot be run, 127
+    that there is none of that name.
+    """
+    from .. import links
+
+    if seed is not None:
+        check_seed(seed)
+    check_out(out)
+    if log and out is None:
+        raise InputError("--log: needs --out DIR to write log.parquet to")
+    if bool(command) == bool(between):
+        raise InputError(
+            "COMMAND or --between: given " + ("both" if command else "neither") + "; allowed one of the two"
+        )
+    if between and len(between) != 2:
+        raise InputError(f"--between: given {len(between)}; allowed two namespaces or devices")
+    settings: dict[str, Any] = {
+        "mtu": mtu,
+        "sysctls": tuple(read_pairs(sysctl, "--sysctl", "NAME=VALUE", "net.ipv4.tcp_ecn=1")),
+        "real_time": realtime,
+        "record": links.MOST_RECORDED if log or verify else 0,
+    }
+    parts = {
+        "rate": rate,
+        "delay": delay,
+        "queue": queue,
+        "reverse_queue": reverse_queue,
+        "loss": loss,
+        "trace": trace,
+        "reverse_rate": reverse_rate,
+        "reverse_delay": reverse_delay,
+        "reverse_trace": reverse_trace,
+    }
+    given = {name: value for name, value in parts.items() if value is not None}
+    plan = _link_plan(given, sim, at, set_, seed, settings)
+    return _run_link(plan, list(command), between, user, live, verify, log, quiet, out, json)
+
+
+def _link_plan(
+    given: dict[str, Any], sim: Path | None, at: str | None, sets: Sequence[str], seed: int | None, settings: Any
+) -> Any:
+    from .. import _core, links
+
+    if sim is not None:
+        if given:
+            option = "--" + next(iter(given)).replace("_", "-")
+            raise InputError(f"{option}: the scenario of --sim says it; change it there, or with --set")
+        return links.from_scenario(_core.Scenario.load(str(sim), read_pairs(sets)), at, seed, **settings)
+    for option, value in (("--at", at), ("--set", sets)):
+        if value:
+            raise InputError(f"{option}: belongs to --sim SCENARIO.toml")
+    if "loss" in given:
+        try:
+            given["loss"] = float(given["loss"])
+        except ValueError:
+            raise InputError(f"--loss: given {given['loss']}; allowed a probability, 0 to 1") from None
+    if seed is not None:
+        settings["seed"] = seed
+    return links.plan(**given, **settings)
+
+
+def _run_link(
+    plan: Any,
+    command: list[str],
+    between: list[str],
+    user: str | None,
+    live: bool,
+    verify: bool,
+    log: bool,
+    quiet: bool,
+    out: Path | None,
+    as_json: bool,
+) -> int:
+    import contextlib
+
+    from .. import links
+    from ..render import live_panel
+
+    who = links.User.named(user) if user is not None else links.User.calling()
+    with contextlib.ExitStack() as stack:
+        caught = stack.enter_context(links.signals())
+        running = stack.enter_context(links.Running(plan, (between[0], between[1]) if between else None))
+        shown = None
+        if live and live_panel.wanted():
+            title = " ".join(command) or " and ".join(between)
+            shown = stack.enter_context(live_panel.Panel(running, title[:60]))
+        started = None
+        if command:
+            output = shown.output if shown is not None else None
+            # With --json stdout is the document's.
+            stdout = output if output is not None else (sys.stderr.fileno() if as_json else None)
+            try:
+                started = running.start(command, stdout=stdout, stderr=output, user=who)
+            except FileNotFoundError:
+                print(f"error: {command[0]}: no such command", file=sys.stderr)
+                return NOT_FOUND
+            except OSError as error:
+                print(f"error: {command[0]}: {error.strerror}", file=sys.stderr)
+                return NOT_RUNNABLE
+        elif not quiet:
+            print(f"joined {between[0]} and {between[1]}; Ctrl-C ends it", file=sys.stderr)
+        code = links.supervise(running, started, caught, shown)
+    result = running.result
+    assert result is not None
+    _link_results(plan, running, result, verify, log, quiet, out, as_json)
+    return code
+
+
+def _link_results(
+    plan: Any, running: Any, result: Any, verify: bool, log: bool, quiet: bool, out: Path | None, as_json: bool
+) -> None:
+    from .. import links, output
+    from ..render import live_panel, reports
+
+    document = result.document
+    lines = [live_panel.link_text(document)]
+    if verify:
+        replays = links.replay(plan, running.records)
+        document["replay"] = {
+            name: {"arrivals": one.arrivals, "differing": one.differing} for name, one in replays.items()
+        }
+        for name, one in replays.items():
+            verdict = "all as on the link" if not one.differing else f"{one.differing} otherwise; {one.first}"
+            lines.append(f"{name}: the simulator decided over {one.arrivals} arrivals, {verdict}")
+    if out is not None:
+        with output.folder(out, {"kind": "link", "version": version()}) as folder:
+            reports.write_run(folder, document, result.scenario)
+            if log:
+                links.write_log(folder / "log.parquet", running.records)
+        lines.append(f"\nwritten to {out}")
+    if as_json:
+        print_json(document)
+    if not quiet:
+        print("\n".join(lines), file=sys.stderr)

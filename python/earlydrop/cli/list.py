@@ -1,0 +1,79 @@
+"""`earlydrop list`: what there is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from .. import terminal
+from .exits import DONE
+from .options import Json
+from .printing import print_json
+
+Kind = Literal["aqms", "tcps", "stacks", "topologies", "traffic", "studies"]
+
+
+def list_(kind: Kind | None = None, /, *, json: Json = False) -> int:
+    """What there is: disciplines, TCPs, stacks, topologies, traffic, studies.
+
+    Parameters
+    ----------
+    kind
+        aqms, tcps, stacks, topologies, traffic or studies; everything when left out.
+    """
+    kinds: list[Kind] = [kind] if kind else ["aqms", "tcps", "stacks", "topologies", "traffic", "studies"]
+    found = {k: _listed(k) for k in kinds}
+    if json:
+        print_json(found[kind] if kind else found)
+        return DONE
+    parts = []
+    for name, entries in found.items():
+        text = _families(entries) if name == "aqms" else _table_of(entries)
+        parts.append(text if kind else f"{name}\n{text}")
+    print("\n\n".join(parts))
+    return DONE
+
+
+def _table_of(entries: Sequence[dict[str, Any]]) -> str:
+    rows = [[e["name"], e.get("title", ""), e.get("summary", "")] for e in entries]
+    return terminal.wrapped(["name", "title", "what it is"], rows) if rows else "none"
+
+
+def _families(entries: Sequence[dict[str, Any]]) -> str:
+    """The disciplines under the names of their families, in columns of one width."""
+    from itertools import groupby
+
+    names, titles = (max(len(e[key]) for e in entries) for key in ("name", "title"))
+    head = ["name", "title", "year", "what it is"]
+    parts: list[str] = []
+    for family, members in groupby(entries, key=lambda e: e["family"]):
+        rows = [[e["name"].ljust(names), e["title"].ljust(titles), str(e["year"]), e["summary"]] for e in members]
+        lines = terminal.wrapped(head, rows, indent="  ").splitlines()
+        parts.append("\n".join([*(lines[:2] if not parts else []), family, *lines[2:]]))
+    return "\n\n".join(parts)
+
+
+def _listed(kind: Kind) -> list[dict[str, Any]]:
+    from .. import _core
+
+    if kind == "aqms":
+        keys = ("name", "title", "family", "year", "summary", "source")
+        return [{k: entry[k] for k in keys} for entry in json.loads(_core.catalogue())]
+    if kind == "stacks":
+        from .. import stacks
+
+        return [
+            {"name": s["name"], "title": ", ".join(s["tcps"]), "summary": s["about"]}
+            for s in stacks.catalogue()["stacks"]
+        ]
+    if kind == "studies":
+        from .. import study
+
+        return [
+            {"name": s.name, "title": s.title, "summary": s.question}
+            for s in (study.find(name) for name in study.available())
+        ]
+    from ..schema import choices
+
+    return choices(kind)

@@ -1,0 +1,34 @@
+"""What the commands print: documents, warnings, the version."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from .. import terminal
+
+
+def version() -> str:
+    """The version, which is the engine's."""
+    from .. import _core
+
+    return _core.version()
+
+
+def read_json(text: str) -> Any:
+    """What a JSON text says; in a command `json` is the option."""
+    return json.loads(text)
+
+
+def print_json(document: Any) -> None:
+    """One JSON document on stdout."""
+    from ..output import to_json
+
+    print(to_json(document))
+
+
+def warn(texts: Sequence[str]) -> None:
+    """Warnings, each on a line of stderr."""
+    for text in texts:
+        terminal.say(f"warning: {text}")

@@ -1,0 +1,43 @@
+"""`earlydrop run`: a scenario, once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from .checks import check_out, check_seed, read_pairs
+from .exits import DONE
+from .options import Json, Out, ScenarioFile, Sets
+from .printing import read_json, version, warn
+
+
+def run(
+    scenario: ScenarioFile,
+    /,
+    *,
+    seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
+    set_: Sets = [],  # noqa: B006
+    out: Out = None,
+    json: Json = False,
+) -> int:
+    """Run a scenario once."""
+    from .. import _core, output, runner
+    from ..render import reports
+
+    checked = _core.Scenario.load(str(scenario), read_pairs(set_))
+    check_seed(seed)
+    check_out(out)
+    warn(checked.warnings())
+    text = runner.run_one(runner.Job(checked, seed))
+    document = read_json(text)
+    if out is not None:
+        with output.folder(out, {"kind": "run", "version": version()}) as folder:
+            reports.write_run(folder, document, read_json(checked.to_json()))
+    if json:
+        print(text)
+        return DONE
+    print(reports.run_text(document))
+    if out is not None:
+        print(f"\nwritten to {out}")
+    return DONE

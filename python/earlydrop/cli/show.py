@@ -1,0 +1,186 @@
+"""`earlydrop show`: a discipline, a TCP stack, or a scenario's network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from .. import terminal
+from .checks import check_aqm, check_name, read_pairs
+from .exits import DONE
+from .failures import InputError
+from .options import Json, Sets
+from .printing import print_json, read_json
+
+
+def show(
+    aqm: str,
+    /,
+    *,
+    plot: Annotated[
+        Path | None, Parameter(name="--plot", help="Draw the drop curve into this file too (.png, .pdf or .svg).")
+    ] = None,
+    picture: Annotated[
+        Path | None, Parameter(name="--picture", help="Draw a scenario's network into this file (.png, .pdf or .svg).")
+    ] = None,
+    against: Annotated[str | None, Parameter(help="Say how a TCP stack differs from this one.")] = None,
+    set_: Sets = [],  # noqa: B006
+    json: Json = False,
+) -> int:
+    """A discipline: parameters, drop curve, documentation; a TCP stack; or a scenario's network.
+
+    Parameters
+    ----------
+    aqm
+        Name of the discipline or stack, as `earlydrop list` prints it, or a scenario's file, SCENARIO.toml.
+    """
+    from .. import _core, stacks
+
+    if aqm in stacks.names():
+        if against is not None:
+            check_name("stack", against, stacks.names())
+        if json:
+            print_json(stacks.document(aqm, against))
+        else:
+            print(stacks.text(aqm, against))
+        return DONE
+    if against is not None:
+        raise InputError(f"--against: belongs to a TCP stack ({', '.join(stacks.names())}); given {aqm}")
+    if aqm.endswith(".toml"):
+        return _show_network(aqm, plot, picture, read_pairs(set_), json)
+    if picture is not None or set_:
+        given = "--set" if picture is None else f"--picture {picture}"
+        raise InputError(f"{given}: belongs to a scenario, SCENARIO.toml; given the discipline {aqm}")
+    entries = {e["name"]: e for e in read_json(_core.catalogue())}
+    check_aqm(aqm, list(entries))
+    entry = entries[aqm]
+    curves = _curves(entry, entries)
+    if plot is not None:
+        _draw(plot, entry, curves)
+    if json:
+        print_json({**entry, "curves": [{"title": t, "average": xs, "p_b": ys} for t, xs, ys in curves]})
+        return DONE
+    print(_shown(entry, curves))
+    return DONE
+
+
+def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, list[float], list[float]]]:
+    """The drop curve of a discipline, and RED's with the same thresholds beside it."""
+    from .. import _core
+
+    shared = {"min_th", "max_th", "max_p"}
+    given = _numbers(entry, shared)
+    top = 1.2 * given.get("max_th", 100.0)
+    averages = [top * k / 300 for k in range(301)]
+    found = []
+    own = _core.drop_curve(entry["name"], "{}", averages)
+    if own is None:
+        return []
+    found.append((entry["title"], averages, own))
+    if entry["name"] != "red" and "red" in entries and given:
+        red = _core.drop_curve("red", json.dumps(given), averages)
+        if red is not None:
+            found.append((f"{entries['red']['title']} with the same thresholds", averages, red))
+    return found
+
+
+def _numbers(entry: dict[str, Any], names: set[str]) -> dict[str, float]:
+    """Defaults of these parameters, as far as they are numbers (not "auto")."""
+    found = {p["name"]: str(p["default"]) for p in entry["parameters"] if p["name"] in names}
+    return {name: float(text) for name, text in found.items() if text != "auto"}
+
+
+def _show_network(
+    file: str, plot_file: Path | None, picture_file: Path | None, sets: list[tuple[str, str]], as_json: bool
+) -> int:
+    from .. import _core
+    from ..render import charts
+    from ..scenario import Scenario
+
+    if plot_file is not None:
+        raise InputError(f"--plot {plot_file}: draws a discipline's drop curve; a network's picture is --picture")
+    if picture_file is not None and picture_file.suffix not in {".png", ".pdf", ".svg"}:
+        given = picture_file.suffix or "no suffix"
+        raise InputError(f"--picture {picture_file}: given {given}; allowed .png, .pdf, .svg")
+    scenario = Scenario(_core.Scenario.load(file, sets))
+    network = scenario.network()
+    if picture_file is not None:
+        try:
+            charts.write(scenario.picture(), picture_file)
+        except OSError as error:
+            raise InputError(f"--picture {picture_file}: {error.strerror}", file=str(picture_file)) from None
+    if as_json:
+        print_json(network)
+        return DONE
+    print(_network_text(scenario.name, network))
+    return DONE
+
+
+def _network_text(name: str, network: dict[str, Any]) -> str:
+    """Nodes, links and queues in a table; of many links the first."""
+    shown = 40
+    routers = sum(node["router"] for node in network["node"])
+    rows = []
+    for link in network["link"]:
+        ways = [(link, link["from"], link["to"])]
+        if link["reverse"]:
+            ways.append((link["reverse"], link["to"], link["from"]))
+        for way, begin, end in ways:
+            rate, delay = terminal.rate_text(way["rate"], 6), terminal.delay_text(way["delay"], 6)
+            more = ", ".join(key for key in ("loss", "jitter", "reorder") if key in way)
+            rows.append([way["name"], begin, end, rate, delay, network["queue"].get(way["name"], "-"), more or "-"])
+    hosts = len(network["node"]) - routers
+    head = (
+        f"{name}: {hosts} hosts, {routers} routers, {len(rows)} links in one direction, {len(network['queue'])} queues"
+    )
+    table = terminal.wrapped(["link", "from", "to", "rate", "delay", "queue", "packets"], rows[:shown])
+    more = f"\nand {len(rows) - shown} links more (--json has all)" if len(rows) > shown else ""
+    return f"{head}\n\n{table}{more}"
+
+
+def _draw(path: Path, entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> None:
+    from ..render import charts
+
+    if path.suffix not in {".png", ".pdf", ".svg"}:
+        raise InputError(f"--plot {path}: given {path.suffix or 'no suffix'}; allowed .png, .pdf, .svg")
+    if not curves:
+        raise InputError(f"--plot: {entry['title']} has no drop curve")
+    marks = _numbers(entry, {"min_th", "max_th"})
+    drawn = [charts.DropCurve(title, averages, values) for title, averages, values in curves]
+    # The certain drops past max_th would press the curve itself flat: a close view stands beside the whole.
+    detail = (0.8 * marks["min_th"], 1.05 * marks["max_th"]) if len(marks) == 2 else None
+    drawing = charts.drop_curves(drawn, marks, detail)
+    try:
+        charts.write(drawing, path)
+    except OSError as error:
+        raise InputError(f"--plot {path}: {error.strerror}", file=str(path)) from None
+
+
+def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> str:
+    lines = [f"{entry['title']} ({entry['name']}, {entry['year']}): {entry['summary']}"]
+    lines += [terminal.paragraph(f"Source: {entry['source']}"), "", "Parameters", ""]
+    if entry["parameters"]:
+        head = ["name", "default", "unit", "allowed"]
+        rows = [[p["name"], p["default"], p["unit"] or "-", p["range"]] for p in entry["parameters"]]
+        widths = [max(len(r[k]) for r in [head, *rows]) for k in range(3)]
+        for row, parameter in zip([head, *rows], [None, *entry["parameters"]], strict=True):
+            start = "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False))
+            lines.append(f"  {start}  {row[3]}")
+            if parameter is None:
+                lines.append("  " + "  ".join("-" * w for w in [*widths, 7]))
+            else:
+                text = f"{parameter['doc']} Source: {parameter['source']}."
+                lines.append(terminal.paragraph(text, "      "))
+    else:
+        lines.append("  none")
+    if curves:
+        lines += ["", "Drop probability p_b over the average queue (packets)", ""]
+        inside = [y for _, _, ys in curves for y in ys if y < 1]
+        lines.append(terminal.plot(curves, columns=min(72, terminal.width() - 8), top=1.25 * max(inside, default=1)))
+        lines.append("  (probabilities above the frame are certain drops)")
+    body = entry["doc"].strip()
+    lines += ["", body]
+    return "\n".join(lines)

@@ -1,0 +1,94 @@
+"""`earlydrop store`: the commands that look after a store of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from .exits import DONE, FAILED
+from .options import Json
+from .printing import print_json
+
+stores = App(name="store", help="Look after a store of runs.", help_format="plaintext")
+
+StorePlace = Annotated[str, Parameter(name="STORE", help="A store's folder or address.")]
+
+
+@stores.command(name="ls")
+def store_ls(store: StorePlace, /, *, json: Json = False) -> int:
+    """What a store holds: its parts, and its runs by engine and discipline."""
+    from .. import store as stored
+    from ..store import looking
+
+    found = looking.summary(stored.open_store(store, create=False))
+    if json:
+        print_json(found)
+    else:
+        print(looking.summary_text(found))
+    return DONE
+
+
+@stores.command(name="verify")
+def store_verify(store: StorePlace, /, *, json: Json = False) -> int:
+    """Read every part of a store; exit code 1 if a run is lost, changed or there twice."""
+    from .. import store as stored
+
+    problems = stored.open_store(store, create=False).verify()
+    bad = [p for p in problems if not p.harmless]
+    if json:
+        print_json({"ok": not bad, "problems": [vars(p) for p in problems]})
+        return FAILED if bad else DONE
+    for p in problems:
+        print(f"{'note' if p.harmless else 'wrong'}: {p.name} {p.what}")
+    print("the store is whole" if not bad else f"{len(bad)} problems")
+    return FAILED if bad else DONE
+
+
+@stores.command(name="gc")
+def store_gc(
+    store: StorePlace,
+    /,
+    *,
+    old: Annotated[
+        bool, Parameter(name="--old", negative="", help="Remove the runs of other engines than this one too.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Clean a store up: remove what stopped writers left, and make few parts of many."""
+    from .. import store as stored
+
+    found = stored.open_store(store, create=False).gc([stored.engine()] if old else None)
+    if json:
+        print_json(found)
+        return DONE
+    removed = found["runs_before"] - found["runs"]
+    print(
+        f"{found['runs']:,} runs in {found['parts']:,} parts (before: {found['parts_before']:,}); removed "
+        f"{removed:,} runs and {found['left_over']:,} files of stopped writers"
+    )
+    return DONE
+
+
+@stores.command(name="export")
+def store_export(
+    store: StorePlace,
+    file: Annotated[Path, Parameter(name="FILE", help="Where to: .parquet, or .csv (without lists).")],
+    /,
+    *,
+    columns: Annotated[
+        list[str], Parameter(name="--columns", negative="", consume_multiple=True, help="Only these (default: all).")
+    ] = [],  # noqa: B006
+    json: Json = False,
+) -> int:
+    """All runs as one table, sorted by scenario and seed: the same bytes whoever made the runs."""
+    from .. import store as stored
+    from ..store import looking
+
+    rows, width = looking.export(stored.open_store(store, create=False), file, columns or None)
+    if json:
+        print_json({"file": str(file), "runs": rows, "columns": width})
+    else:
+        print(f"wrote {file}: {rows:,} runs, {width} columns")
+    return DONE

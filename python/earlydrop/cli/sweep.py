@@ -1,0 +1,81 @@
+"""`earlydrop sweep`: a scenario at many points."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from .. import terminal
+from .checks import check_out, check_workers
+from .exits import DONE, FAILED
+from .failures import InputError, Interrupted
+from .options import Cluster, Json, Store, Workers
+from .printing import version
+
+
+def sweep(
+    file: Annotated[Path, Parameter(name="SWEEP", help="A sweep's file.")],
+    /,
+    *,
+    out: Annotated[
+        Path | None, Parameter(name="--out", help="Folder for tables and report (default: out/NAME).")
+    ] = None,
+    store: Store = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    plan: Annotated[
+        bool, Parameter(name="--plan", negative="", help="Check, make the first few runs, say what it costs, stop.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Run a scenario at many points, on all cores or a cluster; what was run before is not run again."""
+    from .. import output
+    from .. import sweep as sweeping
+    from ..sweep import text
+    from ..sweep.report import write_report
+
+    check_workers(workers)
+    if workers is not None and cluster is not None:
+        raise InputError("--workers and --cluster exclude each other", allowed="one of them")
+    asked = sweeping.read(file, store)
+    place = out if out is not None else Path("out") / asked.name
+    check_out(place)
+    with terminal.Progress() as progress:
+        planned = sweeping.plan(asked, progress)
+    opened = sweeping.open_store(asked.store or place.absolute().parent / "store")
+    said = terminal.say
+    said(text.plan_text(planned))
+    executor: sweeping.Executor = (
+        sweeping.Cluster(asked.document, cluster) if cluster else sweeping.Threads(asked.document, workers)
+    )
+    try:
+        with terminal.Meter(asked.name) as meter:
+
+            def told(estimate: sweeping.Estimate) -> None:
+                said(text.estimate_text(estimate))
+                if plan:
+                    raise sweeping.Stop
+
+            outcome = sweeping.run(planned, opened, executor, tell=meter, told=told)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted: what was run is in {opened.url}; the same command goes on from there"
+        ) from None
+    finally:
+        executor.close()
+    if plan:
+        return DONE if not outcome.tally.failed else FAILED
+    outcome.warmups = sweeping.judge_warmups(planned, workers)
+    about = {"kind": "sweep", "name": asked.name, "version": version()}
+    with output.folder(place, about) as folder:
+        text.write(folder, outcome, opened.url)
+        write_report(folder, outcome)
+    if json:
+        text.print_json(place, {"out": str(place)}, sys.stdout)
+    else:
+        print(text.outcome_text(outcome))
+        print(f"\nreport: {place / 'report.html'}; every run is in {opened.url}")
+    return FAILED if outcome.tally.failed else DONE

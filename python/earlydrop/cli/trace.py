@@ -1,0 +1,58 @@
+"""`earlydrop trace`: the events of a queue, in other tools' formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from .checks import check_seed, read_pairs
+from .exits import DONE
+from .failures import InputError
+from .options import Json, ScenarioFile, Sets
+from .printing import print_json
+
+
+def trace(
+    scenario: ScenarioFile,
+    file: Annotated[Path, Parameter(name="FILE", help="Where to: .tr for ns-2's format, .pcap for pcap.")],
+    /,
+    *,
+    queue: Annotated[str | None, Parameter(help="The queue (default: the first).")] = None,
+    events: Annotated[int, Parameter(help="At most so many events, from the start of the run.")] = 1_000_000,
+    seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
+    set_: Sets = [],  # noqa: B006
+    json: Json = False,
+) -> int:
+    """Run a scenario and write the events of a queue in ns-2's trace format or as pcap."""
+    import tomllib
+
+    from .. import _core, traces
+    from ..sweep.reading import inlined, laid_over
+    from ..tune import _toml
+
+    if file.suffix not in (".tr", ".pcap"):
+        given = file.suffix or "no suffix"
+        raise InputError(f"{file}: given {given}; allowed .tr, .pcap", given=given, allowed=".tr, .pcap")
+    if not 1 <= events <= traces.MOST:
+        raise InputError(f"--events: given {events}; allowed 1 to {traces.MOST}", given=str(events))
+    check_seed(seed)
+    pairs = read_pairs(set_)
+    _core.Scenario.load(str(scenario), pairs)
+    document = inlined(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
+    made = traces.record(laid_over(document, _toml(pairs)), queue, events, seed)
+    in_ns2s = file.suffix == ".tr"
+    content = "".join(traces.ns2(made)).encode() if in_ns2s else b"".join(traces.pcap(made))
+    part = file.with_name(f".{file.name}.partial")
+    try:
+        part.write_bytes(content)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+    if json:
+        print_json({"file": str(file), "events": len(made.events), "total": made.total})
+        return DONE
+    more = f" of {made.total:,}; --events takes more" if made.total > len(made.events) else ""
+    print(f"wrote {file}: {len(made.events):,} events{more}")
+    return DONE

@@ -1,0 +1,21 @@
+"""What the package says is wrong, and how a command that meets it ends."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+FAILED, WRONG_INPUT = 1, 2
+
+
+class EarlydropError(Exception):
+    """The base of this package's own exceptions. The message says what is wrong and where."""
+
+    exit_code: ClassVar[int] = WRONG_INPUT
+    """Exit code of a command that ends with it."""
+
+    fields: dict[str, str | None]
+    """What else the JSON form of the message has."""
+
+    def __init__(self, *said: object, **fields: str | None) -> None:
+        super().__init__(*said)
+        self.fields = fields

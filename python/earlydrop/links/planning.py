@@ -1,0 +1,248 @@
+"""What a real link is to emulate: from options, or from a scenario."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from ..errors import FAILED, WRONG_INPUT, EarlydropError
+
+if TYPE_CHECKING:
+    from ..aqm import Queue
+
+UNLIMITED = "1 Tbit/s"
+"""What "unlimited" stands for: a packet of 1500 B takes 12 ns."""
+
+SERIES = 0.1
+"""Interval at which queues are sampled, s."""
+
+MTU = (576, 65_535)
+"""Smallest and largest MTU, B. IPv6 needs 1280."""
+
+Spec = "str | Mapping[str, Any] | Queue"
+
+
+class LinkError(EarlydropError):
+    """A link cannot be set up or has failed. The message says why."""
+
+    exit_code = FAILED
+
+
+class OptionError(LinkError):
+    """An option is wrong: which, what was given, what is allowed."""
+
+    exit_code = WRONG_INPUT
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A link to emulate: a checked scenario, and its queue that stands at the link."""
+
+    scenario: _core.Scenario
+    queue: str
+    delays: tuple[float, float]
+    """Propagation delay there and back, s."""
+    seed: int
+    mtu: int = 1500
+    sysctls: tuple[tuple[str, str], ...] = ()
+    """Sysctls of the namespace behind the link, such as `("net.ipv4.tcp_ecn", "1")`."""
+    real_time: bool = False
+    """Give the loop real-time priority (SCHED_FIFO)."""
+    series: float | None = SERIES
+    record: int = 0
+    """Arrivals of each direction to keep with their fates."""
+
+
+def queue_settings(spec: str | Mapping[str, Any] | Queue, prefix: str) -> list[tuple[str, str]]:
+    """A queue's text such as `red limit=120p min_th=20`, its table or its class, as settings below `prefix`.
+
+    Raises:
+        OptionError: the text is no such list.
+    """
+    from ..aqm import Queue
+
+    if isinstance(spec, Queue):
+        spec = spec.document()
+    if isinstance(spec, Mapping):
+        return [(f"{prefix}.{key}", v if isinstance(v, str) else json.dumps(v)) for key, v in spec.items()]
+    try:
+        words = shlex.split(spec)
+    except ValueError as error:
+        raise OptionError(f"{spec!r}: {error}") from None
+    if not words or "=" in words[0]:
+        raise OptionError(f'given "{spec}"; allowed a discipline with its settings, such as "red limit=120p min_th=20"')
+    settings = [(f"{prefix}.aqm", words[0])]
+    for word in words[1:]:
+        key, equals, value = word.partition("=")
+        if not equals or not key or not value:
+            raise OptionError(f'given "{word}" in "{spec}"; allowed NAME=VALUE, such as limit=120p')
+        settings.append((f"{prefix}.{key}", value))
+    return settings
+
+
+def _rate(rate: str | Mapping[str, Any] | None, trace: str | PathLike[str] | None) -> Any:
+    if trace is not None:
+        return {"trace": fspath(trace)}
+    return UNLIMITED if rate == "unlimited" else rate
+
+
+_OPTIONS = (
+    ("queue.bottleneck", "--queue"),
+    ("queue.reverse", "--reverse-queue"),
+    ("topology.bottleneck.rate.trace", "--trace"),
+    ("topology.bottleneck.rate", "--rate"),
+    ("topology.bottleneck.delay", "--delay"),
+    ("topology.bottleneck.loss", "--loss"),
+    ("topology.bottleneck.jitter", "--jitter"),
+    ("topology.reverse.rate.trace", "--reverse-trace"),
+    ("topology.reverse.rate", "--reverse-rate"),
+    ("topology.reverse.delay", "--reverse-delay"),
+    ("topology.reverse.loss", "--loss"),
+    ("seed", "--seed"),
+)
+
+
+def _as_option(error: _core.ScenarioError) -> OptionError:
+    """The checker's message with the option in the place of the field."""
+    path = error.path or ""
+    for field_path, option in _OPTIONS:
+        if path == field_path or path.startswith(field_path + "."):
+            rest = path[len(field_path) + 1 :]
+            where = f"{option}: {rest}" if rest else option
+            break
+    else:
+        return OptionError(str(error))
+    hint = f"\n  given {error.given}" if error.given else ""
+    if error.allowed:
+        hint += f"{';' if hint else chr(10) + ' '} allowed {error.allowed}"
+    return OptionError(f"{where}: {error.message}{hint}")
+
+
+def plan(
+    rate: str | Mapping[str, Any] | None = None,
+    delay: str = "0 ms",
+    *,
+    queue: str | Mapping[str, Any] | Queue = "droptail",
+    reverse_queue: str | Mapping[str, Any] | Queue | None = None,
+    loss: float | str | Mapping[str, Any] | None = None,
+    jitter: str | Mapping[str, Any] | None = None,
+    reorder: Mapping[str, Any] | None = None,
+    trace: str | PathLike[str] | None = None,
+    reverse_rate: str | Mapping[str, Any] | None = None,
+    reverse_delay: str | None = None,
+    reverse_trace: str | PathLike[str] | None = None,
+    seed: int = 1,
+    **settings: Any,
+) -> Plan:
+    """A link from its parts, through the checker of scenarios.
+
+    What is not said of the way back is as on the way there; without a `reverse_queue` it has room for everything.
+    `settings` are the other fields of `Plan`.
+
+    Raises:
+        OptionError: which option is wrong, what was given, what is allowed.
+    """
+    if (rate is None) == (trace is None):
+        given = "neither" if rate is None else "both"
+        raise OptionError(f"--rate or --trace: given {given}; allowed one of the two")
+    if reverse_rate is not None and reverse_trace is not None:
+        raise OptionError("--reverse-rate or --reverse-trace: given both; allowed one of the two")
+    mtu = settings.get("mtu", 1500)
+    if not MTU[0] <= mtu <= MTU[1]:
+        raise OptionError(f"--mtu: given {mtu}; allowed {MTU[0]} to {MTU[1]} B")
+    forward = {"rate": _rate(rate, trace), "delay": delay}
+    more = {"loss": loss, "jitter": jitter, "reorder": reorder}
+    forward |= {key: value for key, value in more.items() if value is not None}
+    back = dict(forward)
+    if reverse_rate is not None or reverse_trace is not None:
+        back["rate"] = _rate(reverse_rate, reverse_trace)
+    if reverse_delay is not None:
+        back["delay"] = reverse_delay
+    host = {"rate": UNLIMITED, "delay": "0 s"}
+    document = {
+        "name": "link",
+        "duration": "1 s",
+        "topology": {"kind": "dumbbell", "pairs": 1, "access": host, "bottleneck": forward, "reverse": back},
+        # The checker wants traffic, and that a queue can hold its packets.
+        "traffic": [{"kind": "ftp", "segment": mtu - 40}],
+    }
+    sets: list[tuple[str, str]] = []
+    queues: dict[str, Any] = {}
+    for spec, name, option in ((queue, "bottleneck", "--queue"), (reverse_queue, "reverse", "--reverse-queue")):
+        if spec is None:
+            continue
+        try:
+            (_, aqm), *settings_of_queue = queue_settings(spec, f"queue.{name}")
+        except OptionError as error:
+            raise OptionError(f"{option}: {error}") from None
+        # Not a setting too: with one, what the discipline does not know would be left out instead of refused.
+        queues[name] = {"aqm": aqm}
+        sets += settings_of_queue
+    try:
+        checked = _core.Scenario.parse({**document, "queue": queues, "seed": seed}, sets)
+    except _core.ScenarioError as error:
+        raise _as_option(error) from None
+    delays = _delays(json.loads(checked.network()), "bottleneck")
+    return Plan(checked, "bottleneck", delays, seed, **settings)
+
+
+def from_scenario(scenario: _core.Scenario, at: str | None = None, seed: int | None = None, **settings: Any) -> Plan:
+    """The link of a scenario that has the queue `at` (default: `bottleneck`, or the only queue).
+
+    Delays are those of a whole path through that link, where all paths are alike: of a dumbbell, the bottleneck's and
+    the mean of the access links'. For other networks it is the link's own delay.
+
+    Raises:
+        OptionError: there is no such queue.
+    """
+    network = json.loads(scenario.network())
+    names = list(dict.fromkeys(network["queue"].values()))
+    places = list(network["queue"])
+    # A queue that stands at one link is called by its own name, else by its link's.
+    known = [name if names.count(name) == 1 else place for place, name in network["queue"].items()]
+    if at is None:
+        at = "bottleneck" if "bottleneck" in known else known[0] if len(known) == 1 else None
+    if at is None or at not in known:
+        raise OptionError(f"--at: given {at or 'nothing'}; allowed {', '.join(known)}")
+    link = places[known.index(at)]
+    return Plan(scenario, at, _delays(network, link), scenario.seed if seed is None else seed, **settings)
+
+
+def seconds(delay: Any) -> float:
+    """A time as a completed scenario has it, s; the mean where it is drawn."""
+    if isinstance(delay, str):
+        number, _, unit = delay.partition(" ")
+        return float(number) * {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
+    if isinstance(delay, Mapping):
+        return statistics.fmean(seconds(end) for end in delay["uniform"])
+    if isinstance(delay, list):
+        return statistics.fmean(seconds(one) for one in delay)
+    return float(delay)
+
+
+def _delays(network: Mapping[str, Any], link: str) -> tuple[float, float]:
+    """Delay there and back over the link of that name, with the access links of a dumbbell."""
+    for one in network["link"]:
+        there, back = one, one["reverse"] or one
+        turned = bool(one["reverse"]) and one["reverse"]["name"] == link
+        if one["name"] != link and not turned:
+            continue
+        delays = [seconds(there["delay"]), seconds(back["delay"])]
+        ends = (one["from"], one["to"])
+        others = [other for other in network["link"] if other is not one]
+        # Two routers with hosts on both sides, and nothing else.
+        if all((other["from"] in ends) != (other["to"] in ends) for other in others):
+            for end in ends:
+                mine = [other for other in others if end in (other["from"], other["to"])]
+                if mine:
+                    ways = [(o, o["reverse"] or o) for o in mine]
+                    delays[0] += statistics.fmean(seconds(w[0]["delay"]) for w in ways)
+                    delays[1] += statistics.fmean(seconds(w[1]["delay"]) for w in ways)
+        return (delays[1], delays[0]) if turned else (delays[0], delays[1])
+    raise OptionError(f"--at: the network has no link {link}")

@@ -1,0 +1,107 @@
+"""What a real link has recorded of each arrival: as a table, and run through the simulator."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from .planning import Plan
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars
+
+
+MOST_RECORDED = 20_000_000
+"""Arrivals of each direction that a log can hold; about 60 B of memory each."""
+
+FATES = ("queued", "departed", "early drop", "forced drop", "overflow drop")
+"""What the codes of a log's column `fate` mean."""
+
+COLUMNS = {
+    "time_s": "<f8",
+    "flow": "<u8",
+    "size": "<u4",
+    "ecn": "u1",
+    "class": "u1",
+    "ttl": "u1",
+    "initial_ttl": "u1",
+    "fate": "u1",
+    "settled_s": "<f8",
+    "ecn_out": "u1",
+}
+
+
+def arrays(columns: Mapping[str, bytes]) -> dict[str, np.ndarray[Any, Any]]:
+    """The columns that the engine hands over, as arrays."""
+    import numpy as np
+
+    return {name: np.frombuffer(columns[name], dtype=kind) for name, kind in COLUMNS.items()}
+
+
+def log(records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]) -> polars.DataFrame:
+    """Records as one table, with a column `queue`."""
+    import polars
+
+    tables = [
+        polars.DataFrame(dict(columns)).insert_column(0, polars.lit(queue).alias("queue"))
+        for queue, columns in records.items()
+    ]
+    return polars.concat(tables) if tables else polars.DataFrame()
+
+
+def write_log(path: Path, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]) -> None:
+    """Write the table as Parquet."""
+    log(records).write_parquet(path)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A log run through the simulator."""
+
+    arrivals: int
+    differing: int
+    first: str = field(default="")
+    """What the first difference is."""
+
+
+def replay(plan: Plan, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]) -> dict[str, Replay]:
+    """Runs recorded arrivals through the simulator's ports; by queue, how many were decided otherwise there.
+
+    Queues that the scenario does not have, because they have room for everything, are left out.
+    """
+    import numpy as np
+
+    network = json.loads(plan.scenario.network())
+    found = {}
+    for name, columns in records.items():
+        if name != plan.queue and name not in network["queue"].values() and name not in network["queue"]:
+            continue
+        settled = columns["settled_s"]
+        last = max([*columns["time_s"][-1:], *settled[np.isfinite(settled)]], default=0.0)
+        simulated = _core.replay_link(
+            plan.scenario,
+            plan.queue,
+            plan.seed,
+            name != plan.queue,
+            float(last) + 1e-9,
+            *(columns[key].tolist() for key in ("time_s", "flow", "size", "ecn", "class", "ttl", "initial_ttl")),
+        )
+        theirs = {key: np.frombuffer(simulated[key], dtype=COLUMNS[key]) for key in ("fate", "settled_s", "ecn_out")}
+        # What still waited when the link ended may have left by now in the simulator.
+        same = (columns["fate"] == theirs["fate"]) & (columns["ecn_out"] == theirs["ecn_out"])
+        same &= (columns["settled_s"] == theirs["settled_s"]) | np.isnan(settled)
+        differing = np.flatnonzero(~same & (columns["fate"] != 0))
+        first = ""
+        if len(differing):
+            at = int(differing[0])
+            first = (
+                f"arrival {at} at {columns['time_s'][at]:.9f} s: {FATES[columns['fate'][at]]} on the link, "
+                f"{FATES[theirs['fate'][at]]} in the simulator"
+            )
+        found[name] = Replay(len(settled), len(differing), first)
+    return found

@@ -1,0 +1,388 @@
+"""A real link at work, and the command behind it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from .planning import LinkError, OptionError, Plan, plan
+from .records import arrays, log
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars
+
+    from ..result import Result
+
+RING = 10_000
+"""Packets that the kernel keeps in front of the link until the loop takes them; they are no queue of the link's."""
+
+DRAIN = 1.0
+"""How long a link that ends waits for packets under way, s at most."""
+
+
+@dataclass(frozen=True)
+class User:
+    """Whom a command runs as."""
+
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    name: str
+    home: str
+
+    @staticmethod
+    def named(name: str) -> User:
+        """The user of that name or number.
+
+        Raises:
+            OptionError: there is none.
+        """
+        import pwd
+
+        try:
+            entry = pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name)
+        except KeyError:
+            raise OptionError(f"--user: there is no user {name}") from None
+        groups = tuple(os.getgrouplist(entry.pw_name, entry.pw_gid))
+        return User(entry.pw_uid, entry.pw_gid, groups, entry.pw_name, entry.pw_dir)
+
+    @staticmethod
+    def calling() -> User | None:
+        """Who called this program, if it has other rights than his: through sudo, or as a setuid program."""
+        if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdigit() and os.environ["SUDO_UID"] != "0":
+            return User.named(os.environ["SUDO_UID"])
+        if os.geteuid() != os.getuid():
+            return User.named(str(os.getuid()))
+        return None
+
+
+class Command:
+    """A command behind a link."""
+
+    def __init__(self, child: _core.Child, args: Sequence[str]) -> None:
+        self._child = child
+        self.args = list(args)
+        self.returncode: int | None = None
+
+    @property
+    def pid(self) -> int:
+        """Its process number."""
+        return self._child.pid
+
+    def poll(self) -> int | None:
+        """Its exit code, or minus the signal that ended it; None while it runs."""
+        return self.wait_for(0)
+
+    def wait_for(self, timeout: float) -> int | None:
+        """The same after it has ended, or after `timeout` seconds."""
+        if self.returncode is None:
+            self.returncode = self._child.wait(timeout)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Waits until it ends.
+
+        Raises:
+            subprocess.TimeoutExpired: it has not, after `timeout` seconds.
+        """
+        begin = time.monotonic()
+        while self.wait_for(0.1) is None:
+            if timeout is not None and time.monotonic() - begin > timeout:
+                raise subprocess.TimeoutExpired(self.args, timeout)
+        assert self.returncode is not None
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Sends it a signal, if it still runs."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+
+class Running:
+    """A link at work. Use it as a context manager: its devices and its namespace are gone when the block ends."""
+
+    def __init__(self, plan: Plan, ends: tuple[str, str] | None = None) -> None:
+        self.plan = plan
+        self.result: Result | None = None
+        """What happened, once the link has been stopped."""
+        self.records: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
+        """By queue, the arrivals that were kept."""
+        if not hasattr(_core, "Link"):
+            raise LinkError("links need Linux")
+        if not _core.has_tun():
+            raise LinkError("cannot open /dev/net/tun: links need Linux with TUN devices (modprobe tun)")
+        try:
+            self._core = _core.Link.open(
+                plan.scenario,
+                plan.queue,
+                plan.seed,
+                plan.delays,
+                plan.mtu,
+                RING,
+                list(plan.sysctls),
+                plan.real_time,
+                plan.series,
+                plan.record,
+                ends,
+            )
+        except OSError as error:
+            # The engine's text says what was being done; the number in front of it says it once more.
+            raise LinkError(error.strerror or str(error)) from error
+        self._addresses = self._core.addresses()
+
+    @property
+    def outer(self) -> str:
+        """IPv4 address in front of the link: what a command behind it reaches through it."""
+        return self._address(0, 0)
+
+    @property
+    def outer6(self) -> str:
+        """IPv6 address there."""
+        return self._address(0, 1)
+
+    @property
+    def inner(self) -> str:
+        """IPv4 address behind the link."""
+        return self._address(1, 0)
+
+    @property
+    def inner6(self) -> str:
+        """IPv6 address there."""
+        return self._address(1, 1)
+
+    def _address(self, end: int, family: int) -> str:
+        if self._addresses is None:
+            raise LinkError("a link between two devices has no addresses")
+        return self._addresses[end][family]
+
+    @property
+    def device(self) -> str | None:
+        """Name of the device in front of the link."""
+        return self._core.device()
+
+    @property
+    def namespace(self) -> int | None:
+        """Number of the namespace behind the link, as `lsns -t net` shows it."""
+        return self._core.namespace()
+
+    def is_alive(self) -> bool:
+        """Whether it carries packets."""
+        return self._core.is_alive()
+
+    def environment(self, base: Mapping[str, str] | None = None) -> dict[str, str]:
+        """`base`, or this program's environment, with the addresses of the link.
+
+        `EARLYDROP_OUTER` and `EARLYDROP_INNER` (with a 6 for IPv6) are the link's ends, `EARLYDROP_BASE` the outer end
+        of the outermost link.
+        """
+        env = dict(os.environ if base is None else base)
+        env |= {
+            "EARLYDROP_OUTER": self.outer,
+            "EARLYDROP_OUTER6": self.outer6,
+            "EARLYDROP_INNER": self.inner,
+            "EARLYDROP_INNER6": self.inner6,
+        }
+        env.setdefault("EARLYDROP_BASE", self.outer)
+        env.setdefault("EARLYDROP_BASE6", self.outer6)
+        return env
+
+    def start(
+        self,
+        args: Sequence[str | PathLike[str]],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | PathLike[str] | None = None,
+        stdin: int | None = None,
+        stdout: int | None = None,
+        stderr: int | None = None,
+        user: User | None = None,
+    ) -> Command:
+        """Starts a command behind the link. `stdin`, `stdout`, `stderr`: file descriptors, or this program's.
+
+        Raises:
+            FileNotFoundError, PermissionError: as `subprocess` does.
+        """
+        words = [fspath(one) for one in args]
+        variables = self.environment(env)
+        if user is not None:
+            variables |= {"USER": user.name, "LOGNAME": user.name, "HOME": user.home}
+        child = self._core.spawn(
+            words,
+            list(variables.items()),
+            None if cwd is None else fspath(cwd),
+            (stdin, stdout, stderr),
+            None if user is None else (user.uid, user.gid, list(user.groups)),
+        )
+        return Command(child, words)
+
+    def run(
+        self,
+        args: Sequence[str | PathLike[str]],
+        *,
+        check: bool = False,
+        capture_output: bool = False,
+        timeout: float | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | PathLike[str] | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a command behind the link, as `subprocess.run` does with texts.
+
+        Raises:
+            subprocess.TimeoutExpired: it took longer than `timeout` seconds and was killed.
+            subprocess.CalledProcessError: with `check`, it failed.
+        """
+        with contextlib.ExitStack() as stack:
+            out: Any = stack.enter_context(tempfile.TemporaryFile()) if capture_output else None
+            err: Any = stack.enter_context(tempfile.TemporaryFile()) if capture_output else None
+            files = {"stdout": out.fileno(), "stderr": err.fileno()} if capture_output else {}
+            command = self.start(args, env=env, cwd=cwd, **files)
+            try:
+                code = command.wait(timeout)
+            except BaseException:
+                command.send_signal(9)
+                command.wait(5)
+                raise
+            texts: list[str | None] = []
+            for file in (out, err):
+                if file is None:
+                    texts.append(None)
+                    continue
+                file.seek(0)
+                texts.append(file.read().decode(errors="replace"))
+            ended = subprocess.CompletedProcess(command.args, code, texts[0], texts[1])
+        if check:
+            ended.check_returncode()
+        return ended
+
+    def view(self) -> dict[str, Any] | None:
+        """How the queues look now: packets, average, counts, flows. None if the link no longer answers."""
+        for _ in range(100):
+            # The first question waits for the loop to look up.
+            text = self._core.view()
+            if text is not None:
+                view: dict[str, Any] = json.loads(text)
+                return view
+            time.sleep(0.01)
+        return None
+
+    def restart(self) -> None:
+        """Begins to measure anew: what happened before does not count."""
+        self._core.restart()
+        time.sleep(0.1)
+
+    def stop(self, drain: float = DRAIN) -> Result:
+        """Ends the processes behind the link, then the link; what happened."""
+        from ..result import Result
+
+        if self.result is not None:
+            return self.result
+        try:
+            text, columns = self._core.stop(drain)
+        except OSError as error:
+            raise LinkError(error.strerror or str(error)) from error
+        self.result = Result(text, json.loads(self.plan.scenario.to_json()))
+        self.records = {name: arrays(one) for name, one in columns.items()}
+        return self.result
+
+    def log(self) -> polars.DataFrame:
+        """The arrivals that were kept, both queues one after the other: when, what, and what became of each."""
+        return log(self.records)
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class Link(dict[str, Any]):
+    """A link as a scenario has it; and, as a context manager, that link for real.
+
+    with ed.link("20 Mbit/s", "20 ms", queue="red limit=120p") as l:
+        l.run(["iperf3", "-c", l.outer])
+    print(l.result.queues)
+    """
+
+    def __init__(self, document: Mapping[str, Any], real: Mapping[str, Any]) -> None:
+        super().__init__(document)
+        self._real = dict(real)
+        self._running: Running | None = None
+
+    def __enter__(self) -> Running:
+        if self._running is not None:
+            raise LinkError("this link is at work already")
+        parts = {key: self[key] for key in ("loss", "jitter", "reorder") if key in self}
+        self._running = Running(plan(self["rate"], self["delay"], **parts, **self._real))
+        return self._running
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            running.stop()
+
+
+def supervise(running: Running, command: Command | None, caught: list[int], panel: Any = None) -> int:
+    """Waits until the command ends, or without one until somebody interrupts; its exit code as a shell gives it.
+
+    Signals that come meanwhile, see `signals`, go on to the command.
+    """
+    import signal
+
+    while True:
+        if command is None:
+            if caught or not running.is_alive():
+                return 0
+            time.sleep(0.1)
+        else:
+            code = command.wait_for(0.1)
+            if code is not None:
+                return code if code >= 0 else 128 - code
+            while caught:
+                number = caught.pop(0)
+                # The terminal has told the command itself.
+                if number != signal.SIGINT or not _in_foreground():
+                    command.send_signal(number)
+        if panel is not None:
+            panel.update()
+
+
+def _in_foreground() -> bool:
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (OSError, ValueError):
+        return False
+
+
+@contextlib.contextmanager
+def signals() -> Iterator[list[int]]:
+    """While the block runs, SIGINT, SIGTERM and SIGHUP interrupt nothing: they go into this list."""
+    import signal
+
+    caught: list[int] = []
+
+    def note(number: int, frame: object) -> None:
+        caught.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield caught
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

@@ -1,0 +1,1 @@
+"""What draws and writes results: charts, pictures of networks, texts, tables, pages."""

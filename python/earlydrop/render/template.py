@@ -1,0 +1,40 @@
+"""HTML pages from the templates of the package."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from typing import Any
+
+MINUS = "\u2212"
+
+
+def render(template: str, context: Mapping[str, Any]) -> str:
+    """A page: a template of the package, filled."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("earlydrop", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["prose"] = prose
+    environment.filters["minus"] = minus
+    environment.filters["thousands"] = lambda n: f"{int(n):,}"
+    return environment.get_template(template).render(**context)
+
+
+def prose(given: str) -> Any:
+    """Text with `code` in backquotes, safe for a page."""
+    from markupsafe import Markup
+
+    escaped = html.escape(given, quote=False)
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped))
+
+
+def minus(given: str) -> str:
+    """Numbers with a minus sign instead of a hyphen, and not parted from what belongs to them."""
+    return re.sub(r"(?<![\w.])-(?=[\d.])", MINUS, given).replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0")
