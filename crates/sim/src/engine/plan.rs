@@ -7,6 +7,7 @@
 //! and a test compares every run with the all-stepped one.
 
 use super::network::{FlowSpec, Network, PortKind};
+use super::sizes::{ACK_BYTES, SYN_BYTES};
 use earlydrop_net::tcp::ns2::core::{INITIAL_RTO, MIN_RTO};
 use earlydrop_net::tcp::rfc::{self, ControlKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -345,14 +346,14 @@ fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec
             && (!at.carries_syns || at.data.1 > at.syn.1)
             && at.bare.is_none_or(|(_, bare)| at.data.1 > bare)
             && *common[source].get_or_insert(here) == here
-            && keeps_step(transmission(network, link, at.data.1), ahead(network, source, super::SYN_BYTES))
+            && keeps_step(transmission(network, link, at.data.1), ahead(network, source, SYN_BYTES))
             && [at.data, at.syn]
                 .iter()
                 .chain(&at.bare)
                 .all(|size| transmission(network, link, at.largest_here) + TOLERANCE < ahead(network, source, size.0))
             && (spec.options.rfc.is_none() || {
                 let (data, acks) = sizes(spec);
-                let shortest = ahead(network, source, super::ACK_BYTES);
+                let shortest = ahead(network, source, ACK_BYTES);
                 let passing = if at.acks { acks } else { data };
                 passing.iter().all(|&size| keeps_step(transmission(network, link, size), shortest))
             });
@@ -495,7 +496,7 @@ fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]
         let (data, acks) = sizes(spec);
         let shortest = ahead(network, last, spec.acks()[0]);
         neighbours[first].flows == 1
-            && spec.wire > super::SYN_BYTES
+            && spec.wire > SYN_BYTES
             && spec.bare().is_none_or(|bare| spec.wire > bare.max(spec.syn()))
             && modes[first] == Mode::Stepped
             && forward.get(1).is_some_and(|&next| modes[next as usize] == Mode::ArithmeticPort)
