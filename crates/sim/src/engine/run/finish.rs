@@ -8,6 +8,7 @@ use crate::events::EventQueue;
 use crate::losses::FlowLosses;
 
 impl<Q: EventQueue> Engine<Q> {
+    /// What the run found.
     pub(super) fn finish(mut self) -> Outcome {
         let end = self.settings.duration;
         let rate = |link: u32| {

@@ -8,6 +8,7 @@ use crate::losses::{FlowLosses, Synchronisation};
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
+    /// The measured window begins: what was counted before does not count.
     pub(super) fn begin_window(&mut self, now: f64) {
         self.answers_until = self.settings.duration;
         for port in &mut self.ports {
@@ -26,6 +27,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.applications.restart();
     }
 
+    /// Takes sample `index` of the series, and schedules the next.
     pub(super) fn sample(&mut self, now: f64, index: i32) {
         let Some(series) = &mut self.series else { return };
         series.time.push(now);

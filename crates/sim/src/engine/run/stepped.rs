@@ -9,6 +9,7 @@ use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
+    /// A link has ended a transmission while something waits, or its port wants to know.
     pub(super) fn on_transmission_end(&mut self, link: usize, key: Key) {
         if self.net.links[link].mode == Mode::SteppedPort {
             let port = self.net.links[link].port as usize;

@@ -9,6 +9,7 @@ use earlydrop_net::{Segment, Wire};
 /// No port, no slot, no application.
 pub const NONE: u32 = u32::MAX;
 
+/// A link in one direction.
 #[repr(align(64))]
 pub struct Link {
     pub wire: Wire,

@@ -31,11 +31,13 @@ pub struct Net {
 pub const STAGES: usize = 2;
 
 impl Net {
+    /// A hop of a flow.
     #[inline(always)]
     pub fn step(&self, flow: u32, hop: usize) -> Step {
         self.step_of(self.routes[flow as usize], hop)
     }
 
+    /// The same, where the route is known.
     #[inline(always)]
     pub fn step_of(&self, route: Route, hop: usize) -> Step {
         let step = self.steps[route.steps as usize + hop];
@@ -55,6 +57,7 @@ impl Net {
     }
 }
 
+/// A flow's sender with its timer.
 pub struct Flow {
     pub sender: Sender,
     /// When the timer really expires, and by what event that was scheduled.
@@ -82,6 +85,7 @@ impl Flow {
     }
 }
 
+/// A flow's receiver, and what has arrived there within the window.
 pub struct Arrivals {
     pub receiver: Receiver,
     pub in_order: u32,
