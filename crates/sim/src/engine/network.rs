@@ -1,5 +1,6 @@
 //! A network as the engine takes it: links, ports, routes, flows.
 
+use super::sizes::{ack_sizes, syn_bytes, ACK_BYTES, ACK_SIZES, SYN_BYTES};
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
@@ -193,10 +194,10 @@ impl FlowSpec {
     /// Size of its first packet on the wire, bytes.
     pub fn syn(&self) -> u16 {
         if let Some(settings) = &self.options.rfc {
-            return super::rfc::syn_bytes(settings);
+            return syn_bytes(settings);
         }
         if self.interval.is_none() && self.flavour.has_bare_syn() {
-            super::SYN_BYTES
+            SYN_BYTES
         } else {
             self.wire
         }
@@ -209,17 +210,17 @@ impl FlowSpec {
 
     /// Size of the answer to a SYN, bytes.
     pub fn syn_answer(&self) -> u16 {
-        self.options.rfc.as_ref().map_or(self.acks()[0], |settings| super::rfc::syn_bytes(settings))
+        self.options.rfc.as_ref().map_or(self.acks()[0], |settings| syn_bytes(settings))
     }
 
     /// Sizes of its ACKs of data on the wire, bytes, the smallest first.
     pub fn acks(&self) -> &'static [u16] {
         if let Some(settings) = &self.options.rfc {
-            super::rfc::ack_sizes(settings)
+            ack_sizes(settings)
         } else if self.flavour.uses_sack() {
-            &super::ACK_SIZES
+            &ACK_SIZES
         } else {
-            &super::ACK_SIZES[..1]
+            &ACK_SIZES[..1]
         }
     }
 }
@@ -450,7 +451,7 @@ impl Network {
     pub fn base_rtt_s(&self, flow: usize) -> Option<f64> {
         let spec = &self.flow_specs[flow];
         let with_feedback = spec.interval.is_none();
-        with_feedback.then(|| self.way_out_s(flow, spec.wire) + self.way_back_s(flow, super::ACK_BYTES))
+        with_feedback.then(|| self.way_out_s(flow, spec.wire) + self.way_back_s(flow, ACK_BYTES))
     }
 
     /// A flow's links, out and back.

@@ -1,114 +1,45 @@
-//! The two ends of a flow: what its sender and receiver are told, SACK blocks on their way, delayed ACKs.
+//! Receivers: segments in, ACKs out, some of them late.
 
-use super::network::FlowSpec;
-use super::rfc::{FeedbackPool, RFC_PLACE};
-use super::{Engine, Key, ACK_BYTES};
+use super::Engine;
+use crate::engine::sizes::ACK_BYTES;
+use crate::engine::state::order::Key;
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::segment::{ECE, SACK, SYN};
-use earlydrop_net::tcp::ns2::{self, Ack, Answer, Blocks, Reply};
-use earlydrop_net::tcp::rfc::Connection;
-use earlydrop_net::tcp::{Receiver, Sender};
+use earlydrop_net::tcp::ns2::{Answer, Reply};
+use earlydrop_net::tcp::Receiver;
 use earlydrop_net::Segment;
 
-/// The sender of a flow, whose numbers on the wire begin with `first` (as in the RFCs; 0 in ns-2).
-pub(super) fn sender(spec: &FlowSpec, first: u32) -> Sender {
-    if let Some(settings) = &spec.options.rfc {
-        return Sender::Rfc(Box::new(Connection::new(**settings, first)));
-    }
-    let mut sender = ns2::Sender::new(spec.flavour, spec.window, spec.clock_phase);
-    if spec.options.ecn && spec.flavour.knows_ecn() {
-        sender.core.use_ecn();
-    }
-    sender.core.limited_transmit = spec.options.limited_transmit;
-    sender.core.min_rto_ms = spec.options.min_rto_ms;
-    Sender::Ns2(sender)
-}
-
-/// The receiver of a flow, for such a sender.
-pub(super) fn receiver(spec: &FlowSpec, first: u32) -> Receiver {
-    match &spec.options.rfc {
-        Some(settings) => Receiver::Rfc(Box::new(settings.receiver(first))),
-        None => Receiver::Ns2(ns2::Receiver::with(spec.flavour.uses_sack(), spec.options.delayed_ack)),
-    }
-}
-
-/// SACK blocks of ACKs on their way, so that a segment stays small. The place of an ACK's blocks stands where its time
-/// stamp was, which is kept with them.
-#[derive(Default)]
-pub(super) struct BlockPool {
-    kept: Vec<(Blocks, u32)>,
-    free: Vec<u32>,
-    /// What ACKs of the `rfc` profile say.
-    pub rfc: FeedbackPool,
-}
-
-impl BlockPool {
-    fn keep(&mut self, ack: Segment, blocks: Blocks) -> Segment {
-        let kept = (blocks, ack.note());
-        if let Some(place) = self.free.pop() {
-            self.kept[place as usize] = kept;
-            return ack.with_note(place);
-        }
-        self.kept.push(kept);
-        ack.with_note(self.kept.len() as u32 - 1)
-    }
-
-    /// An ACK of `number` has arrived: what it says, and the segment with its time stamp. Its blocks are there until
-    /// others are kept.
-    #[inline(always)]
-    pub(super) fn open(&mut self, mut segment: Segment, number: i32) -> (Ack<'_>, Segment) {
-        let mut ack = Ack::plain(number);
-        if segment.bits() != 0 {
-            ack.echo = segment.bits() & ECE != 0;
-            if segment.bits() & SACK != 0 {
-                self.free.push(segment.note());
-                let (blocks, stamp) = &self.kept[segment.note() as usize];
-                ack.blocks = blocks;
-                segment = segment.with_note(*stamp);
-            }
-        }
-        (ack, segment)
-    }
-
-    /// The ACK has been dropped.
-    pub(super) fn free(&mut self, ack: Segment) {
-        if ack.note() & RFC_PLACE != 0 {
-            self.rfc.open(ack.note());
-            return;
-        }
-        self.free.push(ack.note());
-    }
-}
-
-/// The timer of a receiver that delays ACKs. As with the sender's, there is one entry in the event queue, which is put
-/// off when it comes up early.
-pub(super) struct AckTimer {
-    /// The segment whose ACK waits, and when the wait is over; infinite if none waits.
-    segment: Segment,
-    deadline: f64,
-    armed: Key,
-    number: u64,
-    /// Time of the entry in the event queue.
-    entry: f64,
-}
-
-/// Timers for all flows, if any of them delays ACKs.
-pub(super) fn ack_timers(specs: &[FlowSpec]) -> Vec<AckTimer> {
-    let count = if specs.iter().any(|spec| spec.options.ack_waits().next().is_some()) { specs.len() } else { 0 };
-    let none = || AckTimer {
-        segment: Segment::default(),
-        deadline: f64::INFINITY,
-        armed: super::START,
-        number: 0,
-        entry: f64::INFINITY,
-    };
-    (0..count).map(|_| none()).collect()
-}
-
 impl<Q: EventQueue> Engine<Q> {
+    /// Turns a segment that reaches its receiver into the ACK that leaves it, unless that waits.
+    #[inline(always)]
+    pub(super) fn receive(&mut self, segment: Segment, key: Key) -> Option<Segment> {
+        match &mut self.net.arrivals[segment.flow() as usize].receiver {
+            Receiver::Ns2(receiver) if segment.bits() == 0 && receiver.is_plain() => {
+                let before = receiver.next();
+                let number = receiver.receive(segment.seq());
+                let in_order = (receiver.next() - before) as u32;
+                self.count_arrival(&segment, in_order, key.now);
+                Some(segment.answered(number, ACK_BYTES))
+            }
+            _ => self.receive_specially(segment, key),
+        }
+    }
+
+    /// Counts a segment with payload that has reached its receiver, and the segments that are in order with it.
+    #[inline(always)]
+    fn count_arrival(&mut self, segment: &Segment, in_order: u32, now: f64) {
+        if now >= self.settings.warmup && now < self.settings.duration {
+            let arrivals = &mut self.net.arrivals[segment.flow() as usize];
+            arrivals.received += 1;
+            arrivals.in_order += in_order;
+            let now = Segment::stamp(now, self.ticks_per_second);
+            arrivals.delay_ticks += u64::from(segment.age_ticks(now));
+        }
+    }
+
     /// As [`Engine::receive`], where the receiver reports blocks or delays ACKs, or the segment is a SYN or has ECN bits.
     #[inline(never)]
-    pub(super) fn receive_specially(&mut self, segment: Segment, key: Key) -> Option<Segment> {
+    fn receive_specially(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         match self.net.arrivals[segment.flow() as usize].receiver {
             Receiver::Rfc(_) => self.receive_rfc(segment, key),
             Receiver::Ns2(_) => self.receive_reporting(segment, key),

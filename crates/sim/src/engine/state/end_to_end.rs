@@ -1,25 +1,20 @@
-//! What is measured from end to end, if asked for: how delays vary, what is lost when, how long transfers take at best.
+//! What is measured from end to end, if asked for: what is lost when, how delays vary, how long transfers take at best.
 
-use super::network::{Network, TransferSpec};
-use super::observer::Observer;
-use super::{Engine, Settings, ACK_BYTES};
-use crate::events::EventQueue;
-use crate::losses::{FlowLosses, Synchronisation};
+use crate::engine::network::{Network, TransferSpec};
+use crate::engine::settings::Settings;
+use crate::engine::sizes::ACK_BYTES;
+use crate::losses::FlowLosses;
 use crate::variation::Variation;
 use earlydrop_net::tcp::Sender;
 use earlydrop_net::Segment;
 use std::sync::Arc;
 
-/// Length of a loss event at a queue that no flow with feedback passes, s: the round-trip time that RFC 7928 takes where
-/// it needs one (3.2).
-const USUAL_RTT: f64 = 0.1;
-
 /// What flows sent and lost. Queues drop at events, and links that lose packets start them at events, so that the losses
 /// of all flows come in the order of time.
-pub(super) struct Losses {
+pub struct Losses {
     /// By flow: links of its way out.
-    out: Arc<[u8]>,
-    flows: Vec<FlowLosses>,
+    pub out: Arc<[u8]>,
+    pub flows: Vec<FlowLosses>,
 }
 
 impl Losses {
@@ -50,7 +45,7 @@ impl Losses {
 }
 
 /// Segments that a sender of ns-2's has sent, each time that it did. Others are counted as they leave.
-fn sent(sender: &Sender) -> i64 {
+pub fn sent(sender: &Sender) -> i64 {
     match sender {
         Sender::Ns2(sender) => i64::from(sender.core.max_sent) + 1 + i64::from(sender.core.retransmits),
         Sender::Rfc(_) => 0,
@@ -59,7 +54,7 @@ fn sent(sender: &Sender) -> i64 {
 
 /// By flow: how its delays vary, all that is propagation taken for the least. Links that are more than a rate and a delay
 /// are not counted on.
-pub(super) fn variations(network: &Network, settings: &Settings, ticks_per_second: f64) -> Vec<Variation> {
+pub fn variations(network: &Network, settings: &Settings, ticks_per_second: f64) -> Vec<Variation> {
     let count = if settings.jitter { network.flows() } else { 0 };
     let floor = |flow: usize| -> f64 {
         let links = network.route(flow).0.iter().filter(|&&link| !network.varies(link));
@@ -69,7 +64,7 @@ pub(super) fn variations(network: &Network, settings: &Settings, ticks_per_secon
 }
 
 /// By port: how long a loss event lasts there, s; empty if losses are not measured.
-pub(super) fn loss_rtts(network: &Network, settings: &Settings) -> Vec<f64> {
+pub fn loss_rtts(network: &Network, settings: &Settings) -> Vec<f64> {
     if !settings.losses {
         return Vec::new();
     }
@@ -85,9 +80,13 @@ pub(super) fn loss_rtts(network: &Network, settings: &Settings) -> Vec<f64> {
     of_port.into_iter().map(|sums| settings.loss_rtt.unwrap_or_else(|| mean(sums))).collect()
 }
 
+/// Length of a loss event at a queue that no flow with feedback passes, s: the round-trip time that RFC 7928 takes where
+/// it needs one (3.2).
+const USUAL_RTT: f64 = 0.1;
+
 /// What a transfer takes if all its segments leave at once over the empty path, after its connection is open.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Ideal {
+pub struct Ideal {
     /// With one segment, s.
     first: f64,
     /// Each one more, s: its transmission over the slowest link of the way out.
@@ -118,50 +117,6 @@ impl Ideal {
 }
 
 /// Of each flow with finite transfers, in the order of the network.
-pub(super) fn ideals(network: &Network) -> Vec<Ideal> {
+pub fn ideals(network: &Network) -> Vec<Ideal> {
     network.transfers.iter().map(|(flow, transfer)| Ideal::new(network, *flow, transfer)).collect()
-}
-
-impl<Q: EventQueue> Engine<Q> {
-    /// Whether more is noted of what receivers take in than counts.
-    pub(super) fn watches_receivers(&self) -> bool {
-        self.rates.is_some() || !self.variations.is_empty()
-    }
-
-    /// Sets observers up where losses are measured; `rtts` says how long a loss event lasts at each port, s.
-    pub(super) fn watch_losses(&mut self, rtts: &[f64]) {
-        let Some(losses) = &self.losses else { return };
-        for (port, &rtt) in self.ports.iter_mut().zip(rtts) {
-            let observer: &mut Observer = port.observer.get_or_insert_default();
-            observer.synchronisation = Some(Synchronisation::new(rtt, losses.out.clone()));
-        }
-    }
-
-    /// The measured window begins.
-    pub(super) fn restart_losses(&mut self) {
-        let Some(losses) = &mut self.losses else { return };
-        for (of_flow, flow) in losses.flows.iter_mut().zip(&self.net.flows) {
-            *of_flow = FlowLosses { sent: -sent(&flow.sender), ..FlowLosses::default() };
-        }
-    }
-
-    /// By flow: what it sent and lost; empty if not asked for.
-    pub(super) fn finish_losses(&mut self) -> Vec<FlowLosses> {
-        let Some(losses) = self.losses.take() else { return Vec::new() };
-        let mut flows = losses.flows;
-        for (index, (of_flow, flow)) in flows.iter_mut().zip(&self.net.flows).enumerate() {
-            let unasked = self.sources.counted(index).map_or(0, |(sent, _)| sent as i64);
-            of_flow.sent += sent(&flow.sender) + unasked;
-        }
-        flows
-    }
-
-    /// If it is asked for how delays vary: a segment with payload reaches its receiver at `now`.
-    #[inline(never)]
-    pub(super) fn note_delay(&mut self, segment: Segment, now: f64) {
-        let Some(variation) = self.variations.get_mut(segment.flow() as usize) else { return };
-        if now >= self.settings.warmup && now < self.settings.duration {
-            variation.record(segment.age_ticks(Segment::stamp(now, self.ticks_per_second)));
-        }
-    }
 }

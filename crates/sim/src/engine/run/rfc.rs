@@ -1,108 +1,19 @@
 //! Both ends of flows in TCP's `rfc` profile: bytes in place of segment numbers, ACKs that say more, timers at absolute
 //! times.
 
-use super::network::FlowSpec;
-use super::plan::Mode;
-use super::{Engine, Key, ACK_BYTES};
+use super::Engine;
+use crate::engine::plan::Mode;
+use crate::engine::sizes::{syn_bytes, ACK_BYTES};
+use crate::engine::state::order::Key;
 use crate::events::EventQueue;
 use earlydrop_net::segment::{ECE, SACK, SYN};
 use earlydrop_net::tcp::rfc::{self, Arrived, Feedback, Reply};
 use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::Segment;
 
-/// Of the place of an ACK's blocks: it is among those of this profile.
-pub(super) const RFC_PLACE: u32 = 1 << 31;
-
 /// Of the number of a timer's event: among events that agree in their times and causes it comes last, behind those of slow
 /// folds too, so that its place does not depend on how far ahead links without events number their packets.
 const LAST: u64 = 0b111 << 61;
-
-/// What ACKs of this profile say while they are on their way, with their time stamps.
-#[derive(Default)]
-pub(super) struct FeedbackPool {
-    kept: Vec<(Feedback, u32)>,
-    free: Vec<u32>,
-}
-
-impl FeedbackPool {
-    #[inline]
-    fn keep(&mut self, ack: Segment, feedback: &Feedback) -> Segment {
-        let kept = (*feedback, ack.note());
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.kept[place as usize] = kept;
-                place
-            }
-            None => {
-                self.kept.push(kept);
-                self.kept.len() as u32 - 1
-            }
-        };
-        ack.with_note(place | RFC_PLACE)
-    }
-
-    /// The ACK whose place is `note` is gone. What it said, and its time stamp, are there until another is kept.
-    pub fn open(&mut self, note: u32) -> &(Feedback, u32) {
-        let place = note & !RFC_PLACE;
-        self.free.push(place);
-        &self.kept[place as usize]
-    }
-}
-
-/// Size on the wire of a SYN of such a flow, bytes.
-pub(super) fn syn_bytes(settings: &rfc::Settings) -> u16 {
-    ACK_BYTES + if settings.timestamps { rfc::SYN_OPTIONS_WITH_STAMPS } else { rfc::SYN_OPTIONS }
-}
-
-/// Size on the wire of an ACK with time stamps and without blocks, bytes; 0 if its flow's have none.
-pub(super) fn stamped_ack(spec: &FlowSpec) -> u16 {
-    let stamps = spec.options.rfc.as_ref().is_some_and(|settings| {
-        // What else they say has to be kept too.
-        settings.timestamps || settings.feedback == rfc::Feedbacks::Accurate
-    });
-    if stamps {
-        spec.acks()[0]
-    } else {
-        0
-    }
-}
-
-/// Sizes on the wire of its ACKs with 0 blocks and more, bytes.
-pub(super) fn ack_sizes(settings: &rfc::Settings) -> &'static [u16] {
-    const PLAIN: [u16; 5] = sizes(ACK_BYTES);
-    const STAMPED: [u16; 5] = sizes(ACK_BYTES + rfc::STAMP_BYTES);
-    let all = if settings.timestamps { &STAMPED } else { &PLAIN };
-    &all[..=usize::from(settings.blocks())]
-}
-
-const fn sizes(bare: u16) -> [u16; 5] {
-    use rfc::block_bytes as blocks;
-    [bare, bare + blocks(1), bare + blocks(2), bare + blocks(3), bare + blocks(4)]
-}
-
-/// Payload received within the window by flows of this profile, bytes: in order, and all of it.
-#[derive(Default)]
-pub(super) struct Payloads {
-    of_flow: Vec<(u64, u64)>,
-}
-
-impl Payloads {
-    pub fn new(specs: &[FlowSpec]) -> Self {
-        let any = specs.iter().any(|spec| spec.options.rfc.is_some());
-        Payloads { of_flow: if any { vec![(0, 0); specs.len()] } else { Vec::new() } }
-    }
-
-    /// What a flow of this profile has received.
-    pub fn counted(&self, flow: usize, spec: &FlowSpec) -> Option<(u64, u64)> {
-        spec.options.rfc.as_ref()?;
-        self.of_flow.get(flow).copied()
-    }
-
-    /// The same in order, in full segments.
-    pub fn segments(&self, flow: usize, spec: &FlowSpec) -> Option<u32> {
-        Some((self.counted(flow, spec)?.0 / u64::from(spec.payload).max(1)) as u32)
-    }
-}
 
 impl<Q: EventQueue> Engine<Q> {
     /// Carries out what a sender of this profile has just asked for.

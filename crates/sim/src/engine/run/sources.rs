@@ -1,48 +1,9 @@
 //! Packets without feedback: sources send them, sinks count them.
 
-use super::network::SourceSpec;
-use super::{Engine, Key, NONE};
+use super::Engine;
+use crate::engine::state::order::Key;
 use crate::events::{Event, EventQueue, Kind};
-use earlydrop_aqm::random::Generator;
-use earlydrop_net::source::Source;
 use earlydrop_net::Segment;
-
-/// A source at work.
-struct AtWork {
-    source: Source,
-    random: Generator,
-    header: u32,
-    stop: f64,
-    /// Payload of the packet that the event to come sends, bytes; none before the first has been asked for.
-    next: u32,
-    /// Packets sent, and payload received, bytes, within the window.
-    sent: u64,
-    received_bytes: u64,
-}
-
-/// All sources, and which flow has which.
-pub(super) struct Sources {
-    at_work: Vec<AtWork>,
-    of_flow: Vec<u32>,
-}
-
-impl Sources {
-    pub fn new(specs: Vec<(u32, SourceSpec)>, flows: usize) -> Self {
-        let mut of_flow = if specs.is_empty() { Vec::new() } else { vec![NONE; flows] };
-        let at_work = specs.into_iter().enumerate().map(|(index, (flow, spec))| {
-            of_flow[flow as usize] = index as u32;
-            let SourceSpec { source, header, stop, random, .. } = spec;
-            AtWork { source, random, header, stop, next: 0, sent: 0, received_bytes: 0 }
-        });
-        Sources { at_work: at_work.collect(), of_flow }
-    }
-
-    /// Packets that a flow's source has sent, and payload of it that was received, bytes, within the window.
-    pub fn counted(&self, flow: usize) -> Option<(u64, u64)> {
-        let source = self.at_work.get(*self.of_flow.get(flow)? as usize)?;
-        Some((source.sent, source.received_bytes))
-    }
-}
 
 impl<Q: EventQueue> Engine<Q> {
     /// A source starts, or its next packet is due. It says when the one after comes once this one is on its way.

@@ -1,6 +1,6 @@
 //! The flows' settings, kept once where many flows have the same: with 100,000 flows they would take 7 MB.
 
-use super::network::FlowSpec;
+use crate::engine::network::FlowSpec;
 
 /// The settings of all flows.
 pub struct Specs {

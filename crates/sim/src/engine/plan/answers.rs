@@ -1,0 +1,53 @@
+//! Whether senders take ACKs ahead of their time.
+
+use super::super::network::{FlowSpec, Network};
+use super::super::sizes::SYN_BYTES;
+use super::feeders::{sizes, Feeder, Neighbour};
+use super::mode::{is_fold, Mode};
+use super::times::{ahead, keeps_step, transmission, TOLERANCE};
+use earlydrop_net::tcp::ns2::core::MIN_RTO;
+use earlydrop_net::tcp::rfc::{self, ControlKind};
+
+/// Whether senders may take ACKs ahead of their time: all their ACKs come, by folds, from one serial link, and what
+/// they send in answer goes over a link of their own and then by an event to an arithmetic port. These links have one rate
+/// and send data of one size, in less time than an ACK or a timer is scheduled ahead.
+pub fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour], modes: &[Mode]) -> bool {
+    let mut serial = None;
+    let mut uniform = None;
+    (0..network.flows()).all(|flow| {
+        let (forward, reverse) = network.route(flow);
+        // Packets without feedback come at events of their own.
+        let Some(&last) = reverse.last() else { return false };
+        let spec = &network.flow_specs[flow];
+        let (first, last) = (forward[0] as usize, last as usize);
+        let Feeder::Link(from) = feeders[last] else { return false };
+        let Some(timer) = shortest_timer(spec) else { return false };
+        let (data, acks) = sizes(spec);
+        let shortest = ahead(network, last, spec.acks()[0]);
+        neighbours[first].flows == 1
+            && spec.wire > SYN_BYTES
+            && spec.bare().is_none_or(|bare| spec.wire > bare.max(spec.syn()))
+            && modes[first] == Mode::Stepped
+            && forward.get(1).is_some_and(|&next| modes[next as usize] == Mode::ArithmeticPort)
+            && is_fold(modes[last])
+            && !is_fold(modes[from as usize])
+            && *serial.get_or_insert(from) == from
+            && {
+                let here = (network.links[first].rate_bps, spec.wire);
+                *uniform.get_or_insert(here) == here
+            }
+            && keeps_step(transmission(network, first, spec.wire), shortest)
+            && data.iter().all(|&size| transmission(network, first, size) + TOLERANCE < shortest.min(timer))
+            && (spec.options.rfc.is_none()
+                || (data.iter().all(|&size| keeps_step(transmission(network, first, size), shortest))
+                    && acks.iter().all(|&size| ahead(network, last, size) + TOLERANCE < timer)))
+    })
+}
+
+/// The shortest time for which a timer of a sender is set, s; none if it may be as short as anything.
+fn shortest_timer(spec: &FlowSpec) -> Option<f64> {
+    let Some(settings) = &spec.options.rfc else { return Some(MIN_RTO) };
+    let finds_losses_by_time = settings.rack && settings.sack;
+    let paces = settings.pacing || settings.control == ControlKind::Bbr;
+    (!finds_losses_by_time && !paces).then(|| settings.min_rto.min(rfc::INITIAL_RTO))
+}

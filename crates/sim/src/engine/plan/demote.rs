@@ -1,0 +1,193 @@
+//! Links that the order of events wants stepped after all.
+
+use super::super::network::Network;
+use super::feeders::{each_hop, sizes, Feeder};
+use super::folds::{origin, DEEPEST_FOLD};
+use super::merges::{common_origins, Common};
+use super::mode::{is_fold, stepped, Mode};
+use super::times::{ahead, transmission, TOLERANCE};
+use earlydrop_net::tcp::ns2::core::MIN_RTO;
+use std::collections::BTreeMap;
+
+/// Takes back choices that the order of events does not allow; whether there were any.
+pub fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut [Mode]) -> bool {
+    let mut changed = demote_behind_delays(network, modes);
+    for link in 0..modes.len() {
+        let unfounded = match (modes[link], feeders[link]) {
+            (Mode::SlowFold, Feeder::Link(source)) => {
+                !matches!(modes[source as usize], Mode::Merge | Mode::ArithmeticPort)
+            }
+            _ => false,
+        };
+        if is_fold(modes[link]) && (unfounded || origin(feeders, modes, link).1 > DEEPEST_FOLD) {
+            modes[link] = Mode::Stepped;
+            changed = true;
+        }
+    }
+    // Where streams merge, simultaneous arrivals must come in the order of their histories. That holds if every
+    // stream arrives by events of its own; if every stream is a fold of one link from an origin that starts packets
+    // by events; or if all are folds of one depth from one serial origin.
+    let common = common_origins(network, feeders, apart, modes);
+    let mut demoted = Vec::new();
+    each_hop(network, |feeder, link| {
+        if common[link] != Common::Mixed {
+            return;
+        }
+        if let Feeder::Link(source) = feeder {
+            demoted.push(source as usize);
+        } else if modes[link] == Mode::Merge {
+            demoted.push(link);
+        }
+    });
+    for link in demoted {
+        let demoted = stepped(modes[link]);
+        changed |= demoted != modes[link];
+        modes[link] = demoted;
+    }
+    changed |= demote_mixed_streams(network, feeders, modes);
+    changed |= demote_ambiguous_ports(network, modes);
+    changed |= demote_ambiguous_ends(network, modes);
+    changed
+}
+
+/// A receiver that delays ACKs takes segments by events, between which its timer may expire: the link behind it is
+/// stepped.
+fn demote_behind_delays(network: &Network, modes: &mut [Mode]) -> bool {
+    let mut changed = false;
+    for flow in (0..network.flows()).filter(|&flow| network.flow_specs[flow].options.ack_waits().next().is_some()) {
+        if let Some(&first) = network.route(flow).1.first() {
+            let demoted = stepped(modes[first as usize]);
+            changed |= demoted != modes[first as usize];
+            modes[first as usize] = demoted;
+        }
+    }
+    changed
+}
+
+/// How long ahead links push arrivals, s: stepped ones, and folds with their index.
+#[derive(Default)]
+struct Pushed {
+    stepped: Vec<f64>,
+    folds: Vec<(usize, f64)>,
+}
+
+/// Streams on their way to where they meet can tie before it: at links that are equally far from there, packets sent at one
+/// time arrive at one time. If one of these links is a fold and another is stepped, the fold's arrival has its number
+/// ahead of time and the other's has not (it may have waited behind a longer packet), so the fold is stepped too.
+fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
+    // By meeting point and hops before it.
+    let mut pushed: BTreeMap<(usize, usize), Pushed> = BTreeMap::new();
+    for flow in 0..network.flows() {
+        let (forward, reverse) = network.route(flow);
+        let way: Vec<usize> = forward.iter().chain(reverse).map(|&link| link as usize).collect();
+        let (data, acks) = sizes(&network.flow_specs[flow]);
+        for (meeting, &link) in way.iter().enumerate() {
+            if feeders[link] != Feeder::Several {
+                continue;
+            }
+            // Backwards, through the sender from its ACKs to its segments, to where streams met before.
+            for before in 1..way.len() {
+                let hop = (meeting + way.len() - before) % way.len();
+                let source = way[hop];
+                if feeders[source] == Feeder::Several {
+                    break;
+                }
+                if modes[source] != Mode::Stepped && !is_fold(modes[source]) {
+                    continue;
+                }
+                let Pushed { stepped, folds } = pushed.entry((link, before)).or_default();
+                for &size in if hop < forward.len() { &data } else { &acks } {
+                    let ahead = ahead(network, source, size);
+                    if is_fold(modes[source]) {
+                        folds.push((source, ahead));
+                    } else {
+                        stepped.push(ahead);
+                    }
+                }
+            }
+        }
+    }
+    let mut changed = false;
+    for Pushed { stepped, folds } in pushed.values_mut() {
+        stepped.sort_unstable_by(f64::total_cmp);
+        for &(fold, ahead) in folds.iter() {
+            let next = stepped.partition_point(|&other| other < ahead - TOLERANCE);
+            if is_fold(modes[fold]) && stepped.get(next).is_some_and(|&other| other <= ahead + TOLERANCE) {
+                modes[fold] = Mode::Stepped;
+                changed = true;
+            }
+        }
+    }
+    changed
+}
+
+/// An arithmetic port settles a tie between an arrival and a departure by when each was scheduled. If both are always
+/// scheduled a common time ahead, that is a tie too, which only events can settle.
+fn demote_ambiguous_ports(network: &Network, modes: &mut [Mode]) -> bool {
+    let mut changed = false;
+    each_hop(network, |feeder, link| {
+        if modes[link] != Mode::ArithmeticPort {
+            return;
+        }
+        let ambiguous = match feeder {
+            Feeder::Link(source) => network.sizes.iter().any(|&a| {
+                let ahead = ahead(network, source as usize, a);
+                network.sizes.iter().any(|&b| (ahead - transmission(network, link, b)).abs() <= TOLERANCE)
+            }),
+            _ => true,
+        };
+        if ambiguous {
+            modes[link] = Mode::SteppedPort;
+            changed = true;
+        }
+    });
+    changed
+}
+
+/// An event that a fold, a merge or an arithmetic port pushes has its number before its time. That can matter only
+/// against an end of transmission, a timer, or the next packet of a constant bit rate that was scheduled at the same
+/// time for the same time: where one can be, the last link of the fold is stepped.
+fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
+    let mut ends: Vec<f64> = (0..modes.len())
+        .filter(|&link| matches!(modes[link], Mode::Stepped | Mode::SteppedPort))
+        .flat_map(|link| network.sizes.iter().map(move |&size| transmission(network, link, size)))
+        // The next packet of a constant bit rate is such an event too.
+        .chain(network.flow_specs.iter().filter_map(|flow| flow.interval))
+        // And so is the end of an ACK's delay.
+        .chain(network.flow_specs.iter().flat_map(|flow| flow.options.ack_waits()))
+        .collect();
+    ends.sort_unstable_by(f64::total_cmp);
+    ends.dedup();
+    let meets_an_end = |ahead: f64| {
+        let next = ends.partition_point(|&end| end < ahead - TOLERANCE);
+        ends.get(next).is_some_and(|&end| end <= ahead + TOLERANCE)
+    };
+    let mut changed = false;
+    for flow in 0..network.flows() {
+        let (forward, reverse) = network.route(flow);
+        let spec = &network.flow_specs[flow];
+        let (data, acks) = sizes(spec);
+        let hops = forward.iter().map(|&link| (link, &data)).chain(reverse.iter().map(|&link| (link, &acks)));
+        let mut hops = hops.peekable();
+        while let Some((link, sizes)) = hops.next() {
+            let link = link as usize;
+            let next = hops.peek().map(|&(next, _)| modes[next as usize]);
+            // At a merge, ends of transmission play no part.
+            let early = !matches!(modes[link], Mode::Stepped | Mode::SteppedPort);
+            if !early || next.is_some_and(|next| is_fold(next) || next == Mode::Merge) {
+                continue;
+            }
+            let sink = next.is_none() && spec.interval.is_some();
+            let ambiguous = !sink
+                && sizes.iter().any(|&size| {
+                    let ahead = ahead(network, link, size);
+                    meets_an_end(ahead) || (next.is_none() && ahead >= MIN_RTO - TOLERANCE)
+                });
+            if ambiguous {
+                modes[link] = stepped(modes[link]);
+                changed = true;
+            }
+        }
+    }
+    changed
+}

@@ -1,0 +1,139 @@
+//! The run loop: what each event does, and what each segment does at its next hop.
+
+use super::fetching::Eyes;
+use super::Engine;
+use crate::engine::outcome::Outcome;
+use crate::engine::plan::Mode;
+use crate::engine::state::link::NONE;
+use crate::engine::state::order::{Hop, Key};
+use crate::engine::state::packets::packet;
+use crate::engine::state::port::Answer;
+use crate::engine::state::routes::{Action, Route, Step, UNKNOWN};
+use crate::events::{EventQueue, Kind};
+use earlydrop_net::segment::CE;
+use earlydrop_net::Segment;
+
+impl<Q: EventQueue> Engine<Q> {
+    /// Runs to the end.
+    pub fn run(mut self) -> Outcome {
+        let end = self.settings.duration;
+        while let Some(event) = self.queue.pop(&mut Eyes { net: &mut self.net, ports: &self.ports }) {
+            let now = f64::from_bits(event.time);
+            if now >= end {
+                break;
+            }
+            self.events += 1;
+            if self.net.stages > 0 {
+                self.prefetch();
+            }
+            let key = Key { now, scheduled: f64::from_bits(event.scheduled), number: event.number };
+            let segment = event.segment;
+            match event.kind() {
+                Kind::Arrival => self.on_arrival(segment, key),
+                Kind::TransmissionEnd => self.on_transmission_end(segment.flow() as usize, key),
+                Kind::Timer => self.on_timer(segment.flow() as usize, key),
+                Kind::AckTimer => self.on_ack_timer(segment.flow(), key),
+                Kind::Start => self.on_start(segment, key),
+                Kind::Retry => self.on_retry(segment, key),
+                Kind::Crowd => self.on_crowd(segment.flow() as usize, key),
+                Kind::Replay => self.on_replay(segment.seq() as usize, key),
+                Kind::Stop => self.net.flows[segment.flow() as usize].sender.end(),
+                Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
+                Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
+                Kind::WindowStart => self.begin_window(now),
+                Kind::Sample => self.sample(now, segment.seq()),
+            }
+        }
+        self.finish()
+    }
+
+    /// An application starts.
+    fn on_start(&mut self, event: Segment, key: Key) {
+        let flow = event.flow();
+        if self.specs.kind(flow).interval.is_some() {
+            return self.on_source(event, key);
+        }
+        if self.applications.has(flow) {
+            return self.begin_transfer(flow, key);
+        }
+        self.net.flows[flow as usize].sender.start(key.now, &mut self.out);
+        self.flush(flow, key);
+    }
+
+    #[inline(always)]
+    fn on_arrival(&mut self, segment: Segment, key: Key) {
+        let route = self.net.routes[segment.flow() as usize];
+        let step = self.net.step_of(route, segment.hop());
+        match step.action {
+            Action::AtEvent | Action::Through | Action::Fold | Action::SlowFold | Action::MixedFold | Action::Ahead => {
+                self.arrive(route, step, segment, key)
+            }
+            Action::Sender => self.answer(segment, key),
+            Action::SenderAhead => {
+                self.net.flows[segment.flow() as usize].acks_coming -= 1;
+                self.answer(segment, key);
+            }
+            Action::ReceiverAtEvent | Action::Receiver => {
+                let Some(ack) = self.receive(segment, key) else { return };
+                self.arrive(route, self.net.step_of(route, ack.hop()), ack, key);
+            }
+            Action::Sink => self.sink(segment, key.now),
+            Action::Server => self.answer_server(segment, key),
+            Action::Client => {
+                let Some(ack) = self.receive_client(segment, key) else { return };
+                self.set_out(ack, key);
+            }
+            Action::Expired => self.expired(segment, key.now),
+            Action::RecordedSink | Action::RecordedSinkAtEvent => self.recorded_sink(segment, key.now),
+        }
+    }
+
+    /// A segment stands at the near end of the link that its next hop leads over, at the event `key`.
+    pub(super) fn set_out(&mut self, segment: Segment, key: Key) {
+        let route = self.net.routes[segment.flow() as usize];
+        self.arrive(route, self.net.step_of(route, segment.hop()), segment, key);
+    }
+
+    /// The same, where its route and hop are known.
+    #[inline(never)]
+    pub(super) fn arrive(&mut self, route: Route, step: Step, mut segment: Segment, key: Key) {
+        let link = step.link;
+        let at = &mut self.net.links[link as usize];
+        match at.mode {
+            Mode::Merge | Mode::Fold | Mode::SlowFold => {
+                let (start, arrival, cause) = at.wire.relay(key.now, key.scheduled, segment.size());
+                segment = segment.at_next_hop();
+                self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
+            }
+            Mode::Stepped => {
+                if at.head == NONE && at.is_free(key) {
+                    self.transmit(link, segment, UNKNOWN, key.now, key.scheduled);
+                } else {
+                    self.wait(link, segment);
+                }
+            }
+            Mode::ArithmeticPort => {
+                let port = &mut self.ports[at.port as usize];
+                let mut packet = packet(&self.net.times_to_live, &segment, &step);
+                match port.arithmetic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
+                    Answer::Dropped => self.dropped(segment, key.now),
+                    Answer::Leaves { start, marked } => {
+                        if marked {
+                            self.tallies[segment.flow() as usize].marks += 1;
+                            segment = segment.with_bits(segment.bits() | CE);
+                        }
+                        let cause = if start > key.now { at.wire.started } else { key.scheduled };
+                        let arrival = at.wire.send(start, segment.size());
+                        segment = segment.at_next_hop();
+                        self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
+                    }
+                }
+            }
+            Mode::SteppedPort => {
+                let lane = self.net.step_of(route, segment.hop() + 1).lane_of_event();
+                self.offer(link, segment, packet(&self.net.times_to_live, &segment, &step), lane, key);
+            }
+            Mode::Own => debug_assert!(false, "senders alone send over their own links"),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The results of a run.
+
+use super::Engine;
+use crate::engine::outcome::{FlowOutcome, Outcome, PortOutcome};
+use crate::engine::state::end_to_end::sent;
+use crate::engine::state::observer::Observer;
+use crate::events::EventQueue;
+use crate::losses::FlowLosses;
+
+impl<Q: EventQueue> Engine<Q> {
+    /// What the run found.
+    pub(super) fn finish(mut self) -> Outcome {
+        let end = self.settings.duration;
+        let rate = |link: u32| {
+            let medium = self.media.iter().find(|&&(at, _)| at == link);
+            let mean = medium.and_then(|(_, medium)| medium.mean_rate(self.settings.warmup, end));
+            mean.unwrap_or(self.net.links[link as usize].wire.rate_bps)
+        };
+        let ports = std::mem::take(&mut self.ports).into_iter().map(|mut port| {
+            let Observer { trace, shares, rates, synchronisation, fates } = port.finish(end);
+            PortOutcome {
+                rate_bps: rate(port.link),
+                counters: *port.counters(),
+                has_average: port.average().is_some(),
+                queued_at_start: port.queued_at_start,
+                queued_at_end: port.packets(),
+                trace,
+                shares,
+                rates,
+                synchronisation,
+                fates,
+                name: port.name,
+                aqm: port.aqm,
+                stats: port.stats,
+            }
+        });
+        let ports = ports.collect();
+        let flow_losses = self.finish_losses();
+        // With many flows, what is found of them needs as much room as what is no longer needed.
+        (self.net.links, self.net.steps, self.pool) = (Vec::new(), Vec::new(), Vec::new());
+        drop(self.queue);
+        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).enumerate()).map(
+            |(index, ((flow, arrivals), tally))| {
+                let past = self.applications.past_connections(index as u32);
+                let rare = self.rare.get(index).copied().unwrap_or_default();
+                let segments = self.payloads.segments(index, self.specs.kind(index as u32));
+                FlowOutcome {
+                    spec: self.specs.whole(index as u32, flow.sender.clock_phase()),
+                    in_order: segments.unwrap_or(arrivals.in_order),
+                    received: arrivals.received,
+                    delay_mean: arrivals.delay_ticks as f64
+                        / self.ticks_per_second
+                        / f64::from(arrivals.received.max(1)),
+                    retransmits: flow.sender.retransmits() - rare.retransmits_before + past.0,
+                    timeouts: flow.sender.timeouts() - rare.timeouts_before + past.1,
+                    drops: tally.drops,
+                    marks: tally.marks,
+                    unasked: self.sources.counted(index),
+                    payloads: self.payloads.counted(index, self.specs.kind(index as u32)),
+                    transfers: self.applications.of_flow(index as u32),
+                    lost: rare.lost,
+                    expired: rare.expired,
+                }
+            },
+        );
+        Outcome {
+            ports,
+            flows: flows.collect(),
+            transfers: self.applications.finish(),
+            losses_by_distance: self.losses_by_distance,
+            lost: self.media.iter().map(|(link, medium)| (*link, medium.lost)).collect(),
+            series: self.series,
+            rates: self.rates.map(|rates| *rates),
+            variables: self.variables,
+            round_trips: self.round_trips,
+            variations: self.variations,
+            flow_losses,
+            events: self.events,
+            links: self.link_counts,
+        }
+    }
+
+    /// By flow: what it sent and lost; empty if not asked for.
+    fn finish_losses(&mut self) -> Vec<FlowLosses> {
+        let Some(losses) = self.losses.take() else { return Vec::new() };
+        let mut flows = losses.flows;
+        for (index, (of_flow, flow)) in flows.iter_mut().zip(&self.net.flows).enumerate() {
+            let unasked = self.sources.counted(index).map_or(0, |(sent, _)| sent as i64);
+            of_flow.sent += sent(&flow.sender) + unasked;
+        }
+        flows
+    }
+}

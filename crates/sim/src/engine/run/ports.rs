@@ -1,0 +1,128 @@
+//! Ports with events: what arrives, what leaves, what is dropped, and the timer of the policy.
+
+use super::Engine;
+use crate::engine::state::net::Rare;
+use crate::engine::state::order::Key;
+use crate::engine::state::port::{Departure, Dropped, Then};
+use crate::events::{Event, EventQueue, Kind};
+use earlydrop_aqm::Packet;
+use earlydrop_net::segment::{SACK, SYN};
+use earlydrop_net::Segment;
+
+impl<Q: EventQueue> Engine<Q> {
+    /// `packet`, which is all that the queue sees of `segment`, arrives at the port of `link`. It carries the rest of the
+    /// segment along, and the `lane` of the event that comes next: what leaves the queue needs nothing from elsewhere.
+    pub(super) fn offer(&mut self, link: u32, segment: Segment, mut packet: Packet, lane: u8, key: Key) {
+        let at = &self.net.links[link as usize];
+        let port = &mut self.ports[at.port as usize];
+        port.notice_idle(at, key);
+        (packet.tag, packet.note) = segment.luggage(lane.into());
+        let mut dropped = std::mem::take(&mut self.dropped);
+        let who = |segment: &Segment| self.applications.who(segment);
+        let replay = !self.replay.is_empty();
+        let taken = port.enqueue(&segment, packet, key.now, &mut dropped, replay, who);
+        if taken.marked {
+            self.tallies[segment.flow() as usize].marks += 1;
+        }
+        self.drop_all(dropped, key.now);
+        match taken.then {
+            Then::Pull => self.pull(link, key),
+            Then::End => self.push_transmission_end(link),
+            Then::Nothing => {}
+        }
+    }
+
+    /// The link of a stepped port is free: it takes the next packet or becomes idle.
+    pub(super) fn pull(&mut self, link: u32, key: Key) {
+        let port = &mut self.ports[self.net.links[link as usize].port as usize];
+        let mut dropped = std::mem::take(&mut self.dropped);
+        let who = |segment: &Segment| self.applications.who(segment);
+        let departure = port.dequeue(key.now, &mut dropped, !self.replay.is_empty(), who);
+        self.drop_all(dropped, key.now);
+        let Some(Departure { segment, lane, marked, wants_end }) = departure else { return };
+        if marked {
+            self.tallies[segment.flow() as usize].marks += 1;
+        }
+        self.transmit(link, segment, lane, key.now, key.scheduled);
+        if wants_end {
+            self.push_transmission_end(link);
+        }
+    }
+
+    /// The packets that a port has dropped in one call; their room is kept for the next.
+    #[inline(always)]
+    fn drop_all(&mut self, mut victims: Dropped, now: f64) {
+        for &(victim, _) in &victims {
+            self.dropped(victim, now);
+        }
+        victims.clear();
+        self.dropped = victims;
+    }
+
+    /// A port dropped `segment` at `now`.
+    #[inline(always)]
+    pub(super) fn dropped(&mut self, segment: Segment, now: f64) {
+        if let Some(losses) = &mut self.losses {
+            losses.lost(segment, now);
+        }
+        self.tallies[segment.flow() as usize].drops += 1;
+        self.forget(&segment);
+        let made = self.net.step(segment.flow(), segment.hop()).made;
+        count_at(&mut self.losses_by_distance, made);
+    }
+
+    /// A packet's time to live is used up at `now`.
+    #[inline(never)]
+    pub(super) fn expired(&mut self, segment: Segment, now: f64) {
+        self.forget(&segment);
+        if now >= self.settings.warmup && now < self.settings.duration {
+            self.rare(segment.flow()).expired += 1;
+        }
+    }
+
+    /// A segment is gone before it has arrived: what was kept for it is given back.
+    #[inline(always)]
+    pub(super) fn forget(&mut self, segment: &Segment) {
+        self.opening -= u32::from(segment.bits() & SYN != 0);
+        if segment.bits() & SACK != 0 {
+            self.blocks.free(*segment);
+        }
+    }
+
+    /// The counts of a flow that are seldom needed.
+    pub(super) fn rare(&mut self, flow: u32) -> &mut Rare {
+        if self.rare.is_empty() {
+            self.rare = vec![Rare::default(); self.specs.len()];
+        }
+        &mut self.rare[flow as usize]
+    }
+
+    /// A policy's timer does not take its number from the counter: among events of one time that were scheduled at one
+    /// time it comes first. A fold gives an arrival its number ahead of time, so that the counter could not tell in all
+    /// plans alike which of the two was scheduled first.
+    pub(super) fn schedule_policy_timer(&mut self, port: u32, now: f64) {
+        if let Some(time) = self.ports[port as usize].next_timer() {
+            let segment = Segment::new(port, 0, 0, 0);
+            let event = Event::new(time.seconds(), now, 0, u64::from(port), Kind::PolicyTimer, segment);
+            self.queue.push(event, 3);
+        }
+    }
+
+    /// The policy of a port has set its timer to this event.
+    pub(super) fn on_policy_timer(&mut self, port: u32, key: Key) {
+        let at = &mut self.ports[port as usize];
+        at.notice_idle(&self.net.links[at.link as usize], key);
+        at.on_timer(key.now);
+        self.schedule_policy_timer(port, key.now);
+    }
+}
+
+/// One more in the class of a distance.
+#[inline(never)]
+fn count_at(counts: &mut Vec<u64>, distance: u8) {
+    let at = usize::from(distance);
+    if counts.len() <= at {
+        counts.resize(at + 1, 0);
+    }
+    counts[at] += 1;
+}

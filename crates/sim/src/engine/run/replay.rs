@@ -1,0 +1,40 @@
+//! Recorded packets that arrive at a port, in place of traffic.
+
+use super::Engine;
+use crate::engine::state::order::Key;
+use crate::engine::state::routes::UNKNOWN;
+use crate::events::{Event, EventQueue, Kind};
+use earlydrop_aqm::{Packet, Time};
+use earlydrop_net::record::Fate;
+use earlydrop_net::Segment;
+
+impl<Q: EventQueue> Engine<Q> {
+    /// Lets recorded packets, which carry on one after the other in time, arrive at the first port, whose traffic they
+    /// alone are; what becomes of each is among its port's outcome.
+    pub fn replay(mut self, arrivals: Vec<(Time, Packet)>) -> Self {
+        if let Some(port) = self.ports.first_mut() {
+            port.watch.observer().fates = Some(vec![Fate::Queued; arrivals.len()]);
+        }
+        self.replay = arrivals;
+        self.schedule_replay(0);
+        self
+    }
+
+    /// An arrival comes after everything else of its time, as if it had been scheduled then.
+    fn schedule_replay(&mut self, index: usize) {
+        if let Some(&(time, _)) = self.replay.get(index) {
+            self.counter += 1;
+            let segment = Segment::new(0, index as i32, 0, 0);
+            let event = Event::new(time.seconds(), time.seconds(), u64::MAX, self.counter, Kind::Replay, segment);
+            self.queue.push(event, 3);
+        }
+    }
+
+    pub(super) fn on_replay(&mut self, index: usize, key: Key) {
+        self.schedule_replay(index + 1);
+        let (_, packet) = self.replay[index];
+        let size = packet.size.min(u32::from(u16::MAX)) as u16;
+        let segment = Segment::with(0, index as i32, 0, size, packet.ecn as u8);
+        self.offer(self.ports[0].link, segment, packet, UNKNOWN, key);
+    }
+}

@@ -1,0 +1,80 @@
+//! What is measured while a network runs: the window, series, delays and losses from end to end.
+
+use super::Engine;
+use crate::engine::state::end_to_end::sent;
+use crate::engine::state::net::{Rare, Tally};
+use crate::events::{Event, EventQueue, Kind};
+use crate::losses::{FlowLosses, Synchronisation};
+use earlydrop_net::Segment;
+
+impl<Q: EventQueue> Engine<Q> {
+    /// The measured window begins: what was counted before does not count.
+    pub(super) fn begin_window(&mut self, now: f64) {
+        self.answers_until = self.settings.duration;
+        for port in &mut self.ports {
+            port.restart(now);
+        }
+        self.losses_by_distance.clear();
+        self.media.iter_mut().for_each(|(_, medium)| medium.lost = 0);
+        self.tallies.fill(Tally::default());
+        let before = self.net.flows.iter().map(|flow| Rare {
+            retransmits_before: flow.sender.retransmits(),
+            timeouts_before: flow.sender.timeouts(),
+            ..Rare::default()
+        });
+        self.rare = before.collect();
+        self.restart_losses();
+        self.applications.restart();
+    }
+
+    /// Takes sample `index` of the series, and schedules the next.
+    pub(super) fn sample(&mut self, now: f64, index: i32) {
+        let Some(series) = &mut self.series else { return };
+        series.time.push(now);
+        for (i, port) in self.ports.iter_mut().enumerate() {
+            port.catch_up(now, 0.0);
+            series.packets[i].push(port.packets());
+            series.average[i].push(port.average().unwrap_or(f64::NAN));
+            series.dropped[i].push(port.counters().drops());
+        }
+        for (values, &flow) in series.cwnd.iter_mut().zip(&self.settings.cwnd_flows) {
+            values.push(self.net.flows[flow as usize].sender.cwnd());
+        }
+        let interval = self.settings.series.unwrap_or(f64::INFINITY);
+        self.counter += 1;
+        let segment = Segment::new(0, index + 1, 0, 0);
+        let next = f64::from(index + 1) * interval;
+        self.queue.push(Event::new(next, 0.0, 0, self.counter, Kind::Sample, segment), 3);
+    }
+
+    /// Whether more is noted of what receivers take in than counts.
+    pub(super) fn watches_receivers(&self) -> bool {
+        self.rates.is_some() || !self.variations.is_empty()
+    }
+
+    /// Sets observers up where losses are measured; `rtts` says how long a loss event lasts at each port, s.
+    pub(super) fn watch_losses(&mut self, rtts: &[f64]) {
+        let Some(losses) = &self.losses else { return };
+        for (port, &rtt) in self.ports.iter_mut().zip(rtts) {
+            let observer = port.watch.observer();
+            observer.synchronisation = Some(Synchronisation::new(rtt, losses.out.clone()));
+        }
+    }
+
+    /// The measured window begins.
+    fn restart_losses(&mut self) {
+        let Some(losses) = &mut self.losses else { return };
+        for (of_flow, flow) in losses.flows.iter_mut().zip(&self.net.flows) {
+            *of_flow = FlowLosses { sent: -sent(&flow.sender), ..FlowLosses::default() };
+        }
+    }
+
+    /// If it is asked for how delays vary: a segment with payload reaches its receiver at `now`.
+    #[inline(never)]
+    pub(super) fn note_delay(&mut self, segment: Segment, now: f64) {
+        let Some(variation) = self.variations.get_mut(segment.flow() as usize) else { return };
+        if now >= self.settings.warmup && now < self.settings.duration {
+            variation.record(segment.age_ticks(Segment::stamp(now, self.ticks_per_second)));
+        }
+    }
+}

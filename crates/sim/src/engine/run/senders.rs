@@ -1,0 +1,134 @@
+//! Senders: the ACKs that they take, at events or ahead of time, what they send, and their timers.
+
+use super::Engine;
+use crate::engine::plan::Mode;
+use crate::engine::state::order::{Hop, Key, BEHIND_SLOW_FOLD};
+use crate::engine::trace::VariableChange;
+use crate::events::EventQueue;
+use crate::shares;
+use earlydrop_net::segment::SYN;
+use earlydrop_net::tcp::{Sender, Timer};
+use earlydrop_net::Segment;
+
+impl<Q: EventQueue> Engine<Q> {
+    /// The sender takes an ACK, at an event or ahead of its time.
+    #[inline(never)]
+    pub(super) fn answer(&mut self, segment: Segment, key: Key) {
+        let Sender::Ns2(sender) = &mut self.net.flows[segment.flow() as usize].sender else {
+            return self.answer_rfc(segment, key);
+        };
+        let opening = sender.core.ack < 0;
+        let (ack, segment) = self.blocks.open(segment, segment.seq());
+        sender.on_ack(key.now, ack, &mut self.out);
+        self.opening -= u32::from(opening && sender.core.ack >= 0);
+        if !self.round_trips.is_empty() {
+            self.note_round_trip(segment, key.now);
+        }
+        self.flush(segment.flow(), key);
+    }
+
+    /// An ACK arrives at `now`: the time since the segment that it answers was sent.
+    #[inline(never)]
+    pub(super) fn note_round_trip(&mut self, ack: Segment, now: f64) {
+        let Some(entry_of) = &self.settings.entry_of else { return };
+        if now >= self.settings.warmup {
+            let ticks = ack.age_ticks(Segment::stamp(now, self.ticks_per_second));
+            let entry = entry_of[ack.flow() as usize];
+            shares::record(&mut self.round_trips[usize::from(entry)], f64::from(ticks) / self.ticks_per_second);
+        }
+    }
+
+    /// Whether the sender may take an ACK ahead of its time, `arrival`: no other comes before it, and the timer
+    /// does not expire before it. While a connection opens, the others must
+    /// not know of it before the time.
+    #[inline(always)]
+    pub(super) fn may_answer(&self, segment: &Segment, hop: Hop) -> bool {
+        let flow = &self.net.flows[segment.flow() as usize];
+        hop.order & !BEHIND_SLOW_FOLD == 0
+            && flow.acks_coming == 0
+            && hop.arrival < flow.deadline
+            && hop.arrival < self.answers_until
+            && flow.sender.is_open()
+    }
+
+    /// Carries out what the sender of `flow` has just asked for.
+    #[inline(always)]
+    pub(super) fn flush(&mut self, flow: u32, key: Key) {
+        if let Some(Timer::At(_)) = self.out.timer {
+            return self.flush_rfc(flow, key);
+        }
+        if !self.out.segments.is_empty() {
+            let born = Segment::stamp(key.now, self.ticks_per_second);
+            let route = self.net.routes[flow as usize];
+            let first = self.net.step_of(route, 0);
+            let own = self.net.links[first.link as usize].mode == Mode::Own;
+            let lane = self.net.step_of(route, 1).lane();
+            let wire = self.net.flows[flow as usize].wire;
+            for i in 0..self.out.segments.len() {
+                let sent = self.out.segments[i];
+                let mut size = wire;
+                if sent.bits & SYN != 0 {
+                    self.opening += 1;
+                    size = self.net.flows[flow as usize].syn;
+                }
+                let segment = Segment::with(flow, sent.seq as i32, born, size, sent.bits);
+                if own {
+                    self.send_over_own(first.link, lane, segment, key, true);
+                } else {
+                    self.arrive(route, first, segment, key);
+                }
+            }
+            self.out.segments.clear();
+        }
+        if let Some(delay) = self.out.take_after() {
+            self.arm_timer(flow, key, delay);
+        }
+        if !self.out.changes.is_empty() {
+            self.note_changes(key.now);
+        }
+    }
+
+    /// Changes of the traced sender's variables.
+    #[cold]
+    pub(super) fn note_changes(&mut self, time: f64) {
+        let changes = self.out.changes.drain(..);
+        self.variables.extend(changes.map(|(variable, value)| VariableChange { time, variable, value }));
+    }
+
+    /// One entry a flow in the event queue: a timer that moves to a later time is put off when its entry comes up.
+    #[inline(always)]
+    fn arm_timer(&mut self, flow: u32, key: Key, delay: f64) {
+        self.counter += 1;
+        let state = &mut self.net.flows[flow as usize];
+        state.deadline = key.now + delay;
+        state.armed_at = key.now;
+        state.armed_cause = key.scheduled;
+        state.armed_number = self.counter;
+        if state.entry > state.deadline {
+            self.push_timer(flow);
+        }
+    }
+
+    pub(super) fn push_timer(&mut self, flow: u32) {
+        let event = self.net.flows[flow as usize].timer_event(flow);
+        self.queue.push(event, 3);
+    }
+
+    pub(super) fn on_timer(&mut self, flow: usize, key: Key) {
+        let state = &mut self.net.flows[flow];
+        if state.entry != key.now {
+            return;
+        }
+        state.entry = f64::INFINITY;
+        if state.armed_number != key.number {
+            if state.deadline < f64::INFINITY {
+                self.push_timer(flow as u32);
+            }
+            return;
+        }
+        state.deadline = f64::INFINITY;
+        state.sender.on_timeout(key.now, &mut self.out);
+        self.number_anew(flow as u32);
+        self.flush(flow as u32, key);
+    }
+}

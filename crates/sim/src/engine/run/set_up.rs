@@ -1,0 +1,197 @@
+//! How a network is set in motion.
+
+use super::Engine;
+use crate::engine::network::Network;
+use crate::engine::outcome::Series;
+use crate::engine::plan::{Mode, Plan};
+use crate::engine::settings::Settings;
+use crate::engine::sizes::SYN_BYTES;
+use crate::engine::state::applications::Applications;
+use crate::engine::state::hosts::BlockPool;
+use crate::engine::state::link::{Link, NONE};
+use crate::engine::state::net::{ack_timers, Arrivals, Flow, Net, Payloads, Tally, STAGES};
+use crate::engine::state::observer::Observer;
+use crate::engine::state::order::{AheadMerge, START};
+use crate::engine::state::port::Port;
+use crate::engine::state::routes::routes;
+use crate::engine::state::sources::Sources;
+use crate::engine::state::specs::Specs;
+use crate::engine::state::{end_to_end, hosts};
+use crate::engine::trace::QueueTrace;
+use crate::events::{EventQueue, Kind};
+use crate::shares;
+use crate::shares::Shares;
+use earlydrop_net::tcp::Output;
+use earlydrop_net::{Segment, Wire};
+use std::collections::BinaryHeap;
+
+/// With more flows than this, the state of the flow of a coming event is fetched ahead.
+const FLOWS_IN_CACHE: usize = 2000;
+/// With more ports than this, the state of the port of a coming event is.
+const PORTS_IN_CACHE: usize = 100;
+
+impl<Q: EventQueue> Engine<Q> {
+    /// Sets `network` up to run as `plan` says.
+    pub fn new(network: Network, plan: &Plan, settings: Settings) -> Self {
+        let (routes, steps) = routes(&network, plan, &settings);
+        let mut port_links = vec![0; network.ports.len()];
+        let mut merges = Vec::new();
+        let mut links = Vec::with_capacity(network.links.len());
+        links.extend((network.links.iter().zip(&plan.modes).enumerate()).map(|(index, (link, &mode))| {
+            let mut place = NONE;
+            if let Some(port) = link.port {
+                port_links[port as usize] = index as u32;
+                place = port;
+            } else if let Some(early) = plan.early(index as u32) {
+                place = merges.len() as u32;
+                merges.push(AheadMerge { early, pending: BinaryHeap::new(), wake: f64::INFINITY });
+            }
+            let wire = Wire::new(link.rate_bps, link.delay_s);
+            let varies = network.varies(index as u32);
+            let tail = match mode {
+                Mode::SlowFold | Mode::Own => u32::from(plan.full[index]),
+                _ => NONE,
+            };
+            Link { wire, cause: 0.0, reserved: 0, head: NONE, tail, mode, varies, port: place }
+        }));
+        let link_counts = plan.count();
+        let ticks_per_second = Segment::ticks_per_second(settings.duration);
+        let variations = end_to_end::variations(&network, &settings, ticks_per_second);
+        let losses = settings.losses.then(|| Box::new(end_to_end::Losses::new(&network)));
+        let loss_rtts = end_to_end::loss_rtts(&network, &settings);
+        let ideals = end_to_end::ideals(&network);
+        let flow_count = network.flows();
+        let times_to_live = (0..flow_count).map(|flow| network.time_to_live(flow));
+        let times_to_live = times_to_live.map(|time| (time.initial, time.last)).collect();
+        let timers = network.ports.len() as u64;
+        let together: f64 = port_links.iter().map(|&link: &u32| network.links[link as usize].rate_bps).sum();
+        let largest = network.sizes.iter().copied().max().unwrap_or(SYN_BYTES);
+        let spacing = if together > 0.0 { 8.0 * f64::from(largest) / together } else { 1e-3 };
+        let ports: Vec<Port> = (network.ports.into_iter().zip(port_links))
+            .map(|(spec, link)| Port::new(spec, link, plan.modes[link as usize] == Mode::ArithmeticPort))
+            .collect();
+        let mut flows = Vec::with_capacity(flow_count);
+        flows.extend(network.flow_specs.iter().map(|spec| Flow {
+            sender: hosts::sender(spec, 0),
+            deadline: f64::INFINITY,
+            armed_at: 0.0,
+            armed_cause: 0.0,
+            armed_number: 0,
+            entry: f64::INFINITY,
+            acks_coming: 0,
+            wire: spec.wire,
+            syn: spec.syn(),
+            header: spec.wire.saturating_sub(spec.payload),
+        }));
+        let mut arrivals = Vec::with_capacity(flow_count);
+        arrivals.extend(network.flow_specs.iter().map(|spec| Arrivals {
+            receiver: hosts::receiver(spec, 0),
+            in_order: 0,
+            received: 0,
+            delay_ticks: 0,
+            header: spec.wire.saturating_sub(spec.payload),
+            stamped_ack: hosts::stamped_ack(spec),
+        }));
+        let stages = if ports.len() > PORTS_IN_CACHE { STAGES } else { usize::from(flow_count > FLOWS_IN_CACHE) };
+        let (mut port_of, mut disciplines) = (Vec::new(), Vec::new());
+        if stages == STAGES {
+            port_of.extend(network.links.iter().map(|link| link.port.unwrap_or(NONE)));
+            disciplines.extend(ports.iter().map(Port::discipline_address));
+        }
+        let specs = network.flow_specs;
+        let mut engine = Engine {
+            queue: Q::new(spacing),
+            // The numbers up to here are those of the policies' timers.
+            counter: timers,
+            events: 0,
+            net: Net { links, steps, times_to_live, routes, flows, arrivals, port_of, disciplines, stages },
+            sources: Sources::new(network.sources, flow_count),
+            applications: Applications::new(network.transfers, &ideals, network.crowds, network.groups, flow_count),
+            stops: network.stops,
+            tallies: vec![Tally::default(); specs.len()],
+            rare: Vec::new(),
+            opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
+            ack_timers: ack_timers(&specs),
+            payloads: Payloads::new(&specs),
+            specs: Specs::new(&specs),
+            ports,
+            merges,
+            media: network.media,
+            losses_by_distance: Vec::new(),
+            pool: Vec::new(),
+            free_slot: NONE,
+            out: Output::default(),
+            dropped: Vec::new(),
+            blocks: BlockPool::default(),
+            series: settings.series.map(|_| Series::default()),
+            rates: settings.new_rates().map(Box::new),
+            variables: Vec::new(),
+            round_trips: Vec::new(),
+            variations,
+            losses,
+            link_counts,
+            ticks_per_second,
+            answers_until: if settings.warmup > 0.0 {
+                settings.warmup.min(settings.duration)
+            } else {
+                settings.duration
+            },
+            replay: Vec::new(),
+            settings,
+        };
+        engine.schedule_beginnings();
+        engine.watch_losses(&loss_rtts);
+        engine
+    }
+
+    fn schedule_beginnings(&mut self) {
+        if self.settings.warmup > 0.0 {
+            self.schedule(self.settings.warmup, START, Kind::WindowStart, 0);
+        }
+        if let Some(series) = &mut self.series {
+            let ports = self.ports.len();
+            (series.packets, series.average, series.dropped) =
+                (vec![vec![]; ports], vec![vec![]; ports], vec![vec![]; ports]);
+            series.cwnd = vec![vec![]; self.settings.cwnd_flows.len()];
+            self.schedule(0.0, START, Kind::Sample, 0);
+        }
+        let traced = match &self.settings.trace_ports[..] {
+            [] => &[0][..],
+            ports => ports,
+        };
+        for (index, port) in self.ports.iter_mut().enumerate() {
+            let keep = self.settings.trace.filter(|_| traced.contains(&(index as u32)));
+            let trace = keep.map(QueueTrace::new);
+            let shares = self.settings.entry_of.as_deref().map(Shares::new);
+            let recorded = self.settings.rate_ports.contains(&(index as u32));
+            let rates = if recorded { self.settings.new_rates() } else { None };
+            if trace.is_some() || shares.is_some() || rates.is_some() {
+                *port.watch.observer() = Observer { trace, shares, rates, ..Observer::default() };
+            }
+        }
+        if self.watches_receivers() {
+            self.net.arrivals.iter_mut().for_each(|arrivals| arrivals.receiver.watch());
+        }
+        if let Some(entry_of) = &self.settings.entry_of {
+            let entries = entry_of.iter().map(|&entry| usize::from(entry) + 1).max().unwrap_or(0);
+            self.round_trips = vec![shares::histogram(); entries];
+        }
+        if let Some(flow) = self.settings.trace_flow {
+            self.net.flows[flow as usize].sender.trace(true);
+        }
+        for flow in 0..self.net.flows.len() as u32 {
+            let start = self.specs.start(flow);
+            // A flow of a crowd's pool waits until somebody needs it.
+            if start < f64::INFINITY {
+                self.schedule(start, START, Kind::Start, flow);
+            }
+        }
+        for (flow, time) in std::mem::take(&mut self.stops) {
+            self.schedule(time, START, Kind::Stop, flow);
+        }
+        self.schedule_crowds();
+        for port in 0..self.ports.len() as u32 {
+            self.schedule_policy_timer(port, START.now);
+        }
+    }
+}

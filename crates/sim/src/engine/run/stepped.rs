@@ -1,0 +1,118 @@
+//! Links with events: arrival, end of transmission.
+
+use super::Engine;
+use crate::engine::plan::Mode;
+use crate::engine::state::link::NONE;
+use crate::engine::state::order::{Hop, Key};
+use crate::engine::state::routes::UNKNOWN;
+use crate::events::{Event, EventQueue, Kind};
+use earlydrop_net::Segment;
+
+impl<Q: EventQueue> Engine<Q> {
+    /// A link has ended a transmission while something waits, or its port wants to know.
+    pub(super) fn on_transmission_end(&mut self, link: usize, key: Key) {
+        if self.net.links[link].mode == Mode::SteppedPort {
+            let port = self.net.links[link].port as usize;
+            self.ports[port].on_transmission_end(key.now);
+            self.pull(link as u32, key);
+            return;
+        }
+        let slot = self.net.links[link].head;
+        self.net.links[link].head = self.pool[slot as usize].1;
+        let segment = self.release(slot);
+        self.transmit(link as u32, segment, UNKNOWN, key.now, key.scheduled);
+        if self.net.links[link].head != NONE {
+            self.push_transmission_end(link as u32);
+        }
+    }
+
+    /// A stepped link begins to send `segment`, at an event that was scheduled at `cause`. It takes two numbers: the
+    /// arrival's and the end of transmission's. `lane` is that of the arrival, or [`UNKNOWN`].
+    #[inline(always)]
+    pub(super) fn transmit(&mut self, link: u32, mut segment: Segment, lane: u8, now: f64, cause: f64) {
+        self.counter += 2;
+        let number = self.counter;
+        let at = &mut self.net.links[link as usize];
+        at.reserved = number;
+        at.cause = cause;
+        let arrival = if at.varies {
+            let Some(arrival) = self.send_over_medium(link, &segment, now) else { return };
+            arrival
+        } else {
+            at.wire.send(now, segment.size())
+        };
+        segment = segment.at_next_hop();
+        let hop = Hop { arrival, start: now, cause, order: 0 };
+        if lane != UNKNOWN {
+            return self.push_arrival(segment, hop, number - 1, lane);
+        }
+        let route = self.net.routes[segment.flow() as usize];
+        match self.net.step_of(route, segment.hop()).lane_of_event() {
+            UNKNOWN => self.forward(route, segment, hop),
+            lane => self.push_arrival(segment, hop, number - 1, lane),
+        }
+    }
+
+    /// A link that is more than a rate and a delay begins to send `segment`: when it arrives, unless it is lost.
+    #[inline(never)]
+    fn send_over_medium(&mut self, link: u32, segment: &Segment, now: f64) -> Option<f64> {
+        let at = self.media.binary_search_by_key(&link, |&(link, _)| link).ok()?;
+        let wire = &mut self.net.links[link as usize].wire;
+        let sent = self.media[at].1.send(wire, now, segment.size());
+        wire.started = now;
+        wire.free = sent.end;
+        if sent.arrival.is_none() {
+            self.forget(segment);
+            // In transit for ever, if the link has no rate left.
+            self.rare(segment.flow()).lost += u32::from(sent.end.is_finite());
+            if let Some(losses) = self.losses.as_mut().filter(|_| sent.end.is_finite()) {
+                losses.lost(*segment, now);
+            }
+        }
+        sent.arrival
+    }
+
+    /// `segment` waits at a plain stepped link. The first to wait puts the end of transmission into the event queue.
+    pub(super) fn wait(&mut self, link: u32, segment: Segment) {
+        let slot = self.store(segment);
+        let at = &mut self.net.links[link as usize];
+        if at.head == NONE {
+            at.head = slot;
+            at.tail = slot;
+            self.push_transmission_end(link);
+        } else {
+            self.pool[at.tail as usize].1 = slot;
+            at.tail = slot;
+        }
+    }
+
+    pub(super) fn push_transmission_end(&mut self, link: u32) {
+        let at = &self.net.links[link as usize];
+        if at.wire.free == f64::INFINITY {
+            // A link that is down for good.
+            return;
+        }
+        let segment = Segment::new(link, 0, 0, 0);
+        let event =
+            Event::new(at.wire.free, at.wire.started, at.cause.to_bits(), at.reserved, Kind::TransmissionEnd, segment);
+        self.queue.push(event, 0);
+    }
+
+    fn store(&mut self, segment: Segment) -> u32 {
+        let slot = self.free_slot;
+        if slot == NONE {
+            self.pool.push((segment, NONE));
+            return self.pool.len() as u32 - 1;
+        }
+        self.free_slot = self.pool[slot as usize].1;
+        self.pool[slot as usize] = (segment, NONE);
+        slot
+    }
+
+    fn release(&mut self, slot: u32) -> Segment {
+        let (segment, _) = self.pool[slot as usize];
+        self.pool[slot as usize].1 = self.free_slot;
+        self.free_slot = slot;
+        segment
+    }
+}

@@ -1,0 +1,14 @@
+//! The state of a network in motion. Nothing here knows what an event does.
+
+pub mod applications;
+pub mod end_to_end;
+pub mod hosts;
+pub mod link;
+pub mod net;
+pub mod observer;
+pub mod order;
+pub mod packets;
+pub mod port;
+pub mod routes;
+pub mod sources;
+pub mod specs;

@@ -1,0 +1,185 @@
+//! What is noted of single packets at a port, if asked for.
+
+use crate::engine::trace::QueueTrace;
+use crate::losses::Synchronisation;
+use crate::rates::Rates;
+use crate::shares::Shares;
+use earlydrop_aqm::policy::Reason;
+use earlydrop_aqm::Time;
+use earlydrop_net::record::Fate;
+use earlydrop_net::Segment;
+
+/// A packet, as far as observers look at it.
+#[derive(Clone, Copy)]
+pub struct Who {
+    /// Index of its flow.
+    pub flow: u32,
+    /// Sequence number.
+    pub seq: i32,
+    /// Bytes on the wire.
+    pub size: u32,
+}
+
+impl From<&Segment> for Who {
+    fn from(segment: &Segment) -> Self {
+        Who { flow: segment.flow(), seq: segment.seq(), size: u32::from(segment.size()) }
+    }
+}
+
+/// A port's trace, what each flow had of the queue, in all and over time, and how many lose at once. Its methods stay out
+/// of the way of runs without one.
+#[derive(Default)]
+pub struct Observer {
+    pub trace: Option<QueueTrace>,
+    pub shares: Option<Shares>,
+    pub rates: Option<Rates>,
+    pub synchronisation: Option<Synchronisation>,
+    /// What became of recorded packets, by sequence number.
+    pub fates: Option<Vec<Fate>>,
+}
+
+impl Observer {
+    /// A packet arrived at `now`, `hop` being its place on its flow's way; the queue has `length` packets with it.
+    #[cold]
+    #[inline(never)]
+    fn arrived(&mut self, now: f64, who: Who, hop: usize, length: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.record(now, '+', who.flow, who.seq, who.size, length);
+        }
+        if let Some(shares) = &mut self.shares {
+            shares.arrived(who.flow, who.size);
+        }
+        if let Some(synchronisation) = &mut self.synchronisation {
+            synchronisation.arrived(now, who.flow, hop);
+        }
+    }
+
+    /// A packet was dropped; `length` packets are left.
+    #[cold]
+    #[inline(never)]
+    fn dropped(&mut self, now: f64, who: Who, hop: usize, length: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.record(now, 'd', who.flow, who.seq, who.size, length);
+        }
+        if let Some(shares) = &mut self.shares {
+            shares.dropped(who.flow, who.size);
+        }
+        if let Some(synchronisation) = &mut self.synchronisation {
+            synchronisation.lost(now, who.flow, hop);
+        }
+    }
+
+    /// A packet left at `now`, having waited so many seconds; `length` packets are left.
+    #[cold]
+    #[inline(never)]
+    fn departed(&mut self, now: f64, who: Who, waited: f64, length: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.record(now, '-', who.flow, who.seq, who.size, length);
+        }
+        if let Some(shares) = &mut self.shares {
+            shares.departed(who.flow, who.size, waited);
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.add(who.flow, now, u64::from(who.size));
+        }
+    }
+
+    /// It is settled what becomes of a recorded packet.
+    #[cold]
+    #[inline(never)]
+    fn settled(&mut self, segment: &Segment, fate: Fate) {
+        if let Some(fates) = &mut self.fates {
+            fates[segment.seq() as usize] = fate;
+        }
+    }
+
+    /// A packet of `flow` was marked.
+    #[cold]
+    #[inline(never)]
+    fn marked(&mut self, flow: u32) {
+        if let Some(shares) = &mut self.shares {
+            shares.marked(flow);
+        }
+    }
+}
+/// A port's observer, if it has one: what arithmetic and stepped ports tell of their packets. `who` is asked only if there
+/// is one.
+#[derive(Default)]
+pub struct Watched(Option<Box<Observer>>);
+
+impl Watched {
+    /// The observer; now there is one.
+    pub fn observer(&mut self) -> &mut Observer {
+        self.0.get_or_insert_default()
+    }
+
+    /// A packet arrived at `now`, `hop` being its place on its flow's way; the queue has `length` packets with it.
+    #[inline(always)]
+    pub fn arrived(&mut self, now: f64, who: impl FnOnce() -> Who, hop: usize, length: u64) {
+        if let Some(observer) = &mut self.0 {
+            observer.arrived(now, who(), hop, length);
+        }
+    }
+
+    /// A packet was dropped; `length` packets are left.
+    #[inline(always)]
+    pub fn dropped(&mut self, now: f64, who: impl FnOnce() -> Who, hop: usize, length: u64) {
+        if let Some(observer) = &mut self.0 {
+            observer.dropped(now, who(), hop, length);
+        }
+    }
+
+    /// These packets were dropped in one call, and why; `length` packets are left.
+    #[inline(always)]
+    pub fn lost(&mut self, now: f64, victims: &[(Segment, Reason)], who: impl Fn(&Segment) -> Who, length: u64) {
+        let Some(observer) = &mut self.0 else { return };
+        for &(victim, reason) in victims {
+            observer.dropped(now, who(&victim), victim.hop(), length);
+            observer.settled(&victim, Fate::Dropped { at: Time::from_seconds(now), reason });
+        }
+    }
+
+    /// A packet left at `now`, having waited so many seconds; `length` packets are left.
+    #[inline(always)]
+    pub fn departed(&mut self, now: f64, who: impl FnOnce() -> Who, waited: f64, length: u64) {
+        if let Some(observer) = &mut self.0 {
+            observer.departed(now, who(), waited, length);
+        }
+    }
+
+    /// It is settled what becomes of a recorded packet.
+    #[inline(always)]
+    pub fn settled(&mut self, segment: &Segment, fate: Fate) {
+        if let Some(observer) = &mut self.0 {
+            observer.settled(segment, fate);
+        }
+    }
+
+    /// A packet of `flow` was marked.
+    #[inline(always)]
+    pub fn marked(&mut self, flow: u32) {
+        if let Some(observer) = &mut self.0 {
+            observer.marked(flow);
+        }
+    }
+
+    /// The measured window begins.
+    pub fn restart(&mut self) {
+        let Some(observer) = &mut self.0 else { return };
+        if let Some(shares) = &mut observer.shares {
+            shares.restart();
+        }
+        if let Some(synchronisation) = &mut observer.synchronisation {
+            synchronisation.restart();
+        }
+    }
+
+    /// The run ends: what was noted.
+    pub fn finish(&mut self) -> Observer {
+        let mut observer = *self.0.take().unwrap_or_default();
+        if let Some(synchronisation) = &mut observer.synchronisation {
+            synchronisation.finish();
+        }
+        observer
+    }
+}

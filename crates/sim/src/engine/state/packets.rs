@@ -1,0 +1,48 @@
+//! What a queue sees of a segment, and the segment that a packet carries.
+
+use super::routes::{Step, CLASS_SHIFT, INITIAL, LAST};
+use earlydrop_aqm::{Ecn, Packet, Time};
+use earlydrop_net::segment::{CE, SYN};
+use earlydrop_net::Segment;
+
+/// What the queue sees of a segment.
+#[inline(always)]
+pub fn packet(times_to_live: &[(u8, u8)], segment: &Segment, step: &Step) -> Packet {
+    let ecn = match segment.bits() & 3 {
+        0 => Ecn::NotEct,
+        1 => Ecn::Ect1,
+        2 => Ecn::Ect0,
+        _ => Ecn::Ce,
+    };
+    let mut packet = Packet {
+        size: u32::from(segment.size()),
+        ecn,
+        class: step.rest >> CLASS_SHIFT,
+        ttl: step.ttl,
+        initial_ttl: 0,
+        final_ttl: 0,
+        rtt_hint_ms: 0,
+        admitted_ecn: ecn,
+        tag: 0,
+        note: 0,
+        flow: u64::from(segment.flow()),
+        enqueued: Time::ZERO,
+    };
+    if step.rest & (INITIAL | LAST) != 0 {
+        let (initial, last) = times_to_live[segment.flow() as usize];
+        packet.initial_ttl = initial;
+        // Whoever sends a SYN does not know it yet.
+        packet.final_ttl = if step.rest & LAST != 0 && segment.bits() & SYN == 0 { last } else { 0 };
+    }
+    packet
+}
+
+/// The segment that a packet carries, with its packet's ECN field, and the lane of its next event. In a `replay` packets
+/// have flows of their own.
+#[inline(always)]
+pub fn unpacked(packet: &Packet, replay: bool) -> (Segment, u8) {
+    let flow = if replay { 0 } else { packet.flow as u32 };
+    let size = packet.size.min(u32::from(u16::MAX)) as u16;
+    let (segment, lane) = Segment::unpacked(flow, size, (packet.tag, packet.note));
+    (segment.with_bits(segment.bits() & !CE | packet.ecn as u8), lane as u8)
+}
