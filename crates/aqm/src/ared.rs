@@ -59,10 +59,10 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{params, replacing, without_linux};
+use crate::early_detection::{Defaults, Dialect, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Linear};
-use crate::parts::early_detection::{params, replacing, without_linux};
-use crate::parts::early_detection::{Defaults, Dialect, EarlyDetection, Settings, SHARED};
 use crate::parts::moving_max_p::{gentle_params, line};
 use crate::policy::{Context, QueueView, Verdict};
 use crate::{Packet, Time};
@@ -252,7 +252,7 @@ fn read(values: &Values, link: &Link) -> Result<(EarlyDetection<Linear>, Rule), 
         };
     }
     let set = Settings::read(&filled, &COMMON, link)?;
-    let bottom = match (values.given("bottom"), set.dialect) {
+    let bottom = match (values.given("bottom"), set.dialect()) {
         (Some(Value::Real(given)), _) => given,
         (_, Dialect::Ns2) => (80_000.0 / link.rate_bps).min(0.01),
         (_, Dialect::Ns3) => (0.8 * values.real(&COMMON, "mean_packet") / link.rate_bps).min(0.01),
@@ -266,7 +266,7 @@ fn read(values: &Values, link: &Link) -> Result<(EarlyDetection<Linear>, Rule), 
         return Err(ParamError::new("band_low", band_low, format!("at most band_high ({band_high})")));
     }
     let width = set.max_th - set.min_th;
-    let like_ns = set.dialect != Dialect::Paper;
+    let like_ns = set.dialect() != Dialect::Paper;
     let rule = Rule {
         on_timer: !like_ns,
         interval: own("interval"),

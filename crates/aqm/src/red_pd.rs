@@ -55,9 +55,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{hit, params, Defaults, EarlyDetection, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Linear};
-use crate::parts::early_detection::{hit, params, Defaults, EarlyDetection, SHARED};
 use crate::parts::losses;
 use crate::parts::recent_flows::RecentFlows;
 use crate::parts::spacing;

@@ -65,9 +65,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{params, Defaults, EarlyDetection, Settings, Spacing, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Linear};
-use crate::parts::early_detection::{params, Defaults, EarlyDetection, Settings, Spacing, SHARED};
 use crate::parts::halving::Halving;
 use crate::parts::losses;
 use crate::parts::recent_flows::RecentFlows;
@@ -347,7 +347,7 @@ impl Sfred {
             set,
             gentle,
             slow: Linear::new(set.min_th + bonus, set.max_th + bonus, set.max_p, gentle),
-            slow_spacing: own_count.then(|| Spacing::new(set.dialect)),
+            slow_spacing: own_count.then(|| Spacing::new(&set)),
             rules,
             list: RecentFlows::new(values.whole(&OWN, "list_size") as usize),
             condemned: RecentFlows::new(CONDEMNED),
@@ -503,7 +503,7 @@ impl Policy for Sfred {
                 self.core.decide_on(&raised, average, packet, queue, cx)
             }
             Kinds::Slow => match &mut self.slow_spacing {
-                Some(own) => own.decide(&self.set, &self.slow, average, packet, self.set.length(queue), cx),
+                Some(own) => own.decide(&self.slow, average, packet, self.set.length(queue), cx),
                 None => self.core.decide_on(&self.slow, average, packet, queue, cx),
             },
             Kinds::Plain => self.core.decide(average, packet, queue, cx),

@@ -2,10 +2,10 @@
 //! and, in all but AutoRED itself, whose upper threshold has two levels ([`crate::parts::two_levels`]).
 
 use crate::catalogue::Link;
+use crate::early_detection::{only, params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Value, Values};
 use crate::parts::auto_weight::{AutoWeight, Occupancy};
 use crate::parts::curve::{Linear, Movable};
-use crate::parts::early_detection::{only, params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::parts::flow_match::{drop_pair, Draw};
 use crate::parts::two_levels::TwoLevels;
 use crate::policy::{Context, Limit, QueueView, Room, Verdict};

@@ -1,9 +1,9 @@
 //! An upper threshold with two levels, Cur_maxth in the FLoadAutoRED chapter (Table 6.1): it is raised while the queue
 //! stands above it in a buffer that is fairly full, and falls back when the queue is short again.
 
+use crate::early_detection::Settings;
 use crate::params::{Kind, Param, Unit, Value, Values};
 use crate::parts::auto_weight::Occupancy;
-use crate::parts::early_detection::Settings;
 
 /// The buffer below this part counts as calm (Table 6.1).
 const CALM: f64 = 0.550;
@@ -65,7 +65,7 @@ impl TwoLevels {
 mod tests {
     use super::*;
     use crate::catalogue::Link;
-    use crate::parts::early_detection::{params, Defaults};
+    use crate::early_detection::{params, Defaults};
     use crate::policy::Limit;
 
     fn levels(raise: &'static str, unit: &'static str, limit: Limit) -> TwoLevels {
