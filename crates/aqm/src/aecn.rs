@@ -58,10 +58,10 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::average::Average;
+use crate::early_detection::{params, Defaults, Settings, Spacing, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
-use crate::parts::average::Average;
 use crate::parts::curve::Linear;
-use crate::parts::early_detection::{params, Defaults, Settings, Spacing, SHARED};
 use crate::parts::hash;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
 use crate::{Ecn, Packet, Time};
@@ -190,7 +190,7 @@ impl Aecn {
         let group = || Group {
             max_p: set.max_p,
             curve: curve(&set, set.max_p),
-            spacing: Spacing::new(set.dialect),
+            spacing: Spacing::new(&set),
             unmarked: VecDeque::new(),
             bytes: 0,
             flows: [0; WORDS],
@@ -258,7 +258,7 @@ impl Policy for Aecn {
         group.bytes += u64::from(packet.size);
         let bit = hash::bucket(packet.flow, 0, 64 * WORDS);
         group.flows[bit / 64] |= 1 << (bit % 64);
-        let verdict = group.spacing.decide(&self.set, &group.curve, average, packet, length, cx);
+        let verdict = group.spacing.decide(&group.curve, average, packet, length, cx);
         match verdict {
             Verdict::Signal(reason) if cx.has_room && cx.can_mark(packet) => match group.unmarked.pop_front() {
                 Some(serial) => {
@@ -273,7 +273,7 @@ impl Policy for Aecn {
 
     fn on_overflow(&mut self, earlier: Verdict, packet: &Packet, _: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         let spacing = &mut self.groups[self.last].spacing;
-        Verdict::Drop(spacing.on_overflow(&self.set, earlier, packet, cx))
+        Verdict::Drop(spacing.on_overflow(earlier, packet, cx))
     }
 
     fn on_admitted(&mut self, packet: &Packet, serial: u64) {

@@ -59,10 +59,10 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::early_detection::{params, replacing, without_linux};
+use crate::early_detection::{Defaults, Dialect, EarlyDetection, Settings, SHARED};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::{probability, Linear};
-use crate::parts::early_detection::{params, replacing, without_linux};
-use crate::parts::early_detection::{Defaults, Dialect, EarlyDetection, Settings, SHARED};
 use crate::parts::moving_max_p::{gentle_params, line};
 use crate::policy::{Context, QueueView, Verdict};
 use crate::{Packet, Time};
@@ -162,7 +162,7 @@ const OWN: [Param; 10] = [
         name: "auto_w_q",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["one_second", "ten_rtts", "tenth_second"]),
+        kind: Kind::Choice(Forgetting::WORDS),
         default: Value::Choice("one_second"),
         source: "Floyd, Gummadi & Shenker 2001; ns-2.35: q_weight_ 0, -1, -2",
         doc: "Time over which the average with the automatic weight forgets; a round trip is max(100 ms, 3 delays).",
@@ -230,6 +230,15 @@ impl Rule {
     }
 }
 
+words! {
+    /// Over what time the automatic weight forgets.
+    enum Forgetting {
+        OneSecond = "one_second",
+        TenRtts = "ten_rtts",
+        TenthSecond = "tenth_second",
+    }
+}
+
 fn read(values: &Values, link: &Link) -> Result<(EarlyDetection<Linear>, Rule), ParamError> {
     let own = |name: &str| values.real(&OWN, name);
     let packets_per_second = link.rate_bps / (8.0 * values.real(&COMMON, "mean_packet"));
@@ -245,18 +254,21 @@ fn read(values: &Values, link: &Link) -> Result<(EarlyDetection<Linear>, Rule), 
         filled.set("min_th", Value::Real((own("target_delay") * packets_per_second / 2.0).max(5.0)));
     }
     if auto("w_q") {
-        match values.word(&OWN, "auto_w_q") {
-            "one_second" => filled.set("w_q", Value::Real(1.0 - libm::exp(-1.0 / packets_per_second))),
-            "tenth_second" => filled.set("w_q", Value::Real(1.0 - libm::exp(-10.0 / packets_per_second))),
-            _ => &mut filled,
+        let exponent = match values.choice(&OWN, "auto_w_q") {
+            Forgetting::OneSecond => Some(-1.0),
+            Forgetting::TenRtts => None,
+            Forgetting::TenthSecond => Some(-10.0),
         };
+        if let Some(exponent) = exponent {
+            filled.set("w_q", Value::Real(1.0 - libm::exp(exponent / packets_per_second)));
+        }
     }
     let set = Settings::read(&filled, &COMMON, link)?;
-    let bottom = match (values.given("bottom"), set.dialect) {
+    let bottom = match (values.given("bottom"), set.dialect()) {
         (Some(Value::Real(given)), _) => given,
         (_, Dialect::Ns2) => (80_000.0 / link.rate_bps).min(0.01),
         (_, Dialect::Ns3) => (0.8 * values.real(&COMMON, "mean_packet") / link.rate_bps).min(0.01),
-        _ => 0.01,
+        (_, Dialect::Paper | Dialect::Linux) => 0.01,
     };
     let (top, band_low, band_high) = (own("top"), own("band_low"), own("band_high"));
     if bottom > top {
@@ -266,7 +278,7 @@ fn read(values: &Values, link: &Link) -> Result<(EarlyDetection<Linear>, Rule), 
         return Err(ParamError::new("band_low", band_low, format!("at most band_high ({band_high})")));
     }
     let width = set.max_th - set.min_th;
-    let like_ns = set.dialect != Dialect::Paper;
+    let like_ns = set.dialect() != Dialect::Paper;
     let rule = Rule {
         on_timer: !like_ns,
         interval: own("interval"),

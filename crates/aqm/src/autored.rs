@@ -55,7 +55,7 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::params::{ParamError, Values};
-use crate::parts::auto_red::{curve, red, AutoRed as Core, RED};
+use crate::parts::auto_red::{check, curve, red, AutoRed as Core, RED};
 use crate::parts::auto_weight;
 use crate::parts::curve::Linear;
 use crate::policy::Limit;
@@ -70,7 +70,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Suthaharan: Reduction of queue oscillation, Computer Communications 30, 2007 (weights reconstructed)",
     file: include_str!("autored.rs"),
     params: &[&RED, &auto_weight::PARAMS],
-    check: |values, link| AutoRed::new(values, link, Limit::Packets(1)).map(|_| ()),
+    check,
     build: |values, link, limit| Ok(Built::Policy(Box::new(AutoRed::new(values, link, limit)?))),
     curve: Some(curve),
 };

@@ -48,7 +48,7 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::params::{ParamError, Values};
-use crate::parts::auto_red::{curve, red, AutoRed as Core, RED};
+use crate::parts::auto_red::{check, curve, red, AutoRed as Core, RED};
 use crate::parts::curve::Linear;
 use crate::parts::{auto_weight, two_levels};
 use crate::policy::Limit;
@@ -63,7 +63,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Chitra, Padmavathi, about 2010 (reconstructed from FLoadAutoRED, 2011)",
     file: include_str!("autoredwithred.rs"),
     params: &[&RED, &auto_weight::PARAMS, &two_levels::PARAMS],
-    check: |values, link| AutoRedWithRed::new(values, link, Limit::Packets(1)).map(|_| ()),
+    check,
     build: |values, link, limit| Ok(Built::Policy(Box::new(AutoRedWithRed::new(values, link, limit)?))),
     curve: Some(curve),
 };

@@ -58,10 +58,10 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::average::Average;
+use crate::early_detection::{only, params, Defaults, Settings, Spacing, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
-use crate::parts::average::Average;
 use crate::parts::curve::{probability, Curve};
-use crate::parts::early_detection::{only, params, Defaults, Dialect, Settings, Spacing, SHARED};
 use crate::parts::flow_match::{drop_pair, Draw};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::random::Generator;
@@ -144,7 +144,7 @@ pub struct Choke {
 
 /// RED behind the match.
 enum Stage {
-    Paper { set: Box<Settings>, spacing: Spacing },
+    Paper(Spacing),
     Linux { spacing: WholePackets, mark_over_max: bool },
 }
 
@@ -163,7 +163,7 @@ impl Choke {
         let set = read("paper")?;
         let curve = Closed { min_th: set.min_th, max_th: set.max_th, max_p: set.max_p };
         let (average, stage) = if values.word(&OWN, "dialect") == "paper" {
-            (set.average(), Stage::Paper { set: Box::new(set), spacing: Spacing::new(Dialect::Paper) })
+            (set.average(), Stage::Paper(Spacing::new(&set)))
         } else {
             let mark_over_max = values.word(&OWN, "ecn_over_max") != "drop";
             (read("linux")?.average(), Stage::Linux { spacing: WholePackets { count: -1, random: 0.0 }, mark_over_max })
@@ -190,16 +190,14 @@ impl Policy for Choke {
         // Not what `observe` returns: for linux that is rounded down.
         let average = self.average.value();
         if average > self.curve.min_th {
-            let draw = if let Stage::Paper { .. } = self.stage { Draw::Even } else { Draw::Linux };
+            let draw = if let Stage::Paper(_) = self.stage { Draw::Even } else { Draw::Linux };
             if let Some(verdict) = drop_pair(packet, queue, draw, self.draws_at(average), cx) {
                 self.matched += 1;
                 return verdict;
             }
         }
         match &mut self.stage {
-            Stage::Paper { set, spacing } => {
-                spacing.decide(set, &self.curve, average, packet, queue.packets as f64, cx)
-            }
+            Stage::Paper(spacing) => spacing.decide(&self.curve, average, packet, queue.packets as f64, cx),
             Stage::Linux { spacing, mark_over_max } => spacing.decide(&self.curve, average, *mark_over_max, cx.random),
         }
     }
@@ -211,7 +209,7 @@ impl Policy for Choke {
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         let average = self.average.value();
         let (p_b, count) = match &self.stage {
-            Stage::Paper { spacing, .. } => (spacing.p_b(), spacing.count()),
+            Stage::Paper(spacing) => (spacing.p_b(), spacing.count()),
             Stage::Linux { spacing, .. } => (probability(&self.curve, average), spacing.count),
         };
         out("avg", average);

@@ -57,10 +57,10 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Linear};
 use crate::parts::distance::{self, Nearest};
-use crate::parts::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
 use crate::ring::Ring;
 use crate::{Ecn, Packet};
@@ -113,7 +113,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         Ok(Built::Policy(Box::new(Ddred {
             room: core.room(limit),
             core,
-            overflow_wins: set.dialect == Dialect::Ns2,
+            overflow_wins: set.dialect() == Dialect::Ns2,
             forced_nearest: values.word(&OWN, "forced_victim") == "nearest",
             waiting: Nearest::new(values),
             unmarked: Nearest::new(values),
@@ -129,7 +129,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 fn read(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> {
     let set = Settings::read(values, &COMMON, link)?;
     let gentle = values.flag(&OWN, "gentle");
-    if gentle && set.dialect == Dialect::Linux {
+    if gentle && set.dialect() == Dialect::Linux {
         return Err(ParamError::new("gentle", true, "false: linux has no gentle RED"));
     }
     Ok((set, Linear::new(set.min_th, set.max_th, set.max_p, gentle)))

@@ -37,9 +37,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{params, replacing, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Shaped};
-use crate::parts::early_detection::{params, replacing, Defaults, EarlyDetection, Settings, SHARED};
 
 const GAMMA: Param = Param {
     name: "gamma",

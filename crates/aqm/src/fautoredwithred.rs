@@ -39,7 +39,7 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::params::{ParamError, Values};
-use crate::parts::auto_red::{curve, red, AutoRed, RED};
+use crate::parts::auto_red::{check, curve, red, AutoRed, RED};
 use crate::parts::curve::Linear;
 use crate::parts::{auto_weight, two_levels};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
@@ -55,7 +55,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Chitra, Padmavathi, about 2010 (reconstructed from FLoadAutoRED, 2011)",
     file: include_str!("fautoredwithred.rs"),
     params: &[&RED, &auto_weight::PARAMS, &two_levels::PARAMS],
-    check: |values, link| FAutoRedWithRed::new(values, link, Limit::Packets(1)).map(|_| ()),
+    check,
     build: |values, link, limit| Ok(Built::Policy(Box::new(FAutoRedWithRed::new(values, link, limit)?))),
     curve: Some(curve),
 };

@@ -68,7 +68,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::arrival_rate::ArrivalRate;
-use crate::parts::auto_red::{curve, red, AutoRed, RED};
+use crate::parts::auto_red::{check, curve, red, AutoRed, RED};
 use crate::parts::curve::{Curve, Linear, Movable};
 use crate::parts::{auto_weight, two_levels};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
@@ -184,7 +184,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Chitra, Padmavathi: FLoadAutoRED, IJCSI 8(4), 2011, and the thesis chapter of that name",
     file: include_str!("floadautored.rs"),
     params: &[&RED, &auto_weight::PARAMS, &OWN],
-    check: |values, link| FLoadAutoRed::new(values, link, Limit::Packets(1)).map(|_| ()),
+    check,
     build: |values, link, limit| Ok(Built::Policy(Box::new(FLoadAutoRed::new(values, link, limit)?))),
     curve: Some(curve),
 };

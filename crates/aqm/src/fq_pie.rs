@@ -104,7 +104,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 fn read(values: &Values, limit: Limit) -> Result<(pie::Settings, fair::Settings), ParamError> {
     let dialect = values.word(&OWN, "dialect");
-    Ok((pie::Settings::read(values, dialect, limit), fair::Settings::read(values, dialect)?))
+    Ok((pie::Settings::read(values, values.choice(&OWN, "dialect"), limit), fair::Settings::read(values, dialect)?))
 }
 
 /// The discipline.

@@ -45,10 +45,10 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::hit;
+use crate::early_detection::paper::Average;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
-use crate::parts::average::Average;
 use crate::parts::curve::{probability, Curve, Linear};
-use crate::parts::early_detection::hit;
 use crate::parts::flow_table::FlowTable;
 use crate::parts::spacing;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Verdict};
@@ -202,7 +202,7 @@ impl Fred {
             min_q: real("min_q"),
             many_flows: values.flag(&OWN, "many_flows"),
             mark: values.flag(&OWN, "mark"),
-            average: Average::paper(real("w_q"), packets_per_second),
+            average: Average::new(real("w_q"), packets_per_second),
             flows: FlowTable::new(),
             count: -1,
             p_b: 0.0,

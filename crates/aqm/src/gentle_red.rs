@@ -38,9 +38,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{params, without_linux, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Param, ParamError, Values};
 use crate::parts::curve::{probability, Linear};
-use crate::parts::early_detection::{params, without_linux, Defaults, EarlyDetection, Settings, SHARED};
 
 const COMMON: [Param; SHARED] =
     without_linux(params(Defaults { min_th: 5.0, max_th: 15.0, max_p: 0.02, source: "Floyd & Jacobson 1993" }));

@@ -35,9 +35,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Shaped};
-use crate::parts::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 
 const COMMON: [Param; SHARED] = params(Defaults {
     min_th: 24.0,

@@ -34,8 +34,11 @@
 //! assert_eq!(seen.arrivals, seen.departures + seen.drops() + queue.packets());
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod catalogue;
 pub mod discipline;
+pub mod early_detection;
 pub mod gate;
 mod packet;
 pub mod params;

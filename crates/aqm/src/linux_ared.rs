@@ -47,10 +47,10 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::linux;
+use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
-use crate::parts::average::LinuxAverage;
 use crate::parts::curve::{probability, Linear};
-use crate::parts::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::policy::{Context, QueueView, Verdict};
 use crate::{Packet, Time};
 
@@ -150,7 +150,7 @@ fn read(values: &Values, link: &Link) -> Result<LinuxAred, ParamError> {
     let burst = values.real(&OWN, "burst");
     if !burst.is_nan() {
         let min_th = Settings::read(&inner, &INNER, &link)?.min_th;
-        let wlog = LinuxAverage::wlog_for_burst(min_th, burst, mean_packet)
+        let wlog = linux::Average::wlog_for_burst(min_th, burst, mean_packet)
             .ok_or_else(|| ParamError::new("burst", burst, "more: no weight lets so few packets reach min_th"))?;
         inner.set("w_q", Value::Real(libm::exp2(-f64::from(wlog))));
     }

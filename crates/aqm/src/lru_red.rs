@@ -44,9 +44,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{hit, params, Defaults, EarlyDetection, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Curve, Linear};
-use crate::parts::early_detection::{hit, params, Defaults, EarlyDetection, SHARED};
 use crate::parts::halving::Halving;
 use crate::parts::recent_flows::RecentFlows;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
@@ -134,7 +134,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Smitha, Reddy: LRU-RED, GLOBECOM 2001",
     file: include_str!("lru_red.rs"),
     params: &[&COMMON, &GENTLE, &OWN],
-    check: |values, link| LruRed::new(values, link).map(|_| ()),
+    check: |values, link| red::read(values, &COMMON, link).map(|_| ()),
     build: |values, link, _| Ok(Built::Policy(Box::new(LruRed::new(values, link)?))),
     curve: Some(|values, link, average| {
         red::read(values, &COMMON, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn without_high_bandwidth_flows_it_is_red() {
         let mut plain = EarlyDetection::new(
-            crate::parts::early_detection::Settings::read(&Values::new(), &COMMON, &LINK).unwrap(),
+            crate::early_detection::Settings::read(&Values::new(), &COMMON, &LINK).unwrap(),
             Linear::new(5.0, 15.0, 0.1, false),
         );
         let mut queue = lru(&[("insert_p", Value::Real(0.0))]);

@@ -50,9 +50,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Linear};
-use crate::parts::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::policy::{Context, QueueView, Verdict};
 use crate::Packet;
 

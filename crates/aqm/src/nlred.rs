@@ -27,9 +27,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Param, ParamError, Values};
 use crate::parts::curve::{probability, Shaped};
-use crate::parts::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 
 const COMMON: [Param; SHARED] = params(Defaults {
     min_th: 20.0,

@@ -198,6 +198,15 @@ impl Values {
         }
     }
 
+    /// The number of the parameter called `name`; `None` for `"auto"`.
+    pub fn number(&self, declared: &[Param], name: &str) -> Option<f64> {
+        match self.get(named(declared, name)) {
+            Value::Real(x) => Some(x),
+            Value::Auto => None,
+            other => unreachable!("{name} is a number, not {other}"),
+        }
+    }
+
     /// The whole number of the parameter called `name`.
     pub fn whole(&self, declared: &[Param], name: &str) -> i64 {
         match self.get(named(declared, name)) {
@@ -211,6 +220,15 @@ impl Values {
         self.get(named(declared, name)) == Value::Flag(true)
     }
 
+    /// The switch called `name`; `None` for `"auto"`.
+    pub fn switch(&self, declared: &[Param], name: &str) -> Option<bool> {
+        match self.get(named(declared, name)) {
+            Value::Flag(on) => Some(on),
+            Value::Auto => None,
+            other => unreachable!("{name} is a switch, not {other}"),
+        }
+    }
+
     /// The word of the parameter called `name`.
     pub fn word(&self, declared: &[Param], name: &str) -> &'static str {
         match self.get(named(declared, name)) {
@@ -219,6 +237,45 @@ impl Values {
         }
     }
 }
+
+/// The words of a parameter as a type: each is written once, and no word that is not among them is taken for another.
+pub trait Word: Copy + 'static {
+    /// For [`Kind::Choice`].
+    const WORDS: &'static [&'static str];
+
+    /// What `word` stands for.
+    fn of(word: &str) -> Option<Self>;
+}
+
+impl Values {
+    /// The word of the parameter called `name`, as a type.
+    pub fn choice<W: Word>(&self, declared: &[Param], name: &str) -> W {
+        let word = self.word(declared, name);
+        W::of(word).unwrap_or_else(|| unreachable!("{name} is one of {:?}, not {word}", W::WORDS))
+    }
+}
+
+/// An enum that is [`Word`]: each of its values with its word.
+macro_rules! words {
+    ($(#[$about:meta])* $seen:vis enum $name:ident { $($(#[$what:meta])* $value:ident = $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $seen enum $name { $($(#[$what])* $value,)+ }
+
+        impl $crate::params::Word for $name {
+            const WORDS: &'static [&'static str] = &[$($word),+];
+
+            fn of(word: &str) -> Option<Self> {
+                match word {
+                    $($word => Some(Self::$value),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use words;
 
 /// A value that does not fit with the others or with the link.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -36,9 +36,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{params, without_linux, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Linear};
-use crate::parts::early_detection::{params, without_linux, Defaults, EarlyDetection, Settings, SHARED};
 use crate::parts::moving_max_p::{gentle_params, line};
 use crate::policy::{Context, Limit, QueueView, Verdict};
 use crate::{Packet, Time};

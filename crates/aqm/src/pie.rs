@@ -78,8 +78,8 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::params::{Kind, Param, Unit, Value, Values};
-use crate::parts::pie::{PieState, Settings, PARAMS};
+use crate::params::{Kind, Param, Unit, Value, Values, Word};
+use crate::parts::pie::{Dialect, PieState, Settings, PARAMS};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Verdict};
 use crate::{Packet, Time};
 
@@ -87,7 +87,7 @@ const OWN: [Param; 1] = [Param {
     name: "dialect",
     symbol: "",
     unit: Unit::None,
-    kind: Kind::Choice(&["rfc", "linux", "ns3"]),
+    kind: Kind::Choice(Dialect::WORDS),
     default: Value::Choice("rfc"),
     source: "RFC 8033",
     doc: "Whose PIE: RFC 8033, Linux or ns-3; they differ in the burst allowance, safeguards and defaults.",
@@ -117,7 +117,7 @@ pub struct Pie {
 
 impl Pie {
     fn new(values: &Values, limit: Limit) -> Self {
-        let set = Settings::read(values, values.word(&OWN, "dialect"), limit);
+        let set = Settings::read(values, values.choice(&OWN, "dialect"), limit);
         Pie { state: PieState::new(&set), next: set.first_update, set }
     }
 }
@@ -278,7 +278,7 @@ mod tests {
     fn starting(p: f64, old: f64) -> PieState {
         let mut values = Values::new();
         values.set("alpha", Value::Real(0.0)).set("beta", Value::Real(2048.0 * p / (old * 1e-3)));
-        let set = Settings::read(&values, "rfc", Limit::Packets(100));
+        let set = Settings::read(&values, Dialect::Rfc, Limit::Packets(100));
         let mut state = PieState::new(&set);
         let packet = Packet::new(1, 1000);
         state.depart(&set, &packet, 1000, Time::from_seconds(old * 1e-3));

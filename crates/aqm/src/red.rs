@@ -41,9 +41,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Linear};
-use crate::parts::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
 
 const COMMON: [Param; SHARED] =
     params(Defaults { min_th: 5.0, max_th: 15.0, max_p: 0.02, source: "Floyd & Jacobson 1993" });
@@ -83,7 +83,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 pub(crate) fn read(values: &Values, common: &[Param], link: &Link) -> Result<(Settings, Linear), ParamError> {
     let set = Settings::read(values, common, link)?;
     let gentle = values.flag(&GENTLE, "gentle");
-    if gentle && set.dialect == Dialect::Linux {
+    if gentle && set.dialect() == Dialect::Linux {
         return Err(ParamError::new("gentle", true, "false: linux has no gentle RED"));
     }
     Ok((set, Linear::new(set.min_th, set.max_th, set.max_p, gentle)))

@@ -55,9 +55,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{hit, params, Defaults, EarlyDetection, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Linear};
-use crate::parts::early_detection::{hit, params, Defaults, EarlyDetection, SHARED};
 use crate::parts::losses;
 use crate::parts::recent_flows::RecentFlows;
 use crate::parts::spacing;
@@ -156,7 +156,10 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Mahajan, Floyd, Wetherall: Controlling high-bandwidth flows at the congested router, ICNP 2001",
     file: include_str!("red_pd.rs"),
     params: &[&COMMON, &GENTLE, &OWN, &COUNT_MARKS],
-    check: |values, link| RedPd::new(values, link).map(|_| ()),
+    check: |values, link| {
+        red::read(values, &COMMON, link)?;
+        Rules::read(values).map(|_| ())
+    },
     build: |values, link, _| Ok(Built::Policy(Box::new(RedPd::new(values, link)?))),
     curve: Some(|values, link, average| {
         red::read(values, &COMMON, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
@@ -261,6 +264,34 @@ struct Rules {
     count_marks: bool,
 }
 
+impl Rules {
+    /// The rules among `values`.
+    fn read(values: &Values) -> Result<Self, ParamError> {
+        let real = |name| values.real(&OWN, name);
+        let whole = |name| values.whole(&OWN, name) as usize;
+        let rules = Rules {
+            target_rtt: real("target_rtt"),
+            regular: whole("regular"),
+            epochs: whole("epochs"),
+            list_size: whole("list_size"),
+            drop_weight: real("drop_weight"),
+            min_drop_rate: real("min_drop_rate"),
+            most_at_first: real("most_at_first"),
+            release_at: real("release_at"),
+            most_decrease: real("most_decrease"),
+            change_interval: real("change_interval"),
+            unresponsive_test: values.flag(&OWN, "unresponsive_test"),
+            noidle: values.flag(&OWN, "noidle"),
+            count_marks: values.flag(&COUNT_MARKS, "count_marks"),
+        };
+        if rules.regular > rules.epochs {
+            let allowed = format!("at most epochs ({})", rules.epochs);
+            return Err(ParamError::new("regular", rules.regular, allowed));
+        }
+        Ok(rules)
+    }
+}
+
 /// The policy.
 pub struct RedPd {
     core: EarlyDetection<Linear>,
@@ -285,34 +316,14 @@ pub struct RedPd {
 impl RedPd {
     fn new(values: &Values, link: &Link) -> Result<Self, ParamError> {
         let (set, curve) = red::read(values, &COMMON, link)?;
-        let real = |name| values.real(&OWN, name);
-        let whole = |name| values.whole(&OWN, name) as usize;
-        let rules = Rules {
-            target_rtt: real("target_rtt"),
-            regular: whole("regular"),
-            epochs: whole("epochs"),
-            list_size: whole("list_size"),
-            drop_weight: real("drop_weight"),
-            min_drop_rate: real("min_drop_rate"),
-            most_at_first: real("most_at_first"),
-            release_at: real("release_at"),
-            most_decrease: real("most_decrease"),
-            change_interval: real("change_interval"),
-            unresponsive_test: values.flag(&OWN, "unresponsive_test"),
-            noidle: values.flag(&OWN, "noidle"),
-            count_marks: values.flag(&COUNT_MARKS, "count_marks"),
-        };
-        if rules.regular > rules.epochs {
-            let allowed = format!("at most epochs ({})", rules.epochs);
-            return Err(ParamError::new("regular", rules.regular, allowed));
-        }
-        let first = real("first_epoch");
+        let rules = Rules::read(values)?;
+        let first = values.real(&OWN, "first_epoch");
         let first = if first.is_nan() { 10.0 * rules.target_rtt } else { first };
         Ok(RedPd {
             core: EarlyDetection::new(set, curve),
             min_th: set.min_th / set.in_unit(1.0),
             rules,
-            flows: RecentFlows::new(whole("flows")),
+            flows: RecentFlows::new(values.whole(&OWN, "flows") as usize),
             monitored: 0,
             arrived: 0.0,
             lost: 0.0,

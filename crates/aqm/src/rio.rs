@@ -49,9 +49,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::Linear;
-use crate::parts::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
 use crate::{Packet, Time};
 
@@ -108,7 +108,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         "Clark, Fang: Explicit allocation of best-effort packet delivery service, ToN 6(4), 1998; ns-2.35 queue/rio.cc",
     file: include_str!("rio.rs"),
     params: &[&IN, &OUT, SHOWN, &OWN],
-    check: |values, link| Rio::new(values, link).map(|_| ()),
+    check: |values, link| half(values, &IN, link).and(half(values, &OUT, link)).map(|_| ()),
     build: |values, link, _| Ok(Built::Policy(Box::new(Rio::new(values, link)?))),
     curve: None,
 };
@@ -132,7 +132,7 @@ fn half(values: &Values, own: &[Param; 3], link: &Link) -> Result<(Settings, Lin
     };
     let set = Settings::read(&shared, &COMMON, link).map_err(own_name)?;
     let gentle = values.flag(&OWN, "gentle");
-    if gentle && set.dialect == Dialect::Linux {
+    if gentle && set.dialect() == Dialect::Linux {
         return Err(ParamError::new("gentle", true, "false: linux has no gentle RED"));
     }
     Ok((set, Linear::new(set.min_th, set.max_th, set.max_p, gentle)))

@@ -65,9 +65,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::early_detection::{params, Defaults, EarlyDetection, Settings, Spacing, SHARED};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::{probability, Linear};
-use crate::parts::early_detection::{params, Defaults, EarlyDetection, Settings, Spacing, SHARED};
 use crate::parts::halving::Halving;
 use crate::parts::losses;
 use crate::parts::recent_flows::RecentFlows;
@@ -136,8 +136,8 @@ const OWN: [Param; 18] = [
         source: "SRED (Ott, Lakshman, Wong 1999)",
         doc: "Weight of an arrival in that share.",
     },
-    choice("fast_test", &["relative", "share", "absolute"], "Fast if T > (1 + alpha) F, T - F > alpha R, or T > F + alpha."),
-    choice("boost", &["linear", "squared", "one_plus"], "max_p of a fast flow is multiplied by T/F, its square, or 1 + T/F."),
+    choice("fast_test", FastTest::WORDS, "Fast if T > (1 + alpha) F, T - F > alpha R, or T > F + alpha."),
+    choice("boost", Boost::WORDS, "max_p of a fast flow is multiplied by T/F, its square, or 1 + T/F."),
     choice("loss_test", &["relative", "absolute"], "Condemned if l > (1 + beta) times the average loss, or l > average + beta."),
     choice("average_loss", &["all", "list"], "The average loss: D/R, or the sum of d by the sum of r over the list."),
     choice("slow_test", &["at_most", "below"], "Slow with r <= slow_packets, or with r < slow_packets."),
@@ -154,7 +154,7 @@ const OWN: [Param; 18] = [
     },
     choice(
         "release",
-        &["each_arrival", "on_ageing", "on_eviction", "never"],
+        Release::WORDS,
         "When a condemned flow is free again: as soon as the test fails, at the next halving, when it leaves the list, never.",
     ),
 ];
@@ -179,40 +179,47 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Lin, Zhou, Wang, Su: Scalable fair random early detection, WiCOM 2006; Wang, Lin, Zhou, Xie, Li, IJCNS 2(1), 2009",
     file: include_str!("sfred.rs"),
     params: &[&COMMON, &GENTLE, &OWN, &COUNT_MARKS],
-    check: |values, link| Sfred::new(values, link).map(|_| ()),
+    check: |values, link| {
+        red::read(values, &COMMON, link)?;
+        Rules::read(values).map(|_| ())
+    },
     build: |values, link, _| Ok(Built::Policy(Box::new(Sfred::new(values, link)?))),
     curve: Some(|values, link, average| {
         red::read(values, &COMMON, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FairRate {
-    Received,
-    Accepted,
-    List,
+words! {
+    enum FairRate {
+        Received = "received",
+        Accepted = "accepted",
+        List = "list",
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FastTest {
-    Relative,
-    Share,
-    Absolute,
+words! {
+    enum FastTest {
+        Relative = "relative",
+        Share = "share",
+        Absolute = "absolute",
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Boost {
-    Linear,
-    Squared,
-    OnePlus,
+words! {
+    enum Boost {
+        Linear = "linear",
+        Squared = "squared",
+        OnePlus = "one_plus",
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Release {
-    EachArrival,
-    OnAgeing,
-    OnEviction,
-    Never,
+words! {
+    enum Release {
+        EachArrival = "each_arrival",
+        OnAgeing = "on_ageing",
+        OnEviction = "on_eviction",
+        Never = "never",
+    }
 }
 
 /// What a flow is taken for at one arrival.
@@ -228,6 +235,8 @@ enum Kinds {
 /// Own settings after checking; the words of the parameters as switches.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
+    /// By how much the thresholds of a slow flow are higher, packets.
+    slow_bonus: f64,
     fast_margin: f64,
     loss_margin: f64,
     slow_packets: f64,
@@ -249,43 +258,31 @@ impl Rules {
         let real = |name| values.real(&OWN, name);
         let word = |name| values.word(&OWN, name);
         let ages = word("ageing") == "halve";
-        let release = match word("release") {
-            "on_ageing" if !ages => {
-                return Err(ParamError::new(
-                    "release",
-                    "on_ageing",
-                    "another one: with ageing = \"never\" it never comes",
-                ))
-            }
-            "on_ageing" => Release::OnAgeing,
-            "on_eviction" => Release::OnEviction,
-            "never" => Release::Never,
-            _ => Release::EachArrival,
-        };
+        let release = values.choice(&OWN, "release");
+        if release == Release::OnAgeing && !ages {
+            let allowed = "another one: with ageing = \"never\" it never comes";
+            return Err(ParamError::new("release", "on_ageing", allowed));
+        }
+        let slow_bonus = real("slow_bonus");
+        if slow_bonus.is_nan() {
+            return Err(ParamError::new("slow_bonus", "a length in bytes", "packets"));
+        }
         Ok(Rules {
+            slow_bonus,
             fast_margin: real("fast_margin"),
             loss_margin: real("loss_margin"),
             slow_packets: real("slow_packets"),
             slow_below: word("slow_test") == "below",
             fair_rate: match word("fair_rate") {
-                "accepted" => FairRate::Accepted,
-                "list" => FairRate::List,
-                "auto" if !ages => FairRate::List,
-                _ => FairRate::Received,
+                "auto" if ages => FairRate::Received,
+                "auto" => FairRate::List,
+                _ => values.choice(&OWN, "fair_rate"),
             },
             accepted: word("throughput") == "accepted",
             by_hits: word("active_flows") == "hits",
             hit_weight: real("hit_weight"),
-            fast_test: match word("fast_test") {
-                "share" => FastTest::Share,
-                "absolute" => FastTest::Absolute,
-                _ => FastTest::Relative,
-            },
-            boost: match word("boost") {
-                "squared" => Boost::Squared,
-                "one_plus" => Boost::OnePlus,
-                _ => Boost::Linear,
-            },
+            fast_test: values.choice(&OWN, "fast_test"),
+            boost: values.choice(&OWN, "boost"),
             loss_absolute: word("loss_test") == "absolute",
             loss_of_list: word("average_loss") == "list",
             release,
@@ -336,18 +333,14 @@ impl Sfred {
         let ages = values.word(&OWN, "ageing") == "halve";
         let halving = ages.then(|| Halving::every(values.real(&OWN, "ageing_interval")));
         let gentle = values.flag(&GENTLE, "gentle");
-        let bonus = values.real(&OWN, "slow_bonus");
-        if bonus.is_nan() {
-            return Err(ParamError::new("slow_bonus", "a length in bytes", "packets"));
-        }
-        let bonus = set.in_unit(bonus);
+        let bonus = set.in_unit(rules.slow_bonus);
         let own_count = values.word(&OWN, "slow_count") == "own";
         Ok(Sfred {
             core: EarlyDetection::new(set, curve),
             set,
             gentle,
             slow: Linear::new(set.min_th + bonus, set.max_th + bonus, set.max_p, gentle),
-            slow_spacing: own_count.then(|| Spacing::new(set.dialect)),
+            slow_spacing: own_count.then(|| Spacing::new(&set)),
             rules,
             list: RecentFlows::new(values.whole(&OWN, "list_size") as usize),
             condemned: RecentFlows::new(CONDEMNED),
@@ -503,7 +496,7 @@ impl Policy for Sfred {
                 self.core.decide_on(&raised, average, packet, queue, cx)
             }
             Kinds::Slow => match &mut self.slow_spacing {
-                Some(own) => own.decide(&self.set, &self.slow, average, packet, self.set.length(queue), cx),
+                Some(own) => own.decide(&self.slow, average, packet, self.set.length(queue), cx),
                 None => self.core.decide_on(&self.slow, average, packet, queue, cx),
             },
             Kinds::Plain => self.core.decide(average, packet, queue, cx),

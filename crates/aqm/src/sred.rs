@@ -46,8 +46,8 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::early_detection::hit;
 use crate::params::{Kind, Param, Unit, Value, Values};
-use crate::parts::early_detection::hit;
 use crate::policy::{Context, Limit, Policy, QueueView, Reason, Verdict};
 use crate::Packet;
 

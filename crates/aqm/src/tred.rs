@@ -37,9 +37,9 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Shaped};
-use crate::parts::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 
 const COMMON: [Param; SHARED] =
     params(Defaults { min_th: 24.0, max_th: 72.0, max_p: 0.1, source: "Keerthi, Analysis by simulation" });

@@ -49,8 +49,8 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::early_detection::ns2::Average;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
-use crate::parts::average::Average;
 use crate::parts::spacing;
 use crate::policy::{Context, Policy, QueueView, Reason, Verdict};
 use crate::Packet;
@@ -195,7 +195,7 @@ impl Wred {
             }
         }
         let packets_per_second = link.rate_bps / (8.0 * values.real(&COMMON, "mean_packet"));
-        let average = Average::ns(values.real(&COMMON, "w_q"), packets_per_second);
+        let average = Average::new(values.real(&COMMON, "w_q"), packets_per_second);
         Ok(Wred { classes, average, independent: values.word(&COMMON, "spacing") == "independent", p_b: 0.0 })
     }
 }

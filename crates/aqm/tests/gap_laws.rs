@@ -6,9 +6,9 @@
 //! every neighbouring law, and all must be rejected.
 
 use earlydrop_aqm::catalogue::{self, Link};
+use earlydrop_aqm::early_detection::{Settings, Spacing};
 use earlydrop_aqm::params::{Param, Value, Values};
 use earlydrop_aqm::parts::curve::Linear;
-use earlydrop_aqm::parts::early_detection::{Settings, Spacing};
 use earlydrop_aqm::policy::{Context, Verdict};
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Packet, Time};
@@ -69,7 +69,7 @@ impl Rule {
         let declared: Vec<Param> = catalogue::find("red").unwrap().all_params().copied().collect();
         let set = Settings::read(&values, &declared, &LINK).unwrap();
         let curve = Linear::new(set.min_th, set.max_th, set.max_p, false);
-        Rule { spacing: Spacing::new(set.dialect), set, curve, random: Generator::stream(1, "gaps"), size }
+        Rule { spacing: Spacing::new(&set), set, curve, random: Generator::stream(1, "gaps"), size }
     }
 
     /// One arrival at an average of so many packets; whether it is dropped.
@@ -79,7 +79,7 @@ impl Rule {
         let mut cx = Context { now, ecn: false, has_room: true, random, victims: &mut victims };
         let average = self.set.in_unit(average);
         let packet = Packet::new(1, self.size);
-        match self.spacing.decide(&self.set, &self.curve, average, &packet, average, &mut cx) {
+        match self.spacing.decide(&self.curve, average, &packet, average, &mut cx) {
             Verdict::Pass => false,
             Verdict::Signal(_) | Verdict::Drop(_) => true,
             other => panic!("{other:?}"),

@@ -9,11 +9,11 @@ mod common;
 use common::OpenLoop;
 use earlydrop_aqm::catalogue::{self, Link};
 use earlydrop_aqm::discipline::Fifo;
+use earlydrop_aqm::early_detection::average::Average;
+use earlydrop_aqm::early_detection::{Settings, Spacing};
 use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::params::{Param, Value, Values};
-use earlydrop_aqm::parts::average::Average;
 use earlydrop_aqm::parts::curve::{Curve, Linear};
-use earlydrop_aqm::parts::early_detection::{Settings, Spacing};
 use earlydrop_aqm::parts::pick;
 use earlydrop_aqm::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
 use earlydrop_aqm::random::Generator;
@@ -67,7 +67,7 @@ impl Policy for Choke {
                 return Verdict::Victims { reason: Reason::Forced, with_arrival: true, signal: false };
             }
         }
-        self.spacing.decide(&self.set, &self.curve, average, packet, self.set.length(queue), cx)
+        self.spacing.decide(&self.curve, average, packet, self.set.length(queue), cx)
     }
 }
 
@@ -75,7 +75,7 @@ impl Policy for Choke {
 fn choke_drops_pairs_of_the_flow_that_fills_the_queue() {
     let set = settings(&[("min_th", Value::Real(10.0)), ("max_th", Value::Real(40.0)), ("w_q", Value::Real(0.02))]);
     let curve = Linear::new(set.min_th, set.max_th, set.max_p, false);
-    let choke = Choke { average: set.average(), spacing: Spacing::new(set.dialect), set, curve };
+    let choke = Choke { average: set.average(), spacing: Spacing::new(&set), set, curve };
     let mut bench = OpenLoop::new(Box::new(fifo(choke, 100, false)), LINK.rate_bps);
     // Flow 0 sends nine packets of ten, together twice what the link takes.
     for i in 0..20_000_u64 {
@@ -232,14 +232,14 @@ impl Policy for Boosted {
         };
         let curve = Linear::new(self.set.min_th + shift, self.set.max_th + shift, self.set.max_p * factor, false);
         assert_eq!(curve.start(), self.set.min_th + shift);
-        self.spacing.decide(&self.set, &curve, average, packet, length, cx)
+        self.spacing.decide(&curve, average, packet, length, cx)
     }
 }
 
 #[test]
 fn one_average_and_count_serve_curves_that_differ_by_flow() {
     let set = settings(&[("min_th", Value::Real(5.0)), ("max_th", Value::Real(45.0)), ("max_p", Value::Real(0.1))]);
-    let boosted = Boosted { average: set.average(), spacing: Spacing::new(set.dialect), set };
+    let boosted = Boosted { average: set.average(), spacing: Spacing::new(&set), set };
     let mut bench = OpenLoop::new(Box::new(fifo(boosted, 50, false)), LINK.rate_bps);
     for i in 0..40_000_u64 {
         bench.arrive(Packet::new(i % 4, 1000), i as f64 * 0.58e-3);

@@ -5,8 +5,8 @@ mod common;
 
 use common::{gauge, queue, values};
 use earlydrop_aqm::catalogue;
+use earlydrop_aqm::early_detection::{average::Average, linux};
 use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::parts::average::{Average, LinuxAverage};
 use earlydrop_aqm::policy::{Limit, QueueView, Reason};
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Discipline, Ecn, Link, Packet, Time};
@@ -74,7 +74,7 @@ fn average_after_days_of_silence_stops_multiplying() {
 #[test]
 fn linux_average_decays_by_table() {
     let at_30000 = || {
-        let mut state = LinuxAverage::new(5, 1000.0, 10e6);
+        let mut state = linux::Average::new(5, 1000.0, 10e6);
         for _ in 0..2000 {
             state.update(30_000);
         }

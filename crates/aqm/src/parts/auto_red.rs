@@ -2,10 +2,10 @@
 //! and, in all but AutoRED itself, whose upper threshold has two levels ([`crate::parts::two_levels`]).
 
 use crate::catalogue::Link;
+use crate::early_detection::{only, params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Value, Values};
-use crate::parts::auto_weight::{AutoWeight, Occupancy};
+use crate::parts::auto_weight::{self, AutoWeight, Occupancy};
 use crate::parts::curve::{Linear, Movable};
-use crate::parts::early_detection::{only, params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::parts::flow_match::{drop_pair, Draw};
 use crate::parts::two_levels::TwoLevels;
 use crate::policy::{Context, Limit, QueueView, Room, Verdict};
@@ -51,6 +51,16 @@ pub fn red(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamErro
     Ok((set, Linear::new(set.min_th, set.max_th, set.max_p, false)))
 }
 
+/// Whether the values of these disciplines fit together.
+///
+/// # Errors
+/// Where they do not.
+pub fn check(values: &Values, link: &Link) -> Result<(), ParamError> {
+    red(values, link)?;
+    auto_weight::Settings::read(values)?;
+    Ok(())
+}
+
 /// p_b at an averaged queue in packets, while the upper threshold is where it starts.
 pub fn curve(values: &Values, link: &Link, average: f64) -> f64 {
     red(values, link).map_or(f64::NAN, |(set, line)| crate::parts::curve::probability(&line, set.in_unit(average)))
@@ -71,7 +81,7 @@ impl<C: Movable> AutoRed<C> {
     /// # Errors
     /// Where values do not fit together.
     pub fn new(values: &Values, set: Settings, curve: C, limit: Limit) -> Result<Self, ParamError> {
-        let weight = AutoWeight::read(values)?;
+        let weight = AutoWeight::new(auto_weight::Settings::read(values)?);
         let occupancy = Occupancy::new(limit);
         Ok(AutoRed { red: EarlyDetection::new(set, curve), occupancy, part_taken: 0.0, weight, levels: None })
     }

@@ -1,7 +1,7 @@
 //! AutoRED's weight: how much a sample counts in the average is worked out anew at each arrival, from how full the
 //! buffer is and how much the queue has just changed.
 
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::policy::{Limit, QueueView};
 
 /// How full a buffer is.
@@ -55,7 +55,7 @@ pub const PARAMS: [Param; 5] = [
         name: "weight",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["traffic", "scaled", "plain", "constant"]),
+        kind: Kind::Choice(Rule::WORDS),
         default: Value::Choice("traffic"),
         source: "our reconstruction",
         doc: "The weight: p_t (1 - p_t) times the change of the queue; 4 w_0 p_t (1 - p_t); p_t (1 - p_t); w_q.",
@@ -69,61 +69,75 @@ pub const PARAMS: [Param; 5] = [
     },
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rule {
-    Traffic,
-    Scaled,
-    Plain,
-    Constant,
+words! {
+    enum Rule {
+        Traffic = "traffic",
+        Scaled = "scaled",
+        Plain = "plain",
+        Constant = "constant",
+    }
+}
+
+/// [`PARAMS`] after checking.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    rule: Rule,
+    /// The smallest weight, in (0, 1].
+    low: f64,
+    /// The largest weight; with `scaled` that of a buffer half full.
+    high: f64,
+    /// The weight before the first arrival.
+    first: f64,
 }
 
 /// The weight of the next sample.
 #[derive(Clone, Debug)]
 pub struct AutoWeight {
-    rule: Rule,
-    low: f64,
-    high: f64,
+    set: Settings,
     /// ln(Q + 1) of the arrival before.
     previous: f64,
     /// ln(Q + 1) for short queues, by Q.
     logarithms: Box<[f64]>,
+    /// The last weight.
     weight: f64,
 }
 
 /// Queues up to this length have their logarithm in a table.
 const SHORT: u64 = 512;
 
-impl AutoWeight {
+impl Settings {
     /// Reads [`PARAMS`].
     ///
     /// # Errors
     /// If the smallest weight is above the largest.
     pub fn read(values: &Values) -> Result<Self, ParamError> {
         let real = |name| values.real(&PARAMS, name);
-        let rule = match values.word(&PARAMS, "weight") {
-            "traffic" => Rule::Traffic,
-            "scaled" => Rule::Scaled,
-            "plain" => Rule::Plain,
-            _ => Rule::Constant,
-        };
+        let rule = values.choice(&PARAMS, "weight");
         let (name, high) = if rule == Rule::Scaled { ("w_0", real("w_0")) } else { ("w_hi", real("w_hi")) };
         if real("w_lo") > high {
             return Err(ParamError::new("w_lo", real("w_lo"), format!("at most {name} ({high})")));
         }
-        let weight = if rule == Rule::Constant { real("w_q") } else { real("w_lo") };
-        let short = if rule == Rule::Traffic { SHORT } else { 0 };
+        let first = if rule == Rule::Constant { real("w_q") } else { real("w_lo") };
+        Ok(Settings { rule, low: real("w_lo"), high, first })
+    }
+}
+
+impl AutoWeight {
+    /// Nothing has arrived.
+    pub fn new(set: Settings) -> Self {
+        let short = if set.rule == Rule::Traffic { SHORT } else { 0 };
         let logarithms = (0..short).map(|q| libm::log((q + 1) as f64)).collect();
-        Ok(AutoWeight { rule, low: real("w_lo"), high, previous: 0.0, logarithms, weight })
+        AutoWeight { set, previous: 0.0, logarithms, weight: set.first }
     }
 
     /// The weight for an arrival that finds `packets` waiting, which take the part `occupancy` of the buffer.
     #[inline]
     pub fn next(&mut self, packets: u64, occupancy: f64) -> f64 {
         let spread = occupancy * (1.0 - occupancy);
-        let weight = match self.rule {
+        let weight = match self.set.rule {
             Rule::Constant => return self.weight,
             Rule::Plain => spread,
-            Rule::Scaled => self.high * 4.0 * spread,
+            Rule::Scaled => self.set.high * 4.0 * spread,
             Rule::Traffic => {
                 let now = match self.logarithms.get(packets as usize) {
                     Some(&logarithm) => logarithm,
@@ -134,7 +148,7 @@ impl AutoWeight {
                 0.5 * spread * change
             }
         };
-        self.weight = weight.clamp(self.low, self.high);
+        self.weight = weight.clamp(self.set.low, self.set.high);
         self.weight
     }
 
@@ -151,7 +165,7 @@ mod tests {
     fn weights(rule: &'static str, lengths: &[u64]) -> Vec<f64> {
         let mut values = Values::new();
         values.set("weight", Value::Choice(rule));
-        let mut weight = AutoWeight::read(&values).unwrap();
+        let mut weight = AutoWeight::new(Settings::read(&values).unwrap());
         lengths.iter().map(|&q| weight.next(q, q as f64 / 100.0)).collect()
     }
 
@@ -176,7 +190,7 @@ mod tests {
 
     #[test]
     fn long_queues_have_no_other_rule() {
-        let mut weight = AutoWeight::read(&Values::new()).unwrap();
+        let mut weight = AutoWeight::new(Settings::read(&Values::new()).unwrap());
         weight.next(SHORT - 1, 0.5);
         let grown = weight.next(SHORT, 0.5);
         assert!((grown - 0.0005_f64.max(0.125 * (513.0_f64 / 512.0).ln())).abs() < 1e-15);
@@ -197,8 +211,8 @@ mod tests {
     fn smallest_weight_above_the_largest_is_refused() {
         let mut values = Values::new();
         values.set("w_lo", Value::Real(0.03));
-        assert!(AutoWeight::read(&values).is_ok());
+        assert!(Settings::read(&values).is_ok());
         values.set("weight", Value::Choice("scaled"));
-        assert_eq!(AutoWeight::read(&values).err().unwrap().name, "w_lo");
+        assert_eq!(Settings::read(&values).err().unwrap().name, "w_lo");
     }
 }

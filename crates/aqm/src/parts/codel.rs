@@ -4,19 +4,20 @@
 //! RFC 8289 writes the drops of one dequeue as a loop. Here each packet is one call: after a drop the caller takes the
 //! next packet and calls again at the same instant, and the state remembers where the loop was left.
 
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::policy::{Reason, Verdict};
 use crate::{Ecn, Packet, Time};
 
-/// Whose CoDel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// RFC 8289, the pseudo-code of section 5.
-    Rfc,
-    /// Linux, `codel_impl.h`.
-    Linux,
-    /// ns-3, `codel-queue-disc.cc`.
-    Ns3,
+words! {
+    /// Whose CoDel.
+    pub enum Dialect {
+        /// RFC 8289, the pseudo-code of section 5.
+        Rfc = "rfc",
+        /// Linux = "linux", `codel_impl.h`.
+        Linux = "linux",
+        /// ns-3, `codel-queue-disc.cc`.
+        Ns3 = "ns3",
+    }
 }
 
 const fn real(low: f64, auto: bool) -> Kind {
@@ -47,7 +48,7 @@ pub const PARAMS: [Param; 7] = [
         name: "dialect",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["rfc", "linux", "ns3"]),
+        kind: Kind::Choice(Dialect::WORDS),
         default: Value::Choice("rfc"),
         source: "RFC 8289",
         doc: "Whose CoDel: the pseudo-code of RFC 8289, Linux or ns-3; they differ in comparisons, clock and square root.",
@@ -105,11 +106,7 @@ pub struct Settings {
 impl Settings {
     /// The settings among `values`, declared as [`PARAMS`].
     pub fn read(values: &Values) -> Result<Self, ParamError> {
-        let dialect = match values.word(&PARAMS, "dialect") {
-            "rfc" => Dialect::Rfc,
-            "linux" => Dialect::Linux,
-            _ => Dialect::Ns3,
-        };
+        let dialect = values.choice(&PARAMS, "dialect");
         let or = |name, auto| Some(values.real(&PARAMS, name)).filter(|x| !x.is_nan()).unwrap_or(auto);
         let newton = match values.word(&PARAMS, "invsqrt") {
             "auto" => dialect != Dialect::Rfc,

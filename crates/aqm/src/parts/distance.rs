@@ -1,6 +1,6 @@
 //! How far a packet has come, and which candidate has come the shortest way: what DDRED and its tail-drop form share.
 
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::rank_index::{RankIndex, Tie};
 use crate::ring::Ring;
 use crate::Packet;
@@ -30,18 +30,19 @@ pub const PARAMS: [Param; 3] = [
         name: "no_option",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["nearest", "farthest", "guess"]),
+        kind: Kind::Choice(NoOption::WORDS),
         default: Value::Choice("nearest"),
         source: "our choice; the paper's packets all carry the option",
         doc: "A packet without TTL_i: as if just sent, as if from farthest away, or from the next of 32, 64, 128, 255 above its TTL.",
     },
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NoOption {
-    Nearest,
-    Farthest,
-    Guess,
+words! {
+    enum NoOption {
+        Nearest = "nearest",
+        Farthest = "farthest",
+        Guess = "guess",
+    }
 }
 
 /// How distances are measured.
@@ -57,12 +58,7 @@ const HOPS: usize = 256;
 impl Distance {
     /// Reads the parameters.
     pub fn read(values: &Values) -> Self {
-        let no_option = match values.word(&PARAMS, "no_option") {
-            "farthest" => NoOption::Farthest,
-            "guess" => NoOption::Guess,
-            _ => NoOption::Nearest,
-        };
-        Distance { share: values.whole(&PARAMS, "method") == 2, no_option }
+        Distance { share: values.whole(&PARAMS, "method") == 2, no_option: values.choice(&PARAMS, "no_option") }
     }
 
     /// Distance as a fraction: hops over 1, or hops over the hops of the whole route.

@@ -1,7 +1,7 @@
 //! What several disciplines share; a discipline is a short file that composes these.
 //!
-//! - The RED family: the average, the drop curve, the spacing of drops, the order in which a dialect applies them, and
-//!   what moves max_p, the weight or a threshold.
+//! - The RED family: the drop curve, the formulas of spacing, and what moves max_p, the weight or a threshold. The rest of
+//!   it is [`crate::early_detection`].
 //! - Schemes that know flows: the hash, tables of flows, who loses a packet, which waiting packet is drawn or nearest.
 //! - Schemes of load and queue length: how they measure, the controller, independent draws, ticks.
 //! - Sojourn time: the decisions of CoDel and PIE.
@@ -10,7 +10,6 @@
 pub mod arrival_rate;
 pub mod auto_red;
 pub mod auto_weight;
-pub mod average;
 pub mod capacity;
 pub mod class_fifos;
 pub mod class_weights;
@@ -20,7 +19,6 @@ pub mod controller;
 pub mod curve;
 pub mod deficit_round;
 pub mod distance;
-pub mod early_detection;
 pub mod fair;
 pub mod flow_index;
 pub mod flow_match;

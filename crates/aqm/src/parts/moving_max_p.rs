@@ -1,8 +1,8 @@
 //! A max_p that moves: what ARED, Feng's RED and PD-RED share beside early detection.
 
+use crate::early_detection::{Dialect, Settings};
 use crate::params::{Kind, Param, Unit, Value, Values};
 use crate::parts::curve::Linear;
-use crate::parts::early_detection::{Dialect, Settings};
 
 /// The switches of the gentle part of the line, which is on by default if `on` is, as `source` has it.
 pub const fn gentle_params(on: bool, source: &'static str) -> [Param; 2] {
@@ -33,7 +33,7 @@ pub fn line(set: &Settings, values: &Values, declared: &[Param]) -> Linear {
     let line = Linear::new(set.min_th, set.max_th, set.max_p, values.flag(declared, "gentle"));
     let tracks = match values.given("gentle_tracks_maxp") {
         Some(Value::Flag(given)) => given,
-        _ => set.dialect == Dialect::Paper,
+        _ => set.dialect() == Dialect::Paper,
     };
     if tracks {
         line

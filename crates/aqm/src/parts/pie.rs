@@ -1,19 +1,20 @@
 //! PIE's three functions (RFC 8033): what the timer does, what an arrival does, what a departure does. The single queue
 //! and every queue of FQ-PIE have such a state.
 
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values};
 use crate::policy::{Context, Limit, Reason, Verdict};
 use crate::{Packet, Time};
 
-/// Whose PIE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// RFC 8033, section 4 and appendix A.
-    Rfc,
-    /// Linux, `sch_pie.c`.
-    Linux,
-    /// ns-3, `pie-queue-disc.cc`.
-    Ns3,
+words! {
+    /// Whose PIE.
+    pub enum Dialect {
+        /// RFC 8033, section 4 and appendix A.
+        Rfc = "rfc",
+        /// Linux = "linux", `sch_pie.c`.
+        Linux = "linux",
+        /// ns-3, `pie-queue-disc.cc`.
+        Ns3 = "ns3",
+    }
 }
 
 const fn real(low: f64, high: f64, open_low: bool, auto: bool) -> Kind {
@@ -215,12 +216,7 @@ enum Activity {
 
 impl Settings {
     /// The settings among `values`, declared as [`PARAMS`], for a queue with `limit`.
-    pub fn read(values: &Values, dialect: &str, limit: Limit) -> Self {
-        let dialect = match dialect {
-            "rfc" => Dialect::Rfc,
-            "linux" => Dialect::Linux,
-            _ => Dialect::Ns3,
-        };
+    pub fn read(values: &Values, dialect: Dialect, limit: Limit) -> Self {
         let number = |name| values.real(&PARAMS, name);
         let or = |name, auto| Some(number(name)).filter(|x| !x.is_nan()).unwrap_or(auto);
         let switch = |name, auto| match values.given(name) {
@@ -250,7 +246,8 @@ impl Settings {
             activity: match values.word(&PARAMS, "activity") {
                 "always" => Activity::Always,
                 "backlog" => Activity::Backlog,
-                _ => Activity::Delay(number("active_threshold")),
+                "delay" => Activity::Delay(number("active_threshold")),
+                word => unreachable!("no activity {word}"),
             },
             resets_after: (number("burst_reset") / tupdate) as u32,
             limit,

@@ -1,9 +1,9 @@
 //! An upper threshold with two levels, Cur_maxth in the FLoadAutoRED chapter (Table 6.1): it is raised while the queue
 //! stands above it in a buffer that is fairly full, and falls back when the queue is short again.
 
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::early_detection::Settings;
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::auto_weight::Occupancy;
-use crate::parts::early_detection::Settings;
 
 /// The buffer below this part counts as calm (Table 6.1).
 const CALM: f64 = 0.550;
@@ -15,11 +15,18 @@ pub const PARAMS: [Param; 1] = [Param {
     name: "raising",
     symbol: "",
     unit: Unit::None,
-    kind: Kind::Choice(&["one", "band"]),
+    kind: Kind::Choice(Raising::WORDS),
     default: Value::Choice("one"),
     source: "our reconstruction; the chapter says \"increment\"",
     doc: "How far max_th is raised: by one packet, or to 0.88 of the buffer, rounded down.",
 }];
+
+words! {
+    enum Raising {
+        One = "one",
+        Band = "band",
+    }
+}
 
 /// The threshold.
 #[derive(Clone, Debug)]
@@ -32,9 +39,11 @@ pub struct TwoLevels {
 impl TwoLevels {
     /// At `max_th` of `set`, with the raised level that [`PARAMS`] ask for. Lengths are in the unit of `set`.
     pub fn new(values: &Values, set: &Settings, occupancy: &Occupancy, mean_packet: f64) -> Self {
-        let raised = match values.word(&PARAMS, "raising") {
-            "one" => set.max_th + set.in_unit(1.0),
-            _ => set.in_unit((NEARLY_FULL * occupancy.limit_in_packets(mean_packet)).floor()).max(set.max_th),
+        let raised = match values.choice(&PARAMS, "raising") {
+            Raising::One => set.max_th + set.in_unit(1.0),
+            Raising::Band => {
+                set.in_unit((NEARLY_FULL * occupancy.limit_in_packets(mean_packet)).floor()).max(set.max_th)
+            }
         };
         TwoLevels { initial: set.max_th, raised, current: set.max_th }
     }
@@ -65,7 +74,7 @@ impl TwoLevels {
 mod tests {
     use super::*;
     use crate::catalogue::Link;
-    use crate::parts::early_detection::{params, Defaults};
+    use crate::early_detection::{params, Defaults};
     use crate::policy::Limit;
 
     fn levels(raise: &'static str, unit: &'static str, limit: Limit) -> TwoLevels {

@@ -1,0 +1,265 @@
+//! RED as Linux runs it, `include/net/red.h` with `net/sched/sch_red.c`, set up by iproute2's `tc`. The order is that of
+//! `red_enqueue`:
+//!
+//! ```text
+//! red_calc_qavg: decayed for the idle time or with     Average::observe
+//!     the backlog as a sample
+//! red_action                                           Spacing::decide
+//!     below qth_min: qcount = -1
+//!     between: if ++qcount
+//!             if red_mark_probability: qcount = 0, draw qR, hit
+//!         else draw qR
+//!     above qth_max: qcount = -1, hit
+//! qdisc_enqueue: the child has room or not             Spacing::on_overflow
+//! ```
+//!
+//! qth_min, qth_max and max_P are the curve's. It is evaluated in floating point; the kernel compares the integer
+//! (qavg - qth_min) qcount with an integer from [0, (qth_max - qth_min)/max_P), see `docs/algorithms/dialects.md`. All
+//! lengths are bytes.
+
+use super::settings::{Given, MeasuredIn, OverMax};
+use super::{hit, past_the_end, rejected_behind};
+use crate::params::ParamError;
+use crate::parts::curve::Curve;
+use crate::policy::{Context, QueueView, Reason, Verdict};
+use crate::{Packet, Time};
+
+/// The fixed-point average: 2^-Wlog as weight, with the decay during idle time read from a table of shifts.
+///
+/// tc makes the table for idle times in ticks of 64 ns. The kernel has looked it up with microseconds since it keeps
+/// idle times as `ktime`, so the average decays 15.625 times slower than tc meant. This is the kernel as it runs.
+#[derive(Clone, Debug)]
+pub struct Average {
+    /// `qavg`: the averaged queue in units of 2^-Wlog bytes.
+    qavg: i64,
+    /// `Wlog`: the weight of a new sample is 2^-Wlog.
+    wlog: u32,
+    /// `Scell_log`: a cell of the table is 2^Scell_log microseconds of idle time.
+    scell_log: u32,
+    /// `Stab`: for each cell, by how many bits the average is shifted.
+    stab: [u8; 256],
+}
+
+impl Average {
+    /// Seconds in a tick of the packet scheduler's clock, for which tc makes the table.
+    const TICK: f64 = 64e-9;
+
+    /// Seconds in the unit with which the kernel looks it up.
+    const MICROSECOND: f64 = 1e-6;
+
+    /// An empty average for packets of `mean_packet` bytes on a link of `rate_bps` (`tc_red_eval_idle_damping`).
+    pub fn new(wlog: u32, mean_packet: f64, rate_bps: f64) -> Self {
+        let ticks = mean_packet * 8.0 / rate_bps / Self::TICK;
+        let per_tick = -libm::log1p(-libm::exp2(-f64::from(wlog))) / ticks;
+        let longest = 31.0 / per_tick;
+        let mut scell_log = 0;
+        while scell_log < 32 && longest / f64::from(1_u32 << scell_log.min(31)) >= 512.0 {
+            scell_log += 1;
+        }
+        let mut stab = [0_u8; 256];
+        for (i, shift) in stab.iter_mut().enumerate().skip(1) {
+            let value = (i as f64 * libm::exp2(f64::from(scell_log)) * per_tick) as u64;
+            *shift = value.min(31) as u8;
+        }
+        stab[255] = 31;
+        Average { qavg: 0, wlog, scell_log, stab }
+    }
+
+    /// The Wlog whose weight is next to `w_q`.
+    pub fn wlog_near(w_q: f64) -> u32 {
+        libm::round(-libm::log2(w_q)).clamp(1.0, 31.0) as u32
+    }
+
+    /// tc's choice of the weight (`tc_red_eval_ewma`): the smallest Wlog >= 1 that lets `burst` packets of `mean_packet`
+    /// bytes pass before the average is at `min_bytes`. `None` if no weight does.
+    pub fn wlog_for_burst(min_bytes: f64, burst: f64, mean_packet: f64) -> Option<u32> {
+        let excess = burst + 1.0 - min_bytes / mean_packet;
+        if excess < 1.0 {
+            return None;
+        }
+        (1..32).find(|&n| {
+            let w = libm::exp2(-f64::from(n));
+            excess <= (1.0 - libm::pow(1.0 - w, burst)) / w
+        })
+    }
+
+    /// `red_calc_qavg`: an arrival at `now` finds `backlog` bytes waiting in `queue`. The average after it, bytes, as it is
+    /// compared: whole.
+    #[inline]
+    pub fn observe(&mut self, backlog: f64, queue: &QueueView<'_>, now: Time) -> f64 {
+        match queue.idle_since {
+            None => self.update(backlog as i64),
+            Some(since) => self.decay(now - since),
+        }
+        self.whole_bytes() as f64
+    }
+
+    /// `red_calc_qavg_no_idle_time`: an arrival that found `backlog` bytes on a busy link.
+    #[inline]
+    pub fn update(&mut self, backlog: i64) {
+        self.qavg += backlog - (self.qavg >> self.wlog);
+    }
+
+    /// `red_calc_qavg_from_idle_time`: an arrival after `idle` seconds of idle link. Decay only.
+    pub fn decay(&mut self, idle: f64) {
+        let us_idle = (idle / Self::MICROSECOND).min(255.0 * libm::exp2(f64::from(self.scell_log))) as u64;
+        let shift = self.stab[((us_idle >> self.scell_log) as usize).min(255)];
+        if shift > 0 {
+            self.qavg >>= shift;
+        } else {
+            let half = self.qavg >> 1;
+            let step = ((i128::from(self.qavg) * i128::from(us_idle)) >> self.scell_log) as i64;
+            self.qavg = if step < half { self.qavg - step } else { half };
+        }
+    }
+
+    /// The average, bytes.
+    pub fn bytes(&self) -> f64 {
+        self.qavg as f64 * libm::exp2(-f64::from(self.wlog))
+    }
+
+    /// The integer part of the average, bytes, as the kernel compares it.
+    #[inline]
+    pub fn whole_bytes(&self) -> i64 {
+        self.qavg >> self.wlog
+    }
+
+    /// The average as an arrival at `now` would compare it on a link idle since `since`, bytes.
+    pub fn decayed(&self, since: Time, now: Time) -> f64 {
+        let mut then = self.clone();
+        then.decay(now - since);
+        then.whole_bytes() as f64
+    }
+}
+
+/// The weight where it is left to tc: it lets tc's default burst pass, which follows from the thresholds and the mean
+/// packet, all in bytes.
+///
+/// # Errors
+/// Where no weight does.
+pub(super) fn automatic_weight(min_th: f64, max_th: f64, mean_packet: f64) -> Result<f64, ParamError> {
+    let burst = (2.0 * min_th + max_th) / (3.0 * mean_packet);
+    let wlog = Average::wlog_for_burst(min_th, burst, mean_packet).ok_or_else(|| {
+        ParamError::new("w_q", "auto", "a number: no weight lets tc's default burst pass with these thresholds")
+    })?;
+    Ok(libm::exp2(-f64::from(wlog)))
+}
+
+/// What a user can choose in this dialect beside the curve.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// What becomes of an arrival above qth_max: a drop with `harddrop`.
+    forced: Verdict,
+    /// Whether each packet is drawn on its own, without spacing; not in Linux.
+    pub(super) independent: bool,
+}
+
+impl Rules {
+    /// What `given` says.
+    ///
+    /// # Errors
+    /// Where it asks for what this dialect does not have.
+    pub(super) fn read(given: &Given) -> Result<Self, ParamError> {
+        if given.unit == MeasuredIn::Packets {
+            return Err(ParamError::new("unit", "packet", "\"byte\" or \"auto\": linux measures its queue in bytes"));
+        }
+        given.refuse_wait()?;
+        if given.byte_scaling {
+            return Err(ParamError::new("byte_scaling", true, "false: linux does not scale by size"));
+        }
+        Ok(Rules { forced: past_the_end(given.over_max_but_mark_p(OverMax::Mark)?), independent: false })
+    }
+}
+
+/// `red_vars`: what Linux remembers beside the average.
+#[derive(Clone, Debug)]
+pub struct Spacing {
+    /// What the user chose.
+    rules: Rules,
+    /// `qcount`: packets since the last hit; -1 while the average is not between the thresholds.
+    pub(super) qcount: i64,
+    /// `qR`: the random number for the next hit, as a probability in [0, 1).
+    q_r: f64,
+    /// max_P (qavg - qth_min)/(qth_max - qth_min) at the last arrival between the thresholds, a probability.
+    pub(super) p_b: f64,
+}
+
+impl Spacing {
+    /// Nothing has arrived.
+    pub(super) fn new(rules: Rules) -> Self {
+        Spacing { rules, qcount: -1, q_r: 0.0, p_b: 0.0 }
+    }
+
+    /// `red_action`: decides with the average `qavg` (bytes) that the arrival has just made.
+    #[inline]
+    pub(super) fn decide(&mut self, curve: &impl Curve, qavg: f64, cx: &mut Context<'_>) -> Verdict {
+        if qavg < curve.start() {
+            self.qcount = -1;
+            return Verdict::Pass;
+        }
+        if qavg < curve.end() {
+            self.qcount += 1;
+            self.p_b = curve.base_probability(qavg);
+            if self.rules.independent {
+                return if hit(cx.random.uniform(), self.p_b) { Verdict::Signal(Reason::Early) } else { Verdict::Pass };
+            }
+            if self.qcount != 0 {
+                if !self.mark_probability() {
+                    return Verdict::Pass;
+                }
+                self.qcount = 0;
+                self.q_r = cx.random.uniform();
+                return Verdict::Signal(Reason::Early);
+            }
+            self.q_r = cx.random.uniform();
+            return Verdict::Pass;
+        }
+        self.qcount = -1;
+        self.p_b = 1.0;
+        self.rules.forced
+    }
+
+    /// `red_mark_probability`: one number is drawn for each hit, and each packet since the last takes its part of it.
+    #[inline]
+    fn mark_probability(&self) -> bool {
+        // Written as in the kernel: not below the number drawn.
+        self.p_b * (self.qcount as f64) >= self.q_r
+    }
+
+    /// max_P has become `factor` times what it was. The kernel draws qR from [0, (qth_max - qth_min)/max_P) and keeps it:
+    /// as a probability it goes with max_P.
+    pub(super) fn max_p_moved(&mut self, factor: f64) {
+        self.q_r *= factor;
+    }
+
+    /// No room in the child for `packet`, of which the decision was `earlier`; why it is dropped. That leaves RED's
+    /// state alone.
+    pub(super) fn on_overflow(&self, earlier: Verdict, packet: &Packet, cx: &Context<'_>) -> Reason {
+        rejected_behind(earlier, packet, cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn set_up_gives_the_numbers_of_tc() {
+        assert_eq!(Average::wlog_for_burst(30000.0, 50.0, 1000.0), Some(5));
+        let average = Average::new(5, 1000.0, 10e6);
+        assert_eq!(average.scell_log, 15);
+        assert_eq!(average.stab[254], 21);
+        assert_eq!((average.stab[0], average.stab[255]), (0, 31));
+    }
+
+    #[test]
+    fn average_settles_at_the_backlog() {
+        let mut average = Average::new(9, 1000.0, 10e6);
+        for _ in 0..20_000 {
+            average.update(30_000);
+        }
+        assert!((average.bytes() - 30_000.0).abs() < 2.0);
+        average.decay(1e4);
+        assert!(average.bytes() < 1.0, "hours of silence empty it");
+    }
+}

@@ -1,0 +1,309 @@
+//! Random early detection for any drop curve, in four dialects, each of which is one file in the order of its program:
+//! [`paper`], [`ns2`], [`ns3`], [`linux`]. [`EarlyDetection`] puts the average and the decision of a dialect around a curve.
+//!
+//! | | paper (1993) | ns2 (2.35) | ns3 | linux (`sch_red`) |
+//! |---|---|---|---|---|
+//! | average after idle | decays only | decays, then adds w*q | as ns2 | decays by a table of shifts |
+//! | queue of 0 or 1 | tested as any | never dropped early | as ns2 | tested as any |
+//! | first packet above min_th | tested | admitted, starts the count | as ns2 | admitted, draws R |
+//! | count moves | between the thresholds | at every arrival | at every arrival | between the thresholds |
+//! | spacing | p_b/(1 - count p_b) | `wait`: nothing before 1/p_b | as ns2 | one random number per drop |
+//! | above max_th | dropped | spaced with p_b = 1 | dropped | marked if it can be |
+//! | lengths | packets or bytes | packets or bytes | packets or bytes | bytes |
+
+pub mod average;
+pub mod linux;
+pub mod ns2;
+pub mod ns3;
+pub mod paper;
+mod settings;
+
+use crate::parts::curve::{Curve, Linear};
+use crate::parts::pick;
+use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
+use crate::{Packet, Time};
+use average::Average;
+pub use settings::{only, params, replacing, without_linux, Defaults, Dialect, Settings, SHARED};
+use settings::{OverMax, Rules, Victim};
+
+/// Where the spacing of drops stands: what a dialect remembers from one arrival to the next beside the average. A
+/// discipline with several curves or classes (SFRED, AECN) keeps one for each.
+#[derive(Clone, Debug)]
+#[repr(u8)]
+pub enum Spacing {
+    /// Floyd & Jacobson 1993.
+    Paper(paper::Spacing),
+    /// ns-2.35.
+    Ns2(ns2::Spacing),
+    /// ns-3.
+    Ns3(ns3::Spacing),
+    /// Linux.
+    Linux(linux::Spacing),
+}
+
+impl Spacing {
+    /// Nothing has arrived.
+    pub fn new(set: &Settings) -> Self {
+        match set.rules {
+            Rules::Paper(rules) => Spacing::Paper(paper::Spacing::new(rules)),
+            Rules::Ns2(rules) => Spacing::Ns2(ns2::Spacing::new(rules)),
+            Rules::Ns3(rules) => Spacing::Ns3(ns3::Spacing::new(rules)),
+            Rules::Linux(rules) => Spacing::Linux(linux::Spacing::new(rules)),
+        }
+    }
+
+    /// p_b when it was last worked out.
+    pub fn p_b(&self) -> f64 {
+        match self {
+            Spacing::Paper(red) => red.p_b,
+            Spacing::Ns2(red) => red.v_prob1,
+            Spacing::Ns3(red) => red.v_prob1,
+            Spacing::Linux(red) => red.p_b,
+        }
+    }
+
+    /// Packets since the last drop, as the dialect counts them.
+    pub fn count(&self) -> i64 {
+        match self {
+            Spacing::Paper(red) => red.count,
+            Spacing::Ns2(red) => red.count,
+            Spacing::Ns3(red) => red.count,
+            Spacing::Linux(red) => red.qcount,
+        }
+    }
+
+    /// Decides over `packet`, which finds `length` waiting (in the unit of the average), with the average it has just
+    /// made `average`, on `curve`.
+    #[inline(always)]
+    pub fn decide(
+        &mut self,
+        curve: &impl Curve,
+        average: f64,
+        packet: &Packet,
+        length: f64,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        match self {
+            Spacing::Paper(red) => red.decide(curve, average, packet, cx),
+            Spacing::Ns2(red) => red.decide(curve, average, packet, length, cx),
+            Spacing::Ns3(red) => red.decide(curve, average, packet, length, cx),
+            Spacing::Linux(red) => red.decide(curve, average, cx),
+        }
+    }
+
+    /// No room for `packet`, of which the decision was `earlier`; why it is dropped.
+    pub fn on_overflow(&mut self, earlier: Verdict, packet: &Packet, cx: &Context<'_>) -> Reason {
+        match self {
+            Spacing::Paper(red) => red.on_overflow(earlier, packet, cx),
+            Spacing::Ns2(red) => red.on_overflow(),
+            Spacing::Ns3(red) => red.on_overflow(earlier, packet, cx),
+            Spacing::Linux(red) => red.on_overflow(earlier, packet, cx),
+        }
+    }
+}
+
+/// Whether the random number `uniform` hits `probability`: `u <= p` as in ns-2, except that probability 0 never hits.
+#[inline]
+pub fn hit(uniform: f64, probability: f64) -> bool {
+    probability > 0.0 && uniform <= probability
+}
+
+/// What `over_max` makes of an arrival past the end of the curve.
+fn past_the_end(over_max: OverMax) -> Verdict {
+    match over_max {
+        OverMax::Mark => Verdict::Signal(Reason::Forced),
+        OverMax::Auto | OverMax::Drop | OverMax::MarkBelowMarkP => Verdict::Drop(Reason::Forced),
+    }
+}
+
+/// Why `packet` is dropped where RED stands before a FIFO that has no room: an arrival that RED drops never gets as far,
+/// one that it admits or marks is rejected by the FIFO.
+fn rejected_behind(earlier: Verdict, packet: &Packet, cx: &Context<'_>) -> Reason {
+    match earlier {
+        Verdict::Drop(reason) => reason,
+        Verdict::Signal(reason) if !cx.can_mark(packet) => reason,
+        _ => Reason::Overflow,
+    }
+}
+
+/// Average, spacing and decision, around one drop curve: in this order, so that an arrival that finds a short queue needs
+/// two cache lines.
+#[repr(C, align(64))]
+pub struct EarlyDetection<C> {
+    /// What the parameters say.
+    set: Settings,
+    /// The averaged queue, in the unit of the thresholds.
+    average: Average,
+    /// Where the spacing of drops stands.
+    spacing: Spacing,
+    /// p_b by the average.
+    curve: C,
+}
+
+impl<C: Curve> EarlyDetection<C> {
+    /// The state of a queue that is empty and whose link is idle.
+    pub fn new(set: Settings, curve: C) -> Self {
+        EarlyDetection { curve, average: set.average(), spacing: Spacing::new(&set), set }
+    }
+
+    /// [`Settings::room`].
+    pub fn room(&self, limit: Limit) -> Room {
+        self.set.room(limit)
+    }
+
+    /// Whether queued packets may have to be removed.
+    pub fn needs_contents(&self) -> bool {
+        self.set.victim != Victim::Tail
+    }
+
+    /// The averaged queue in packets.
+    #[inline]
+    pub fn average(&self) -> f64 {
+        self.set.in_packets(self.average.value())
+    }
+
+    /// The average as a timer sees it, in the unit of the thresholds; see [`Average::seen_at`].
+    pub fn average_seen_at(&self, queue: &QueueView<'_>, now: Time) -> f64 {
+        self.average.seen_at(queue, now)
+    }
+
+    /// The curve.
+    pub fn curve(&self) -> &C {
+        &self.curve
+    }
+
+    /// avg (in the unit of the thresholds), p_b, count.
+    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("avg", self.average.value());
+        out("p_b", self.spacing.p_b());
+        out("count", self.spacing.count() as f64);
+    }
+
+    /// The curve, for disciplines that move it: between [`EarlyDetection::observe`] and [`EarlyDetection::decide`], or
+    /// on a timer.
+    pub fn curve_mut(&mut self) -> &mut C {
+        &mut self.curve
+    }
+
+    /// Gives the next samples this weight, for disciplines that choose one for each arrival (AutoRED). Not for linux.
+    #[inline]
+    pub fn set_weight(&mut self, weight: f64) {
+        self.average.set_weight(weight);
+    }
+
+    /// The settings.
+    #[inline]
+    pub fn settings(&self) -> &Settings {
+        &self.set
+    }
+
+    /// Updates the average with the queue that an arrival finds. The average, in the unit of the thresholds.
+    #[inline]
+    pub fn observe(&mut self, queue: &QueueView<'_>, now: Time) -> f64 {
+        self.average.observe(self.set.length(queue), queue, now)
+    }
+
+    /// Decides over `packet` with the average that [`EarlyDetection::observe`] has just returned.
+    #[inline]
+    pub fn decide(&mut self, average: f64, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        self.spacing.decide(&self.curve, average, packet, self.set.length(queue), cx)
+    }
+
+    /// As [`EarlyDetection::decide`], on a curve of this packet's own: SFRED's differs from flow to flow.
+    #[inline]
+    pub fn decide_on(
+        &mut self,
+        curve: &impl Curve,
+        average: f64,
+        packet: &Packet,
+        queue: &QueueView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        self.spacing.decide(curve, average, packet, self.set.length(queue), cx)
+    }
+
+    /// Updates the average with the queue that `packet` finds, and decides.
+    #[inline(always)]
+    pub fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        let length = self.set.length(queue);
+        let average = self.average.observe(length, queue, cx.now);
+        self.spacing.decide(&self.curve, average, packet, length, cx)
+    }
+
+    /// No room: the reason by [`Spacing::on_overflow`], the victim by the settings.
+    pub fn on_overflow(
+        &mut self,
+        earlier: Verdict,
+        packet: &Packet,
+        queue: &QueueView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        let reason = self.spacing.on_overflow(earlier, packet, cx);
+        if reason != Reason::Overflow {
+            return Verdict::Drop(reason);
+        }
+        let ring = match (self.set.victim, queue.contents) {
+            (Victim::Tail, _) | (_, None) => return Verdict::Drop(Reason::Overflow),
+            (_, Some(ring)) => ring,
+        };
+        let victim = if self.set.victim == Victim::Front { ring.at(0) } else { pick::any(ring, cx.random) };
+        let Some((serial, _)) = victim else { return Verdict::Drop(Reason::Overflow) };
+        cx.victims.push(serial);
+        Verdict::Victims { reason: Reason::Overflow, with_arrival: false, signal: false }
+    }
+}
+
+impl EarlyDetection<Linear> {
+    /// Moves max_p.
+    pub fn set_max_p(&mut self, max_p: f64) {
+        if let Spacing::Linux(red) = &mut self.spacing {
+            red.max_p_moved(max_p / self.curve.max_p());
+        }
+        self.curve.set_max_p(max_p);
+    }
+}
+
+/// Implements [`crate::policy::Policy`] for a discipline that stands on early detection, its field `core`. With nothing
+/// more it is early detection with a curve; what differs (`on_enqueue` and `gauges`, perhaps a timer) goes into braces.
+#[macro_export]
+macro_rules! early_detection_policy {
+    ($name:ty) => {
+        $crate::early_detection_policy!($name, {
+            #[inline]
+            fn on_enqueue(
+                &mut self,
+                packet: &$crate::Packet,
+                queue: &$crate::policy::QueueView<'_>,
+                cx: &mut $crate::policy::Context<'_>,
+            ) -> $crate::policy::Verdict {
+                self.core.on_enqueue(packet, queue, cx)
+            }
+            fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+                self.core.gauges(out);
+            }
+        });
+    };
+    ($name:ty, { $($own:tt)* }) => {
+        impl $crate::policy::Policy for $name {
+            fn needs(&self) -> $crate::policy::Needs {
+                $crate::policy::Needs { dequeue: false, contents: self.core.needs_contents() }
+            }
+            fn room(&self, limit: $crate::policy::Limit) -> $crate::policy::Room {
+                self.core.room(limit)
+            }
+            fn on_overflow(
+                &mut self,
+                earlier: $crate::policy::Verdict,
+                packet: &$crate::Packet,
+                queue: &$crate::policy::QueueView<'_>,
+                cx: &mut $crate::policy::Context<'_>,
+            ) -> $crate::policy::Verdict {
+                self.core.on_overflow(earlier, packet, queue, cx)
+            }
+            fn average(&self) -> Option<f64> {
+                Some(self.core.average())
+            }
+            $($own)*
+        }
+    };
+}

@@ -1,0 +1,255 @@
+//! RED as ns-2.35 runs it, `queue/red.cc`. The order is that of `REDQueue::enque`:
+//!
+//! ```text
+//! estimator: avg, decayed for the idle time           Average::observe
+//! ++count, count_bytes += size                        Spacing::decide
+//! if avg >= th_min and qlen > 1
+//!     if !use_mark_p and avg is past the curve        a forced drop
+//!     else if old == 0                                the first one above th_min is admitted
+//!         count = 1, count_bytes = size, old = 1
+//!     else drop_early                                 Spacing::drop_early, Spacing::modify_p
+//! else old = 0
+//! if there is no room: a forced drop, count = 0       Spacing::on_overflow
+//! ```
+//!
+//! th_min, th_max, max_p and `gentle_` (`calculate_p_new`) are the curve's. A forced drop of the average hits the arrival
+//! (`drop_tail_`). `cautious_`, `ns1_compat_`, priorities and the drop queue are not here.
+
+use super::average::{decay_at_once, idle_packets};
+use super::settings::{Given, OverMax};
+use super::{hit, past_the_end};
+use crate::catalogue::Link;
+use crate::parts::curve::Curve;
+use crate::parts::spacing;
+use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
+use crate::{Packet, Time};
+
+/// `edv_.v_ave` and what it is worked out from.
+#[derive(Clone, Debug)]
+pub struct Average {
+    /// `v_ave`: the averaged queue, packets or bytes.
+    v_ave: f64,
+    /// `q_w`: the weight of a new sample, in (0, 1].
+    q_w: f64,
+    /// `ptc`: packets of the mean size that the link can send in a second.
+    ptc: f64,
+}
+
+impl Average {
+    /// An average that has seen nothing.
+    pub fn new(q_w: f64, ptc: f64) -> Self {
+        Average { v_ave: 0.0, q_w, ptc }
+    }
+
+    /// The average after an arrival at `now` that finds `length` (packets or bytes) waiting in `queue`: one step of
+    /// decay for each of the m packets that the idle link could have sent, one for this arrival, then the sample.
+    #[inline]
+    pub fn observe(&mut self, length: f64, queue: &QueueView<'_>, now: Time) -> f64 {
+        let m = match queue.idle_since {
+            None => 0,
+            Some(since) => idle_packets(now - since, self.ptc),
+        };
+        self.v_ave = estimator(self.v_ave, self.q_w, m, length);
+        self.v_ave
+    }
+
+    /// `v_ave`, packets or bytes.
+    #[inline]
+    pub fn value(&self) -> f64 {
+        self.v_ave
+    }
+
+    /// The average after the idle time from `since` to `now`, without an arrival.
+    pub fn decayed(&self, since: Time, now: Time) -> f64 {
+        decay_at_once(self.v_ave, self.q_w, idle_packets(now - since, self.ptc))
+    }
+
+    /// Gives the next samples the weight `q_w`.
+    pub fn set_weight(&mut self, q_w: f64) {
+        self.q_w = q_w;
+    }
+}
+
+/// `m` decays for the idle time and one more for this arrival, then the new sample `queue`.
+#[inline]
+pub fn estimator(v_ave: f64, q_w: f64, m: u64, queue: f64) -> f64 {
+    let decayed = if m == 0 { v_ave } else { decay_repeatedly(v_ave, q_w, m) };
+    decayed * (1.0 - q_w) + q_w * queue
+}
+
+/// Multiplies `average` by (1 - `weight`) `times` times, one multiplication after the other.
+///
+/// ns-2 does it so, and a closed power differs from it in the last bits. It stops where multiplying changes nothing any
+/// more: at 0, or at the smallest number there is, which never becomes 0.
+pub fn decay_repeatedly(mut average: f64, weight: f64, times: u64) -> f64 {
+    let keep = 1.0 - weight;
+    for _ in 0..times {
+        let next = average * keep;
+        if next == average {
+            break;
+        }
+        average = next;
+    }
+    average
+}
+
+/// `q_weight_` where it is left to ns-2 (`initParams`): 1 - exp(-1/(10 rtt C)), with the round trip `rtt` of three times
+/// the link's delay and a packet's time, at least 100 ms, and C = `ptc` packets per second.
+pub(super) fn automatic_weight(link: &Link, ptc: f64) -> f64 {
+    let rtt = (3.0 * (link.delay_s + 1.0 / ptc)).max(0.1);
+    1.0 - libm::exp(-1.0 / (10.0 * rtt * ptc))
+}
+
+/// `thresh_` where it is left to ns-2, packets: 5 ms of packets, halved, at least 5.
+pub(super) fn automatic_threshold(ptc: f64) -> f64 {
+    (ptc * 0.005 / 2.0).max(5.0)
+}
+
+/// When an arrival finds room: in byte mode a limit in packets is multiplied by the mean packet size, bytes, and ns-2
+/// tests before it adds the arrival.
+pub(super) fn room(limit: Limit, byte_mode: bool, mean_pktsize: f64) -> Room {
+    match limit {
+        Limit::Packets(n) if byte_mode => Room::BytesBelow((n as f64 * mean_pktsize) as u64),
+        Limit::Packets(_) => Room::holding(limit),
+        Limit::Bytes(n) => Room::BytesBelow(n),
+    }
+}
+
+/// `edp_`: what a user can choose in this dialect beside the curve.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// `mean_pktsize_`: bytes of a mean packet.
+    mean_pktsize: f64,
+    /// `mark_p_`: with `use_mark_p`, packets are marked only while p_b is below this probability.
+    mark_p: f64,
+    /// `wait_`: no drop before 1/p_b packets have passed since the last one.
+    wait: bool,
+    /// `bytes_`: the drop probability goes with the size of the packet.
+    bytes: bool,
+    /// `use_mark_p_`: past the curve p_b = 1 goes through the spacing; without it every arrival there is hit.
+    use_mark_p: bool,
+    /// What becomes of an arrival past the curve without `use_mark_p`.
+    forced: Verdict,
+    /// Whether p_a is p_b, without spacing; not in ns-2.
+    pub(super) independent: bool,
+}
+
+impl Rules {
+    /// What `given` says.
+    pub(super) fn read(given: &Given) -> Self {
+        let over_max = match given.ecn_over_max {
+            OverMax::Auto => OverMax::MarkBelowMarkP,
+            given => given,
+        };
+        Rules {
+            mean_pktsize: given.mean_packet,
+            mark_p: given.mark_p,
+            wait: given.wait.unwrap_or(true),
+            bytes: given.byte_scaling,
+            use_mark_p: over_max == OverMax::MarkBelowMarkP,
+            forced: past_the_end(over_max),
+            independent: false,
+        }
+    }
+}
+
+/// `edv_`: what ns-2 remembers beside the average.
+#[derive(Clone, Debug)]
+pub struct Spacing {
+    /// What the user chose.
+    rules: Rules,
+    /// `count`: packets since the last drop.
+    pub(super) count: i64,
+    /// `count_bytes`: bytes since the last drop.
+    count_bytes: u64,
+    /// `v_prob1`: p_b of the last arrival that was tested, a probability.
+    pub(super) v_prob1: f64,
+    /// `old`: an earlier arrival has already found the average above th_min.
+    old: bool,
+}
+
+impl Spacing {
+    /// Nothing has arrived.
+    pub(super) fn new(rules: Rules) -> Self {
+        Spacing { rules, count: 0, count_bytes: 0, v_prob1: 0.0, old: false }
+    }
+
+    /// `enque`: decides over `packet`, which finds `qlen` (packets or bytes) waiting, with the average `qavg` that it has
+    /// just made.
+    #[inline]
+    pub(super) fn decide(
+        &mut self,
+        curve: &impl Curve,
+        qavg: f64,
+        packet: &Packet,
+        qlen: f64,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        self.count += 1;
+        self.count_bytes += u64::from(packet.size);
+        if qavg >= curve.start() && qlen > 1.0 {
+            if !self.rules.use_mark_p && qavg >= curve.end() {
+                self.count = 0;
+                self.count_bytes = 0;
+                return self.rules.forced;
+            }
+            if !self.old {
+                self.count = 1;
+                self.count_bytes = u64::from(packet.size);
+                self.old = true;
+                return Verdict::Pass;
+            }
+            return self.drop_early(curve, qavg, packet, cx);
+        }
+        self.old = false;
+        Verdict::Pass
+    }
+
+    /// `drop_early`: one number against the probability of this packet.
+    #[inline]
+    fn drop_early(&mut self, curve: &impl Curve, qavg: f64, packet: &Packet, cx: &mut Context<'_>) -> Verdict {
+        self.v_prob1 = curve.base_probability(qavg);
+        let v_prob = self.modify_p(packet);
+        if !hit(cx.random.uniform(), curve.final_probability(v_prob)) {
+            return Verdict::Pass;
+        }
+        self.count = 0;
+        self.count_bytes = 0;
+        let reason = if self.v_prob1 >= 1.0 { Reason::Forced } else { Reason::Early };
+        if self.rules.use_mark_p && self.v_prob1 >= self.rules.mark_p {
+            Verdict::Drop(reason)
+        } else {
+            Verdict::Signal(reason)
+        }
+    }
+
+    /// `modify_p`: p_a from p_b and the count.
+    #[inline]
+    fn modify_p(&self, packet: &Packet) -> f64 {
+        let rules = &self.rules;
+        let count1 = if rules.bytes {
+            // A division of integers: bytes since the last drop in whole mean packets.
+            (self.count_bytes / rules.mean_pktsize as u64) as f64
+        } else {
+            self.count as f64
+        };
+        let mut p = if rules.independent {
+            self.v_prob1
+        } else if rules.wait {
+            spacing::uniform_after_wait(self.v_prob1, count1)
+        } else {
+            spacing::uniform(self.v_prob1, count1)
+        };
+        if rules.bytes && p < 1.0 {
+            p = (p * f64::from(packet.size) / rules.mean_pktsize).min(1.0);
+        }
+        p
+    }
+
+    /// No room: that overrides what the early test said, and starts the count again.
+    pub(super) fn on_overflow(&mut self) -> Reason {
+        self.count = 0;
+        self.count_bytes = 0;
+        Reason::Overflow
+    }
+}
