@@ -71,6 +71,7 @@ lint-python: $(VENV)/.requirements-dev
 	$(BIN)/ruff format --check python benches tools
 	$(BIN)/mypy
 	$(BIN)/mypy tools
+	$(BIN)/python tools/import_circles.py
 
 test-rust:
 	$(CARGO) test --quiet
