@@ -24,7 +24,7 @@
 //!     q_time := time
 //! ```
 //!
-//! [`Average::observe`] is the first half, [`Spacing::decide`] the second. The curve has min_th, max_th and p_b. Section
+//! [`Average::observe`] is the first half, `Spacing::decide` the second. The curve has min_th, max_th and p_b. Section
 //! 4 of the paper scales p_b by the size of the packet, and counts so that gaps are one packet longer than here.
 
 use super::average::{decay_at_once, idle_packets};
