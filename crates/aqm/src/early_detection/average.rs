@@ -78,22 +78,9 @@ impl Average {
     }
 }
 
-/// `average` times (1 - `weight`)^`times` in closed form, with the same bits on every platform.
-pub fn decay_at_once(average: f64, weight: f64, times: u64) -> f64 {
-    // Weight 1 gives log 0 = -inf, and 0 times that is not a number.
-    if times == 0 {
-        return average;
-    }
-    average * libm::exp(times as f64 * libm::log1p(-weight))
-}
-
-/// How many packets the link could have sent in `idle` seconds, rounded down; every reference rounds down.
-pub fn idle_packets(idle: f64, packets_per_second: f64) -> u64 {
-    (packets_per_second * idle) as u64
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::common::{decay_at_once, idle_packets};
     use super::*;
 
     #[test]

@@ -17,8 +17,8 @@
 //! (qavg - qth_min) qcount with an integer from [0, (qth_max - qth_min)/max_P), see `docs/algorithms/dialects.md`. All
 //! lengths are bytes.
 
-use super::settings::{Given, MeasuredIn, OverMax};
-use super::{hit, past_the_end, rejected_behind};
+use super::common::{hit, past_the_end, rejected_behind};
+use super::given::{Given, MeasuredIn, OverMax};
 use crate::params::ParamError;
 use crate::parts::curve::Curve;
 use crate::policy::{Context, QueueView, Reason, Verdict};

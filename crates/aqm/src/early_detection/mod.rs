@@ -12,6 +12,8 @@
 //! | lengths | packets or bytes | packets or bytes | packets or bytes | bytes |
 
 pub mod average;
+mod common;
+mod given;
 pub mod linux;
 pub mod ns2;
 pub mod ns3;
@@ -23,8 +25,11 @@ use crate::parts::pick;
 use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
 use crate::{Packet, Time};
 use average::Average;
-pub use settings::{only, params, replacing, without_linux, Defaults, Dialect, Settings, SHARED};
-use settings::{OverMax, Rules, Victim};
+pub use common::hit;
+use given::Victim;
+pub use given::{only, params, replacing, without_linux, Defaults, Dialect, SHARED};
+use settings::Rules;
+pub use settings::Settings;
 
 /// Where the spacing of drops stands: what a dialect remembers from one arrival to the next beside the average. A
 /// discipline with several curves or classes (SFRED, AECN) keeps one for each.
@@ -99,30 +104,6 @@ impl Spacing {
             Spacing::Ns3(red) => red.on_overflow(earlier, packet, cx),
             Spacing::Linux(red) => red.on_overflow(earlier, packet, cx),
         }
-    }
-}
-
-/// Whether the random number `uniform` hits `probability`: `u <= p` as in ns-2, except that probability 0 never hits.
-#[inline]
-pub fn hit(uniform: f64, probability: f64) -> bool {
-    probability > 0.0 && uniform <= probability
-}
-
-/// What `over_max` makes of an arrival past the end of the curve.
-fn past_the_end(over_max: OverMax) -> Verdict {
-    match over_max {
-        OverMax::Mark => Verdict::Signal(Reason::Forced),
-        OverMax::Auto | OverMax::Drop | OverMax::MarkBelowMarkP => Verdict::Drop(Reason::Forced),
-    }
-}
-
-/// Why `packet` is dropped where RED stands before a FIFO that has no room: an arrival that RED drops never gets as far,
-/// one that it admits or marks is rejected by the FIFO.
-fn rejected_behind(earlier: Verdict, packet: &Packet, cx: &Context<'_>) -> Reason {
-    match earlier {
-        Verdict::Drop(reason) => reason,
-        Verdict::Signal(reason) if !cx.can_mark(packet) => reason,
-        _ => Reason::Overflow,
     }
 }
 

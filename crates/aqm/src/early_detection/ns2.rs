@@ -15,9 +15,8 @@
 //! th_min, th_max, max_p and `gentle_` (`calculate_p_new`) are the curve's. A forced drop of the average hits the arrival
 //! (`drop_tail_`). `cautious_`, `ns1_compat_`, priorities and the drop queue are not here.
 
-use super::average::{decay_at_once, idle_packets};
-use super::settings::{Given, OverMax};
-use super::{hit, past_the_end};
+use super::common::{decay_at_once, hit, idle_packets, past_the_end};
+use super::given::{Given, OverMax};
 use crate::catalogue::Link;
 use crate::parts::curve::Curve;
 use crate::parts::spacing;

@@ -27,9 +27,8 @@
 //! [`Average::observe`] is the first half, `Spacing::decide` the second. The curve has min_th, max_th and p_b. Section
 //! 4 of the paper scales p_b by the size of the packet, and counts so that gaps are one packet longer than here.
 
-use super::average::{decay_at_once, idle_packets};
-use super::settings::{CountBase, Given, OverMax};
-use super::{hit, past_the_end, rejected_behind};
+use super::common::{decay_at_once, hit, idle_packets, past_the_end, rejected_behind};
+use super::given::{CountBase, Given, OverMax};
 use crate::params::ParamError;
 use crate::parts::curve::Curve;
 use crate::parts::spacing;

@@ -1,0 +1,342 @@
+//! The parameters that the family shares: their declaration, and the values given, each in its own type.
+
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+
+words! {
+    /// Whose RED.
+    pub enum Dialect {
+        /// Floyd & Jacobson 1993, the pseudo-code.
+        Paper = "paper",
+        /// ns-2.35, `queue/red.cc`.
+        Ns2 = "ns2",
+        /// ns-3, `red-queue-disc.cc`.
+        Ns3 = "ns3",
+        /// Linux, `sch_red` and `red.h`.
+        Linux = "linux",
+    }
+}
+
+words! {
+    /// In what the average and the thresholds are measured.
+    pub(super) enum MeasuredIn {
+        /// As the dialect has it.
+        Auto = "auto",
+        /// Packets.
+        Packets = "packet",
+        /// Bytes.
+        Bytes = "byte",
+    }
+}
+
+words! {
+    /// Which gaps the count makes.
+    pub(super) enum CountBase {
+        /// Uniform on 1..1/p_b - 1.
+        Pseudocode = "pseudocode",
+        /// Uniform on 1..1/p_b.
+        Analysis = "analysis",
+    }
+}
+
+words! {
+    /// What to do when the average is past the end of the curve.
+    pub(super) enum OverMax {
+        /// As the dialect has it.
+        Auto = "auto",
+        /// Drop.
+        Drop = "drop",
+        /// Mark if possible, else drop.
+        Mark = "mark",
+        /// ns-2: p_b = 1 goes through the spacing, and packets are marked only while p_b < mark_p.
+        MarkBelowMarkP = "mark_below_mark_p",
+    }
+}
+
+words! {
+    /// Which packet dies when there is no room.
+    pub(super) enum Victim {
+        /// The arrival.
+        Tail = "tail",
+        /// The one at the front.
+        Front = "front",
+        /// Any that waits.
+        Random = "random",
+    }
+}
+
+/// Defaults in which the disciplines of the family differ.
+#[derive(Clone, Copy, Debug)]
+pub struct Defaults {
+    /// Lower threshold, packets.
+    pub min_th: f64,
+    /// Upper threshold, packets.
+    pub max_th: f64,
+    /// Probability at the upper threshold.
+    pub max_p: f64,
+    /// Where these come from.
+    pub source: &'static str,
+}
+
+/// Number of shared parameters.
+pub const SHARED: usize = 14;
+
+/// The shared parameters of the family.
+pub const fn params(d: Defaults) -> [Param; SHARED] {
+    const fn real(low: f64, high: f64, open_low: bool, auto: bool) -> Kind {
+        Kind::Real { low, high, open_low, open_high: false, auto }
+    }
+    [
+        Param {
+            name: "min_th",
+            symbol: "min_{th}",
+            unit: Unit::QueueLength,
+            kind: real(0.0, f64::INFINITY, false, true),
+            default: Value::Real(d.min_th),
+            source: d.source,
+            doc: "Average queue below which nothing is dropped; \"auto\" is ns-2's max(5, 5 ms of packets / 2).",
+        },
+        Param {
+            name: "max_th",
+            symbol: "max_{th}",
+            unit: Unit::QueueLength,
+            kind: real(0.0, f64::INFINITY, true, true),
+            default: Value::Real(d.max_th),
+            source: d.source,
+            doc: "Average queue at which the drop probability reaches max_p; \"auto\" is three times min_th.",
+        },
+        Param {
+            name: "max_p",
+            symbol: "max_p",
+            unit: Unit::None,
+            kind: real(0.0, 1.0, true, false),
+            default: Value::Real(d.max_p),
+            source: d.source,
+            doc: "Drop probability when the average reaches max_th.",
+        },
+        Param {
+            name: "w_q",
+            symbol: "w_q",
+            unit: Unit::None,
+            kind: real(0.0, 1.0, true, true),
+            default: Value::Real(0.002),
+            source: "Floyd & Jacobson 1993",
+            doc: "Weight of a new sample in the average; \"auto\" is ns-2's 1 - exp(-1/(10 rtt C)); linux rounds to a power of two.",
+        },
+        Param {
+            name: "dialect",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Choice(Dialect::WORDS),
+            default: Value::Choice("paper"),
+            source: "Floyd & Jacobson 1993",
+            doc: "Whose RED: the 1993 pseudo-code, ns-2.35, ns-3 or Linux sch_red; they differ in idle decay, spacing and forced drops.",
+        },
+        Param {
+            name: "wait",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Flag { auto: true },
+            default: Value::Auto,
+            source: "ns-2.35: on; the 1993 rule: off",
+            doc: "No drop before 1/p_b packets have passed since the last one (ns2 and ns3 only, where auto means on).",
+        },
+        Param {
+            name: "unit",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Choice(MeasuredIn::WORDS),
+            default: Value::Choice("auto"),
+            source: "Floyd & Jacobson 1993: packets; Linux: bytes",
+            doc: "Whether the average counts packets or bytes; auto is packet, and byte for linux.",
+        },
+        Param {
+            name: "byte_scaling",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Flag { auto: false },
+            default: Value::Flag(false),
+            source: "Floyd & Jacobson 1993; on by default in ns-2 since 2004",
+            doc: "Drop probability in proportion to the packet's size (ns-2's bytes_); not in linux.",
+        },
+        Param {
+            name: "count_base",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Choice(CountBase::WORDS),
+            default: Value::Choice("pseudocode"),
+            source: "Floyd & Jacobson 1993, Fig. 2 against section 4",
+            doc: "paper dialect: gaps uniform on 1..1/p_b - 1 as the pseudo-code has it, or on 1..1/p_b as the analysis says.",
+        },
+        Param {
+            name: "ecn_over_max",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Choice(OverMax::WORDS),
+            default: Value::Choice("auto"),
+            source: "auto: paper, ns3 drop; ns2 mark_below_mark_p (use_mark_p_); linux mark",
+            doc: "Past the end of the curve: drop, mark if possible, or (ns2) go through the spacing and mark only while p_b < mark_p.",
+        },
+        Param {
+            name: "mark_p",
+            symbol: "",
+            unit: Unit::None,
+            kind: real(0.0, 2.0, false, false),
+            default: Value::Real(0.1),
+            source: "ns-2.35",
+            doc: "With mark_below_mark_p: ECN marks only while p_b is below this, strictly; packets are dropped from it on.",
+        },
+        Param {
+            name: "mean_packet",
+            symbol: "L_m",
+            unit: Unit::Bytes,
+            kind: real(1.0, 65535.0, false, false),
+            default: Value::Real(500.0),
+            source: "ns-2.35, ns-3",
+            doc: "Mean packet size: sets the idle decay, and turns thresholds from packets into bytes.",
+        },
+        Param {
+            name: "max_packet",
+            symbol: "L_{max}",
+            unit: Unit::Bytes,
+            kind: real(1.0, 65535.0, false, false),
+            default: Value::Real(1500.0),
+            source: "Ethernet",
+            doc: "Largest packet: byte_scaling in the paper dialect multiplies p_b by size/max_packet.",
+        },
+        Param {
+            name: "overflow_victim",
+            symbol: "",
+            unit: Unit::None,
+            kind: Kind::Choice(Victim::WORDS),
+            default: Value::Choice("tail"),
+            source: "ns-2.35 (drop_tail_)",
+            doc: "Which packet dies when there is no room: the arrival, the one at the front, or any queued one.",
+        },
+    ]
+}
+
+/// `shared` with another parameter in the place of the one called `name`.
+pub const fn replacing(mut shared: [Param; SHARED], name: &str, own: Param) -> [Param; SHARED] {
+    shared[place(&shared, name)] = own;
+    shared
+}
+
+/// Place of a parameter by name, while the program is compiled.
+const fn place(all: &[Param; SHARED], name: &str) -> usize {
+    let mut i = 0;
+    while i < SHARED {
+        let (one, other) = (all[i].name.as_bytes(), name.as_bytes());
+        let mut same = 0;
+        while same < one.len() && same < other.len() && one[same] == other[same] {
+            same += 1;
+        }
+        if same == one.len() && same == other.len() {
+            return i;
+        }
+        i += 1;
+    }
+    panic!("no such shared parameter")
+}
+
+/// `shared` for a discipline of which there is no version in Linux.
+pub const fn without_linux(shared: [Param; SHARED]) -> [Param; SHARED] {
+    let dialect = Param {
+        name: "dialect",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(&["paper", "ns2", "ns3"]),
+        default: Value::Choice("paper"),
+        source: "Floyd & Jacobson 1993",
+        doc: "Whose RED: the 1993 pseudo-code, ns-2.35 or ns-3; they differ in idle decay, spacing and forced drops.",
+    };
+    replacing(shared, "dialect", dialect)
+}
+
+/// Those of the shared parameters that a discipline has, by name and in this order, where it does not have all.
+/// [`Settings::read`] still takes the whole list: what is left out has its default.
+pub const fn only<const N: usize>(all: &[Param; SHARED], names: [&str; N]) -> [Param; N] {
+    let mut some = [all[0]; N];
+    let mut n = 0;
+    while n < N {
+        some[n] = all[place(all, names[n])];
+        n += 1;
+    }
+    some
+}
+
+/// The shared parameters as they were given or have their default, each in its own type.
+pub(super) struct Given {
+    /// Lower threshold: a number in packets, a length in bytes, or `Auto`.
+    pub min_th: Value,
+    /// Upper threshold: a number in packets, a length in bytes, or `Auto`.
+    pub max_th: Value,
+    /// Probability at the upper threshold; 1 for a discipline that has no such parameter.
+    pub max_p: f64,
+    /// Weight of a new sample; `None` for `"auto"`.
+    pub w_q: Option<f64>,
+    /// Whose RED.
+    pub dialect: Dialect,
+    /// ns-2's and ns-3's `wait`; `None` for `"auto"`.
+    pub wait: Option<bool>,
+    /// In what the average is measured.
+    pub unit: MeasuredIn,
+    /// Whether the drop probability goes with the size of the packet.
+    pub byte_scaling: bool,
+    /// Which gaps the count makes, in the paper dialect.
+    pub count_base: CountBase,
+    /// What to do past the end of the curve.
+    pub ecn_over_max: OverMax,
+    /// The p_b from which ns-2 drops what it would have marked.
+    pub mark_p: f64,
+    /// Bytes of a mean packet.
+    pub mean_packet: f64,
+    /// Bytes of the largest packet.
+    pub max_packet: f64,
+    /// Which packet dies when there is no room.
+    pub overflow_victim: Victim,
+}
+
+impl Given {
+    /// `declared` is the discipline's [`params`]; only `max_p` may be missing.
+    pub fn read(values: &Values, declared: &[Param]) -> Given {
+        let length = |name: &str| values.get(declared.iter().find(|p| p.name == name).expect("declared"));
+        let real = |name| values.real(declared, name);
+        Given {
+            min_th: length("min_th"),
+            max_th: length("max_th"),
+            max_p: if declared.iter().any(|p| p.name == "max_p") { real("max_p") } else { 1.0 },
+            w_q: values.number(declared, "w_q"),
+            dialect: values.choice(declared, "dialect"),
+            wait: values.switch(declared, "wait"),
+            unit: values.choice(declared, "unit"),
+            byte_scaling: values.flag(declared, "byte_scaling"),
+            count_base: values.choice(declared, "count_base"),
+            ecn_over_max: values.choice(declared, "ecn_over_max"),
+            mark_p: real("mark_p"),
+            mean_packet: real("mean_packet"),
+            max_packet: real("max_packet"),
+            overflow_victim: values.choice(declared, "overflow_victim"),
+        }
+    }
+
+    /// For dialects that do not wait.
+    pub fn refuse_wait(&self) -> Result<(), ParamError> {
+        if self.wait == Some(true) {
+            return Err(ParamError::new("wait", true, "false or \"auto\" here: only the dialects ns2 and ns3 wait"));
+        }
+        Ok(())
+    }
+
+    /// `ecn_over_max` in the dialects without `mark_p`, where `"auto"` is `auto`.
+    pub fn over_max_but_mark_p(&self, auto: OverMax) -> Result<OverMax, ParamError> {
+        match self.ecn_over_max {
+            OverMax::Auto => Ok(auto),
+            OverMax::MarkBelowMarkP => Err(ParamError::new(
+                "ecn_over_max",
+                "mark_below_mark_p",
+                "\"auto\", \"drop\" or \"mark\" unless dialect = \"ns2\"",
+            )),
+            given => Ok(given),
+        }
+    }
+}
