@@ -138,9 +138,10 @@ fn what_has_no_effect_is_refused() {
             "rules.exit_ack: has no effect: it needs another tcp than bbr",
         ),
         ("tcp = 'reno'\nstack = 'rfc'\nabe = true", "abe: has no effect: it needs ecn = true"),
-        ("tcp = 'reno'\nstack = 'rfc'\nprofile = 'rfc'", "profile: is said by stack"),
+        ("tcp = 'reno'\nstack = 'rfc'\nprofile = 'rfc'", "profile: stands beside stack"),
         ("tcp = 'vegas'\nstack = 'rfc'", "stack: does not have this TCP"),
         ("tcp = 'reno'\nstack = 'linux'", "stack: is unknown"),
+        ("tcp = 'reno'\nstack = 'ns2-2.35'\nrules = { window = 9 }", "rules: is for another stack"),
         ("tcp = 'reno'\nstack = 'rfc'\nabe = true\nrules = { abe = true }", "rules.abe: is given twice"),
         ("tcp = 'reno'\nprofile = 'rfc'\nrules = { abe = true }", "rules.abe: unknown key"),
     ] {

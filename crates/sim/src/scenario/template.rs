@@ -119,9 +119,9 @@ kind = "ftp"                 # endless files over TCP
 FLOWS  # flows; by default one a pair
 ENDS
 tcp = "reno"
-profile = "ns2"              # segments, coarse clock ticks, no handshake; "rfc" is today's TCP
+#stack = "ns2-2.35"          # whose TCP; "rfc", "linux-6.18" and "ns3-3.37" are today's
 segment = "1000 B"           # payload of a packet
-header = "40 B"              # headers on top of it
+#header = "40 B"             # headers on top of it; 52 B with time stamps
 window = 1000                # largest window, in segments
 start = { uniform = ["0 s", "1 s"] }
 

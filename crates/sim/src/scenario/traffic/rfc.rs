@@ -57,13 +57,12 @@ pub(super) fn refuse_others(fields: &Fields<'_>) -> Checked<()> {
     }
 }
 
-/// Refuses the keys of other stacks in ns-2's.
-pub(super) fn refuse(fields: &Fields<'_>) -> Checked<()> {
+/// Refuses the keys of other stacks in ns-2's. With `named` the scenario says `stack`, else `profile` or neither.
+pub(super) fn refuse(fields: &Fields<'_>, named: bool) -> Checked<()> {
     let others = options::ENTRY_KEYS.iter().copied().filter(|key| !SHARED.contains(key)).chain(["rules"]);
-    match others.into_iter().find_map(|key| fields.optional(key)) {
-        Some(field) => Err(field.error("is for profile = \"rfc\"").allowed("no such key, or profile = \"rfc\"")),
-        None => Ok(()),
-    }
+    let Some(field) = others.into_iter().find_map(|key| fields.optional(key)) else { return Ok(()) };
+    let other = if named { "another stack" } else { "profile = \"rfc\"" };
+    Err(field.error(format!("is for {other}")).allowed(format!("no such key, or {other}")))
 }
 
 /// Whether segments carry time stamps.
@@ -104,10 +103,7 @@ pub(super) fn read(
         }
     }
     stack.settings(tcp.name(), mss, ecn, |opt, so_far| {
-        let Some(field) = find(opt.key)? else {
-            // Without SACK there is no RACK; who turns the one off need not say so of the other.
-            return Ok(None);
-        };
+        let Some(field) = find(opt.key)? else { return Ok(None) };
         let value = parse(opt, &field, mss)?;
         refuse_contradictions(opt, &field, value, tcp)?;
         let lack = opt.lacks(so_far).filter(|need| named || need.always);

@@ -39,7 +39,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
     if profile == Profile::Rfc {
         return read_rfc(fields, tcp, named);
     }
-    rfc::refuse(fields)?;
+    rfc::refuse(fields, named.is_some())?;
     let header = if tcp == Tcp::Vegas { DEFAULT_VEGAS_HEADER } else { DEFAULT_HEADER };
     let (segment, header) = packets::segment_and_header(fields, packets::DEFAULT_SEGMENT, header)?;
     Ok(TcpSpec {
@@ -121,7 +121,7 @@ fn stack(fields: &Fields<'_>, tcp: Tcp) -> Checked<Option<&'static Stack>> {
     let Some(field) = fields.optional("stack") else { return Ok(None) };
     let name = field.word(STACKS.into_iter().map(|stack| stack.name))?;
     if let Some(profile) = fields.optional("profile") {
-        return Err(profile.error("is said by stack").allowed("no such key, or no stack"));
+        return Err(profile.error("stands beside stack, which says it").allowed("the one or the other"));
     }
     let found = stacks::named(name);
     if let Some(stack) = found.filter(|stack| !stack.tcps.contains(&tcp.name())) {
