@@ -130,8 +130,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Zheng, Kinicki: Adaptive explicit congestion notification (AECN), ISCC 2002 (abstract)",
     file: include_str!("aecn.rs"),
     params: &[SHOWN, &OWN],
-    check: |values, link| Aecn::new(values, link).map(|_| ()),
-    build: |values, link, _| Ok(Built::Policy(Box::new(Aecn::new(values, link)?))),
+    check: &|values, link| Aecn::new(values, link).map(|_| ()),
+    build: &|values, link, _| Ok(Built::Policy(Box::new(Aecn::new(values, link)?))),
     curve: None,
 };
 

@@ -125,9 +125,9 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Pan, Prabhakar, Psounis: CHOKe, INFOCOM 2000; Linux sch_choke",
     file: include_str!("choke.rs"),
     params: &[&RED, &OWN],
-    check: |values, link| Choke::new(values, link).map(|_| ()),
-    build: |values, link, _| Ok(Built::Policy(Box::new(Choke::new(values, link)?))),
-    curve: Some(|values, link, average| {
+    check: &|values, link| Choke::new(values, link).map(|_| ()),
+    build: &|values, link, _| Ok(Built::Policy(Box::new(Choke::new(values, link)?))),
+    curve: Some(&|values, link, average| {
         Choke::new(values, link).map_or(f64::NAN, |choke| probability(&choke.curve, average))
     }),
 };

@@ -312,7 +312,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         "De Schepper, Briscoe, White: Dual-queue coupled AQM for L4S, RFC 9332, 2023; Linux net/sched/sch_dualpi2.c",
     file: include_str!("dualpi2.rs"),
     params: &[&PARAMS],
-    check: |values, _| {
+    check: &|values, _| {
         if values.flag(&PARAMS, "drop_early") && values.word(&PARAMS, "l_combine") == "max" {
             return Err(ParamError::new(
                 "l_combine",
@@ -322,7 +322,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         }
         Ok(())
     },
-    build: |values, link, limit| {
+    build: &|values, link, limit| {
         (SPEC.check)(values, link)?;
         let set = Settings::read(values, limit);
         Ok(Built::Discipline(Box::new(move |ecn, random| Box::new(DualPi2::new(set, ecn, random)))))

@@ -168,14 +168,14 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "McKenney: Stochastic fairness queueing, INFOCOM 1990; Linux net/sched/sch_sfq.c; ns-2.35 queue/sfq.cc",
     file: include_str!("sfq.rs"),
     params: &[&PARAMS],
-    check: |values, _| {
+    check: &|values, _| {
         let perturb = values.real(&PARAMS, "perturb");
         if perturb > 0.0 && perturb < 1e-3 {
             return Err(ParamError::new("perturb", perturb, "0 (never) or at least 0.001 s"));
         }
         Ok(())
     },
-    build: |values, link, limit| {
+    build: &|values, link, limit| {
         (SPEC.check)(values, link)?;
         let values = values.clone();
         Ok(Built::Discipline(Box::new(move |_, random| -> Box<dyn Discipline> {

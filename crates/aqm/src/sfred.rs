@@ -179,12 +179,12 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Lin, Zhou, Wang, Su: Scalable fair random early detection, WiCOM 2006; Wang, Lin, Zhou, Xie, Li, IJCNS 2(1), 2009",
     file: include_str!("sfred.rs"),
     params: &[&COMMON, &GENTLE, &OWN, &COUNT_MARKS],
-    check: |values, link| {
+    check: &|values, link| {
         red::read(values, &COMMON, link)?;
         Rules::read(values).map(|_| ())
     },
-    build: |values, link, _| Ok(Built::Policy(Box::new(Sfred::new(values, link)?))),
-    curve: Some(|values, link, average| {
+    build: &|values, link, _| Ok(Built::Policy(Box::new(Sfred::new(values, link)?))),
+    curve: Some(&|values, link, average| {
         red::read(values, &COMMON, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };
