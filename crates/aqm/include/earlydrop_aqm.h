@@ -62,6 +62,8 @@ typedef struct ed_context {
     uint32_t (*peek)(void *host, uint64_t position, ed_packet *packet);
     /* Names that packet a victim, for ED_VICTIMS; 0 if there is none. Only with ED_NEEDS_CONTENTS. */
     uint32_t (*victim)(void *host, uint64_t position);
+    /* The policy cannot go on: the run ends with this message as its error, whatever the call returns. */
+    void (*fault)(void *host, const char *message);
 } ed_context;
 
 /* Verdicts. A signal is a mark where the packet can be marked, else a drop; ED_MARK where it cannot lets pass. */

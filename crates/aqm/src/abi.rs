@@ -103,6 +103,8 @@ pub struct Context {
     pub peek: unsafe extern "C" fn(*mut c_void, u64, *mut Packet) -> u32,
     /// Names the packet at a position a victim.
     pub victim: unsafe extern "C" fn(*mut c_void, u64) -> u32,
+    /// Ends the run with this message.
+    pub fault: unsafe extern "C" fn(*mut c_void, *const c_char),
 }
 
 /// `ed_verdict`: an action, and flags.

@@ -11,4 +11,4 @@ mod policy;
 mod spec;
 
 pub use earlydrop_aqm::catalogue::AqmSpec;
-pub use spec::{describe, Declaration};
+pub use spec::{describe, numbers, Declaration};

@@ -14,6 +14,8 @@ struct Host<'a> {
     random: &'a mut Generator,
     contents: Option<&'a Ring>,
     victims: &'a mut Vec<u64>,
+    /// What the policy said when it could not go on.
+    fault: Option<String>,
 }
 
 impl Host<'_> {
@@ -34,10 +36,6 @@ unsafe extern "C" fn random(host: *mut c_void) -> f64 {
     unsafe { &mut *host.cast::<Host<'_>>() }.random.uniform()
 }
 
-unsafe extern "C" fn no_random(_host: *mut c_void) -> f64 {
-    f64::NAN
-}
-
 unsafe extern "C" fn peek(host: *mut c_void, position: u64, packet: *mut abi::Packet) -> u32 {
     match unsafe { &*host.cast::<Host<'_>>() }.at(position) {
         Some((_, found)) if !packet.is_null() => {
@@ -48,10 +46,6 @@ unsafe extern "C" fn peek(host: *mut c_void, position: u64, packet: *mut abi::Pa
     }
 }
 
-unsafe extern "C" fn no_peek(_host: *mut c_void, _position: u64, _packet: *mut abi::Packet) -> u32 {
-    0
-}
-
 unsafe extern "C" fn victim(host: *mut c_void, position: u64) -> u32 {
     let host = unsafe { &mut *host.cast::<Host<'_>>() };
     let Some((serial, _)) = host.at(position) else { return 0 };
@@ -59,8 +53,9 @@ unsafe extern "C" fn victim(host: *mut c_void, position: u64) -> u32 {
     1
 }
 
-unsafe extern "C" fn no_victim(_host: *mut c_void, _position: u64) -> u32 {
-    0
+unsafe extern "C" fn fault(host: *mut c_void, message: *const c_char) {
+    let message = unsafe { text(message) }.unwrap_or("gave no reason");
+    unsafe { &mut *host.cast::<Host<'_>>() }.fault.get_or_insert_with(|| message.to_string());
 }
 
 extern "C" fn exp(x: f64) -> f64 {
@@ -137,24 +132,26 @@ impl Foreign {
             can_mark: 0,
             has_room: 1,
             host: std::ptr::null_mut(),
-            random: no_random,
+            random,
             exp,
             log,
             log1p,
             pow,
-            peek: no_peek,
-            victim: no_victim,
+            peek,
+            victim,
+            fault,
         };
         let blocks = usize::try_from(code.get().state_size.div_ceil(16)).expect("checked by the declaration");
         let mut made = Foreign { name, code, decide, gauges, state: vec![0; blocks], queue, context };
         if let Some(init) = code.get().init {
+            // A policy that draws before the first packet would move the draws of all that follow.
+            let (mut random, mut victims) = (Generator::custom(|| f64::NAN), Vec::new());
+            let mut host = Host { random: &mut random, contents: None, victims: &mut victims, fault: None };
+            made.context.host = std::ptr::from_mut(&mut host).cast();
             // SAFETY: as the header says; the block is as long as declared.
             unsafe { init(made.state.as_mut_ptr().cast(), params.as_ptr(), &made.queue, &made.context) };
+            made.end_if(host.fault);
         }
-        made.context.random = random;
-        made.context.peek = peek;
-        made.context.victim = victim;
-        made.next_after(None);
         made
     }
 
@@ -173,7 +170,17 @@ impl Foreign {
         let seen = packet.map(abi::Packet::from);
         let pointer = seen.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: as the header says; what the pointers point to lives until the call returns.
-        unsafe { function(self.state.as_mut_ptr().cast(), pointer, &self.queue, &self.context) }
+        let code = unsafe { function(self.state.as_mut_ptr().cast(), pointer, &self.queue, &self.context) };
+        self.end_if(host.fault);
+        code
+    }
+
+    /// Ends the run if the policy has said that it cannot go on.
+    #[inline]
+    fn end_if(&self, fault: Option<String>) {
+        if let Some(message) = fault {
+            Fault::raise(format!("{}: {message}", self.name));
+        }
     }
 
     #[inline]
@@ -184,7 +191,7 @@ impl Foreign {
         self.context.now = cx.now.seconds();
         self.context.can_mark = u32::from(can_mark);
         self.context.has_room = u32::from(cx.has_room);
-        Host { random: cx.random, contents: queue.contents, victims: cx.victims }
+        Host { random: cx.random, contents: queue.contents, victims: cx.victims, fault: None }
     }
 
     /// What `code`, the answer of `function`, means.
@@ -260,6 +267,7 @@ impl Policy for Foreign {
         self.context.host = std::ptr::from_mut(&mut host).cast();
         // SAFETY: as in `call`.
         unsafe { function(self.state.as_mut_ptr().cast(), &self.queue, &self.context) };
+        self.end_if(host.fault);
         self.next_after(Some(now));
     }
 

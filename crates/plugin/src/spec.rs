@@ -179,7 +179,10 @@ unsafe fn gauges(aqm: &'static abi::Aqm) -> Result<&'static [&'static str], Stri
 }
 
 /// The values in the order of the declaration, as the ABI hands them over.
-fn numbers(params: &[Param], values: &Values) -> Result<Vec<f64>, ParamError> {
+///
+/// # Errors
+/// Where a length is given in bytes: the ABI knows packets.
+pub fn numbers(params: &[Param], values: &Values) -> Result<Vec<f64>, ParamError> {
     let number = |param: &Param| match values.get(param) {
         Value::Real(x) => Ok(x),
         Value::Whole(x) => Ok(x as f64),

@@ -82,6 +82,7 @@ int main(void) {
     S(ed_context); O(ed_context, link_rate); O(ed_context, link_delay); O(ed_context, can_mark);
     O(ed_context, has_room); O(ed_context, host); O(ed_context, random); O(ed_context, exp); O(ed_context, log);
     O(ed_context, log1p); O(ed_context, pow); O(ed_context, peek); O(ed_context, victim);
+    O(ed_context, fault);
     S(ed_param); O(ed_param, symbol); O(ed_param, doc); O(ed_param, source); O(ed_param, words); O(ed_param, low);
     O(ed_param, high); O(ed_param, initial); O(ed_param, kind); O(ed_param, unit); O(ed_param, open);
     S(ed_aqm); O(ed_aqm, size); O(ed_aqm, name); O(ed_aqm, title); O(ed_aqm, summary); O(ed_aqm, source);
@@ -104,7 +105,7 @@ int main(void) {
     let ours = layout! {
         Packet: enqueued size rtt_hint_ms ecn priority ttl initial_ttl final_ttl;
         Queue: bytes limit idle_since limit_in_bytes;
-        Context: link_rate link_delay can_mark has_room host random exp log log1p pow peek victim;
+        Context: link_rate link_delay can_mark has_room host random exp log log1p pow peek victim fault;
         Param: symbol doc source words low high initial kind unit open;
         Aqm: size name title summary source doc params gauges param_count gauge_count state_size needs check init
             on_enqueue on_dequeue next_timer on_timer average read_gauges curve;
@@ -191,6 +192,8 @@ fn answers_that_mean_nothing_end_the_run_with_a_fault() {
         fault(&small(name, &function, ".on_enqueue = on"))
     };
     assert_eq!(answer("seven", "7"), "seven: on_enqueue returned 7, which is no verdict here");
+    let gives_up = answer("tired", "(c->fault(c->host, \"the table is full\"), ED_PASS)");
+    assert_eq!(gives_up, "tired: the table is full");
     assert_eq!(answer("blind", "ED_VICTIMS"), "blind: on_enqueue returned 4, which is no verdict here");
     let timer = |name: &str, at: &str| {
         let functions = format!(

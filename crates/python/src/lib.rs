@@ -3,8 +3,10 @@
 
 #[cfg(target_os = "linux")]
 mod link;
+mod policy;
 
 use earlydrop_aqm::catalogue::{all, AqmSpec, Link};
+use earlydrop_aqm::fault::Fault;
 use earlydrop_aqm::params::{Kind, Param};
 use earlydrop_sim::batch::{self, Values};
 use earlydrop_sim::run::{Events, Links};
@@ -14,6 +16,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{json, Value};
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::time::Instant;
 
@@ -47,6 +50,17 @@ fn raise(e: ScenarioError) -> PyErr {
         }
     });
     raised
+}
+
+/// What `work` gives; a policy that cannot go on is an error.
+///
+/// # Errors
+/// What the policy said.
+fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match Fault::of(payload.as_ref()) {
+        Some(fault) => fault.0.clone(),
+        None => resume_unwind(payload),
+    })
 }
 
 fn internal(e: impl std::fmt::Display) -> PyErr {
@@ -136,12 +150,14 @@ impl Scenario {
             other => return Err(PyValueError::new_err(format!("events = {other:?}: \"lanes\" or \"heap\""))),
         };
         let seed = seed.unwrap_or(self.checked.seed);
-        py.detach(|| {
+        let made = py.detach(|| {
             let begin = Instant::now();
-            let outcome = run::run(&self.checked, seed, links, events)?;
-            Ok(result::document(&self.checked, seed, &outcome, begin.elapsed().as_secs_f64()).to_string())
-        })
-        .map_err(raise)
+            let outcome = guarded(|| run::run(&self.checked, seed, links, events))?;
+            Ok(outcome.map(|outcome| {
+                result::document(&self.checked, seed, &outcome, begin.elapsed().as_secs_f64()).to_string()
+            }))
+        });
+        made.map_err(|fault: String| PyRuntimeError::new_err(fault))?.map_err(raise)
     }
 }
 
@@ -345,6 +361,10 @@ fn drop_curve(
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
+    module.add_class::<policy::Aqm>()?;
+    module.add_class::<policy::PacketView>()?;
+    module.add_class::<policy::QueueState>()?;
+    module.add_class::<policy::Cx>()?;
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(build, module)?)?;
