@@ -291,7 +291,8 @@ impl Plain {
 
     /// Ends the run with what `error` says, in the user's terms.
     fn fail(&self, py: Python<'_>, error: PyErr) -> ! {
-        let said = self.explain.call1(py, (error.value(py),)).and_then(|text| text.extract::<String>(py));
+        let traceback = error.traceback(py);
+        let said = self.explain.call1(py, (error.value(py), traceback)).and_then(|text| text.extract::<String>(py));
         Fault::raise(said.unwrap_or_else(|_| format!("{}: {error}", self.name)))
     }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -29,9 +30,8 @@ from numba.extending import (
 )
 
 from . import verdict
-from .declare import METHODS, Definition, PolicyError
+from .declare import Definition, PolicyError
 
-_CODES = types.int64
 _DOUBLE, _INT = types.float64, types.int64
 _FAULT = "raised an error in compiled code; without jit it says which"
 
@@ -39,11 +39,9 @@ _FAULT = "raised an error in compiled code; without jit it says which"
 class Pointer(types.Type):  # type: ignore[misc]
     """A pointer to a struct: its attributes are (offset, type in memory, type in Python)."""
 
-    layout: dict[str, tuple[int, str, Any]]
-
-    def __init__(self, name: str, layout: dict[str, tuple[int, str, Any]]) -> None:
+    def __init__(self, name: str, layout: dict[str, tuple[int, str, Any]], constant: frozenset[str]) -> None:
         super().__init__(name=name)
-        self.layout = layout
+        self.layout, self.constant = layout, constant
 
 
 class PacketPointer(Pointer):
@@ -66,6 +64,18 @@ class VerdictClassType(types.Type):  # type: ignore[misc]
     """`ed.Verdict` itself."""
 
 
+class AnswerType(types.Type):  # type: ignore[misc]
+    """A verdict."""
+
+
+@register_model(AnswerType)
+class AnswerModel(models.PrimitiveModel):  # type: ignore[misc]
+    """Its code, in 64 bits."""
+
+    def __init__(self, manager: Any, of: Any) -> None:
+        super().__init__(manager, of, ir.IntType(64))
+
+
 PACKET = PacketPointer(
     "Packet",
     {
@@ -79,6 +89,7 @@ PACKET = PacketPointer(
         "initial_ttl": (25, "u8", _INT),
         "final_ttl": (26, "u8", _INT),
     },
+    frozenset(),
 )
 QUEUE = QueuePointer(
     "Queue",
@@ -89,6 +100,7 @@ QUEUE = QueuePointer(
         "idle_since": (24, "f64", _DOUBLE),
         "limit_in_bytes": (32, "u32", types.boolean),
     },
+    frozenset(),
 )
 CONTEXT = ContextPointer(
     "Context",
@@ -99,9 +111,10 @@ CONTEXT = ContextPointer(
         "can_mark": (24, "u32", types.boolean),
         "has_room": (28, "u32", types.boolean),
     },
+    frozenset(),
 )
 _HOST, _RANDOM, _EXP, _LOG, _LOG1P, _POW, _VICTIM_END = 32, 40, 48, 56, 64, 72, 96
-VERDICT = VerdictClassType("Verdict")
+VERDICT, ANSWER = VerdictClassType("Verdict"), AnswerType("a verdict")
 
 for _pointer in (Pointer, PacketPointer, QueuePointer, ContextPointer, StatePointer, VerdictClassType):
     register_model(_pointer)(models.OpaqueModel)
@@ -154,11 +167,22 @@ def _load(context: Any, builder: Any, pointer: Pointer, base: Any, name: str) ->
     return value if kind in ("f64", "i64") else builder.zext(value, ir.IntType(64))
 
 
+_HOLDS: dict[Any, Any] = {
+    _DOUBLE: (types.Float, types.Integer),
+    _INT: (types.Integer,),
+    types.boolean: (types.Boolean,),
+}
+
+
 @lower_setattr_generic(Pointer)
 def _store(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
     pointer, given = signature.args
     base, value = arguments
     offset, kind, of = pointer.layout[name]
+    if name in pointer.constant:
+        raise errors.TypingError(f"self.{name} = ...: a parameter cannot be changed; keep a field of the state instead")
+    if not isinstance(given, _HOLDS[of]) or (of != types.boolean and isinstance(given, types.Boolean)):
+        raise errors.TypingError(f"self.{name} = {given}: the field is of type {of}")
     value = context.cast(builder, value, given, of)
     if of == types.boolean:
         value = builder.zext(value, ir.IntType(64))
@@ -235,27 +259,39 @@ def _cx_pow(cx: Any, x: Any, y: Any) -> Any:
     return lambda cx, x, y: _pow(cx, float(x), float(y))
 
 
-# Verdicts are their codes -------------------------------------------------------------------------------------------
+# Verdicts are their codes, of a type of their own ---------------------------------------------------------------------
+
+
+@intrinsic
+def _verdict(typing_context: Any, code: Any) -> Any:
+    return typing.signature(ANSWER, _INT), lambda context, builder, signature, arguments: arguments[0]
+
+
+@intrinsic
+def _code(typing_context: Any, answer: Any) -> Any:
+    if answer != ANSWER:
+        raise errors.TypingError(f"returns {answer}, not ed.Verdict.PASS, signal(), mark() or drop() everywhere")
+    return typing.signature(_INT, ANSWER), lambda context, builder, signature, arguments: arguments[0]
 
 
 @overload_attribute(VerdictClassType, "PASS", strict=False)
 def _pass(cls: Any) -> Any:
-    return lambda cls: verdict.PASS
+    return lambda cls: _verdict(verdict.PASS)
 
 
 @overload_method(VerdictClassType, "signal", strict=False)
 def _signal(cls: Any, forced: Any = False) -> Any:
-    return lambda cls, forced=False: verdict.SIGNAL | verdict.FORCED if forced else verdict.SIGNAL
+    return lambda cls, forced=False: _verdict(verdict.SIGNAL | verdict.FORCED if forced else verdict.SIGNAL)
 
 
 @overload_method(VerdictClassType, "mark", strict=False)
 def _mark(cls: Any) -> Any:
-    return lambda cls: verdict.MARK
+    return lambda cls: _verdict(verdict.MARK)
 
 
 @overload_method(VerdictClassType, "drop", strict=False)
 def _drop(cls: Any, forced: Any = False) -> Any:
-    return lambda cls, forced=False: verdict.DROP | verdict.FORCED if forced else verdict.DROP
+    return lambda cls, forced=False: _verdict(verdict.DROP | verdict.FORCED if forced else verdict.DROP)
 
 
 # A class ------------------------------------------------------------------------------------------------------------
@@ -326,11 +362,14 @@ def compile_policy(definition: Definition) -> tuple[dict[str, int], int]:
         "_carray": numba.carray,
         "_nan": float("nan"),
         "_message": _message(definition),
+        "_code": _code,
     }
     for name in definition.methods:
         _overload(definition, state_type, name)
     void = types.voidptr
     made: dict[str, int] = {}
+    # Setting up is the only place that writes parameters.
+    names["_new"] = _cast_to(_writable(state_type))
 
     def add(function: str, signature: Any, body: str, method: str) -> None:
         source = f"def {function}({', '.join('abcd'[: len(signature.args)])}):\n{body}"
@@ -340,7 +379,7 @@ def compile_policy(definition: Definition) -> tuple[dict[str, int], int]:
 
     add("init", types.void(void, void, void, void), _init_body(definition, arrays), "on_start")
     for function in ("on_enqueue", "on_dequeue"):
-        call = f"        return _self(a).{function}(_packet(b), _queue(c), _cx(d))\n"
+        call = f"        return _code(_self(a).{function}(_packet(b), _queue(c), _cx(d)))\n"
         empty = ""
         if function == "on_dequeue":
             if not {"on_dequeue", "on_empty"} & set(definition.methods):
@@ -360,7 +399,9 @@ def compile_policy(definition: Definition) -> tuple[dict[str, int], int]:
             body = f"    try:\n        return float(_self(a).{function}())\n    except Exception:\n        return _nan\n"
             add(function, _DOUBLE(void), body, function)
     if definition.gauges:
-        lines = "".join(f"    out[{i}] = float(self.{name})\n" for i, name in enumerate(definition.gauges))
+        flags = {field.name for field in definition.fields if field.scalar == "bool"}
+        shown = [f"1.0 if self.{name} else 0.0" if name in flags else f"self.{name}" for name in definition.gauges]
+        lines = "".join(f"    out[{i}] = {value}\n" for i, value in enumerate(shown))
         body = f"    self = _self(a)\n    out = _carray(b, ({len(definition.gauges)},))\n{lines}"
         add("read_gauges", types.void(void, types.CPointer(_DOUBLE)), body, "gauges")
     return made, size
@@ -392,9 +433,13 @@ def _state(definition: Definition) -> tuple[StatePointer, int, dict[str, tuple[i
         _array_attribute(cls, field.name, offset, field.length, scalar)
         offset += 8 * field.length
     # Two classes of one name have different types: each compilation has an identity of its own.
-    made = cls(f"{definition.title}#{len(_kept)}", layout)
+    made = cls(f"{definition.title}#{len(_kept)}", layout, frozenset(p.name for p in definition.parameters))
     _kept.append(made)
     return made, offset, arrays
+
+
+def _writable(state: StatePointer) -> Pointer:
+    return Pointer(f"{state.name} at the start", state.layout, frozenset())
 
 
 def _array_attribute(cls: type, name: str, offset: int, length: int, scalar: Any) -> None:
@@ -421,12 +466,12 @@ def _message(definition: Definition) -> int:
 
 
 def _init_body(definition: Definition, arrays: dict[str, tuple[int, int]]) -> str:
-    lines = ["    try:", "        self = _self(a)"]
+    lines = ["    try:", "        self, new = _self(a), _new(a)"]
     if definition.parameters:
         lines.append(f"        given = _carray(_doubles(b), ({len(definition.parameters)},))")
     for i, parameter in enumerate(definition.parameters):
         convert = {"real": "{}", "whole": "int({})", "flag": "{} != 0.0"}[parameter.kind]
-        lines.append(f"        self.{parameter.name} = {convert.format(f'given[{i}]')}")
+        lines.append(f"        new.{parameter.name} = {convert.format(f'given[{i}]')}")
     for field in definition.fields:
         # An array is zero already.
         if field.length is None:
@@ -465,10 +510,19 @@ def _native(definition: Definition, signature: Any, function: Callable[..., Any]
     return int(compiled.address)
 
 
+_SAYS = re.compile(
+    r"self\.\w+ = .*|returns .*, not ed\.Verdict.*|Unknown attribute .*|Untyped global name .*|Use of unsupported .*"
+    r"|Cannot unify .*|No conversion .*|Cannot .*|too many positional arguments|missing a required argument.*"
+)
+
+
 def _explained(definition: Definition, method: str, error: Exception) -> PolicyError:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = next((line for line in reversed(lines) if not line.startswith(("File", "def ", "<source", "^", "During"))), "")
-    return definition.fault(f"numba cannot compile it: {said or lines[0]}; jit=False runs it as plain Python", method)
-
-
-ENTRY_POINTS = tuple(METHODS)
+    """What numba says, in a line: the innermost complaint, and the innermost line of the class's own file."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    found = [match.group(0).strip() for line in text.splitlines() if (match := _SAYS.search(line))]
+    said = found[0] if found else next((line for line in text.splitlines() if line.strip()), "no reason")
+    file = inspect.getfile(definition.methods["on_enqueue"])
+    name = re.escape(file.rpartition("/")[2])
+    lines = re.findall(rf'(?:{name}", line |{name} \()(\d+)', text)
+    at = f", line {lines[0]}" if lines else ""
+    return definition.fault(f"numba cannot compile it{at}: {said}; without jit=True it runs as plain Python", method)

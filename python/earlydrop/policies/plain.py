@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterator
+from types import TracebackType
 from typing import Any
 
 from .declare import Definition, Field
@@ -82,7 +83,7 @@ class Instance:
             if "on_start" in definition.methods:
                 policy.on_start(queue, cx)
         except Exception as error:
-            raise definition.fault(self.explain(error)) from error
+            raise definition.fault(self.explain(error, error.__traceback__)) from error
         for name in ("on_enqueue", "on_dequeue", "on_empty", "on_timer", "next_timer", "average"):
             setattr(self, name, getattr(policy, name) if name in definition.methods else None)
         self.gauges = list(definition.gauges)
@@ -92,11 +93,11 @@ class Instance:
         """The gauges' values, in their order."""
         return [float(getattr(self._policy, name)) for name in self.gauges]
 
-    def explain(self, error: BaseException) -> str:
+    def explain(self, error: BaseException, place: TracebackType | None) -> str:
         """What went wrong where, in a line."""
         own = [
             frame
-            for frame in traceback.extract_tb(error.__traceback__)
+            for frame in traceback.extract_tb(place)
             if not frame.filename.replace("\\", "/").endswith("earlydrop/policies/plain.py")
         ]
         said = str(error)
