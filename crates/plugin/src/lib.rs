@@ -6,6 +6,7 @@
 //! of state cannot be.
 #![allow(unsafe_code)]
 
+pub mod conformance;
 pub mod library;
 mod policy;
 mod spec;

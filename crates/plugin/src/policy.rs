@@ -252,6 +252,9 @@ impl Policy for Foreign {
     fn on_dequeue(&mut self, packet: Option<&Packet>, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         let Some(function) = self.code.get().on_dequeue else { return Verdict::Pass };
         let code = self.call(function, packet, queue, cx);
+        if packet.is_none() && code != verdict::PASS {
+            Fault::raise(format!("{}: on_dequeue returned {code} where no packet was", self.name));
+        }
         self.verdict("on_dequeue", code, false)
     }
 

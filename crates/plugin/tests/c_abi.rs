@@ -195,6 +195,10 @@ fn answers_that_mean_nothing_end_the_run_with_a_fault() {
     let gives_up = answer("tired", "(c->fault(c->host, \"the table is full\"), ED_PASS)");
     assert_eq!(gives_up, "tired: the table is full");
     assert_eq!(answer("blind", "ED_VICTIMS"), "blind: on_enqueue returned 4, which is no verdict here");
+    let drops = "static ed_verdict out(void *s, const ed_packet *p, const ed_queue *q, const ed_context *c) \
+                 { (void)s, (void)p, (void)q, (void)c; return ED_DROP; }";
+    let hasty = small("hasty", &format!("{PASS}\n{drops}"), ".on_enqueue = pass, .on_dequeue = out");
+    assert_eq!(fault(&hasty), "hasty: on_dequeue returned 3 where no packet was");
     let timer = |name: &str, at: &str| {
         let functions = format!(
             "{PASS}\nstatic void timer(void *s, const ed_queue *q, const ed_context *c) {{ (void)s, (void)q, (void)c; }}\n\
