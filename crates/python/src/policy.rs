@@ -1,15 +1,18 @@
 //! Disciplines that are no part of the catalogue: from shared libraries, from functions compiled at run time, and from
 //! plain Python, whose methods the engine calls.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use earlydrop_aqm::catalogue::{AqmSpec, Built, Link};
+use earlydrop_aqm::catalogue::{self, AqmSpec, Built, Link};
 use earlydrop_aqm::fault::Fault;
 use earlydrop_aqm::params::{ParamError, Values};
 use earlydrop_aqm::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Verdict};
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{abi, Packet, Time};
+use earlydrop_plugin::conformance::conformance;
 use earlydrop_plugin::{describe, library, numbers};
+use earlydrop_sim::scenario::{Doc, OwnAqm};
 use earlydrop_sim::vectors;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -65,10 +68,79 @@ impl Aqm {
         crate::entry(self.spec).to_string()
     }
 
+    /// What it holds of the properties that every discipline must hold, tried with so many packets: a list of property,
+    /// what it means, what failed or None, and nanoseconds a packet or None.
+    #[allow(clippy::type_complexity)]
+    fn conformance(
+        &self,
+        py: Python<'_>,
+        packets: u64,
+    ) -> Vec<(&'static str, &'static str, Option<String>, Option<f64>)> {
+        let outcomes = py.detach(|| conformance(self.spec, packets));
+        outcomes.into_iter().map(|o| (o.property, o.about, o.failure, o.ns_per_packet)).collect()
+    }
+
+    /// p_b at each averaged queue, packets; None if it has no drop curve.
+    fn curve(&self, averages: Vec<f64>, rate_bps: f64, delay_s: f64) -> Option<Vec<f64>> {
+        let (curve, link) = (self.spec.curve?, Link { rate_bps, delay_s });
+        Some(averages.iter().map(|&average| curve(&Values::new(), &link, average)).collect())
+    }
+
     /// Its decision vectors, as JSON lines.
     fn vectors(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| guarded(|| vectors::vectors_of(self.spec))).map_err(PyRuntimeError::new_err)
     }
+}
+
+/// The disciplines from outside that the queues of `doc` name, loaded. `[aqms]` and `aqm = "FILE"` are made names with
+/// digests on the way.
+///
+/// # Errors
+/// What Python says of a source that cannot be loaded, or is not trusted.
+pub fn named_in(doc: &mut Doc, file: Option<&str>) -> PyResult<Vec<OwnAqm>> {
+    let aqms = texts(doc.get("aqms"));
+    let Some(Doc::Table(queues)) = doc.get("queue") else { return Ok(Vec::new()) };
+    let name = |queue: &Doc| match queue.get("aqm") {
+        Some(Doc::String(name)) if catalogue::find(name).is_none() => Some(name.clone()),
+        _ => None,
+    };
+    let named: BTreeMap<String, String> =
+        queues.iter().filter_map(|(key, queue)| Some((key.clone(), name(queue)?))).collect();
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let loaded: Vec<(String, Py<Aqm>, String)> = Python::attach(|py| {
+        let registry = py.import("earlydrop.policies.registry")?;
+        registry.call_method1("resolve", (aqms, named.clone(), file))?.extract()
+    })?;
+    let own: BTreeMap<&str, OwnAqm> = loaded
+        .iter()
+        .map(|(given, aqm, digest)| (given.as_str(), OwnAqm { spec: aqm.get().spec, digest: digest.clone() }))
+        .collect();
+    for (key, given) in &named {
+        let Some(own) = own.get(given.as_str()) else { continue };
+        let queue = doc.get_mut("queue").and_then(|queues| queues.get_mut(key));
+        if let Some(place) = queue.and_then(|queue| queue.get_mut("aqm")) {
+            *place = Doc::String(own.spec.name.to_string());
+        }
+    }
+    let mut all: Vec<OwnAqm> = own.into_values().collect();
+    all.dedup_by_key(|own| own.spec.name);
+    Ok(all)
+}
+
+/// `[aqms]` as Python's data: source and digest by name.
+fn texts(aqms: Option<&Doc>) -> BTreeMap<String, BTreeMap<String, String>> {
+    let Some(Doc::Table(entries)) = aqms else { return BTreeMap::new() };
+    let text = |doc: &Doc, key: &str| match doc.get(key) {
+        Some(Doc::String(text)) => Some((key.to_string(), text.clone())),
+        _ => None,
+    };
+    let one = |doc: &Doc| match doc {
+        Doc::String(source) => BTreeMap::from([("source".to_string(), source.clone())]),
+        table => ["source", "digest"].into_iter().filter_map(|key| text(table, key)).collect(),
+    };
+    entries.iter().map(|(name, doc)| (name.clone(), one(doc))).collect()
 }
 
 /// What the user's own check says of `values`.

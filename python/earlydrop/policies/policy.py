@@ -9,7 +9,7 @@ from typing import Any, overload
 
 from .. import _core
 from ..aqm import Queue
-from . import maths, plain
+from . import maths, plain, registry
 from .declare import Definition, PolicyError, define
 from .description import describe
 from .identity import digest
@@ -66,7 +66,13 @@ def _make(cls: type, jit: bool, name: str | None) -> type[Policy]:
     for said in inexact:
         warnings.warn(said, PolicyWarning, stacklevel=4)
     check = None if definition.check is None else _checker(definition)
+    tried = _core.Aqm.at(describe(definition, {"on_enqueue": 1, "read_gauges": 1}), check, plain.factory(definition))
     if jit:
+        try:
+            # Compiled code says neither which line failed nor that a field got another type.
+            tried.vectors()
+        except RuntimeError as error:
+            raise PolicyError(str(error)) from error
         try:
             from .compiled import compile_policy
         except ImportError as error:
@@ -74,11 +80,11 @@ def _make(cls: type, jit: bool, name: str | None) -> type[Policy]:
         functions, size = compile_policy(definition)
         native = _core.Aqm.at(describe(definition, functions, size), check)
     else:
-        native = _core.Aqm.at(describe(definition, {"on_enqueue": 1, "read_gauges": 1}), check, plain.factory(definition))
+        native = tried
     entry = json.loads(native.entry())
     lines = [definition.doc, ""]
     lines += [f"{p['name']}: {p['doc']} Default {p['default']} {p['unit']}; {p['range']}." for p in entry["parameters"]]
-    return type(
+    made = type(
         cls.__name__,
         (Policy,),
         {
@@ -93,6 +99,8 @@ def _make(cls: type, jit: bool, name: str | None) -> type[Policy]:
             "digest": digest(definition),
         },
     )
+    registry.register(registry.known_of(made))
+    return made
 
 
 def _checker(definition: Definition) -> Callable[[list[float]], tuple[str | None, str] | None]:

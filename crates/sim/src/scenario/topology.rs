@@ -9,6 +9,7 @@ use super::fields::{join, Checked, Field, Fields};
 use super::link::{Delay, Links, LINK};
 use super::model::{Queue, Topology};
 use super::nearest::{some_of, suggestion};
+use super::own::Aqms;
 use super::queue;
 use super::values::name;
 use crate::topology::builders::{self, ParkingLot};
@@ -375,7 +376,12 @@ fn pairs(fields: &Fields<'_>, graph: &Graph) -> Checked<Pairs> {
 
 /// Reads `[queue.NAME]` and settles which queue stands before which link of `topology`: that of the link's own name, else
 /// that of its key. `written`: links name their queues in the document.
-pub(super) fn queues(field: Option<Field<'_>>, topology: &mut Topology, written: bool) -> Checked<Vec<Queue>> {
+pub(super) fn queues(
+    field: Option<Field<'_>>,
+    topology: &mut Topology,
+    written: bool,
+    aqms: Aqms<'_>,
+) -> Checked<Vec<Queue>> {
     let sites: Vec<Site> = match topology {
         Topology::Dumbbell(dumbbell) => {
             let site = |key: &str, link: &LinkSpec| Site {
@@ -459,7 +465,7 @@ pub(super) fn queues(field: Option<Field<'_>>, topology: &mut Topology, written:
             return Err(ScenarioError::new(field.path, "is the queue of no link")
                 .allowed("a queue that a link has, or none: each of its links has one of its own"));
         }
-        queues.push(Queue { key: key.to_string(), spec: queue::read(&field, &links)? });
+        queues.push(Queue { key: key.to_string(), spec: queue::read(&field, &links, aqms)? });
     }
     if let Topology::Graph(graph) = topology {
         for (direction, chosen) in graph.directions_mut().zip(chosen) {
