@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import keyword
+import os
 from functools import cache
 from typing import Any
 
@@ -81,6 +82,25 @@ def _make(entry: dict[str, Any]) -> type[Queue]:
     return type(class_name(entry), (Queue,), body)
 
 
+def load(source: str | os.PathLike[str]) -> type[Queue]:
+    """The discipline at `source` as a class: `mine.py`, `mine.py:MyRed`, or a shared library.
+
+    It is code, and runs with the rights of this program.
+
+    Raises:
+        PolicyError: there is none, or it is broken.
+    """
+    from .policies import registry
+
+    known = registry.load(source)
+    if known.policy is not None:
+        policy: type[Queue] = known.policy
+        return policy
+    made = _make(json.loads(known.native.entry()))
+    made.digest = known.digest  # type: ignore[attr-defined]
+    return made
+
+
 def __getattr__(name: str) -> type[Queue]:
     if name.startswith("_"):
         raise AttributeError(name)
@@ -93,7 +113,7 @@ def __getattr__(name: str) -> type[Queue]:
 
 
 def __dir__() -> list[str]:
-    return [*classes(), "Queue", "classes", "entries"]
+    return [*classes(), "Queue", "classes", "entries", "load"]
 
 
 def stub() -> str:
@@ -101,6 +121,7 @@ def stub() -> str:
     lines = [
         '"""Queue disciplines as classes. Made from the catalogue by `python -m earlydrop.aqm`."""',
         "",
+        "from os import PathLike",
         "from typing import Any, Literal",
         "",
         "class Queue:",
@@ -112,6 +133,7 @@ def stub() -> str:
         "def class_name(entry: dict[str, Any]) -> str: ...",
         "def entries() -> tuple[dict[str, Any], ...]: ...",
         "def classes() -> dict[str, type[Queue]]: ...",
+        "def load(source: str | PathLike[str]) -> type[Queue]: ...",
         "def stub() -> str: ...",
     ]
     for entry in entries():
