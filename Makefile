@@ -118,11 +118,11 @@ soak: build
 # Real kernels' TCP on real links against the simulator, 120 cells in real time (docs/crosscheck.md). Root, Linux, iperf3.
 crosscheck: build
 	$(BIN)/earlydrop crosscheck --grid "" --realtime --jobs $(or $(JOBS),8) \
-		--write validation/reference/crosscheck/links.csv --page docs/crosscheck.md
+		--write validation/reference/crosscheck/links.csv --page docs/lab-notes/crosscheck-cells.md
 
 # The kernel's own queue disciplines under QEMU against ours (docs/crosscheck.md). Says what is missing where QEMU is not.
 kernel-qdiscs: build
-	$(BIN)/python validation/peers/qemu/kernel_qdiscs.py --page docs/crosscheck.md \
+	$(BIN)/python validation/peers/qemu/kernel_qdiscs.py --page docs/lab-notes/kernel-qdiscs.md \
 		--write validation/reference/kernel_qdiscs/figures.csv --spread validation/reference/kernel_qdiscs/runs.csv
 
 docs: build
