@@ -1,50 +1,50 @@
-//! A crowd on the web: sessions that come by a Poisson process, each some pages, each page some objects.
+//! Web sessions: sessions arrive by a Poisson process, each with some pages, each page with some objects.
 //!
-//! The structure is that of ns-2's `PagePool/WebTraf` and of Feldmann et al., SIGCOMM 1999. Times run from begin to begin
-//! and do not wait for transfers to end: the crowd is as large as the network is slow.
+//! The structure is that of ns-2's `PagePool/WebTraf` and of Feldmann et al., SIGCOMM 1999. Times run from start to
+//! start and do not wait for transfers to end: the slower the network, the more sessions are active.
 
 use super::Distribution;
 use earlydrop_aqm::random::Generator;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// An object that somebody asks for.
+/// An object that a session requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Object {
-    /// When, in seconds since the crowd's start.
+    /// Request time, in seconds since the first start.
     pub at: f64,
-    /// How large, in bytes.
+    /// Size, in bytes.
     pub bytes: u64,
 }
 
-/// Somebody's next object.
+/// The next object of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Visit {
-    /// When, as the bits of a number that is not negative: they have its order.
+    /// Request time as the bits of a non-negative number: they have its order.
     at: u64,
     number: u64,
     objects: u64,
     pages: u64,
 }
 
-/// What people are like.
+/// The distributions of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Habits {
-    /// Time from session to session, in seconds.
+    /// Time between the starts of sessions, in seconds.
     pub session_gap: Distribution,
     /// Pages of a session.
     pub pages: Distribution,
-    /// Time from page to page, in seconds.
+    /// Time between the starts of pages, in seconds.
     pub page_gap: Distribution,
     /// Objects of a page.
     pub objects: Distribution,
-    /// Time from object to object, in seconds.
+    /// Time between the starts of objects, in seconds.
     pub object_gap: Distribution,
     /// Size of an object, in bytes.
     pub size: Distribution,
 }
 
-/// All sessions of a crowd, as one list of objects in the order of their times.
+/// All sessions, as one list of objects in the order of their times.
 #[derive(Clone, Debug)]
 pub struct Sessions {
     habits: Habits,
@@ -54,7 +54,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// A crowd; its first session begins after one drawn gap.
+    /// Starts without sessions; the first starts after one drawn gap.
     pub fn new(habits: Habits, random: &mut Generator) -> Self {
         let next_session = habits.session_gap.draw(random);
         Sessions { habits, next_session, sessions: 0, open: BinaryHeap::new() }
@@ -91,7 +91,7 @@ impl Sessions {
     }
 }
 
-/// A drawn number of things, at least one.
+/// A drawn count, at least one.
 fn count(of: &Distribution, random: &mut Generator) -> u64 {
     ((of.draw(random) + 0.5) as u64).max(1)
 }
@@ -122,7 +122,7 @@ mod tests {
             last = object.at;
             objects += 1.0;
         }
-        // 40,000 sessions of 20 objects in the mean (variance 600 by the law of total variance): the standard error of
+        // 40,000 sessions of 20 objects on average (variance 600 by the law of total variance): the standard error of
         // the count is sqrt(40,000 (600 + 400)) = 6,325, or 0.8 %. Within 3.3 of them.
         assert!((objects / 800_000.0 - 1.0_f64).abs() < 0.026, "{objects}");
     }

@@ -16,7 +16,7 @@ impl<Q: EventQueue> Engine<Q> {
         let at = &self.net.links[link as usize];
         let port = &mut self.ports[at.port as usize];
         port.notice_idle(at, key);
-        (packet.tag, packet.note) = segment.luggage(lane.into());
+        (packet.tag, packet.note) = segment.packed(lane.into());
         let mut dropped = std::mem::take(&mut self.dropped);
         let who = |segment: &Segment| self.applications.who(segment);
         let replay = !self.replay.is_empty();

@@ -1,7 +1,7 @@
-//! What ns-2's senders share: ns-2.35 `tcp/tcp.cc`, rule for rule.
+//! What ns-2's senders have in common: ns-2.35 `tcp/tcp.cc`, rule by rule.
 //!
-//! Names follow the field; in brackets ns-2's own. Segments are numbered from 0, the SYN. The RTT estimate and the
-//! retransmission timer are in [`rtt`](super::rtt).
+//! Names are the field's; in brackets ns-2's. Segments are numbered from 0, the SYN. The RTT estimate and the
+//! retransmission timer are in [`rtt`](super::rtt), the setters of traced variables in `variables`.
 
 #[cfg(test)]
 mod tests;
@@ -11,29 +11,29 @@ use super::ack::Ack;
 use crate::segment::{CWR, ECE, ECT0, SYN};
 
 pub use super::rtt::{INITIAL_RTO, MIN_RTO, MIN_RTO_MS};
-use crate::tcp::{Output, Sent, Variable};
+use crate::tcp::{Output, Sent};
 
 /// Congestion window once the SYN is acknowledged, segments (`windowInit_`).
 const INITIAL_WINDOW: u8 = 2;
-/// The limit of a sender whose application never ends.
+/// The limit of a sender with unlimited data.
 const ENDLESS: i32 = i32::MAX - 1;
 
-/// What the sender did last to its window (`last_cwnd_action_`).
+/// The last change of the window (`last_cwnd_action_`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing yet.
+    /// None yet.
     None,
-    /// Cut it on duplicate ACKs, and recovers.
+    /// Reduced on duplicate ACKs; in recovery.
     Dupack,
-    /// Cut it on a timeout.
+    /// Reduced on a timeout.
     Timeout,
-    /// Cut it on an ECN echo.
+    /// Reduced on an ECN echo.
     Ecn,
     /// Left fast recovery.
     Exited,
 }
 
-/// A sender's state. Public fields are for congestion controls and observers.
+/// State of a sender. Public fields are for congestion controls and observers.
 #[derive(Clone, Debug)]
 pub struct Core {
     /// Congestion window, segments.
@@ -43,11 +43,11 @@ pub struct Core {
     pub(super) clock_phase: f64,
     /// Slow start threshold, segments.
     pub ssthresh: i32,
-    /// Receiver's window, segments (`window_`).
+    /// Receiver's window (rwnd), segments (`window_`).
     pub window: i32,
     /// Next segment to send (`t_seqno_`).
     pub next: i32,
-    /// Last segment that the application has given (`curseq_` - 1); -1 if none.
+    /// Last segment of the data that the application has written (`curseq_` - 1); -1 if none.
     pub limit: i32,
     /// Highest acknowledged segment (`highest_ack_`); -1 at first.
     pub ack: i32,
@@ -55,19 +55,19 @@ pub struct Core {
     pub last_ack: i32,
     /// Highest segment sent (`maxseq_`).
     pub max_sent: i32,
-    /// Highest segment sent at the last cut.
+    /// Highest segment sent at the last reduction (`recover_`).
     pub recover: i32,
     /// Duplicate ACKs in a row.
     pub dupacks: i32,
-    /// Inflation of the window by duplicate ACKs (`dupwnd_`).
+    /// Inflation of the window by duplicate ACKs, segments (`dupwnd_`).
     pub dupwnd: i32,
     pub(super) timed_seq: i32,
     pub(super) srtt: i32,
     pub(super) rttvar: i32,
     pub(super) backoff: i32,
-    /// Segments sent again (`nrexmitpack_`).
+    /// Retransmitted segments (`nrexmitpack_`).
     pub retransmits: u32,
-    /// Timeouts with segments outstanding.
+    /// Timeouts with segments in flight.
     pub timeouts: u32,
     /// Last action.
     pub action: Action,
@@ -76,11 +76,11 @@ pub struct Core {
     initial_window: u8,
     /// Smallest retransmission timeout before backoff, ms (`minrto_`); not below [`MIN_RTO`].
     pub min_rto_ms: u16,
-    /// Whether changes of variables go to [`Output::changes`].
+    /// Whether changes of variables are added to [`Output::changes`].
     pub traced: bool,
     /// Whether the first two duplicate ACKs send a new segment each (`singledup_`, RFC 3042).
     pub limited_transmit: bool,
-    /// Bits of the next segment: ECT(0) if the sender does ECN (`ecn_`), CWR if it has cut its window (`cong_action_`).
+    /// Bits of the next segment: ECT(0) if the sender uses ECN (`ecn_`), CWR after a reduction (`cong_action_`).
     bits: u8,
     /// The receiver has answered the SYN with an echo (`ect_`).
     pub(super) ecn_agreed: bool,
@@ -130,24 +130,24 @@ impl Core {
         }
     }
 
-    /// Data go out as ECT(0), the SYN asks for ECN.
+    /// Switches ECN on: data are ECT(0), the SYN asks for ECN.
     pub fn use_ecn(&mut self) {
         self.bits |= ECT0;
     }
 
-    /// Whether the sender does ECN.
+    /// Whether the sender uses ECN.
     #[inline(always)]
     pub fn uses_ecn(&self) -> bool {
         self.bits & ECT0 != 0
     }
 
-    /// The application gives `segments` more after it had `given`; more than 2^31 - 2 altogether are endless.
+    /// The application writes `segments` more after `given`; more than 2^31 - 2 in total are unlimited.
     pub(super) fn extend(&mut self, given: i32, segments: u32) {
         let more = i32::try_from(segments).unwrap_or(i32::MAX);
         self.limit = given.saturating_add(more).min(ENDLESS);
     }
 
-    /// Segments that may be outstanding: congestion window and its inflation, up to the receiver's window.
+    /// Usable window, segments: cwnd plus its inflation, at most the receiver's window (`window()`).
     #[inline(always)]
     pub fn usable_window(&self) -> i32 {
         (self.cwnd as i32).saturating_add(self.dupwnd).min(self.window)
@@ -159,7 +159,7 @@ impl Core {
         (self.cwnd + f64::from(self.dupwnd)).min(f64::from(self.window))
     }
 
-    /// Sends while `usable` allows (`send_much`), at most `burst` segments if that is not 0; up to the limit.
+    /// Sends new segments while the window and the data allow (`send_much`), at most `burst` if that is not 0.
     #[inline(always)]
     pub fn send_much(&mut self, now: f64, burst: u32, out: &mut Output) {
         let last = self.ack.saturating_add(self.usable_window()).min(self.limit);
@@ -175,14 +175,14 @@ impl Core {
         }
     }
 
-    /// Sends one segment and minds the timer and the RTT clock (`output`).
+    /// Sends one segment; arms the timer and starts timing as needed (`output`).
     #[inline(always)]
     pub fn send(&mut self, now: f64, seq: i32, out: &mut Output) {
-        let nothing_outstanding = self.ack == self.max_sent;
+        let nothing_in_flight = self.ack == self.max_sent;
         let bits = if seq == 0 { self.syn_bits() } else { self.bits };
         self.bits &= !CWR;
         self.put(now, seq, bits, out);
-        if !self.timer_pending || nothing_outstanding {
+        if !self.timer_pending || nothing_in_flight {
             self.arm_timer(out);
         }
     }
@@ -205,13 +205,13 @@ impl Core {
         }
     }
 
-    /// The SYN is not ECN-capable itself; ECE in it asks for ECN.
+    /// The SYN itself is not ECN-capable; ECE in it asks for ECN.
     fn syn_bits(&self) -> u8 {
         let ask = if self.uses_ecn() { ECE } else { 0 };
         SYN | ask | self.bits & CWR
     }
 
-    /// One new segment on each of the first two duplicate ACKs (RFC 3042; `send_one`).
+    /// Limited transmit: a new segment on each of the first two duplicate ACKs (RFC 3042; `send_one`).
     pub fn limited_transmit(&mut self, now: f64, out: &mut Output) {
         let in_window = self.next <= self.ack.saturating_add(self.window).min(self.limit);
         let near = f64::from(self.next) <= f64::from(self.ack) + self.cwnd + f64::from(self.dupacks);
@@ -222,7 +222,7 @@ impl Core {
         }
     }
 
-    /// An ACK of new data: bookkeeping, RTT sample, timer (`newack`).
+    /// An ACK of new data: sequence numbers, RTT sample, timer (`newack`).
     #[inline(always)]
     pub fn acknowledge(&mut self, now: f64, ack: Ack, out: &mut Output) {
         self.set_dupacks(0, out);
@@ -232,7 +232,7 @@ impl Core {
             self.next = ack.number + 1;
         }
         if self.timing && ack.number >= self.timed_seq {
-            // No end of the backoff while echoes find cwnd at 1.
+            // The backoff is kept while echoes find cwnd at 1.
             if !(ack.echo && self.ecn_agreed && self.ecn_backoff) {
                 self.set_backoff(1, out);
                 self.ecn_backoff = false;
@@ -243,8 +243,8 @@ impl Core {
         self.arm_timer(out);
     }
 
-    /// An ACK of new data in the middle of a recovery: no RTT sample, no timer (`partialnewack`).
-    pub fn acknowledge_partly(&mut self, ack: i32, out: &mut Output) {
+    /// A partial ACK in recovery: no RTT sample, no timer (`partialnewack`).
+    pub fn acknowledge_partial(&mut self, ack: i32, out: &mut Output) {
         self.last_ack = ack;
         self.set_ack(ack, out);
         if self.next < ack + 1 {
@@ -256,7 +256,8 @@ impl Core {
         }
     }
 
-    /// An ACK of new data that grows the window (`recv_newack_helper`). The SYN's ACK sets the initial window instead.
+    /// An ACK of new data that grows the window (`recv_newack_helper`). The ACK of the SYN sets the initial window
+    /// instead.
     #[inline(always)]
     pub fn advance(&mut self, now: f64, ack: Ack, out: &mut Output) {
         self.acknowledge(now, ack, out);
@@ -275,21 +276,21 @@ impl Core {
         }
     }
 
-    /// Slow start or congestion avoidance, once for each new ACK.
+    /// Slow start or congestion avoidance, once per new ACK.
     #[inline(always)]
     fn grow(&mut self, out: &mut Output) {
         let grown = if self.cwnd < f64::from(self.ssthresh) { self.cwnd + 1.0 } else { self.cwnd + 1.0 / self.cwnd };
         self.set_cwnd(grown, out);
     }
 
-    /// The window after the SYN.
+    /// Sets the initial window, after the SYN.
     pub fn set_initial_window(&mut self, out: &mut Output) {
         self.set_cwnd(f64::from(self.initial_window), out);
     }
 
-    /// What an ACK says of congestion, before all else it says: an echo halves the window once in a window (`ecn`).
+    /// Responds to an ECN echo, before anything else of the ACK: halves the window once per window (`ecn`).
     #[inline(always)]
-    pub fn heed_echo(&mut self, ack: Ack, out: &mut Output) {
+    pub fn respond_to_echo(&mut self, ack: Ack, out: &mut Output) {
         if ack.echo && self.uses_ecn() {
             self.on_echo(ack.number, out);
         }
@@ -309,30 +310,30 @@ impl Core {
         } else {
             self.ecn_backoff = true;
         }
-        self.cut(true, out);
+        self.reduce(true, out);
     }
 
-    /// Whether the third duplicate ACK may start a recovery of its own (`bugFix_`): not twice in a window.
+    /// Whether the third duplicate ACK may start a new recovery (`bugFix_`): not twice in a window.
     #[inline(always)]
     pub fn may_retransmit(&self) -> bool {
         self.ack > self.recover || self.ack == 0
     }
 
-    /// Halves ssthresh with the window in use; cwnd becomes that half or 1 (`slowdown`).
-    pub fn cut(&mut self, to_half: bool, out: &mut Output) {
+    /// Halves ssthresh from the usable window; cwnd becomes that half or 1 (`slowdown`).
+    pub fn reduce(&mut self, to_half: bool, out: &mut Output) {
         let half = self.usable_window_exact() / 2.0;
         self.set_ssthresh(half as i32, out);
         self.set_cwnd(if to_half { half } else { 1.0 }, out);
-        self.after_cut(out);
+        self.after_reduction(out);
     }
 
-    /// cwnd 1; ssthresh stays.
-    pub fn cut_to_one(&mut self, out: &mut Output) {
+    /// Sets cwnd to 1; ssthresh stays.
+    pub fn reduce_to_one(&mut self, out: &mut Output) {
         self.set_cwnd(1.0, out);
-        self.after_cut(out);
+        self.after_reduction(out);
     }
 
-    fn after_cut(&mut self, out: &mut Output) {
+    fn after_reduction(&mut self, out: &mut Output) {
         if self.ssthresh < 2 {
             self.set_ssthresh(2, out);
         }
@@ -341,7 +342,7 @@ impl Core {
         }
     }
 
-    /// What senders do on a timeout before they send: cut to 1, back off, go back to the first unacknowledged segment.
+    /// The common part of a timeout: cwnd to 1, backoff, go back to the first unacknowledged segment.
     pub fn time_out(&mut self, out: &mut Output) {
         self.timer_pending = false;
         if self.cwnd < 1.0 {
@@ -349,19 +350,19 @@ impl Core {
         }
         self.recover = self.max_sent;
         if self.ack == -1 && self.initial_window > 1 {
-            // A lost SYN leaves an initial window of 1 for good.
+            // A lost SYN reduces the initial window to 1 for good.
             self.initial_window = 1;
         }
         if self.ack == self.max_sent {
-            // Idle (`restart_bugfix_`). ns-2 arms the timer again; the next segment does so in any case.
-            self.cut_to_one(out);
+            // Idle (`restart_bugfix_`). ns-2 arms the timer again; here the next segment does.
+            self.reduce_to_one(out);
         } else {
             self.timeouts += 1;
             if self.action == Action::Ecn {
-                // In recovery from an echo: ssthresh has been cut for this window.
-                self.cut_to_one(out);
+                // In recovery from an echo: ssthresh has been reduced for this window.
+                self.reduce_to_one(out);
             } else {
-                self.cut(false, out);
+                self.reduce(false, out);
             }
             self.back_off(out);
             self.arm_timer(out);

@@ -7,7 +7,7 @@ use crate::tcp::Flavour;
 
 const WITH_ECN: [Flavour; 4] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack];
 
-/// 15..=30 are out, cwnd 16, ECN agreed.
+/// 15..=30 are in flight, cwnd 16, ECN agreed.
 fn with_ecn(flavour: Flavour) -> (Sender, Output) {
     let mut sender = Sender::new(flavour, 1000, 0.0);
     sender.core.use_ecn();
@@ -24,19 +24,19 @@ fn echo(sender: &mut Sender, out: &mut Output, number: i32) -> Vec<Sent> {
 }
 
 #[test]
-fn a_sender_takes_two_lines_of_the_cache() {
+fn a_sender_fits_into_two_cache_lines() {
     assert!(std::mem::size_of::<Sender>() <= 128);
 }
 
 #[test]
-fn a_syn_asks_for_ecn_and_data_are_capable() {
+fn a_syn_asks_for_ecn_and_data_are_ecn_capable() {
     let mut sender = Sender::new(Flavour::Reno, 1000, 0.0);
     sender.core.use_ecn();
     let mut out = Output::default();
     sender.start(0.0, &mut out);
     assert_eq!(out.segments, [sent(0, SYN | ECE)]);
     assert_eq!(echo(&mut sender, &mut out, 0)[1..], [sent(1, ECT0), sent(2, ECT0)]);
-    assert_eq!(sender.core.cwnd, 2.0, "the answer to the SYN is no mark");
+    assert_eq!(sender.core.cwnd, 2.0, "the answer to the SYN is not a mark");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn an_echo_halves_the_window_once_in_a_window() {
         for number in 16..=22 {
             assert_eq!(echo(&mut sender, &mut out, number), []);
         }
-        // The window does not grow while marks are echoed; the first new segment tells of the cut.
+        // The window does not grow while marks are echoed; the first new segment carries CWR.
         let first = echo(&mut sender, &mut out, 23);
         assert_eq!((sender.core.cwnd, first), (8.0, vec![sent(31, ECT0 | CWR)]), "{flavour:?}");
         assert_eq!(echo(&mut sender, &mut out, 24), [sent(32, ECT0)]);
@@ -56,12 +56,12 @@ fn an_echo_halves_the_window_once_in_a_window() {
         assert_eq!(sender.core.cwnd, 8.125, "an ACK without an echo grows it");
         acks(&mut sender, &mut out, 0.7, &[26, 27, 28, 29, 30]);
         echo(&mut sender, &mut out, 31);
-        assert!(sender.core.cwnd < 5.0, "the next window is another one");
+        assert!(sender.core.cwnd < 5.0, "the next window may be reduced again");
     }
 }
 
 #[test]
-fn a_loss_in_a_window_that_an_echo_has_cut_cuts_nothing() {
+fn a_loss_in_a_window_reduced_by_an_echo_reduces_nothing() {
     for flavour in [Flavour::Reno, Flavour::NewReno] {
         let (mut sender, mut out) = with_ecn(flavour);
         echo(&mut sender, &mut out, 15);
@@ -75,12 +75,12 @@ fn a_loss_in_a_window_that_an_echo_has_cut_cuts_nothing() {
 }
 
 #[test]
-fn a_timeout_after_an_echo_leaves_ssthresh() {
+fn a_timeout_after_an_echo_keeps_ssthresh() {
     let (mut sender, mut out) = with_ecn(Flavour::Reno);
     echo(&mut sender, &mut out, 15);
     sender.on_timeout(2.0, &mut out);
     assert_eq!((sender.core.cwnd, sender.core.ssthresh), (1.0, 8));
-    // And the cut by a timeout does not keep an echo from cutting again.
+    // A reduction by a timeout does not keep an echo from reducing again.
     echo(&mut sender, &mut out, 16);
     assert_eq!(sender.core.ssthresh, 2);
 }
@@ -100,7 +100,7 @@ fn echoes_at_a_window_of_one_wait_for_the_timer_and_then_back_off() {
 }
 
 #[test]
-fn a_transfer_ends_where_its_data_end() {
+fn a_transfer_ends_with_its_data() {
     for flavour in Flavour::NS2 {
         let mut sender = Sender::new(flavour, 1000, 0.0);
         sender.wait_for_data();
@@ -108,7 +108,7 @@ fn a_transfer_ends_where_its_data_end() {
         sender.offer(0.0, 0, &mut out);
         assert!(sender.finished() && out.segments.is_empty(), "nothing to send");
         sender.offer(0.0, 10, &mut out);
-        // The first segment is a SYN of its own, or data.
+        // The first segment is a bare SYN, or data.
         let last = if flavour.has_bare_syn() { 10 } else { 9 };
         let mut acked = -1;
         while !out.segments.is_empty() {
@@ -147,7 +147,7 @@ fn an_idle_sender_starts_again_with_a_window_of_one() {
 }
 
 #[test]
-fn the_receivers_window_bounds_all() {
+fn the_receivers_window_bounds_the_segments_in_flight() {
     for flavour in Flavour::NS2 {
         let (sender, _) = established_from(Sender::new(flavour, 6, 0.0), 6);
         assert!(sender.core.max_sent - sender.core.ack <= 6, "{flavour:?}");
