@@ -443,14 +443,14 @@ fn rounds(usual: u64) -> u64 {
 
 #[test]
 fn every_way_to_run_a_network_gives_the_same_result() {
-    let (mut arithmetic_ports, mut folds, mut early, mut fallen_back, mut mixed) = (0, 0, 0, 0, 0);
+    let (mut analytic_ports, mut folds, mut early, mut fallen_back, mut mixed) = (0, 0, 0, 0, 0);
     let (mut ahead, mut packets, mut recorded) = (0, 0, 0);
     for number in 1..=rounds(80) {
         let (text, scenario) = scenario(number);
         let (plan, arrived) = agree(&text, &scenario);
         recorded += usize::from(scenario.record.jitter && scenario.record.losses && plan.count().0 > 0);
         let count = |mode: Mode| plan.modes.iter().filter(|&&m| m == mode).count();
-        arithmetic_ports += count(Mode::ArithmeticPort);
+        analytic_ports += count(Mode::AnalyticPort);
         folds += usize::from(count(Mode::Fold) > 0);
         early += usize::from(!plan.early.is_empty());
         fallen_back += usize::from(count(Mode::SteppedPort) > 0);
@@ -459,10 +459,10 @@ fn every_way_to_run_a_network_gives_the_same_result() {
         packets += arrived;
     }
     assert!(packets > 100_000, "the networks are alive: {packets}");
-    let seen = (arithmetic_ports, folds, early, fallen_back, mixed, ahead, recorded);
+    let seen = (analytic_ports, folds, early, fallen_back, mixed, ahead, recorded);
     assert!(
         recorded > 15
-            && arithmetic_ports > 20
+            && analytic_ports > 20
             && folds > 20
             && early > 10
             && fallen_back >= 2
@@ -501,7 +501,7 @@ fn the_rfc_profile_gives_the_same_result_in_every_way() {
         ahead += usize::from(plan.answers_ahead);
         let folded = plan.modes.contains(&Mode::Fold);
         folds += usize::from(folded);
-        ports += usize::from(plan.modes.contains(&Mode::ArithmeticPort));
+        ports += usize::from(plan.modes.contains(&Mode::AnalyticPort));
         early += usize::from(!plan.early.is_empty());
         paced += usize::from(folded && (text.contains("pacing = true") || text.contains("bbr")));
         delayed += usize::from(folded && text.contains("delayed_ack = true"));

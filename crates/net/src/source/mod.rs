@@ -16,7 +16,7 @@ pub use distribution::Distribution;
 pub use frames::Frames;
 pub use on_off::OnOff;
 pub use poisson::Poisson;
-pub use sessions::{Habits, Object, Sessions};
+pub use sessions::{Object, SessionPattern, Sessions};
 pub use transfers::{segments, Transfer, Transfers};
 
 use earlydrop_aqm::random::Generator;

@@ -29,7 +29,7 @@ struct Visit {
 
 /// The distributions of a session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Habits {
+pub struct SessionPattern {
     /// Time between the starts of sessions, in seconds.
     pub session_gap: Distribution,
     /// Pages of a session.
@@ -47,7 +47,7 @@ pub struct Habits {
 /// All sessions, as one list of objects in the order of their times.
 #[derive(Clone, Debug)]
 pub struct Sessions {
-    habits: Habits,
+    pattern: SessionPattern,
     next_session: f64,
     sessions: u64,
     open: BinaryHeap<Reverse<Visit>>,
@@ -55,9 +55,9 @@ pub struct Sessions {
 
 impl Sessions {
     /// Starts without sessions; the first starts after one drawn gap.
-    pub fn new(habits: Habits, random: &mut Generator) -> Self {
-        let next_session = habits.session_gap.draw(random);
-        Sessions { habits, next_session, sessions: 0, open: BinaryHeap::new() }
+    pub fn new(pattern: SessionPattern, random: &mut Generator) -> Self {
+        let next_session = pattern.session_gap.draw(random);
+        Sessions { pattern, next_session, sessions: 0, open: BinaryHeap::new() }
     }
 
     /// The next object.
@@ -70,24 +70,24 @@ impl Sessions {
         };
         self.open.pop();
         let at = f64::from_bits(visit.at);
-        let bytes = (self.habits.size.draw(random) + 0.5) as u64;
+        let bytes = (self.pattern.size.draw(random) + 0.5) as u64;
         let next = |gap: f64, objects, pages| Reverse(Visit { at: (at + gap).to_bits(), objects, pages, ..visit });
         if visit.objects > 1 {
-            let gap = self.habits.object_gap.draw(random);
+            let gap = self.pattern.object_gap.draw(random);
             self.open.push(next(gap, visit.objects - 1, visit.pages));
         } else if visit.pages > 1 {
-            let objects = count(&self.habits.objects, random);
-            let gap = self.habits.page_gap.draw(random);
+            let objects = count(&self.pattern.objects, random);
+            let gap = self.pattern.page_gap.draw(random);
             self.open.push(next(gap, objects, visit.pages - 1));
         }
         Object { at, bytes }
     }
 
     fn open_session(&mut self, random: &mut Generator) {
-        let (pages, objects) = (count(&self.habits.pages, random), count(&self.habits.objects, random));
+        let (pages, objects) = (count(&self.pattern.pages, random), count(&self.pattern.objects, random));
         self.sessions += 1;
         self.open.push(Reverse(Visit { at: self.next_session.to_bits(), number: self.sessions, objects, pages }));
-        self.next_session += self.habits.session_gap.draw(random);
+        self.next_session += self.pattern.session_gap.draw(random);
     }
 }
 
@@ -100,8 +100,8 @@ fn count(of: &Distribution, random: &mut Generator) -> u64 {
 mod tests {
     use super::*;
 
-    fn habits() -> Habits {
-        Habits {
+    fn pattern() -> SessionPattern {
+        SessionPattern {
             session_gap: Distribution::Exponential { mean: 0.5 },
             pages: Distribution::Geometric { mean: 5.0 },
             page_gap: Distribution::Exponential { mean: 1.0 },
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn objects_come_in_the_order_of_their_times_and_as_often_as_declared() {
         let mut random = Generator::stream(5, "test.sessions");
-        let mut sessions = Sessions::new(habits(), &mut random);
+        let mut sessions = Sessions::new(pattern(), &mut random);
         let (mut last, mut objects) = (0.0, 0.0);
         while last < 20_000.0 {
             let object = sessions.next(&mut random);
@@ -129,12 +129,12 @@ mod tests {
 
     #[test]
     fn a_session_of_one_page_with_one_object() {
-        let one = Habits {
+        let one = SessionPattern {
             session_gap: Distribution::Fixed(2.0),
             pages: Distribution::Fixed(1.0),
             objects: Distribution::Fixed(1.0),
             size: Distribution::Fixed(500.0),
-            ..habits()
+            ..pattern()
         };
         let mut random = Generator::custom(|| panic!("drawn"));
         let mut sessions = Sessions::new(one, &mut random);
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn pages_and_objects_follow_in_turn() {
-        let two = Habits {
+        let two = SessionPattern {
             session_gap: Distribution::Fixed(100.0),
             pages: Distribution::Fixed(2.0),
             page_gap: Distribution::Fixed(10.0),
