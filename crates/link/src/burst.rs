@@ -1,9 +1,9 @@
 //! Several packets read or written in one system call (io_uring), for traffic that arrives faster than single calls can
-//! serve. Where entering the kernel is expensive, as in virtual machines, one system call costs as much as all the rest of
-//! a packet's processing.
+//! serve. Where entering the kernel is expensive, as in virtual machines, one system call costs as much as all the rest
+//! of a packet's processing.
 //!
-//! Unsafe because the kernel gets addresses of buffers. The caller lends them for one call, which does not return before
-//! the kernel has finished with all of them.
+//! Unsafe because the kernel gets addresses of buffers. The caller lends them for one call, which does not return
+//! before the kernel has finished with all of them.
 #![allow(unsafe_code)]
 
 use std::io::{Error, Result};
@@ -26,12 +26,12 @@ impl Burst {
         IoUring::new(MOST as u32).ok().map(|ring| Burst { ring, results: [0; MOST] })
     }
 
-    /// Reads a packet into each of the first [`MOST`] `buffers`, in order, while there are packets; returns their lengths,
-    /// or negative error numbers.
+    /// Reads a packet into each of the first [`MOST`] `buffers`, in order, while there are packets; returns their
+    /// lengths, or negative error numbers.
     ///
     /// # Errors
-    /// If the kernel refuses the call, or the device has no non-blocking one (`EOPNOTSUPP`, TUN devices of old kernels).
-    /// Nothing has been read then, and the ring cannot be used.
+    /// If the kernel refuses the call, or the device has no non-blocking one (`EOPNOTSUPP`, TUN devices of old
+    /// kernels). Nothing has been read then, and the ring cannot be used.
     pub fn read(&mut self, from: &OwnedFd, buffers: &mut [Vec<u8>]) -> Result<&[i32]> {
         let from = types::Fd(from.as_raw_fd());
         self.submit(buffers.iter_mut().map(|buffer| {

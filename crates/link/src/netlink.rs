@@ -1,5 +1,5 @@
-//! Requests to the kernel's network configuration (rtnetlink), in the namespace of the calling thread. They configure the
-//! link's own devices and change nothing else.
+//! Requests to the kernel's network configuration (rtnetlink), in the namespace of the calling thread. They configure
+//! the link's own devices and change nothing else.
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::{IpAddr, Ipv4Addr};

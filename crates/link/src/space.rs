@@ -1,8 +1,8 @@
 //! The link's network namespace, and the processes in it.
 //!
 //! The namespace has no name and no mount: it exists as long as the thread that created it and the processes in it. So
-//! nothing remains when the link stops or is killed, except processes that outlive their parents. A file in the registry
-//! lets the next link find and end those.
+//! nothing remains when the link stops or is killed, except processes that outlive their parents. A file in the
+//! registry lets the next link find and end those.
 
 use std::fs::{self, File};
 use std::io::{Error, ErrorKind, Result};

@@ -15,8 +15,8 @@ use nix::unistd::{Gid, Uid};
 /// Longest device name, bytes.
 pub const NAME: usize = libc::IFNAMSIZ - 1;
 
-/// Opens the TUN device `name` in the calling thread's namespace; creates it if it does not exist. It disappears when it
-/// is closed, unless it is persistent. Packets are read and written whole, without a device header (IFF_NO_PI) and
+/// Opens the TUN device `name` in the calling thread's namespace; creates it if it does not exist. It disappears when
+/// it is closed, unless it is persistent. Packets are read and written whole, without a device header (IFF_NO_PI) and
 /// without offload: IFF_VNET_HDR is not set, so the kernel segments and checksums packets before it hands them over.
 ///
 /// # Errors
@@ -41,8 +41,8 @@ pub fn open_tun(name: &str) -> Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// Whether this kernel has TUN devices. EACCES means that it has, for root only; opening a link then reports the missing
-/// permission. EPERM (a container whose root may not open the file) means that it has none.
+/// Whether this kernel has TUN devices. EACCES means that it has, for root only; opening a link then reports the
+/// missing permission. EPERM (a container whose root may not open the file) means that it has none.
 pub fn has_tun() -> bool {
     match OpenOptions::new().read(true).open("/dev/net/tun") {
         Ok(_) => true,
@@ -64,8 +64,8 @@ pub fn real_time(priority: i32) -> Result<()> {
     Ok(())
 }
 
-/// Keeps all processors out of idle states that take time to leave (`/dev/cpu_dma_latency`, 0 us), as long as the file is
-/// open. `None` where the kernel does not offer this.
+/// Keeps all processors out of idle states that take time to leave (`/dev/cpu_dma_latency`, 0 us), as long as the file
+/// is open. `None` where the kernel does not offer this.
 pub fn stay_awake() -> Option<File> {
     let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency").ok()?;
     file.write_all(&0_i32.to_ne_bytes()).ok()?;
@@ -112,8 +112,8 @@ pub fn spawn(mut command: Command, run_as: Option<RunAs>) -> Result<Child> {
         }
         Ok(())
     };
-    // SAFETY: the closure runs in the child between fork and exec. It allocates nothing and takes no lock: it only makes
-    // system calls, on values created before the fork.
+    // SAFETY: the closure runs in the child between fork and exec. It allocates nothing and takes no lock: it only
+    // makes system calls, on values created before the fork.
     unsafe { command.pre_exec(prepare) };
     command.spawn()
 }

@@ -21,8 +21,8 @@ const LIVELY: [(&str, f64); 6] =
 const ARRIVALS: usize = 6000;
 const UNTIL: f64 = 120.0;
 
-/// Overload, underload and pauses; eight flows with different sizes, ECN codepoints, classes and hop counts; bursts, and
-/// arrivals at the exact times at which transmissions end.
+/// Overload, underload and pauses; eight flows with different sizes, ECN codepoints, classes and hop counts; bursts,
+/// and arrivals at the exact times at which transmissions end.
 fn trace() -> Vec<(Time, Packet)> {
     let mut random = Generator::stream(7, "trace");
     let mut arrivals = Vec::with_capacity(ARRIVALS);

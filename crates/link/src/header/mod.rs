@@ -126,8 +126,8 @@ impl Header {
 
     /// The packet as a queue sees it; `size` in bytes on the wire, `key` its flow key.
     ///
-    /// The class is the IP precedence (DSCP / 8). No header field holds the initial time to live, so it is taken to be the
-    /// next of 32, 64, 128 and 255, for disciplines that use the number of hops behind a packet.
+    /// The class is the IP precedence (DSCP / 8). No header field holds the initial time to live, so it is taken to be
+    /// the next of 32, 64, 128 and 255, for disciplines that use the number of hops behind a packet.
     pub fn packet(&self, size: u32, key: u64) -> Packet {
         let initial = INITIAL_TTLS.into_iter().find(|&start| self.ttl <= start).unwrap_or(u8::MAX);
         Packet { ecn: self.ecn, class: self.dscp >> 3, ttl: self.ttl, initial_ttl: initial, ..Packet::new(key, size) }
@@ -183,8 +183,8 @@ fn ports(protocol: u8, fragment: Option<Fragment>, payload: &[u8]) -> (u16, u16)
     }
 }
 
-/// Sets CE in a packet that [`Header::read`] has accepted. The IPv4 checksum is updated by the difference (RFC 1624), so
-/// that a wrong one stays wrong.
+/// Sets CE in a packet that [`Header::read`] has accepted. The IPv4 checksum is updated by the difference (RFC 1624),
+/// so that a wrong one stays wrong.
 pub fn set_ce(packet: &mut [u8]) {
     match packet {
         [first, second, rest @ ..] if *first >> 4 == 4 && rest.len() >= 10 => {

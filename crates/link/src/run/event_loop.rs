@@ -139,8 +139,8 @@ impl EventLoop {
         Ok(true)
     }
 
-    /// Reads a burst of packets; all get the time at which the last of them was read as arrival time. Returns whether there
-    /// may be more, or `None` if this machine has no bursts, which are then switched off.
+    /// Reads a burst of packets; all get the time at which the last of them was read as arrival time. Returns whether
+    /// there may be more, or `None` if this machine has no bursts, which are then switched off.
     fn read_burst(&mut self, at: usize) -> Result<Option<bool>> {
         let Some(burst) = &mut self.burst else { return Ok(None) };
         let direction = &mut self.directions[at];

@@ -1,7 +1,7 @@
 //! One direction in operation: a [`Path`] and the memory of its packets.
 //!
-//! A packet is copied once, from the read buffer into a slot; the path carries only the number of the slot (`tag`). Slots
-//! are reused, so that memory grows with the queue and not with the traffic.
+//! A packet is copied once, from the read buffer into a slot; the path carries only the number of the slot (`tag`).
+//! Slots are reused, so that memory grows with the queue and not with the traffic.
 
 use std::os::fd::OwnedFd;
 

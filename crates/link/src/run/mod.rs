@@ -1,7 +1,8 @@
-//! A link in operation: packets read from one TUN device pass a [`Path`](crate::path::Path) and are written to the other.
+//! A link in operation: packets read from one TUN device pass a [`Path`](crate::path::Path) and are written to the
+//! other.
 //!
-//! One thread serves both directions. It sleeps until the next delivery or the next packet. Its lateness is measured and
-//! does not accumulate: the path's departure times follow from the arrivals alone.
+//! One thread serves both directions. It sleeps until the next delivery or the next packet. Its lateness is measured
+//! and does not accumulate: the path's departure times follow from the arrivals alone.
 
 mod event_loop;
 mod forwarder;
@@ -85,8 +86,8 @@ impl Clock {
 }
 
 impl Running {
-    /// Starts the loop on a thread of its own: `there` carries packets from its device to that of `back`, and `back` the
-    /// reverse. Time starts now.
+    /// Starts the loop on a thread of its own: `there` carries packets from its device to that of `back`, and `back`
+    /// the reverse. Time starts now.
     ///
     /// # Errors
     /// If no thread can be started, or without the permission for real-time priority.

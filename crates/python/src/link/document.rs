@@ -1,45 +1,51 @@
 //! The result document of a link, and the state that it shows while it runs (docs/results.md, docs/link.md).
 
-use super::*;
+use super::PyLink;
+use earlydrop_aqm::gate::Counters;
+use earlydrop_link::flows::Flow;
+use earlydrop_link::link::Outcome;
+use earlydrop_link::run::{PathOutcome, Series, View};
+use earlydrop_net::measure::{coefficient_of_variation, jain};
+use earlydrop_sim::result;
+use serde_json::{json, Map, Value};
 
-impl PyLink {
-    fn document(&self, outcome: &Outcome) -> Value {
-        let [there, back] = &outcome.paths;
-        let width = (there.window.1 - there.window.0).max(f64::MIN_POSITIVE);
-        let mut queues = Map::new();
-        let mut flows = Vec::new();
-        for (at, ((name, aqm), path)) in self.about.iter().zip(&outcome.paths).enumerate() {
-            let mut entry = entry(aqm, path, width);
-            let device = outcome.devices[at].map(|counts| json!(counts.overruns));
-            entry["device_overruns"] = device.unwrap_or(Value::Null);
-            queues.insert(name.clone(), entry);
-            flows.extend(path.flows.iter().map(|flow| flow_entry(name, flow, width)));
-        }
-        for (flow, id) in flows.iter_mut().zip(1..) {
-            flow["id"] = json!(id);
-        }
-        let forward = |flow: &&Flow| flow.delivered > 0;
-        let rates = || there.flows.iter().filter(forward).map(|flow| mbps(flow.delivered_bytes, width));
-        let mut document = json!({
-            "scenario": self.scenario,
-            "seed": self.seed,
-            "version": result::VERSION,
-            "kind": "link",
-            "duration_s": there.window.1,
-            "warmup_s": there.window.0,
-            "cost": { "wall_s": self.begin.elapsed().as_secs_f64() },
-            "queues": queues,
-            "flows": flows,
-            "jain": jain(rates()),
-            "cov": coefficient_of_variation(rates()),
-            "throughput_total_mbps": rates().sum::<f64>(),
-        });
-        if let (Some(first), Some(second)) = (&there.series, &back.series) {
-            let parts = [(&self.about[0].0, first, there), (&self.about[1].0, second, back)];
-            document["series"] = series(&parts);
-        }
-        document
+/// The result document of a link.
+pub fn document(link: &PyLink, outcome: &Outcome) -> Value {
+    let [there, back] = &outcome.paths;
+    let width = (there.window.1 - there.window.0).max(f64::MIN_POSITIVE);
+    let mut queues = Map::new();
+    let mut flows = Vec::new();
+    for (at, ((name, aqm), path)) in link.about.iter().zip(&outcome.paths).enumerate() {
+        let mut entry = entry(aqm, path, width);
+        let device = outcome.devices[at].map(|counts| json!(counts.overruns));
+        entry["device_overruns"] = device.unwrap_or(Value::Null);
+        queues.insert(name.clone(), entry);
+        flows.extend(path.flows.iter().map(|flow| flow_entry(name, flow, width)));
     }
+    for (flow, id) in flows.iter_mut().zip(1..) {
+        flow["id"] = json!(id);
+    }
+    let forward = |flow: &&Flow| flow.delivered > 0;
+    let rates = || there.flows.iter().filter(forward).map(|flow| mbps(flow.delivered_bytes, width));
+    let mut document = json!({
+        "scenario": link.scenario,
+        "seed": link.seed,
+        "version": result::VERSION,
+        "kind": "link",
+        "duration_s": there.window.1,
+        "warmup_s": there.window.0,
+        "cost": { "wall_s": link.begin.elapsed().as_secs_f64() },
+        "queues": queues,
+        "flows": flows,
+        "jain": jain(rates()),
+        "cov": coefficient_of_variation(rates()),
+        "throughput_total_mbps": rates().sum::<f64>(),
+    });
+    if let (Some(first), Some(second)) = (&there.series, &back.series) {
+        let parts = [(&link.about[0].0, first, there), (&link.about[1].0, second, back)];
+        document["series"] = series(&parts);
+    }
+    document
 }
 
 fn mbps(bytes: u64, width: f64) -> f64 {
@@ -135,7 +141,8 @@ fn series(parts: &[(&String, &Series, &PathOutcome)]) -> Value {
     json!({ "interval_s": interval, "time_s": times, "queues": queues, "flows": [] })
 }
 
-fn shown(aqm: &str, view: &View) -> Value {
+/// The state of one direction.
+pub fn view(aqm: &str, view: &View) -> Value {
     let Counters { arrivals, departures, departed_bytes, early_drops, forced_drops, overflow_drops, marks, .. } =
         view.counters;
     let gauges: Map<String, Value> =

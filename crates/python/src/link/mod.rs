@@ -1,6 +1,10 @@
-//! A real link: a checked scenario's bottleneck between network namespaces, and its record run through the simulator.
+//! Real links: a checked scenario's bottleneck between network namespaces. Documents are in `document`, records and
+//! their replay in `record`.
 
-use std::os::fd::BorrowedFd;
+mod descriptor;
+mod document;
+pub mod record;
+
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child as Process, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,31 +12,26 @@ use std::time::{Duration, Instant};
 
 use earlydrop_aqm::catalogue::{self, Built, Link as LinkOf};
 use earlydrop_aqm::discipline::Fifo;
-use earlydrop_aqm::gate::{Counters, Gate};
+use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::params::Values;
-use earlydrop_aqm::policy::{Limit, Reason};
+use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
+use earlydrop_aqm::Discipline;
 use earlydrop_link::block::Block;
-use earlydrop_link::flows::Flow;
-use earlydrop_link::link::{End, Failure, Link, Outcome, SetUp};
+use earlydrop_link::link::{End, Failure, Link, SetUp};
 use earlydrop_link::path::PathSpec;
-use earlydrop_link::record::Record;
-use earlydrop_link::run::{PathOutcome, Series, Settings, View};
+use earlydrop_link::run::Settings;
 use earlydrop_link::sys::{self, RunAs};
-use earlydrop_net::measure::{coefficient_of_variation, jain};
-use earlydrop_net::record::Fate;
-use earlydrop_sim::result;
+use earlydrop_sim::run;
 use earlydrop_sim::scenario::{Scenario, ScenarioError};
 use earlydrop_sim::topology::Direction;
-use earlydrop_sim::{replay, run};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
-use serde_json::{json, Map, Value};
+use pyo3::types::PyDict;
+use serde_json::Value;
 
-/// Room of a queue that a scenario says has room for everything.
-const ROOM_FOR_ALL: u64 = 1_000_000;
+/// Limit of a queue that stands for an unlimited buffer, packets.
+const UNLIMITED: u64 = 1_000_000;
 
 /// One direction of the link that a scenario describes.
 struct Way {
@@ -62,7 +61,7 @@ fn ways(scenario: &Scenario, seed: u64, queue: &str) -> Result<[Way; 2], Scenari
                 let queue = run::port_kind(&port.name, spec, &link, seed)?.into_discipline();
                 (port.name.clone(), spec.spec.spec.name, queue)
             }
-            None => (direction.name.clone(), "droptail", room_for_all(&link)?),
+            None => (direction.name.clone(), "droptail", unlimited_queue(&link)?),
         };
         let medium = direction.link.medium(&direction.name, seed);
         Ok(Way { name, aqm: aqm.to_string(), link, queue, medium })
@@ -79,8 +78,8 @@ fn ways(scenario: &Scenario, seed: u64, queue: &str) -> Result<[Way; 2], Scenari
 }
 
 /// A queue that drops nothing in practice.
-fn room_for_all(link: &LinkOf) -> Result<Box<dyn Discipline>, ScenarioError> {
-    let limit = Limit::Packets(ROOM_FOR_ALL);
+fn unlimited_queue(link: &LinkOf) -> Result<Box<dyn Discipline>, ScenarioError> {
+    let limit = Limit::Packets(UNLIMITED);
     let unknown = || ScenarioError::new("queue", "cannot be built");
     let spec = catalogue::find("droptail").ok_or_else(unknown)?;
     match (spec.build)(&Values::new(), link, limit) {
@@ -93,7 +92,7 @@ fn failed(failure: Failure) -> PyErr {
     let number = failure.error.raw_os_error();
     let text = failure.to_string();
     match number {
-        // OSError chooses its subclass by the number: PermissionError and the like.
+        // OSError chooses its subclass by the number, such as PermissionError.
         Some(number) => PyOSError::new_err((number, text)),
         None => PyOSError::new_err(text),
     }
@@ -107,7 +106,7 @@ fn end(text: &str) -> End {
     }
 }
 
-/// A link at work.
+/// A link in operation.
 #[pyclass(frozen, module = "earlydrop._core", name = "Link")]
 pub struct PyLink {
     link: Mutex<Option<Link>>,
@@ -129,8 +128,8 @@ impl PyLink {
 
 #[pymethods]
 impl PyLink {
-    /// Sets up the link that `scenario` has with the queue called `queue`. `delays`: one way and back, s. `ends`: two
-    /// namespaces or devices to join, instead of a new namespace behind the link.
+    /// Sets up the scenario's link with the queue called `queue`. `delays`: one way and back, s. `ends`: two namespaces
+    /// or devices to join, instead of a new namespace behind the link.
     #[staticmethod]
     #[pyo3(signature = (scenario, queue, seed, delays, mtu, ring, sysctls, real_time, series, record, ends=None))]
     #[allow(clippy::too_many_arguments)]
@@ -169,34 +168,34 @@ impl PyLink {
         Ok(PyLink { link: Mutex::new(Some(link)), about, scenario, seed, begin: Instant::now() })
     }
 
-    /// Addresses in front of the link and behind it, IPv4 then IPv6; None where it joins two devices.
+    /// Addresses in front of the link and behind it, IPv4 then IPv6; None if it joins two devices.
     fn addresses(&self) -> PyResult<Option<(Vec<String>, Vec<String>)>> {
         let texts = |ends: [(std::net::IpAddr, u8); 2]| ends.map(|(address, _)| address.to_string()).to_vec();
         self.with(|link| link.block().map(|block: Block| (texts(block.outer()), texts(block.inner()))))
     }
 
-    /// Number of the namespace behind the link.
+    /// Inode number of the namespace behind the link.
     fn namespace(&self) -> PyResult<Option<u64>> {
         self.with(Link::namespace)
     }
 
-    /// Name of the device in front of it.
+    /// Name of the device in front of the link.
     fn device(&self) -> PyResult<Option<String>> {
         self.with(|link| link.outer_device().map(str::to_string))
     }
 
-    /// Seconds since it began.
+    /// Seconds since the link started.
     fn time(&self) -> PyResult<f64> {
         self.with(|link| link.running().time())
     }
 
-    /// Whether the loop is at work.
+    /// Whether the loop still runs.
     fn is_alive(&self) -> bool {
         self.lock().as_ref().is_some_and(|link| link.running().is_alive())
     }
 
-    /// Starts a command behind the link. `files`: descriptors for its standard input, output and error; None: this
-    /// program's. `user`: number, group, further groups.
+    /// Starts a command behind the link. `files`: descriptors of its standard input, output and error; None for this
+    /// program's. `user`: user, group, supplementary groups.
     #[pyo3(signature = (argv, env=None, cwd=None, files=(None, None, None), user=None))]
     fn spawn(
         &self,
@@ -218,7 +217,7 @@ impl PyLink {
         }
         for (number, file) in [files.0, files.1, files.2].into_iter().enumerate() {
             let Some(fd) = file else { continue };
-            let stdio = Stdio::from(copy_of(fd)?);
+            let stdio = Stdio::from(descriptor::duplicate(fd)?);
             match number {
                 0 => command.stdin(stdio),
                 1 => command.stdout(stdio),
@@ -230,44 +229,34 @@ impl PyLink {
         Ok(Child { pid: started.as_ref().map_or(0, Process::id), process: Mutex::new(started?) })
     }
 
-    /// How both directions look, as JSON; None at the very beginning.
+    /// The state of both directions, as JSON; None before the first one is taken.
     fn view(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let views = py.detach(|| self.with(Link::view))?;
         Ok(views.map(|views| {
-            let entries = self.about.iter().zip(&views).map(|((name, aqm), view)| (name.clone(), shown(aqm, view)));
+            let entries =
+                self.about.iter().zip(&views).map(|((name, aqm), view)| (name.clone(), document::view(aqm, view)));
             Value::Object(entries.collect()).to_string()
         }))
     }
 
-    /// Begins to measure anew.
+    /// Starts a new measured window.
     fn restart(&self) -> PyResult<()> {
         self.with(|link| link.running().restart())
     }
 
-    /// Ends it, waiting for packets under way for `patience` seconds at most. The result document as JSON, and by queue
-    /// the recorded arrivals as columns of bytes.
+    /// Stops the link, waiting for queued packets and packets in flight for `patience` seconds at most. Returns the
+    /// result document as JSON, and by queue the recorded arrivals as columns of bytes.
     fn stop<'py>(&self, py: Python<'py>, patience: f64) -> PyResult<(String, Bound<'py, PyDict>)> {
         let link = self.lock().take().ok_or_else(|| PyRuntimeError::new_err("the link has been stopped"))?;
         let outcome = py.detach(|| link.stop(Duration::from_secs_f64(patience))).map_err(failed)?;
         let records = PyDict::new(py);
         for ((name, _), path) in self.about.iter().zip(&outcome.paths) {
             if let Some(record) = &path.record {
-                records.set_item(name, columns(py, record)?)?;
+                records.set_item(name, record::columns(py, record)?)?;
             }
         }
-        Ok((self.document(&outcome).to_string(), records))
+        Ok((document::document(self, &outcome).to_string(), records))
     }
-}
-
-/// A descriptor of its own for the same file.
-fn copy_of(fd: i32) -> PyResult<std::os::fd::OwnedFd> {
-    if fd < 0 {
-        return Err(PyValueError::new_err("no file descriptor"));
-    }
-    // SAFETY: the number came from a Python file object that lives until this call returns; if it does not, the kernel
-    // refuses to copy it, or the command gets another file.
-    let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
-    Ok(borrowed.try_clone_to_owned()?)
 }
 
 /// A command behind a link.
@@ -285,7 +274,8 @@ impl Child {
         self.pid
     }
 
-    /// Waits `timeout` seconds at most. Its exit code, or minus the signal that ended it; None if it goes on.
+    /// Waits `timeout` seconds at most. Returns its exit code, or minus the signal that ended it; None if it still
+    /// runs.
     fn wait(&self, py: Python<'_>, timeout: f64) -> PyResult<Option<i32>> {
         let status = py.detach(|| {
             let begin = Instant::now();
@@ -307,7 +297,7 @@ impl Child {
     }
 }
 
-/// Ends what links that were killed have left; how many processes that was.
+/// Ends the processes that killed links left behind; returns their number.
 #[pyfunction]
 pub fn sweep_links(py: Python<'_>) -> PyResult<usize> {
     Ok(py.detach(earlydrop_link::space::sweep)?)

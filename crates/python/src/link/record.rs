@@ -1,6 +1,15 @@
 //! Recorded arrivals as columns of bytes, and their replay through the simulator's port.
 
-use super::*;
+use earlydrop_aqm::catalogue::Link as LinkOf;
+use earlydrop_aqm::policy::Reason;
+use earlydrop_aqm::{Ecn, Packet, Time};
+use earlydrop_link::record::Record;
+use earlydrop_net::record::Fate;
+use earlydrop_sim::scenario::ScenarioError;
+use earlydrop_sim::{replay, run};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
 
 fn bytes<'py, T, const N: usize>(
     py: Python<'py>,
@@ -11,7 +20,7 @@ fn bytes<'py, T, const N: usize>(
     PyBytes::new(py, &all)
 }
 
-/// 0 queued, 1 departed, 2 to 4 dropped: early, forced, overflow.
+/// Code of a fate: 0 queued, 1 departed, 2 to 4 dropped (early, forced, overflow).
 fn code(fate: &Fate) -> u8 {
     match fate {
         Fate::Queued => 0,
@@ -37,7 +46,7 @@ fn fates<'py>(py: Python<'py>, into: &Bound<'py, PyDict>, fates: &[Fate]) -> PyR
 }
 
 /// Arrivals and fates as little-endian columns.
-fn columns<'py>(py: Python<'py>, record: &Record) -> PyResult<Bound<'py, PyDict>> {
+pub fn columns<'py>(py: Python<'py>, record: &Record) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
     let arrivals = || record.arrivals.iter();
     all.set_item("time_s", bytes(py, arrivals(), |(time, _)| time.seconds().to_le_bytes()))?;
@@ -51,8 +60,8 @@ fn columns<'py>(py: Python<'py>, record: &Record) -> PyResult<Bound<'py, PyDict>
     Ok(all)
 }
 
-/// The same columns of arrivals through the simulator's port with the queue called `queue` of `scenario`, until `until`
-/// seconds: what becomes of them there.
+/// Replays the columns of arrivals at the simulator's port with the queue called `queue` of `scenario`, until `until`
+/// seconds; returns their fates.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub fn replay_link<'py>(

@@ -9,7 +9,7 @@ use super::times::{ahead, keeps_step, transmission, TOLERANCE};
 /// Longest fold, links: a longer one would lose the order of simultaneous arrivals.
 pub const DEEPEST_FOLD: u8 = 2;
 
-/// The mode of a link considered on its own; [`demote`](super::demote) may change it.
+/// The mode of a link considered on its own; `demote` may change it.
 pub fn first_guess(
     network: &Network,
     feeders: &[Feeder],

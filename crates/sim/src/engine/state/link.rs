@@ -95,8 +95,8 @@ impl Link {
     }
 }
 
-/// The chain of the packet behind a segment of `bytes` with the chain `chain`, at a link whose full segments have `full`
-/// bytes (0: ACKs of several sizes pass), if that segment or one before it was not full.
+/// The chain of the packet behind a segment of `bytes` with the chain `chain`, at a link whose full segments have
+/// `full` bytes (0: ACKs of several sizes pass), if that segment or one before it was not full.
 #[inline(never)]
 fn behind(chain: Chain, bytes: u16, full: u32) -> Chain {
     if full == 0 {

@@ -18,7 +18,7 @@ pub struct Net {
     pub times_to_live: Vec<(u8, u8)>,
     pub flows: Vec<Flow>,
     pub arrivals: Vec<Arrivals>,
-    /// For prefetching with many queues: port or [`NONE`] by link, and the address of its discipline by port. Small
+    /// For prefetching with many queues: port or `NONE` by link, and the address of its discipline by port. Small
     /// enough to stay in the cache.
     pub port_of: Vec<u32>,
     pub disciplines: Vec<usize>,
