@@ -123,7 +123,7 @@ mod tests {
             assert!(read[11..].iter().all(|&one| one == -libc::EAGAIN), "{read:?}");
         }
         // Single calls and bursts can be mixed.
-        File::from(near.try_clone().expect("a copy")).write_all(b"single").expect("room");
+        File::from(near.try_clone().expect("a copy")).write_all(b"single").expect("buffer space");
         let mut buffers = vec![vec![0; 10]];
         assert_eq!(burst.read(&far, &mut buffers).expect("the kernel takes it"), [6]);
         burst.write(&near, std::iter::once(&b"burst"[..])).expect("the kernel takes it");

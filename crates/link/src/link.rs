@@ -40,7 +40,7 @@ impl Failure {
     }
 
     /// Whether a permission is missing.
-    pub fn is_permission(&self) -> bool {
+    fn is_permission(&self) -> bool {
         self.error.kind() == io::ErrorKind::PermissionDenied
     }
 }
@@ -266,7 +266,7 @@ fn joint(ends: &[End; 2]) -> Result<Option<u32>, Failure> {
     }
     let free = |number: &u32| !routes.iter().any(|&(to, prefix)| Block::number(*number).overlaps(to, prefix));
     let found = (0..BLOCKS).find(free).ok_or_else(|| Failure {
-        doing: "looking for addresses that nobody uses".into(),
+        doing: "looking for free addresses".into(),
         error: io::Error::from(io::ErrorKind::AddrNotAvailable),
     })?;
     Ok(Some(found))
@@ -313,7 +313,7 @@ fn outer_device(set_up: &SetUp) -> Result<(OwnedFd, String, Block), Failure> {
         return Ok((device, name, block));
     }
     let error = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    Err(Failure { doing: "looking for addresses that nobody uses".into(), error })
+    Err(Failure { doing: "looking for free addresses".into(), error })
 }
 
 /// The block of the enclosing link, if this namespace is behind one.

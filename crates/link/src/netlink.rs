@@ -145,7 +145,7 @@ impl Netlink {
         message.header.index = self.index(name)?;
         message.header.prefix_len = prefix;
         message.header.family = family(address);
-        // It is ours alone: nobody needs to be asked whether he has it too.
+        // No other host is on the device: duplicate address detection is not needed.
         message.header.flags = AddressHeaderFlags::Nodad;
         message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
         self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, |_| {})

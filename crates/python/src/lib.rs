@@ -24,7 +24,7 @@ mod error {
         earlydrop._core,
         ScenarioError,
         PyValueError,
-        "A scenario is wrong: `file` and `path` say where, `given` what stands there, `allowed` what may."
+        "A scenario is wrong: `file` and `path` say where, `given` is the value found, `allowed` what may be there."
     );
 }
 
@@ -138,9 +138,9 @@ impl Scenario {
         };
         let seed = seed.unwrap_or(self.checked.seed);
         py.detach(|| {
-            let begin = Instant::now();
+            let start = Instant::now();
             let outcome = run::run(&self.checked, seed, links, events)?;
-            Ok(result::document(&self.checked, seed, &outcome, begin.elapsed().as_secs_f64()).to_string())
+            Ok(result::document(&self.checked, seed, &outcome, start.elapsed().as_secs_f64()).to_string())
         })
         .map_err(raise)
     }

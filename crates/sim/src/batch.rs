@@ -62,12 +62,12 @@ pub fn run(jobs: &[(&Scenario, u64)]) -> Batch {
     let mut table = Table::default();
     let mut batch = Batch::default();
     for (at, &(scenario, seed)) in jobs.iter().enumerate() {
-        let begin = Instant::now();
+        let start = Instant::now();
         let made = guarded(|| {
             let outcome = run::run(scenario, seed, Links::Auto, Events::Lanes).map_err(|e| e.to_string())?;
             Ok(result::document(scenario, seed, &outcome, 0.0))
         });
-        batch.wall_s.push(if made.is_ok() { begin.elapsed().as_secs_f64() } else { 0.0 });
+        batch.wall_s.push(if made.is_ok() { start.elapsed().as_secs_f64() } else { 0.0 });
         match made {
             Ok(document) => table.add(at, &document),
             Err(why) => batch.failures.push((at, why)),

@@ -40,7 +40,7 @@ impl Rates {
     }
 
     /// Starts of the intervals, s.
-    pub fn begins(&self) -> Vec<f64> {
+    pub fn starts(&self) -> Vec<f64> {
         let count = self.bytes.first().map_or(0, Vec::len);
         (0..count).map(|at| at as f64 * self.interval).collect()
     }
@@ -74,7 +74,7 @@ mod tests {
         {
             rates.add(flow, now, bytes);
         }
-        assert_eq!(rates.begins(), [0.0, 10.0, 20.0]);
+        assert_eq!(rates.starts(), [0.0, 10.0, 20.0]);
         assert_eq!(rates.bytes(), [vec![1001, 500, 0], vec![0, 0, 2500]]);
         // 2500 B in the last 5 s.
         assert_eq!(rates.mbps()[1], [0.0, 0.0, 0.004]);
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_begins_at_its_number_times_the_length() {
+    fn an_interval_starts_at_its_number_times_the_length() {
         for (interval, duration, count) in
             [(0.1, 2.3, 23), (0.3, 0.9, 3), (0.7, 2.1, 3), (10.0, 100.0, 10), (0.1, 0.25, 3), (5.0, 1.0, 1)]
         {
             let mut rates = Rates::new(interval, duration, &[0]);
-            let begins = rates.begins();
-            assert_eq!(begins.len(), count, "{duration} s in steps of {interval} s");
-            for (at, &begin) in begins.iter().enumerate() {
+            let starts = rates.starts();
+            assert_eq!(starts.len(), count, "{duration} s in steps of {interval} s");
+            for (at, &begin) in starts.iter().enumerate() {
                 rates.add(0, begin, 1);
                 if at > 0 {
                     rates.add(0, begin.next_down(), 100);

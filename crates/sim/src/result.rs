@@ -314,9 +314,9 @@ fn throughput(flow: &FlowOutcome, width: f64) -> f64 {
     payload(flow, flow.received, |(_, all)| all) * 8.0 / width / 1e6
 }
 
-/// Bytes in so many packets; where packet sizes differ, bytes have been summed.
+/// Bytes of `packets`; where packet sizes differ, the bytes summed.
 fn payload(flow: &FlowOutcome, packets: u32, counted: fn((u64, u64)) -> u64) -> f64 {
-    match (flow.unasked, flow.payloads) {
+    match (flow.without_feedback, flow.payloads) {
         (Some((_, bytes)), _) => bytes as f64,
         (None, Some(payloads)) => counted(payloads) as f64,
         (None, None) => f64::from(packets) * f64::from(flow.spec.payload),
@@ -342,7 +342,7 @@ fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
         "expired": flow.expired,
         "completion_s": flow.transfers.and_then(|transfers| transfers.time),
     });
-    if let Some((sent, _)) = flow.unasked {
+    if let Some((sent, _)) = flow.without_feedback {
         value["packets_sent"] = json!(sent);
         value["packets_received"] = json!(flow.received);
     }
@@ -429,7 +429,7 @@ fn rates_table(scenario: &Scenario, outcome: &Outcome, rates: &Rates) -> Value {
     };
     json!({
         "interval_s": scenario.record.rates,
-        "time_s": rates.begins(),
+        "time_s": rates.starts(),
         "flows": flows(rates, "goodput_mbps"),
         "queues": outcome.ports.iter().filter_map(of_port).collect::<Map<String, Value>>(),
     })

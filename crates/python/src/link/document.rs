@@ -34,7 +34,7 @@ pub fn document(link: &PyLink, outcome: &Outcome) -> Value {
         "kind": "link",
         "duration_s": there.window.1,
         "warmup_s": there.window.0,
-        "cost": { "wall_s": link.begin.elapsed().as_secs_f64() },
+        "cost": { "wall_s": link.start.elapsed().as_secs_f64() },
         "queues": queues,
         "flows": flows,
         "jain": jain(rates()),

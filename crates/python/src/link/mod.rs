@@ -66,7 +66,7 @@ fn ways(scenario: &Scenario, seed: u64, queue: &str) -> Result<[Way; 2], Scenari
         let medium = direction.link.medium(&direction.name, seed);
         Ok(Way { name, aqm: aqm.to_string(), link, queue, medium })
     };
-    let (there, ..) = graph.link(port.link).ok_or_else(|| ScenarioError::new("queue", "stands at no link"))?;
+    let (there, ..) = graph.link(port.link).ok_or_else(|| ScenarioError::new("queue", "is at no link"))?;
     let there = way(port.link, there)?;
     let back = match graph.link(port.link ^ 1) {
         Some((direction, ..)) => way(port.link ^ 1, direction)?,
@@ -113,7 +113,7 @@ pub struct PyLink {
     about: [(String, String); 2],
     scenario: String,
     seed: u64,
-    begin: Instant,
+    start: Instant,
 }
 
 impl PyLink {
@@ -165,7 +165,7 @@ impl PyLink {
             })
             .map_err(failed)?;
         let scenario = scenario.checked.name.clone();
-        Ok(PyLink { link: Mutex::new(Some(link)), about, scenario, seed, begin: Instant::now() })
+        Ok(PyLink { link: Mutex::new(Some(link)), about, scenario, seed, start: Instant::now() })
     }
 
     /// Addresses in front of the link and behind it, IPv4 then IPv6; None if it joins two devices.
@@ -278,7 +278,7 @@ impl Child {
     /// runs.
     fn wait(&self, py: Python<'_>, timeout: f64) -> PyResult<Option<i32>> {
         let status = py.detach(|| {
-            let begin = Instant::now();
+            let start = Instant::now();
             let mut pause = Duration::from_micros(200);
             loop {
                 let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
@@ -286,7 +286,7 @@ impl Child {
                     return Ok::<_, std::io::Error>(Some(status));
                 }
                 drop(process);
-                if begin.elapsed().as_secs_f64() >= timeout {
+                if start.elapsed().as_secs_f64() >= timeout {
                     return Ok(None);
                 }
                 std::thread::sleep(pause);

@@ -91,7 +91,7 @@ pub struct FlowOutcome {
     /// Marks at ports.
     pub marks: u32,
     /// Without feedback: packets sent, and payload received, bytes.
-    pub unasked: Option<(u64, u64)>,
+    pub without_feedback: Option<(u64, u64)>,
     /// Profile `rfc`: payload received in order, and in total, bytes.
     pub payloads: Option<(u64, u64)>,
     /// Its finite transfers, if it has any.

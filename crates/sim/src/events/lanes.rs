@@ -50,8 +50,8 @@ impl<const LANES: usize> LaneQueue<LANES> {
     }
 
     #[inline(always)]
-    fn push_into_group(&mut self, begin: usize, end: usize, event: &Event) -> bool {
-        self.push_into(begin..end, event) || self.push_into(LANES / 2 + begin..LANES / 2 + end, event)
+    fn push_into_group(&mut self, start: usize, end: usize, event: &Event) -> bool {
+        self.push_into(start..end, event) || self.push_into(LANES / 2 + start..LANES / 2 + end, event)
     }
 
     /// The first among the heads of the first `n` lanes: its time and lane, and whether others have the same time.

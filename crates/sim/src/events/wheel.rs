@@ -94,7 +94,7 @@ impl Wheel {
     }
 
     /// Bits of the time at which `tick` starts.
-    fn begin(&self, tick: u64) -> u64 {
+    fn start(&self, tick: u64) -> u64 {
         (tick as f64 / self.ticks_per_second).to_bits()
     }
 
@@ -116,7 +116,7 @@ impl Wheel {
         if tick <= self.tick {
             self.insert(&event);
         } else {
-            self.quiet_until = self.quiet_until.min(self.begin(tick));
+            self.quiet_until = self.quiet_until.min(self.start(tick));
             self.put(&event, tick);
         }
     }
@@ -194,7 +194,7 @@ impl Wheel {
             if let Some(slot) = self.next_low(self.tick as usize & (LOW - 1)) {
                 let tick = self.tick & !(LOW as u64 - 1) | slot as u64;
                 if tick as f64 > limit {
-                    self.quiet_until = self.begin(tick);
+                    self.quiet_until = self.start(tick);
                     return;
                 }
                 self.tick = tick;
@@ -220,7 +220,7 @@ impl Wheel {
             let shift = LOW_BITS + HIGH_BITS * level as u32;
             let tick = ((self.tick >> shift) & !(HIGH as u64 - 1) | slot as u64) << shift;
             if tick as f64 > limit {
-                self.quiet_until = self.begin(tick);
+                self.quiet_until = self.start(tick);
                 return;
             }
             self.tick = tick;
@@ -291,7 +291,7 @@ impl Wheel {
         let event = self.current.pop();
         self.len -= usize::from(event.is_some());
         if self.current.is_empty() {
-            self.quiet_until = if self.len == 0 { u64::MAX } else { self.begin(self.tick + 1) };
+            self.quiet_until = if self.len == 0 { u64::MAX } else { self.start(self.tick + 1) };
         }
         event
     }

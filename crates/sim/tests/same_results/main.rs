@@ -32,7 +32,8 @@ fn conserved(outcome: &Outcome, text: &str) {
     let measured_from_0 = text.contains("warmup = \"0 s\"");
     if let Some(rates) = outcome.rates.as_ref().filter(|_| measured_from_0) {
         let flow = &outcome.flows[0];
-        let payload = flow.unasked.map_or(u64::from(flow.in_order) * u64::from(flow.spec.payload), |(_, bytes)| bytes);
+        let payload =
+            flow.without_feedback.map_or(u64::from(flow.in_order) * u64::from(flow.spec.payload), |(_, bytes)| bytes);
         assert_eq!(sum(&rates.bytes()[0]), payload, "payload of the first flow of\n{text}");
     }
     for (flow, variation) in outcome.flows.iter().zip(&outcome.variations) {
@@ -45,8 +46,8 @@ fn conserved(outcome: &Outcome, text: &str) {
     }
     for (flow, losses) in outcome.flows.iter().zip(&outcome.flow_losses) {
         let (lost, all) = (losses.gaps.count(), u64::from(flow.drops + flow.lost));
-        let unasked = flow.unasked.is_some();
-        assert!(lost == all || (lost < all && !unasked), "{lost} of {all} losses are of data, in\n{text}");
+        let without_feedback = flow.without_feedback.is_some();
+        assert!(lost == all || (lost < all && !without_feedback), "{lost} of {all} losses are of data, in\n{text}");
         let arrived = i64::from(flow.received) + lost as i64;
         assert!(
             losses.sent >= arrived || !measured_from_0,

@@ -33,7 +33,7 @@ fn check_mean(what: &str, ports: &[PortOutcome], measure: impl Fn(&PortOutcome) 
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
     let error = (variance / n).sqrt();
-    assert!(error < power * expected, "{what}: {mean} +- {error} tells too little of {expected}");
+    assert!(error < power * expected, "{what}: {mean} +- {error} is too uncertain for {expected}");
     assert!((mean - expected).abs() < T * error, "{what}: {mean} +- {error}, not {expected}");
 }
 

@@ -81,6 +81,6 @@ pub struct Answer {
 pub enum Reply {
     /// An immediate ACK; a running delayed-ACK timer is void.
     Now(Answer),
-    /// A delayed ACK: wait this long, s, for another segment ([`Receiver::on_timer`]).
+    /// A delayed ACK: wait this long, s, for another segment (`Receiver::on_timer`).
     Later(f64),
 }

@@ -91,7 +91,7 @@ mod tests {
         // Five segments have left, one is retransmitted: the window allows one more new one.
         assert_eq!((sender.core.cwnd, sender.core.dupwnd), (8.0, 10));
         assert_eq!(19 + 8 + 10, max + 1);
-        assert!(out.timer.is_some(), "the first partial ACK starts the timer anew");
+        assert!(out.timer.is_some(), "the first partial ACK restarts the timer");
         assert_eq!(sender.core.dupacks, 14);
         out.timer = None;
         let sent = acks(&mut sender, &mut out, 0.8, &[37]);

@@ -168,7 +168,7 @@ mod tests {
         assert!(echo(2, CE));
         assert!(echo(3, ECT0));
         assert!(!echo(4, ECT0 | CWR));
-        assert!(echo(5, CE | CWR), "a new mark in the segment that tells of the cut");
+        assert!(echo(5, CE | CWR), "a new mark in the segment with CWR");
         assert!(!echo(6, 0), "no echo to segments without ECN");
         assert!(echo(7, ECT0));
     }

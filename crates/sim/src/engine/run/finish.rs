@@ -55,7 +55,7 @@ impl<Q: EventQueue> Engine<Q> {
                     timeouts: flow.sender.timeouts() - rare.timeouts_before + past.1,
                     drops: tally.drops,
                     marks: tally.marks,
-                    unasked: self.sources.counted(index),
+                    without_feedback: self.sources.counted(index),
                     payloads: self.payloads.counted(index, self.specs.kind(index as u32)),
                     transfers: self.applications.of_flow(index as u32),
                     lost: rare.lost,
@@ -85,8 +85,8 @@ impl<Q: EventQueue> Engine<Q> {
         let Some(losses) = self.losses.take() else { return Vec::new() };
         let mut flows = losses.flows;
         for (index, (of_flow, flow)) in flows.iter_mut().zip(&self.net.flows).enumerate() {
-            let unasked = self.sources.counted(index).map_or(0, |(sent, _)| sent as i64);
-            of_flow.sent += sent(&flow.sender) + unasked;
+            let without_feedback = self.sources.counted(index).map_or(0, |(sent, _)| sent as i64);
+            of_flow.sent += sent(&flow.sender) + without_feedback;
         }
         flows
     }

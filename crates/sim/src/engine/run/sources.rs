@@ -15,7 +15,7 @@ impl<Q: EventQueue> Engine<Q> {
             return;
         }
         if self.sources.at_work[at].next > 0 {
-            self.send_unasked(flow, at, seq, key);
+            self.send_without_feedback(flow, at, seq, key);
             seq = seq.wrapping_add(1) & i32::MAX;
         }
         loop {
@@ -29,12 +29,12 @@ impl<Q: EventQueue> Engine<Q> {
                 self.queue.push(Event::new(time, key.now, cause, self.counter, Kind::Start, next), 3);
                 return;
             }
-            self.send_unasked(flow, at, seq, key);
+            self.send_without_feedback(flow, at, seq, key);
             seq = seq.wrapping_add(1) & i32::MAX;
         }
     }
 
-    fn send_unasked(&mut self, flow: u32, at: usize, seq: i32, key: Key) {
+    fn send_without_feedback(&mut self, flow: u32, at: usize, seq: i32, key: Key) {
         let source = &mut self.sources.at_work[at];
         source.sent += u64::from(key.now >= self.settings.warmup);
         let size = (source.next + source.header).min(u32::from(u16::MAX)) as u16;

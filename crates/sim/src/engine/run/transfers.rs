@@ -32,7 +32,7 @@ impl<Q: EventQueue> Engine<Q> {
             let Some(transfer) = transfers.next(&mut application.random) else { return };
             application.bytes = Some(transfer.bytes);
         }
-        application.begun = key.now;
+        application.started = key.now;
         application.received = false;
         let Behaviour { request, pages, .. } = application.spec;
         let group = application.spec.group as usize;
@@ -175,7 +175,7 @@ impl<Q: EventQueue> Engine<Q> {
         let application = self.applications.of(flow);
         if application.first.is_some_and(|first| first <= highest) {
             application.first = None;
-            let (time, group) = (now - application.begun, application.spec.group as usize);
+            let (time, group) = (now - application.started, application.spec.group as usize);
             let start_up = &mut self.applications.groups[group].start_up;
             *start_up = (start_up.0 + time, start_up.1 + 1);
         }

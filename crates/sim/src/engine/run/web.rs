@@ -51,7 +51,7 @@ impl<Q: EventQueue> Engine<Q> {
         let clients = &mut self.applications.web_clients[index];
         let WebState::Pages { pattern, page } = &mut clients.requests else { return };
         let objects = ((pattern.objects.draw(&mut clients.random) + 0.5) as u64).max(1);
-        *page = Page { number: page.number + 1, begun: key.now, open: objects, bytes: 0 };
+        *page = Page { number: page.number + 1, started: key.now, open: objects, bytes: 0 };
         for _ in 0..objects {
             let bytes = (pattern.size.draw(&mut clients.random) + 0.5) as u64;
             page.bytes += bytes;
@@ -86,7 +86,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.applications.of(flow).bytes = Some(bytes);
         self.start_transfer(flow, key);
         let application = self.applications.of(flow);
-        application.begun = since;
+        application.started = since;
         let group = application.spec.group as usize;
         self.applications.groups[group].waited += u64::from(since < key.now);
     }

@@ -132,7 +132,7 @@ impl Applications {
     /// A transfer of a flow completes.
     pub fn completed(&mut self, flow: u32, now: f64) {
         let application = self.of(flow);
-        let time = now - application.begun;
+        let time = now - application.started;
         application.completed += 1;
         application.ever_completed = application.ever_completed.saturating_add(1);
         application.time = time;
@@ -153,13 +153,13 @@ impl Applications {
 
 impl Applications {
     /// An object of a page completes, and with the last one the page.
-    pub fn completed_object(&mut self, clients: u32, group: u32, now: f64) {
+    fn completed_object(&mut self, clients: u32, group: u32, now: f64) {
         let WebState::Pages { page, .. } = &mut self.web_clients[clients as usize].requests else { return };
         page.open -= 1;
         if page.open == 0 {
             let group = &mut self.groups[group as usize];
             group.bytes += page.bytes;
-            group.times.push(now - page.begun);
+            group.times.push(now - page.started);
         }
     }
 }
@@ -183,7 +183,7 @@ pub struct Application {
     /// Bytes that the last segment is short of a full one.
     pub missing: u32,
     /// Start of the transfer, s.
-    pub begun: f64,
+    pub started: f64,
     /// Its first data segment, until that is sent.
     pub first: Option<i64>,
     /// Whether the receiver has all data of the transfer.
@@ -213,7 +213,7 @@ impl Application {
             bytes: None,
             segments: 0,
             missing: 0,
-            begun: 0.0,
+            started: 0.0,
             first: None,
             received: false,
             requests: 0,
@@ -277,7 +277,7 @@ pub struct Page {
     /// Number of pages started.
     pub number: u64,
     /// Start time, s.
-    pub begun: f64,
+    pub started: f64,
     /// Objects not complete, and the bytes of all objects.
     pub open: u64,
     pub bytes: u64,

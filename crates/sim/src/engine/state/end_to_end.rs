@@ -94,7 +94,7 @@ pub struct Ideal {
 }
 
 impl Ideal {
-    /// Duration with so many `segments`, `missing` bytes less in the last one, s.
+    /// Duration with this number of `segments`, of which the last lacks `missing` bytes, s.
     pub fn time(self, segments: u32, missing: u32) -> f64 {
         self.first + f64::from(segments.saturating_sub(1)) * self.next - f64::from(missing) * self.byte
     }

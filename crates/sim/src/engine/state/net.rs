@@ -77,7 +77,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// The event of the timer as it stands, as the flow's entry in the event queue.
+    /// The event of the timer's current time, as the flow's entry in the event queue.
     pub fn timer_event(&mut self, flow: u32) -> Event {
         self.entry = self.deadline;
         let (at, cause, number) = (self.armed_at, self.armed_cause.to_bits(), self.armed_number);

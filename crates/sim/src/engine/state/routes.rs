@@ -66,7 +66,7 @@ pub enum Action {
 }
 
 pub const OWN: u32 = 1 << 31;
-/// A flow's own links are searched among so many from its first on.
+/// Number of links, from a flow's first on, among which its own links are searched.
 pub const OWN_LINKS: usize = 4;
 /// The hop leads to a host.
 pub const NO_LINK: u32 = OWN - 1;

@@ -1,7 +1,7 @@
 //! What ns-2's senders have in common: ns-2.35 `tcp/tcp.cc`, rule by rule.
 //!
 //! Names are the field's; in brackets ns-2's. Segments are numbered from 0, the SYN. The RTT estimate and the
-//! retransmission timer are in [`rtt`](super::rtt), the setters of traced variables in `variables`.
+//! retransmission timer are in `rtt`, the setters of traced variables in `variables`.
 
 #[cfg(test)]
 mod tests;
