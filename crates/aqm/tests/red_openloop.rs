@@ -4,7 +4,7 @@
 //!
 //! The references and how they were made: `validation/reference/README.md`. They hold 10 digits of the average and 9
 //! of probabilities; ours, rounded to as many, must be the same number. Verdicts, draws and lengths must be equal. What
-//! ns-2 stores with all its digits lies in a closed loop, where `crates/sim/tests/ns2_events.rs` compares whole runs.
+//! ns-2 stores with all its digits lies in a closed loop, where `crates/sim/tests/ns2/events.rs` compares whole runs.
 
 mod common;
 

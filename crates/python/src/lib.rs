@@ -1,5 +1,5 @@
-//! Glue between the Rust engine and the Python package `earlydrop`: documents in, documents out.
-#![allow(unsafe_code)]
+//! Glue between the Rust engine and the Python package `earlydrop`: documents in, documents out. Decides nothing
+//! itself.
 
 #[cfg(target_os = "linux")]
 mod link;
@@ -24,7 +24,7 @@ mod error {
         earlydrop._core,
         ScenarioError,
         PyValueError,
-        "A scenario is wrong: `file` and `path` say where, `given` what stands there, `allowed` what may."
+        "A scenario is wrong: `file` and `path` say where, `given` is the value found, `allowed` what may be there."
     );
 }
 
@@ -42,7 +42,7 @@ fn raise(e: ScenarioError) -> PyErr {
             ("message", Some(e.message)),
         ];
         for (name, field) in fields {
-            // Setting an attribute of an exception that was made a line above cannot fail for any fault of the user's.
+            // Setting an attribute of a fresh exception fails only if memory runs out.
             let _ = value.setattr(name, field);
         }
     });
@@ -93,12 +93,13 @@ impl Scenario {
         self.checked.to_json().to_string()
     }
 
-    /// What it says and its author may not have meant, a sentence each.
+    /// What the scenario says but its author may not have meant, one sentence each.
     fn warnings(&self) -> Vec<String> {
         self.checked.warnings()
     }
 
-    /// For each traffic entry with a TCP: its number, the TCP, its stack, and the options that differ from that, as JSON.
+    /// For each traffic entry with a TCP: its number, the TCP, its stack, and the options that differ from the stack,
+    /// as JSON.
     fn stacks(&self) -> String {
         let entries = self.checked.traffic.iter().enumerate().filter_map(|(number, entry)| {
             let spec = entry.tcp_spec()?;
@@ -108,8 +109,8 @@ impl Scenario {
         Value::from(entries.collect::<Vec<_>>()).to_string()
     }
 
-    /// What passes a queue: the nodes that its link goes from and to (by position), and for each flow its sender, its
-    /// receiver, and whether it is the ACKs that pass. None if there is no such queue.
+    /// The flows that pass a queue: the nodes of its link (by index), and for each flow its sender, its receiver, and
+    /// whether its ACKs pass rather than its data. None if there is no such queue.
     #[pyo3(signature = (queue, seed=None))]
     #[allow(clippy::type_complexity)]
     fn passing(&self, queue: &str, seed: Option<u64>) -> Option<((u32, u32), Vec<(u32, u32, bool)>)> {
@@ -122,7 +123,7 @@ impl Scenario {
         self.checked.network_json().to_string()
     }
 
-    /// Runs it; the result document as JSON. Other Python threads go on meanwhile.
+    /// Runs it; returns the result document as JSON. Other Python threads continue meanwhile.
     #[pyo3(signature = (seed=None, links="auto", events="lanes"))]
     fn run(&self, py: Python<'_>, seed: Option<u64>, links: &str, events: &str) -> PyResult<String> {
         let links = match links {
@@ -137,9 +138,9 @@ impl Scenario {
         };
         let seed = seed.unwrap_or(self.checked.seed);
         py.detach(|| {
-            let begin = Instant::now();
+            let start = Instant::now();
             let outcome = run::run(&self.checked, seed, links, events)?;
-            Ok(result::document(&self.checked, seed, &outcome, begin.elapsed().as_secs_f64()).to_string())
+            Ok(result::document(&self.checked, seed, &outcome, start.elapsed().as_secs_f64()).to_string())
         })
         .map_err(raise)
     }
@@ -158,13 +159,13 @@ impl Scenario {
     }
 }
 
-/// Python's plain data as a document. Depth is bounded, so that a list that contains itself ends in an error.
+/// Plain Python data as a document. The depth is bounded, so that a list that contains itself is an error.
 fn doc_of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Doc> {
     if depth > scenario::MAX_DEPTH {
         let e = ScenarioError::new("", format!("tables and lists nest deeper than {}", scenario::MAX_DEPTH));
         return Err(raise(e));
     }
-    // bool before int: in Python a bool is an int.
+    // bool before int, because a Python bool is an int.
     if let Ok(flag) = value.cast::<PyBool>() {
         return Ok(Doc::Bool(flag.is_true()));
     }
@@ -200,14 +201,14 @@ fn doc_of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Doc> {
     )))
 }
 
-/// Columns of a batch: path, kind, runs, lengths, values, texts. Numbers are bytes in the order of the machine.
+/// Columns of a batch: path, kind, runs, lengths, values, texts. Numbers are bytes in native order.
 type PackedColumn<'py> =
     (String, &'static str, Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>, Bound<'py, PyBytes>, Option<Vec<String>>);
 
-/// Runs that failed, by position, and why.
+/// Failed runs by position, with the error.
 type Failures = Vec<(usize, String)>;
 
-/// Makes many runs and packs their results into columns. Other Python threads go on meanwhile.
+/// Makes many runs and packs their results into columns. Other Python threads continue meanwhile.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
 fn run_batch<'py>(
@@ -241,7 +242,7 @@ fn version() -> &'static str {
     result::VERSION
 }
 
-/// Digest of the engine's sources: sixteen hexadecimal digits, other ones for other code.
+/// Digest of the engine's sources: sixteen hexadecimal digits.
 #[pyfunction]
 fn build() -> &'static str {
     env!("EARLYDROP_BUILD")
@@ -300,7 +301,7 @@ fn template(name: &str, topology: &str) -> PyResult<String> {
     scenario::template_of(name, topology).map_err(raise)
 }
 
-/// The decision vectors of a discipline, as JSON lines; None if there is none of that name.
+/// The decision vectors of a discipline, as JSON lines; None if there is no such discipline.
 #[pyfunction(name = "vectors")]
 fn decision_vectors(py: Python<'_>, aqm: &str) -> Option<String> {
     py.detach(|| vectors::vectors(aqm))
@@ -359,7 +360,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     {
         module.add_class::<link::PyLink>()?;
         module.add_class::<link::Child>()?;
-        module.add_function(wrap_pyfunction!(link::replay_link, module)?)?;
+        module.add_function(wrap_pyfunction!(link::record::replay_link, module)?)?;
         module.add_function(wrap_pyfunction!(link::sweep_links, module)?)?;
         module.add_function(wrap_pyfunction!(link::has_tun, module)?)?;
     }

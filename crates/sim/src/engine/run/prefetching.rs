@@ -1,30 +1,30 @@
-//! What coming events will need is fetched from memory ahead. No result depends on it.
+//! Prefetches the state that coming events need, in networks whose state exceeds the caches. No result depends on it.
 
 use super::Engine;
 use crate::engine::state::net::{Net, STAGES};
 use crate::engine::state::port::Port;
-use crate::events::{Event, EventQueue, Kind, Watch};
+use crate::events::{Event, EventQueue, Kind, Upcoming};
 use crate::prefetch::{prefetch, prefetch_bytes, prefetch_lines};
 
 /// Cache lines of a port that every packet needs, and of a FIFO with its gate.
 const PORT_LINES: usize = 3;
 const DISCIPLINE_LINES: usize = 3;
-/// Which of the next events of its kind is looked at for where it leads, and which for what is there.
+/// How many events ahead the address is prefetched, and the state at it.
 const FAR: usize = 10;
 const NEAR: usize = 3;
-/// With many ports, where it leads and what is there, and last what its discipline has elsewhere.
+/// Stages with many ports: the address, the state at it, and then the discipline's other memory.
 const AHEAD_IN_LANE: [usize; STAGES + 1] = [2, 6, 10];
 
-/// What the queue of events may look at.
-pub(super) struct Eyes<'a> {
+/// What the event queue may read of the engine.
+pub(super) struct Prefetcher<'a> {
     pub net: &'a mut Net,
     pub ports: &'a [Port],
 }
 
-impl Watch for Eyes<'_> {
-    /// A timer that has moved since is put off. It is void if it has been stopped or has another entry.
+impl Upcoming for Prefetcher<'_> {
+    /// Postpones a timer that has moved since. It is void if it was stopped or has another entry.
     #[inline(always)]
-    fn review(&mut self, event: &mut Event) -> bool {
+    fn revise(&mut self, event: &mut Event) -> bool {
         if event.kind() != Kind::Timer {
             return true;
         }
@@ -44,12 +44,12 @@ impl Watch for Eyes<'_> {
     }
 
     #[inline(always)]
-    fn wants_to_know(&self) -> usize {
+    fn horizon(&self) -> usize {
         self.net.stages
     }
 
     #[inline(always)]
-    fn soon(&self, event: &Event, slots: usize) {
+    fn due_in(&self, event: &Event, slots: usize) {
         if self.net.stages > 1 {
             return follow(self.net, self.ports, event, slots);
         }
@@ -66,8 +66,7 @@ impl Watch for Eyes<'_> {
 }
 
 impl<Q: EventQueue> Engine<Q> {
-    /// Asks for the memory that the next events of this kind will need: first for where to find it, then for what is
-    /// there.
+    /// Prefetches for the next events outside of the wheel: first the address, then the state at it.
     #[inline(always)]
     pub(super) fn prefetch(&self) {
         self.queue.prefetch();
@@ -85,7 +84,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The same where there are so many queues that their state is not in the cache.
+    /// The same with so many queues that their state exceeds the caches.
     #[inline(never)]
     fn prefetch_hops(&self) {
         for (stage, ahead) in AHEAD_IN_LANE.into_iter().enumerate().rev() {
@@ -96,8 +95,8 @@ impl<Q: EventQueue> Engine<Q> {
     }
 }
 
-/// Where every hop is an event: asks for what `event` needs step by step, from the flow to its hop (stage 2, [`STAGES`]), the
-/// link, its port and discipline (1), and what that has elsewhere (0), each when the one before has come.
+/// Prefetches for `event` where every hop is an event, step by step: from the flow to its hop (stage 2, [`STAGES`]),
+/// the link, its port and discipline (1), and the discipline's other memory (0), each when the one before has arrived.
 #[inline(always)]
 fn follow(net: &Net, ports: &[Port], event: &Event, stage: usize) {
     let segment = &event.segment;

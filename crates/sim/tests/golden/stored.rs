@@ -1,6 +1,6 @@
-//! The same bytes on any machine and in any build: a stored result against the run of this test, which is built with
-//! debug assertions. `python/tests/test_determinism.py` holds the release build to the same file. With
-//! `EARLYDROP_BLESS=1` in the environment the file is written anew; the changelog then says what changed and why.
+//! A stored result against this test's run, which is built with debug assertions. `python/tests/test_determinism.py`
+//! compares the release build with the same file. With `EARLYDROP_BLESS=1` in the environment the file is written anew;
+//! the changelog must then say what changed and why.
 
 use earlydrop_sim::engine::plan::Plan;
 use earlydrop_sim::result;
@@ -9,7 +9,7 @@ use earlydrop_sim::scenario::{check, load};
 use std::path::Path;
 
 #[test]
-fn a_stored_result_comes_out_again() {
+fn the_stored_result_is_reproduced() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_run");
     let scenario = check(&load(&folder.join("mixed.toml")).expect("readable"), None).expect("valid");
 

@@ -1,6 +1,7 @@
-//! The same bytes for scenarios of every kind of traffic, every TCP with its options, every discipline and every network:
-//! each line of `golden_run/drawn.txt` is a scenario, drawn once at random, behind the digest of its result. With
-//! `EARLYDROP_BLESS=1` in the environment the digests are written anew; the changelog then says what changed and why.
+//! Digests of the results of scenarios with every kind of traffic, every TCP with its options, every discipline and
+//! every network: each line of `golden_run/drawn.txt` has a digest and a scenario, drawn once at random. With
+//! `EARLYDROP_BLESS=1` in the environment the digests are written anew; the changelog must then say what changed and
+//! why.
 
 use earlydrop_sim::result;
 use earlydrop_sim::run::{run, Events, Links};
@@ -12,7 +13,7 @@ fn digest(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// The digest of the result without its cost and the engine's version, of a scenario as JSON.
+/// The digest of a scenario's result, without its cost and the engine's version. The scenario is JSON.
 fn digest_of(scenario: &str) -> u64 {
     let scenario = Doc::from_json(&serde_json::from_str(scenario).expect("JSON"))
         .and_then(|doc| check(&doc, None))
@@ -26,7 +27,7 @@ fn digest_of(scenario: &str) -> u64 {
 }
 
 #[test]
-fn drawn_scenarios_give_the_results_they_gave() {
+fn drawn_scenarios_reproduce_their_digests() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_run/drawn.txt");
     let stored = std::fs::read_to_string(&path).expect("the stored digests");
     let lines: Vec<(&str, &str)> = stored.lines().map(|line| line.split_once('\t').expect("two columns")).collect();

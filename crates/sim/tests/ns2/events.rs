@@ -1,7 +1,6 @@
-//! Event by event equality with ns-2.35: every event of the bottleneck and every variable of flow 1, whole runs.
-//!
-//! The references and how they were made: `validation/reference/README.md`.
+//! One bottleneck: every event of the queue and every variable of flow 1.
 
+use super::{cases, lines};
 use earlydrop_aqm::catalogue;
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::Limit;
@@ -13,34 +12,20 @@ use earlydrop_sim::engine::trace::{QueueTrace, VariableChange};
 use earlydrop_sim::engine::{Engine, Outcome, Settings};
 use earlydrop_sim::events::{EventQueue, HeapQueue, LaneQueue};
 use serde_json::Value as Json;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/reference/micro")
 }
 
-fn cases() -> Vec<Json> {
-    let text = std::fs::read_to_string(folder().join("index.json")).expect("the index is there");
-    let index: Json = serde_json::from_str(&text).expect("the index is JSON");
-    index["cases"].as_array().expect("a list").clone()
-}
-
-fn lines(name: &str) -> Vec<String> {
-    let file = std::fs::File::open(folder().join(name)).expect("the reference is there");
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("gzip");
-    text.lines().skip(1).map(str::to_string).collect()
-}
-
 fn number(case: &Json, key: &str) -> f64 {
     case[key].as_f64().unwrap_or_else(|| panic!("{key} in {case}"))
 }
 
-/// The reference's network: senders and receivers over equal access links.
+/// The network of the reference: senders and receivers behind equal access links.
 fn network(case: &Json) -> (Network, Settings) {
     let flows = number(case, "n") as usize;
-    // Times go from milliseconds as in ns-2: "20ms" is 20 * 1e-3.
+    // Times are computed from milliseconds as in ns-2: "20ms" is 20 * 1e-3.
     let access = (number(case, "access_rate_bps"), number(case, "access_delay_ms") * 1e-3);
     let bottleneck = (number(case, "bottleneck_rate_bps"), number(case, "bottleneck_delay_ms") * 1e-3);
     let limit = Limit::Packets(number(case, "buffer") as u64);
@@ -114,7 +99,9 @@ fn run<Q: EventQueue>(case: &Json, stepped: bool) -> Outcome {
 }
 
 fn check_events(name: &str, case: &Json, trace: &QueueTrace) {
-    for (i, (event, want)) in trace.events.iter().zip(lines(&format!("{name}_events.csv.gz"))).enumerate() {
+    for (i, (event, want)) in
+        trace.events.iter().zip(lines(&folder().join(format!("{name}_events.csv.gz")))).enumerate()
+    {
         let microseconds = (event.time * 1e6).round() as u64;
         let got = format!("{microseconds},{},{},{},{},{}", event.kind, event.flow, event.seq, event.size, event.length);
         assert_eq!(got, want, "{name}: event {i}");
@@ -146,8 +133,8 @@ fn check_variables(name: &str, case: &Json, changes: &[VariableChange]) {
         };
         format!("{:.5},{name},{:.decimals$}", change.time, change.value)
     };
-    // The rows at time 0 are ns-2's constructor setting its variables.
-    let reference = lines(&format!("{name}_flow1.csv.gz"));
+    // The rows at time 0 are written by ns-2's constructor.
+    let reference = lines(&folder().join(format!("{name}_flow1.csv.gz")));
     let begin = reference.iter().take_while(|line| line.starts_with("0.00000,")).count();
     for (i, (got, want)) in changes.iter().map(written).zip(&reference[begin..]).enumerate() {
         assert_eq!(got, *want, "{name}: change {i}");
@@ -165,7 +152,7 @@ fn check_variables(name: &str, case: &Json, changes: &[VariableChange]) {
     assert_eq!(digest.text(), case["flow1_digest"].as_str().unwrap(), "{name}: changes");
 }
 
-/// Changes between checkpoints.
+/// Changes between two checkpoints.
 const STRIDE: usize = 10_000;
 
 /// FNV-1a, 64 bits, over lines.
@@ -196,8 +183,8 @@ fn check(case: &Json, outcome: &Outcome) {
 }
 
 #[test]
-fn arithmetic_links_equal_ns2_event_by_event() {
-    let cases = cases();
+fn analytic_links_equal_ns2_event_by_event() {
+    let cases = cases(&folder());
     assert_eq!(cases.len(), 57);
     for case in &cases {
         let outcome = run::<LaneQueue<8>>(case, false);
@@ -208,7 +195,7 @@ fn arithmetic_links_equal_ns2_event_by_event() {
 
 #[test]
 fn stepped_links_equal_ns2_event_by_event() {
-    for case in &cases() {
+    for case in &cases(&folder()) {
         let outcome = run::<LaneQueue<8>>(case, true);
         assert_eq!(outcome.links.0, 0, "no link is arithmetic");
         check(case, &outcome);
@@ -217,7 +204,7 @@ fn stepped_links_equal_ns2_event_by_event() {
 
 #[test]
 fn the_standard_heap_gives_the_same_events() {
-    for case in &cases() {
+    for case in &cases(&folder()) {
         check(case, &run::<HeapQueue>(case, false));
     }
 }

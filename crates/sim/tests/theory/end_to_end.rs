@@ -1,13 +1,13 @@
-//! What is measured from end to end, against what it is by hand: how delays vary, how far apart losses are, how many flows
-//! lose at once, how much longer transfers take than they could.
+//! End-to-end measures against hand computation: delay variation, distances between losses, flows that lose packets at
+//! once, durations of transfers relative to the shortest possible.
 
 use earlydrop_sim::result;
 use earlydrop_sim::run::{run, Events, Links};
 use earlydrop_sim::scenario::{check, Doc};
 use serde_json::Value;
 
-/// A packet of 1000 B takes 0.8 ms at hosts and 1.6 ms at the bottleneck; an ACK of 40 B 0.032 and 0.064 ms; 10 ms of
-/// delay each way.
+/// A packet of 1000 B takes 0.8 ms at hosts and 1.6 ms at the bottleneck; an ACK of 40 B 0.032 and 0.064 ms; the
+/// propagation delay is 10 ms each way.
 const DUMBBELL: &str = "name = 'end to end'\nduration = '10 s'\n[topology]\nkind = 'dumbbell'\npairs = 4\n\
     access = { rate = '10 Mbit/s', delay = '2 ms' }\nbottleneck = { rate = '5 Mbit/s', delay = '6 ms' }\n\
     [queue.bottleneck]\naqm = 'droptail'\nlimit = 1000\n";
@@ -23,7 +23,7 @@ fn dumbbell(record: &str, traffic: &str) -> Value {
     document(&format!("{DUMBBELL}[record]\n{record}{traffic}"))
 }
 
-/// A packet of 1000 B in all, every so many milliseconds.
+/// A packet of 1000 B every `every_ms` milliseconds.
 fn stream(every_ms: f64, start: &str) -> String {
     let rate = 8000.0 / every_ms;
     format!("[[traffic]]\nkind = 'cbr'\nrate = '{rate} kbit/s'\nsegment = 1000\nheader = 0\nstart = '{start}'\n")
@@ -42,9 +42,9 @@ const TICK: f64 = 3e-5;
 
 #[test]
 fn delays_alternate_between_two_values() {
-    // Every second packet of the first flow finds one of the other that came to the bottleneck 0.4 ms before, and waits
-    // for 1.2 ms. Its delay without that is 0.8 + 1.6 + 0.8 + 10 ms. The last packet of a thousand, sent after 9.99 s, is
-    // still on its way at the end.
+    // Every second packet of the first flow meets one of the other that arrived at the bottleneck 0.4 ms before, and
+    // waits 1.2 ms. Without that its delay is 0.8 + 1.6 + 0.8 + 10 ms. The last of a thousand packets, sent after 9.99
+    // s, is still in flight at the end.
     let found = dumbbell("jitter = true\n", &(stream(10.0, "0 s") + &stream(20.0, "9.6 ms")));
     let flow = &found["flows"][0];
     assert_eq!(flow["received_packets"], 999);
@@ -55,13 +55,13 @@ fn delays_alternate_between_two_values() {
     near(&flow["pdv_p50_ms"], 0.0, 0.004);
     near(&flow["pdv_p95_ms"], 1.2, 0.004);
     near(&flow["pdv_p99_ms"], 1.2, 0.004);
-    // Each difference is 1.2 ms: after k of them J is 1.2 (1 - (15/16)^k), so that 998 sum up to 998 less 15 times 1.2.
+    // Each difference is 1.2 ms: after k of them J is 1.2 (1 - (15/16)^k); 998 values sum to (998 - 15) times 1.2.
     near(&flow["interarrival_jitter_ms"], 1.2, TICK);
     near(&flow["interarrival_jitter_mean_ms"], 1.2 * (1.0 - 15.0 / 998.0), TICK);
     let other = &found["flows"][1];
     near(&other["delay_std_ms"], 0.0, TICK);
     near(&other["pdv_p99_ms"], 0.0, 0.004);
-    // An entry of one flow says the same; both entries are there.
+    // A traffic entry of one flow has the same values; both entries are present.
     for field in ["delay_std_ms", "pdv_mean_ms", "pdv_p95_ms", "interarrival_jitter_mean_ms"] {
         assert_eq!(found["traffic"][0][field], flow[field], "{field}");
         assert_eq!(found["traffic"][1][field], other[field], "{field}");
@@ -70,7 +70,7 @@ fn delays_alternate_between_two_values() {
 }
 
 #[test]
-fn what_nobody_receives_has_no_delay() {
+fn packets_never_received_have_no_delay() {
     let found = dumbbell("jitter = true\nlosses = true\n", &stream(10.0, "9.995 s"));
     for field in ["delay_min_ms", "delay_std_ms", "pdv_mean_ms", "pdv_p99_ms", "interarrival_jitter_ms"] {
         assert_eq!(found["flows"][0][field], Value::Null, "{field}");
@@ -80,7 +80,7 @@ fn what_nobody_receives_has_no_delay() {
     assert_eq!(found["queues"]["bottleneck"]["loss_synchronisation"], Value::Null);
 }
 
-/// Packets overtake each other on a link with jitter. That it is the last one must not change their order.
+/// Packets are reordered on a link with jitter. That it is the last link must not hide that.
 #[test]
 fn jitter_goes_by_the_order_of_arrival() {
     let over = |to: &str, then: &str| {
@@ -114,10 +114,10 @@ fn every_tenth_packet_is_lost() {
     }
 }
 
-/// All that a sender of finite transfers sends arrives at the queue in the end, and all losses are there, over several
-/// connections and when the window begins in the middle of it.
+/// All packets that a sender of finite transfers sends arrive at the queue, and all losses are counted, over several
+/// connections and with a window that starts in the middle of one.
 #[test]
-fn what_is_sent_and_lost_adds_up() {
+fn packets_sent_and_lost_add_up() {
     for (tcp, connection) in [("reno", "new"), ("sack", "new"), ("newreno", "same")] {
         for warmup in ["0 s", "1 s"] {
             let text = DUMBBELL.replace("duration = '10 s'\n", &format!("duration = '60 s'\nwarmup = '{warmup}'\n"));
@@ -129,7 +129,7 @@ fn what_is_sent_and_lost_adds_up() {
             assert_eq!(found["traffic"][0]["transfers"]["completed"], 12);
             for (flow, share) in (0..3).map(|i| (&found["flows"][i], &found["queues"]["bottleneck"]["flows"][i])) {
                 let (sent, arrived) = (number(&flow["data_sent"]), number(&share["arrivals"]));
-                // What was between the sender and the queue when the window began.
+                // Packets between the sender and the queue when the window started.
                 let tolerance = if warmup == "0 s" { 0.0 } else { 6.0 };
                 assert!(
                     (0.0..=tolerance).contains(&(arrived - sent)),
@@ -143,7 +143,8 @@ fn what_is_sent_and_lost_adds_up() {
     }
 }
 
-/// Every second, three packets meet where one can wait: the third is dropped. A fourth flow's packet arrives 50 ms later.
+/// Every second, three packets arrive where one can wait: the third is dropped. A fourth flow's packet arrives 50 ms
+/// later.
 fn one_of_three_is_dropped(record: &str) -> Value {
     let text = DUMBBELL.replace("limit = 1000", "limit = 1");
     let streams = ["0 s", "0.1 ms", "0.2 ms", "50.2 ms"].map(|start| stream(1000.0, start)).concat();
@@ -161,7 +162,7 @@ fn flows_that_lose_at_once_by_hand() {
     assert_eq!((&queue["loss_rtt_ms"], &queue["loss_events"]), (&20.0.into(), &10.into()));
     assert_eq!(queue["loss_synchronisation"], 1.0, "the fourth flow's packet comes after the event");
     let queue = one_of_three_is_dropped("loss_rtt = '2.5 s'\n");
-    // Events begin in the seconds 0, 3, 6 and 9; in each but the last all four flows have packets.
+    // Loss events start in the seconds 0, 3, 6 and 9; in each but the last all four flows have packets.
     assert_eq!(queue["loss_events"], 4);
     near(&queue["loss_synchronisation"], (0.25 + 0.25 + 0.25 + 0.5) / 4.0, 1e-12);
 }
@@ -171,14 +172,14 @@ fn a_loss_event_lasts_the_base_rtt_of_the_flows() {
     let tcp = "[[traffic]]\nkind = 'ftp'\ncount = 1\nsegment = 960\nheader = 40\n";
     let found = dumbbell("losses = true\n", &(tcp.to_string() + &stream(1000.0, "0 s")));
     near(&found["queues"]["bottleneck"]["loss_rtt_ms"], 0.8 + 1.6 + 0.8 + 10.0 + 0.032 + 0.064 + 0.032 + 10.0, 1e-9);
-    // With one whose segments take half as long to be sent.
+    // With a flow whose segments have half the transmission time.
     let short = "[[traffic]]\nkind = 'ftp'\ncount = 1\nsegment = 460\nheader = 40\n";
     let found = dumbbell("losses = true\n", &(tcp.to_string() + short));
     near(&found["queues"]["bottleneck"]["loss_rtt_ms"], 23.328 - 1.6 / 2.0, 1e-9);
 }
 
 #[test]
-fn a_transfer_is_held_against_the_empty_path() {
+fn a_transfer_is_compared_with_the_empty_path() {
     let of = |more: &str| {
         dumbbell("", &format!("[[traffic]]\nkind = 'transfers'\ncount = 1\nsegment = 960\nheader = 40\n{more}"))
     };
@@ -190,16 +191,16 @@ fn a_transfer_is_held_against_the_empty_path() {
     for field in ["slowdown_mean", "slowdown_p50", "slowdown_p99", "slowdown_max"] {
         assert_eq!(entry[field], found["flows"][0]["slowdown"], "{field}");
     }
-    // Received, it does not wait for the last ACK.
+    // Completed at the receiver, it does not wait for the last ACK.
     let found = of("size = '2 packets'\ncompletion = 'received'\n");
     near(&found["flows"][0]["slowdown"], (opening + 13.2 + 1.6) / (13.2 + 1.6), 1e-9);
-    // Over the connection that is open, with a window for all of it, no time is lost.
+    // Over an open connection, with a window for all of it, no time is lost.
     let found = of("size = '2 packets'\nconnection = 'same'\nnumber = 3\n");
     let entry = &found["traffic"][0]["transfers"];
     near(&entry["slowdown_p50"], 1.0, 1e-9);
     near(&entry["slowdown_mean"], (2.0 + (opening + ideal) / ideal) / 3.0, 1e-9);
     assert_eq!(found["flows"][0]["slowdown"], Value::Null, "three are not one");
-    // A transfer of nothing has no ideal.
+    // A transfer without data has no shortest duration.
     let found = of("size = 0\n");
     assert_eq!(found["traffic"][0]["transfers"]["completed"], 1);
     assert_eq!(
@@ -210,8 +211,8 @@ fn a_transfer_is_held_against_the_empty_path() {
 
 #[test]
 fn a_request_is_part_of_the_ideal() {
-    // 400 B go back in 0.32 + 0.64 + 0.32 + 10 ms, the answer's first segment comes in 13.2 ms, the second in 1.6 ms more.
-    // In fact the connection opens in between.
+    // 400 B take 0.32 + 0.64 + 0.32 + 10 ms on the reverse path, the first segment of the answer 13.2 ms, the second
+    // 1.6 ms more. In the run the connection opens in between.
     let traffic = "[[traffic]]\nkind = 'requests'\ncount = 1\nsegment = 960\nheader = 40\nsize = '2 packets'\n\
                    request = '400 B'\nnumber = 1\n";
     let ideal = 11.28 + 13.2 + 1.6;
@@ -220,7 +221,7 @@ fn a_request_is_part_of_the_ideal() {
 
 #[test]
 fn unequal_flows_have_a_coefficient_of_variation() {
-    // 100 and 300 packets a second that all arrive: mean 200, deviation 100. Within either entry there is one flow.
+    // 100 and 300 packets per second that all arrive: mean 200, deviation 100. Each entry has one flow.
     let network = DUMBBELL.replace("5 Mbit/s", "50 Mbit/s");
     let streams = stream(10.0, "0 s") + &stream(10.0 / 3.0, "0 s");
     let found = document(&format!("{network}{streams}"));

@@ -1,4 +1,4 @@
-//! Rates over time: what they are by hand, and that they add up to what the result says of flows and queues.
+//! Rates over time: against hand computation, and their sums against the totals of flows and queues.
 
 use earlydrop_sim::result;
 use earlydrop_sim::run::{run, Events, Links};
@@ -29,7 +29,7 @@ fn megabits(rates: &Value, field: &str, interval: f64) -> f64 {
 }
 
 #[test]
-fn a_packet_counts_where_it_is_when_it_is_there() {
+fn a_packet_counts_at_its_departure_and_its_arrival() {
     // A packet every 10 ms from 1.005 s on. With its header it takes 0.84 ms at hosts and 1.68 ms at the bottleneck: it
     // leaves the queue after 2.84 ms and arrives after 13.36 ms.
     let traffic = "[[traffic]]\nkind = 'cbr'\nrate = '840 kbit/s'\nsegment = 1000\nheader = 50\nstart = '1.005 s'\nstop = '3 s'\n";
@@ -57,7 +57,7 @@ const TRAFFIC: &str = "[[traffic]]\nkind = 'ftp'\ncount = 3\nsegment = 1460\n\
     [[traffic]]\nkind = 'ftp'\ncount = 2\ntcp = 'sack'\ndelayed_ack = true\ndirection = 'reverse'\n";
 
 #[test]
-fn rates_add_up_to_what_flows_and_queues_had() {
+fn rates_sum_to_the_totals_of_flows_and_queues() {
     for (interval, said) in [(1.0, "1 s"), (0.3, "300 ms"), (4.0, "4 s"), (1000.0, "1000 s")] {
         let document = document(&format!("rates = '{said}'\nrate_queues = 'all'\n"), TRAFFIC);
         let rates = &document["rates"];
@@ -81,7 +81,7 @@ fn rates_add_up_to_what_flows_and_queues_had() {
 }
 
 #[test]
-fn rates_have_the_flows_and_queues_that_were_asked_for() {
+fn rates_are_recorded_for_the_chosen_flows_and_queues() {
     let document = document("rates = '2 s'\nrate_flows = [7, 2]\nrate_queues = ['reverse']\n", TRAFFIC);
     let rates = &document["rates"];
     let ids: Vec<&Value> = rates["flows"].as_array().expect("flows").iter().map(|flow| &flow["id"]).collect();

@@ -1,35 +1,20 @@
-//! Event by event equality with ns-2.35 where packets cross several queues, in both directions, over unlike links, with
-//! loss and with times to live that are used up: every event of every watched queue, whole runs.
-//!
-//! The references and how they were made: `validation/reference/README.md`.
+//! Several queues in both directions over different links, with loss and with times to live that expire: every event of
+//! every traced queue.
 
+use super::{cases, lines};
 use earlydrop_sim::engine::trace::QueueTrace;
 use earlydrop_sim::engine::Outcome;
 use earlydrop_sim::run::{run, Events, Links};
 use earlydrop_sim::scenario::{check, load};
 use serde_json::Value as Json;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/reference/networks")
 }
 
-fn index() -> Vec<Json> {
-    let text = std::fs::read_to_string(folder().join("index.json")).expect("the index is there");
-    let index: Json = serde_json::from_str(&text).expect("the index is JSON");
-    index["cases"].as_array().expect("a list").clone()
-}
-
-fn lines(name: &str) -> Vec<String> {
-    let file = std::fs::File::open(folder().join(name)).expect("the reference is there");
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("gzip");
-    text.lines().skip(1).map(str::to_string).collect()
-}
-
 fn check_queue(case: &str, queue: &str, reference: &Json, trace: &QueueTrace) {
-    let kept = lines(reference["file"].as_str().expect("a name"));
+    let kept = lines(&folder().join(reference["file"].as_str().expect("a name")));
     assert_eq!(trace.events.len(), kept.len(), "{case}: {queue}");
     for (i, (event, want)) in trace.events.iter().zip(kept).enumerate() {
         let microseconds = (event.time * 1e6).round() as u64;
@@ -52,7 +37,7 @@ fn simulate(name: &str, links: Links, events: Events) -> Outcome {
 }
 
 fn compare(links: Links, events: Events) {
-    for case in &index() {
+    for case in &cases(&folder()) {
         let name = case["name"].as_str().expect("a name");
         let outcome = simulate(name, links, events);
         let queues = case["queues"].as_object().expect("a table");
@@ -61,12 +46,12 @@ fn compare(links: Links, events: Events) {
             let reference = queues.get(&port.name).unwrap_or_else(|| panic!("{name}: {}", port.name));
             check_queue(name, &port.name, reference, port.trace.as_ref().expect("traced"));
         }
-        // ns-2 traces as drops what is lost before a queue, and whose time to live is used up behind it.
+        // ns-2 traces losses in front of a queue as drops, and also packets whose time to live expires behind it.
         let gone: u64 = queues.values().filter_map(|queue| queue["gone"].as_u64()).sum();
         let expired: Vec<u32> = outcome.flows.iter().map(|flow| flow.expired).collect();
         match name {
             "lossy" => assert!(gone > 0 && outcome.lost.iter().any(|&(_, lost)| lost == gone), "{:?}", outcome.lost),
-            // Three links, one more, and the last of four, which is not watched.
+            // Three links, one more, and the last of four, which is not traced.
             "expiring" => assert!(u64::from(expired[0]) == gone && expired[1] == 0 && expired[2] > 0, "{expired:?}"),
             _ => assert!(gone == 0 && expired.iter().all(|&packets| packets == 0), "{name}: {expired:?}"),
         }
@@ -75,7 +60,7 @@ fn compare(links: Links, events: Events) {
 
 #[test]
 fn networks_equal_ns2_event_by_event() {
-    assert_eq!(index().len(), 8);
+    assert_eq!(cases(&folder()).len(), 8);
     compare(Links::Auto, Events::Lanes);
 }
 

@@ -1,35 +1,21 @@
-//! Event by event equality with ns-2.35 for finite transfers and for sources without feedback, alone and beside TCP: every
-//! event of the bottleneck, whole runs.
-//!
-//! The references and how they were made: `validation/reference/README.md`.
+//! Finite transfers and sources without feedback, alone and beside TCP: every event of the bottleneck.
 
+use super::{cases, lines};
 use earlydrop_sim::engine::trace::QueueTrace;
 use earlydrop_sim::engine::Outcome;
 use earlydrop_sim::run::{run, Events, Links};
 use earlydrop_sim::scenario::{check, load};
 use serde_json::Value as Json;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/reference/traffic")
 }
 
-fn index() -> Vec<Json> {
-    let text = std::fs::read_to_string(folder().join("index.json")).expect("the index is there");
-    let index: Json = serde_json::from_str(&text).expect("the index is JSON");
-    index["cases"].as_array().expect("a list").clone()
-}
-
-fn lines(name: &str) -> Vec<String> {
-    let file = std::fs::File::open(folder().join(name)).expect("the reference is there");
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("gzip");
-    text.lines().skip(1).map(str::to_string).collect()
-}
-
 fn check_trace(case: &str, reference: &Json, trace: &QueueTrace) {
-    for (i, (event, want)) in trace.events.iter().zip(lines(&format!("{case}_events.csv.gz"))).enumerate() {
+    for (i, (event, want)) in
+        trace.events.iter().zip(lines(&folder().join(format!("{case}_events.csv.gz")))).enumerate()
+    {
         let microseconds = (event.time * 1e6).round() as u64;
         let got = format!("{microseconds},{},{},{},{},{}", event.kind, event.flow, event.seq, event.size, event.length);
         assert_eq!(got, want, "{case}: event {i}");
@@ -51,7 +37,7 @@ fn simulate(name: &str, links: Links, events: Events) -> Outcome {
 
 fn compare(links: Links, events: Events) -> usize {
     let mut arithmetic = 0;
-    for case in &index() {
+    for case in &cases(&folder()) {
         let name = case["name"].as_str().expect("a name");
         let outcome = simulate(name, links, events);
         check_trace(name, case, outcome.ports[0].trace.as_ref().expect("traced"));
@@ -62,7 +48,7 @@ fn compare(links: Links, events: Events) -> usize {
 
 #[test]
 fn traffic_equals_ns2_event_by_event() {
-    assert_eq!(index().len(), 13);
+    assert_eq!(cases(&folder()).len(), 13);
     assert!(compare(Links::Auto, Events::Lanes) >= 7, "links without events are put to the test too");
 }
 

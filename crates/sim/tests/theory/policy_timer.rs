@@ -1,4 +1,4 @@
-//! A policy's timer in the engine: when it runs, and what it sees of the queue then.
+//! A policy's timer in the engine: when it expires, and the state of the queue that it sees.
 
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
@@ -12,10 +12,10 @@ use earlydrop_sim::engine::{Engine, Settings};
 use earlydrop_sim::events::LaneQueue;
 use std::sync::{Arc, Mutex};
 
-/// Time of a tick, packets waiting, since when the link has been idle.
+/// Time of the timer, packets in the queue, start of the link's idle time.
 type Tick = (f64, u64, Option<f64>);
 
-/// Writes down what it is shown every 100 ms.
+/// Records what it sees every 100 ms.
 struct Watcher {
     next: Time,
     seen: Arc<Mutex<Vec<Tick>>>,
@@ -59,7 +59,7 @@ fn ticks(window: i32) -> Vec<Tick> {
 }
 
 #[test]
-fn the_first_tick_comes_when_the_policy_asked_for_it_and_each_after_the_one_before() {
+fn ticks_come_at_the_times_that_the_policy_asks_for() {
     let times: Vec<f64> = ticks(1).iter().map(|tick| tick.0).collect();
     let mut due = 0.1;
     for &time in &times {
@@ -70,10 +70,10 @@ fn the_first_tick_comes_when_the_policy_asked_for_it_and_each_after_the_one_befo
 }
 
 #[test]
-fn a_tick_sees_an_idle_link_though_no_packet_has_come_since() {
+fn a_tick_sees_an_idle_link_without_an_arrival() {
     let ticks = ticks(1);
     assert_eq!(ticks[1].2, Some(0.0), "idle from the start");
-    // The SYN takes 4 ms from 0.25 s on; the first packet comes 0.5 s after that and takes 0.1 s.
+    // The SYN takes 4 ms from 0.25 s on; the first data arrive 0.5 s after that and take 0.1 s.
     let since = |tick: &Tick| tick.2.expect("idle");
     for tick in &ticks[2..7] {
         assert!((since(tick) - 0.254).abs() < 1e-3, "{tick:?}");
@@ -85,7 +85,7 @@ fn a_tick_sees_an_idle_link_though_no_packet_has_come_since() {
 }
 
 #[test]
-fn a_tick_sees_what_waits() {
+fn a_tick_sees_the_queue() {
     let longest = ticks(20).iter().map(|tick| tick.1).max();
     assert!(longest > Some(3), "{longest:?}");
     assert!(ticks(20).iter().all(|tick| tick.1 == 0 || tick.2.is_none()), "a link with packets waiting is not idle");

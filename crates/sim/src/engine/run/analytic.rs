@@ -1,4 +1,4 @@
-//! Links without events: a segment goes on to the next hop in the same call, through merges also ahead of time.
+//! Analytic links: a segment goes on to its next hop in the same call, through merges also ahead of time.
 
 use super::Engine;
 use crate::engine::state::order::{AheadMerge, Hop, Key, Pending, BEHIND_SLOW_FOLD, COUNTER_BITS};
@@ -6,17 +6,17 @@ use crate::engine::state::routes::{Action, Route};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::Segment;
 
-/// In the order of packets of senders' own links: it has waited. Then come its chain, 39 bits of the time, of which the
-/// lower go into the number, and the number of the packet that began the chain.
+/// Order of the packets of senders' own links: this bit if the packet has waited, its chain, 39 bits of the time whose
+/// lower ones are in the number, and the number of the packet that started the chain.
 const WAITED: u64 = 1 << 63;
 const CHAIN_SHIFT: u32 = 31;
 const LOW_BITS: u32 = 8;
-/// Resolution of that time, ticks a second (2^26), and its last tick.
+/// Resolution of that time, ticks per second (2^26), and its last tick.
 const TICKS: f64 = 67_108_864.0;
 const LATEST: f64 = ((1_u64 << (CHAIN_SHIFT + LOW_BITS)) - 1) as f64;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// A segment that reaches its next hop: on through every hop that needs no event.
+    /// Forwards a segment through every hop that needs no event.
     #[inline(always)]
     pub(super) fn forward(&mut self, route: Route, mut segment: Segment, mut hop: Hop) {
         loop {
@@ -33,7 +33,7 @@ impl<Q: EventQueue> Engine<Q> {
                     segment = segment.at_next_hop();
                 }
                 Action::SlowFold => {
-                    hop = self.relay_slowly(step.link, hop, &segment, true);
+                    hop = self.relay_slow_fold(step.link, hop, &segment, true);
                     segment = segment.at_next_hop();
                 }
                 Action::MixedFold => {
@@ -82,16 +82,16 @@ impl<Q: EventQueue> Engine<Q> {
         self.queue.push(Event::new(arrival, start, cause.to_bits(), number, Kind::Arrival, segment), lane);
     }
 
-    /// A packet that comes by `hop` passes `link` by arithmetic.
+    /// A packet that comes by `hop` passes the analytic `link`.
     #[inline(always)]
     pub(super) fn relay(&mut self, link: u32, hop: Hop, bytes: u16) -> Hop {
         let (start, arrival, cause) = self.net.links[link as usize].wire.relay(hop.arrival, hop.start, bytes);
         Hop { arrival, start, cause, order: hop.order }
     }
 
-    /// The same where packets may wait.
+    /// Slow path of [`Engine::relay`], where packets may wait.
     #[inline(always)]
-    fn relay_slowly(&mut self, link: u32, hop: Hop, segment: &Segment, one_size: bool) -> Hop {
+    fn relay_slow_fold(&mut self, link: u32, hop: Hop, segment: &Segment, one_size: bool) -> Hop {
         let at = &mut self.net.links[link as usize];
         let before = at.wire.started;
         let (start, arrival, chain) = at.pass(segment, hop.arrival, hop.start, one_size);
@@ -101,13 +101,13 @@ impl<Q: EventQueue> Engine<Q> {
 
     #[inline(never)]
     fn relay_mixed(&mut self, link: u32, hop: Hop, segment: &Segment) -> Hop {
-        self.relay_slowly(link, hop, segment, false)
+        self.relay_slow_fold(link, hop, segment, false)
     }
 
-    /// A sender sends over its own link, which needs no events.
+    /// A sender transmits over its own link, which needs no events.
     ///
-    /// Two packets that start at one time on two such links come in the order of their chains, then of the events that
-    /// began them (`docs/engine.md`, rule 7).
+    /// Two packets that start simultaneously on two such links are ordered by their chains, then by the events that
+    /// started these (`docs/engine.md`, rule 7).
     #[inline(always)]
     pub(super) fn send_over_own(&mut self, link: u32, lane: u8, segment: Segment, key: Key, one_size: bool) {
         let at = &mut self.net.links[link as usize];
@@ -128,22 +128,21 @@ impl<Q: EventQueue> Engine<Q> {
 
 /// Merges that packets pass ahead of time.
 impl<Q: EventQueue> Engine<Q> {
-    /// Before what time packets may pass a merge ahead of time: nothing that is still to leave the origin can arrive
-    /// before.
+    /// Time before which packets may pass a merge: nothing still to leave the origin can arrive earlier.
     #[inline(always)]
     fn passes_until(&self, merge: &AheadMerge) -> f64 {
         let latency = if self.opening == 0 { merge.early.latency } else { merge.early.latency_of_syn };
         self.net.links[merge.early.origin as usize].wire.free + latency
     }
 
-    /// Whether a packet that arrives at a merge by `hop` may pass at once.
+    /// Whether a packet that arrives at a merge by `hop` may pass immediately.
     #[inline(always)]
     pub(super) fn may_pass(&self, link: u32, hop: Hop) -> bool {
         let merge = &self.merges[self.net.links[link as usize].port as usize];
         hop.arrival < self.passes_until(merge) && merge.pending.is_empty()
     }
 
-    /// A packet waits until nothing can come before it at a merge. Others may not have to wait any longer.
+    /// Holds a packet until none can arrive before it at a merge. That may release others.
     #[inline(never)]
     pub(super) fn hold(&mut self, link: u32, hop: Hop, segment: Segment) {
         self.counter += 1;
@@ -152,8 +151,8 @@ impl<Q: EventQueue> Engine<Q> {
         self.pass_pending(link, hop.start, f64::NEG_INFINITY);
     }
 
-    /// Lets all packets pass a merge that may, and all that arrive up to `now`: what is not known by then comes later.
-    /// For the others sets an event, if there is none.
+    /// Passes all held packets of a merge that may pass, and all that arrive up to `now`, since unknown ones arrive
+    /// later. For the others schedules an event, unless there is one.
     #[inline(never)]
     fn pass_pending(&mut self, link: u32, scheduled: f64, now: f64) {
         let merge = self.net.links[link as usize].port as usize;
@@ -175,7 +174,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// An event that [`Engine::pass_pending`] has set. If an earlier one has been set since, it is one too many.
+    /// An event of [`Engine::pass_pending`]; void if an earlier one has been scheduled since.
     pub(super) fn on_merge_turn(&mut self, link: u32, now: f64) {
         let merge = &mut self.merges[self.net.links[link as usize].port as usize];
         if merge.wake == now {
