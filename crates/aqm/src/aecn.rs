@@ -60,7 +60,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::early_detection::average::Average;
 use crate::early_detection::{params, Defaults, Settings, Spacing, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::Linear;
 use crate::parts::hash;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
@@ -85,6 +85,28 @@ const fn real(name: &'static str, unit: Unit, low: f64, high: f64, default: f64,
 const OURS: &str = "our choice; the paper's was not readable";
 const ARED: &str = "Floyd, Gummadi & Shenker 2001, for ARED";
 
+words! {
+    /// Which packet is marked.
+    enum MarkFrom {
+        /// The oldest of the arrival's group that can still be marked.
+        Front = "front",
+        /// The arrival.
+        Tail = "tail",
+    }
+}
+
+words! {
+    /// A group of flows, by round-trip time.
+    enum Range {
+        /// From `rtt_low` to `rtt_high`.
+        Average = "average",
+        /// Below `rtt_low`.
+        Robust = "robust",
+        /// Above `rtt_high`.
+        Fragile = "fragile",
+    }
+}
+
 const OWN: [Param; 7] = [
     Param {
         doc: "Round-trip time below which a flow is robust.",
@@ -104,7 +126,7 @@ const OWN: [Param; 7] = [
         name: "mark_from",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["front", "tail"]),
+        kind: Kind::Choice(MarkFrom::WORDS),
         default: Value::Choice("front"),
         source: "Zheng & Kinicki 2002, abstract: a mark front scheme",
         doc: "Who is marked: the oldest unmarked packet of the arrival's group, or the arrival.",
@@ -113,7 +135,7 @@ const OWN: [Param; 7] = [
         name: "no_hint",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["average", "robust", "fragile"]),
+        kind: Kind::Choice(Range::WORDS),
         default: Value::Choice("average"),
         source: OURS,
         doc: "The group of packets whose sender wrote no round-trip time.",
@@ -130,32 +152,49 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Zheng, Kinicki: Adaptive explicit congestion notification (AECN), ISCC 2002 (abstract)",
     file: include_str!("aecn.rs"),
     params: &[SHOWN, &OWN],
-    check: |values, link| Aecn::new(values, link).map(|_| ()),
-    build: |values, link, _| Ok(Built::Policy(Box::new(Aecn::new(values, link)?))),
+    check: |values, link| Rules::read(values, link).map(|_| ()),
+    build: |values, link, _| Ok(Built::Policy(Box::new(Aecn::new(Rules::read(values, link)?)))),
     curve: None,
 };
 
+/// How many groups there are.
 const GROUPS: usize = 3;
+/// Their gauges, in the order of [`Range::place`].
 const NAMES: [&str; GROUPS] = ["max_p_robust", "max_p_average", "max_p_fragile"];
-const WORDS: usize = 16;
+/// Words of 64 bits into which flows are hashed to count them.
+const HASHED_WORDS: usize = 16;
+
+impl Range {
+    /// The group's place in [`Aecn::groups`].
+    fn place(self) -> usize {
+        match self {
+            Range::Robust => 0,
+            Range::Average => 1,
+            Range::Fragile => 2,
+        }
+    }
+}
 
 /// What a group of flows remembers.
 struct Group {
+    /// The probability at `max_th`.
     max_p: f64,
+    /// RED's line with that `max_p`.
     curve: Linear,
+    /// Where the spacing of the group's drops and marks stands.
     spacing: Spacing,
     /// Serial numbers of its packets that wait and can still be marked, oldest first; older ones may have left.
     unmarked: VecDeque<u64>,
     /// Bytes that arrived in this interval.
     bytes: u64,
     /// Hashed bits of the flows that sent them.
-    flows: [u64; WORDS],
+    flows: [u64; HASHED_WORDS],
 }
 
 impl Group {
     /// How many flows sent packets in this interval: from the bits that stayed 0.
     fn flows(&self) -> f64 {
-        let bits = (64 * WORDS) as f64;
+        let bits = (64 * HASHED_WORDS) as f64;
         let zeros: u32 = self.flows.iter().map(|word| word.count_zeros()).sum();
         bits * libm::log(bits / f64::from(zeros.max(1)))
     }
@@ -163,23 +202,41 @@ impl Group {
 
 /// The policy.
 pub struct Aecn {
-    set: Settings,
+    /// The parameters.
+    rules: Rules,
+    /// The averaged queue, in the unit of the thresholds.
     average: Average,
+    /// What each group remembers.
     groups: [Group; GROUPS],
-    /// The group of the last arrival.
+    /// Place of the group of the last arrival.
     last: usize,
+    /// When every `max_p` moves next.
     next: Time,
-    rtt_low_ms: f64,
-    rtt_high_ms: f64,
-    interval: f64,
-    bottom: f64,
-    top: f64,
-    from_front: bool,
-    no_hint: usize,
 }
 
-impl Aecn {
-    fn new(values: &Values, link: &Link) -> Result<Self, ParamError> {
+/// The parameters after checking.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    /// RED's parameters.
+    set: Settings,
+    /// Round-trip time below which a flow is robust, ms.
+    rtt_low_ms: f64,
+    /// Round-trip time above which a flow is fragile, ms.
+    rtt_high_ms: f64,
+    /// Time between two changes of `max_p`, s.
+    interval: f64,
+    /// Least `max_p`.
+    bottom: f64,
+    /// Largest `max_p`.
+    top: f64,
+    /// Which packet is marked.
+    mark_from: MarkFrom,
+    /// The group of packets without a hint.
+    no_hint: Range,
+}
+
+impl Rules {
+    fn read(values: &Values, link: &Link) -> Result<Rules, ParamError> {
         let set = Settings::read(values, &COMMON, link)?;
         let real = |name| values.real(&OWN, name);
         for (low, high) in [("rtt_low", "rtt_high"), ("bottom", "top")] {
@@ -187,45 +244,46 @@ impl Aecn {
                 return Err(ParamError::new(high, real(high), format!("at least {low} ({})", real(low))));
             }
         }
+        Ok(Rules {
+            set,
+            rtt_low_ms: 1000.0 * real("rtt_low"),
+            rtt_high_ms: 1000.0 * real("rtt_high"),
+            interval: real("interval"),
+            bottom: real("bottom"),
+            top: real("top"),
+            mark_from: values.choice(&OWN, "mark_from"),
+            no_hint: values.choice(&OWN, "no_hint"),
+        })
+    }
+
+    /// The group of `packet`, by the round-trip time that its sender wrote into it.
+    fn range(&self, packet: &Packet) -> Range {
+        let rtt_ms = f64::from(packet.rtt_hint_ms);
+        if packet.rtt_hint_ms == 0 {
+            self.no_hint
+        } else if rtt_ms < self.rtt_low_ms {
+            Range::Robust
+        } else if rtt_ms <= self.rtt_high_ms {
+            Range::Average
+        } else {
+            Range::Fragile
+        }
+    }
+}
+
+impl Aecn {
+    fn new(rules: Rules) -> Self {
+        let set = rules.set;
         let group = || Group {
             max_p: set.max_p,
             curve: curve(&set, set.max_p),
             spacing: Spacing::new(&set),
             unmarked: VecDeque::new(),
             bytes: 0,
-            flows: [0; WORDS],
+            flows: [0; HASHED_WORDS],
         };
-        Ok(Aecn {
-            set,
-            average: set.average(),
-            groups: [group(), group(), group()],
-            last: 0,
-            next: Time::ZERO + real("interval"),
-            rtt_low_ms: 1000.0 * real("rtt_low"),
-            rtt_high_ms: 1000.0 * real("rtt_high"),
-            interval: real("interval"),
-            bottom: real("bottom"),
-            top: real("top"),
-            from_front: values.word(&OWN, "mark_from") == "front",
-            no_hint: match values.word(&OWN, "no_hint") {
-                "robust" => 0,
-                "average" => 1,
-                _ => 2,
-            },
-        })
-    }
-
-    fn group(&self, packet: &Packet) -> usize {
-        let rtt_ms = f64::from(packet.rtt_hint_ms);
-        if packet.rtt_hint_ms == 0 {
-            self.no_hint
-        } else if rtt_ms < self.rtt_low_ms {
-            0
-        } else if rtt_ms <= self.rtt_high_ms {
-            1
-        } else {
-            2
-        }
+        let groups = [group(), group(), group()];
+        Aecn { average: set.average(), groups, last: 0, next: Time::ZERO + rules.interval, rules }
     }
 }
 
@@ -239,14 +297,14 @@ impl Policy for Aecn {
     }
 
     fn room(&self, limit: Limit) -> Room {
-        self.set.room(limit)
+        self.rules.set.room(limit)
     }
 
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        let length = self.set.length(queue);
+        let length = self.rules.set.length(queue);
         let average = self.average.observe(length, queue, cx.now);
-        self.last = self.group(packet);
-        if let Some(ring) = queue.contents.filter(|_| self.from_front && cx.ecn) {
+        self.last = self.rules.range(packet).place();
+        if let Some(ring) = queue.contents.filter(|_| self.rules.mark_from == MarkFrom::Front && cx.ecn) {
             let oldest = ring.serials().start;
             for group in &mut self.groups {
                 while group.unmarked.front().is_some_and(|&serial| serial < oldest) {
@@ -256,7 +314,7 @@ impl Policy for Aecn {
         }
         let group = &mut self.groups[self.last];
         group.bytes += u64::from(packet.size);
-        let bit = hash::bucket(packet.flow, 0, 64 * WORDS);
+        let bit = hash::bucket(packet.flow, 0, 64 * HASHED_WORDS);
         group.flows[bit / 64] |= 1 << (bit % 64);
         let verdict = group.spacing.decide(&group.curve, average, packet, length, cx);
         match verdict {
@@ -277,7 +335,7 @@ impl Policy for Aecn {
     }
 
     fn on_admitted(&mut self, packet: &Packet, serial: u64) {
-        if self.from_front && matches!(packet.ecn, Ecn::Ect0 | Ecn::Ect1) {
+        if self.rules.mark_from == MarkFrom::Front && matches!(packet.ecn, Ecn::Ect0 | Ecn::Ect1) {
             self.groups[self.last].unmarked.push_back(serial);
         }
     }
@@ -291,16 +349,16 @@ impl Policy for Aecn {
         let flows: f64 = self.groups.iter().map(Group::flows).sum();
         for group in self.groups.iter_mut().filter(|group| group.bytes > 0) {
             let (share, fair) = (group.bytes as f64 / bytes as f64, group.flows() / flows);
-            group.max_p = (group.max_p * share / fair).clamp(self.bottom, self.top);
-            group.curve = curve(&self.set, group.max_p);
+            group.max_p = (group.max_p * share / fair).clamp(self.rules.bottom, self.rules.top);
+            group.curve = curve(&self.rules.set, group.max_p);
             group.bytes = 0;
-            group.flows = [0; WORDS];
+            group.flows = [0; HASHED_WORDS];
         }
-        self.next = self.next + self.interval;
+        self.next = self.next + self.rules.interval;
     }
 
     fn average(&self) -> Option<f64> {
-        Some(self.set.in_packets(self.average.value()))
+        Some(self.rules.set.in_packets(self.average.value()))
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
@@ -328,7 +386,7 @@ mod tests {
         for &(name, value) in pairs {
             values.set(name, value);
         }
-        Aecn::new(&values, &LINK)
+        Rules::read(&values, &LINK).map(Aecn::new)
     }
 
     fn packet(rtt_hint_ms: u16, ecn: Ecn) -> Packet {
@@ -338,11 +396,11 @@ mod tests {
     #[test]
     fn groups_by_round_trip_time() {
         let policy = aecn(&[]).unwrap();
-        let groups = [1, 49, 50, 150, 151, 65535, 0].map(|rtt| policy.group(&packet(rtt, Ecn::Ect0)));
+        let groups = [1, 49, 50, 150, 151, 65535, 0].map(|rtt| policy.rules.range(&packet(rtt, Ecn::Ect0)).place());
         assert_eq!(groups, [0, 0, 1, 1, 2, 2, 1]);
         for (word, group) in [("robust", 0), ("average", 1), ("fragile", 2)] {
             let policy = aecn(&[("no_hint", Value::Choice(word))]).unwrap();
-            assert_eq!(policy.group(&packet(0, Ecn::Ect0)), group);
+            assert_eq!(policy.rules.range(&packet(0, Ecn::Ect0)).place(), group);
         }
     }
 
@@ -452,9 +510,9 @@ mod tests {
         let mut policy = aecn(&[]).unwrap();
         for flows in [1_u64, 10, 100, 1000] {
             let group = &mut policy.groups[0];
-            group.flows = [0; WORDS];
+            group.flows = [0; HASHED_WORDS];
             for flow in 0..flows {
-                let bit = hash::bucket(flow, 0, 64 * WORDS);
+                let bit = hash::bucket(flow, 0, 64 * HASHED_WORDS);
                 group.flows[bit / 64] |= 1 << (bit % 64);
             }
             let found = group.flows();
@@ -463,7 +521,7 @@ mod tests {
             let sd = (1024.0 * (t.exp() - t - 1.0)).sqrt();
             assert!((found - flows as f64).abs() < 3.0 * sd + 0.1, "{found} of {flows}");
         }
-        policy.groups[0].flows = [u64::MAX; WORDS];
+        policy.groups[0].flows = [u64::MAX; HASHED_WORDS];
         assert!((7000.0..7200.0).contains(&policy.groups[0].flows()));
     }
 

@@ -47,12 +47,22 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::{Packet, Time};
 
 const fn real(high: f64, open_low: bool) -> Kind {
     Kind::Real { low: 0.0, high, open_low, open_high: false, auto: false }
+}
+
+words! {
+    /// How often a long idle period lowers the probability.
+    enum Idle {
+        /// By d2 for each freeze time in it.
+        PerFreeze = "per_freeze",
+        /// By d2 once.
+        Once = "once",
+    }
 }
 
 const PARAMS: [Param; 5] = [
@@ -96,7 +106,7 @@ const PARAMS: [Param; 5] = [
         name: "idle",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["per_freeze", "once"]),
+        kind: Kind::Choice(Idle::WORDS),
         default: Value::Choice("per_freeze"),
         source: "our choice, after a port to ns-3; once: the literal reading",
         doc: "Whether a long idle period takes d2 off for each freeze time in it, or once.",
@@ -120,14 +130,20 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct Blue {
+    /// p_m, the probability of a drop or mark.
     p: f64,
     /// When `p` was last changed.
     changed: Option<Time>,
+    /// What a loss adds to `p`.
     d1: f64,
+    /// What an idle link takes off `p`.
     d2: f64,
+    /// freeze_time, s.
     freeze: f64,
+    /// L, packets or bytes; `Auto` where only a full buffer counts.
     threshold: Value,
-    per_freeze: bool,
+    /// How often a long idle period lowers `p`.
+    idle: Idle,
 }
 
 impl Blue {
@@ -139,7 +155,7 @@ impl Blue {
             d2: values.real(&PARAMS, "d2"),
             freeze: values.real(&PARAMS, "freeze"),
             threshold: values.get(&PARAMS[3]),
-            per_freeze: values.word(&PARAMS, "idle") == "per_freeze",
+            idle: values.choice(&PARAMS, "idle"),
         }
     }
 
@@ -176,7 +192,7 @@ impl Policy for Blue {
     }
 
     fn on_enqueue(&mut self, _packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        if let Some(since) = queue.idle_since.filter(|_| self.per_freeze) {
+        if let Some(since) = queue.idle_since.filter(|_| self.idle == Idle::PerFreeze) {
             self.long_idle(since, cx.now);
         }
         if !cx.has_room || self.is_long(queue) {

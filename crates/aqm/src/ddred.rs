@@ -58,7 +58,7 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::{probability, Linear};
 use crate::parts::distance::{self, Nearest};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
@@ -75,6 +75,16 @@ const COMMON: [Param; SHARED] = params(Defaults {
 /// Without the last one, `overflow_victim`: the rule of distance takes its place.
 const SHOWN: &[Param] = COMMON.split_at(SHARED - 1).0;
 
+words! {
+    /// Which packet is dropped past the end of the curve and when there is no space.
+    enum ForcedVictim {
+        /// The one that has come the shortest way.
+        Nearest = "nearest",
+        /// The arrival.
+        Arrival = "arrival",
+    }
+}
+
 const OWN: [Param; 2] = [
     Param {
         name: "gentle",
@@ -89,7 +99,7 @@ const OWN: [Param; 2] = [
         name: "forced_victim",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["nearest", "arrival"]),
+        kind: Kind::Choice(ForcedVictim::WORDS),
         default: Value::Choice("nearest"),
         source: "our reading; arrival: ns-2.35 with the early victim changed",
         doc: "Who dies past the end of the curve and when there is no room: the nearest too, or the arrival.",
@@ -114,7 +124,7 @@ pub const SPEC: AqmSpec = AqmSpec {
             room: core.room(limit),
             core,
             overflow_wins: set.dialect() == Dialect::Ns2,
-            forced_nearest: values.word(&OWN, "forced_victim") == "nearest",
+            forced_victim: values.choice(&OWN, "forced_victim"),
             waiting: Nearest::new(values),
             unmarked: Nearest::new(values),
             marks: false,
@@ -141,7 +151,7 @@ pub struct Ddred {
     room: Room,
     /// ns-2 lets an overflow override what the early test said.
     overflow_wins: bool,
-    forced_nearest: bool,
+    forced_victim: ForcedVictim,
     /// Every packet of the queue, by distance.
     waiting: Nearest,
     /// Those that can still be marked, while marking is on.
@@ -217,7 +227,8 @@ impl Policy for Ddred {
         self.advance(ring);
         match verdict {
             _ if !cx.has_room && (self.overflow_wins || !self.room.admits(packet, 0, 0)) => verdict,
-            Verdict::Signal(Reason::Forced) | Verdict::Drop(Reason::Forced) if !self.forced_nearest => verdict,
+            Verdict::Signal(Reason::Forced) | Verdict::Drop(Reason::Forced)
+                if self.forced_victim == ForcedVictim::Arrival => verdict,
             Verdict::Signal(reason) => self.signal_nearest(reason, packet, ring, cx),
             Verdict::Drop(reason) => self.drop_nearest(reason, packet, ring, cx),
             other => other,
@@ -233,7 +244,9 @@ impl Policy for Ddred {
     ) -> Verdict {
         let verdict = self.core.on_overflow(earlier, packet, queue, cx);
         match (verdict, queue.contents) {
-            (Verdict::Drop(Reason::Overflow), Some(ring)) if self.forced_nearest && self.room.admits(packet, 0, 0) => {
+            (Verdict::Drop(Reason::Overflow), Some(ring))
+                if self.forced_victim == ForcedVictim::Nearest && self.room.admits(packet, 0, 0) =>
+            {
                 self.advance(ring);
                 self.drop_nearest(Reason::Overflow, packet, ring, cx)
             }

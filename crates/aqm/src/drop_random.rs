@@ -35,10 +35,20 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::{capacity, pick};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
 use crate::Packet;
+
+words! {
+    /// Which packets the victim is drawn from.
+    enum Candidates {
+        /// Those that wait.
+        Queue = "queue",
+        /// Those that wait and the arrival.
+        WithArrival = "with_arrival",
+    }
+}
 
 const PARAMS: [Param; 2] = [
     capacity::CAPACITY_RULE,
@@ -46,7 +56,7 @@ const PARAMS: [Param; 2] = [
         name: "candidates",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["queue", "with_arrival"]),
+        kind: Kind::Choice(Candidates::WORDS),
         default: Value::Choice("queue"),
         source: "RFC 2309, section 2; with_arrival: ns-2.35 (drop_rand_)",
         doc: "Who can be drawn: the packets that wait, or they and the arrival.",
@@ -70,14 +80,15 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy: speaks only when there is no room.
 pub struct DropRandom {
+    /// When an arrival finds space in the buffer.
     room: Room,
-    with_arrival: bool,
+    /// Which packets the victim is drawn from.
+    candidates: Candidates,
 }
 
 impl DropRandom {
     fn new(values: &Values, limit: Limit) -> Self {
-        let with_arrival = values.word(&PARAMS, "candidates") == "with_arrival";
-        DropRandom { room: capacity::room(values, limit), with_arrival }
+        DropRandom { room: capacity::room(values, limit), candidates: values.choice(&PARAMS, "candidates") }
     }
 }
 
@@ -98,8 +109,13 @@ impl Policy for DropRandom {
         let arrival = Verdict::Drop(Reason::Overflow);
         let Some(ring) = queue.contents.filter(|_| self.room.admits(packet, 0, 0)) else { return arrival };
         // The arrival would be the last of packets + 1.
-        if self.with_arrival && cx.random.uniform() * (ring.packets() + 1) as f64 >= ring.packets() as f64 {
-            return arrival;
+        match self.candidates {
+            Candidates::WithArrival
+                if cx.random.uniform() * (ring.packets() + 1) as f64 >= ring.packets() as f64 =>
+            {
+                return arrival;
+            }
+            Candidates::WithArrival | Candidates::Queue => {}
         }
         let Some((serial, _)) = pick::any(ring, cx.random) else { return arrival };
         cx.victims.push(serial);

@@ -97,7 +97,7 @@ type TwoSlopes = Shaped<Box<dyn Fn(f64) -> f64 + Send>>;
 fn read(values: &Values, link: &Link) -> Result<(Settings, TwoSlopes), ParamError> {
     let set = Settings::read(values, &COMMON, link)?;
     let spaced = values.flag(&OWN, "count_spacing");
-    if !spaced && values.given("wait") == Some(Value::Flag(true)) {
+    if !spaced && values.switch(&COMMON, "wait") == Some(true) {
         return Err(ParamError::new("wait", true, "false or \"auto\" unless count_spacing is on"));
     }
     let gamma = values.real(&COMMON, "gamma");

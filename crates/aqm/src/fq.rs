@@ -50,7 +50,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::class_weights::{self, class_of, CLASSES};
 use crate::parts::classful::{Classful, Schedule};
@@ -63,11 +63,21 @@ use std::collections::VecDeque;
 
 const WEIGHTS: [Param; CLASSES] = class_weights::params("Share of a flow of this class, against that of others.");
 
+words! {
+    /// How virtual time advances.
+    enum VirtualTime {
+        /// By the round number of the fluid model (Demers, Keshav, Shenker 1989, section 3).
+        Fluid = "fluid",
+        /// To the finish tag of the packet sent last (Golestani 1994).
+        SelfClocked = "self_clocked",
+    }
+}
+
 const PARAMS: [Param; 1] = [Param {
     name: "virtual_time",
     symbol: "V",
     unit: Unit::None,
-    kind: Kind::Choice(&["fluid", "self_clocked"]),
+    kind: Kind::Choice(VirtualTime::WORDS),
     default: Value::Choice("fluid"),
     source: "Demers, Keshav, Shenker 1989; self_clocked: Golestani 1994",
     doc: "The round number of the fluid model, or the finish tag of the packet sent last.",
@@ -139,7 +149,10 @@ impl Fq {
             fluid_weight: 0.0,
             virtual_time: 0.0,
             advanced_to: Time::ZERO,
-            bytes_per_second: (values.word(&PARAMS, "virtual_time") == "fluid").then_some(link.rate_bps / 8.0),
+            bytes_per_second: match values.choice(&PARAMS, "virtual_time") {
+                VirtualTime::Fluid => Some(link.rate_bps / 8.0),
+                VirtualTime::SelfClocked => None,
+            },
             arrivals: 0,
             weights: class_weights::read(values, &WEIGHTS).map(|weight| weight as f64),
             limit,

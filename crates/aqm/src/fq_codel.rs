@@ -107,23 +107,31 @@ pub const SPEC: AqmSpec = AqmSpec {
 };
 
 fn read(values: &Values) -> Result<(codel::Settings, fair::Settings, u64), ParamError> {
-    let dialect = values.word(&codel::PARAMS, "dialect");
-    let memory = match values.get(&OWN[0]) {
-        Value::Real(bytes) => bytes as u64,
-        _ if dialect == "linux" => 32 << 20,
-        _ => u64::MAX,
+    let codel = codel::Settings::read(values)?;
+    let (rules, automatic) = match codel.dialect() {
+        Dialect::Rfc => (fair::Rules::RFC, u64::MAX),
+        Dialect::Linux => (fair::Rules::LINUX, 32 << 20),
+        Dialect::Ns3 => (fair::Rules::NS3, u64::MAX),
     };
-    Ok((codel::Settings::read(values)?, fair::Settings::read(values, dialect)?, memory))
+    let memory = values.number(&OWN, "memory_limit").map_or(automatic, |bytes| bytes as u64);
+    Ok((codel, fair::Settings::read(values, rules)?, memory))
 }
 
 /// The discipline.
 pub struct FqCodel {
+    /// CoDel's parameters.
     codel: codel::Settings,
+    /// The queues and their scheduler.
     fair: FairQueues,
+    /// CoDel's state in each queue.
     states: Vec<CodelState>,
+    /// Packets or bytes of all queues.
     limit: Limit,
+    /// memory_limit, bytes of all queues.
     memory: u64,
+    /// Whether packets are marked.
     ecn: bool,
+    /// Counts since the last reset.
     counters: Counters,
 }
 
@@ -197,7 +205,7 @@ impl Discipline for FqCodel {
                 let packet = self.fair.pop(queue);
                 let backlog = match self.codel.dialect() {
                     Dialect::Linux => self.fair.bytes(),
-                    _ => self.fair.bytes_in(queue),
+                    Dialect::Rfc | Dialect::Ns3 => self.fair.bytes_in(queue),
                 };
                 let can_mark = self.ecn && packet.is_some_and(|packet| packet.ecn.is_capable());
                 let verdict = self.states[queue].step(&self.codel, packet.as_ref(), backlog, now, can_mark);

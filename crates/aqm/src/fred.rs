@@ -149,36 +149,57 @@ pub const SPEC: AqmSpec = AqmSpec {
     file: include_str!("fred.rs"),
     params: &[&OWN],
     // A limit that leaves min_th = "auto" to the link.
-    check: |values, link| Fred::new(values, link, Limit::Packets(u64::MAX)).map(|_| ()),
-    build: |values, link, limit| Ok(Built::Policy(Box::new(Fred::new(values, link, limit)?))),
+    check: |values, link| Rules::read(values, link, Limit::Packets(u64::MAX)).map(|_| ()),
+    build: |values, link, limit| Ok(Built::Policy(Box::new(Fred::new(Rules::read(values, link, limit)?)))),
     curve: Some(|values, link, average| {
-        Fred::new(values, link, Limit::Packets(u64::MAX)).map_or(f64::NAN, |fred| probability(&fred.curve, average))
+        let rules = Rules::read(values, link, Limit::Packets(u64::MAX));
+        rules.map_or(f64::NAN, |rules| probability(&rules.curve, average))
     }),
 };
 
 /// A flow that has packets in the buffer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Buffered {
+    /// qlen_i: its packets in the buffer.
     packets: u32,
+    /// strike_i: how often it had more than it may have.
     strikes: u32,
 }
 
-/// The policy.
+/// The policy. Lengths are packets.
 pub struct Fred {
-    curve: Linear,
-    min_q: f64,
-    many_flows: bool,
-    mark: bool,
+    /// The parameters.
+    rules: Rules,
+    /// avg, the averaged queue.
     average: Average,
+    /// The flows that have packets in the buffer.
     flows: FlowTable<Buffered>,
+    /// Packets since the last drop or mark; -1 below `min_th`.
     count: i64,
+    /// p_b when it was last worked out.
     p_b: f64,
-    /// avgcq: what a flow has in the buffer on average.
+    /// avgcq, what a flow has in the buffer on average.
     per_flow: f64,
 }
 
-impl Fred {
-    fn new(values: &Values, link: &Link, limit: Limit) -> Result<Self, ParamError> {
+/// The parameters after checking. Lengths are packets.
+struct Rules {
+    /// RED's line from `min_th` to `max_th`.
+    curve: Linear,
+    /// min_q.
+    min_q: f64,
+    /// The extension of section 5 for many flows.
+    many_flows: bool,
+    /// Whether robust flows that RED hits are marked.
+    mark: bool,
+    /// Weight of a new sample in the average.
+    w_q: f64,
+    /// What the link can send while it is idle, packets/s.
+    packets_per_second: f64,
+}
+
+impl Rules {
+    fn read(values: &Values, link: &Link, limit: Limit) -> Result<Rules, ParamError> {
         let real = |name| values.real(&OWN, name);
         let length = |name: &'static str| match values.given(name) {
             Some(Value::QueueBytes(bytes)) => Err(ParamError::new(name, format!("{bytes} B"), "packets")),
@@ -197,17 +218,21 @@ impl Fred {
         if max_th < min_th {
             return Err(ParamError::new("max_th", max_th, format!("not less than min_th ({min_th})")));
         }
-        Ok(Fred {
+        Ok(Rules {
             curve: Linear::new(min_th, max_th, real("max_p"), false),
             min_q: real("min_q"),
             many_flows: values.flag(&OWN, "many_flows"),
             mark: values.flag(&OWN, "mark"),
-            average: Average::new(real("w_q"), packets_per_second),
-            flows: FlowTable::new(),
-            count: -1,
-            p_b: 0.0,
-            per_flow: 1.0,
+            w_q: real("w_q"),
+            packets_per_second,
         })
+    }
+}
+
+impl Fred {
+    fn new(rules: Rules) -> Self {
+        let average = Average::new(rules.w_q, rules.packets_per_second);
+        Fred { rules, average, flows: FlowTable::new(), count: -1, p_b: 0.0, per_flow: 1.0 }
     }
 
     /// A new sample of the average, and avgcq with it. With `idle`, the time since the link went idle instead.
@@ -222,8 +247,8 @@ impl Fred {
     fn judge(&mut self, flow: Option<u32>, cx: &mut Context<'_>) -> Verdict {
         let Buffered { packets, strikes } = flow.map_or(Buffered::default(), |slot| *self.flows.record(slot));
         let (own, average) = (f64::from(packets), self.average.value());
-        let above = average >= self.curve.end();
-        let most = if self.many_flows && above { 2.0 } else { self.curve.start() };
+        let above = average >= self.rules.curve.end();
+        let most = if self.rules.many_flows && above { 2.0 } else { self.rules.curve.start() };
         if own >= most || above && own > 2.0 * self.per_flow || strikes > 1 && own >= self.per_flow {
             if let Some(slot) = flow {
                 self.flows.record_mut(slot).strikes = strikes.saturating_add(1);
@@ -233,22 +258,22 @@ impl Fred {
         if above {
             self.count = 0;
             // Only a flow with fewer than two packets gets here with the extension.
-            return if self.many_flows { Verdict::Pass } else { Verdict::Drop(Reason::Forced) };
+            return if self.rules.many_flows { Verdict::Pass } else { Verdict::Drop(Reason::Forced) };
         }
-        if average < self.curve.start() {
+        if average < self.rules.curve.start() {
             self.count = -1;
             return Verdict::Pass;
         }
         self.count += 1;
-        if own < self.min_q.max(self.per_flow) {
+        if own < self.rules.min_q.max(self.per_flow) {
             return Verdict::Pass;
         }
-        self.p_b = self.curve.base_probability(average);
+        self.p_b = self.rules.curve.base_probability(average);
         if !hit(cx.random.uniform(), spacing::uniform(self.p_b, self.count as f64)) {
             return Verdict::Pass;
         }
         self.count = 0;
-        if self.mark {
+        if self.rules.mark {
             Verdict::Signal(Reason::Early)
         } else {
             Verdict::Drop(Reason::Early)
@@ -324,7 +349,7 @@ mod tests {
             assert!(SPEC.param(name).is_some_and(|param| param.allows(value)), "{name}");
             values.set(name, value);
         }
-        Fred::new(&values, &LINK, limit).unwrap()
+        Fred::new(Rules::read(&values, &LINK, limit).unwrap())
     }
 
     /// Flow 0 has `own` packets and `strikes`; with it `active` flows have packets, and the average is `average`.
@@ -482,7 +507,7 @@ mod tests {
     fn marks_are_admitted_and_counted() {
         for (mark, marks) in [(true, 1), (false, 0)] {
             let mut fred = standing(15.0, 5, 3, 0, false);
-            fred.mark = mark;
+            fred.rules.mark = mark;
             let mut queue = fifo(fred, 100, true);
             let ect = Packet { ecn: Ecn::Ect0, ..Packet::new(0, 1000) };
             assert_eq!(queue.enqueue(ect, Time::ZERO, &mut |_, _| {}).is_some(), mark);
@@ -494,7 +519,7 @@ mod tests {
     fn thresholds_by_themselves() {
         let thresholds = |pairs: &[(&'static str, Value)], limit| {
             let fred = fred(pairs, limit);
-            (fred.curve.start(), fred.curve.end())
+            (fred.rules.curve.start(), fred.rules.curve.end())
         };
         assert_eq!(thresholds(&[], Limit::Packets(40)), (10.0, 20.0));
         assert_eq!(thresholds(&[], Limit::Bytes(40_000)), (20.0, 40.0), "80 mean packets of 500 B");
@@ -504,8 +529,8 @@ mod tests {
         assert_eq!(thresholds(&[("max_th", Value::Real(30.0))], Limit::Packets(4000)), (15.0, 30.0));
         let mut values = Values::new();
         values.set("min_th", Value::Real(30.0)).set("max_th", Value::Real(20.0));
-        assert_eq!(Fred::new(&values, &LINK, Limit::Packets(10)).err().unwrap().name, "max_th");
+        assert_eq!(Rules::read(&values, &LINK, Limit::Packets(10)).err().unwrap().name, "max_th");
         values.set("min_th", Value::QueueBytes(3000.0));
-        assert_eq!(Fred::new(&values, &LINK, Limit::Packets(10)).err().unwrap().name, "min_th");
+        assert_eq!(Rules::read(&values, &LINK, Limit::Packets(10)).err().unwrap().name, "min_th");
     }
 }

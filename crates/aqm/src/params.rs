@@ -229,8 +229,8 @@ impl Values {
         }
     }
 
-    /// The word of the parameter called `name`.
-    pub fn word(&self, declared: &[Param], name: &str) -> &'static str {
+    /// The word of the parameter called `name`; disciplines read it with [`Values::choice`].
+    fn word(&self, declared: &[Param], name: &str) -> &'static str {
         match self.get(named(declared, name)) {
             Value::Choice(word) => word,
             other => unreachable!("{name} is a word, not {other}"),

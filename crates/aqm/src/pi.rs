@@ -49,7 +49,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::controller::Sampled;
 use crate::parts::measure;
 
@@ -65,6 +65,16 @@ const fn gain(name: &'static str, default: f64, doc: &'static str) -> Param {
     }
 }
 
+words! {
+    /// How the limit is tested.
+    enum Dialect {
+        /// N packets or bytes fit.
+        Paper = "paper",
+        /// As in ns-2.35, `queue/pi.cc`.
+        Ns2 = "ns2",
+    }
+}
+
 const PARAMS: [Param; 8] = [
     gain("a", 1.822e-5, "Gain of the present error, 1/packet."),
     gain("b", 1.816e-5, "Gain of the error one sample ago, 1/packet; at most a."),
@@ -74,7 +84,7 @@ const PARAMS: [Param; 8] = [
         name: "dialect",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["paper", "ns2"]),
+        kind: Kind::Choice(Dialect::WORDS),
         default: Value::Choice("paper"),
         source: "our choice: they differ in the limit only",
         doc: "ns2: the limit is tested as in ns-2.35, in packets of mean_packet where the queue is measured in bytes.",
@@ -106,7 +116,10 @@ fn read(values: &Values) -> Result<Sampled, ParamError> {
         return Err(ParamError::new("b", b, format!("at most a ({a}): p would fall while the queue is too long")));
     }
     let sampled = Sampled::read(values, &PARAMS, [a, b, 0.0])?;
-    Ok(if values.word(&PARAMS, "dialect") == "ns2" { sampled.with_room_as_ns2() } else { sampled })
+    Ok(match values.choice(&PARAMS, "dialect") {
+        Dialect::Paper => sampled,
+        Dialect::Ns2 => sampled.with_room_as_ns2(),
+    })
 }
 
 #[cfg(test)]

@@ -49,12 +49,32 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::independent;
 use crate::parts::measure::{self, Measure};
 use crate::parts::ticks::Ticks;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
 use crate::{Packet, Time};
+
+words! {
+    /// When the decision is taken.
+    enum Mode {
+        /// When a packet arrives: it is dropped, or marked.
+        Drop = "drop",
+        /// When it leaves: it is marked, or passes.
+        Mark = "mark",
+    }
+}
+
+words! {
+    /// How the limit is tested.
+    enum Dialect {
+        /// N packets or bytes fit.
+        Paper = "paper",
+        /// As in ns-2.35, `queue/rem.cc`.
+        Ns2 = "ns2",
+    }
+}
 
 const PARAMS: [Param; 10] = [
     Param {
@@ -99,7 +119,7 @@ const PARAMS: [Param; 10] = [
         name: "mode",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["drop", "mark"]),
+        kind: Kind::Choice(Mode::WORDS),
         default: Value::Choice("drop"),
         source: "ns-2.35 (markpkts_)",
         doc: "drop: decides over arrivals; mark: over departures, and lets pass what cannot be marked (needs ecn).",
@@ -108,7 +128,7 @@ const PARAMS: [Param; 10] = [
         name: "dialect",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["paper", "ns2"]),
+        kind: Kind::Choice(Dialect::WORDS),
         default: Value::Choice("paper"),
         source: "our choice: they differ in the limit only",
         doc: "ns2: a limit of N holds N - 1, in packets of mean_packet where the queue is measured in bytes.",
@@ -142,8 +162,8 @@ fn read(values: &Values, link: &Link) -> Result<Rem, ParamError> {
         q_ref: measure.queue_length(values, &PARAMS, "q_ref")?,
         w_in: real("w_in"),
         sendable: real("tupdate") * measure.capacity(link),
-        marks: values.word(&PARAMS, "mode") == "mark",
-        ns2: values.word(&PARAMS, "dialect") == "ns2",
+        mode: values.choice(&PARAMS, "mode"),
+        dialect: values.choice(&PARAMS, "dialect"),
         measure,
         ticks: Ticks::every(real("tupdate")),
         arrived: 0,
@@ -155,22 +175,33 @@ fn read(values: &Values, link: &Link) -> Result<Rem, ParamError> {
 
 /// The policy.
 pub struct Rem {
+    /// gamma, the step of the price, 1/packet.
     gamma: f64,
+    /// phi, the base of the exponential law.
     phi: f64,
+    /// alpha, the weight of the queue against the load.
     alpha: f64,
+    /// b*, the queue aimed at, packets.
     q_ref: f64,
+    /// Weight of the latest interval in `load`.
     w_in: f64,
     /// Packets that the link can send between two updates.
     sendable: f64,
-    marks: bool,
-    ns2: bool,
+    /// When the decision is taken.
+    mode: Mode,
+    /// How the limit is tested.
+    dialect: Dialect,
+    /// Packets or bytes.
     measure: Measure,
+    /// When the price is updated.
     ticks: Ticks,
     /// Packets or bytes since the last update.
     arrived: u64,
     /// Averaged arrivals of an interval, packets.
     load: f64,
+    /// p_l(t), the price.
     price: f64,
+    /// The probability of a drop or mark, for a packet of `mean_packet` bytes.
     p: f64,
 }
 
@@ -187,23 +218,23 @@ impl Rem {
 
 impl Policy for Rem {
     fn needs(&self) -> Needs {
-        Needs { dequeue: self.marks, contents: false }
+        Needs { dequeue: self.mode == Mode::Mark, contents: false }
     }
 
     fn room(&self, limit: Limit) -> Room {
-        match limit {
-            Limit::Packets(n) if self.ns2 && self.measure.bytes => {
+        match (self.dialect, limit) {
+            (Dialect::Paper, limit) => Room::holding(limit),
+            (Dialect::Ns2, Limit::Packets(n)) if self.measure.bytes => {
                 Room::BytesWithArrivalBelow((n as f64 * self.measure.mean_packet) as u64)
             }
-            Limit::Packets(n) if self.ns2 => Room::PacketsBelow(n.saturating_sub(1)),
-            Limit::Bytes(n) if self.ns2 => Room::BytesWithArrivalBelow(n),
-            _ => Room::holding(limit),
+            (Dialect::Ns2, Limit::Packets(n)) => Room::PacketsBelow(n.saturating_sub(1)),
+            (Dialect::Ns2, Limit::Bytes(n)) => Room::BytesWithArrivalBelow(n),
         }
     }
 
     fn on_enqueue(&mut self, packet: &Packet, _queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         self.arrived += self.measure.amount(packet);
-        if self.marks || !cx.has_room {
+        if self.mode == Mode::Mark || !cx.has_room {
             return Verdict::Pass;
         }
         independent::draw(self.p_of(packet), cx)

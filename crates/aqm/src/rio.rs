@@ -49,7 +49,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
+use crate::early_detection::{OverMax, params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::Linear;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
@@ -119,10 +119,10 @@ fn half(values: &Values, own: &[Param; 3], link: &Link) -> Result<(Settings, Lin
     for (own, common) in own.iter().zip(&COMMON) {
         shared.set(common.name, values.get(own));
     }
-    if values.given("ecn_over_max").is_none_or(|given| given == Value::Choice("auto")) {
-        // `read` refuses nothing here: "drop" is known to every dialect. Linux keeps its own, which marks.
-        let linux = values.given("dialect") == Some(Value::Choice("linux"));
-        shared.set("ecn_over_max", Value::Choice(if linux { "auto" } else { "drop" }));
+    // RIO drops past the end of the curve, which every dialect can; Linux keeps its own rule, which marks.
+    let automatic = values.choice::<OverMax>(&COMMON, "ecn_over_max") == OverMax::Auto;
+    if automatic && values.choice::<Dialect>(&COMMON, "dialect") != Dialect::Linux {
+        shared.set("ecn_over_max", Value::Choice("drop"));
     }
     let own_name = |mut error: ParamError| {
         if let Some(at) = COMMON[..3].iter().position(|common| common.name == error.name) {

@@ -62,7 +62,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::hash;
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::{Packet, Time};
@@ -78,6 +78,16 @@ const fn real(name: &'static str, unit: Unit, high: f64, default: f64, doc: &'st
 const fn whole(name: &'static str, low: i64, high: i64, default: i64, doc: &'static str) -> Param {
     let kind = Kind::Whole { low, high };
     Param { name, symbol: "", unit: Unit::None, kind, default: Value::Whole(default), source: LINUX, doc }
+}
+
+words! {
+    /// What becomes of the time counted towards a token when a packet is refused.
+    enum TokenRule {
+        /// It is lost (`sfb_rate_limit`).
+        Linux = "linux",
+        /// It is kept.
+        Exact = "exact",
+    }
 }
 
 const PARAMS: [Param; 12] = [
@@ -101,7 +111,7 @@ const PARAMS: [Param; 12] = [
         name: "token_rule",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["linux", "exact"]),
+        kind: Kind::Choice(TokenRule::WORDS),
         default: Value::Choice("linux"),
         source: LINUX,
         doc: "Whether the time counted towards a token is lost at each refusal (linux) or kept (exact).",
@@ -186,7 +196,7 @@ pub struct Sfb {
     warmup: f64,
     penalty_rate: f64,
     penalty_burst: u64,
-    exact_tokens: bool,
+    token_rule: TokenRule,
     freeze: f64,
 }
 
@@ -213,7 +223,7 @@ impl Sfb {
             warmup: real("warmup"),
             penalty_rate: real("penalty_rate"),
             penalty_burst: whole("penalty_burst") as u64,
-            exact_tokens: values.word(&PARAMS, "token_rule") == "exact",
+            token_rule: values.choice(&PARAMS, "token_rule"),
             freeze: real("freeze"),
         }
     }
@@ -270,7 +280,7 @@ impl Sfb {
         if self.tokens < 1 {
             let earned = libm::floor(self.penalty_rate * (now - self.tokens_since).min(10.0));
             self.tokens = (earned as u64).min(self.penalty_burst);
-            if self.tokens >= 1 || !self.exact_tokens {
+            if self.tokens >= 1 || self.token_rule == TokenRule::Linux {
                 self.tokens_since = now;
             }
             if self.tokens < 1 {

@@ -47,7 +47,7 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::early_detection::hit;
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Context, Limit, Policy, QueueView, Reason, Verdict};
 use crate::Packet;
 
@@ -57,12 +57,22 @@ const fn share(open_low: bool, auto: bool) -> Kind {
     Kind::Real { low: 0.0, high: 1.0, open_low, open_high: false, auto }
 }
 
+words! {
+    /// Which of the paper's two algorithms.
+    enum Mode {
+        /// A hit raises the packet's own probability.
+        Full = "full",
+        /// It does not.
+        Simple = "simple",
+    }
+}
+
 const OWN: [Param; 6] = [
     Param {
         name: "mode",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["full", "simple"]),
+        kind: Kind::Choice(Mode::WORDS),
         default: Value::Choice("full"),
         source: PAPER,
         doc: "Full SRED raises the probability for packets that hit, simple SRED does not.",
@@ -131,15 +141,25 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct Sred {
-    full: bool,
+    /// Full or simple SRED.
+    mode: Mode,
+    /// M, the length of the zombie list.
     most: usize,
+    /// p, the probability that a packet without a hit overwrites the zombie it met.
     overwrite: f64,
+    /// alpha, the weight of an arrival in the hit frequency.
     weight: f64,
+    /// p_max, a probability.
     max_p: f64,
+    /// Flows from which p_zap depends on the buffer alone (256 in the paper).
     many_flows: f64,
+    /// B, the buffer, packets or bytes.
     limit: Limit,
+    /// The flows in the zombie list.
     zombies: Vec<u64>,
+    /// P(t), the averaged share of arrivals that hit.
     hit_share: f64,
+    /// p_zap of the last arrival, a probability.
     p: f64,
 }
 
@@ -149,7 +169,7 @@ impl Sred {
         let (most, overwrite) = (values.whole(&OWN, "zombies") as usize, real("overwrite"));
         let weight = real("weight");
         Sred {
-            full: values.word(&OWN, "mode") == "full",
+            mode: values.choice(&OWN, "mode"),
             most,
             overwrite,
             weight: if weight.is_nan() { overwrite / most as f64 } else { weight },
@@ -198,7 +218,7 @@ impl Sred {
         }
         let flows = 1.0 / (self.many_flows * self.hit_share);
         let simple = base * (flows * flows).min(1.0);
-        if self.full && same && simple > 0.0 {
+        if self.mode == Mode::Full && same && simple > 0.0 {
             (simple * (1.0 + 1.0 / self.hit_share)).min(1.0)
         } else {
             simple

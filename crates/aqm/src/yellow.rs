@@ -50,7 +50,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::independent;
 use crate::parts::measure::{self, Measure};
 use crate::parts::ticks::Ticks;
@@ -62,6 +62,16 @@ const OURS: &str = "our choice";
 const fn real(name: &'static str, symbol: &'static str, range: (f64, f64), default: f64, doc: &'static str) -> Param {
     let kind = Kind::Real { low: range.0, high: range.1, open_low: false, open_high: false, auto: false };
     Param { name, symbol, unit: Unit::None, kind, default: Value::Real(default), source: OURS, doc }
+}
+
+words! {
+    /// Which packets the load factor counts.
+    enum CountedLoad {
+        /// Those admitted.
+        Accepted = "accepted",
+        /// All that arrive.
+        Offered = "offered",
+    }
 }
 
 const PARAMS: [Param; 11] = [
@@ -77,7 +87,7 @@ const PARAMS: [Param; 11] = [
         name: "load",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["accepted", "offered"]),
+        kind: Kind::Choice(CountedLoad::WORDS),
         default: Value::Choice("accepted"),
         source: OURS,
         doc: "Which arrivals count: those that join the queue, or all.",
@@ -123,7 +133,7 @@ fn read(values: &Values, link: &Link) -> Result<Yellow, ParamError> {
         delta: real("delta"),
         step: real("step"),
         sendable: capacity * period,
-        offered: values.word(&PARAMS, "load") == "offered",
+        counted_load: values.choice(&PARAMS, "load"),
         measure,
         ticks: Ticks::every(period),
         counted: 0,
@@ -160,7 +170,7 @@ pub struct Yellow {
     step: f64,
     /// Packets that the link can send between two updates.
     sendable: f64,
-    offered: bool,
+    counted_load: CountedLoad,
     measure: Measure,
     ticks: Ticks,
     /// Packets or bytes since the last update.
@@ -173,7 +183,7 @@ impl Policy for Yellow {
     fn on_enqueue(&mut self, packet: &Packet, _queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         let verdict = if cx.has_room { independent::draw(self.p, cx) } else { Verdict::Pass };
         let joins = cx.has_room && (verdict == Verdict::Pass || cx.can_mark(packet));
-        if joins || self.offered {
+        if joins || self.counted_load == CountedLoad::Offered {
             self.counted += self.measure.amount(packet);
         }
         verdict

@@ -40,7 +40,7 @@ words! {
 
 words! {
     /// What to do when the average is past the end of the curve.
-    pub(super) enum OverMax {
+    pub(crate) enum OverMax {
         /// As the dialect has it.
         Auto = "auto",
         /// Drop.

@@ -26,6 +26,7 @@ use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
 use crate::{Packet, Time};
 use average::Average;
 pub use common::hit;
+pub(crate) use given::OverMax;
 use given::Victim;
 pub use given::{only, params, replacing, without_linux, Defaults, Dialect, SHARED};
 use settings::Rules;

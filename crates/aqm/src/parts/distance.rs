@@ -21,7 +21,7 @@ pub const PARAMS: [Param; 3] = [
         name: "tie",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["newest", "oldest"]),
+        kind: Kind::Choice(Tie::WORDS),
         default: Value::Choice("newest"),
         source: "our reading; section VI: packets are marked from up to bottom",
         doc: "Who dies among those of equal distance: the newest, which is the arrival if it is one of them, or the oldest.",
@@ -147,7 +147,7 @@ impl Nearest {
     /// No packets.
     pub fn new(values: &Values) -> Self {
         let distance = Distance::read(values);
-        let tie = if values.word(&PARAMS, "tie") == "oldest" { Tie::Oldest } else { Tie::Newest };
+        let tie = values.choice(&PARAMS, "tie");
         Nearest { distance, tie, index: RankIndex::new(distance.ranks(), tie) }
     }
 

@@ -5,12 +5,36 @@
 //! that memory follows the packets that wait, and not the fullest that each queue has been. Every step costs the same
 //! whatever the number of queues; only [`FairQueues::fattest`] looks at a few times sqrt(queues) numbers.
 
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::hash;
 use crate::random::Generator;
 use crate::Packet;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+
+words! {
+    /// How a flow finds its queue.
+    enum Classify {
+        /// By a hash.
+        Hash = "hash",
+        /// Among the 8 queues of its hash: its own, else an idle one (ns-3 `EnableSetAssociativeHash`).
+        SetAssociative = "set_associative",
+        /// One of its own while there are enough.
+        Perfect = "perfect",
+    }
+}
+
+words! {
+    /// What is halved when the limit is passed.
+    enum BatchRule {
+        /// As the program has it.
+        Auto = "auto",
+        /// The fattest queue's bytes.
+        Bytes = "bytes",
+        /// Its packets.
+        Packets = "packets",
+    }
+}
 
 /// The parameters of the scheduler.
 pub const PARAMS: [Param; 5] = [
@@ -27,7 +51,7 @@ pub const PARAMS: [Param; 5] = [
         name: "classify",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["hash", "set_associative", "perfect"]),
+        kind: Kind::Choice(Classify::WORDS),
         default: Value::Choice("hash"),
         source: "RFC 8290, 4.1.1; ns-3: set_associative as an option",
         doc: "A flow's queue: by hash; of the 8 of its hash its own, else an idle one; one of its own while there are enough.",
@@ -54,7 +78,7 @@ pub const PARAMS: [Param; 5] = [
         name: "batch_rule",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["auto", "bytes", "packets"]),
+        kind: Kind::Choice(BatchRule::WORDS),
         default: Value::Choice("auto"),
         source: "RFC 8290, 4.1: half the packets; Linux, ns-3: half the bytes",
         doc: "What is halved when the limit is passed: the fattest queue's bytes or its packets; auto is packets for rfc, else bytes.",
@@ -67,42 +91,62 @@ const WAYS: usize = 8;
 /// The settings of the scheduler.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// How many queues there are.
     queues: usize,
-    classify: &'static str,
+    /// How a flow finds its queue.
+    classify: Classify,
+    /// Bytes that a queue may send in its turn.
     quantum: i64,
+    /// Most packets that are dropped at once.
     drop_batch: u64,
+    /// When the limit is passed the fattest queue loses half its packets, not half its bytes.
     half_the_packets: bool,
+    /// An empty new queue becomes an old one even if no old queue waits.
     always_through_old: bool,
 }
 
+/// What RFC 8290, Linux and ns-3 do differently where no parameter says otherwise.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Bytes that a queue may send in its turn.
+    quantum: f64,
+    /// When the limit is passed the fattest queue loses half its packets, not half its bytes.
+    half_the_packets: bool,
+    /// An empty new queue becomes an old one even if no old queue waits.
+    always_through_old: bool,
+}
+
+impl Rules {
+    /// RFC 8290, 4.1 and 5.2.2.
+    pub const RFC: Rules = Rules { quantum: 1514.0, half_the_packets: true, always_through_old: true };
+    /// Linux, `sch_fq_codel.c` and `sch_fq_pie.c`.
+    pub const LINUX: Rules = Rules { quantum: 1514.0, half_the_packets: false, always_through_old: false };
+    /// ns-3, `fq-codel-queue-disc.cc` and `fq-pie-queue-disc.cc`.
+    pub const NS3: Rules = Rules { quantum: 1500.0, half_the_packets: false, always_through_old: true };
+}
+
 impl Settings {
-    /// The settings among `values`, declared as [`PARAMS`], in the dialect `word`.
-    pub fn read(values: &Values, word: &str) -> Result<Self, ParamError> {
+    /// The settings among `values`, declared as [`PARAMS`]; `rules` where they leave it open.
+    ///
+    /// # Errors
+    /// If the queues cannot be divided into sets (`set_associative`).
+    pub fn read(values: &Values, rules: Rules) -> Result<Self, ParamError> {
         let queues = values.whole(&PARAMS, "queues") as usize;
-        let classify = values.word(&PARAMS, "classify");
-        if classify == "set_associative" && !queues.is_multiple_of(WAYS) {
+        let classify = values.choice(&PARAMS, "classify");
+        if classify == Classify::SetAssociative && !queues.is_multiple_of(WAYS) {
             return Err(ParamError::new("queues", queues, "a multiple of 8, the queues of one set (set_associative)"));
         }
-        let quantum = values.real(&PARAMS, "quantum");
-        let quantum = if quantum.is_nan() {
-            if word == "ns3" {
-                1500.0
-            } else {
-                1514.0
-            }
-        } else {
-            quantum
-        };
         Ok(Settings {
             queues,
             classify,
-            quantum: quantum as i64,
+            quantum: values.number(&PARAMS, "quantum").unwrap_or(rules.quantum) as i64,
             drop_batch: values.whole(&PARAMS, "drop_batch") as u64,
-            half_the_packets: match values.word(&PARAMS, "batch_rule") {
-                "auto" => word == "rfc",
-                rule => rule == "packets",
+            half_the_packets: match values.choice(&PARAMS, "batch_rule") {
+                BatchRule::Auto => rules.half_the_packets,
+                BatchRule::Bytes => false,
+                BatchRule::Packets => true,
             },
-            always_through_old: word != "linux",
+            always_through_old: rules.always_through_old,
         })
     }
 }
@@ -171,9 +215,9 @@ impl FairQueues {
     pub fn new(set: Settings, random: &mut Generator) -> Self {
         let owners = vec![None; set.queues];
         let classifier = match set.classify {
-            "hash" => Classifier::Hash,
-            "perfect" => Classifier::Perfect { owners, queue_of: HashMap::default() },
-            _ => Classifier::SetAssociative { owners },
+            Classify::Hash => Classifier::Hash,
+            Classify::SetAssociative => Classifier::SetAssociative { owners },
+            Classify::Perfect => Classifier::Perfect { owners, queue_of: HashMap::default() },
         };
         let queue =
             Queue { first: NONE, last: NONE, packets: 0, deficit: 0, list: Which::Idle, before: NONE, after: NONE };
@@ -479,7 +523,13 @@ mod tests {
         for &(name, value) in given {
             values.set(name, value);
         }
-        FairQueues::new(Settings::read(&values, dialect).unwrap(), &mut Generator::stream(1, "salt"))
+        let rules = match dialect {
+            "rfc" => Rules::RFC,
+            "linux" => Rules::LINUX,
+            "ns3" => Rules::NS3,
+            other => unreachable!("no rules of {other}"),
+        };
+        FairQueues::new(Settings::read(&values, rules).unwrap(), &mut Generator::stream(1, "salt"))
     }
 
     fn arrive(fair: &mut FairQueues, flow: char, size: u32) {
@@ -618,7 +668,7 @@ mod tests {
         assert_eq!(fair.classify(8).0, 0, "all taken: the first");
         let mut values = Values::new();
         values.set("queues", Value::Whole(12)).set("classify", Value::Choice("set_associative"));
-        assert_eq!(Settings::read(&values, "ns3").unwrap_err().name, "queues");
+        assert_eq!(Settings::read(&values, Rules::NS3).unwrap_err().name, "queues");
     }
 
     #[test]

@@ -5,15 +5,18 @@
 //! Departures cost nothing: a packet that has left the queue at its head is known by its serial number, and its entry is
 //! passed over when it is met or when its place is needed again. The index has no more places than the queue had slots.
 
+use crate::params::words;
+
 const NONE: u64 = u64::MAX;
 
-/// Which of several packets of the same rank comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tie {
-    /// The one that joined the queue last.
-    Newest,
-    /// The one that joined the queue first.
-    Oldest,
+words! {
+    /// Which of several packets of the same rank comes first.
+    pub enum Tie {
+        /// The one that joined the queue last.
+        Newest = "newest",
+        /// The one that joined the queue first.
+        Oldest = "oldest",
+    }
 }
 
 /// A packet's place in the list of its rank.
