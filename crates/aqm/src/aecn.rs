@@ -22,17 +22,17 @@
 //! Dedu, Linck and Spies (2007) describe it in two sentences.
 //!
 //! ## Differences
-//! 1. The number of groups, their names and their bounds, 50 and 150 ms, are ours. [reconstruction]
+//! 1. The number of groups, their names and their bounds, 50 and 150 ms, are ours. (reconstruction)
 //! 2. The rule for `max_p` is ours: it is ARED's idea, with fairness in place of a target queue. A group without arrivals
-//!    in the interval keeps its value (its rule would be 0/0). The bounds 0.01 and 0.5 are ARED's. [reconstruction]
+//!    in the interval keeps its value (its rule would be 0/0). The bounds 0.01 and 0.5 are ARED's. (reconstruction)
 //! 3. Flows are counted by the share of 1024 hashed bits that stay 0, so thousands of flows cost what ten do. With 100
-//!    flows the count is off by about 2, and it stops at 7100. [reconstruction]
+//!    flows the count is off by about 2, and it stops at 7100. (reconstruction)
 //! 4. Dedu, Linck and Spies speak of "flow sub-queues". Here all packets wait in one queue, first in, first out, and a
-//!    group's sub-queue is the order of its packets in it. [reconstruction]
-//! 5. Each group has RED's count for itself, so that its drops are spread evenly over its own packets. [reconstruction]
+//!    group's sub-queue is the order of its packets in it. (reconstruction)
+//! 5. Each group has RED's count for itself, so that its drops are spread evenly over its own packets. (reconstruction)
 //! 6. An arrival that cannot be marked is dropped where it would be marked: the scheme is made for ECN. If no packet of the
 //!    group can still be marked, the arrival is. `mark_from = "tail"` always marks the arrival.
-//! 7. A packet without a hint belongs to the group `no_hint` says. [reconstruction]
+//! 7. A packet without a hint belongs to the group `no_hint` says. (reconstruction)
 //! 8. Thresholds are RED's of 1993, `max_p` at the start is 0.1: the paper's were not readable.
 //!
 //! ## Example

@@ -77,6 +77,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct AutoRed {
+    /// RED with the weight of AutoRED.
     core: Core<Linear>,
 }
 

@@ -70,6 +70,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct AutoRedWithRed {
+    /// RED with the weight of AutoRED and two levels of max_th.
     core: Core<Linear>,
 }
 

@@ -22,7 +22,7 @@
 //! 2. Long idle periods: read literally, one idle period is one event, however long. `idle = "per_freeze"`, the default,
 //!    takes `d2` off at the next arrival for each whole `freeze` that the link has been idle, counted from the last
 //!    change, before that arrival's draw; `idle = "once"` is the literal reading. Of the ns-3 ports one does each; the
-//!    first measures in whole milliseconds and forgets the last change. [reconstruction]
+//!    first measures in whole milliseconds and forgets the last change. (reconstruction)
 //! 3. Early drops do not move `p`. One public port counts them as losses, so that `p` feeds itself.
 //! 4. The comparison with `freeze` is strict: an event exactly `freeze` after the last change does nothing. The first
 //!    event always counts.

@@ -89,7 +89,9 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct Codel {
+    /// The parameters.
     set: Settings,
+    /// The state of the queue.
     state: CodelState,
 }
 

@@ -17,22 +17,22 @@
 //! in its simulations.
 //!
 //! ## Differences
-//! 1. Who is searched [reconstruction]: the paper has the router search the queue. Here the arrival is a candidate too,
+//! 1. Who is searched (reconstruction): the paper has the router search the queue. Here the arrival is a candidate too,
 //!    or a near arrival could push out a packet from farther away, against the paper's section IV.
-//! 2. Ties [reconstruction]: the newest dies, so the arrival before a queued packet. The paper's remark that packets
+//! 2. Ties (reconstruction): the newest dies, so the arrival before a queued packet. The paper's remark that packets
 //!    are marked "from up to bottom", so that the notice comes late, speaks for it. `tie = "oldest"` is the other rule.
-//! 3. ECN [reconstruction]: the paper says only that marking takes the place of dropping. Here a nearest packet that is
+//! 3. ECN (reconstruction): the paper says only that marking takes the place of dropping. Here a nearest packet that is
 //!    not ECN-capable is dropped; one that carries a mark already passes it on to the nearest unmarked ECN-capable
 //!    packet; if there is none, nothing happens.
-//! 4. Certain drops past the end of the curve, and overflow [reconstruction]: the same rule, where the paper is silent.
+//! 4. Certain drops past the end of the curve, and overflow (reconstruction): the same rule, where the paper is silent.
 //!    `forced_victim = "arrival"` is what a patch of ns-2's RED amounts to that changes the early victim only.
 //! 5. RED's count and average do not see who dies. The paper says that its formula is unchanged.
-//! 6. Method 2 [reconstruction]: a packet without `TTL_f` (a SYN) counts as having its whole route behind it, for the
+//! 6. Method 2 (reconstruction): a packet without `TTL_f` (a SYN) counts as having its whole route behind it, for the
 //!    loss of a SYN costs a whole timeout; with `TTL_f >= TTL_i` its distance is its hops. A share above 1, of a packet
 //!    on a longer way than the one before it, stays above 1.
-//! 7. A packet without `TTL_i` counts as just sent; `no_option` has two other rules. [reconstruction]
+//! 7. A packet without `TTL_i` counts as just sent; `no_option` has two other rules. (reconstruction)
 //! 8. Thresholds and max_p are ours: the paper gives none.
-//! 9. An arrival that would not fit into the empty queue dies itself, and nobody else does. [reconstruction]
+//! 9. An arrival that would not fit into the empty queue dies itself, and nobody else does. (reconstruction)
 //!
 //! The cost of a packet does not depend on how many wait. Rules, errata of the paper and tests:
 //! `docs/algorithms/ddred.md`.
@@ -147,15 +147,19 @@ fn read(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> 
 
 /// The policy.
 pub struct Ddred {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
+    /// When an arrival finds space in the buffer.
     room: Room,
     /// ns-2 lets an overflow override what the early test said.
     overflow_wins: bool,
+    /// Which packet is dropped past the end of the curve and when there is no space.
     forced_victim: ForcedVictim,
     /// Every packet of the queue, by distance.
     waiting: Nearest,
     /// Those that can still be marked, while marking is on.
     unmarked: Nearest,
+    /// Whether packets were marked at the last arrival.
     marks: bool,
     /// Distance of the last packet that was dropped or marked.
     victim: f64,

@@ -11,12 +11,12 @@
 //!
 //! ## Differences
 //! 1. The paper compares with "the last N packets of the queue" and does not say how many. Here N is the whole buffer,
-//!    `scan = 0`, or any other number [reconstruction]. `scan` packets are looked at one by one; the whole buffer costs
+//!    `scan = 0`, or any other number (reconstruction). `scan` packets are looked at one by one; the whole buffer costs
 //!    the same however long it is.
-//! 2. Ties [reconstruction]: the newest dies, so the arrival before a queued packet; `tie = "oldest"` is the other rule.
-//! 3. Method 2, and packets without the option: as in `ddred`. [reconstruction]
+//! 2. Ties (reconstruction): the newest dies, so the arrival before a queued packet; `tie = "oldest"` is the other rule.
+//! 3. Method 2, and packets without the option: as in `ddred`. (reconstruction)
 //! 4. A limit in bytes: as many packets die as the arrival needs, each time the nearest, until the arrival is the
-//!    nearest itself. One that would not fit into the empty queue dies alone. [reconstruction]
+//!    nearest itself. One that would not fit into the empty queue dies alone. (reconstruction)
 //! 5. A limit of N holds N packets, N - 1 in ns-2's DropTail (`capacity_rule = "n_minus_1"`).
 //! 6. ECN plays no part: there is no early test, and an overflow is always a drop.
 //!
@@ -80,9 +80,11 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy: speaks only when there is no room.
 pub struct DdTail {
+    /// When an arrival finds space in the buffer.
     room: Room,
     /// How many are compared; `None` for all.
     scan: Option<u64>,
+    /// Every packet of the queue, by distance.
     waiting: Nearest,
 }
 

@@ -65,8 +65,11 @@ pub struct Admitted(pub bool);
 /// A FIFO with a policy. In a network of thousands of queues few are in the cache: it lies in four lines, of which most packets need three.
 #[repr(C, align(64))]
 pub struct Fifo {
+    /// The packets that wait.
     ring: Ring,
+    /// Since when the link is idle; `None` while it is busy.
     idle_since: Option<Time>,
+    /// Policy, limit, ECN and counters.
     gate: Gate,
 }
 

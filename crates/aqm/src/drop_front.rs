@@ -12,8 +12,8 @@
 //! ## Differences
 //! 1. A limit of N holds N packets, N - 1 in ns-2 (`capacity_rule = "n_minus_1"`), as in `droptail`.
 //! 2. A limit in bytes: ns-2 discards one packet, however small, and may then hold more than its limit. Here as many
-//!    die as the arrival needs. [reconstruction]
-//! 3. An arrival that would not fit into the empty queue dies itself, and nobody else does. [reconstruction]
+//!    die as the arrival needs. (reconstruction)
+//! 3. An arrival that would not fit into the empty queue dies itself, and nobody else does. (reconstruction)
 //! 4. The head is the oldest packet that waits. The packet in transmission is beyond reach.
 //!
 //! ## Example
@@ -58,6 +58,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy: speaks only when there is no room.
 pub struct DropFront {
+    /// When an arrival finds space in the buffer.
     room: Room,
 }
 

@@ -13,7 +13,7 @@
 //!    be drawn too: `candidates = "with_arrival"`. The difference is one in B + 1.
 //! 2. A limit of N holds N packets, N - 1 in ns-2's DropTail (`capacity_rule = "n_minus_1"`), as in `droptail`.
 //! 3. A limit in bytes: as many packets die as the arrival needs; one that would not fit into the empty queue dies
-//!    itself, and nobody else does. [reconstruction]
+//!    itself, and nobody else does. (reconstruction)
 //! 4. Draws: none while there is room; then one random number for each packet that dies, and another each time it
 //!    hits the hole of a packet removed before.
 //!

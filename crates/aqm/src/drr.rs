@@ -130,6 +130,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
+/// DRR: a round over hashed buckets.
 type Drr = Rounds<Buckets>;
 
 fn drr(values: &Values, limit: Limit) -> Drr {

@@ -92,6 +92,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     }),
 };
 
+/// Two lines of different slope.
 type TwoSlopes = Shaped<Box<dyn Fn(f64) -> f64 + Send>>;
 
 fn read(values: &Values, link: &Link) -> Result<(Settings, TwoSlopes), ParamError> {
@@ -114,6 +115,7 @@ fn read(values: &Values, link: &Link) -> Result<(Settings, TwoSlopes), ParamErro
 
 /// The policy.
 pub struct Dsred {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<TwoSlopes>,
 }
 

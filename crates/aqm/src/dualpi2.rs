@@ -106,6 +106,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
+/// The two queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Queue {
     /// Low latency: ECT(1) and CE.

@@ -62,7 +62,9 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct FAutoRedWithRed {
+    /// RED with the weight of AutoRED and two levels of max_th.
     red: AutoRed<Linear>,
+    /// Arrivals that met a packet of their own flow.
     matched: u64,
 }
 

@@ -85,16 +85,23 @@ pub enum Fate {
 /// counts. The FIFO port and the simulator's arithmetic port both stand on it.
 #[repr(C)]
 pub struct Gate {
+    /// The policy.
     policy: Box<dyn Policy>,
+    /// When a packet last arrived.
     last_offer: Time,
+    /// When an arrival finds space in the buffer.
     room: Room,
+    /// Whether packets are marked.
     ecn: bool,
+    /// What the policy needs.
     needs: Needs,
+    /// Serial numbers of the packets that the policy named last.
     // A gate is smaller so, and few ever have victims.
     #[allow(clippy::box_collection)]
     victims: Box<Vec<u64>>,
     /// Counts since the last reset.
     pub counters: Counters,
+    /// The policy's random numbers.
     random: Generator,
 }
 

@@ -72,6 +72,7 @@ fn read(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> 
 
 /// The policy.
 pub struct GentleRed {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
 }
 

@@ -163,7 +163,9 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// RED's line, `factor` times as high, at most 1.
 struct Raised<'a> {
+    /// RED's line.
     curve: &'a Linear,
+    /// What p_b is multiplied by.
     factor: f64,
 }
 
@@ -183,13 +185,19 @@ impl Curve for Raised<'_> {
 
 /// The policy.
 pub struct LruRed {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
+    /// RED's line, to be raised.
     curve: Linear,
+    /// Packets of each flow in the cache, since it entered.
     cache: RecentFlows<f64>,
+    /// Probability that a packet puts its flow into the cache.
     insert_p: f64,
+    /// Packets from which a flow is a high-bandwidth flow.
     threshold: f64,
     /// `None`: count over threshold.
     factor: Option<f64>,
+    /// When the counts are halved; `None` if never.
     halving: Option<Halving>,
 }
 

@@ -160,6 +160,7 @@ fn named<'a>(declared: &'a [Param], name: &str) -> &'a Param {
 /// Values by parameter name; what is not given has the declared default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values {
+    /// What was given, by parameter name.
     given: BTreeMap<&'static str, Value>,
 }
 

@@ -110,8 +110,11 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct Pie {
+    /// The parameters.
     set: Settings,
+    /// The state of the queue.
     state: PieState,
+    /// When the probability is updated next.
     next: Time,
 }
 

@@ -91,6 +91,7 @@ pub(crate) fn read(values: &Values, common: &[Param], link: &Link) -> Result<(Se
 
 /// The policy.
 pub struct Red {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
 }
 

@@ -15,8 +15,11 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Ring {
+    /// The packets, and holes where some were removed.
     slots: Slots,
+    /// Packets in it.
     packets: u64,
+    /// Their bytes.
     bytes: u64,
     /// Serial number of the next packet.
     next: u64,

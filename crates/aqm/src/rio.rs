@@ -20,7 +20,7 @@
 //! 1. The paper updates the total average at every arrival. ns-2 updates both at In arrivals and none at Out arrivals, so
 //!    with few In packets Out is tested with an old average: `rio_ns2_bug`.
 //! 2. The average of In packets after an idle link: it decays from when the link became idle, also if an Out packet came
-//!    between; of several idle periods the first counts. ns-2 counts from the last one. [reconstruction]
+//!    between; of several idle periods the first counts. ns-2 counts from the last one. (reconstruction)
 //! 3. Whether there are two packets to be dropped early (ns2, ns3) is asked of the In packets for In, of all for Out.
 //! 4. ns-2 has no `use_mark_p` in RIO: past the end of a curve it drops. So here in its dialect, unless `ecn_over_max`
 //!    says otherwise. It does not start the count of Out again after a certain drop or an overflow; here as in RED.
@@ -140,7 +140,9 @@ fn half(values: &Values, own: &[Param; 3], link: &Link) -> Result<(Settings, Lin
 
 /// The policy.
 pub struct Rio {
+    /// RED of In packets, by the average of In packets.
     inside: EarlyDetection<Linear>,
+    /// RED of Out packets, by the average of all packets.
     outside: EarlyDetection<Linear>,
     /// Average of all packets, in the unit of the thresholds.
     total: f64,
@@ -148,6 +150,7 @@ pub struct Rio {
     waiting: (u64, u64),
     /// The first idle period that the average of In packets has not seen.
     idle_since: Option<Time>,
+    /// Out packets do not move the average of all packets (an error of ns-2.35).
     keep_bug: bool,
 }
 

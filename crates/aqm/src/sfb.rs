@@ -25,7 +25,7 @@
 //!
 //! ## Source
 //! W. Feng, D. D. Kandlur, D. Saha, K. G. Shin, "Stochastic Fair Blue: a queue management algorithm for enforcing
-//! fairness", INFOCOM 2001 (its text was not at hand). The rules are those of Linux, `net/sched/sch_sfb.c`. [Linux]
+//! fairness", INFOCOM 2001 (its text was not at hand). The rules are those of Linux, `net/sched/sch_sfb.c`. (Linux)
 //!
 //! ## Differences
 //! 1. Linux keeps probabilities in 16 bits; here they are real numbers, with Linux's steps, 66/65535 and 11/65535, as
@@ -35,7 +35,7 @@
 //!    fixed rate. [paper?] `levels`, `bins`, `freeze` give the first two; Linux has no freeze time.
 //! 3. The penalty: Linux begins to count time anew at each arrival that finds less than one token, and rounds tokens
 //!    down, so a flow whose packets come closer than 1/`penalty_rate` gets nothing after its burst. That is the
-//!    default here; `token_rule = "exact"` keeps the remainder, and such a flow gets `penalty_rate`. [reconstruction]
+//!    default here; `token_rule = "exact"` keeps the remainder, and such a flow gets `penalty_rate`. (reconstruction)
 //! 4. Linux takes its limit from the device's queue length; here it is the queue's own limit. It is tested first of all.
 //! 5. Hashes are this crate's own (`parts::hash`), 16 bits for each level. Both salts are drawn at the first arrival
 //!    that finds room, a new one at each rehash, and then one random number for each arrival that gets as far as `r`.
@@ -143,17 +143,24 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
+/// A bin of the Bloom filter.
 #[derive(Clone, Copy, Debug)]
 struct Bin {
+    /// Packets of its flows in the queue.
     packets: u32,
+    /// p_m, its marking probability.
     p: f64,
+    /// When `p` last changed.
     changed: Option<Time>,
 }
 
 /// One of the two sets of bins.
 struct Bins {
+    /// The bins, level by level.
     bins: Vec<Bin>,
+    /// Bins on a level.
     per_level: usize,
+    /// The salt of the hashes.
     salt: u64,
 }
 
@@ -177,26 +184,43 @@ impl Bins {
 
 /// The policy.
 pub struct Sfb {
+    /// Two sets of bins, used in turn (moving hash functions).
     sets: [Bins; 2],
+    /// The set that decides.
     active: usize,
+    /// The first salts are drawn.
     salted: bool,
     /// The other set is being trained.
     doubled: bool,
+    /// When the sets last changed roles.
     rehashed: Time,
+    /// Packets that unresponsive flows may still send.
     tokens: u64,
+    /// Since when time counts towards a token.
     tokens_since: Time,
+    /// p_min of the last arrival, a probability.
     p_min: f64,
     /// For each packet that waits, oldest first, its hash in each set that counts it.
     waiting: VecDeque<[Option<u64>; 2]>,
+    /// Packets of a bin from which its probability rises.
     bin_size: u32,
+    /// Packets in a flow's emptiest bin from which its arrivals are dropped.
     max: u32,
+    /// What an arrival adds to the probability of a full bin.
     d1: f64,
+    /// What an arrival takes off the probability of an empty bin.
     d2: f64,
+    /// Time between two changes of roles, s; 0 for never.
     rehash: f64,
+    /// For how long before that the other set is trained, s.
     warmup: f64,
+    /// What unresponsive flows get together, packets/s.
     penalty_rate: f64,
+    /// Most tokens, packets.
     penalty_burst: u64,
+    /// What becomes of time counted towards a token.
     token_rule: TokenRule,
+    /// Least time between two changes of a bin's probability, s.
     freeze: f64,
 }
 

@@ -15,7 +15,9 @@ const NARROWEST: u32 = 8;
 pub struct Slots {
     /// Its length is a power of two, or 0.
     memory: Box<[Option<Packet>]>,
+    /// Place of the first packet in the window.
     head: u32,
+    /// Packets and holes.
     len: u32,
     /// Length of the window, a power of two up to that of the memory, less one.
     mask: u32,

@@ -84,6 +84,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     }),
 };
 
+/// TRED's three sections.
 type Sections = Shaped<Box<dyn Fn(f64) -> f64 + Send>>;
 
 fn read(values: &Values, link: &Link) -> Result<(Settings, Sections), ParamError> {
@@ -108,6 +109,7 @@ fn read(values: &Values, link: &Link) -> Result<(Settings, Sections), ParamError
 
 /// The policy.
 pub struct Tred {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Sections>,
 }
 

@@ -118,6 +118,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
+/// WRR: a round over classes.
 type Wrr = Rounds<ByClass>;
 
 fn wrr(values: &Values, limit: Limit) -> Wrr {
@@ -134,6 +135,7 @@ fn wrr(values: &Values, limit: Limit) -> Wrr {
     Rounds::new(DeficitRound::new(quanta, price, limit, victim), ByClass)
 }
 
+/// A packet's queue is its class.
 struct ByClass;
 
 impl Place for ByClass {

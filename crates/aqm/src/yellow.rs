@@ -19,14 +19,14 @@
 //! the abstract was at hand. The rules for `p` and `f` are as the literature quotes them; what is marked below is ours.
 //!
 //! ## Differences
-//! 1. [reconstruction] `gamma = 1`, `alpha = 1.05`, `beta = 1.5`, `qdlf = 0.5`, `step = 0.003`, `tupdate = 10 ms`. `delta` is
+//! 1. (reconstruction) `gamma = 1`, `alpha = 1.05`, `beta = 1.5`, `qdlf = 0.5`, `step = 0.003`, `tupdate = 10 ms`. `delta` is
 //!    0.05, from a range of 0.02 to 0.06. `q_ref` is 10, the middle of RED's usual thresholds 5 and 15. The step is `Delta/C`
 //!    in the paper's letters.
-//! 2. [reconstruction] `tupdate = "auto"` is 10 ms or the time of ten packets, whichever is longer: on a slow link the load
+//! 2. (reconstruction) `tupdate = "auto"` is 10 ms or the time of ten packets, whichever is longer: on a slow link the load
 //!    would move in steps of half the capacity.
-//! 3. [reconstruction] `load = "accepted"` counts what joins the queue. With `"offered"`, which counts every arrival, a sender
+//! 3. (reconstruction) `load = "accepted"` counts what joins the queue. With `"offered"`, which counts every arrival, a sender
 //!    above the link's rate that does not answer to drops takes `p` to 1 and nothing passes any more.
-//! 4. [reconstruction] `z` is at least 0.05: without arrivals it would be 0, and `step/z` infinite.
+//! 4. (reconstruction) `z` is at least 0.05: without arrivals it would be 0, and `step/z` infinite.
 //!
 //! ## Example
 //! ```
@@ -144,10 +144,15 @@ fn read(values: &Values, link: &Link) -> Result<Yellow, ParamError> {
 
 /// How much of the capacity a queue leaves.
 struct QueueControl {
+    /// The queue at which the share is gamma, packets.
     q_ref: f64,
+    /// gamma, the utilisation aimed at.
     gamma: f64,
+    /// alpha, of the hyperbola below `q_ref`.
     alpha: f64,
+    /// beta, of the hyperbola above `q_ref`.
     beta: f64,
+    /// QDLF, the least share.
     qdlf: f64,
 }
 
@@ -165,17 +170,25 @@ impl QueueControl {
 
 /// The policy.
 pub struct Yellow {
+    /// The queue control function.
     control: QueueControl,
+    /// delta, the width of the band above z = 1 in which p stays.
     delta: f64,
+    /// Delta, the step of p.
     step: f64,
     /// Packets that the link can send between two updates.
     sendable: f64,
+    /// Which packets count as load.
     counted_load: CountedLoad,
+    /// Packets or bytes.
     measure: Measure,
+    /// When p is updated.
     ticks: Ticks,
     /// Packets or bytes since the last update.
     counted: u64,
+    /// z, the load factor at the last update.
     z: f64,
+    /// The probability of a drop or mark.
     p: f64,
 }
 

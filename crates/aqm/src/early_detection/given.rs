@@ -253,7 +253,7 @@ pub const fn without_linux(shared: [Param; SHARED]) -> [Param; SHARED] {
 }
 
 /// Those of the shared parameters that a discipline has, by name and in this order, where it does not have all.
-/// [`Settings::read`] still takes the whole list: what is left out has its default.
+/// [`super::Settings::read`] still takes the whole list: what is left out has its default.
 pub const fn only<const N: usize>(all: &[Param; SHARED], names: [&str; N]) -> [Param; N] {
     let mut some = [all[0]; N];
     let mut n = 0;

@@ -41,7 +41,7 @@ pub(super) enum Rules {
 }
 
 impl Settings {
-    /// Reads the shared parameters; `declared` is the discipline's [`params`]. Without a `max_p` among them it is 1.
+    /// Reads the shared parameters; `declared` is the discipline's [`super::params`]. Without a `max_p` among them it is 1.
     ///
     /// # Errors
     /// Where values do not fit together: `min_th >= max_th`, a switch that the dialect does not have.

@@ -68,10 +68,15 @@ pub fn curve(values: &Values, link: &Link, average: f64) -> f64 {
 
 /// RED with AutoRED's average, around one drop curve.
 pub struct AutoRed<C> {
+    /// RED: average, spacing and drop curve.
     red: EarlyDetection<C>,
+    /// How full the buffer is.
     occupancy: Occupancy,
+    /// p_t at the last arrival, in [0, 1].
     part_taken: f64,
+    /// The weight of the next sample.
     weight: AutoWeight,
+    /// The threshold that moves, if it does.
     levels: Option<TwoLevels>,
 }
 

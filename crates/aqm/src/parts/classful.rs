@@ -26,7 +26,9 @@ pub trait Schedule: Send {
 
 /// A discipline that is a schedule and nothing else.
 pub struct Classful<S> {
+    /// The queues.
     schedule: S,
+    /// Counts since the last reset.
     counters: Counters,
 }
 

@@ -35,12 +35,19 @@ pub fn probability(curve: &impl Curve, average: f64) -> f64 {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Linear {
+    /// Lower threshold, packets or bytes.
     min_th: f64,
+    /// Upper threshold, packets or bytes.
     max_th: f64,
+    /// `v_a`: slope of p_b/max_p between the thresholds, per packet or byte.
     slope: f64,
+    /// `v_b`: p_b/max_p at an average of 0.
     offset: f64,
+    /// Probability at the upper threshold.
     max_p: f64,
+    /// `v_c` and `v_d`: slope and offset of p_b from max_th to twice max_th; `None` if p_b jumps to 1.
     gentle: Option<(f64, f64)>,
+    /// The gentle part moves with max_p.
     gentle_tracks: bool,
 }
 
@@ -125,8 +132,11 @@ impl Curve for Linear {
 /// A curve given as a function of x = (average - min_th)/(max_th - min_th) on [0, 1).
 #[derive(Clone, Debug)]
 pub struct Shaped<F> {
+    /// Lower threshold, packets or bytes.
     min_th: f64,
+    /// Upper threshold, packets or bytes.
     max_th: f64,
+    /// p_b between the thresholds, by x.
     shape: F,
 }
 

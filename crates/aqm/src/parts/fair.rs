@@ -154,36 +154,56 @@ impl Settings {
 /// The three lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
+    /// Queues that have had no turn since they became active.
     New,
+    /// The other active queues.
     Old,
+    /// Queues without packets.
     Idle,
 }
 
+/// No queue, or no place of the pool.
 const NONE: u32 = u32::MAX;
 
+/// A list of queues.
 #[derive(Clone, Copy, Debug)]
 struct List {
+    /// Its first queue, or `NONE`.
     first: u32,
+    /// Its last queue, or `NONE`.
     last: u32,
+    /// How many queues it holds.
     length: u32,
 }
 
+/// A list without queues.
 const EMPTY: List = List { first: NONE, last: NONE, length: 0 };
 
+/// One queue, and its place on a list.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
+    /// Its oldest packet's place in the pool, or `NONE`.
     first: u32,
+    /// Its newest packet's place in the pool, or `NONE`.
     last: u32,
+    /// Packets in it.
     packets: u64,
+    /// Its byte credits (RFC 8290, 1.3), bytes.
     deficit: i64,
+    /// The list that it is on.
     list: Which,
+    /// The queue before it on that list, or `NONE`.
     before: u32,
+    /// The queue behind it on that list, or `NONE`.
     after: u32,
 }
 
+/// A place of the pool.
 #[derive(Debug)]
 struct Slot {
+    /// The packet.
     packet: Packet,
+    /// Place of the next packet of the queue, or of the next free place; `NONE` at the end.
     after: u32,
 }
 
@@ -191,22 +211,39 @@ struct Slot {
 #[derive(Debug)]
 enum Classifier {
     Hash,
-    SetAssociative { owners: Vec<Option<u64>> },
-    Perfect { owners: Vec<Option<u64>>, queue_of: HashMap<u64, u32, BuildHasherDefault<FlowHasher>> },
+    /// The last flow of each queue.
+    SetAssociative {
+        owners: Vec<Option<u64>>,
+    },
+    /// The flow of each queue, and the queue of each flow.
+    Perfect {
+        owners: Vec<Option<u64>>,
+        queue_of: HashMap<u64, u32, BuildHasherDefault<FlowHasher>>,
+    },
 }
 
 /// Queues by flow.
 #[derive(Debug)]
 pub struct FairQueues {
+    /// The parameters.
     set: Settings,
+    /// The salt of the hash.
     salt: u64,
+    /// Which queue a flow has.
     classifier: Classifier,
+    /// The queues.
     queues: Vec<Queue>,
+    /// The lists of new, old and idle queues.
     lists: [List; 3],
+    /// The packets of all queues, with free places among them.
     pool: Vec<Slot>,
+    /// The first free place, or `NONE`.
     free: u32,
+    /// The bytes of each queue.
     sizes: Sizes,
+    /// Packets in all queues.
     packets: u64,
+    /// Bytes in all queues.
     bytes: u64,
 }
 
@@ -451,10 +488,13 @@ impl FairQueues {
 /// queue that set it shrinks.
 #[derive(Debug)]
 struct Sizes {
+    /// The bytes of each queue.
     bytes: Vec<u64>,
     /// Queues in a block, as a power of two.
     shift: u32,
+    /// Each block's bound, bytes.
     bounds: Vec<u64>,
+    /// Whether a block's bound may be too large.
     stale: Vec<bool>,
 }
 

@@ -6,7 +6,9 @@ use crate::Time;
 /// counts, so no timer is needed: halvings that fell due in between are made up for together, to the same bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Halving {
+    /// Time between two halvings, s.
     interval: f64,
+    /// When the next one is due.
     next: Time,
 }
 

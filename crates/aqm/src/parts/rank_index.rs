@@ -24,13 +24,16 @@ words! {
 struct Node {
     /// How far the serial number of the next in the list is away; 0 for the last.
     next: u32,
+    /// Its rank.
     rank: u16,
 }
 
 /// The list of a rank: the packet that comes first, and, where that is the oldest, the newest one.
 #[derive(Clone, Copy, Debug)]
 struct List {
+    /// Serial number of the packet that comes first, or `NONE`.
     first: u64,
+    /// Serial number of the packet that comes last, or `NONE`.
     last: u64,
 }
 
@@ -39,12 +42,15 @@ const EMPTY: List = List { first: NONE, last: NONE };
 /// The packets of a FIFO by rank.
 #[derive(Debug)]
 pub struct RankIndex {
+    /// Which packet of a rank comes first.
     tie: Tie,
     /// The packet with serial number s has place s modulo their number, a power of two.
     nodes: Vec<Node>,
     /// Packets below this serial number have left.
     start: u64,
+    /// The list of each rank.
     lists: Vec<List>,
+    /// The ranks whose list is not empty.
     used: Bits,
 }
 
@@ -166,6 +172,7 @@ impl RankIndex {
 /// A set of small numbers that knows its least one: a bit for each, and above them a bit for each 64 that are not empty.
 #[derive(Debug)]
 struct Bits {
+    /// The bits by level: the numbers themselves first, the top level last.
     levels: Vec<Vec<u64>>,
 }
 

@@ -9,16 +9,24 @@ use crate::parts::flow_table::{FlowTable, NONE};
 /// depend on the length. (The papers' linear search costs as many steps as there are flows.)
 #[derive(Clone, Debug)]
 pub struct RecentFlows<T> {
+    /// The records of the flows.
     table: FlowTable<T>,
+    /// The neighbours of each slot in the list.
     links: Vec<Link>,
+    /// Slot of the flow seen last, or `NONE`.
     newest: u32,
+    /// Slot of the flow seen first, or `NONE`.
     oldest: u32,
+    /// How many flows it may hold.
     most: usize,
 }
 
+/// The neighbours of a flow in the list.
 #[derive(Clone, Copy, Debug)]
 struct Link {
+    /// Slot of the flow seen next after this one, or `NONE`.
     newer: u32,
+    /// Slot of the flow seen right before this one, or `NONE`.
     older: u32,
 }
 
