@@ -18,7 +18,7 @@
 //! Dialects: ns-2.35 `queue/red.cc` [ns-2], ns-3 `red-queue-disc.cc` [ns-3]. Linux's version is `linux_ared`.
 //!
 //! ## Differences
-//! 1. By dialect, beside what RED has (the rows of ns2 agree with ns-2.35 in every bit, see `tests/red_openloop.rs`):
+//! 1. By dialect, beside what RED has (the rows of ns2 agree with ns-2.35 in every bit, see `tests/open_loop/ns2.rs`):
 //!
 //!    | | paper [paper?] | ns2 | ns3 |
 //!    |---|---|---|---|

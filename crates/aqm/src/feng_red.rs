@@ -25,7 +25,7 @@
 //!    have to be set to 3 and 2 by hand. Factors below 1 are refused here.
 //! 4. The 1999 paper has no gentle part. `gentle` adds it; whether it moves with max_p says `gentle_tracks_maxp`.
 //! 5. Linux has no such RED, so there are three dialects. The rows of ns2 agree with ns-2.35 in every bit, see
-//!    `tests/red_openloop.rs`.
+//!    `tests/open_loop/ns2.rs`.
 //!
 //! ## Example
 //! ```

@@ -10,9 +10,7 @@
 //!   time would be counted twice.
 //! - A p_a whose denominator is used up is 1.
 
-mod common;
-
-use common::{gauge, queue, OpenLoop};
+use crate::common::{gauge, queue, OpenLoop};
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;

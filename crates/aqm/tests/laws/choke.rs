@@ -7,9 +7,7 @@
 //! packets it is off by less than a standard error. The same figures must lie more than 20 standard errors from what a
 //! plain queue would give, from the flow's part of the queue, and from the law of another m.
 
-mod common;
-
-use common::{gauge, queue, values, OpenLoop};
+use crate::common::{gauge, queue, values, OpenLoop};
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;

@@ -1,8 +1,6 @@
 //! What `docs/algorithms/floadautored.md` says of FLoadAutoRED's load stage, worked out by the discipline itself.
 
-mod common;
-
-use common::{gauge, queue, values, OpenLoop};
+use crate::common::{gauge, queue, values, OpenLoop};
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;

@@ -9,9 +9,7 @@
 //! Each rule of the oracle is then broken in turn (`Slip`), and each reading replaced by its alternatives: the comparison
 //! must notice every one of them.
 
-mod common;
-
-use common::{gauge, queue, OpenLoop};
+use crate::common::{gauge, queue, OpenLoop};
 use earlydrop_aqm::catalogue;
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::{Limit, Reason};

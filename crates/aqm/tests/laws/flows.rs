@@ -1,8 +1,6 @@
 //! What flow-aware schemes promise: an estimate of the number of flows that is right, and more equal shares.
 
-mod common;
-
-use common::{gauge, queue, values, OpenLoop};
+use crate::common::{gauge, queue, values, OpenLoop};
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;

@@ -6,9 +6,7 @@
 //! leaves must be the same. To know that a difference would be seen, each rule of the model is also broken in turn, and
 //! the comparison must then fail.
 
-mod common;
-
-use common::{queue, values};
+use crate::common::{queue, values};
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
