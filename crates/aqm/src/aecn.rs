@@ -181,7 +181,7 @@ struct Group {
     max_p: f64,
     /// RED's line with that `max_p`.
     curve: Linear,
-    /// Where the spacing of the group's drops and marks stands.
+    /// What RED remembers between the group's arrivals.
     spacing: Spacing,
     /// Serial numbers of its packets that wait and can still be marked, oldest first; older ones may have left.
     unmarked: VecDeque<u64>,
@@ -229,10 +229,10 @@ struct Rules {
     bottom: f64,
     /// Largest `max_p`.
     top: f64,
-    /// Which packet is marked.
-    mark_from: MarkFrom,
-    /// The group of packets without a hint.
-    no_hint: Range,
+    /// The oldest packet of the arrival's group is marked, not the arrival.
+    from_front: bool,
+    /// Place of the group of packets without a hint.
+    no_hint: usize,
 }
 
 impl Rules {
@@ -251,22 +251,22 @@ impl Rules {
             interval: real("interval"),
             bottom: real("bottom"),
             top: real("top"),
-            mark_from: values.choice(&OWN, "mark_from"),
-            no_hint: values.choice(&OWN, "no_hint"),
+            from_front: values.choice::<MarkFrom>(&OWN, "mark_from") == MarkFrom::Front,
+            no_hint: values.choice::<Range>(&OWN, "no_hint").place(),
         })
     }
 
-    /// The group of `packet`, by the round-trip time that its sender wrote into it.
-    fn range(&self, packet: &Packet) -> Range {
+    /// Place of the group of `packet`, by the round-trip time that its sender wrote into it.
+    fn place(&self, packet: &Packet) -> usize {
         let rtt_ms = f64::from(packet.rtt_hint_ms);
         if packet.rtt_hint_ms == 0 {
             self.no_hint
         } else if rtt_ms < self.rtt_low_ms {
-            Range::Robust
+            Range::Robust.place()
         } else if rtt_ms <= self.rtt_high_ms {
-            Range::Average
+            Range::Average.place()
         } else {
-            Range::Fragile
+            Range::Fragile.place()
         }
     }
 }
@@ -303,8 +303,8 @@ impl Policy for Aecn {
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         let length = self.rules.set.length(queue);
         let average = self.average.observe(length, queue, cx.now);
-        self.last = self.rules.range(packet).place();
-        if let Some(ring) = queue.contents.filter(|_| self.rules.mark_from == MarkFrom::Front && cx.ecn) {
+        self.last = self.rules.place(packet);
+        if let Some(ring) = queue.contents.filter(|_| self.rules.from_front && cx.ecn) {
             let oldest = ring.serials().start;
             for group in &mut self.groups {
                 while group.unmarked.front().is_some_and(|&serial| serial < oldest) {
@@ -335,7 +335,7 @@ impl Policy for Aecn {
     }
 
     fn on_admitted(&mut self, packet: &Packet, serial: u64) {
-        if self.rules.mark_from == MarkFrom::Front && matches!(packet.ecn, Ecn::Ect0 | Ecn::Ect1) {
+        if self.rules.from_front && matches!(packet.ecn, Ecn::Ect0 | Ecn::Ect1) {
             self.groups[self.last].unmarked.push_back(serial);
         }
     }
@@ -396,11 +396,11 @@ mod tests {
     #[test]
     fn groups_by_round_trip_time() {
         let policy = aecn(&[]).unwrap();
-        let groups = [1, 49, 50, 150, 151, 65535, 0].map(|rtt| policy.rules.range(&packet(rtt, Ecn::Ect0)).place());
+        let groups = [1, 49, 50, 150, 151, 65535, 0].map(|rtt| policy.rules.place(&packet(rtt, Ecn::Ect0)));
         assert_eq!(groups, [0, 0, 1, 1, 2, 2, 1]);
         for (word, group) in [("robust", 0), ("average", 1), ("fragile", 2)] {
             let policy = aecn(&[("no_hint", Value::Choice(word))]).unwrap();
-            assert_eq!(policy.rules.range(&packet(0, Ecn::Ect0)).place(), group);
+            assert_eq!(policy.rules.place(&packet(0, Ecn::Ect0)), group);
         }
     }
 

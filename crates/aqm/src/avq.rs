@@ -245,9 +245,10 @@ impl Avq {
     fn adapt(&mut self, amount: f64, elapsed: f64) {
         let grown = self.virtual_capacity + self.alpha * self.gamma * self.capacity * elapsed;
         let used = self.alpha * amount;
-        self.virtual_capacity = match self.dialect {
-            Dialect::Paper => (grown.min(self.capacity) - used).max(0.0),
-            Dialect::Ns2 => (grown - used).min(self.capacity).max(0.0),
+        self.virtual_capacity = if self.dialect == Dialect::Ns2 {
+            (grown - used).min(self.capacity).max(0.0)
+        } else {
+            (grown.min(self.capacity) - used).max(0.0)
         };
     }
 
@@ -290,7 +291,7 @@ impl Policy for Avq {
         let amount = self.measure.amount(packet) as f64;
         let (verdict, dropped) =
             if self.overflows(amount, now - drained) { self.signal(packet, queue, cx) } else { (Verdict::Pass, false) };
-        let adapts = !(self.dialect == Dialect::Ns2 && dropped);
+        let adapts = self.dialect == Dialect::Paper || !dropped;
         if adapts {
             self.adapt(amount, now - adapted);
         }

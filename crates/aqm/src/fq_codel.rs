@@ -203,10 +203,9 @@ impl Discipline for FqCodel {
         while let Some(queue) = self.fair.turn() {
             loop {
                 let packet = self.fair.pop(queue);
-                let backlog = match self.codel.dialect() {
-                    Dialect::Linux => self.fair.bytes(),
-                    Dialect::Rfc | Dialect::Ns3 => self.fair.bytes_in(queue),
-                };
+                // Linux: `sch->qstats.backlog`, the bytes of all queues.
+                let linux = self.codel.dialect() == Dialect::Linux;
+                let backlog = if linux { self.fair.bytes() } else { self.fair.bytes_in(queue) };
                 let can_mark = self.ecn && packet.is_some_and(|packet| packet.ecn.is_capable());
                 let verdict = self.states[queue].step(&self.codel, packet.as_ref(), backlog, now, can_mark);
                 let Some(mut packet) = packet else { break };

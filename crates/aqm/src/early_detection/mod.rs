@@ -32,9 +32,10 @@ pub use given::{only, params, replacing, without_linux, Defaults, Dialect, SHARE
 use settings::Rules;
 pub use settings::Settings;
 
-/// Where the spacing of drops stands: what a dialect remembers from one arrival to the next beside the average. A
-/// discipline with several curves or classes (SFRED, AECN) keeps one for each.
+/// What a dialect remembers from one arrival to the next beside the average. A discipline with several curves or classes
+/// (SFRED, AECN) keeps one for each.
 #[derive(Clone, Debug)]
+// With its tag in a byte of its own RED takes 1 % fewer instructions a packet than with one in a niche of the variants.
 #[repr(u8)]
 pub enum Spacing {
     /// Floyd & Jacobson 1993.
@@ -80,6 +81,8 @@ impl Spacing {
 
     /// Decides over `packet`, which finds `length` waiting (in the unit of the average), with the average it has just
     /// made `average`, on `curve`.
+    // Inlined into each discipline's curve, here and in [`EarlyDetection::on_enqueue`]: with `#[inline]` RED takes 3 % more
+    // instructions a packet.
     #[inline(always)]
     pub fn decide(
         &mut self,
@@ -116,7 +119,7 @@ pub struct EarlyDetection<C> {
     set: Settings,
     /// The averaged queue, in the unit of the thresholds.
     average: Average,
-    /// Where the spacing of drops stands.
+    /// What the dialect remembers between arrivals.
     spacing: Spacing,
     /// p_b by the average.
     curve: C,

@@ -160,26 +160,29 @@ impl Settings {
     /// Time in `packet`'s queue until `now`. Linux takes the difference of two readings of its clock, ns-3 the reading
     /// of the difference.
     fn sojourn(&self, packet: &Packet, now: Time) -> f64 {
-        match self.dialect {
-            Dialect::Linux => length(self.dialect, now.seconds()) - length(self.dialect, packet.enqueued.seconds()),
-            Dialect::Rfc | Dialect::Ns3 => length(self.dialect, now - packet.enqueued),
+        if self.dialect == Dialect::Linux {
+            length(self.dialect, now.seconds()) - length(self.dialect, packet.enqueued.seconds())
+        } else {
+            length(self.dialect, now - packet.enqueued)
         }
     }
 
     /// Whether the packet's queue is so short that it must not be touched.
     fn small(&self, backlog: u64) -> bool {
-        match self.dialect {
-            Dialect::Ns3 => (backlog as f64) < self.max_packet,
-            Dialect::Rfc | Dialect::Linux => backlog as f64 <= self.max_packet,
+        if self.dialect == Dialect::Ns3 {
+            (backlog as f64) < self.max_packet
+        } else {
+            backlog as f64 <= self.max_packet
         }
     }
 }
 
 /// Seconds in the dialect's clock: Linux and ns-3 shift nanoseconds right by 10.
 fn length(dialect: Dialect, seconds: f64) -> f64 {
-    match dialect {
-        Dialect::Rfc => seconds,
-        Dialect::Linux | Dialect::Ns3 => ((seconds * 1e9).round() as u64 >> 10) as f64,
+    if dialect == Dialect::Rfc {
+        seconds
+    } else {
+        ((seconds * 1e9).round() as u64 >> 10) as f64
     }
 }
 
