@@ -17,21 +17,22 @@
 //! | fragile | above `rtt_high` |
 //!
 //! ## Source
-//! Z. Zheng, R. Kinicki, "Adaptive explicit congestion notification (AECN)", ISCC 2002. Only the abstract was read: hints
-//! of the round-trip time from the sources, groups by ranges of it, a drop probability for each, marks at the front.
-//! Dedu, Linck and Spies (2007) describe it in two sentences.
+//! Z. Zheng, R. Kinicki, "Adaptive explicit congestion notification (AECN)", ISCC 2002. Only the abstract was read:
+//! hints of the round-trip time from the sources, groups by ranges of it, a drop probability for each, marks at the
+//! front. Dedu, Linck and Spies (2007) describe it in two sentences.
 //!
 //! ## Differences
 //! 1. The number of groups, their names and their bounds, 50 and 150 ms, are ours. (reconstruction)
-//! 2. The rule for `max_p` is ours: it is ARED's idea, with fairness in place of a target queue. A group without arrivals
-//!    in the interval keeps its value (its rule would be 0/0). The bounds 0.01 and 0.5 are ARED's. (reconstruction)
+//! 2. The rule for `max_p` is ours: it is ARED's idea, with fairness in place of a target queue. A group without
+//!    arrivals in the interval keeps its value (its rule would be 0/0). The bounds 0.01 and 0.5 are ARED's.
+//!    (reconstruction)
 //! 3. Flows are counted by the share of 1024 hashed bits that stay 0, so thousands of flows cost what ten do. With 100
 //!    flows the count is off by about 2, and it stops at 7100. (reconstruction)
 //! 4. Dedu, Linck and Spies speak of "flow sub-queues". Here all packets wait in one queue, first in, first out, and a
 //!    group's sub-queue is the order of its packets in it. (reconstruction)
 //! 5. Each group has RED's count for itself, so that its drops are spread evenly over its own packets. (reconstruction)
-//! 6. An arrival that cannot be marked is dropped where it would be marked: the scheme is made for ECN. If no packet of the
-//!    group can still be marked, the arrival is. `mark_from = "tail"` always marks the arrival.
+//! 6. An arrival that cannot be marked is dropped where it would be marked: the scheme is made for ECN. If no packet of
+//!    the group can still be marked, the arrival is. `mark_from = "tail"` always marks the arrival.
 //! 7. A packet without a hint belongs to the group `no_hint` says. (reconstruction)
 //! 8. Thresholds are RED's of 1993, `max_p` at the start is 0.1: the paper's were not readable.
 //!
@@ -129,7 +130,7 @@ const OWN: [Param; 7] = [
         kind: Kind::Choice(MarkFrom::WORDS),
         default: Value::Choice("front"),
         source: "Zheng & Kinicki 2002, abstract: a mark front scheme",
-        doc: "Who is marked: the oldest unmarked packet of the arrival's group, or the arrival.",
+        doc: "Which packet is marked: the oldest unmarked one of the arrival's group, or the arrival.",
     },
     Param {
         name: "no_hint",
@@ -404,8 +405,8 @@ mod tests {
         }
     }
 
-    /// Seven packets wait, of groups and marks as given; an eighth of the group of 10 ms is signalled. Who is marked, by
-    /// place, and who dies.
+    /// Seven packets wait, of groups and marks as given; an eighth of the group of 10 ms is signalled. Who is marked,
+    /// by place, and who dies.
     fn signalled(waiting: [(u16, Ecn); 7], arrival: Ecn, from: &'static str) -> (Vec<usize>, u64) {
         let given = [("w_q", Value::Real(1.0)), ("min_th", Value::Real(6.0)), ("mark_from", Value::Choice(from))];
         let policy = Box::new(aecn(&given).unwrap());
@@ -516,7 +517,8 @@ mod tests {
                 group.flows[bit / 64] |= 1 << (bit % 64);
             }
             let found = group.flows();
-            // Linear counting: sd sqrt(m (e^t - t - 1)), t = n/m; 28 for 1000 in 1024 bits. Three of them, and rounding.
+            // Linear counting: sd sqrt(m (e^t - t - 1)), t = n/m; 28 for 1000 in 1024 bits. Three of them, and
+            // rounding.
             let t = flows as f64 / 1024.0;
             let sd = (1024.0 * (t.exp() - t - 1.0)).sqrt();
             assert!((found - flows as f64).abs() < 3.0 * sd + 0.1, "{found} of {flows}");

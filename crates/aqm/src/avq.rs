@@ -2,9 +2,9 @@
 //!
 //! ## What it does
 //! Adaptive virtual queue. Arrivals also go into a virtual queue `VQ` as large as the real buffer, which is served at a
-//! virtual capacity `C_v` below the link's `C`; an arrival that finds the virtual queue full is signalled and leaves it. The
-//! virtual capacity moves so that the load settles at `gamma C`: `dC_v/dt = alpha (gamma C - load)`. At the arrival of a
-//! packet of `L` bytes, `dt` after the one before,
+//! virtual capacity `C_v` below the link's `C`; an arrival that finds the virtual queue full is signalled and leaves
+//! it. The virtual capacity moves so that the load settles at `gamma C`: `dC_v/dt = alpha (gamma C - load)`. At the
+//! arrival of a packet of `L` bytes, `dt` after the one before,
 //!
 //! | step | rule |
 //! |---|---|
@@ -16,22 +16,24 @@
 //!
 //! ## Source
 //! S. S. Kunniyur, R. Srikant, "An adaptive virtual queue (AVQ) algorithm for active queue management", IEEE/ACM
-//! Transactions on Networking 12(2), 2004 (SIGCOMM 2001). The paper's text was not at hand: the table is its pseudo-code as
-//! the literature quotes it. Dialect ns2: ns-2.35 `queue/vq.cc`, compared with it arrival by arrival.
+//! Transactions on Networking 12(2), 2004 (SIGCOMM 2001). The paper's text was not at hand: the table is its
+//! pseudo-code as the literature quotes it. Dialect ns2: ns-2.35 `queue/vq.cc`, compared with it arrival by arrival.
 //!
 //! ## Differences
-//! 1. ns-2 takes the packet off before it cuts off above, `max(0, min(C, C_v + alpha gamma C dt - alpha L))`, so that an idle
-//!    link reaches `C` and not `C - alpha L`.
-//! 2. ns-2 does not adapt at an arrival that it drops, and the next `dt` of the adaptation runs from the last one that was
-//!    adapted: its load is what it lets through. By the paper's rule the load is what arrives. Senders that do not answer
-//!    drive `C_v` to 0 then, and all but a few packets are signalled.
-//! 3. `mode = "drop"` signals: a mark if the packet can be marked, else a drop. `mode = "mark"` is ns-2's `markpkts_`: what
-//!    cannot be marked passes, and every arrival is adapted to.
-//! 4. `victim = "front"` is ns-2's `drop_front_` and `markfront_`: the oldest waiting packet is hit in place of the arrival.
-//! 5. ns-2 has `alpha` as a constant of 0.15; `alpha = 0.15` and `C_v = 0.8 C` at the first arrival are the defaults here too.
+//! 1. ns-2 takes the packet off before it cuts off above, `max(0, min(C, C_v + alpha gamma C dt - alpha L))`, so that
+//!    an idle link reaches `C` and not `C - alpha L`.
+//! 2. ns-2 does not adapt at an arrival that it drops, and the next `dt` of the adaptation runs from the last one that
+//!    was adapted: its load is what it lets through. By the paper's rule the load is what arrives. Senders that do not
+//!    answer drive `C_v` to 0 then, and all but a few packets are signalled.
+//! 3. `mode = "drop"` signals: a mark if the packet can be marked, else a drop. `mode = "mark"` is ns-2's `markpkts_`:
+//!    what cannot be marked passes, and every arrival is adapted to.
+//! 4. `victim = "front"` is ns-2's `drop_front_` and `markfront_`: the oldest waiting packet is hit in place of the
+//!    arrival.
+//! 5. ns-2 has `alpha` as a constant of 0.15; `alpha = 0.15` and `C_v = 0.8 C` at the first arrival are the defaults
+//!    here too.
 //! 6. A drop is certain, so it is counted as forced.
-//! 7. Queue and load are in bytes by default, as in ns-2; a limit in packets then means packets of `mean_packet` for the
-//!    virtual queue, and in the dialect ns2 for the real one.
+//! 7. Queue and load are in bytes by default, as in ns-2; a limit in packets then means packets of `mean_packet` for
+//!    the virtual queue, and in the dialect ns2 for the real one.
 //!
 //! ## Example
 //! ```
@@ -143,14 +145,14 @@ const PARAMS: [Param; 9] = [
         Mode::WORDS,
         "drop",
         "ns-2.35 (markpkts_)",
-        "drop: mark if possible, else drop; mark: let pass what cannot be marked (needs ecn).",
+        "drop: mark if possible, else drop; mark: packets that cannot be marked pass (needs ecn).",
     ),
     word(
         "victim",
         Victim::WORDS,
         "arrival",
         "ns-2.35 (drop_front_, markfront_)",
-        "Which packet is hit: the arrival, or the oldest one waiting.",
+        "Which packet is marked or dropped: the arrival, or the oldest one waiting.",
     ),
     measure::unit("byte", "ns-2.35 (queue_in_bytes_)"),
     measure::mean_packet(1000.0, "ns-2.35"),
@@ -349,8 +351,9 @@ mod tests {
         found
     }
 
-    /// Poisson arrivals at `load` times the link's rate, which is served as fast as it can be: of the second half of half a
-    /// million, what was accepted as a share of the capacity, the share of it that was marked, and C_v/C at the end.
+    /// Poisson arrivals at `load` times the link's rate, which is served as fast as it can be: of the second half of
+    /// half a million, what was accepted as a share of the capacity, the share of it that was marked, and C_v/C at the
+    /// end.
     fn settled(pairs: &[(&'static str, Value)], ecn: Ecn, load: f64) -> (f64, f64, f64) {
         let mut values = Values::new();
         for &(name, value) in pairs {
@@ -381,8 +384,8 @@ mod tests {
         (admitted / (now - since) / 125.0, seen.marks as f64 / admitted, gauge(&queue, "c_virtual"))
     }
 
-    /// ns-2.35 itself accepted 0.980 C of 1.2 C and of 2 C, and 0.896 C of 0.9 C. The arrivals of the last are a Poisson
-    /// number of 250,000, so that 0.896 +- 0.006 has a false-alarm rate of 0.1 %; the fixed seed makes it none.
+    /// ns-2.35 itself accepted 0.980 C of 1.2 C and of 2 C, and 0.896 C of 0.9 C. The arrivals of the last are a
+    /// Poisson number of 250,000, so that 0.896 +- 0.006 has a false-alarm rate of 0.1 %; the fixed seed makes it none.
     #[test]
     fn in_ns2_what_is_accepted_settles_at_gamma_c() {
         let ns2 = word("dialect", "ns2");

@@ -1,7 +1,8 @@
 //! # BLUE
 //!
 //! ## What it does
-//! One probability `p`, moved by two events instead of by a queue length, and no more often than every `freeze` seconds:
+//! One probability `p`, moved by two events instead of by a queue length, and no more often than every `freeze`
+//! seconds:
 //!
 //! | event | then, if the last change is longer ago than `freeze` |
 //! |---|---|
@@ -18,15 +19,16 @@
 //!
 //! ## Differences
 //! 1. `threshold`: the paper has the event at a full buffer, and a variant at a queue length `L`. Here the full buffer
-//!    unless a length is given; above it `p` rises, and the arrival is dropped only if there is no room.
-//! 2. Long idle periods: read literally, one idle period is one event, however long. `idle = "per_freeze"`, the default,
-//!    takes `d2` off at the next arrival for each whole `freeze` that the link has been idle, counted from the last
-//!    change, before that arrival's draw; `idle = "once"` is the literal reading. Of the ns-3 ports one does each; the
-//!    first measures in whole milliseconds and forgets the last change. (reconstruction)
+//!    unless a length is given; above it `p` rises, and the arrival is dropped only at a full buffer.
+//! 2. Long idle periods: read literally, one idle period is one event, however long. `idle = "per_freeze"`, the
+//!    default, takes `d2` off at the next arrival for each whole `freeze` that the link has been idle, counted from the
+//!    last change, before that arrival's draw; `idle = "once"` is the literal reading. Of the ns-3 ports one does each;
+//!    the first measures in whole milliseconds and forgets the last change. (reconstruction)
 //! 3. Early drops do not move `p`. One public port counts them as losses, so that `p` feeds itself.
 //! 4. The comparison with `freeze` is strict: an event exactly `freeze` after the last change does nothing. The first
 //!    event always counts.
-//! 5. One random number for each arrival that finds room, also while `p` is 0, as in the ns-3 ports; `p` = 0 never hits.
+//! 5. One random number for each arrival that finds room, also while `p` is 0, as in the ns-3 ports; `p` = 0 never
+//!    hits.
 //! 6. ECN at any `p`; a full buffer always drops. At `p` = 1 a drop is counted as forced.
 //!
 //! ## Example

@@ -7,7 +7,7 @@
 //! | average | rule |
 //! |---|---|
 //! | `avg <= min_th` | admit |
-//! | `avg > min_th` | draw `m` waiting packets; those of the arrival's flow die, and the arrival with them |
+//! | `avg > min_th` | draw `m` waiting packets; those of the arrival's flow are dropped, and the arrival with them |
 //! | then `min_th < avg <= max_th` | RED: `p_b = max_p (avg - min_th)/(max_th - min_th)`, spaced |
 //! | then `avg > max_th` | drop |
 //!
@@ -143,7 +143,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "CHOKe",
     family: "flow-aware RED",
     year: 2000,
-    summary: "An arrival that meets its own flow in the queue dies together with the packet it met",
+    summary: "An arrival that meets its own flow in the queue is dropped together with the packet it met",
     source: "Pan, Prabhakar, Psounis: CHOKe, INFOCOM 2000; Linux sch_choke",
     file: include_str!("choke.rs"),
     params: &[&RED, &OWN],
@@ -243,8 +243,7 @@ impl Choke {
         Choke { average, curve: rules.curve, stage, draws: rules.draws, regions: rules.regions, matched: 0 }
     }
 
-    /// Packets that an arrival is compared with at `average`: m in each region more, k m above `max_th`.
-
+    /// Packets that an arrival is compared with at `average`: m more in each region, k m above `max_th`.
     fn draws_at(&self, average: f64) -> u32 {
         let Closed { min_th, max_th, .. } = self.curve;
         let region = 1.0 + self.regions * (average - min_th) / (max_th - min_th);
@@ -458,7 +457,8 @@ mod tests {
 
     #[test]
     fn draws_grow_from_region_to_region() {
-        let choke = Choke::new(&Rules::read(&with(&[("draws", Value::Whole(2)), ("regions", Value::Whole(3))]), &LINK).unwrap());
+        let values = with(&[("draws", Value::Whole(2)), ("regions", Value::Whole(3))]);
+        let choke = Choke::new(&Rules::read(&values, &LINK).unwrap());
         let draws = [3.0_f64.next_up(), 3.999, 4.0, 4.999, 5.0, 5.999, 6.0, 600.0].map(|avg| choke.draws_at(avg));
         assert_eq!(draws, [2, 2, 4, 4, 6, 6, 6, 6]);
     }

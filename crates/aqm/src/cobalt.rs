@@ -1,7 +1,7 @@
 //! # COBALT
 //!
 //! ## What it does
-//! CoDel and BLUE in one: CoDel against queues that stand too long, BLUE against senders that do not answer. It decides
+//! CoDel and BLUE in one: CoDel against standing queues, BLUE against unresponsive senders. It decides
 //! at departure, over one packet at a time.
 //!
 //! | | |
@@ -14,7 +14,7 @@
 //! | queue found empty | `p_blue` shrinks by `decrement`, at most once per `target` |
 //! | every departure | dropped with probability `p_blue`, marked or not |
 //!
-//! Unlike CoDel it needs no re-entry rule: `count` is the memory, and it fades by itself.
+//! Unlike CoDel it needs no re-entry rule: `count` is the memory, and it decays automatically.
 //!
 //! ## Source
 //! J. Morton, in CAKE: T. Hoeiland-Joergensen, D. Taht, J. Morton, "Piece of CAKE: A Comprehensive Queue Management
@@ -30,7 +30,7 @@
 //!    | `target` | at least 1.5 such packets | as given |
 //!    | `interval` | longer by what `target` was raised, at least twice `target` | as given |
 //!    | last packet of the queue | never dropped | may be |
-//!    | `overflow`, auto | the head dies | the arrival dies |
+//!    | `overflow`, auto | the head is dropped | the arrival is dropped |
 //!    | `blue_threshold`, auto | none | 400 ms |
 //!    | `ce_threshold`, `l4s` | not in Linux, but work here | yes |
 //!
@@ -40,10 +40,10 @@
 //!    packet in more than an `interval` is late signals the second one: `drop_next` lies in the past, and is set to
 //!    now.
 //! 3. 1/sqrt(count) is computed as both sources do: a table below 16, one Newton step in 32 bits for each change above.
-//! 4. Clocks: Linux and ns-3 count ns. Here seconds, without rounding. ns-3 (3.37) keeps the time at which BLUE moved in
-//!    32 bits: after 4.3 s of a run the time since then is always longer than `target`, and BLUE moves at every event.
-//!    That is an oversight there, and costs packets under overload; `ns3_clock` runs it, and with it the counts agree
-//!    with ns-3's under fixed arrivals. Off by default, in the dialect ns3 too.
+//! 4. Clocks: Linux and ns-3 count ns. Here seconds, without rounding. ns-3 (3.37) keeps the time at which BLUE moved
+//!    in 32 bits: after 4.3 s of a run the time since then is always longer than `target`, and BLUE moves at every
+//!    event. That is an oversight there, and costs packets under overload; `ns3_clock` runs it, and with it the counts
+//!    agree with ns-3's under fixed arrivals. Off by default, in the dialect ns3 too.
 //! 5. CAKE's other parts (1024 queues with hosts, shaper, overhead, ACK filter, ingress mode with its rule for many
 //!    flows) are not here: this is one queue with one COBALT.
 //! 6. Where marking is off, CAKE still marks. Here as everywhere the port decides.
@@ -82,7 +82,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "COBALT",
     family: "sojourn time",
     year: 2018,
-    summary: "CoDel whose count fades by itself, with BLUE for senders that do not answer",
+    summary: "CoDel whose count decays automatically, with BLUE for unresponsive senders",
     source:
         "Hoeiland-Joergensen, Taht, Morton: Piece of CAKE, IEEE LANMAN, 2018; Linux sch_cake; ns-3 cobalt-queue-disc",
     file: include_str!("cobalt.rs"),

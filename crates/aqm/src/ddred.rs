@@ -1,7 +1,7 @@
 //! # DDRED
 //!
 //! ## What it does
-//! RED decides whether a packet must die, and the packet that has come the shortest way dies in place of the arrival:
+//! RED decides whether a packet is dropped; it drops the one that has come the shortest way in place of the arrival:
 //! of the queue and the arrival, the one of the smallest distance.
 //!
 //! | `method` | distance of a packet |
@@ -19,20 +19,21 @@
 //! ## Differences
 //! 1. Who is searched (reconstruction): the paper has the router search the queue. Here the arrival is a candidate too,
 //!    or a near arrival could push out a packet from farther away, against the paper's section IV.
-//! 2. Ties (reconstruction): the newest dies, so the arrival before a queued packet. The paper's remark that packets
-//!    are marked "from up to bottom", so that the notice comes late, speaks for it. `tie = "oldest"` is the other rule.
+//! 2. Ties (reconstruction): the newest is dropped, so the arrival before a queued packet. The paper's remark that
+//!    packets are marked "from up to bottom", so that the notice comes late, speaks for it. `tie = "oldest"` is the
+//!    other rule.
 //! 3. ECN (reconstruction): the paper says only that marking takes the place of dropping. Here a nearest packet that is
 //!    not ECN-capable is dropped; one that carries a mark already passes it on to the nearest unmarked ECN-capable
 //!    packet; if there is none, nothing happens.
 //! 4. Certain drops past the end of the curve, and overflow (reconstruction): the same rule, where the paper is silent.
 //!    `forced_victim = "arrival"` is what a patch of ns-2's RED amounts to that changes the early victim only.
-//! 5. RED's count and average do not see who dies. The paper says that its formula is unchanged.
+//! 5. RED's count and average do not depend on which packet is dropped. The paper says that its formula is unchanged.
 //! 6. Method 2 (reconstruction): a packet without `TTL_f` (a SYN) counts as having its whole route behind it, for the
 //!    loss of a SYN costs a whole timeout; with `TTL_f >= TTL_i` its distance is its hops. A share above 1, of a packet
 //!    on a longer way than the one before it, stays above 1.
 //! 7. A packet without `TTL_i` counts as just sent; `no_option` has two other rules. (reconstruction)
 //! 8. Thresholds and max_p are ours: the paper gives none.
-//! 9. An arrival that would not fit into the empty queue dies itself, and nobody else does. (reconstruction)
+//! 9. An arrival that would not fit into the empty queue is dropped itself, and no other packet is. (reconstruction)
 //!
 //! The cost of a packet does not depend on how many wait. Rules, errata of the paper and tests:
 //! `docs/algorithms/ddred.md`.
@@ -102,7 +103,7 @@ const OWN: [Param; 2] = [
         kind: Kind::Choice(ForcedVictim::WORDS),
         default: Value::Choice("nearest"),
         source: "our reading; arrival: ns-2.35 with the early victim changed",
-        doc: "Who dies past the end of the curve and when there is no room: the nearest too, or the arrival.",
+        doc: "Which packet is dropped past the end of the curve and when the buffer is full: the nearest too, or the arrival.",
     },
 ];
 
@@ -112,7 +113,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "DDRED",
     family: "flow-aware RED",
     year: 2007,
-    summary: "Distance-dependent RED: the packet that has come the shortest way dies instead of the arrival",
+    summary: "Distance-dependent RED: the packet that has come the shortest way is dropped instead of the arrival",
     source: "Dedu, Linck, Spies: Distance-dependent RED policy (DDRED), 2007",
     file: include_str!("ddred.rs"),
     params: &[SHOWN, &OWN, &distance::PARAMS],
@@ -183,15 +184,15 @@ impl Ddred {
         Verdict::Victims { reason, with_arrival: false, signal: false }
     }
 
-    /// The nearest of the queue and the arrival is told: dropped unless it is ECN-capable, else marked, or the nearest
-    /// one that can still be.
+    /// The nearest of the queue and the arrival is signalled: dropped unless it is ECN-capable, else marked, or the
+    /// nearest one that can still be.
     fn signal_nearest(&mut self, reason: Reason, arrival: &Packet, ring: &Ring, cx: &mut Context<'_>) -> Verdict {
         let nearest = self.waiting.nearer_than(arrival).and_then(|serial| ring.get(serial)).unwrap_or(arrival);
         if !cx.can_mark(nearest) {
             return self.drop_nearest(reason, arrival, ring, cx);
         }
         if !cx.has_room {
-            // A mark makes no room: who dies is the overflow's question.
+            // A mark frees no space: `on_overflow` chooses the packet to drop.
             return Verdict::Pass;
         }
         let arrival_can_be = can_still_be_marked(arrival);

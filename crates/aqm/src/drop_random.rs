@@ -1,8 +1,8 @@
 //! # Drop-random
 //!
 //! ## What it does
-//! When the queue is full, a packet of the queue drawn at random dies and the arrival joins the tail. A flow loses in
-//! proportion to its share of the queue, instead of in proportion to how badly its arrivals are timed.
+//! When the queue is full, a packet of the queue drawn at random is dropped and the arrival joins the tail. A flow
+//! loses in proportion to its share of the queue, instead of in proportion to how badly its arrivals are timed.
 //!
 //! ## Source
 //! "Random drop on full" in B. Braden et al., RFC 2309, section 2 (after T. V. Lakshman, A. Neidhardt, T. J. Ott,
@@ -12,9 +12,9 @@
 //! 1. Who can be drawn: by the words of RFC 2309 a packet "from the queue". ns-2 appends the arrival first, so it can
 //!    be drawn too: `candidates = "with_arrival"`. The difference is one in B + 1.
 //! 2. A limit of N holds N packets, N - 1 in ns-2's DropTail (`capacity_rule = "n_minus_1"`), as in `droptail`.
-//! 3. A limit in bytes: as many packets die as the arrival needs; one that would not fit into the empty queue dies
-//!    itself, and nobody else does. (reconstruction)
-//! 4. Draws: none while there is room; then one random number for each packet that dies, and another each time it
+//! 3. A limit in bytes: as many packets are dropped as the arrival needs; one that would not fit into the empty queue
+//!    is dropped itself, and no other packet is. (reconstruction)
+//! 4. Draws: none while the buffer has space; then one random number for each packet dropped, and another each time it
 //!    hits the hole of a packet removed before.
 //!
 //! ## Example
@@ -59,7 +59,7 @@ const PARAMS: [Param; 2] = [
         kind: Kind::Choice(Candidates::WORDS),
         default: Value::Choice("queue"),
         source: "RFC 2309, section 2; with_arrival: ns-2.35 (drop_rand_)",
-        doc: "Who can be drawn: the packets that wait, or they and the arrival.",
+        doc: "Which packets the victim is drawn from: those that wait, or those and the arrival.",
     },
 ];
 
@@ -69,7 +69,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "Drop-random",
     family: "plain queues",
     year: 1996,
-    summary: "When the queue is full, a packet of the queue drawn at random gives way to the arrival",
+    summary: "When the queue is full, a packet of the queue drawn at random is dropped in favour of the arrival",
     source: "RFC 2309, section 2: random drop on full; ns-2.35 drop_rand_",
     file: include_str!("drop_random.rs"),
     params: &[&PARAMS],
@@ -78,7 +78,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
-/// The policy: speaks only when there is no room.
+/// The policy: it acts only at a full buffer.
 pub struct DropRandom {
     /// When an arrival finds space in the buffer.
     room: Room,

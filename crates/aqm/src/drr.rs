@@ -107,7 +107,7 @@ const PARAMS: [Param; 4] = [
         kind: Kind::Choice(Dropped::WORDS),
         default: Value::Choice("longest_head"),
         source: "ns-2.35",
-        doc: "Which packet of the bucket with the most bytes is dropped when there is no room.",
+        doc: "Which packet of the bucket with the most bytes is dropped when the buffer is full.",
     },
 ];
 

@@ -327,7 +327,9 @@ impl DualPi2 {
         match self.set.limit {
             Limit::Packets(n) => packets < n,
             // A packet that is larger than the MTU must fit all the same.
-            Limit::Bytes(n) if self.set.dialect == Dialect::Rfc => bytes + u64::from(self.set.mtu.max(packet.size)) <= n,
+            Limit::Bytes(n) if self.set.dialect == Dialect::Rfc => {
+                bytes + u64::from(self.set.mtu.max(packet.size)) <= n
+            }
             Limit::Bytes(n) => bytes + u64::from(packet.size) <= n,
         }
     }

@@ -35,7 +35,7 @@
 //! 2. RFC 8290 speaks of a negative deficit; Linux and ns-3 also send a queue away whose deficit is exactly 0, and so
 //!    does this (a reconstruction).
 //! 3. Half of an odd number of packets or bytes is rounded down, as the sources do with bytes; at least one packet
-//!    dies. The arrival may be among the dead.
+//!    is dropped. The arrival may be among them.
 //! 4. RFC 8290 hashes the five-tuple. Here the flow key is hashed (`classify = "hash"`). `set_associative` is ns-3's
 //!    option, with sets of 8; ns-3 takes the first queue of the set that is the flow's own or idle, and so may send a
 //!    flow past its own backlog; here, as in CAKE, a flow keeps its own queue. With `perfect`, each flow has a queue of
@@ -83,7 +83,7 @@ const OWN: [Param; 1] = [Param {
     kind: Kind::Real { low: 1.0, high: f64::INFINITY, open_low: false, open_high: false, auto: true },
     default: Value::Auto,
     source: "Linux: 32 MiB",
-    doc: "More bytes than this are treated like more packets than the limit; auto is 32 MiB for linux, else none.",
+    doc: "Limit of the memory, tested beside the limit of packets; auto is 32 MiB for linux, else none.",
 }];
 
 /// The declaration.

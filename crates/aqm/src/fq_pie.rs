@@ -14,8 +14,8 @@
 //!
 //!    | | linux | ns3 |
 //!    |---|---|---|
-//!    | at the limit | the arrival dies, and its queue's `accu` is 0 | the fattest queue loses half its bytes from the head |
-//!    | a queue that holds the whole limit | so too | the arrival dies |
+//!    | at the limit | the arrival is dropped, and its queue's `accu` is 0 | the fattest queue loses half its bytes from the head |
+//!    | a queue that holds the whole limit | so too | the arrival is dropped |
 //!    | `quantum`, auto | 1514 B | 1500 B |
 //!    | a queue becomes active | when a packet is admitted | when a packet arrives, even if PIE drops it |
 //!    | an empty new queue | to the old ones if there are any, else idle | to the old ones |
@@ -89,7 +89,7 @@ const OWN: [Param; 1] = [Param {
     kind: Kind::Choice(Program::WORDS),
     default: Value::Choice("linux"),
     source: "Linux sch_fq_pie",
-    doc: "Whose FQ-PIE: Linux's or ns-3's; they differ in PIE, and in who dies at the limit.",
+    doc: "Whose FQ-PIE: Linux's or ns-3's; they differ in PIE, and in which packets are dropped at the limit.",
 }];
 
 /// The declaration.

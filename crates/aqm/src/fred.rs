@@ -2,26 +2,26 @@
 //!
 //! ## What it does
 //! Flow RED: counts the packets that each flow has in the buffer and treats flows by their use of it. With `avg` the
-//! averaged queue and N_active the flows that have packets waiting, a flow's fair part is `avgcq = max(1, avg/N_active)`.
-//! An arrival of a flow with `qlen` packets waiting is
+//! averaged queue and N_active the flows that have packets waiting, a flow's fair part is
+//! `avgcq = max(1, avg/N_active)`. An arrival of a flow with `qlen` packets waiting is
 //!
 //! 1. dropped, and the flow gets a strike, if qlen >= min_th, or avg >= max_th and qlen > 2 avgcq, or the flow has more
 //!    than one strike and qlen >= avgcq: such a flow does not adapt;
 //! 2. between the thresholds, met by RED if qlen >= max(min_q, avgcq), and passed if the flow is smaller ("fragile");
 //! 3. dropped from max_th on.
 //!
-//! Strikes are forgotten when a flow has no packet left in the buffer. With `many_flows` every flow may have two packets
-//! waiting while there is room, and no more once avg has reached max_th.
+//! Strikes are forgotten when a flow has no packet left in the buffer. With `many_flows` every flow may have two
+//! packets waiting while there is room, and no more once avg has reached max_th.
 //!
 //! ## Source
 //! D. Lin, R. Morris, "Dynamics of random early detection", ACM SIGCOMM 1997, as known from the literature and from a
 //! port of the authors' ns-2 code to ns-3; the text itself was not at hand.
 //!
 //! ## Differences
-//! 1. The average moves at arrivals that are admitted, with the arrival in it, and at departures, with what remains: about
-//!    twice as often as RED's. It decays from the moment the link goes idle, as everywhere in this catalogue.
-//! 2. The ns-3 port ties its last branch to "avg < min_th" the wrong way and so drops every packet of robust flows between
-//!    the thresholds. Here the last branch begins at max_th.
+//! 1. The average moves at arrivals that are admitted, with the arrival in it, and at departures, with what remains:
+//!    about twice as often as RED's. It decays from the moment the link goes idle, as everywhere in this catalogue.
+//! 2. The ns-3 port ties its last branch to "avg < min_th" the wrong way and so drops every packet of robust flows
+//!    between the thresholds. Here the last branch starts at max_th.
 //! 3. `min_th = "auto"` is min(B/4, rtt C), and at most half of a max_th that is given; the paper's rtt is lost, 0.1 s
 //!    ours. `max_th = "auto"` is twice min_th. `min_q` is 2 in the paper for small buffers and 4 for large ones.
 //! 4. The paper has no ECN. With it on, a hit of step 2 is a mark; `mark = false` drops there too.
@@ -135,7 +135,7 @@ const OWN: [Param; 9] = [
         source: "ns-2.35",
         doc: "Mean packet size: sets the idle decay, and min_th = \"auto\".",
     },
-    flag("mark", true, "our choice (the paper has no ECN)", "With ECN on, mark the packets of robust flows that RED hits."),
+    flag("mark", true, "our choice (the paper has no ECN)", "With ECN on, mark packets of robust flows instead of dropping them."),
 ];
 
 /// The declaration.

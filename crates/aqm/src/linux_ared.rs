@@ -369,8 +369,8 @@ mod tests {
             Fifo::new(Gate::new(Box::new(settled(&[("max_p", Value::Real(0.1))], 80_000)), tight, false, random));
         let at = Time::from_seconds;
         queue.dequeue(at(0.0), &mut |_, _| {});
-        // There is no room, the link stays idle; the decay up to here has been taken into account. Once it leaves 70.2 kB
-        // (1 - 4000/2^15 of 80), twice it would leave 61.7, inside the band.
+        // There is no room, the link stays idle; the decay up to here has been taken into account. Once it leaves 70.2
+        // kB (1 - 4000/2^15 of 80), twice it would leave 61.7, inside the band.
         assert!(queue.enqueue(Packet::new(1, 1000), at(0.004), &mut |_, _| {}).is_none());
         queue.on_timer(at(0.004));
         let mut max_p = 0.0;

@@ -1,10 +1,10 @@
 //! # LRU-RED
 //!
 //! ## What it does
-//! RED with a small cache of flows, the most recently seen first. A packet of a cached flow adds 1 to the flow's count and
-//! moves it to the front; a packet of any other flow puts the flow into the cache with probability `insert_p`, with a
-//! count of 1, and the flow at the end gives way. Fast flows are seen often, so they get in and stay in. A flow whose
-//! count has reached `threshold` is a high-bandwidth flow, and its packets meet k times RED's p_b, at most 1.
+//! RED with a small cache of flows, the most recently seen first. A packet of a cached flow adds 1 to the flow's count
+//! and moves it to the front; a packet of any other flow puts the flow into the cache with probability `insert_p`, with
+//! a count of 1, and the flow at the end is evicted. Fast flows are seen often, so they get in and stay in. A flow
+//! whose count has reached `threshold` is a high-bandwidth flow, and its packets meet k times RED's p_b, at most 1.
 //!
 //! ## Source
 //! Smitha, A. L. N. Reddy, "LRU-RED: an active queue management scheme to contain high bandwidth flows at congested

@@ -2,12 +2,13 @@
 //!
 //! ## What it does
 //! RED with preferential dropping: finds high-bandwidth flows in the history of RED's own drops, and drops packets of
-//! these before they reach RED. With p the average drop rate, an epoch lasts `(X/Y) R/sqrt(1.5 p)`, between 2 R and 10 R:
-//! the time in which a TCP flow of round-trip time R at that drop rate loses a packet. A flow that lost packets in X of
-//! the last Y epochs is faster than that. At the end of an epoch in which more than `min_drop_rate` was dropped, each
-//! such flow's pre-filter probability rises by its part of the drops, `p drops/(average drops)`, or doubles if that is
-//! less; the first time it is at most 2 p. Flows that lost nothing in all Y epochs get less, and are released in the end. A
-//! flow whose rate does not fall when its loss rises is unresponsive: its probability rises faster and falls slower.
+//! these before they reach RED. With p the average drop rate, an epoch lasts `(X/Y) R/sqrt(1.5 p)`, between 2 R and 10
+//! R: the time in which a TCP flow of round-trip time R at that drop rate loses a packet. A flow that lost packets in X
+//! of the last Y epochs is faster than that. At the end of an epoch in which more than `min_drop_rate` was dropped,
+//! each such flow's pre-filter probability rises by its part of the drops, `p drops/(average drops)`, or doubles if
+//! that is less; the first time it is at most 2 p. Flows that lost nothing in all Y epochs get less, and are released
+//! in the end. A flow whose rate does not fall when its loss rises is unresponsive: its probability rises faster and
+//! falls slower.
 //!
 //! ## Source
 //! R. Mahajan, S. Floyd, D. Wetherall, "Controlling high-bandwidth flows at the congested router", ICNP 2001, as
@@ -16,14 +17,14 @@
 //! ## Differences
 //! 1. Constants are ns-2's. Its scripts look at the first epoch after 10.1 s; here it ends after 10 R, as with p = 0
 //!    (`first_epoch`).
-//! 2. ns-2 lets flows go 1 ms after it has punished others, and takes the length of the epoch to come for one of the last
-//!    three (five for unresponsive flows) that must have passed. Here both happen at once, and the last three are the last
-//!    three. An increase waits for four, and all for `change_interval`.
+//! 2. ns-2 lets flows go 1 ms after it has punished others, and takes the length of the epoch to come for one of the
+//!    last three (five for unresponsive flows) that must have passed. Here both happen at once, and the last three are
+//!    the last three. An increase waits for four, and all for `change_interval`.
 //! 3. ns-2 keeps every flow it has ever seen. Here the `flows` that last lost a packet, by RED or the pre-filter.
-//! 4. Pre-filtered packets do not reach RED: its average does not see them, and the pre-filter goes by the average of the
-//!    arrival before. One that is dropped at an idle link decays the average, or the idle time would be lost.
-//! 5. Probabilities are spaced as RED's, each flow with a count of its own that begins at 0 (the analysis' law). One number
-//!    is drawn for each packet of a monitored flow, also where the queue is too short to drop.
+//! 4. Pre-filtered packets do not reach RED: its average does not see them, and the pre-filter goes by the average of
+//!    the arrival before. One that is dropped at an idle link decays the average, or the idle time would be lost.
+//! 5. Probabilities are spaced as RED's, each flow with a count of its own that starts at 0 (the analysis' law). One
+//!    number is drawn for each packet of a monitored flow, also where the queue is too short to drop.
 //! 6. Of flows with equal drops, the list of 50 takes those that lost a packet last.
 //! 7. The pre-filter always drops, also packets that could be marked: marks would leave the flow's rate as it is. RED's
 //!    marks count as drops in the history (`count_marks`); ns-2 counts drops.
@@ -168,7 +169,7 @@ impl RedPd {
         true
     }
 
-    /// Notes what `verdict` costs whom.
+    /// Adds the drops of `verdict` to the flows' history.
     #[inline]
     fn note(&mut self, verdict: Verdict, packet: &Packet, queue: &QueueView<'_>, cx: &Context<'_>) {
         losses::charge(verdict, packet, queue, cx, self.rules.count_marks, |flow, size| {
@@ -336,7 +337,7 @@ impl Policy for RedPd {
         queue: &QueueView<'_>,
         cx: &mut Context<'_>,
     ) -> Verdict {
-        // What the pre-filter dropped never asked for room.
+        // A packet that the pre-filter dropped does not reach the buffer.
         if self.filtered {
             return earlier;
         }

@@ -26,7 +26,7 @@ pub struct Ring {
     /// Serial number of the first slot.
     first: u64,
     /// Serial numbers of the slots, while they are not consecutive.
-    // A ring is smaller without them, and hardly any ever has them.
+    // Boxed: the ring is smaller, and hardly any ever needs them.
     #[allow(clippy::box_collection)]
     names: Option<Box<VecDeque<u64>>>,
 }

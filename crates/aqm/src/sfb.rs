@@ -9,18 +9,18 @@
 //! | none | `p := max(0, p - d2)` |
 //! | `bin_size` or more | `p := min(1, p + d1)` |
 //!
-//! and the least of these probabilities, `p_min`, is the flow's own: a flow that does not respond drives it to 1, others
-//! only if they share a bin with such flows on every level.
+//! and the least of these probabilities, `p_min`, is the flow's own: a flow that does not respond drives it to 1,
+//! others only if they share a bin with such flows on every level.
 //!
 //! | what holds, first to last | the arrival is |
 //! |---|---|
-//! | no room | dropped |
+//! | buffer full | dropped |
 //! | `max` packets or more in its emptiest bin | dropped |
 //! | `p_min >= 1` | admitted at `penalty_rate` packets/s at most, without a mark, else dropped |
 //! | `r < 2 (p_min - 1/2)`, r uniform | dropped |
 //! | `r < p_min` | marked, or dropped if it cannot be |
 //!
-//! Every `rehash` seconds the flows are hashed anew; in the last `warmup` seconds before that, flows with `p_min >= 1`
+//! Every `rehash` seconds the hash functions change; in the last `warmup` seconds before that, flows with `p_min >= 1`
 //! already train the other set of bins.
 //!
 //! ## Source
@@ -33,10 +33,11 @@
 //!    3/65535 (iproute2, `q_sfb.c`), so that the kernel's are those of a queue set up without `tc`: `d1` and `d2`.
 //! 2. The paper has 2 levels of 23 bins, moves a bin's `p` at most once in BLUE's freeze time, and a penalty box with a
 //!    fixed rate. [paper?] `levels`, `bins`, `freeze` give the first two; Linux has no freeze time.
-//! 3. The penalty: Linux begins to count time anew at each arrival that finds less than one token, and rounds tokens
+//! 3. The penalty: Linux restarts counting time at each arrival that finds less than one token, and rounds tokens
 //!    down, so a flow whose packets come closer than 1/`penalty_rate` gets nothing after its burst. That is the
 //!    default here; `token_rule = "exact"` keeps the remainder, and such a flow gets `penalty_rate`. (reconstruction)
-//! 4. Linux takes its limit from the device's queue length; here it is the queue's own limit. It is tested first of all.
+//! 4. Linux takes its limit from the device's queue length; here it is the queue's own limit. It is tested first of
+//!    all.
 //! 5. Hashes are this crate's own (`parts::hash`), 16 bits for each level. Both salts are drawn at the first arrival
 //!    that finds room, a new one at each rehash, and then one random number for each arrival that gets as far as `r`.
 //! 6. Linux keeps the probabilities of a set of bins when it gives the set a new salt, so the warm-up begins with what
@@ -103,10 +104,10 @@ const PARAMS: [Param; 12] = [
         symbol: "\\delta_2",
         ..real("d2", Unit::None, 1.0, 11.0 / 65535.0, "What an arrival takes off the probability of an empty bin.")
     },
-    real("rehash", Unit::Seconds, 1e9, 600.0, "The flows are hashed anew after this time; 0: never."),
-    real("warmup", Unit::Seconds, 1e9, 60.0, "For so long before that, flows that do not respond train the next bins."),
-    real("penalty_rate", Unit::None, 1e9, 10.0, "Packets per second that all flows with p_min = 1 get together."),
-    whole("penalty_burst", 0, 1_000_000, 20, "Packets that they get at once."),
+    real("rehash", Unit::Seconds, 1e9, 600.0, "Time after which the hash functions change; 0: never."),
+    real("warmup", Unit::Seconds, 1e9, 60.0, "Time before that in which unresponsive flows warm up the other set of bins."),
+    real("penalty_rate", Unit::None, 1e9, 10.0, "Packets per second that all unresponsive flows (p_min = 1) share."),
+    whole("penalty_burst", 0, 1_000_000, 20, "Largest burst of theirs, packets."),
     Param {
         name: "token_rule",
         symbol: "",
@@ -114,7 +115,7 @@ const PARAMS: [Param; 12] = [
         kind: Kind::Choice(TokenRule::WORDS),
         default: Value::Choice("linux"),
         source: LINUX,
-        doc: "Whether the time counted towards a token is lost at each refusal (linux) or kept (exact).",
+        doc: "Whether the time counted towards a token is lost at each drop (linux) or kept (exact).",
     },
     Param {
         source: "Linux sch_sfb has none; the paper's BLUE has",
@@ -134,7 +135,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "SFB",
     family: "flow-aware RED",
     year: 2001,
-    summary: "Stochastic Fair BLUE: a BLUE probability per bin of a Bloom filter finds the flows that do not respond",
+    summary: "Stochastic Fair BLUE: a BLUE probability per bin of a Bloom filter finds unresponsive flows",
     source: "Feng, Kandlur, Saha, Shin: Stochastic Fair Blue, INFOCOM 2001; Linux net/sched/sch_sfb.c",
     file: include_str!("sfb.rs"),
     params: &[&PARAMS],
@@ -277,7 +278,8 @@ impl Sfb {
         }
     }
 
-    /// Moves the probabilities of the bins of `hash` in one set. Packets in the emptiest bin, and the least probability.
+    /// Moves the probabilities of the bins of `hash` in one set. Packets in the emptiest bin, and the least
+    /// probability.
     fn touch(&mut self, set: usize, hash: u64, now: Time) -> (u32, f64) {
         let (mut packets, mut p_min) = (u32::MAX, 1.0_f64);
         for bin in self.sets[set].of(hash) {

@@ -9,7 +9,7 @@
 //! | FIFOs | `flows`, found by a hash table of `divisor` entries | `buckets` |
 //! | turn | while its allotment is positive; a turn adds `quantum` bytes | one packet |
 //! | bound for a flow | `depth` packets | see below |
-//! | no room | a packet of the flow with the most packets goes | the arrival goes |
+//! | buffer full | a packet of the flow with the most packets is dropped | the arrival is dropped |
 //! | hash | salted, changed every `perturb` seconds | fixed |
 //!
 //! In ns2 an arrival that finds `used` packets in its bucket and `left` places in the buffer of `limit` is dropped if
@@ -23,7 +23,7 @@
 //! 1. The default is linux: it has the paper's perturbed hash and drops from the longest queue, ns-2 does neither.
 //! 2. Kernels before 6.13 count what a packet pays in units of 8 B, rounded up, and the quantum likewise; later ones
 //!    count bytes. `allot_unit` is 8 or 1.
-//! 3. linux: RED inside each flow (`redflowlimit`) is left out. It is off there unless it is asked for, neither the paper
+//! 3. linux: RED inside each flow (`redflowlimit`) is left out. It is off there by default, neither the paper
 //!    nor ns-2 has it, and it is no rule of fairness: a flow's queue has an average and a curve of its own, in bytes.
 //! 4. linux: of flows with equally many packets, the one whose number changed last loses a packet; if all have one, the
 //!    one whose turn it is. As in the kernel, the tail goes, or the head with `headdrop`.

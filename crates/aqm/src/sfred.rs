@@ -12,11 +12,11 @@
 //! | slow | r_i <= 10 and d_i = 0 | RED with both thresholds higher by `slow_bonus` |
 //! | any other | | RED |
 //!
-//! A flow that is not in the list is put at its front with r = 1, d = 0, and the flow at the end gives way.
+//! A flow that is not in the list is put at its front with r = 1, d = 0, and the flow at the end is evicted.
 //!
 //! ## Source
-//! X. Lin, K. Zhou, H. Wang, G. Su, "Scalable fair random early detection", WiCOM 2006; H. Wang, X. Lin, K. Zhou, N. Xie,
-//! H. Li, "On the scalable fairness and efficient active queue management of RED", International Journal of
+//! X. Lin, K. Zhou, H. Wang, G. Su, "Scalable fair random early detection", WiCOM 2006; H. Wang, X. Lin, K. Zhou, N.
+//! Xie, H. Li, "On the scalable fairness and efficient active queue management of RED", International Journal of
 //! Communications, Network and System Sciences 2(1), 2009, section 2. The text of the second was read; its displayed
 //! formulas are lost in every copy at hand.
 //!
@@ -24,7 +24,8 @@
 //! 1. From the text: the list and its upkeep, r = 1 and d = 0 for a new flow, alpha = beta = 0.1, 10 packets for a slow
 //!    flow, the certain drop, RED's values, that both thresholds rise for slow flows. Everything else here is our
 //!    reconstruction, and a parameter: the page `docs/algorithms/sfred.md` gives the reasons and what each choice does.
-//! 2. Fair rate: received packets by active flows. `fair_rate`, `throughput` and `active_flows` have the other readings.
+//! 2. Fair rate: received packets by active flows. `fair_rate`, `throughput` and `active_flows` have the other
+//!    readings.
 //! 3. Margins are relative: constants of 0.1 that compare a flow with the average can be nothing else at every load.
 //!    `fast_test` and `loss_test` have the absolute ones.
 //! 4. The raised probability is linear in r_i/F, as the text argues from a throughput that is inversely proportional to
@@ -33,13 +34,13 @@
 //!    every `ageing_interval` seconds and flows below one packet leave the list; `ageing = "never"` is the letter, and
 //!    the fair rate is then taken from the list (`fair_rate = "auto"`), as R knows more than the list remembers.
 //! 6. "All the subsequent packets from the flow are dropped": until when, the text does not say. The raised probability
-//!    itself lifts the loss rate of a fast TCP flow over the margin, and a flow that is condemned for good is dead. Here
-//!    the test is made anew at each arrival; `release` has the others. Its state leaves RED's count alone.
+//!    itself lifts the loss rate of a fast TCP flow over the margin, and a flow that is condemned for good gets
+//!    nothing. Here the test is repeated at each arrival; `release` has the others. Its state leaves RED's count alone.
 //! 7. Slow flows share RED's count of packets since the last drop, which an average below their raised min_th resets.
 //!    With `slow_count = "own"` they have one of their own.
 //! 8. A list of N flows by hash and linked list, not searched one by one: a packet costs the same for every N. Halving
 //!    costs N steps, once an interval, at the first arrival after it.
-//! 9. d_i and D count every drop, also for want of room, and marks (`count_marks`).
+//! 9. d_i and D count every drop, also at a full buffer, and marks (`count_marks`).
 //!
 //! ## Example
 //! ```
@@ -86,7 +87,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "SFRED",
     family: "flow-aware RED",
     year: 2006,
-    summary: "Scalable fair RED: a list of the most recently seen flows tells fast, unresponsive and slow ones apart",
+    summary: "Scalable fair RED: a list of the most recently seen flows separates fast, unresponsive and slow ones",
     source: "Lin, Zhou, Wang, Su: Scalable fair random early detection, WiCOM 2006; Wang, Lin, Zhou, Xie, Li, IJCNS 2(1), 2009",
     file: include_str!("sfred.rs"),
     params: &[&COMMON, &GENTLE, &OWN, &COUNT_MARKS],
@@ -184,7 +185,7 @@ impl Sfred {
         }
     }
 
-    /// All counts shrink by `keep`; the sums over the list are formed anew.
+    /// All counts shrink by `keep`; the sums over the list are recomputed.
     fn age(&mut self, keep: f64) {
         let free = self.rules.release == Release::OnAgeing;
         self.all = Sum { received: self.all.received * keep, dropped: self.all.dropped * keep };
@@ -305,7 +306,7 @@ impl Sfred {
         })
     }
 
-    /// Counts what `verdict` costs.
+    /// Counts the drops of `verdict`.
     #[inline]
     fn settle(&mut self, verdict: Verdict, packet: &Packet, queue: &QueueView<'_>, cx: &Context<'_>) {
         losses::charge(verdict, packet, queue, cx, self.rules.count_marks, |flow, _| {
@@ -360,7 +361,8 @@ impl Policy for Sfred {
         queue: &QueueView<'_>,
         cx: &mut Context<'_>,
     ) -> Verdict {
-        // A condemned flow gets no place, even where another packet would give way (ns-2's front and random victims).
+        // A condemned flow is not admitted, even where another packet would be dropped for it (front and random
+        // victims).
         let verdict = match self.last {
             Kinds::Unresponsive => Verdict::Drop(Reason::Forced),
             _ => self.core.on_overflow(earlier, packet, queue, cx),

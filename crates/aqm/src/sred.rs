@@ -1,10 +1,10 @@
 //! # SRED
 //!
 //! ## What it does
-//! Estimates how many flows are active without keeping a list of them. M "zombies" are flows seen before; each arrival is
-//! held against one drawn at random. A hit is a packet of the zombie's own flow; after a miss the arrival's flow takes
-//! the zombie's place with probability `overwrite`. The share of hits, `P := (1 - alpha) P + alpha Hit`, is 1/N with N
-//! equal flows. An arrival that finds q waiting in a buffer of B is dropped with probability
+//! Estimates how many flows are active without keeping a list of them. M "zombies" are flows seen before; each arrival
+//! is held against one drawn at random. A hit is a packet of the zombie's own flow; after a miss the arrival's flow
+//! takes the zombie's place with probability `overwrite`. The share of hits, `P := (1 - alpha) P + alpha Hit`, is 1/N
+//! with N equal flows. An arrival that finds q waiting in a buffer of B is dropped with probability
 //!
 //! | q | p_sred |
 //! |---|---|
@@ -19,7 +19,8 @@
 //!
 //! ## Differences
 //! 1. q and B are bytes in the paper. Here they are what the limit counts, packets or bytes.
-//! 2. The paper first suggests alpha = p/M and uses 1/1000 in its runs. 1/1000 is the default, `weight = "auto"` the first.
+//! 2. The paper first suggests alpha = p/M and uses 1/1000 in its runs. 1/1000 is the default, `weight = "auto"` the
+//!    first.
 //! 3. While the list is filling, packets join it and pass without a test, as in the paper.
 //! 4. A zombie's count and time stamp are left out: no decision uses them.
 //! 5. P = 0 means no hit so far: the factor is 1, as with very many flows.
@@ -93,7 +94,7 @@ const OWN: [Param; 6] = [
         kind: share(true, false),
         default: Value::Real(0.25),
         source: PAPER,
-        doc: "Probability that a packet that does not hit takes the zombie's place.",
+        doc: "Probability that a packet without a hit overwrites the zombie.",
     },
     Param {
         name: "weight",
@@ -182,7 +183,7 @@ impl Sred {
         }
     }
 
-    /// Meets a zombie and learns from it; whether it was of the same flow.
+    /// Compares `flow` with a zombie drawn at random and updates the hit frequency; whether it was a hit.
     #[inline]
     fn compare(&mut self, flow: u64, cx: &mut Context<'_>) -> bool {
         let met = ((cx.random.uniform() * self.most as f64) as usize).min(self.most - 1);

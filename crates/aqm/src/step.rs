@@ -10,7 +10,8 @@
 //! | `rule = "dctcp"` | length found > K, or sojourn > threshold |
 //! | `rule = "red"` | length found >= K, or sojourn >= threshold |
 //!
-//! Packets that are not ECN-capable pass until the queue overflows. What has no room is dropped, ECN-capable or not.
+//! Packets that are not ECN-capable pass until the queue overflows. At a full buffer arrivals are dropped, ECN-capable
+//! or not.
 //!
 //! ## Source
 //! M. Alizadeh et al., "Data center TCP (DCTCP)", ACM SIGCOMM 2010; RFC 8257, 3.1. Sojourn time: the step of Linux

@@ -19,11 +19,13 @@
 //! ## Differences
 //! 1. Cisco gives the exponential weighting constant n, 9 by default: `w_q` = 2^-n. It gives the mark probability
 //!    denominator, 10: `max_p_i` is one over it.
-//! 2. The vendor documents no spacing of drops, so every packet is drawn by itself; `spacing = "uniform"` is RED's, with a
-//!    count for each precedence. (reconstruction)
-//! 3. The vendor does not say how the average decays while the link is idle. Here as in ns-2's RED: once for each packet
-//!    of `mean_packet` bytes that the link could have sent, and then the update with the queue found. (reconstruction)
-//! 4. Routers have a ninth row, min 37, for packets of an RSVP reservation. A packet here carries precedences 0 to 7 only.
+//! 2. The vendor documents no spacing of drops, so every packet is drawn independently; `spacing = "uniform"` is RED's,
+//!    with a count for each precedence. (reconstruction)
+//! 3. The vendor does not say how the average decays while the link is idle. Here as in ns-2's RED: once for each
+//!    packet of `mean_packet` bytes that the link could have sent, and then the update with the queue found.
+//!    (reconstruction)
+//! 4. Routers have a ninth row, min 37, for packets of an RSVP reservation. A packet here carries precedences 0 to 7
+//!    only.
 //! 5. There is no gentle part, and lengths are packets.
 //! 6. Draws: one random number for each arrival between its thresholds.
 //!
@@ -126,7 +128,7 @@ const COMMON: [Param; 3] = [
         kind: Kind::Choice(Spacing::WORDS),
         default: Value::Choice("independent"),
         source: "our choice; the vendor documents none",
-        doc: "Each packet drawn by itself, or RED's count of packets since the last drop, one for each precedence.",
+        doc: "Each packet drawn independently, or RED's count of packets since the last drop, one for each precedence.",
     },
     Param {
         name: "mean_packet",

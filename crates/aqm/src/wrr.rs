@@ -96,7 +96,7 @@ const PARAMS: [Param; 3] = [
         kind: Kind::Choice(Dropped::WORDS),
         default: Value::Choice("longest_head"),
         source: "as DRR in ns-2.35",
-        doc: "What is dropped when there is no room: a packet of the class with the most bytes, or the arrival.",
+        doc: "What is dropped when the buffer is full: a packet of the class with the most bytes, or the arrival.",
     },
 ];
 

@@ -1,8 +1,8 @@
 //! # YELLOW
 //!
 //! ## What it does
-//! The load against a capacity that the queue makes smaller. Every `tupdate`, with the load `x` (packets/s) since the last
-//! update and the queue `q`,
+//! The load against a capacity that the queue makes smaller. Every `tupdate`, with the load `x` (packets/s) since the
+//! last update and the queue `q`,
 //!
 //! | load factor `z = x/(f(q) C)` | p |
 //! |---|---|
@@ -10,22 +10,24 @@
 //! | `1 <= z < 1 + delta` | unchanged |
 //! | `z < 1` | `p = p - step/z` |
 //!
-//! kept in [0, 1]. The queue control function is hyperbolic: `f = gamma alpha q_ref/((alpha - 1) q + q_ref)` up to `q_ref`,
-//! `f = max(qdlf, gamma beta q_ref/((beta - 1) q + q_ref))` above. It is `gamma alpha` for an empty queue, `gamma` at `q_ref`,
-//! and falls on. Every arrival that finds room is signalled with probability `p`, one independent of the other.
+//! kept in [0, 1]. The queue control function is hyperbolic: `f = gamma alpha q_ref/((alpha - 1) q + q_ref)` up to
+//! `q_ref`, `f = max(qdlf, gamma beta q_ref/((beta - 1) q + q_ref))` above. It is `gamma alpha` for an empty queue,
+//! `gamma` at `q_ref`, and falls on. Every arrival that finds room is signalled with probability `p`, one independent
+//! of the other.
 //!
 //! ## Source
-//! C. Long, B. Zhao, X. Guan, J. Yang, "The Yellow active queue management algorithm", Computer Networks 47(4), 2005. Only
-//! the abstract was at hand. The rules for `p` and `f` are as the literature quotes them; what is marked below is ours.
+//! C. Long, B. Zhao, X. Guan, J. Yang, "The Yellow active queue management algorithm", Computer Networks 47(4), 2005.
+//! Only the abstract was at hand. The rules for `p` and `f` are as the literature quotes them; what is marked below is
+//! ours.
 //!
 //! ## Differences
-//! 1. (reconstruction) `gamma = 1`, `alpha = 1.05`, `beta = 1.5`, `qdlf = 0.5`, `step = 0.003`, `tupdate = 10 ms`. `delta` is
-//!    0.05, from a range of 0.02 to 0.06. `q_ref` is 10, the middle of RED's usual thresholds 5 and 15. The step is `Delta/C`
-//!    in the paper's letters.
-//! 2. (reconstruction) `tupdate = "auto"` is 10 ms or the time of ten packets, whichever is longer: on a slow link the load
-//!    would move in steps of half the capacity.
-//! 3. (reconstruction) `load = "accepted"` counts what joins the queue. With `"offered"`, which counts every arrival, a sender
-//!    above the link's rate that does not answer to drops takes `p` to 1 and nothing passes any more.
+//! 1. (reconstruction) `gamma = 1`, `alpha = 1.05`, `beta = 1.5`, `qdlf = 0.5`, `step = 0.003`, `tupdate = 10 ms`.
+//!    `delta` is 0.05, from a range of 0.02 to 0.06. `q_ref` is 10, the middle of RED's usual thresholds 5 and 15. The
+//!    step is `Delta/C` in the paper's letters.
+//! 2. (reconstruction) `tupdate = "auto"` is 10 ms or the time of ten packets, whichever is longer: on a slow link the
+//!    load would move in steps of half the capacity.
+//! 3. (reconstruction) `load = "accepted"` counts what joins the queue. With `"offered"`, which counts every arrival, a
+//!    sender above the link's rate that does not answer to drops takes `p` to 1 and nothing passes any more.
 //! 4. (reconstruction) `z` is at least 0.05: without arrivals it would be 0, and `step/z` infinite.
 //!
 //! ## Example
@@ -90,7 +92,7 @@ const PARAMS: [Param; 11] = [
         kind: Kind::Choice(CountedLoad::WORDS),
         default: Value::Choice("accepted"),
         source: OURS,
-        doc: "Which arrivals count: those that join the queue, or all.",
+        doc: "Which arrivals count as load: those admitted, or all.",
     },
     measure::unit("packet", OURS),
     measure::mean_packet(1000.0, OURS),
@@ -142,7 +144,7 @@ fn read(values: &Values, link: &Link) -> Result<Yellow, ParamError> {
     })
 }
 
-/// How much of the capacity a queue leaves.
+/// The queue control function: the share of the capacity that a queue leaves.
 struct QueueControl {
     /// The queue at which the share is gamma, packets.
     q_ref: f64,

@@ -35,7 +35,7 @@ pub(super) const PARAMS: [Param; 12] = [
         kind: Kind::Choice(Dialect::WORDS),
         default: Value::Choice("linux"),
         source: "Linux sch_cake",
-        doc: "Whose COBALT: Linux's in CAKE or ns-3's; they differ in what is late, and in what an overflow costs.",
+        doc: "Whose COBALT: Linux's in CAKE or ns-3's; they differ in which packets are late, and in what an overflow drops.",
     },
     Param {
         name: "target",
@@ -44,7 +44,7 @@ pub(super) const PARAMS: [Param; 12] = [
         kind: real(0.0, 1e6, true, false),
         default: Value::Real(0.005),
         source: "Linux, ns-3",
-        doc: "Sojourn time that may stand in the queue for ever.",
+        doc: "Acceptable standing queueing delay; packets that waited longer are late.",
     },
     Param {
         name: "interval",
@@ -80,7 +80,7 @@ pub(super) const PARAMS: [Param; 12] = [
         kind: real(0.0, 1e9, false, false),
         default: Value::Real(1514.0),
         source: "Linux: psched_mtu",
-        doc: "The packet whose time on the link bounds target, interval and what is late (linux only).",
+        doc: "Packet whose transmission time bounds target, interval and the sojourn time of a late packet (linux only).",
     },
     Param {
         name: "linux_r0",
@@ -98,7 +98,7 @@ pub(super) const PARAMS: [Param; 12] = [
         kind: Kind::Choice(Overflow::WORDS),
         default: Value::Choice("auto"),
         source: "Linux: head; ns-3: arrival",
-        doc: "Who dies at a full queue; auto is the head for linux, the arrival for ns3.",
+        doc: "Which packet is dropped at a full queue; auto is the head for linux, the arrival for ns3.",
     },
     Param {
         name: "blue_threshold",
@@ -116,7 +116,7 @@ pub(super) const PARAMS: [Param; 12] = [
         kind: Kind::Flag { auto: false },
         default: Value::Flag(false),
         source: "ns-3.37, m_lastUpdateTimeBlue; off is what its authors meant",
-        doc: "BLUE remembers when it moved in 32 bits of nanoseconds: after 4.3 s it moves at every event instead of once a target (ns3 only).",
+        doc: "BLUE keeps the time of its last change in 32 bits of nanoseconds: after 4.3 s it changes at every event instead of once per target (ns3 only).",
     },
     Param {
         name: "ce_threshold",

@@ -168,7 +168,7 @@ pub(super) const PARAMS: [Param; 23] = [
         kind: real(0.0, 100.0, false, false),
         default: Value::Real(0.0008),
         source: "RFC 9332",
-        doc: "Sojourn time at which the ramp begins.",
+        doc: "Sojourn time at which the ramp starts.",
     },
     Param {
         name: "ramp_range",
@@ -195,7 +195,7 @@ pub(super) const PARAMS: [Param; 23] = [
         kind: Kind::Flag { auto: true },
         default: Value::Auto,
         source: "Linux: off; RFC 9332: on (recur)",
-        doc: "Spread hits evenly by a counter for each queue instead of drawing random numbers.",
+        doc: "Spread drops and marks evenly by a counter for each queue instead of drawing random numbers.",
     },
     Param {
         name: "scheduler",
@@ -222,7 +222,7 @@ pub(super) const PARAMS: [Param; 23] = [
         kind: real(0.0, 100.0, false, false),
         default: Value::Real(0.05),
         source: "RFC 9332",
-        doc: "L packets count as so much older (tsfifo).",
+        doc: "Time by which L packets count as older (tsfifo).",
     },
     Param {
         name: "min_backlog",
@@ -231,7 +231,7 @@ pub(super) const PARAMS: [Param; 23] = [
         kind: real(0.0, 1e9, false, true),
         default: Value::Auto,
         source: "Linux: 2 mtu; RFC 9332: 0",
-        doc: "No coupled drop or mark while fewer bytes than this wait beside the packet.",
+        doc: "No coupled drop or mark while fewer bytes than this wait in both queues beside the packet.",
     },
     Param {
         name: "mtu",
@@ -240,7 +240,7 @@ pub(super) const PARAMS: [Param; 23] = [
         kind: Kind::Whole { low: 64, high: 65_535 },
         default: Value::Whole(1514),
         source: "Linux: Ethernet with its header",
-        doc: "Largest packet: sets the credit at the start, min_backlog, and rfc's room.",
+        doc: "Largest packet: sets the initial credit, min_backlog, and the space that rfc keeps free.",
     },
     Param {
         name: "drop_early",
@@ -269,8 +269,8 @@ pub(super) enum LAqm {
     Step { threshold: f64 },
     /// Marks above this many packets left in L.
     StepPackets { threshold: u64 },
-    /// Marks with a probability that rises from 0 at the sojourn time `start`, s, to 1 `range` seconds later, while more
-    /// than `th_len` packets are left in L.
+    /// Marks with a probability that rises from 0 at the sojourn time `start`, s, to 1 `range` seconds later, while
+    /// more than `th_len` packets are left in L.
     Ramp { start: f64, range: f64, th_len: u64 },
     /// Marks nothing.
     None,

@@ -310,7 +310,8 @@ fn a_packet_that_both_mark_counts_once() {
 
 #[test]
 fn room() {
-    // rfc keeps an MTU of 1514 B free: the last of eleven finds 1500 B of 3120 B. A larger packet must fit all the same.
+    // rfc keeps an MTU of 1514 B free: the last of eleven finds 1500 B of 3120 B. A larger packet must fit all the
+    // same.
     for (pairs, held) in [(&[][..], 20), (&[RFC][..], 11), (&[RFC, ("mtu", Value::Whole(100))][..], 20)] {
         let mut queue = dual(pairs, Limit::Bytes(3120));
         let mut lost = 0;

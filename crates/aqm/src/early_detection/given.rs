@@ -53,7 +53,7 @@ words! {
 }
 
 words! {
-    /// Which packet dies when there is no room.
+    /// Which packet is dropped when the buffer is full.
     pub(super) enum Victim {
         /// The arrival.
         Tail = "tail",
@@ -210,7 +210,7 @@ pub const fn params(d: Defaults) -> [Param; SHARED] {
             kind: Kind::Choice(Victim::WORDS),
             default: Value::Choice("tail"),
             source: "ns-2.35 (drop_tail_)",
-            doc: "Which packet dies when there is no room: the arrival, the one at the front, or any queued one.",
+            doc: "Which packet is dropped when the buffer is full: the arrival, the one at the front, or any queued one.",
         },
     ]
 }
@@ -292,7 +292,7 @@ pub(super) struct Given {
     pub mean_packet: f64,
     /// Bytes of the largest packet.
     pub max_packet: f64,
-    /// Which packet dies when there is no room.
+    /// Which packet is dropped when the buffer is full.
     pub overflow_victim: Victim,
 }
 

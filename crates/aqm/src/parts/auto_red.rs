@@ -45,7 +45,7 @@ pub const RED: [Param; 13] = {
 /// # Errors
 /// Where values do not fit together.
 pub fn red(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> {
-    // The average's weight comes from elsewhere, and RED's own must not be asked for.
+    // AutoRED sets the weight of the average at each arrival; RED's own is not among its parameters.
     let mut values = values.clone();
     let set = Settings::read(values.set("w_q", Value::Real(0.002)), &ALL, link)?;
     Ok((set, Linear::new(set.min_th, set.max_th, set.max_p, false)))
@@ -118,8 +118,8 @@ impl<C: Movable> AutoRed<C> {
         self.red.decide(average, packet, queue, cx)
     }
 
-    /// The same behind CHOKe's test from min_th on: an arrival that meets its own flow dies with the packet it met, which
-    /// `matched` counts. RED's count stands still then.
+    /// The same behind CHOKe's test from min_th on: an arrival that meets its own flow is dropped with the packet it met,
+    /// which `matched` counts. RED's count does not move then.
     #[inline]
     pub fn decide_behind_match(
         &mut self,

@@ -45,7 +45,7 @@ pub const PARAMS: [Param; 7] = [
         kind: real(0.0, false),
         default: Value::Real(0.005),
         source: "RFC 8289, 4.4",
-        doc: "Sojourn time that may stand in the queue for ever.",
+        doc: "Acceptable standing queueing delay; packets that waited less are not dropped.",
     },
     Param {
         name: "interval",
@@ -72,7 +72,7 @@ pub const PARAMS: [Param; 7] = [
         kind: real(0.0, true),
         default: Value::Auto,
         source: "RFC 8289, 5.5: the MTU; Linux: psched_mtu, 1514 B; ns-3: MinBytes, 1500 B",
-        doc: "Nothing is dropped while no more than this waits behind the packet; auto is 1500 B, and 1514 B for linux.",
+        doc: "Nothing is dropped while at most this many bytes wait behind the packet; auto is 1500 B, and 1514 B for linux.",
     },
     Param {
         name: "invsqrt",
@@ -287,7 +287,7 @@ impl CodelState {
         Verdict::Pass
     }
 
-    /// `packets` were dropped from this queue for want of room (Linux tells CoDel so).
+    /// `packets` were dropped from this queue at the limit (in Linux they add to CoDel's count).
     pub fn overflowed(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);
     }

@@ -3,7 +3,7 @@
 
 /// A drop curve, over averages in the unit of its thresholds (packets, or bytes in byte mode).
 pub trait Curve: Send {
-    /// The average below which nothing is dropped; p_b is not asked for there.
+    /// The average below which nothing is dropped; [`Curve::base_probability`] is not called there.
     fn start(&self) -> f64;
 
     /// p_b at `average`, in [0, 1], for `average` at or above [`Curve::start`].
@@ -13,7 +13,7 @@ pub trait Curve: Send {
     fn end(&self) -> f64;
 
     /// What becomes of p_a, the spaced probability of one packet, before the draw: FLoadAutoRED's second stage moves
-    /// it with the load. Not asked by the linux dialect, which has no p_a.
+    /// it with the load. The linux dialect, which has no p_a, does not call it.
     #[inline]
     fn final_probability(&self, p_a: f64) -> f64 {
         p_a

@@ -21,7 +21,7 @@ pub enum Price {
     Packets,
 }
 
-/// Which packet goes when there is no room.
+/// Which packet is dropped when the buffer is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
     /// The arrival.

@@ -24,7 +24,7 @@ pub const PARAMS: [Param; 3] = [
         kind: Kind::Choice(Tie::WORDS),
         default: Value::Choice("newest"),
         source: "our reading; section VI: packets are marked from up to bottom",
-        doc: "Who dies among those of equal distance: the newest, which is the arrival if it is one of them, or the oldest.",
+        doc: "Which of several packets of equal distance is dropped: the newest, which is the arrival if it is one of them, or the oldest.",
     },
     Param {
         name: "no_option",

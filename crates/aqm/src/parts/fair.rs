@@ -1,5 +1,5 @@
 //! Queues by flow, served in turn (DRR++ of RFC 8290, 4): a hash, a list of new queues, a list of old ones, and a
-//! deficit in bytes for each. FQ-CoDel and FQ-PIE stand on it.
+//! deficit in bytes for each. FQ-CoDel and FQ-PIE use it.
 //!
 //! A queue is in exactly one of three lists: new, old, or idle (the RFCs' inactive). All packets lie in one pool, so
 //! that memory follows the packets that wait, and not the fullest that each queue has been. Every step costs the same
@@ -72,7 +72,7 @@ pub const PARAMS: [Param; 5] = [
         kind: Kind::Whole { low: 1, high: 1_000_000 },
         default: Value::Whole(64),
         source: "RFC 8290, 4.1; Linux; ns-3",
-        doc: "At most so many packets are dropped at once when the limit is passed (where the fattest queue pays for it).",
+        doc: "Most packets that are dropped at once when the limit is passed (where the fattest queue loses them).",
     },
     Param {
         name: "batch_rule",
@@ -399,7 +399,7 @@ impl FairQueues {
     }
 
     /// The queue whose turn it is: the first of the new, else of the old, that has not used up its quantum. It may turn
-    /// out empty; then [`FairQueues::emptied`] must be told, and this asked again.
+    /// out empty; then call [`FairQueues::emptied`] and this again.
     pub fn turn(&mut self) -> Option<usize> {
         loop {
             let first = match self.lists[Which::New as usize].first {

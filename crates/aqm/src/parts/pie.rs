@@ -109,7 +109,7 @@ pub const PARAMS: [Param; 19] = [
         kind: real(1.0, f64::INFINITY, false, true),
         default: Value::Auto,
         source: "RFC 8033, 4.1 without a figure; ns-3: 1000 B; Linux: psched_mtu, 1514 B",
-        doc: "Nothing is dropped while two of these or less wait; auto is 1000 B, and 1514 B for linux.",
+        doc: "Nothing is dropped while at most two of these wait; auto is 1000 B, and 1514 B for linux.",
     },
     Param {
         name: "mark_ecnth",
@@ -184,14 +184,14 @@ pub const PARAMS: [Param; 19] = [
         kind: Kind::Choice(ActiveWhen::WORDS),
         default: Value::Choice("always"),
         source: "RFC 8033, appendix B: backlog; ns-3 ActiveThreshold: delay; both: off by default here",
-        doc: "PIE works always; or only since a third of the limit waited; or only since the delay reached active_threshold.",
+        doc: "When PIE is active: always; once a third of the limit waits; or once the delay reaches active_threshold.",
     },
     time(
         "active_threshold",
         real(0.0, f64::INFINITY, false, false),
         Value::Real(0.015),
         "ours: qdelay_ref; ns-3 has none",
-        "Delay at which PIE begins to work, with activity = \"delay\".",
+        "Delay at which PIE becomes active, with activity = \"delay\".",
     ),
     time(
         "first_update",
@@ -520,7 +520,7 @@ impl PieState {
         verdict
     }
 
-    /// RFC 8033, appendix B: PIE begins to work when it is `needed`, and rests when there was no delay for a while.
+    /// RFC 8033, appendix B: PIE becomes active when it is `needed`, and inactive when there was no delay for a while.
     fn wake_or_sleep(&mut self, set: &Settings, needed: bool, now: Time, none: impl Fn(f64) -> bool) {
         if !self.active && needed {
             self.active = true;
@@ -542,7 +542,7 @@ impl PieState {
             return Verdict::Pass;
         }
         if set.dialect == Dialect::Ns3 && self.burst == Burst::None {
-            // This arrival is still judged.
+            // The decision on this arrival goes on.
             self.burst = Burst::Protecting;
             self.burst_allowance = set.max_burst;
         }
@@ -615,7 +615,7 @@ impl PieState {
                 self.measured = if first { elapsed } else { weight * elapsed + (1.0 - weight) * self.measured };
                 self.measuring = None;
             }
-            // In no time at all Linux goes on measuring, and ns-3 begins anew.
+            // With no time elapsed Linux continues the measurement, and ns-3 starts a new one.
             Dialect::Linux if elapsed <= 0.0 => return 0.0,
             Dialect::Linux => {
                 self.measured = if first { rate } else { self.measured - self.measured / 8.0 + rate / 8.0 };

@@ -1,9 +1,10 @@
-//! Which of the queued packets has the least rank? An index of a FIFO's packets by a small whole number, in constant time
-//! per packet however long the queue is.
+//! Which of the queued packets has the least rank? An index of a FIFO's packets by a small whole number, in constant
+//! time per packet however long the queue is.
 //!
 //! Packets of one rank form a list in the order of their arrival; a bitmap of bitmaps finds the least rank in use.
-//! Departures cost nothing: a packet that has left the queue at its head is known by its serial number, and its entry is
-//! passed over when it is met or when its place is needed again. The index has no more places than the queue had slots.
+//! Departures cost nothing: a packet that has left the queue at its head is known by its serial number, and its entry
+//! is passed over when it is met or when its place is needed again. The index has no more places than the queue had
+//! slots.
 
 use crate::params::words;
 
@@ -169,7 +170,8 @@ impl RankIndex {
     }
 }
 
-/// A set of small numbers that knows its least one: a bit for each, and above them a bit for each 64 that are not empty.
+/// A set of small numbers that knows its least one: a bit for each, and above them a bit for each 64 that are not
+/// empty.
 #[derive(Debug)]
 struct Bits {
     /// The bits by level: the numbers themselves first, the top level last.

@@ -37,7 +37,7 @@ pub struct Seen<T> {
     pub slot: u32,
     /// Whether it was in the list before.
     pub known: bool,
-    /// The record of the flow that had to give way.
+    /// The record of the evicted flow.
     pub evicted: Option<T>,
 }
 
@@ -59,7 +59,7 @@ impl<T: Copy> RecentFlows<T> {
     }
 
     /// A packet of `flow`: moves the flow to the front. A flow that is not in the list is put there with the record
-    /// `fresh`, and if the list is full the flow at its end gives way first.
+    /// `fresh`, and if the list is full the flow at its end is evicted first.
     #[inline]
     pub fn see(&mut self, flow: u64, fresh: T) -> Seen<T> {
         if let Some(slot) = self.table.find(flow) {

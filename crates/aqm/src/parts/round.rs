@@ -26,7 +26,7 @@ impl Round {
         self.classes
     }
 
-    /// Whether nobody is in the ring.
+    /// Whether the ring is empty.
     pub fn is_empty(&self) -> bool {
         self.classes == 0
     }

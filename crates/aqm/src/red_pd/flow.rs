@@ -44,8 +44,8 @@ impl Flow {
         self.noted.iter().filter(|&&bytes| bytes > 0.0).count()
     }
 
-    /// ns-2's `check-unresponsive`: of all pairs in the history whose losses differ, but less than tenfold, does the rate
-    /// fall with the root of the loss?
+    /// ns-2's `check-unresponsive`: of all pairs in the history whose losses differ, but less than tenfold, does the
+    /// rate fall with the root of the loss?
     pub fn does_not_respond(&self) -> bool {
         let history = &self.history[..self.remembered];
         let (mut good, mut bad) = (0, 0);

@@ -45,11 +45,11 @@ pub(super) const OWN: [Param; 14] = [
         kind: Kind::Whole { low: 1, high: 65_536 },
         default: Value::Whole(1024),
         source: "our choice",
-        doc: "Flows of which anything is known: those that lost a packet last.",
+        doc: "Flows with a drop history: those that lost a packet most recently.",
     },
     number("drop_weight", Unit::None, (0.0, 1.0), 0.5, "Weight of an epoch in the average drop rate."),
     number("min_drop_rate", Unit::None, (0.0, 1.0), 0.001, "Drop rate of an epoch above which flows are punished."),
-    number("most_at_first", Unit::None, (0.0, 1.0), 0.5, "Largest pre-filter probability a flow begins with."),
+    number("most_at_first", Unit::None, (0.0, 1.0), 0.5, "Largest pre-filter probability that a flow starts with."),
     number(
         "release_at",
         Unit::None,

@@ -175,7 +175,8 @@ fn of_n_flows_alike_every_nth_arrival_meets_its_own() {
         for batch in 0..1 + BATCHES {
             let before = gauge(&*bench.queue, "matched");
             for _ in 0..5000 {
-                // Six times what the link takes. Two flows would not fill the queue: every pair that arrives kills a pair.
+                // Six times what the link takes. Two flows would not fill the queue: every pair that arrives kills a
+                // pair.
                 now -= (1.0 - random.uniform()).ln() * SERVICE_S / 6.0;
                 bench.arrive(Packet::new((random.uniform() * f64::from(flows)) as u64, 1000), now);
             }
