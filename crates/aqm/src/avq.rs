@@ -94,7 +94,7 @@ const fn word(
 words! {
     /// How the virtual capacity is adapted.
     enum Dialect {
-        /// To all that arrives (Kunniyur and Srikant, Fig. 1).
+        /// To all that arrives (Kunniyur and Srikant 2004).
         Paper = "paper",
         /// To what is not dropped (ns-2.35, `queue/vq.cc`).
         Ns2 = "ns2",

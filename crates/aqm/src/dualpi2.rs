@@ -184,17 +184,17 @@ impl DualPi2 {
         new
     }
 
-    /// p_C = p'^2 (RFC 9332, section 2.4, eq. 3).
+    /// p_C = p'^2 (RFC 9332, appendix A).
     fn p_c(&self) -> f64 {
         self.p * self.p
     }
 
-    /// p_CL = k p' (RFC 9332, section 2.4, eq. 2), at most 1.
+    /// p_CL = k p', at most 1 (RFC 9332, appendix A).
     fn p_cl(&self) -> f64 {
         (self.set.k * self.p).min(1.0)
     }
 
-    /// Whether p' is past saturation, so that ECT saves no packet of `queue` (RFC 9332, A.2; Linux: `must_drop`).
+    /// Whether p' is past saturation, so that ECT saves no packet of `queue` (RFC 9332, appendix A; Linux: `must_drop`).
     fn overloaded(&self, queue: Queue) -> bool {
         let k = self.set.k;
         self.set.drop_overload
@@ -210,7 +210,7 @@ impl DualPi2 {
         self.bytes() as f64 >= self.set.min_backlog
     }
 
-    /// A hit with `probability`; derandomised by recur() of RFC 9332, A.2.
+    /// A hit with `probability`; derandomised by recur() of RFC 9332, appendix A.
     fn hit(&mut self, queue: Queue, probability: f64) -> bool {
         if self.set.derandomise {
             let count = if queue == Queue::L { &mut self.l_count } else { &mut self.c_count };
@@ -427,7 +427,7 @@ impl Discipline for DualPi2 {
         Some(self.next_update)
     }
 
-    /// dualpi2_update of RFC 9332, A.1: the PI controller.
+    /// dualpi2_update() of RFC 9332, appendix A: the PI controller.
     fn on_timer(&mut self, now: Time) {
         let age = |ring: &Ring| head(ring).map_or(0.0, |packet| now - packet.enqueued);
         let delay = age(&self.c).max(age(&self.l));

@@ -66,7 +66,7 @@ const WEIGHTS: [Param; CLASSES] = class_weights::params("Share of a flow of this
 words! {
     /// How virtual time advances.
     enum VirtualTime {
-        /// By the round number of the fluid model (Demers, Keshav, Shenker 1989, section 3).
+        /// By the round number of the fluid model (Demers, Keshav, Shenker 1989).
         Fluid = "fluid",
         /// To the finish tag of the packet sent last (Golestani 1994).
         SelfClocked = "self_clocked",

@@ -167,6 +167,7 @@ impl FqCodel {
 }
 
 impl Discipline for FqCodel {
+    /// RFC 8290, 4.1.
     fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
@@ -199,6 +200,7 @@ impl Discipline for FqCodel {
         (self.fair.packets_in(queue) > 0).then_some(Admitted(false))
     }
 
+    /// RFC 8290, 4.2.
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
         while let Some(queue) = self.fair.turn() {
             loop {

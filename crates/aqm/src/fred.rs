@@ -188,7 +188,7 @@ struct Rules {
     curve: Linear,
     /// min_q.
     min_q: f64,
-    /// The extension of section 5 for many flows.
+    /// The paper's extension for many flows.
     many_flows: bool,
     /// Whether robust flows that RED hits are marked.
     mark: bool,

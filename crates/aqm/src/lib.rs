@@ -49,7 +49,8 @@ pub mod ring;
 mod slots;
 mod time;
 
-/// The ordered list of disciplines: each name is a module with a `SPEC`.
+/// The ordered list of disciplines: each name is a module with a `SPEC`. A discipline is one file; a long one has its
+/// parameters and tests in a folder of the same name.
 macro_rules! disciplines {
     ($($name:ident),* $(,)?) => {
         $(pub mod $name;)*

@@ -262,7 +262,7 @@ pub(super) const PARAMS: [Param; 23] = [
     },
 ];
 
-/// L's own AQM (RFC 9332, section 2.5: the native AQM of L).
+/// L's own AQM (RFC 9332: the native AQM).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum LAqm {
     /// Marks above this sojourn time, s.

@@ -188,7 +188,7 @@ struct Queue {
     last: u32,
     /// Packets in it.
     packets: u64,
-    /// Its byte credits (RFC 8290, 1.3), bytes.
+    /// Its byte credits (RFC 8290), bytes.
     deficit: i64,
     /// The list that it is on.
     list: Which,

@@ -20,9 +20,9 @@ words! {
 words! {
     /// How the delay is measured.
     enum Latency {
-        /// How long the last packet waited (RFC 8033, 5.1).
+        /// How long the last packet waited (RFC 8033, 4.2).
         Timestamp = "timestamp",
-        /// The backlog over a measured rate of departures (RFC 8033, 4.2 and 5.2).
+        /// The backlog over a measured rate of departures (RFC 8033, 5.2).
         Rate = "rate",
     }
 }
@@ -406,7 +406,8 @@ impl PieState {
         }
     }
 
-    /// The timer: moves the probability. `bytes` wait in this queue.
+    /// The timer (RFC 8033, 4.2; Linux: `pie_calculate_probability`): moves the probability. `bytes` wait in this
+    /// queue.
     pub fn update(&mut self, set: &Settings, bytes: u64) {
         if set.latency == Latency::Rate {
             self.qdelay = match set.dialect {
@@ -534,6 +535,7 @@ impl PieState {
         }
     }
 
+    /// RFC 8033, 4.1 (Linux: `pie_drop_early`): the decision while PIE is active.
     fn decide(&mut self, set: &Settings, packet: &Packet, packets: u64, bytes: u64, cx: &mut Context<'_>) -> Verdict {
         if set.dialect == Dialect::Rfc && self.p == 0.0 && set.low(self.qdelay) && set.low(self.qdelay_old) {
             self.burst_allowance = set.max_burst;
