@@ -16,7 +16,7 @@ pub const FAMILIES: &[&str] = &[
     "classes",
 ];
 
-/// The link a discipline stands at.
+/// The link that a discipline serves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// Rate, bit/s.
@@ -37,7 +37,7 @@ pub enum Built {
 /// p_b at an averaged queue in packets.
 pub type DropCurve = fn(&Values, &Link, f64) -> f64;
 
-/// All that is said about one discipline, beside its code.
+/// The declaration of a discipline.
 pub struct AqmSpec {
     /// Name in scenarios (`tred`).
     pub name: &'static str,

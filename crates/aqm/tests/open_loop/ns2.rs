@@ -6,9 +6,7 @@
 //! of probabilities; ours, rounded to as many, must be the same number. Verdicts, draws and lengths must be equal. What
 //! ns-2 stores with all its digits lies in a closed loop, where `crates/sim/tests/ns2/events.rs` compares whole runs.
 
-mod common;
-
-use common::{gauge, queue, OpenLoop};
+use crate::common::{gauge, queue, OpenLoop};
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;

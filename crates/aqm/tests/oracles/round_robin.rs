@@ -4,9 +4,7 @@
 //!
 //! Every admission, drop and departure must agree. Then each rule is broken in turn, and they must disagree.
 
-mod common;
-
-use common::{queue, values};
+use crate::common::{queue, values};
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;

@@ -6,13 +6,11 @@
 //! repeated multiplication). Where the 1993 text leaves something open, it says here what was chosen:
 //!
 //! - The packet in transmission is not part of the queue, and the queue counts as empty when the link is idle.
-//! - q_time also moves when an arrival is dropped at an idle link, by the whole packets that it has counted, or its idle
-//!   time would be counted twice.
+//! - q_time also moves when an arrival is dropped at an idle link, by the whole packets that it has counted, or its
+//!   idle time would be counted twice.
 //! - A p_a whose denominator is used up is 1.
 
-mod common;
-
-use common::{gauge, queue, OpenLoop};
+use crate::common::{gauge, queue, OpenLoop};
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;

@@ -108,8 +108,8 @@ impl Rule {
     }
 }
 
-/// The chi-square statistic of `gaps` under `law`, and its degrees of freedom. Cells in which fewer than 10 are expected
-/// are put together with their neighbours. A gap that the law excludes makes the statistic infinite.
+/// The chi-square statistic of `gaps` under `law`, and its degrees of freedom. Cells in which fewer than 10 are
+/// expected are put together with their neighbours. A gap that the law excludes makes the statistic infinite.
 fn chi_square(gaps: &[usize], law: &Law) -> (f64, usize) {
     let mut seen = vec![0_u32; law.len().max(gaps.iter().max().unwrap() + 1)];
     for &gap in gaps {

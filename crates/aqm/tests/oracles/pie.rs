@@ -2,16 +2,12 @@
 //! requests and updates with the same random numbers, verdict for verdict, and the probability to the last bit. Each
 //! rule of the transcription is then changed, and the change must show.
 
-mod common;
-#[path = "common/script.rs"]
-mod script;
-
-use common::{queue, values};
+use crate::common::{queue, values};
+use crate::script::{caught, difference, run_queue, run_slow, script, Dice, Seen, Slow, Traffic};
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Ecn, Link, Packet, Time};
-use script::{caught, difference, run_queue, run_slow, script, Dice, Seen, Slow, Traffic};
 use std::collections::VecDeque;
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
@@ -496,7 +492,7 @@ impl Slow for Transcription<'_> {
     }
 }
 
-fn draw(seed: u64) -> (Setting, script::Script) {
+fn draw(seed: u64) -> (Setting, crate::script::Script) {
     let mut dice = Dice(seed ^ 0x81e);
     let dialect = dice.one_of(&["rfc", "linux", "ns3"]);
     let by_packets = dice.below(2) == 0;
@@ -525,7 +521,7 @@ fn draw(seed: u64) -> (Setting, script::Script) {
         ecn: dice.below(2) == 0,
     };
     let service = dice.one_of(&[4.0, 20.0]);
-    let sizes = dice.one_of(&[script::MIXED, script::ROUND]);
+    let sizes = dice.one_of(&[crate::script::MIXED, crate::script::ROUND]);
     let traffic = Traffic { flows: 3, sizes, grid: 50e-6, service, period: T_UPDATE, steps: 12_000 };
     let script = script(&mut dice, traffic);
     (set, script)

@@ -1,8 +1,6 @@
 //! What flow-aware schemes promise: an estimate of the number of flows that is right, and more equal shares.
 
-mod common;
-
-use common::{gauge, queue, values, OpenLoop};
+use crate::common::{gauge, queue, values, OpenLoop};
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
@@ -31,8 +29,8 @@ fn hit_share(pick: impl Fn(&mut Generator) -> u64, skip: usize, packets: usize) 
     (mean, squares / packets as f64 - mean * mean)
 }
 
-/// A zombie is drawn without looking at the arrival, so with N equal flows each arrival hits with probability 1/N exactly,
-/// independently of all others: P is the average of independent trials.
+/// A zombie is drawn without looking at the arrival, so with N equal flows each arrival hits with probability 1/N
+/// exactly, independently of all others: P is the average of independent trials.
 #[test]
 fn sred_counts_equal_flows() {
     const PACKETS: usize = 600_000;
@@ -63,13 +61,13 @@ fn sred_counts_unequal_flows_by_the_squares_of_their_shares() {
         }
     };
     let (mean, _) = hit_share(pick, 20_000, 400_000);
-    // The list of 1000 remembers some 4000 packets: 100 independent ones, in each of which the share of flow 0 strays by
-    // 0.016 and P by half of that.
+    // The list of 1000 remembers some 4000 packets: 100 independent ones, in each of which the share of flow 0 strays
+    // by 0.016 and P by half of that.
     assert!((mean - 0.255).abs() < 4.5 * 0.008 / 10.0, "{mean}");
 }
 
-/// Poisson arrivals of flows 0, 1, 2, ... with these rates (packets/s of 1000 B) at a link of 187.5 packets/s; what each
-/// flow gets through, packets/s. The first part of 100 s is not counted, the second, of 400 s, is.
+/// Poisson arrivals of flows 0, 1, 2, ... with these rates (packets/s of 1000 B) at a link of 187.5 packets/s; what
+/// each flow gets through, packets/s. The first part of 100 s is not counted, the second, of 400 s, is.
 fn shares(aqm: &str, values: &Values, first: &[f64], second: &[f64]) -> Vec<f64> {
     let random = Generator::stream(1, "queue");
     let mut bench = OpenLoop::new(queue(aqm, values, &LINK, Limit::Packets(50), false, random), LINK.rate_bps);

@@ -5,9 +5,7 @@
 //!
 //! The figures and how they were made: `validation/reference/README.md`.
 
-mod common;
-
-use common::{queue, values};
+use crate::common::{queue, values};
 use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::Limit;

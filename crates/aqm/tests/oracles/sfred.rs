@@ -1,17 +1,15 @@
 //! SFRED written down slowly a second time and held against the catalogue's, arrival by arrival.
 //!
 //! The oracle follows the words of Wang et al. 2009, section 2, in the order in which they come, with the formulas of
-//! `docs/algorithms/sfred.md` in place of the lost ones. Its list is a plain vector that is searched from the front, its
-//! queue a list of all transmissions there ever were, its RED the figure of 1993. It shares no code with the crate; only
-//! comparisons that can end in a tie are written with the same arithmetic (`T > (1 + alpha) F`), since 11 packets against
-//! a fair share of 10 are one.
+//! `docs/algorithms/sfred.md` in place of the lost ones. Its list is a plain vector that is searched from the front,
+//! its queue a list of all transmissions there ever were, its RED the figure of 1993. It shares no code with the crate;
+//! only comparisons that can end in a tie are written with the same arithmetic (`T > (1 + alpha) F`), since 11 packets
+//! against a fair share of 10 are one.
 //!
-//! Each rule of the oracle is then broken in turn (`Slip`), and each reading replaced by its alternatives: the comparison
-//! must notice every one of them.
+//! Each rule of the oracle is then broken in turn (`Slip`), and each reading replaced by its alternatives: the
+//! comparison must notice every one of them.
 
-mod common;
-
-use common::{gauge, queue, OpenLoop};
+use crate::common::{gauge, queue, OpenLoop};
 use earlydrop_aqm::catalogue;
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::{Limit, Reason};

@@ -7,9 +7,7 @@
 //! What the papers leave open is written down here as `crates/aqm/src/choke.rs` documents it: which packet a number
 //! names, when holes are squeezed out, how several draws go together.
 
-mod common;
-
-use common::{gauge, queue, values};
+use crate::common::{gauge, queue, values};
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;

@@ -2,16 +2,12 @@
 //! plain queues, a scan for the fattest. Random arrivals and requests, verdict for verdict; each rule of the
 //! transcription is then changed, and the change must show.
 
-mod common;
-#[path = "common/script.rs"]
-mod script;
-
-use common::{queue, values};
+use crate::common::{queue, values};
+use crate::script::{caught, difference, run_queue, run_slow, script, Dice, Seen, Slow, Traffic};
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Ecn, Link, Packet, Time};
-use script::{caught, difference, run_queue, run_slow, script, Dice, Seen, Slow, Traffic};
 use std::collections::{BTreeMap, VecDeque};
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
@@ -328,7 +324,7 @@ impl Slow for Transcription<'_> {
     }
 }
 
-fn draw(seed: u64) -> (Setting, script::Script) {
+fn draw(seed: u64) -> (Setting, crate::script::Script) {
     let mut dice = Dice(seed ^ 0xf00d);
     let dialect = dice.one_of(&["rfc", "linux", "ns3"]);
     let grid = if dialect == "rfc" { 1.0 / 4096.0 } else { 256e-6 };
@@ -342,7 +338,7 @@ fn draw(seed: u64) -> (Setting, script::Script) {
         interval: grid * dice.one_of(&[64.0, 400.0]),
     };
     let flows = dice.one_of(&[1, 3, 12, 40]);
-    let sizes = dice.one_of(&[script::MIXED, script::ROUND]);
+    let sizes = dice.one_of(&[crate::script::MIXED, crate::script::ROUND]);
     let traffic = Traffic { flows, sizes, grid, service: dice.one_of(&[2.0, 4.0, 40.0]), period: 0.0, steps: 4000 };
     let script = script(&mut dice, traffic);
     (set, script)

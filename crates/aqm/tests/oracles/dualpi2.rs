@@ -5,9 +5,7 @@
 //! must agree, with the same random numbers given to both. Then each rule of the transcriptions is broken in turn, and
 //! each time the two must disagree: a rule that could be wrong unseen would not be checked.
 
-mod common;
-
-use common::{gauge, queue, values};
+use crate::common::{gauge, queue, values};
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
@@ -753,7 +751,7 @@ fn agrees_with_linux_and_sees_every_rule() {
 /// Each name in the lists stands in the code once at least, and no other does.
 #[test]
 fn the_lists_of_rules_are_complete() {
-    let source = include_str!("oracle_dualpi2.rs");
+    let source = include_str!("dualpi2.rs");
     let code: String = source.split("fn new(set").skip(1).collect();
     for rule in RFC_RULES.iter().chain(&LINUX_RULES) {
         assert!(code.contains(&format!("\"{rule}\"")), "{rule}");

@@ -1,8 +1,6 @@
 //! What `docs/algorithms/floadautored.md` says of FLoadAutoRED's load stage, worked out by the discipline itself.
 
-mod common;
-
-use common::{gauge, queue, values, OpenLoop};
+use crate::common::{gauge, queue, values, OpenLoop};
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
@@ -100,8 +98,8 @@ fn the_printed_z_never_comes_into_its_band() {
     assert!((z - 1.04).abs() < 1e-9 && change == 0.0);
 }
 
-/// Poisson arrivals of `load` times C, no two of one flow, through the link; the discipline after `seconds`, and the part
-/// of the link that was used in the last quarter.
+/// Poisson arrivals of `load` times C, no two of one flow, through the link; the discipline after `seconds`, and the
+/// part of the link that was used in the last quarter.
 fn overload(load: f64, seconds: f64, more: &[(&'static str, Value)]) -> (Box<dyn Discipline>, f64) {
     let mut bench = OpenLoop::new(floadautored(more), LINK.rate_bps);
     let mut random = Generator::stream(2, "arrivals");

@@ -11,9 +11,7 @@
 //! two numbers are equal; scenarios with weight 1, thresholds 4 and 20, max_p 1/4 and random numbers k/64 make them
 //! equal often, and every p_b is an exact k/64 there.
 
-mod common;
-
-use common::{gauge, queue, values, OpenLoop};
+use crate::common::{gauge, queue, values, OpenLoop};
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;

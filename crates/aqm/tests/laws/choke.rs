@@ -7,9 +7,7 @@
 //! packets it is off by less than a standard error. The same figures must lie more than 20 standard errors from what a
 //! plain queue would give, from the flow's part of the queue, and from the law of another m.
 
-mod common;
-
-use common::{gauge, queue, values, OpenLoop};
+use crate::common::{gauge, queue, values, OpenLoop};
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
@@ -177,7 +175,8 @@ fn of_n_flows_alike_every_nth_arrival_meets_its_own() {
         for batch in 0..1 + BATCHES {
             let before = gauge(&*bench.queue, "matched");
             for _ in 0..5000 {
-                // Six times what the link takes. Two flows would not fill the queue: every pair that arrives kills a pair.
+                // Six times what the link takes. Two flows would not fill the queue: every pair that arrives kills a
+                // pair.
                 now -= (1.0 - random.uniform()).ln() * SERVICE_S / 6.0;
                 bench.arrive(Packet::new((random.uniform() * f64::from(flows)) as u64, 1000), now);
             }

@@ -6,17 +6,13 @@
 //! that finds one packet is let through without a draw in the first and tested with one in the second, and from there
 //! on the two are on different random numbers. Up to such an arrival they agree.
 
-mod common;
-#[path = "common/script.rs"]
-mod script;
-
-use common::{gauge, queue, values, OpenLoop};
+use crate::common::{gauge, queue, values, OpenLoop};
+use crate::script::Dice;
 use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Discipline, Packet};
-use script::Dice;
 
 const SIZE: u32 = 500;
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.001 };

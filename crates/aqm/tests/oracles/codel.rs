@@ -2,16 +2,12 @@
 //! random arrivals and requests, verdict for verdict. Each rule of the transcription is then changed, and the change
 //! must show.
 
-mod common;
-#[path = "common/script.rs"]
-mod script;
-
-use common::{queue, values};
+use crate::common::{queue, values};
+use crate::script::{caught, difference, run_queue, run_slow, script, Dice, Seen, Slow, Traffic};
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Ecn, Link, Packet, Time};
-use script::{caught, difference, run_queue, run_slow, script, Dice, Seen, Slow, Traffic};
 use std::collections::VecDeque;
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
@@ -301,7 +297,7 @@ impl Slow for Transcription<'_> {
 
 /// A setting and a script from a seed. Times lie on a coarse grid (halves and quarters of one another for rfc, whole
 /// ticks for the others), so that thresholds are met exactly.
-fn draw(seed: u64) -> (Setting, script::Script) {
+fn draw(seed: u64) -> (Setting, crate::script::Script) {
     let mut dice = Dice(seed);
     let dialect = dice.one_of(&["rfc", "linux", "ns3"]);
     let grid = if dialect == "rfc" { 1.0 / 4096.0 } else { 256e-6 };
@@ -318,7 +314,7 @@ fn draw(seed: u64) -> (Setting, script::Script) {
         limit: dice.one_of(&[20, 200, 1000]),
     };
     let set = Setting { l4s: set.l4s && set.ce_threshold.is_some(), ..set };
-    let sizes = dice.one_of(&[script::MIXED, script::ROUND]);
+    let sizes = dice.one_of(&[crate::script::MIXED, crate::script::ROUND]);
     let traffic = Traffic { flows: 3, sizes, grid, service: dice.one_of(&[2.0, 4.0, 40.0]), period: 0.0, steps: 6000 };
     let script = script(&mut dice, traffic);
     (set, script)

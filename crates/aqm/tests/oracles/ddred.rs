@@ -1,14 +1,12 @@
 //! DDRED and its tail-drop form against a slow model: a plain list of packets, looked through from end to end for every
 //! victim, with distances as fractions compared by cross-multiplication, and a RED of its own.
 //!
-//! The model is written from the rules in `docs/algorithms/ddred.md` and shares no code with the crate. Both are given the
-//! same arrivals, requests and random numbers; every packet that dies, the reason, every mark and every packet that
+//! The model is written from the rules in `docs/algorithms/ddred.md` and shares no code with the crate. Both are given
+//! the same arrivals, requests and random numbers; every packet that dies, the reason, every mark and every packet that
 //! leaves must be the same. To know that a difference would be seen, each rule of the model is also broken in turn, and
 //! the comparison must then fail.
 
-mod common;
-
-use common::{queue, values};
+use crate::common::{queue, values};
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
@@ -232,7 +230,8 @@ impl Model {
         a < b || a == b && (self.case.oldest ^ other)
     }
 
-    /// The place in the queue of the first to die among `places` (oldest first) and the arrival; `None` for the arrival.
+    /// The place in the queue of the first to die among `places` (oldest first) and the arrival; `None` for the
+    /// arrival.
     fn first_to_die(&self, places: &[usize], arrival: Option<&Packet>) -> Option<usize> {
         let mut nearest: Option<usize> = None;
         for &place in places {
