@@ -45,7 +45,7 @@ impl Rtt {
             min_smoothed: f64::INFINITY,
             stamps: settings.timestamps,
             sampled_from: if settings.rtt_sample_first { 0 } else { u64::MAX },
-            coarse: settings.bbr.stamps_milliseconds && by_model,
+            coarse: settings.bbr.linux.millisecond_stamps && by_model,
         }
     }
 

@@ -294,7 +294,7 @@ impl Settings {
                 let dctcp = Dctcp::new(start(most), Avoidance::new(self.avoidance));
                 Algorithm::Dctcp(dctcp.leaving(self.dctcp_least_none))
             }
-            ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss)).with_sack(self.sack))),
+            ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss), self.sack))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
             ControlKind::Prague => Algorithm::Prague(Prague::new(most, self.hystart)),
         }

@@ -92,10 +92,10 @@ impl Connection {
         }
         if let Some(rate) = &mut self.rate {
             rate.forget_before(self.scoreboard.number(0));
-            let least = if self.settings.bbr.rtt_smoothed { self.rtt.min_smoothed } else { self.rtt.min };
+            let least = if self.settings.bbr.ns3.smoothed_rtt { self.rtt.min_smoothed } else { self.rtt.min };
             info.rate = rate.sample(least);
         }
-        if self.owns_window() && self.settings.bbr.recovery_end_at_once {
+        if self.owns_window() && self.settings.bbr.immediate_recovery_end {
             self.end_recovery_of_model();
         }
         let entered = self.find_losses_and_react(now, ack, advanced, flight_before, &arrived, feedback, &mut info, out);

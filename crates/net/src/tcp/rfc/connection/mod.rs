@@ -94,7 +94,7 @@ impl Connection {
             ecn: Ecn::new(settings.feedback),
             pacer: Pacer::new(&settings, models),
             tso,
-            rate: models.then(|| Box::new(Rate::new(settings.bbr.samples_held))),
+            rate: models.then(|| Box::new(Rate::new(settings.bbr.ns3.held_samples))),
             last_sent: 0.0,
             sent_new: false,
             window_limited: false,

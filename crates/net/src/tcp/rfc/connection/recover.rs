@@ -40,7 +40,7 @@ impl Connection {
 
     /// Whether a loss that is found after a timeout starts a recovery.
     pub(super) fn reenters_recovery(&self) -> bool {
-        self.settings.bbr.lost_again_recovers && self.owns_window() && self.recovery.is_loss()
+        self.settings.bbr.linux.lost_retransmission_recovers && self.owns_window() && self.recovery.is_loss()
     }
 
     /// A recovery is over.
@@ -249,7 +249,7 @@ impl Connection {
         // Unless the first outstanding is a retransmission in flight.
         let open = self.scoreboard.get(0).is_some_and(|first| !first.is_retransmitted() || first.is_sacked());
         let partial = advanced > 0 && !entered && self.recovery.is_fast();
-        if self.settings.bbr.partial_ack_sends && partial && open {
+        if self.settings.bbr.ns3.partial_ack_sends && partial && open {
             self.recovery.forced = 1;
         }
     }

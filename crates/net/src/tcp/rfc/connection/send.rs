@@ -22,7 +22,7 @@ impl Connection {
         if quiet && nothing_else && self.transmit_new(now, out) {
             return;
         }
-        if self.settings.bbr.empty_start_restarts {
+        if self.settings.bbr.ns3.idle_restart {
             self.start_from_nothing(now, out);
         }
         let mut second_of_pair = false;
@@ -105,7 +105,7 @@ impl Connection {
 
     /// Whether the next segment does not wait for the pace.
     fn goes_unpaced(&self) -> bool {
-        self.recovery.forced > 0 && self.settings.bbr.repair_pace_at_once
+        self.recovery.forced > 0 && self.settings.bbr.ns3.unpaced_retransmission
     }
 
     /// Sets PSH in the last of each burst of new segments that this event has sent.
@@ -263,7 +263,7 @@ impl Connection {
 
     /// What samples of the delivery rate take for in flight, segments: they start anew with none.
     pub(super) fn in_flight(&self) -> f64 {
-        if self.settings.bbr.sample_start_outstanding {
+        if self.settings.bbr.linux.sampling_restarts_if_none_outstanding {
             self.segments(self.scoreboard.outstanding())
         } else {
             self.segments(self.scoreboard.pipe())
@@ -288,7 +288,7 @@ impl Connection {
     #[inline(always)]
     fn pace(&mut self, now: f64, segments: f64) {
         let Some(rate) = self.pacing_rate() else { return };
-        if self.settings.bbr.repair_pace_at_once && now < self.pacer.released {
+        if self.settings.bbr.ns3.unpaced_retransmission && now < self.pacer.released {
             return;
         }
         self.pacer.sent(now, segments, rate);

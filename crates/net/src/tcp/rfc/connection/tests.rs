@@ -1,3 +1,4 @@
+use super::super::control::{LinuxRules, Ns3Rules};
 use super::super::scoreboard::Record;
 use super::super::*;
 use super::*;
@@ -231,14 +232,22 @@ fn report(acknowledged: u32, stamp: f64, reported: Option<(u64, u64)>) -> Feedba
     feedback
 }
 
+fn linux(linux: LinuxRules) -> BbrRules {
+    BbrRules { linux, ..BbrRules::default() }
+}
+
+fn ns3(ns3: Ns3Rules) -> BbrRules {
+    BbrRules { ns3, ..BbrRules::default() }
+}
+
 fn bbr(rules: BbrRules) -> (Connection, Output) {
     ten_out(Settings { control: ControlKind::Bbr, rack: true, bbr: rules, ..Settings::default() })
 }
 
 #[test]
 fn the_ack_that_ends_a_recovery_may_begin_another_with_bbr() {
-    for (recovery_end_at_once, standing, window) in [(true, "recovery", 10.0), (false, "open", 9.0)] {
-        let (mut connection, mut out) = bbr(BbrRules { recovery_end_at_once, ..BbrRules::default() });
+    for (immediate_recovery_end, standing, window) in [(true, "recovery", 10.0), (false, "open", 9.0)] {
+        let (mut connection, mut out) = bbr(BbrRules { immediate_recovery_end, ..BbrRules::default() });
         connection.on_feedback(0.2, &report(0, 0.0, Some((2, 4))), &mut out);
         assert_eq!((connection.standing(), connection.vars.cwnd), ("recovery", 9.0), "six out and three arrived");
         connection.on_wake(0.25, &mut out);
@@ -257,8 +266,9 @@ fn the_ack_that_ends_a_recovery_may_begin_another_with_bbr() {
 
 #[test]
 fn what_is_lost_again_after_a_timeout_begins_a_recovery_or_not() {
-    for (lost_again, standing) in [(true, "recovery"), (false, "loss")] {
-        let (mut connection, mut out) = bbr(BbrRules { lost_again_recovers: lost_again, ..BbrRules::default() });
+    for (lost_retransmission_recovers, standing) in [(true, "recovery"), (false, "loss")] {
+        let (mut connection, mut out) =
+            bbr(linux(LinuxRules { lost_retransmission_recovers, ..LinuxRules::default() }));
         connection.on_timeout(1.1, &mut out);
         connection.on_feedback(1.2, &report(1, 1.1, None), &mut out);
         for now in [1.25, 1.29] {
@@ -290,7 +300,7 @@ fn a_retransmission_restarts_the_timer_unless_racks_runs() {
 #[test]
 fn a_partial_ack_sends_one_unless_the_first_is_a_retransmission_in_flight() {
     for (partial_ack_sends, ack, sent) in [(true, 4, 1), (false, 4, 0), (true, 1, 0)] {
-        let rules = BbrRules { partial_ack_sends, repair_pace_at_once: true, ..BbrRules::default() };
+        let rules = ns3(Ns3Rules { partial_ack_sends, unpaced_retransmission: true, ..Ns3Rules::default() });
         let (mut connection, mut out) = bbr(rules);
         // 1 and 2 are lost, and go again.
         connection.on_feedback(0.2, &report(0, 0.0, Some((3, 5))), &mut out);
@@ -351,8 +361,8 @@ fn where_the_first_measures_nothing_does_that_was_sent_before_a_timeout() {
 
 #[test]
 fn time_stamps_count_whole_milliseconds_or_do_not() {
-    for (stamps_milliseconds, expected) in [(true, 0.087), (false, 0.0878)] {
-        let (mut connection, mut out) = bbr(BbrRules { stamps_milliseconds, ..BbrRules::default() });
+    for (millisecond_stamps, expected) in [(true, 0.087), (false, 0.0878)] {
+        let (mut connection, mut out) = bbr(linux(LinuxRules { millisecond_stamps, ..LinuxRules::default() }));
         connection.on_feedback(0.2, &report(0, 0.0, Some((2, 4))), &mut out);
         // Of what the ACK covers 1 is new, which was sent again.
         connection.on_feedback(0.2879, &report(4, 0.2001, None), &mut out);
@@ -364,7 +374,8 @@ fn time_stamps_count_whole_milliseconds_or_do_not() {
 #[test]
 fn samples_of_the_rate_begin_anew_with_nothing_outstanding_or_nothing_in_the_network() {
     for (outstanding, segments) in [(true, 10.0), (false, 1.0)] {
-        let (mut connection, mut out) = bbr(BbrRules { sample_start_outstanding: outstanding, ..BbrRules::default() });
+        let rules = LinuxRules { sampling_restarts_if_none_outstanding: outstanding, ..LinuxRules::default() };
+        let (mut connection, mut out) = bbr(linux(rules));
         connection.settings.window = 10 * 1448;
         connection.on_feedback(0.2, &report(0, 0.0, Some((2, 10))), &mut out);
         assert_eq!((out.segments.len(), connection.in_flight()), (1, segments), "the first goes again");
@@ -381,8 +392,8 @@ fn a_window_of_half_a_segment_that_does_not_grow_sends_one() {
 
 #[test]
 fn a_timeout_waits_for_the_pace_or_does_not() {
-    for (repair_pace_at_once, sent) in [(false, 0), (true, 1)] {
-        let bbr = BbrRules { repair_pace_at_once, ..BbrRules::default() };
+    for (unpaced_retransmission, sent) in [(false, 0), (true, 1)] {
+        let bbr = ns3(Ns3Rules { unpaced_retransmission, ..Ns3Rules::default() });
         let (mut connection, mut out) = ten_out(Settings { control: ControlKind::Bbr, bbr, ..Settings::default() });
         let ack = connection.acked(0.2, Some(0.1), 0, 0, 0, &Feedback::new(1, 0.1));
         connection.control.control().on_any_ack(&mut Window { cwnd: 1.0, ssthresh: 0.0 }, &ack);
@@ -390,7 +401,7 @@ fn a_timeout_waits_for_the_pace_or_does_not() {
         connection.on_wake(connection.rto_at, &mut out);
         assert_eq!((connection.vars.timeouts, out.segments.len()), (1, sent));
         // The next segment follows the pace again.
-        assert!(repair_pace_at_once == (connection.pacer.released < 2.0));
+        assert!(unpaced_retransmission == (connection.pacer.released < 2.0));
     }
 }
 

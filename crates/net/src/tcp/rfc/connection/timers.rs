@@ -90,7 +90,7 @@ impl Connection {
         self.rtt.rto.back_off();
         self.rto_at = now + self.rtt.rto.value();
         self.recovery.forced = 1;
-        if self.settings.bbr.repair_pace_at_once {
+        if self.settings.bbr.ns3.unpaced_retransmission {
             self.pacer.released = now;
         }
         self.transmit(now, out);

@@ -12,7 +12,7 @@ mod prague;
 mod slow_start;
 
 use super::rate::Sample;
-pub use bbr::{Bbr, BbrRules};
+pub use bbr::{Bbr, BbrRules, LinuxRules, Ns3Rules};
 pub use cubic::{Cubic, CubicRules};
 pub use dctcp::Dctcp;
 pub use ledbat::Ledbat;
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     /// An ACK of so many segments.
-    pub(super) fn acked(segments: f64) -> Acked {
+    pub fn acked(segments: f64) -> Acked {
         Acked {
             now: 0.0,
             segments,

@@ -270,9 +270,9 @@ pub(super) static PAIRS: Need = need("send_pairs = true", |s| s.send_pairs);
 pub(super) static COUNTED: Need = need("growth = \"acked\"", |s| !s.growth_arrived);
 pub(super) static LINUX_CUBIC: Need = must("cubic = \"linux\"", |s| s.cubic_linux);
 pub(super) static RFC_CUBIC: Need = must("cubic = \"rfc9438\"", |s| !s.cubic_linux);
-pub(super) static NO_AGGREGATION: Need = must("bbr_aggregation = false", |s| !s.bbr.aggregation);
-pub(super) static NO_BUDGET: Need = must("bbr_budget = false", |s| !s.bbr.budget);
-pub(super) static POLICER: Need = need("bbr_policer = true", |s| s.bbr.policer);
+pub(super) static NO_AGGREGATION: Need = must("bbr_aggregation = false", |s| !s.bbr.linux.ack_aggregation);
+pub(super) static NO_BUDGET: Need = must("bbr_budget = false", |s| !s.bbr.linux.quantization_budget);
+pub(super) static POLICER: Need = need("bbr_policer = true", |s| s.bbr.linux.long_term_bandwidth);
 
 fn is_bbr(settings: &Settings) -> bool {
     settings.control == ControlKind::Bbr
