@@ -1,7 +1,6 @@
-//! The scoreboard: what is outstanding, segment by segment: when it was sent, how often, whether it is SACKed or lost.
+//! The scoreboard of RFC 6675: the outstanding segments, when each was sent, whether it is SACKed, lost or retransmitted.
 //!
-//! The rules are those of RFC 6675: `IsLost` (section 4) becomes a mark that is set once, since more SACKed data above a
-//! segment cannot take it back; `pipe` is kept as it changes and not counted anew.
+//! `IsLost` (section 4) is a mark that is set once, as further SACKs cannot revoke it; `pipe` is updated, not recounted.
 
 mod lost;
 mod sack;
@@ -54,17 +53,17 @@ impl Record {
         self.flags & LOST != 0
     }
 
-    /// The marks of this segment, added to those of others.
+    /// Adds the flags of this segment to those of others.
     pub fn add_marks(&self, others: &mut u8) {
         *others |= self.flags;
     }
 
-    /// Whether one of the segments whose marks have been added is [`Record::is_in_flight_again`].
+    /// Whether one of the segments with these flags is [`Record::is_in_flight_again`].
     pub fn any_in_flight_again(marks: u8) -> bool {
         marks & IN_FLIGHT_AGAIN != 0
     }
 
-    /// Whether it was retransmitted since it was marked lost, and counts as in flight for that.
+    /// Whether it was retransmitted since it was marked lost, so that it is in flight.
     pub fn is_in_flight_again(&self) -> bool {
         self.flags & IN_FLIGHT_AGAIN != 0
     }
@@ -85,12 +84,12 @@ impl Record {
     }
 }
 
-/// A segment that an ACK says has arrived.
+/// A newly delivered segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {
     /// Its record as it was.
     pub record: Record,
-    /// How many segments had been sent before it in the connection, to find what else is kept of it.
+    /// Its number in the connection, from 0 on.
     pub number: u64,
     /// By a SACK block, not by the cumulative ACK.
     pub by_sack: bool,
@@ -111,31 +110,31 @@ pub struct Scoreboard {
     /// Segments that are SACKed, and that were sent more than once.
     sacked_segments: usize,
     retransmitted_segments: usize,
-    /// Without SACK: segments behind the first that duplicate ACKs count as arrived, and their length.
+    /// Without SACK: segments behind the first that duplicate ACKs SACK, and their length.
     emulated_sacks: usize,
     emulated: u64,
     /// One behind the highest SACKed number.
     highest_sacked: u64,
     /// Below this every segment is SACKed or marked lost.
     loss_edge: u64,
-    /// Below this no lost segment waits for its retransmission; number of the first segment that may.
+    /// Below this all lost segments are retransmitted; number of the first that may not be.
     waiting_from: u64,
     waiting: u64,
-    /// The blocks of the ACK before, and as they were on the wire; how many there were, 0 if they say nothing any more.
+    /// The SACK blocks of the last ACK, and as on the wire; their number, 0 if they are obsolete.
     known: [Range; MOST_BLOCKS],
     on_wire: [(u32, u32); MOST_BLOCKS],
     blocks: u8,
-    /// Number of the segment SACKed last, of the highest of those, and of the one that starts at `loss_edge`: where to
-    /// look first.
+    /// Numbers of the segment SACKed last, of the highest SACKed, and of the one that starts at `loss_edge`, where searches
+    /// start.
     last_sacked: u64,
     highest: u64,
     edge: u64,
-    /// What a SACK leaves of the flags of a retransmitted segment: nothing, or [`IN_FLIGHT_AGAIN`].
+    /// Flags that a retransmitted segment keeps when it is SACKed: none, or [`IN_FLIGHT_AGAIN`].
     kept: u8,
 }
 
 impl Scoreboard {
-    /// Nothing outstanding. Segments have `mss` bytes of payload, most of them.
+    /// Nothing outstanding. Most segments have `mss` bytes of payload.
     pub fn new(mss: u32) -> Self {
         Scoreboard {
             records: VecDeque::new(),
@@ -163,8 +162,8 @@ impl Scoreboard {
         }
     }
 
-    /// A retransmitted segment that is SACKed still counts as in flight, until a cumulative ACK covers it or a timeout
-    /// forgets it (ns-3, whose `TcpTxBuffer::Update` leaves it in the count of retransmissions).
+    /// A SACKed retransmission still counts as in flight, until the cumulative ACK covers it or a timeout (ns-3,
+    /// `TcpTxBuffer::Update`).
     pub fn counting_sacked_retransmissions(self) -> Self {
         Scoreboard { kept: IN_FLIGHT_AGAIN, ..self }
     }
@@ -189,13 +188,13 @@ impl Scoreboard {
         self.lost
     }
 
-    /// What is in flight (RFC 6675, `pipe`): neither SACKed nor lost, and retransmissions.
+    /// In flight (RFC 6675, `pipe`): segments neither SACKed nor lost, and retransmissions.
     pub fn pipe(&self) -> u64 {
         self.outstanding - self.sacked - self.emulated - self.lost + self.in_flight_again
     }
 
-    /// Without SACK, a duplicate ACK: one more segment counts as arrived, the first behind those that do, never the first of
-    /// all (Linux, `tcp_add_reno_sack`; ns-3).
+    /// Without SACK: a duplicate ACK SACKs the next segment behind those it has SACKed, never the first outstanding one (Linux,
+    /// `tcp_add_reno_sack`; ns-3).
     pub fn emulate_sack(&mut self) {
         if let Some(record) = self.records.get(1 + self.emulated_sacks) {
             self.emulated_sacks += 1;
@@ -203,14 +202,14 @@ impl Scoreboard {
         }
     }
 
-    /// No segment counts as arrived by duplicate ACKs any more.
+    /// Forgets SACKs by duplicate ACKs.
     pub fn forget_emulated_sacks(&mut self) {
         (self.emulated_sacks, self.emulated) = (0, 0);
     }
 
-    /// After a cumulative ACK, with `before` records outstanding before it: the segments that count as arrived and are not
-    /// covered. The first segment has not arrived, so if it was one of these, another must have: one more counts, and the
-    /// first is lost. Whether that is so.
+    /// A cumulative ACK, with `before` records outstanding before it, leaves the SACKs by duplicate ACKs beyond it. If one of
+    /// these was of the segment that is the first now, it was wrong: another segment is SACKed in its place, and the first is
+    /// lost. Whether that is so.
     pub fn move_emulated_sacks(&mut self, before: usize) -> bool {
         let gone = before - self.records.len();
         if self.emulated_sacks == 0 || gone == 0 {
@@ -232,17 +231,17 @@ impl Scoreboard {
         }
     }
 
-    /// Whether nothing is lost, retransmitted and in flight, or arrived by duplicate ACKs alone.
+    /// Whether no segment is lost, in flight again, or SACKed by duplicate ACKs.
     pub fn is_whole(&self) -> bool {
         self.lost == 0 && self.in_flight_again == 0 && self.emulated_sacks == 0
     }
 
-    /// Whether in addition nothing is SACKed, and everything was sent once.
+    /// Whether in addition none is SACKed or retransmitted.
     pub fn is_plain(&self) -> bool {
         self.is_whole() && self.sacked_segments == 0 && self.retransmitted_segments == 0
     }
 
-    /// The first segment outstanding.
+    /// The first outstanding segment.
     pub fn front(&self) -> Option<&Record> {
         self.records.front()
     }
@@ -257,12 +256,12 @@ impl Scoreboard {
         self.records.is_empty()
     }
 
-    /// The record at a place from the first outstanding.
+    /// The record of the outstanding segment at `index`.
     pub fn get(&self, index: usize) -> Option<&Record> {
         self.records.get(index)
     }
 
-    /// How many segments had been sent before the one at `index`.
+    /// Number of the segment at `index`.
     pub fn number(&self, index: usize) -> u64 {
         self.first + index as u64
     }
@@ -285,8 +284,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes out what a cumulative ACK covers; each segment goes to `delivered` unless it was SACKed before. How many
-    /// sequence numbers were not.
+    /// Removes the segments that a cumulative ACK covers; those not SACKed before go to `delivered`. Their sequence numbers.
     pub fn acknowledge(&mut self, ack: u64, mut delivered: impl FnMut(Delivered)) -> u64 {
         let mut fresh = 0;
         while let Some(&record) = self.records.front() {
@@ -294,7 +292,7 @@ impl Scoreboard {
                 break;
             }
             if record.end() > ack {
-                // Not by receivers that keep segments whole.
+                // Does not occur with receivers that keep segments whole.
                 fresh += self.trim_front((ack - record.start) as u32);
                 break;
             }
@@ -344,7 +342,7 @@ impl Scoreboard {
         }
     }
 
-    /// Place of the segment that `seq` begins or lies in; the next one's if it is in none.
+    /// Index of the segment that contains `seq`, or of the next one.
     pub fn index_of(&self, seq: u64) -> usize {
         let Some(front) = self.records.front() else { return 0 };
         if seq <= front.start {
@@ -358,7 +356,7 @@ impl Scoreboard {
         }
     }
 
-    /// The same, if it may be the segment with this number.
+    /// The same, with the likely number of that segment.
     #[inline]
     fn index_near(&self, seq: u64, number: u64) -> usize {
         let index = number.wrapping_sub(self.first) as usize;

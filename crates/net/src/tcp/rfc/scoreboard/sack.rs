@@ -1,14 +1,14 @@
-//! What SACK blocks say.
+//! SACK blocks.
 
 use super::{Delivered, Range, Scoreboard, FIN, IN_FLIGHT_AGAIN, LOST, RETRANSMITTED, SACKED};
 use crate::tcp::rfc::wire::{Feedback, MOST_BLOCKS};
 
-/// By how many sequence numbers a block may have grown and still be the one of the ACK before.
+/// By how many sequence numbers a block may have grown since the last ACK.
 const MOST_MORE: u64 = 1 << 30;
 
 impl Scoreboard {
-    /// Takes in the blocks of an ACK, if they are those of the ACK before but for the end of the first, where more has
-    /// arrived: as [`sack`](Self::sack).
+    /// The fast path of [`sack`](Self::sack): the blocks of the last ACK, but for a later end of the first one. `None` if the
+    /// blocks differ otherwise.
     #[inline]
     pub fn sack_more(&mut self, feedback: &Feedback, mut delivered: impl FnMut(Delivered)) -> Option<u64> {
         let (now, before) = (&feedback.blocks, &self.on_wire);
@@ -30,8 +30,8 @@ impl Scoreboard {
         Some(self.sack_from(index, from, end, &mut delivered))
     }
 
-    /// Takes in the blocks of an ACK; each segment that is new goes to `delivered`. How many sequence numbers are new.
-    /// `on_wire` are the blocks of the next ACK's that may be compared with them ([`sack_more`](Self::sack_more)).
+    /// Takes in the blocks of an ACK; newly SACKed segments go to `delivered`. Their sequence numbers. `on_wire` has the same
+    /// blocks for comparison with the next ACK's ([`sack_more`](Self::sack_more)).
     pub fn sack(&mut self, blocks: &[Range], on_wire: Option<&Feedback>, mut delivered: impl FnMut(Delivered)) -> u64 {
         self.blocks = 0;
         let Some(front) = self.records.front().map(|record| record.start) else {
@@ -48,7 +48,7 @@ impl Scoreboard {
             if start >= end {
                 continue;
             }
-            // The ACK before may have SACKed most of it.
+            // The last ACK may have SACKed most of it.
             let inside = known.into_iter().find(|&(from, to)| start <= from.max(front) && to <= end && from < to);
             match inside {
                 Some((from, to)) => {

@@ -22,21 +22,21 @@ fn lost(board: &Scoreboard) -> Vec<u64> {
 }
 
 #[test]
-fn three_full_segments_above_say_that_one_is_lost() {
+fn a_segment_below_three_sacked_ones_is_lost() {
     // RFC 6675, IsLost: more than (DupThresh - 1) * SMSS bytes.
     let mut board = board(10);
     assert_eq!(board.sack(&[segments(2, 3)], None, |_| {}), 200);
     assert_eq!((board.find_losses(), board.pipe()), (0, 800));
-    assert_eq!(board.sack(&[segments(2, 4)], None, |_| {}), 100, "the rest was known");
+    assert_eq!(board.sack(&[segments(2, 4)], None, |_| {}), 100, "the rest was SACKed before");
     assert_eq!((board.find_losses(), lost(&board)), (100, vec![1]));
-    assert_eq!(board.pipe(), 600, "10 out, 3 reported, 1 lost");
+    assert_eq!(board.pipe(), 600, "10 outstanding, 3 SACKed, 1 lost");
     let index = board.next_lost().unwrap();
     board.retransmitted(index, 20.0, true);
     assert_eq!((board.pipe(), board.next_lost()), (700, None));
 }
 
-/// What a board knows, whatever way it was told.
-fn knowledge(board: &Scoreboard) -> String {
+/// The state of a scoreboard that does not depend on the path taken.
+fn state(board: &Scoreboard) -> String {
     let Scoreboard {
         records,
         sacked,
@@ -53,7 +53,7 @@ fn knowledge(board: &Scoreboard) -> String {
 }
 
 #[test]
-fn a_first_block_that_has_grown_is_told_apart_from_all_else() {
+fn the_fast_path_for_a_grown_first_block_equals_the_slow_path() {
     let mut grown = 0;
     for seed in 0..60 {
         let mut random = Generator::stream(seed, "test.blocks");
@@ -70,7 +70,7 @@ fn a_first_block_that_has_grown_is_told_apart_from_all_else() {
         let (mut short, mut long, mut next) = (Scoreboard::new(100), Scoreboard::new(100), 1);
         for step in 0..400 {
             let now = f64::from(step);
-            // New data, or something that is outstanding once more.
+            // New data or a retransmission.
             let start = if short.is_empty() || (random.uniform() < 0.8 && short.len() < 40) {
                 let len = if random.uniform() < 0.1 { 60 } else { 100 };
                 short.sent(next, len, false, now);
@@ -117,14 +117,14 @@ fn a_first_block_that_has_grown_is_told_apart_from_all_else() {
                 short.mark_all_lost(f64::INFINITY);
                 long.mark_all_lost(f64::INFINITY);
             }
-            assert_eq!((told, knowledge(&short)), (all, knowledge(&long)), "{feedback:?}");
+            assert_eq!((told, state(&short)), (all, state(&long)), "{feedback:?}");
         }
     }
     assert!(grown > 1000, "{grown}");
 }
 
 #[test]
-fn what_only_looks_like_a_first_block_that_has_grown() {
+fn blocks_that_the_fast_path_refuses() {
     let ack = |end: u32| {
         let mut feedback = Feedback::new(1, 0.0);
         feedback.push((201, u64::from(end)), 0, 4);
@@ -137,18 +137,18 @@ fn what_only_looks_like_a_first_block_that_has_grown() {
         board
     };
     let mut board = told(601);
-    assert_eq!(board.sack_more(&ack(401), |_| {}), None, "an ACK that others have overtaken");
-    assert_eq!(board.sack_more(&Feedback { duplicate: true, ..ack(801) }, |_| {}), None, "what came twice");
+    assert_eq!(board.sack_more(&ack(401), |_| {}), None, "an overtaken ACK");
+    assert_eq!(board.sack_more(&Feedback { duplicate: true, ..ack(801) }, |_| {}), None, "DSACK");
     board.acknowledge(801, |_| {});
     assert_eq!(board.sack_more(&ack(801), |_| {}), None, "nothing is outstanding");
     let mut board = told(601);
     board.acknowledge(201, |_| {});
     board.mark_all_lost(f64::INFINITY);
-    assert_eq!(board.sack_more(&ack(701), |_| {}), None, "what was reported has been taken back");
+    assert_eq!(board.sack_more(&ack(701), |_| {}), None, "SACKs were revoked");
 }
 
 #[test]
-fn three_ranges_above_say_so_too() {
+fn a_segment_below_three_sacked_ranges_is_lost() {
     // Small segments: 10 bytes each, far below two full ones.
     let mut board = Scoreboard::new(100);
     for i in 0..10 {
@@ -164,7 +164,7 @@ fn three_ranges_above_say_so_too() {
 }
 
 #[test]
-fn what_is_acknowledged_leaves_and_is_told_once() {
+fn a_segment_is_delivered_once() {
     let mut board = board(6);
     let mut seen = Vec::new();
     board.sack(&[segments(3, 4)], None, |d| seen.push(d.number));
@@ -176,7 +176,7 @@ fn what_is_acknowledged_leaves_and_is_told_once() {
 }
 
 #[test]
-fn a_timeout_loses_all_that_is_not_reported() {
+fn a_timeout_loses_all_but_sacked_segments() {
     let mut board = board(6);
     board.sack(&[segments(3, 3)], None, |_| {});
     board.mark_all_lost(f64::INFINITY);
@@ -192,7 +192,7 @@ fn a_timeout_loses_all_that_is_not_reported() {
 }
 
 #[test]
-fn a_receiver_may_take_its_report_back() {
+fn a_receiver_may_renege() {
     let mut board = board(4);
     board.sack(&[segments(2, 4)], None, |_| {});
     board.acknowledge(101, |_| {});
@@ -201,19 +201,19 @@ fn a_receiver_may_take_its_report_back() {
 }
 
 #[test]
-fn guesses_move_on_when_the_first_segment_was_one() {
+fn emulated_sacks_move_on_when_one_was_wrong() {
     let mut board = board(8);
     (0..3).for_each(|_| board.emulate_sack());
-    assert_eq!((board.pipe(), board.is_whole()), (500, false), "2 to 4 have arrived, it seems");
-    // 1 and 2 have: 3 has not, so that 5 must have.
+    assert_eq!((board.pipe(), board.is_whole()), (500, false), "2 to 4 are SACKed");
+    // 1 and 2 are acknowledged: 3 has not arrived, so 5 has.
     board.acknowledge(201, |_| {});
     assert!(board.move_emulated_sacks(8));
     board.mark_first_lost();
     assert_eq!((board.pipe(), lost(&board), board.next_lost()), (300, vec![3], Some(0)), "6 less 4, 5 and 3");
-    // 3 to 6: no guess is left.
+    // 3 to 6: no emulated SACK is left.
     board.acknowledge(601, |_| {});
     assert!(!board.move_emulated_sacks(6) && board.is_whole());
-    // Never more than there are, and none once a timeout has lost all.
+    // Never more than are outstanding, and none after a timeout.
     (0..3).for_each(|_| board.emulate_sack());
     assert_eq!(board.pipe(), 100);
     board.mark_all_lost(f64::INFINITY);
@@ -221,7 +221,7 @@ fn guesses_move_on_when_the_first_segment_was_one() {
 }
 
 #[test]
-fn a_repetition_can_be_lost_as_well() {
+fn a_retransmission_can_be_lost() {
     let mut board = board(8);
     board.sack(&[segments(2, 4)], None, |_| {});
     board.find_losses();
@@ -233,11 +233,11 @@ fn a_repetition_can_be_lost_as_well() {
 }
 
 #[test]
-fn holes_for_the_other_rules() {
+fn holes_for_rules_3_and_4() {
     let mut board = board(6);
     board.sack(&[segments(2, 2), segments(5, 5)], None, |_| {});
     assert_eq!((board.next_hole(), board.last_hole()), (Some(0), Some(5)));
     board.retransmitted(0, 7.0, true);
     assert_eq!(board.next_hole(), Some(2));
-    assert_eq!(board.pipe(), 500, "what is not lost and sent again is there twice");
+    assert_eq!(board.pipe(), 500, "a retransmission of a segment not lost counts twice");
 }
