@@ -7,8 +7,8 @@ use crate::segment::{AE, CWR, ECE};
 /// The counters of marked packets start with this (RFC 9768).
 pub(super) const FIRST_COUNT: u64 = 5;
 
-/// Newly marked packets of an ACK with the three counter bits `ace` that newly covers `packets`, after `known` marked ones: the
-/// largest consistent number, as the counter may have wrapped around.
+/// Newly marked packets of an ACK with the three counter bits `ace` that newly covers `packets`, after `known` marked
+/// ones: the largest consistent number, as the counter may have wrapped around.
 pub fn marked_packets(known: u64, ace: u8, packets: u64) -> u64 {
     let change = (u64::from(ace) + 8 - known % 8) % 8;
     if packets <= 7 {

@@ -54,7 +54,8 @@ impl LossDetection {
         self.by_time().is_none_or(|time| !time.tlp.is_out() && time.rack.allows_fast_path(scoreboard))
     }
 
-    /// Marks segments lost by SACK, after an ACK that newly SACKs so many sequence numbers. Newly lost sequence numbers.
+    /// Marks segments lost by SACK, after an ACK that newly SACKs so many sequence numbers. Newly lost sequence
+    /// numbers.
     #[inline]
     pub fn find_by_sack(scoreboard: &mut Scoreboard, sacked: u64) -> u64 {
         if sacked > 0 {

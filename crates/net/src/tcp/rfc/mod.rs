@@ -1,8 +1,8 @@
 //! TCP as in the RFCs: bytes, a handshake, RFC 6298's timer, SACK.
 //!
-//! A [`Connection`] is the sending end. Its parts are the handshake, RTT samples and the timeout ([`rto`]), the scoreboard,
-//! loss detection, recovery with proportional rate reduction, ECN and pacing. Congestion control ([`control`]) grows and
-//! reduces cwnd. The receiving end is [`Receiver`]. The TCPs differ in their [`Settings`].
+//! A [`Connection`] is the sending end. Its parts are the handshake, RTT samples and the timeout ([`rto`]), the
+//! scoreboard, loss detection, recovery with proportional rate reduction, ECN and pacing. Congestion control
+//! ([`control`]) grows and reduces cwnd. The receiving end is [`Receiver`]. The TCPs differ in their [`Settings`].
 
 mod clock;
 mod connection;

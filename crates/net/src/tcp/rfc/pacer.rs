@@ -28,8 +28,8 @@ pub(super) struct Pacer {
     together: u32,
 }
 
-/// The pacing rate for a cwnd, segments/s. PRR may reduce cwnd to nothing, which counts as one segment: else nothing would
-/// follow what a timer sends.
+/// The pacing rate for a cwnd, segments/s. PRR may reduce cwnd to nothing, which counts as one segment: else nothing
+/// would follow what a timer sends.
 pub(super) fn rate_of_window(cwnd: f64, ssthresh: f64, srtt: f64) -> f64 {
     let factor = if cwnd < ssthresh / 2.0 { IN_SLOW_START } else { IN_AVOIDANCE };
     factor * cwnd.max(1.0) / srtt

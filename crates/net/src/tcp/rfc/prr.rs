@@ -10,8 +10,8 @@ pub enum Bound {
     Conservative,
     /// Slow start reduction bound: one segment an ACK more (SSRB).
     SlowStart,
-    /// SSRB for an ACK that advances the window and reports no loss, else CRB; of cwnd, not FlightSize (RFC 9937; Linux,
-    /// `tcp_cwnd_reduction`).
+    /// SSRB for an ACK that advances the window and reports no loss, else CRB; of cwnd, not FlightSize (RFC 9937;
+    /// Linux, `tcp_cwnd_reduction`).
     SafeAck,
     /// SSRB for an ACK that delivers a retransmission, else as much as the ACK delivers (earlier Linux; ns-3).
     RepairAck,
@@ -39,8 +39,8 @@ impl Prr {
         Prr { unit: 1.0 / mss, ..self }
     }
 
-    /// An ACK newly delivers `delivered` segments, with `pipe` in flight: how many may be sent (`sndcnt`). `safe`: it advances
-    /// the window, and reports no loss ([`Bound::SafeAck`]) or covers a retransmission ([`Bound::RepairAck`]).
+    /// An ACK newly delivers `delivered` segments, with `pipe` in flight: how many may be sent (`sndcnt`). `safe`: it
+    /// advances the window, and reports no loss ([`Bound::SafeAck`]) or covers a retransmission ([`Bound::RepairAck`]).
     pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64, safe: bool) -> f64 {
         self.delivered += delivered;
         let count = if pipe > ssthresh {
@@ -77,8 +77,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// One segment of 20 is lost, limited transmit has sent two new ones, and every ACK SACKs one more. The ACKs (by segments
-    /// delivered) on which segments are sent, with this `RecoverFS`.
+    /// One segment of 20 is lost, limited transmit has sent two new ones, and every ACK SACKs one more. The ACKs (by
+    /// segments delivered) on which segments are sent, with this `RecoverFS`.
     fn sent_at(flight: u32, ssthresh: f64, acks: u32) -> Vec<u32> {
         let mut prr = Prr::new(f64::from(flight), Bound::SlowStart);
         // 22 outstanding, less the lost one and the two SACKed before.
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn the_bounds_after_a_burst_of_losses() {
-        // The first 15 of 20 are lost; with two segments of limited transmit seven ACKs come. The third starts the recovery
-        // with 22 outstanding, 15 lost, 3 SACKed: pipe 4.
+        // The first 15 of 20 are lost; with two segments of limited transmit seven ACKs come. The third starts the
+        // recovery with 22 outstanding, 15 lost, 3 SACKed: pipe 4.
         let run = |bound| {
             let (mut prr, mut pipe, mut sent) = (Prr::new(22.0, bound), 4.0, Vec::new());
             for _ in 0..3 {

@@ -1,4 +1,5 @@
-//! RACK (RFC 8985): loss detection by time. A segment is lost if one sent later is delivered and it is not, some time after.
+//! RACK (RFC 8985): loss detection by time. A segment is lost if one sent later is delivered and it is not, some time
+//! after.
 //!
 //! Segments sent once are in the order of sending, and retransmitted ones have a queue of their own, so losses are at
 //! either front.
@@ -74,9 +75,9 @@ fn sent_after(sent: f64, end: u64, than_sent: f64, than_end: u64) -> bool {
 }
 
 impl Rack {
-    /// Nothing delivered. An ACK that SACKs beyond a hole echoes the time stamp of the segment before the hole, so it does not
-    /// tell which transmission of a SACKed segment has arrived (RFC 8985, 6.2, step 2). With `trusts_sacks` the
-    /// retransmission has, if it took the min RTT at least (Linux, `tcp_sacktag_one`).
+    /// Nothing delivered. An ACK that SACKs beyond a hole echoes the time stamp of the segment before the hole, so it
+    /// does not tell which transmission of a SACKed segment has arrived (RFC 8985, 6.2, step 2). With `trusts_sacks`
+    /// the retransmission has, if it took the min RTT at least (Linux, `tcp_sacktag_one`).
     pub fn new(trusts_sacks: bool) -> Self {
         Rack { trusts_sacks, ..Rack::default() }
     }
@@ -109,8 +110,8 @@ impl Rack {
         }
     }
 
-    /// Whether no outstanding segment was sent before the last delivered one, and none is undecided: an ACK of the first
-    /// detects no loss.
+    /// Whether no outstanding segment was sent before the last delivered one, and none is undecided: an ACK of the
+    /// first detects no loss.
     pub fn allows_fast_path(&self, board: &Scoreboard) -> bool {
         self.retransmissions.is_empty()
             && board.front().is_none_or(|front| {

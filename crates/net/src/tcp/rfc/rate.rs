@@ -54,8 +54,8 @@ struct Held {
 }
 
 impl Rate {
-    /// Nothing sent. `held`: a sample is replaced only when a segment arrives that was sent with more delivered, and its ACK
-    /// interval starts with the sample before.
+    /// Nothing sent. `held`: a sample is replaced only when a segment arrives that was sent with more delivered, and
+    /// its ACK interval starts with the sample before.
     pub fn new(held: bool) -> Self {
         Rate { held: held.then(Held::default), ..Rate::default() }
     }
@@ -201,8 +201,8 @@ mod tests {
 
     #[test]
     fn a_held_sample_includes_the_pause_before_it() {
-        // An RTT of 0.1 s: 10 segments/s. A held sample's interval starts with the segment before, so pacing at its rate
-        // makes the gap longer and longer.
+        // An RTT of 0.1 s: 10 segments/s. A held sample's interval starts with the segment before, so pacing at its
+        // rate makes the gap longer and longer.
         for gap in [0.1, 0.3] {
             assert!((alone(false, gap) - 10.0).abs() < 1e-9);
             assert!((alone(true, gap) - 1.0 / (0.2 + gap)).abs() < 1e-9, "{}", alone(true, gap));

@@ -27,8 +27,8 @@ pub(super) struct FastRecovery {
 #[derive(Clone, Debug)]
 pub(super) struct Recovery {
     pub phase: Phase,
-    /// Next number to send when the last recovery started, or the timer last expired: once all below is acknowledged, it is
-    /// over (RFC 6582, `recover`; RFC 6675, `RecoveryPoint`).
+    /// Next number to send when the last recovery started, or the timer last expired: once all below is acknowledged,
+    /// it is over (RFC 6582, `recover`; RFC 6675, `RecoveryPoint`).
     pub point: u64,
     /// Next number to send at the last reduction of cwnd of any kind, and how many there were.
     pub reduced: u64,

@@ -22,8 +22,8 @@ pub struct Rto {
 }
 
 impl Rto {
-    /// Before the first sample. `least` is the smallest timeout, s (RFC 6298, 2.4: 1 s); with `of_variation` the least that
-    /// RTTVAR adds to SRTT (Linux, `tcp_rto_min`).
+    /// Before the first sample. `least` is the smallest timeout, s (RFC 6298, 2.4: 1 s); with `of_variation` the least
+    /// that RTTVAR adds to SRTT (Linux, `tcp_rto_min`).
     pub fn new(least: f64, of_variation: bool) -> Self {
         let granularity = if of_variation { least.max(GRANULARITY) } else { GRANULARITY };
         Rto { srtt: 0.0, rttvar: 0.0, value: INITIAL_RTO, least, granularity, sampled: false }

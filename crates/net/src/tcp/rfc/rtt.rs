@@ -95,8 +95,8 @@ impl Rtt {
         }
     }
 
-    /// An ACK's RTT sample for the timer, s (RFC 6298, section 3: Karn's algorithm; RFC 7323, 4.1: with time stamps every ACK
-    /// that advances the window gives one).
+    /// An ACK's RTT sample for the timer, s (RFC 6298, section 3: Karn's algorithm; RFC 7323, 4.1: with time stamps
+    /// every ACK that advances the window gives one).
     #[inline(always)]
     pub fn of_ack(&self, measured: &Measured, advances: bool, now: f64, feedback: &Feedback) -> Option<f64> {
         match (advances, self.stamps) {
@@ -107,8 +107,8 @@ impl Rtt {
         }
     }
 
-    /// An ACK's RTT sample for congestion control, s: of the last segment, without the delay of its ACK (Linux, `ca_rtt_us`).
-    /// `rtt` is the sample for the timer.
+    /// An ACK's RTT sample for congestion control, s: of the last segment, without the delay of its ACK (Linux,
+    /// `ca_rtt_us`). `rtt` is the sample for the timer.
     #[inline(always)]
     pub fn of_last_segment(&self, measured: &Measured, rtt: Option<f64>, now: f64, feedback: &Feedback) -> Option<f64> {
         if !self.coarse {

@@ -1,5 +1,5 @@
-//! Settings of a connection's ends. A field has the name of its key in scenarios, BBR's are grouped; `stacks::options` has
-//! the values, the TCPs that have them, and their sources.
+//! Settings of a connection's ends. A field has the name of its key in scenarios, BBR's are grouped; `stacks::options`
+//! has the values, the TCPs that have them, and their sources.
 
 use super::control::{
     Algorithm, Avoidance, Bbr, BbrRules, Counting, Cubic, CubicRules, Dctcp, HyStart, Ledbat, LinuxCubic, NewReno,
@@ -64,8 +64,8 @@ pub enum Feedbacks {
 }
 
 impl Feedbacks {
-    /// Whether all segments are ECN-capable, retransmissions too: queues for such congestion controls mark so early that they
-    /// would drop others (RFC 8257, 3.5; Linux, `tcp_ca_needs_ecn`).
+    /// Whether all segments are ECN-capable, retransmissions too: queues for such congestion controls mark so early
+    /// that they would drop others (RFC 8257, 3.5; Linux, `tcp_ca_needs_ecn`).
     pub(super) fn marks_all(self) -> bool {
         matches!(self, Feedbacks::Dctcp | Feedbacks::Accurate)
     }
@@ -116,8 +116,8 @@ pub struct Settings {
     pub guesses_kept: bool,
     /// Without SACK: the next recovery may start at the last recovery point, not only beyond (RFC 6582, 3.2).
     pub recovery_again_at_end: bool,
-    /// Without time stamps: an ACK's RTT sample is that of the first segment it covers, if sent once (Karn), not that of the
-    /// last one sent once.
+    /// Without time stamps: an ACK's RTT sample is that of the first segment it covers, if sent once (Karn), not that
+    /// of the last one sent once.
     pub rtt_sample_first: bool,
     /// The ACK that ends recovery after a timeout grows cwnd only by what was sent after the timeout.
     pub timeout_end_new: bool,
@@ -131,7 +131,8 @@ pub struct Settings {
     pub dctcp_least_none: bool,
     /// The receiver immediately acknowledges the first mark, the segment behind it and each CWR, as Linux does.
     pub mark_ack_at_once: bool,
-    /// cwnd grows by all newly delivered segments, SACKed ones too, as in Linux, not by the cumulative ACK up to a limit.
+    /// cwnd grows by all newly delivered segments, SACKed ones too, as in Linux, not by the cumulative ACK up to a
+    /// limit.
     pub growth_arrived: bool,
     /// `min_rto` bounds what the RTT variation adds to SRTT, as in Linux, not the timeout.
     pub min_rto_for_variation: bool,
@@ -156,11 +157,11 @@ pub struct Settings {
     pub backoff_until_ack: bool,
     /// A SACKed retransmission counts as in flight until the cumulative ACK covers it (ns-3).
     pub reported_repair_counts: bool,
-    /// The retransmission timer keeps running while nothing is outstanding but there is data to send, and sending does not
-    /// restart it (ns-3): at a slow pacing rate that gives spurious timeouts.
+    /// The retransmission timer keeps running while nothing is outstanding but there is data to send, and sending does
+    /// not restart it (ns-3): at a slow pacing rate that gives spurious timeouts.
     pub idle_timer_runs: bool,
-    /// With SACK and without RACK: a duplicate ACK before the third starts a recovery if the second outstanding segment is
-    /// lost (ns-3), not the first (RFC 6675, section 5).
+    /// With SACK and without RACK: a duplicate ACK before the third starts a recovery if the second outstanding segment
+    /// is lost (ns-3), not the first (RFC 6675, section 5).
     pub recovery_start_second: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
@@ -177,8 +178,8 @@ pub struct Settings {
     /// Retransmitting the first outstanding segment restarts the retransmission timer (Linux,
     /// `tcp_xmit_retransmit_queue`), unless RACK's timer runs.
     pub repair_timer_restarts: bool,
-    /// A lost retransmission that RACK detects does not reduce cwnd once more, as RFC 5681, 4.3, has it for those sent since
-    /// the last reduction.
+    /// A lost retransmission that RACK detects does not reduce cwnd once more, as RFC 5681, 4.3, has it for those sent
+    /// since the last reduction.
     pub lost_retransmit_cut_none: bool,
     /// HyStart++ (RFC 9406), or classic HyStart.
     pub hystart: HyStart,
@@ -193,7 +194,8 @@ pub struct Settings {
     /// The last segment of a burst gets an immediate ACK (Linux: `__tcp_transmit_skb` sets PSH in it, to which
     /// `tcp_cleanup_rbuf` replies when the application reads).
     pub push_ack_at_once: bool,
-    /// SACK compression: from the fourth SACK of a loss on, the receiver delays them by 1 ms (Linux, `tcp_comp_sack_delay_ns`).
+    /// SACK compression: from the fourth SACK of a loss on, the receiver delays them by 1 ms (Linux,
+    /// `tcp_comp_sack_delay_ns`).
     pub late_sack_compressed: bool,
 }
 

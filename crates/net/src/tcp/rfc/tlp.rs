@@ -65,8 +65,8 @@ impl Tlp {
         self.sampled = true;
     }
 
-    /// An ACK of everything below `ack` (7.4); `duplicate`: with a DSACK of the probe; `bare`: a duplicate ACK without SACK
-    /// blocks.
+    /// An ACK of everything below `ack` (7.4); `duplicate`: with a DSACK of the probe; `bare`: a duplicate ACK without
+    /// SACK blocks.
     pub fn on_ack(&mut self, ack: u64, duplicate: bool, bare: bool) -> Verdict {
         let Some(probe) = self.probe.filter(|probe| ack >= probe.end) else { return Verdict::Nothing };
         if !probe.again || duplicate {

@@ -1,8 +1,8 @@
 //! TCP segmentation offload (TSO) as in Linux, which hands bursts of segments to the device.
 //!
 //! Segments are simulated one by one, with two effects of TSO: a lone segment may wait for a second one
-//! (`tcp_tso_should_defer`), and the last segment of a burst carries PSH, which gets an immediate ACK (`__tcp_transmit_skb`,
-//! `tcp_cleanup_rbuf`).
+//! (`tcp_tso_should_defer`), and the last segment of a burst carries PSH, which gets an immediate ACK
+//! (`__tcp_transmit_skb`, `tcp_cleanup_rbuf`).
 
 use super::settings::Settings;
 use super::wire::wrap;
@@ -53,8 +53,8 @@ impl Tso {
         !self.pairs && !self.pushes
     }
 
-    /// Whether a lone segment waits until cwnd has space for two: one has just left, so an ACK will come, and cwnd is more than
-    /// three segments.
+    /// Whether a lone segment waits until cwnd has space for two: one has just left, so an ACK will come, and cwnd is
+    /// more than three segments.
     pub fn waits(&self, now: f64, lone: &Lone) -> bool {
         let Lone { cwnd, free, last_sent, first_sent, srtt } = *lone;
         let due = || first_sent + srtt - now <= RECENT;

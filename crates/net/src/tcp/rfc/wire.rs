@@ -2,8 +2,8 @@
 
 use super::scoreboard::Range;
 
-/// Sequence number `wire` of a connection that started with `first`, counted from the SYN (0): the one closest to `near`;
-/// `None` from before the connection (RFC 9293, 3.4: arithmetic modulo 2^32).
+/// Sequence number `wire` of a connection that started with `first`, counted from the SYN (0): the one closest to
+/// `near`; `None` from before the connection (RFC 9293, 3.4: arithmetic modulo 2^32).
 pub fn unwrap(wire: u32, first: u32, near: u64) -> Option<u64> {
     let distance = wire.wrapping_sub(first).wrapping_sub(near as u32) as i32;
     near.checked_add_signed(i64::from(distance))

@@ -217,19 +217,19 @@ impl Connection {
     #[inline(always)]
     fn tell_control(&mut self, now: f64, pipe_before: u64, arrived: &Arrived, info: &mut Acked, out: &mut Output) {
         info.recovering = !self.recovery.is_open();
-        info.resent = Record::any_in_flight_again(arrived.flags);
+        info.retransmission_delivered = Record::any_in_flight_again(arrived.flags);
         if self.rate.is_some() {
             // For models of the path only.
             info.timed_out = self.recovery.is_loss();
-            info.repaired = self.segments(arrived.were_lost);
+            info.lost_delivered = self.segments(arrived.were_lost);
             info.pipe = self.segments(self.scoreboard.pipe());
             info.pipe_before = self.segments(pipe_before);
-            info.ahead = (self.pacer.released - now).max(0.0);
+            info.departs_in = (self.pacer.released - now).max(0.0);
         }
         let mut window = self.window();
         self.control.on_any_ack(&mut window, info);
         self.vars.set_window(window, out);
-        if let Some(rate) = self.rate.as_mut().filter(|_| self.control.view().holds_back()) {
+        if let Some(rate) = self.rate.as_mut().filter(|_| self.control.view().is_app_limited()) {
             rate.app_limited(info.pipe);
         }
         if self.vars.traced {
@@ -248,8 +248,8 @@ impl Connection {
         });
     }
 
-    /// Whether an ACK that advances the window reports nothing else, while no segment is SACKed, lost or retransmitted, no loss
-    /// can be detected, and cwnd is not being reduced.
+    /// Whether an ACK that advances the window reports nothing else, while no segment is SACKed, lost or retransmitted,
+    /// no loss can be detected, and cwnd is not being reduced.
     #[inline(always)]
     fn may_take_fast_path(&self, feedback: &Feedback) -> bool {
         self.recovery.is_open()
@@ -349,10 +349,10 @@ impl Connection {
             paced: self.settings.pacing,
             lost: 0.0,
             pipe_before: 0.0,
-            ahead: 0.0,
+            departs_in: 0.0,
             rate: None,
-            resent: false,
-            repaired: 0.0,
+            retransmission_delivered: false,
+            lost_delivered: 0.0,
             one_way: self.settings.timestamps.then_some(feedback.one_way),
         }
     }
@@ -370,8 +370,8 @@ impl Connection {
         self.vars.set_dupacks(self.recovery.dupacks, out);
     }
 
-    /// Without SACK: a duplicate ACK emulates a SACK, if that is an option. Outside of recoveries only with limited transmit,
-    /// or if it starts a recovery.
+    /// Without SACK: a duplicate ACK emulates a SACK, if that is an option. Outside of recoveries only with limited
+    /// transmit, or if it starts a recovery.
     fn emulate_sack(&mut self) {
         let makes = match self.recovery.phase {
             Phase::Open => self.settings.limited_transmit || self.may_enter_recovery(),

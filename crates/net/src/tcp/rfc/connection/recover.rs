@@ -130,10 +130,10 @@ impl Connection {
         }
     }
 
-    /// RFC 5681, 4.3: a lost retransmission is a second sign of congestion, if it was sent since the last reduction, so once
-    /// in a round trip. The recovery restarts with a new recovery point. The reduction is of ssthresh, as FlightSize includes
-    /// SACKed segments, and less is in flight during a recovery. The ACK newly delivers `arrived` bytes. Whether cwnd was
-    /// reduced.
+    /// RFC 5681, 4.3: a lost retransmission is a second sign of congestion, if it was sent since the last reduction, so
+    /// once in a round trip. The recovery restarts with a new recovery point. The reduction is of ssthresh, as
+    /// FlightSize includes SACKed segments, and less is in flight during a recovery. The ACK newly delivers `arrived`
+    /// bytes. Whether cwnd was reduced.
     pub(super) fn reduce_for_lost_retransmission(&mut self, now: f64, arrived: u64, out: &mut Output) -> bool {
         let since = self.detection.by_time().and_then(|time| time.lost_retransmission);
         if since != Some(self.recovery.reductions) || self.settings.lost_retransmit_cut_none || self.owns_window() {
@@ -210,8 +210,8 @@ impl Connection {
         }
     }
 
-    /// Adjusts cwnd in a recovery, at its end, or outside of one. `entered`: a reaction to a loss starts now; `echo`: the ACK
-    /// echoes a mark.
+    /// Adjusts cwnd in a recovery, at its end, or outside of one. `entered`: a reaction to a loss starts now; `echo`:
+    /// the ACK echoes a mark.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn recover_or_grow(
         &mut self,
@@ -275,7 +275,7 @@ impl Connection {
         let (pipe, delivered) = (self.segments(self.scoreboard.pipe()), self.segments(arrived));
         let safe = advanced > 0
             && match self.settings.prr {
-                Some(Bound::RepairAck) => info.resent,
+                Some(Bound::RepairAck) => info.retransmission_delivered,
                 _ => info.lost == 0.0,
             };
         let ssthresh = self.vars.ssthresh;

@@ -61,8 +61,8 @@ impl Connection {
         }
     }
 
-    /// The fast path for full segments of new data, with nothing lost. Whether cwnd or pacing ends sending; else less than a
-    /// full segment is left, or the receiver's window is full.
+    /// The fast path for full segments of new data, with nothing lost. Whether cwnd or pacing ends sending; else less
+    /// than a full segment is left, or the receiver's window is full.
     #[inline(always)]
     pub(super) fn transmit_new(&mut self, now: f64, out: &mut Output) -> bool {
         let mss = u64::from(self.settings.mss);
@@ -98,7 +98,7 @@ impl Connection {
         let some = self.next < self.limit() || !self.scoreboard.is_empty();
         if goes && some && self.scoreboard.pipe() == 0 {
             let mut window = self.window();
-            self.control.control().on_start(&mut window, now);
+            self.control.control().on_idle_send(&mut window, now);
             self.vars.set_cwnd(window.cwnd, out);
         }
     }
@@ -304,7 +304,8 @@ impl Connection {
         Some(rate_of_window(self.vars.cwnd, self.vars.ssthresh, srtt))
     }
 
-    /// Whether pacing lets a segment depart now; else [`Pacer::next_at`](crate::tcp::rfc::pacer::Pacer::next_at) says when.
+    /// Whether pacing lets a segment depart now; else [`Pacer::next_at`](crate::tcp::rfc::pacer::Pacer::next_at) says
+    /// when.
     #[inline(always)]
     fn may_release(&mut self, now: f64) -> bool {
         let may = self.pacer.may_release(now);

@@ -16,8 +16,8 @@ impl Connection {
     pub fn on_wake(&mut self, now: f64, out: &mut Output) {
         let (reorder_at, probe_at) =
             self.detection.by_time().map_or((f64::INFINITY, f64::INFINITY), |time| (time.reorder_at, time.probe_at));
-        // ns-3: pacing comes first, and the timer then finds the segment it has sent. With a spurious timeout at every second
-        // segment both are due at the same time.
+        // ns-3: pacing comes first, and the timer then finds the segment it has sent. With a spurious timeout at every
+        // second segment both are due at the same time.
         let expired = now >= self.rto_at && now < probe_at;
         let paced_first = expired && self.settings.idle_timer_runs && self.pacer.next_at <= self.rto_at + SAME_TIME;
         if expired && !paced_first {
@@ -61,8 +61,8 @@ impl Connection {
             let window = self.window();
             let mut ssthresh = self.control.control().on_timeout(&window, flight, now);
             if self.recovery.is_fast() {
-                // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. Linux has reduced
-                // cwnd for this loss.
+                // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. Linux has
+                // reduced cwnd for this loss.
                 let keeps = self.settings.timeout_cut_kept.unwrap_or(self.settings.ssthresh == Base::Cwnd);
                 ssthresh = if keeps { self.vars.ssthresh } else { ssthresh.min(self.vars.ssthresh) };
             }
@@ -86,7 +86,7 @@ impl Connection {
         }
         self.scoreboard.mark_all_lost(since);
         let lost = self.segments(before.saturating_sub(self.scoreboard.pipe()));
-        self.control.control().on_late(lost, true);
+        self.control.control().on_timer_loss(lost, true);
         self.rtt.rto.back_off();
         self.rto_at = now + self.rtt.rto.value();
         self.recovery.forced = 1;
@@ -139,7 +139,7 @@ impl Connection {
         let Some(time) = self.detection.by_time_mut() else { return };
         let lost = time.find(&mut self.scoreboard, now, recovering, &self.rtt);
         let segments = self.segments(lost);
-        self.control.control().on_late(segments, false);
+        self.control.control().on_timer_loss(segments, false);
         let reduced = if self.may_enter_recovery() || (lost > 0 && self.reenters_recovery()) {
             self.enter_recovery(now, out);
             true
@@ -156,7 +156,8 @@ impl Connection {
         self.transmit(now, out);
     }
 
-    /// Sets the time of a probe (RFC 8985, 7.2) after an ACK that `advanced` the window, or when new data have been sent.
+    /// Sets the time of a probe (RFC 8985, 7.2) after an ACK that `advanced` the window, or when new data have been
+    /// sent.
     #[inline]
     pub(super) fn plan_probe(&mut self, now: f64, advanced: bool) {
         let sent_new = std::mem::take(&mut self.sent_new);

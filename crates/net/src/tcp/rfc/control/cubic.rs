@@ -29,8 +29,8 @@ struct Epoch {
 pub struct CubicRules {
     /// Has a Reno-friendly region (4.3).
     pub friendly: bool,
-    /// Counts ACKs towards a target in whole segments, as ns-3 does ([`Cubic::grow_whole`]), instead of adding a fraction of a
-    /// segment with each (4.4).
+    /// Counts ACKs towards a target in whole segments, as ns-3 does (`grow_whole`), instead of adding a
+    /// fraction of a segment with each (4.4).
     pub whole: bool,
 }
 
@@ -40,8 +40,8 @@ impl Default for CubicRules {
     }
 }
 
-/// With whole segments: ACKs per segment of cwnd while the target is not above it, and at most before the first loss; ACKs
-/// per segment of growth at least.
+/// With whole segments: ACKs per segment of cwnd while the target is not above it, and at most before the first loss;
+/// ACKs per segment of growth at least.
 const IDLE_ACKS: f64 = 100.0;
 const MOST_ACKS_BEFORE_A_LOSS: f64 = 20.0;
 const LEAST_ACKS: f64 = 2.0;
@@ -103,9 +103,9 @@ impl Cubic {
         whole(whole(flight) * beta).max(LEAST_SSTHRESH)
     }
 
-    /// Growth as in ns-3: the target is in whole segments, one min RTT ahead; `cwnd` / (target - `cwnd`) ACKs, two at least,
-    /// add a segment. The count is kept when that number falls and over reductions, so ACKs that came while the target was
-    /// not above cwnd count later.
+    /// Growth as in ns-3: the target is in whole segments, one min RTT ahead; `cwnd` / (target - `cwnd`) ACKs, two at
+    /// least, add a segment. The count is kept when that number falls and over reductions, so ACKs that came while the
+    /// target was not above cwnd count later.
     fn grow_whole(&mut self, window: &mut Window, segments: f64, now: f64) {
         let cwnd = window.cwnd.floor();
         self.counted += segments.floor();

@@ -78,13 +78,13 @@ pub struct Acked {
     /// In flight before this ACK, segments; see [`Acked::pipe`].
     pub pipe_before: f64,
     /// Time until pacing lets the next segment depart, s; see [`Acked::pipe`].
-    pub ahead: f64,
+    pub departs_in: f64,
     /// Sample of the delivery rate; see [`Acked::pipe`].
     pub rate: Option<Sample>,
     /// Whether a retransmission is newly delivered.
-    pub resent: bool,
+    pub retransmission_delivered: bool,
     /// Newly delivered segments that were marked lost; see [`Acked::pipe`].
-    pub repaired: f64,
+    pub lost_delivered: f64,
     /// One-way delay of the acknowledged segment, s, with an unknown offset; needs time stamps.
     pub one_way: Option<f64>,
 }
@@ -102,7 +102,7 @@ pub trait Control {
     }
 
     /// Whether it keeps in flight low on purpose, so that rate samples are application-limited (BBR's ProbeRTT).
-    fn holds_back(&self) -> bool {
+    fn is_app_limited(&self) -> bool {
         false
     }
 
@@ -118,10 +118,10 @@ pub trait Control {
     fn on_any_ack(&mut self, _window: &mut Window, _ack: &Acked) {}
 
     /// A timer has marked so many segments lost; `expired`: the retransmission timer, after [`Control::on_timeout`].
-    fn on_late(&mut self, _lost: f64, _expired: bool) {}
+    fn on_timer_loss(&mut self, _lost: f64, _expired: bool) {}
 
     /// A segment is about to be sent with nothing in flight.
-    fn on_start(&mut self, _window: &mut Window, _now: f64) {}
+    fn on_idle_send(&mut self, _window: &mut Window, _now: f64) {}
 
     /// Its estimates, for traces.
     fn gauges(&self, _note: &mut dyn FnMut(Variable, f64)) {}
@@ -132,7 +132,8 @@ pub trait Control {
     /// A loss, at most once in a window: the new ssthresh. `flight` is FlightSize, segments.
     fn on_loss(&mut self, window: &Window, flight: f64, now: f64) -> f64;
 
-    /// An ECN echo, at most once in a window (RFC 3168, 6.1.2: as for a loss): the new ssthresh, which cwnd becomes too.
+    /// An ECN echo, at most once in a window (RFC 3168, 6.1.2: as for a loss): the new ssthresh, which cwnd becomes
+    /// too.
     fn on_mark(&mut self, window: &Window, flight: f64, now: f64) -> f64 {
         self.on_loss(window, flight, now)
     }
@@ -143,8 +144,8 @@ pub trait Control {
     }
 }
 
-/// Slow start (RFC 5681, 3.1), by up to `most` segments an ACK (RFC 3465, `L`). The acknowledged segments that remain once
-/// cwnd has reached ssthresh.
+/// Slow start (RFC 5681, 3.1), by up to `most` segments an ACK (RFC 3465, `L`). The acknowledged segments that remain
+/// once cwnd has reached ssthresh.
 pub fn slow_start(window: &mut Window, segments: f64, most: f64) -> f64 {
     let grown = segments.min(most);
     let space = window.ssthresh - window.cwnd;
@@ -296,10 +297,10 @@ mod tests {
             paced: false,
             lost: 0.0,
             pipe_before: 0.0,
-            ahead: 0.0,
+            departs_in: 0.0,
             rate: None,
-            resent: false,
-            repaired: 0.0,
+            retransmission_delivered: false,
+            lost_delivered: 0.0,
             one_way: None,
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! Beyond DCTCP: its segments are ECT(1), marks are counted by accurate ECN, sending is paced, an ACK grows cwnd by its
 //! unmarked segments, and a loss reduces cwnd to 0.7 as CUBIC's would. RTTs below 25 ms count as 25 ms for growth and
-//! reduction, so that a short queue is no advantage over flows in a long one (draft-briscoe-iccrg-prague-congestion-control,
-//! 2.4.4).
+//! reduction, so that a short queue is no advantage over flows in a long one
+//! (draft-briscoe-iccrg-prague-congestion-control, 2.4.4).
 
 use super::dctcp::Fraction;
 use super::slow_start::SlowStart;

@@ -15,8 +15,8 @@ const ROUNDS: u32 = 5;
 /// Segments that an ACK adds without pacing, at most (4.3: `L`).
 const LIMIT: f64 = 8.0;
 
-/// Classic HyStart (Ha and Rhee 2011; Linux, `hystart_update`): the smallest cwnd, samples that a round needs, the largest gap
-/// between ACKs of a train, s, and bounds of the delay increase, s.
+/// Classic HyStart (Ha and Rhee 2011; Linux, `hystart_update`): the smallest cwnd, samples that a round needs, the
+/// largest gap between ACKs of a train, s, and bounds of the delay increase, s.
 const LEAST_WINDOW: f64 = 16.0;
 const CLASSIC_SAMPLES: u32 = 8;
 const TRAIN_GAP: f64 = 2e-3;
@@ -29,7 +29,8 @@ pub enum Kind {
     Off,
     /// HyStart++ (RFC 9406).
     PlusPlus,
-    /// Classic HyStart as in Linux: ends slow start at once, by delay or by the length of an ACK train, after a timeout too.
+    /// Classic HyStart as in Linux: ends slow start at once, by delay or by the length of an ACK train, after a timeout
+    /// too.
     Classic,
 }
 
@@ -279,8 +280,8 @@ mod tests {
         assert_eq!(window.cwnd, 60.0, "all of them if sending is paced");
     }
 
-    /// A round of ACKs of one segment, so far apart and all with this round-trip time, s, from `begin` on: the window at which
-    /// slow start ended, if it did.
+    /// A round of ACKs of one segment, so far apart and all with this round-trip time, s, from `begin` on: the window
+    /// at which slow start ended, if it did.
     fn classic(start: &mut SlowStart, window: &mut Window, round: u64, begin: f64, gap: f64, rtt: f64) -> Option<f64> {
         for i in 0..20 {
             let now = begin + gap * i as f64;

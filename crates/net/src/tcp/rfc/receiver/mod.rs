@@ -1,5 +1,5 @@
-//! The receiver: contents of its ACKs (RFC 9293), with SACK and DSACK (RFC 2018, RFC 2883), the echoed time stamp (RFC 7323),
-//! and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when they are sent.
+//! The receiver: contents of its ACKs (RFC 9293), with SACK and DSACK (RFC 2018, RFC 2883), the echoed time stamp (RFC
+//! 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when they are sent.
 //!
 //! The application reads data immediately, so the offered window is constant.
 
@@ -60,7 +60,7 @@ pub struct Receiver {
     /// Next sequence number expected; 0 before the SYN.
     next: u64,
     /// Disjoint ranges received beyond it, the newest first.
-    ahead: Vec<Range>,
+    beyond: Vec<Range>,
     policy: AckPolicy,
     /// Time stamp to echo, and the last acknowledgement sent (RFC 7323, 4.3: `TS.Recent`, `Last.ACK.sent`).
     recent: f64,
@@ -83,7 +83,7 @@ impl Receiver {
             policy: AckPolicy::new(&settings),
             settings,
             next: 0,
-            ahead: Vec::new(),
+            beyond: Vec::new(),
             recent: 0.0,
             acked: 0,
             ecn: false,
@@ -94,7 +94,8 @@ impl Receiver {
         }
     }
 
-    /// Next sequence number expected: 0 before the SYN, then one more than the bytes received in order (two after a FIN).
+    /// Next sequence number expected: 0 before the SYN, then one more than the bytes received in order (two after a
+    /// FIN).
     pub fn next(&self) -> u64 {
         self.next
     }
@@ -109,8 +110,8 @@ impl Receiver {
         self.policy.holds_an_ack()
     }
 
-    /// Whether a segment, if it is the expected one, gets an immediate plain ACK: it carries payload only, no ACK is or may be
-    /// delayed, and the ECN echo does not change.
+    /// Whether a segment, if it is the expected one, gets an immediate plain ACK: it carries payload only, no ACK is or
+    /// may be delayed, and the ECN echo does not change.
     #[inline(always)]
     fn answers_at_once(&self, arrived: &Arrived) -> bool {
         let marks = self.ecn && (self.marked || arrived.bits & CE == CE || arrived.bits & CWR != 0);
@@ -118,11 +119,11 @@ impl Receiver {
         data && !marks && self.next > 0 && self.policy.answers_all_at_once()
     }
 
-    /// The fast path of [`take`](Self::take): takes in a segment with payload if it is the next one, nothing has arrived
-    /// beyond it, and its ACK is immediate and plain. The ACK; `None` if nothing was done.
+    /// The fast path of [`take`](Self::take): takes in a segment with payload if it is the next one, nothing has
+    /// arrived beyond it, and its ACK is immediate and plain. The ACK; `None` if nothing was done.
     #[inline(always)]
     pub fn take_next(&mut self, arrived: &Arrived) -> Option<Feedback> {
-        let expected = arrived.seq == wrap(self.next, self.settings.first) && self.ahead.is_empty();
+        let expected = arrived.seq == wrap(self.next, self.settings.first) && self.beyond.is_empty();
         if !expected || !self.answers_at_once(arrived) {
             return None;
         }
@@ -137,17 +138,17 @@ impl Receiver {
     /// The same for the next segment behind the newest range, if it touches no other: the first SACK block grows.
     #[inline]
     pub fn take_beyond(&mut self, arrived: &Arrived) -> Option<Feedback> {
-        let &(_, start) = self.ahead.first()?;
+        let &(_, start) = self.beyond.first()?;
         let end = start + u64::from(arrived.payload);
         if arrived.seq != wrap(start, self.settings.first)
             || !self.answers_at_once(arrived)
-            || self.ahead[1..].iter().any(|&(from, to)| from <= end && start <= to)
+            || self.beyond[1..].iter().any(|&(from, to)| from <= end && start <= to)
         {
             return None;
         }
-        self.ahead[0].1 = end;
+        self.beyond[0].1 = end;
         let mut feedback = self.quick_answer(arrived);
-        for &range in &self.ahead {
+        for &range in &self.beyond {
             feedback.push(range, self.settings.first, usize::from(self.settings.blocks));
         }
         Some(feedback)
@@ -187,7 +188,7 @@ impl Receiver {
         }
         let one_way = arrived.now - arrived.stamp;
         let duplicate = self.has(start, end);
-        let had_gap = !self.ahead.is_empty();
+        let had_gap = !self.beyond.is_empty();
         let in_order = start <= self.next && end > self.next;
         if !duplicate {
             self.add(start, end);
@@ -196,7 +197,7 @@ impl Receiver {
             news_of_marks: changed,
             in_order,
             had_gap,
-            has_gap: !self.ahead.is_empty(),
+            has_gap: !self.beyond.is_empty(),
             duplicate,
             fin: arrived.bits & FIN != 0,
             pushed: in_order && arrived.bits & PSH != 0,
@@ -277,28 +278,28 @@ impl Receiver {
     }
 
     fn has(&self, start: u64, end: u64) -> bool {
-        end <= self.next || self.ahead.iter().any(|&(from, to)| from <= start && end <= to)
+        end <= self.next || self.beyond.iter().any(|&(from, to)| from <= start && end <= to)
     }
 
     fn add(&mut self, start: u64, end: u64) {
         if start <= self.next {
             self.next = end;
-            while let Some(at) = self.ahead.iter().position(|&(from, to)| from <= self.next && to > self.next) {
-                self.next = self.ahead[at].1;
+            while let Some(at) = self.beyond.iter().position(|&(from, to)| from <= self.next && to > self.next) {
+                self.next = self.beyond[at].1;
             }
             let next = self.next;
-            self.ahead.retain(|&(_, to)| to > next);
+            self.beyond.retain(|&(_, to)| to > next);
             return;
         }
         let mut merged = (start, end);
-        self.ahead.retain(|&(from, to)| {
+        self.beyond.retain(|&(from, to)| {
             let touches = from <= merged.1 && merged.0 <= to;
             if touches {
                 merged = (merged.0.min(from), merged.1.max(to));
             }
             !touches
         });
-        self.ahead.insert(0, merged);
+        self.beyond.insert(0, merged);
     }
 
     fn answer(&mut self, one_way: f64, duplicate: Option<Range>, came: Range) -> Feedback {
@@ -320,12 +321,12 @@ impl Receiver {
             // RFC 2883, section 4: the DSACK first, then the block around it.
             feedback.duplicate = true;
             feedback.push(range, first, most);
-            if let Some(at) = self.ahead.iter().position(|&(from, to)| from <= came.0 && came.1 <= to) {
-                let around = self.ahead.remove(at);
-                self.ahead.insert(0, around);
+            if let Some(at) = self.beyond.iter().position(|&(from, to)| from <= came.0 && came.1 <= to) {
+                let around = self.beyond.remove(at);
+                self.beyond.insert(0, around);
             }
         }
-        for &range in &self.ahead {
+        for &range in &self.beyond {
             feedback.push(range, first, most);
         }
         feedback
@@ -427,7 +428,8 @@ mod tests {
 
     #[test]
     fn the_earliest_time_stamp_is_echoed() {
-        // RFC 7323, 4.3: (A) delayed ACKs echo the first, (B) a hole the last in order, (C) a filled hole the filling one.
+        // RFC 7323, 4.3: (A) delayed ACKs echo the first, (B) a hole the last in order, (C) a filled hole the filling
+        // one.
         let mut receiver = receiver(3, Some(0.2));
         let mut take = |n: u32, stamp: f64| {
             let arrived = Arrived { seq: 1 + 100 * (n - 1), payload: 100, bits: 0, stamp, now: 9.0 };

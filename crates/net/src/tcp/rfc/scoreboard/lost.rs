@@ -4,8 +4,8 @@ use super::{Record, Scoreboard, DUP_THRESH, IN_FLIGHT_AGAIN, LOST, SACKED};
 use crate::tcp::rfc::wire::MOST_BLOCKS;
 
 impl Scoreboard {
-    /// Marks lost segments by `IsLost` (RFC 6675, section 4): three discontiguous SACKed ranges are above, or more than two full
-    /// segments. Newly lost sequence numbers.
+    /// Marks lost segments by `IsLost` (RFC 6675, section 4): three discontiguous SACKed ranges are above, or more than
+    /// two full segments. Newly lost sequence numbers.
     #[inline]
     pub fn find_losses(&mut self) -> u64 {
         let mut index = self.index_near(self.highest_sacked.saturating_sub(1), self.highest);
@@ -66,9 +66,9 @@ impl Scoreboard {
         len
     }
 
-    /// The retransmission timer has expired: the first segment is lost, and all not SACKed that were last sent at `since` or
-    /// before. SACKs are kept unless the receiver has reneged, so that the first segment is SACKed and not acknowledged
-    /// (RFC 2018, section 8).
+    /// The retransmission timer has expired: the first segment is lost, and all not SACKed that were last sent at
+    /// `since` or before. SACKs are kept unless the receiver has reneged, so that the first segment is SACKed and not
+    /// acknowledged (RFC 2018, section 8).
     pub fn mark_all_lost(&mut self, since: f64) {
         if self.records.front().is_some_and(Record::is_sacked) {
             self.records.iter_mut().for_each(|record| record.flags &= !SACKED);

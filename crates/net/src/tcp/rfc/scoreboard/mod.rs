@@ -1,6 +1,8 @@
-//! The scoreboard of RFC 6675: the outstanding segments, when each was sent, whether it is SACKed, lost or retransmitted.
+//! The scoreboard of RFC 6675: the outstanding segments, when each was sent, whether it is SACKed, lost or
+//! retransmitted.
 //!
-//! `IsLost` (section 4) is a mark that is set once, as further SACKs cannot revoke it; `pipe` is updated, not recounted.
+//! `IsLost` (section 4) is a mark that is set once, as further SACKs cannot revoke it; `pipe` is updated, not
+//! recounted.
 
 mod lost;
 mod sack;
@@ -124,8 +126,8 @@ pub struct Scoreboard {
     known: [Range; MOST_BLOCKS],
     on_wire: [(u32, u32); MOST_BLOCKS],
     blocks: u8,
-    /// Numbers of the segment SACKed last, of the highest SACKed, and of the one that starts at `loss_edge`, where searches
-    /// start.
+    /// Numbers of the segment SACKed last, of the highest SACKed, and of the one that starts at `loss_edge`, where
+    /// searches start.
     last_sacked: u64,
     highest: u64,
     edge: u64,
@@ -193,8 +195,8 @@ impl Scoreboard {
         self.outstanding - self.sacked - self.emulated - self.lost + self.in_flight_again
     }
 
-    /// Without SACK: a duplicate ACK SACKs the next segment behind those it has SACKed, never the first outstanding one (Linux,
-    /// `tcp_add_reno_sack`; ns-3).
+    /// Without SACK: a duplicate ACK SACKs the next segment behind those it has SACKed, never the first outstanding one
+    /// (Linux, `tcp_add_reno_sack`; ns-3).
     pub fn emulate_sack(&mut self) {
         if let Some(record) = self.records.get(1 + self.emulated_sacks) {
             self.emulated_sacks += 1;
@@ -207,9 +209,9 @@ impl Scoreboard {
         (self.emulated_sacks, self.emulated) = (0, 0);
     }
 
-    /// A cumulative ACK, with `before` records outstanding before it, leaves the SACKs by duplicate ACKs beyond it. If one of
-    /// these was of the segment that is the first now, it was wrong: another segment is SACKed in its place, and the first is
-    /// lost. Whether that is so.
+    /// A cumulative ACK, with `before` records outstanding before it, leaves the SACKs by duplicate ACKs beyond it. If
+    /// one of these was of the segment that is the first now, it was wrong: another segment is SACKed in its place, and
+    /// the first is lost. Whether that is so.
     pub fn move_emulated_sacks(&mut self, before: usize) -> bool {
         let gone = before - self.records.len();
         if self.emulated_sacks == 0 || gone == 0 {
@@ -284,7 +286,8 @@ impl Scoreboard {
         }
     }
 
-    /// Removes the segments that a cumulative ACK covers; those not SACKed before go to `delivered`. Their sequence numbers.
+    /// Removes the segments that a cumulative ACK covers; those not SACKed before go to `delivered`. Their sequence
+    /// numbers.
     pub fn acknowledge(&mut self, ack: u64, mut delivered: impl FnMut(Delivered)) -> u64 {
         let mut fresh = 0;
         while let Some(&record) = self.records.front() {

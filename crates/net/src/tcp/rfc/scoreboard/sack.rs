@@ -7,8 +7,8 @@ use crate::tcp::rfc::wire::{Feedback, MOST_BLOCKS};
 const MOST_MORE: u64 = 1 << 30;
 
 impl Scoreboard {
-    /// The fast path of [`sack`](Self::sack): the blocks of the last ACK, but for a later end of the first one. `None` if the
-    /// blocks differ otherwise.
+    /// The fast path of [`sack`](Self::sack): the blocks of the last ACK, but for a later end of the first one. `None`
+    /// if the blocks differ otherwise.
     #[inline]
     pub fn sack_more(&mut self, feedback: &Feedback, mut delivered: impl FnMut(Delivered)) -> Option<u64> {
         let (now, before) = (&feedback.blocks, &self.on_wire);
@@ -30,8 +30,8 @@ impl Scoreboard {
         Some(self.sack_from(index, from, end, &mut delivered))
     }
 
-    /// Takes in the blocks of an ACK; newly SACKed segments go to `delivered`. Their sequence numbers. `on_wire` has the same
-    /// blocks for comparison with the next ACK's ([`sack_more`](Self::sack_more)).
+    /// Takes in the blocks of an ACK; newly SACKed segments go to `delivered`. Their sequence numbers. `on_wire` has
+    /// the same blocks for comparison with the next ACK's ([`sack_more`](Self::sack_more)).
     pub fn sack(&mut self, blocks: &[Range], on_wire: Option<&Feedback>, mut delivered: impl FnMut(Delivered)) -> u64 {
         self.blocks = 0;
         let Some(front) = self.records.front().map(|record| record.start) else {

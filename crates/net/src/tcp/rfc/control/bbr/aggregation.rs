@@ -1,5 +1,5 @@
-//! ACK aggregation: what ACKs say at once beyond delivery at the bandwidth, for which cwnd has headroom. Linux's estimate
-//! (`bbr_update_ack_aggregation`), and ns-3's.
+//! ACK aggregation: what ACKs say at once beyond delivery at the bandwidth, for which cwnd has headroom. Linux's
+//! estimate (`bbr_update_ack_aggregation`), and ns-3's.
 
 use super::{ns3, Acked, BbrRules};
 
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn headroom_of_ns3_by_hand() {
-        // ACKs of one segment of 960 B: 4 before 4096 B are reached. Of three segments: the first three. At most what the
-        // bandwidth delivers in a tenth of a second.
+        // ACKs of one segment of 960 B: 4 before 4096 B are reached. Of three segments: the first three. At most what
+        // the bandwidth delivers in a tenth of a second.
         for (segments, bandwidth, headroom) in [(1.0, 100.0, 4.0), (3.0, 100.0, 3.0), (1.0, 16.0, 1.6)] {
             let rules = ns3(Ns3Rules { ack_aggregation: true, ..Ns3Rules::default() });
             let mut aggregation = AckAggregation::new(&rules, 960.0);

@@ -1,5 +1,5 @@
-//! BBR's cwnd: the bandwidth-delay product times a gain, with headroom; packet conservation in a recovery, after which cwnd
-//! is restored (Linux, `bbr_set_cwnd`).
+//! BBR's cwnd: the bandwidth-delay product times a gain, with headroom; packet conservation in a recovery, after which
+//! cwnd is restored (Linux, `bbr_set_cwnd`).
 
 use super::{ns3, Acked, Bbr, BbrRules, Mode, Ns3Recovery, Window, MIN_CWND};
 
@@ -123,8 +123,8 @@ impl Bbr {
     }
 
     pub(super) fn set_cwnd(&mut self, window: &mut Window, ack: &Acked) {
-        // An ACK that delivers nothing changes nothing (Linux, `bbr_set_cwnd`; ns-3). Without SACK a duplicate ACK does not
-        // say what it delivers.
+        // An ACK that delivers nothing changes nothing (Linux, `bbr_set_cwnd`; ns-3). Without SACK a duplicate ACK does
+        // not say what it delivers.
         if ack.delivered > 0.0 || !self.sack {
             self.follow_ack(window, ack);
         }

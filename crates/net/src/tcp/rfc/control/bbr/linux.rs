@@ -4,15 +4,15 @@ use super::{Acked, Bbr, Mode, Sample};
 
 /// Headroom for hosts that process segments in batches: so many TSO bursts (`bbr_quantization_budget`).
 const BUDGET_BURSTS: f64 = 3.0;
-/// A TSO burst is what leaves in so many seconds, at least one segment below [`SLOW`](crate::tcp::rfc::clock::SLOW), else two,
-/// and at most 127 (`bbr_tso_segs_goal`).
+/// A TSO burst is what leaves in so many seconds, at least one segment below [`SLOW`](crate::tcp::rfc::clock::SLOW),
+/// else two, and at most 127 (`bbr_tso_segs_goal`).
 const BURST_TIME: f64 = 1.0 / 1024.0;
 const MAX_BURST: f64 = 127.0;
 /// Segments added in the ProbeBW phase that probes.
 const PROBING_BUDGET: f64 = 2.0;
 
-/// Long-term bandwidth (`bbr_lt_*`): round trips in a sampling interval, lost segments for each delivered, how close two
-/// intervals must be (as a part of the rate, or in bytes a second), round trips for which the rate is used.
+/// Long-term bandwidth (`bbr_lt_*`): round trips in a sampling interval, lost segments for each delivered, how close
+/// two intervals must be (as a part of the rate, or in bytes a second), round trips for which the rate is used.
 const LT_INTERVAL_ROUNDS: u32 = 4;
 const LT_LOSS_THRESH: f64 = 50.0 / 256.0;
 const LT_BW_RATIO: f64 = 1.0 / 8.0;
@@ -30,7 +30,8 @@ pub struct LinuxRules {
     pub ack_aggregation: bool,
     /// Detects token-bucket policers by their steady losses, and keeps to their rate (`bbr_lt_bw_sampling`).
     pub long_term_bandwidth: bool,
-    /// The long-term bandwidth also counts losses that timers detect, and a timeout as a round with losses (`bbr_set_state`).
+    /// The long-term bandwidth also counts losses that timers detect, and a timeout as a round with losses
+    /// (`bbr_set_state`).
     pub timer_losses: bool,
     /// Phases end by what is in flight when the next paced segment departs, not by what is now
     /// (`bbr_packets_in_net_at_edt`).
@@ -47,9 +48,9 @@ pub struct LinuxRules {
     pub sampling_restarts_if_none_outstanding: bool,
 }
 
-/// A windowed maximum by three estimates (`lib/win_minmax.c`): the largest rate, the largest since, and the largest since that.
-/// The first expires after ten rounds; the second is replaced after a quarter of them, the third after half. Rates between are
-/// not kept, so the exact maximum may be larger.
+/// A windowed maximum by three estimates (`lib/win_minmax.c`): the largest rate, the largest since, and the largest
+/// since that. The first expires after ten rounds; the second is replaced after a quarter of them, the third after
+/// half. Rates between are not kept, so the exact maximum may be larger.
 #[derive(Clone, Debug, Default)]
 pub struct RunningMax(Option<[(u64, f64); 3]>);
 
@@ -215,9 +216,9 @@ impl Bbr {
         even + if self.is_probing() { PROBING_BUDGET } else { 0.0 }
     }
 
-    /// Segments in flight when the next one departs, in `ahead` seconds, with `pipe` in flight now.
-    pub(super) fn in_flight_at_departure(&self, pipe: f64, ahead: f64) -> f64 {
-        let delivered = (self.bandwidth() * ahead).floor();
+    /// Segments in flight when the next one departs, in `departs_in` seconds, with `pipe` in flight now.
+    pub(super) fn in_flight_at_departure(&self, pipe: f64, departs_in: f64) -> f64 {
+        let delivered = (self.bandwidth() * departs_in).floor();
         let (pacing_gain, _) = self.gains();
         let sent = if pacing_gain > 1.0 { self.tso_burst() } else { 0.0 };
         (pipe + sent - delivered).max(0.0)
@@ -263,12 +264,12 @@ mod tests {
         let mut bbr = warm(linux(rules));
         // Of 833 segments/s two arrive in 3 ms. While probing a burst of two departs.
         bbr.mode = Mode::ProbeBw { phase: 1, since: 0.0 };
-        let found =
-            [(40.0, 0.0), (40.0, 3e-3), (1.0, 3e-3)].map(|(pipe, ahead)| bbr.in_flight_at_departure(pipe, ahead));
+        let found = [(40.0, 0.0), (40.0, 3e-3), (1.0, 3e-3)].map(|(pipe, time)| bbr.in_flight_at_departure(pipe, time));
         assert_eq!(found, [40.0, 38.0, 0.0]);
         bbr.mode = Mode::ProbeBw { phase: 0, since: 0.0 };
         assert_eq!(bbr.in_flight_at_departure(40.0, 3e-3), 40.0);
-        // The phase that probes ends at a product of 42 segments, a budget of 6 and 2 more. The burst counts towards it.
+        // The phase that probes ends at a product of 42 segments, a budget of 6 and 2 more. The burst counts towards
+        // it.
         for (in_flight_at_departure, expected) in [(false, [0, 1]), (true, [1, 1])] {
             bbr.rules.linux.in_flight_at_departure = in_flight_at_departure;
             let next = [48.0, 50.0].map(|pipe| {
@@ -283,8 +284,8 @@ mod tests {
 
     #[test]
     fn the_running_maximum_forgets_rates_between_its_estimates() {
-        // 100 in round 1 counts up to round 11. 90 in round 3 comes before a quarter of the window is over and is not kept:
-        // the second estimate is that of round 4.
+        // 100 in round 1 counts up to round 11. 90 in round 3 comes before a quarter of the window is over and is not
+        // kept: the second estimate is that of round 4.
         let rates = [100.0, 60.0, 90.0, 70.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0];
         for (running_max, expected) in [(false, [100.0, 90.0, 90.0]), (true, [100.0, 100.0, 70.0])] {
             let bandwidth = [10, 11, 12].map(|rounds| {
@@ -335,10 +336,10 @@ mod tests {
             round(&mut bbr, &mut window, 0.0, 100.0);
             let sample = Sample { rate: Some(100.0), prior_delivered: 50.0, delivered: 150.0, app_limited: false };
             bbr.on_any_ack(&mut window, &Acked { lost: 1.0, rate: Some(sample), ..acked(1.0) });
-            bbr.on_late(1.0, false);
+            bbr.on_timer_loss(1.0, false);
             for _ in 0..2 {
                 bbr.on_timeout(&window, 10.0, 0.0);
-                bbr.on_late(2.0, true);
+                bbr.on_timer_loss(2.0, true);
             }
             let long_term = bbr.long_term.expect("an option");
             assert_eq!((long_term.is_sampling, long_term.rounds, long_term.lost), (true, rounds, lost));

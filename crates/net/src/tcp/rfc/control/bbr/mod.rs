@@ -1,9 +1,9 @@
 //! BBR, version 1 (Cardwell et al. 2016; draft-cardwell-iccrg-bbr-congestion-control-00): paces at the bottleneck's
 //! bandwidth, with a cwnd of twice the bandwidth-delay product.
 //!
-//! There is one control for the draft, Linux and ns-3, because scenarios may mix their options. The draft is in
-//! [`model`], [`states`] and [`cwnd`]; [`linux`] has what Linux adds to it, [`ns3`] what ns-3 does otherwise.
-//! [`aggregation`] is what Linux and ns-3 share beyond the draft.
+//! There is one control for the draft, Linux and ns-3, because scenarios may mix their options, which choose mechanisms
+//! when a connection is made. The draft is in [`model`], [`states`] and [`cwnd`]; [`linux`] has what Linux adds to it,
+//! [`ns3`] what ns-3 does otherwise. [`aggregation`] is what Linux and ns-3 share beyond the draft.
 
 mod aggregation;
 mod cwnd;
@@ -37,13 +37,13 @@ const PACING_MARGIN: f64 = 0.99;
 pub struct BbrRules {
     /// The handshake's RTT is the first sample of the min RTT (Linux, `bbr_init`; ns-3), not that of the first data.
     pub handshake_rtt: bool,
-    /// Rounds are counted by ACKs with a rate sample (Linux, `bbr_update_bw`; ns-3). After a spurious timeout intervals too
-    /// short for a sample come in a row, and ten rounds of them would soon expire the bandwidth.
+    /// Rounds are counted by ACKs with a rate sample (Linux, `bbr_update_bw`; ns-3). After a spurious timeout intervals
+    /// too short for a sample come in a row, and ten rounds of them would soon expire the bandwidth.
     pub rounds_by_rate_samples: bool,
     /// The bandwidth is a windowed maximum of three estimates (Linux, `minmax_running_max`; ns-3), not the exact one.
     pub running_max: bool,
-    /// The ACK that ends a recovery is the first outside of it (Linux, `tcp_fastretrans_alert`; ns-3): it restores cwnd,
-    /// and losses that it tells of start another recovery.
+    /// The ACK that ends a recovery is the first outside of it (Linux, `tcp_fastretrans_alert`; ns-3): it restores
+    /// cwnd, and losses that it tells of start another recovery.
     pub immediate_recovery_end: bool,
     /// What Linux adds.
     pub linux: LinuxRules,
@@ -132,6 +132,15 @@ impl Bbr {
         }
     }
 
+    /// The pacing rate as a part of the bandwidth, with a gain of 1.
+    fn pacing_margin(&self) -> f64 {
+        if self.rules.ns3.full_pacing_rate {
+            1.0
+        } else {
+            PACING_MARGIN
+        }
+    }
+
     fn set_pacing_rate(&mut self, window: &Window, ack: &Acked) {
         let (gain, _) = self.gains();
         let bandwidth = self.bandwidth();
@@ -154,7 +163,7 @@ impl Control for Bbr {
         true
     }
 
-    fn holds_back(&self) -> bool {
+    fn is_app_limited(&self) -> bool {
         matches!(self.mode, Mode::ProbeRtt { .. }) && !self.rules.ns3.probe_rtt_samples_count
     }
 
@@ -214,13 +223,13 @@ impl Control for Bbr {
         window.ssthresh
     }
 
-    fn on_start(&mut self, window: &mut Window, now: f64) {
+    fn on_idle_send(&mut self, window: &mut Window, now: f64) {
         if self.rules.ns3.idle_restart && self.has_probed_rtt {
             self.restart_from_idle(window, now);
         }
     }
 
-    fn on_late(&mut self, lost: f64, expired: bool) {
+    fn on_timer_loss(&mut self, lost: f64, expired: bool) {
         if self.rules.linux.timer_losses {
             self.count_timer_losses(lost, expired);
         }

@@ -1,6 +1,6 @@
 //! What ns-3.37's BBR (`tcp-bbr.cc`) does otherwise than the draft and Linux.
 
-use super::{Acked, Bbr, Mode, MIN_CWND, PACING_MARGIN};
+use super::{Acked, Bbr, Mode, MIN_CWND};
 
 /// Gain of pacing rate and cwnd in Startup.
 pub const HIGH_GAIN: f64 = 2.89;
@@ -23,11 +23,11 @@ pub struct Ns3Rules {
     pub quanta: bool,
     /// cwnd has headroom for aggregated ACKs, estimated by whole seconds instead of Linux's estimate.
     pub ack_aggregation: bool,
-    /// Until there is a rate sample, the bandwidth is the initial window in the handshake's RTT, in whole milliseconds. cwnd
-    /// grows until as much has been delivered. Startup's gain is 2.89.
+    /// Until there is a rate sample, the bandwidth is the initial window in the handshake's RTT, in whole milliseconds.
+    /// cwnd grows until as much has been delivered. Startup's gain is 2.89.
     pub initial_bandwidth: bool,
-    /// A round start persists until the next ACK that counts for rounds; a timeout is one too, and leaves the full pipe's
-    /// bandwidth.
+    /// A round start persists until the next ACK that counts for rounds; a timeout is one too, and leaves the full
+    /// pipe's bandwidth.
     pub round_start_persists: bool,
     /// Arrived retransmissions end the ProbeBW phase that probes, as losses do.
     pub retransmissions_end_probing: bool,
@@ -35,13 +35,13 @@ pub struct Ns3Rules {
     pub unpaced_retransmission: bool,
     /// A partial ACK lets a segment go whatever cwnd and pacing rate are.
     pub partial_ack_sends: bool,
-    /// Restarts from idle whenever nothing is in flight (draft, `HandleRestartFromIdle`, for a lack of data alone), from the
-    /// first ProbeRTT on.
+    /// Restarts from idle whenever nothing is in flight (draft, `HandleRestartFromIdle`, for a lack of data alone),
+    /// from the first ProbeRTT on.
     pub idle_restart: bool,
     /// Rate samples of ProbeRTT are not application-limited.
     pub probe_rtt_samples_count: bool,
     /// A rate sample is held until a segment arrives that was sent when more had been delivered
-    /// ([`rate`](crate::tcp::rfc::rate)).
+    /// (`tcp-rate-ops.cc`).
     pub held_samples: bool,
     /// Recovery.
     pub recovery: Ns3Recovery,
@@ -72,7 +72,7 @@ impl Ns3Recovery {
         if self.timeout_losses_free && after_timeout {
             0.0
         } else if self.retransmissions_reduce && ack.recovering {
-            (ack.lost - ack.repaired).abs()
+            (ack.lost - ack.lost_delivered).abs()
         } else {
             ack.lost
         }
@@ -132,15 +132,6 @@ impl Bbr {
             _ => {}
         }
     }
-
-    /// What the pacing rate is of the bandwidth.
-    pub(super) fn pacing_margin(&self) -> f64 {
-        if self.rules.ns3.full_pacing_rate {
-            1.0
-        } else {
-            PACING_MARGIN
-        }
-    }
 }
 
 #[cfg(test)]
@@ -154,9 +145,9 @@ mod tests {
         for probe_rtt_samples_count in [false, true] {
             let rules = ns3(Ns3Rules { probe_rtt_samples_count, ..Ns3Rules::default() });
             let mut bbr = started(rules).0;
-            assert!(!bbr.holds_back());
+            assert!(!bbr.is_app_limited());
             bbr.mode = Mode::ProbeRtt { until: None, round_done: false };
-            assert_eq!(bbr.holds_back(), !probe_rtt_samples_count);
+            assert_eq!(bbr.is_app_limited(), !probe_rtt_samples_count);
         }
     }
 
@@ -166,7 +157,7 @@ mod tests {
             let recovery = Ns3Recovery { retransmissions_reduce: true, timeout_losses_free, ..Ns3Recovery::default() };
             let (mut bbr, mut window) = started(ns3_recovery(recovery));
             bbr.on_timeout(&window, 10.0, 0.0);
-            bbr.set_cwnd(&mut window, &Acked { recovering: true, repaired: 1.0, ..acked(1.0) });
+            bbr.set_cwnd(&mut window, &Acked { recovering: true, lost_delivered: 1.0, ..acked(1.0) });
             assert_eq!(window.cwnd, cwnd);
         }
     }
@@ -221,7 +212,7 @@ mod tests {
             let (mut bbr, mut window) = full(ns3(Ns3Rules { idle_restart, ..Ns3Rules::default() }));
             (window.cwnd, bbr.pacing_rate, bbr.has_probed_rtt) = (4.0, Some(124.0), probed);
             bbr.mode = Mode::ProbeBw { phase: 0, since: 5.0 };
-            bbr.on_start(&mut window, 15.0);
+            bbr.on_idle_send(&mut window, 15.0);
             assert_eq!(bbr.pacing_rate, Some(rate));
             // Its ACK does not start ProbeRTT, though the min RTT has expired.
             bbr.update_min_rtt(&mut window, &Acked { now: 15.1, rtt: Some(0.2), ..acked(1.0) });
@@ -229,7 +220,7 @@ mod tests {
             assert_eq!((in_probe_rtt, bbr.min_rtt()), (!(idle_restart && probed), 0.2));
             // ProbeRTT ends if it is over.
             (bbr.mode, bbr.recovery.prior_cwnd) = (Mode::ProbeRtt { until: Some(14.0), round_done: true }, 20.0);
-            bbr.on_start(&mut window, 15.2);
+            bbr.on_idle_send(&mut window, 15.2);
             let in_probe_bw = matches!(bbr.mode, Mode::ProbeBw { .. });
             assert_eq!((in_probe_bw, window.cwnd >= 20.0), (idle_restart, idle_restart));
         }
@@ -273,12 +264,12 @@ mod tests {
 
     #[test]
     fn arrived_retransmissions_end_probing() {
-        for (retransmissions_end_probing, lost, repaired, next) in
+        for (retransmissions_end_probing, lost, lost_delivered, next) in
             [(false, 0.0, 1.0, 0), (true, 0.0, 1.0, 1), (false, 1.0, 0.0, 1), (true, 0.0, 0.0, 0)]
         {
             let mut bbr = full(ns3(Ns3Rules { retransmissions_end_probing, ..Ns3Rules::default() })).0;
             bbr.mode = Mode::ProbeBw { phase: 0, since: 0.0 };
-            bbr.update_cycle_phase(&Acked { now: 1.0, pipe: 5.0, lost, repaired, ..acked(1.0) });
+            bbr.update_cycle_phase(&Acked { now: 1.0, pipe: 5.0, lost, lost_delivered, ..acked(1.0) });
             assert!(matches!(bbr.mode, Mode::ProbeBw { phase, .. } if phase == next), "{:?}", bbr.mode);
         }
     }

@@ -51,7 +51,8 @@ impl Bbr {
         matches!(self.mode, Mode::ProbeBw { phase: 0, .. })
     }
 
-    /// ProbeBW starts in any phase but the one that drains. Flows that arrive at different times start in different ones.
+    /// ProbeBW starts in any phase but the one that drains. Flows that arrive at different times start in different
+    /// ones.
     pub(super) fn enter_probe_bw(&mut self, now: f64) {
         let draw = now.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let phase = [0, 2, 3, 4, 5, 6, 7][(draw % 7) as usize];
@@ -64,11 +65,11 @@ impl Bbr {
         let full_length = ack.now - since > self.min_rtt.rtt;
         // What was in flight before this ACK, as in Linux.
         let in_flight = if self.rules.linux.in_flight_at_departure {
-            self.in_flight_at_departure(ack.pipe_before, ack.ahead)
+            self.in_flight_at_departure(ack.pipe_before, ack.departs_in)
         } else {
             ack.pipe + ack.delivered
         };
-        let lossy = ack.lost > 0.0 || (self.rules.ns3.retransmissions_end_probing && ack.repaired > 0.0);
+        let lossy = ack.lost > 0.0 || (self.rules.ns3.retransmissions_end_probing && ack.lost_delivered > 0.0);
         let next = match PACING_GAINS[phase] {
             _ if self.keeps_long_term_bandwidth() => full_length,
             gain if gain > 1.0 => full_length && (lossy || in_flight >= self.in_flight_target(gain)),
@@ -94,7 +95,7 @@ impl Bbr {
         }
         if self.mode == Mode::Drain {
             let at_departure = self.rules.linux.in_flight_at_departure;
-            let pipe = if at_departure { self.in_flight_at_departure(ack.pipe, ack.ahead) } else { ack.pipe };
+            let pipe = if at_departure { self.in_flight_at_departure(ack.pipe, ack.departs_in) } else { ack.pipe };
             if pipe <= self.in_flight_target(1.0) {
                 self.enter_probe_bw(ack.now);
             }
