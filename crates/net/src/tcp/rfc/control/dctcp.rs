@@ -91,7 +91,7 @@ impl Control for Dctcp {
 
     fn on_mark(&mut self, window: &Window, _: f64, _: f64) -> f64 {
         // 3.3, step 9, with the estimate as it stands.
-        self.reno.begin_avoidance();
+        self.reno.enter_avoidance();
         (window.cwnd * (1.0 - self.alpha() / 2.0)).max(self.least)
     }
 }

@@ -21,7 +21,7 @@ impl NewReno {
     }
 
     /// cwnd has been reduced: slow start is over, and avoidance resets its count.
-    pub(super) fn begin_avoidance(&mut self) {
+    pub(super) fn enter_avoidance(&mut self) {
         self.slow_start.end();
         self.avoidance.reset();
     }
@@ -39,7 +39,7 @@ impl Control for NewReno {
     }
 
     fn on_loss(&mut self, _: &Window, flight: f64, _: f64) -> f64 {
-        self.begin_avoidance();
+        self.enter_avoidance();
         (flight / 2.0).max(LEAST_SSTHRESH)
     }
 

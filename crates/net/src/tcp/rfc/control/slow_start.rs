@@ -280,11 +280,11 @@ mod tests {
         assert_eq!(window.cwnd, 60.0, "all of them if sending is paced");
     }
 
-    /// A round of ACKs of one segment, so far apart and all with this round-trip time, s, from `begin` on: the window
+    /// A round of ACKs of one segment, `gap` seconds apart with this RTT, s, from `from` on: cwnd
     /// at which slow start ended, if it did.
-    fn classic(start: &mut SlowStart, window: &mut Window, round: u64, begin: f64, gap: f64, rtt: f64) -> Option<f64> {
+    fn classic(start: &mut SlowStart, window: &mut Window, round: u64, from: f64, gap: f64, rtt: f64) -> Option<f64> {
         for i in 0..20 {
-            let now = begin + gap * i as f64;
+            let now = from + gap * i as f64;
             let una = 1 + 20 * round + i;
             start.grow(window, &Acked { now, rtt: Some(rtt), una, next: 20 * (round + 1), ..acked(1.0) });
             if !window.slow_start() {

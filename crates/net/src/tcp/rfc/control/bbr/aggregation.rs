@@ -1,5 +1,5 @@
-//! ACK aggregation: what ACKs say at once beyond delivery at the bandwidth, for which cwnd has headroom. Linux's
-//! estimate (`bbr_update_ack_aggregation`), and ns-3's.
+//! ACK aggregation: segments that ACKs deliver beyond the bandwidth, for which cwnd has headroom. Linux
+//! has its estimate (`bbr_update_ack_aggregation`), ns-3 a coarser one.
 
 use super::{ns3, Acked, BbrRules};
 

@@ -76,7 +76,7 @@ impl Recovery {
         own.unwrap_or(cwnd.max(self.prior_cwnd))
     }
 
-    /// Whether cwnd is what is in flight.
+    /// Whether packet conservation sets cwnd to the packets in flight.
     fn conserves_packets(&self) -> bool {
         self.packet_conservation && !(self.after_timeout && self.ns3.grows_after_timeout)
     }
