@@ -1,6 +1,5 @@
 //! A network as the engine takes it: links, ports, routes, flows.
 
-use super::sizes::{ack_sizes, syn_bytes, ACK_BYTES, ACK_SIZES, SYN_BYTES};
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
@@ -9,10 +8,11 @@ use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
 use earlydrop_net::medium::Medium;
 use earlydrop_net::source::{Distribution, Habits, Source, Transfers};
-use earlydrop_net::tcp::ns2::core::MIN_RTO_MS;
-use earlydrop_net::tcp::rfc::{Settings, SACK_WAIT};
+use earlydrop_net::tcp::sizes::{ack_sizes, syn_bytes, ACK_BYTES, ACK_SIZES, SYN_BYTES};
 use earlydrop_net::tcp::Flavour;
-use std::sync::Arc;
+
+pub use earlydrop_net::tcp::TcpOptions;
+pub use earlydrop_net::TtlOption;
 
 /// A link in one direction.
 #[derive(Clone, Copy, Debug)]
@@ -161,35 +161,6 @@ pub struct FlowSpec {
     pub options: TcpOptions,
 }
 
-/// Options of a TCP connection.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TcpOptions {
-    /// Data are sent as ECT(0) and marks are answered, if the congestion control knows ECN.
-    pub ecn: bool,
-    /// How long an ACK may wait for a second segment, s. `None`: every segment is acknowledged at once.
-    pub delayed_ack: Option<f64>,
-    /// A new segment on each of the first two duplicate ACKs (RFC 3042).
-    pub limited_transmit: bool,
-    /// Smallest retransmission timeout before backoff, ms; not below [`MIN_RTO_MS`], which the plan of a run relies on.
-    pub min_rto_ms: u16,
-    /// Profile `rfc`: what the ends do, in place of all this. Flows of one kind share it.
-    pub rfc: Option<Arc<Settings>>,
-}
-
-impl TcpOptions {
-    /// How long ACKs may wait at the receiver, s; nothing if none does.
-    pub fn ack_waits(&self) -> impl Iterator<Item = f64> {
-        let compressed = self.rfc.as_ref().is_some_and(|settings| settings.late_sack_compressed);
-        self.delayed_ack.into_iter().chain(compressed.then_some(SACK_WAIT))
-    }
-}
-
-impl Default for TcpOptions {
-    fn default() -> Self {
-        TcpOptions { ecn: false, delayed_ack: None, limited_transmit: true, min_rto_ms: MIN_RTO_MS, rfc: None }
-    }
-}
-
 impl FlowSpec {
     /// Size of its first packet on the wire, bytes.
     pub fn syn(&self) -> u16 {
@@ -268,17 +239,6 @@ pub struct TimeToLive {
     pub expires: Option<Way>,
     /// What is left of it at the receiver.
     pub last: u8,
-}
-
-/// Which packets of a flow tell routers the time to live that they started with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TtlOption {
-    /// All of them.
-    All,
-    /// Those that a sender sends, and not the ACKs.
-    Data,
-    /// None.
-    Nothing,
 }
 
 /// A direction of a flow's way.

@@ -16,8 +16,8 @@ use super::traffic::Direction as Way;
 use super::values::name;
 use super::whole::Scenario;
 use super::{ends, reachable, topology, traffic, units};
-use crate::engine::ACK_BYTES;
 use crate::topology::{Dumbbell, LinkSpec, Rate, Routes};
+use earlydrop_net::tcp::sizes::ACK_BYTES;
 
 /// Keys of the document itself.
 pub(super) const SCENARIO: &[&str] =

@@ -4,8 +4,8 @@ use super::bounds;
 use super::document::Doc;
 use super::error::ScenarioError;
 use super::fields::{Checked, Field};
-use crate::engine::network::TtlOption;
 use crate::topology::Graph;
+use earlydrop_net::TtlOption;
 
 /// Keys that every entry of `[[traffic]]` may have.
 pub(super) const ENDS: &[&str] = &["from", "to", "ttl", "ttl_option"];

@@ -1,12 +1,12 @@
 //! Whether senders take ACKs ahead of their time.
 
 use super::super::network::{FlowSpec, Network};
-use super::super::sizes::SYN_BYTES;
 use super::feeders::{sizes, Feeder, Neighbour};
 use super::mode::{is_fold, Mode};
 use super::times::{ahead, keeps_step, transmission, TOLERANCE};
 use earlydrop_net::tcp::ns2::core::MIN_RTO;
 use earlydrop_net::tcp::rfc::{self, ControlKind};
+use earlydrop_net::tcp::sizes::SYN_BYTES;
 
 /// Whether senders may take ACKs ahead of their time: all their ACKs come, by folds, from one serial link, and what
 /// they send in answer goes over a link of their own and then by an event to an arithmetic port. These links have one rate

@@ -1,10 +1,10 @@
 //! Links that one source feeds: whether they need no events, and where folds begin.
 
 use super::super::network::Network;
-use super::super::sizes::{ACK_BYTES, SYN_BYTES};
 use super::feeders::{sizes, Feeder, Neighbour};
 use super::mode::{is_fold, Mode};
 use super::times::{ahead, keeps_step, transmission, TOLERANCE};
+use earlydrop_net::tcp::sizes::{ACK_BYTES, SYN_BYTES};
 
 /// A fold of more links would lose the order of simultaneous arrivals.
 pub const DEEPEST_FOLD: u8 = 2;

@@ -12,8 +12,8 @@ use super::error::ScenarioError;
 use super::fields::{Checked, Field, Fields};
 use super::model::{InjectedRandom, Topology};
 use super::values::name;
-use crate::engine::network::TtlOption;
 use crate::topology::Pairs;
+use earlydrop_net::TtlOption;
 
 mod cbr;
 mod distribution;

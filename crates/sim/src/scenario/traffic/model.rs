@@ -1,8 +1,8 @@
 //! Checked traffic: plain typed data in SI units.
 
-use crate::engine::network::TcpOptions;
 use earlydrop_net::source::Distribution;
 use earlydrop_net::tcp::stacks::Stack;
+use earlydrop_net::tcp::TcpOptions;
 
 use super::super::model::{Delays, InjectedRandom, Profile, Tcp};
 

@@ -12,9 +12,9 @@ use super::super::values::list;
 use super::kind::whole_or;
 use super::model::TcpSpec;
 use super::{packets, rfc};
-use crate::engine::network::TcpOptions;
 use earlydrop_net::tcp::ns2::core::{MIN_RTO, MIN_RTO_MS};
 use earlydrop_net::tcp::stacks::{self, Stack, STACKS};
+use earlydrop_net::tcp::TcpOptions;
 use std::sync::Arc;
 
 /// Keys, beside those of the [`OPTIONS`].
