@@ -13,7 +13,6 @@ use super::link::Links;
 use super::model::{Record, Topology};
 use super::nearest::{some_of, suggestion};
 use super::traffic::Direction as Way;
-use super::values::name;
 use super::whole::Scenario;
 use super::{ends, reachable, topology, traffic, units};
 use crate::topology::{Dumbbell, LinkSpec, Rate, Routes};
@@ -51,7 +50,7 @@ pub fn check(doc: &Doc, file: Option<&str>) -> Result<Scenario, ScenarioError> {
 
 fn scenario(doc: &Doc, folder: Option<&Path>) -> Checked<Scenario> {
     let fields = Field::root(doc).table(SCENARIO)?;
-    let name = name(&fields.required("name", "a text")?)?;
+    let name = fields.required("name", "a text")?.name()?;
     let duration = fields.required("duration", units::TIME_FORM)?.measure(&TIMES, bounds::DURATION)?;
     let warmup = warmup(&fields, duration)?;
     let seed = fields.optional("seed").map_or(Ok(1), |field| field.whole(0, bounds::SEED))?;

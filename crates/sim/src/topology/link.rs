@@ -32,12 +32,12 @@ pub struct LinkSpec {
 
 impl LinkSpec {
     /// A link of constant rate (bit/s) and delay (s) that loses nothing.
-    pub fn constant(rate_bps: f64, delay_s: f64) -> Self {
+    pub const fn constant(rate_bps: f64, delay_s: f64) -> Self {
         LinkSpec::new(Rate::Constant(rate_bps), Delays::Same(delay_s))
     }
 
     /// A link that loses nothing.
-    pub fn new(rate: Rate, delay: Delays) -> Self {
+    pub const fn new(rate: Rate, delay: Delays) -> Self {
         LinkSpec { rate, delay, loss: None, jitter: None, reorder: None }
     }
 
