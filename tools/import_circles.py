@@ -3,8 +3,9 @@
     python tools/import_circles.py [FOLDER]
 
 Fails where files of different folders import each other in a circle, where more than three files within one folder do,
-and where a module imports one of a layer above it (LAYERS). A folder's own `mod.rs`, `lib.rs` or `__init__.py` declares its files and hands their names on: what it re-exports is no
-import of it. Functions that import when they are called (Python) count, too.
+and where a module imports one of a layer above it (LAYERS). A folder's own `mod.rs`, `lib.rs` or `__init__.py` declares
+its files and hands their names on: what it re-exports is no import of it. Functions that import when they are called
+(Python) count, too.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ use serde_json::{json, Map, Value as Json};
 use super::bounds;
 use super::document::Doc;
 use super::fields::{Checked, Field};
-use super::forms::{Own, Whole};
+use super::forms::{Own, Range, Whole};
 use super::keys::{self, Key, Rows};
 use super::schemas::reference;
 use crate::topology::Graph;
@@ -21,7 +21,7 @@ static TTL_OPTION: Key<Own<TtlOption>> = Key::or(
     "ttl_option",
     Own {
         kind: "flag or text",
-        range: "true, false, \"data\"",
+        range: Range::Words("true, false, \"data\""),
         wanted: "true, false, \"data\"",
         schema: || json!({ "enum": [true, false, "data"] }),
         write: |option| match option {
@@ -39,7 +39,7 @@ pub(super) const ENDS: Rows = &[&FROM, &TO, &TTL, &TTL_OPTION];
 
 const NAMES: Own<Vec<String>> = Own {
     kind: "name or list",
-    range: "names of nodes, or patterns",
+    range: Range::Words("names of nodes, or patterns"),
     wanted: WANTED,
     schema: || reference("name_or_names"),
     write: |names| names.as_slice().into(),

@@ -276,10 +276,17 @@ impl Read for Name {
 /// How a form of its own is read from its field alone.
 pub(super) type Reader<T> = fn(&Field<'_>) -> Checked<T>;
 
+/// The allowed values of a form of its own.
+pub(super) enum Range {
+    Within(Interval),
+    Whole(u64, u64),
+    Words(&'static str),
+}
+
 /// A form that one key alone has. `R` is `()` where the value is read with more than its field.
 pub(super) struct Own<T, R = Reader<T>> {
     pub kind: &'static str,
-    pub range: &'static str,
+    pub range: Range,
     pub wanted: &'static str,
     pub schema: fn() -> Json,
     pub write: fn(&T) -> Json,
@@ -306,7 +313,11 @@ impl<T, R: Sync> Form for Own<T, R> {
     }
 
     fn range(&self) -> String {
-        self.range.into()
+        match self.range {
+            Range::Within(within) => within.to_string(),
+            Range::Whole(low, high) => format!("{low}..{high}"),
+            Range::Words(words) => words.into(),
+        }
     }
 }
 

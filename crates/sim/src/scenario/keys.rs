@@ -281,7 +281,7 @@ mod tests {
                 "topology": { "kind": "dumbbell", "pairs": 1, "access": link.clone(), "bottleneck": link },
             });
             let plain = check(&doc);
-            for row in kind.keys.iter().chain(ends::ENDS).chain(traffic::COMMON) {
+            for row in kind.keys.iter().chain(ends::ENDS).chain(traffic::common::keys(true)) {
                 let default = row.doc()["default"].clone();
                 // The shape goes with another distribution than the default.
                 if !default.is_null() && row.name() != "shape" {

@@ -10,7 +10,7 @@ use super::bounds::{self, TIMES};
 use super::document::Doc;
 use super::error::ScenarioError;
 use super::fields::{whole_form, Checked, Field, Fields};
-use super::forms::{or_table, Flag, Own, Quantity, Whole};
+use super::forms::{or_table, Flag, Own, Quantity, Range, Whole};
 use super::keys::{self, Form, Key, Read, Row, Rows};
 use super::schemas::{self, about, list, object, pair, reference};
 use super::units;
@@ -21,13 +21,13 @@ static RATE: Key<Own<Rate, ()>> = Key::required(
     "rate",
     Own {
         kind: "rate or table",
-        range: "(0, 1e15] bit/s",
+        range: Range::Within(bounds::RATE),
         wanted: units::RATE_FORM,
         schema: || reference("varying_rate"),
         write: write_rate,
         read: (),
     },
-    "Rate; or `{ schedule = [[time, rate], ...], repeat = time }` for one that changes, or `{ trace = \"FILE\" }` for \
+    "A rate; or `{ schedule = [[time, rate], ...], repeat = time }` for one that changes, or `{ trace = \"FILE\" }` for \
      a trace in Mahimahi's form.",
 );
 /// The delay of a link of which there is one.
@@ -49,7 +49,7 @@ static LOSS: Key<Own<Loss>> = Key::optional(
     "loss",
     Own {
         kind: "number or table",
-        range: "[0, 1]",
+        range: Range::Within(bounds::PROBABILITY),
         wanted: "a number from 0 to 1",
         schema: || or_table(PROBABILITY.form.schema(), LOSS_KEYS),
         write: write_loss,
@@ -63,7 +63,7 @@ static JITTER: Key<Own<Jitter>> = Key::optional(
     "jitter",
     Own {
         kind: "time or table",
-        range: "[0, 1e4] s",
+        range: Range::Within(bounds::DELAY),
         wanted: units::TIME_FORM,
         schema: || or_table(reference("time"), JITTER_KEYS),
         write: |jitter| {
@@ -79,7 +79,7 @@ static REORDER: Key<Own<Reorder>> = Key::optional(
     "reorder",
     Own {
         kind: "table",
-        range: "",
+        range: Range::Words(""),
         wanted: "a table",
         schema: || keys::table(REORDER_KEYS),
         write: |late| json!({ "probability": late.probability, "delay": seconds(late.delay) }),
@@ -124,7 +124,7 @@ static UNIFORM: Key<Own<[f64; 2]>> = Key::required(
     "uniform",
     Own {
         kind: "list of two times",
-        range: "[0, 1e4] s",
+        range: Range::Within(bounds::DELAY),
         wanted: TWO_TIMES,
         schema: || pair(reference("time")),
         write: |ends| json!(ends.map(seconds)),

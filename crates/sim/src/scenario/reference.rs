@@ -25,7 +25,7 @@ pub fn reference() -> Json {
         "links": docs(ACCESS),
         "node": docs(topology::NODE),
         "link": docs(&[topology::JOINS, DRAWN_LINK].concat()),
-        "entry": docs(&[traffic::COMMON, ENDS].concat()),
+        "entry": docs(&[traffic::common::keys(true), ENDS].concat()),
         "tcp": docs(&traffic::TCP.concat()),
     })
 }

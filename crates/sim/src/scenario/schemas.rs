@@ -48,3 +48,8 @@ pub(super) fn list(items: Json) -> Json {
 pub(super) fn pair(items: Json) -> Json {
     json!({ "type": "array", "items": items, "minItems": 2, "maxItems": 2 })
 }
+
+/// A window in segments or in bytes.
+pub(super) fn window(segments: Json) -> Json {
+    json!({ "anyOf": [segments, reference("size")] })
+}

@@ -6,7 +6,7 @@ use super::bounds;
 use super::document::Doc;
 use super::error::ScenarioError;
 use super::fields::{join, Checked, Field, Fields};
-use super::forms::{Flag, Name, Own, Quantity, Whole};
+use super::forms::{Flag, Name, Own, Quantity, Range, Whole};
 use super::keys::{self, Form, Key, Rows};
 use super::link::{self, Links, DRAWN_DELAY, DRAWN_LINK};
 use super::model::{Queue, Topology};
@@ -123,7 +123,7 @@ static GRAPH_PAIRS: Key<Own<Pairs, ()>> = Key::optional(
     "pairs",
     Own {
         kind: "text or list",
-        range: "`\"random\"`, or pairs of names such as `[[\"a\", \"b\"]]`",
+        range: Range::Words("`\"random\"`, or pairs of names such as `[[\"a\", \"b\"]]`"),
         wanted: PAIRS_WANTED,
         schema: || json!({ "anyOf": [{ "const": "random" }, list(pair(schemas::name()))] }),
         write: |_| Json::Null,
@@ -241,7 +241,7 @@ static PLACE: Key<Own<[f64; 2]>> = Key::optional(
     "place",
     Own {
         kind: "list",
-        range: "two numbers `[x, y]`",
+        range: Range::Words("two numbers `[x, y]`"),
         wanted: "two numbers [x, y]",
         schema: || pair(schemas::number(bounds::PLACE)),
         write: |place| json!(place),
@@ -267,7 +267,7 @@ static OTHER_WAY: Key<Own<Direction, ()>> = Key::optional(
     "reverse",
     Own {
         kind: "table or `false`",
-        range: "`name`, `queue` and the keys of a link",
+        range: Range::Words("`name`, `queue` and the keys of a link"),
         wanted: "a table, or false for a one-way link",
         schema: || json!({ "anyOf": [{ "const": false }, back_schema()] }),
         write: |way| {

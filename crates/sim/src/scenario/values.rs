@@ -5,7 +5,7 @@ use serde_json::{json, Value as Json};
 use super::bounds;
 use super::document::Doc;
 use super::fields::{Checked, Field, Interval, Measure};
-use super::forms::{OneOf, Own, Whole};
+use super::forms::{OneOf, Own, Range, Whole};
 use super::keys::{self, Key, Rows};
 use super::model::{Delays, InjectedRandom};
 
@@ -21,9 +21,10 @@ const RANDOM_KEYS: Rows = &[&GENERATOR, &SEED, &SKIP];
 pub(super) static RANDOM: Key<Own<InjectedRandom>> =
     Key::optional("random", INJECTED, "none", "Another simulator's random numbers, to follow its run.");
 
-const INJECTED: Own<InjectedRandom> = Own {
+/// Their form.
+pub(super) const INJECTED: Own<InjectedRandom> = Own {
     kind: "table",
-    range: "`{ generator, seed, skip }`",
+    range: Range::Words("`{ generator, seed, skip }`"),
     wanted: "a table",
     schema: || keys::table(RANDOM_KEYS),
     write: |random| match random {

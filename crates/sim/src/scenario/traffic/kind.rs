@@ -9,7 +9,7 @@ use super::super::forms::Quantity;
 use super::super::keys::{self, Form, Key, Read, Rows};
 use super::super::schemas::{self, about};
 use super::model::Load;
-use super::tcp;
+use super::{common, tcp};
 
 /// A kind of traffic.
 pub(in crate::scenario) struct Kind {
@@ -30,7 +30,7 @@ impl Kind {
     /// All keys of an entry of this kind, but those of its ends.
     pub fn all_keys(&self) -> Vec<&'static str> {
         let tcp = if self.over_tcp { tcp::all_keys() } else { Vec::new() };
-        let common = std::iter::once("kind").chain(keys::names(super::common(self.over_tcp)));
+        let common = std::iter::once("kind").chain(keys::names(common::keys(self.over_tcp)));
         common.chain(tcp).chain(keys::names(self.keys)).collect()
     }
 
@@ -38,7 +38,7 @@ impl Kind {
     pub fn schema(&self, ends: Rows) -> Json {
         let mut map = Map::new();
         map.insert("kind".into(), json!({ "const": self.name }));
-        keys::properties(super::common(self.over_tcp), &mut map);
+        keys::properties(common::keys(self.over_tcp), &mut map);
         if self.over_tcp {
             tcp::schema(&mut map);
         }

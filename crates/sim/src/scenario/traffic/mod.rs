@@ -3,25 +3,24 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde_json::{json, Map, Value as Json};
+use serde_json::{Map, Value as Json};
 
 use super::bounds;
 use super::document::Doc;
 use super::ends::{self, with_ends, Ends};
 use super::error::ScenarioError;
 use super::fields::{Checked, Field, Fields};
-use super::forms::{Name, OneOf, Own, Whole};
-use super::keys::{Key, Rows};
+use super::keys::Rows;
 use super::model::{InjectedRandom, Topology};
-use super::schemas;
-use super::values::RANDOM;
 use crate::topology::Pairs;
 
 mod cbr;
+pub(super) mod common;
 mod distribution;
 mod ftp;
 mod kind;
 mod model;
+mod ns2;
 mod onoff;
 mod packets;
 mod pages;
@@ -36,6 +35,7 @@ mod video;
 mod voip;
 mod web;
 
+use common::{CLASS, COUNT, DIRECTION, NAME, PAIRS, RANDOM};
 pub(super) use kind::Kind;
 pub use model::{
     Cbr, Completion, Connection, Direction, Ftp, Law, Load, OnOff, Packets, Pages, Poisson, Requests, Starts, TcpSpec,
@@ -57,55 +57,8 @@ pub(super) const KINDS: &[&Kind] = &[
     &video::KIND,
 ];
 
-static NAME: Key<Name> = Key::optional("name", Name("a text"), "none", "For people; different from all others.");
-static COUNT: Key<Whole> = Key::or("count", COUNTS, 1, "Number of flows.");
-static COUNT_PAIRS: Key<Whole> = Key::optional("count", COUNTS, "one a pair of the topology", "Number of flows.");
-const COUNTS: Whole = Whole { low: 1, high: bounds::COUNT };
-static CLASS: Key<Whole> = Key::or(
-    "class",
-    Whole { low: 0, high: bounds::CLASS },
-    0,
-    "Class of the packets, for disciplines that tell classes apart (WRR, WRED, RIO...).",
-);
-static DIRECTION: Key<OneOf<Direction>> = Key::or(
-    "direction",
-    OneOf { all: &Direction::ALL, name: Direction::name },
-    Direction::Forward,
-    "Which way data go between the pairs of a topology; over a dumbbell `reverse` sends them through the queue \
-     `reverse`, and their ACKs through `bottleneck`.",
-);
-static PAIRS: Key<Own<Vec<u32>, ()>> = Key::optional(
-    "pairs",
-    Own {
-        kind: "whole number or list",
-        range: "pairs, by number from 1",
-        wanted: "a list of pairs",
-        schema: || {
-            let pair = json!({ "type": "integer", "minimum": 1 });
-            json!({ "anyOf": [pair.clone(), schemas::list(pair)] })
-        },
-        write: |pairs| pairs.iter().map(|pair| pair + 1).collect(),
-        read: (),
-    },
-    "all",
-    "Pairs of a topology that the flows are assigned to in order.",
-);
-/// Keys of every entry over UDP; `kind` is left out.
-pub(super) const COMMON: Rows = &[&NAME, &COUNT, &START, &CLASS, &DIRECTION, &PAIRS, &RANDOM];
-/// Keys of every entry over TCP; `kind` and the keys of TCP are left out.
-const COMMON_TCP: Rows = &[&NAME, &COUNT_PAIRS, &START, &CLASS, &DIRECTION, &PAIRS, &RANDOM];
-
 /// Keys of TCP, those of stacks other than ns-2's left out.
-pub(super) const TCP: [Rows; 2] = [tcp::KEYS, tcp::NS2_OPTIONS];
-
-/// Keys of every entry over TCP, or over UDP.
-fn common(over_tcp: bool) -> Rows {
-    if over_tcp {
-        COMMON_TCP
-    } else {
-        COMMON
-    }
-}
+pub(super) const TCP: [Rows; 2] = [tcp::KEYS, ns2::OPTIONS];
 
 /// Reads all traffic.
 pub(super) fn read(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Checked<Vec<Traffic>> {

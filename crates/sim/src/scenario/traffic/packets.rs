@@ -24,7 +24,12 @@ pub(super) const fn segment(default: u32) -> Key<Bytes> {
 
 /// Headers of a packet, with this default.
 pub(super) const fn header(default: u32) -> Key<Bytes> {
-    Key::or("header", Bytes { low: 0, high: bounds::PACKET }, default, "Headers of a packet.")
+    Key::or(
+        "header",
+        Bytes { low: 0, high: bounds::PACKET },
+        default,
+        "Headers of a packet, at most 65,535 B with the payload.",
+    )
 }
 
 /// Payload of packets whose sizes may differ.
@@ -39,7 +44,7 @@ pub(super) static HEADER: Key<Bytes> = Key::or(
     "header",
     Bytes { low: 0, high: bounds::PACKET },
     DEFAULT_UDP_HEADER,
-    "Headers of a packet; ns-2 counts none, UDP over IPv4 has 28 B.",
+    "Headers of a packet, at most 65,535 B with the payload. ns-2 counts none; UDP over IPv4 has 28 B.",
 );
 /// When a source falls silent.
 pub(super) static STOP: Key<Quantity> =

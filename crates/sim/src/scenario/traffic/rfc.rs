@@ -9,8 +9,8 @@ use super::super::error::quoted_list;
 use super::super::fields::{Checked, Field, Fields, Interval};
 use super::super::keys;
 use super::super::model::Tcp;
-use super::super::schemas::{about, object, reference, whole, with_default};
-use super::tcp::NS2_OPTIONS;
+use super::super::schemas::{self, about, object, reference, whole, with_default};
+use super::ns2;
 use earlydrop_net::tcp::rfc::{Feedbacks, Settings};
 use earlydrop_net::tcp::stacks::options::{self, Opt, Place, Value, Values};
 use earlydrop_net::tcp::stacks::{self, Stack};
@@ -49,7 +49,7 @@ const ORDER: [&str; 26] = [
 
 /// Whether ns-2's TCPs have this key too, with a range and a default of their own.
 fn is_ns2(key: &str) -> bool {
-    keys::names(NS2_OPTIONS).any(|name| name == key)
+    keys::names(ns2::OPTIONS).any(|name| name == key)
 }
 
 /// Whether a key is refused here, as it says something of ns-2 alone.
@@ -243,7 +243,7 @@ fn form(opt: &'static Opt) -> Json {
         Values::Seconds(..) => reference("time"),
         Values::Number(..) => json!({ "type": "number" }),
         Values::Wait(..) => json!({ "anyOf": [flag, reference("time")] }),
-        Values::Window(segments, ..) => window_schema(whole(1, *segments)),
+        Values::Window(segments, ..) => schemas::window(whole(1, *segments)),
     };
     let plain = stacks::rfc::STACK.plain("ledbat", 1000, false);
     match opt.get(&plain) {
@@ -270,11 +270,6 @@ pub(super) fn rules_schema() -> Json {
         rules.insert(opt.key.into(), about(form(opt), &format!("{} With stack.", opt.about)));
     }
     object(&[], rules.into())
-}
-
-/// Schema of a window in segments or bytes.
-pub(super) fn window_schema(segments: Json) -> Json {
-    json!({ "anyOf": [segments, reference("size")] })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde_json::{json, Value as Json};
 use super::super::bounds::{self, TIMES};
 use super::super::document::Doc;
 use super::super::fields::{Checked, Field, Fields, Interval};
-use super::super::forms::Own;
+use super::super::forms::{Own, Range};
 use super::super::keys::Key;
 use super::super::model::Delays;
 use super::super::schemas::{object, reference};
@@ -22,7 +22,7 @@ pub(super) static START: Key<Own<Starts>> = Key::or(
     "start",
     Own {
         kind: "time, list or distribution",
-        range: "[0, 1e6] s",
+        range: Range::Within(bounds::START),
         wanted: units::TIME_FORM,
         schema: || reference("starts"),
         write,

@@ -2,17 +2,17 @@
 
 use serde_json::{json, Map, Value as Json};
 
-use super::super::bounds::{self, SECONDS, TIMES};
+use super::super::bounds::{self, SECONDS};
 use super::super::document::Doc;
 use super::super::error::quoted_list;
 use super::super::fields::{Checked, Field, Fields};
-use super::super::forms::{Bytes, Flag, OneOf, Own};
+use super::super::forms::{Bytes, Flag, OneOf, Own, Range};
 use super::super::keys::{self, Key, Rows};
 use super::super::model::{Profile, Tcp};
 use super::super::schemas::{self, reference};
 use super::super::values::list;
 use super::model::TcpSpec;
-use super::{packets, rfc};
+use super::{ns2, packets, rfc};
 use earlydrop_net::tcp::ns2::core::MIN_RTO_MS;
 use earlydrop_net::tcp::stacks::{self, options, Stack, STACKS};
 use earlydrop_net::tcp::TcpOptions;
@@ -33,12 +33,17 @@ static STACK: Key<OneOf<&Stack>> = Key::optional(
     "A TCP stack by name, in place of `profile` and single options; `rules` overrides its options.",
 );
 static SEGMENT: Key<Bytes> = packets::segment(packets::DEFAULT_SEGMENT);
-static HEADER: Key<Bytes> = packets::header(DEFAULT_HEADER);
+static HEADER: Key<Bytes> = Key::or(
+    "header",
+    Bytes { low: 0, high: bounds::PACKET },
+    DEFAULT_HEADER,
+    "Headers of a packet, at most 65,535 B with the payload. By default 0 B with vegas, and 12 B more with time stamps.",
+);
 static CLOCK_PHASE: Key<Own<Vec<f64>>> = Key::optional(
     "clock_phase",
     Own {
         kind: "seconds, time or list",
-        range: "[0, 0.01) s",
+        range: Range::Within(bounds::PHASE),
         wanted: "seconds, or a time such as \"2.5 ms\"",
         schema: phases_schema,
         write: |phases| json!(phases),
@@ -47,71 +52,31 @@ static CLOCK_PHASE: Key<Own<Vec<f64>>> = Key::optional(
     "drawn",
     "Phases of the senders' clock ticks, in seconds (ns-2's `boot_time_`).",
 );
-static ECN: Key<Flag> = Key::or("ecn", Flag, false, "Send ECN-capable data and answer marks; not with vegas.");
+static ECN: Key<Flag> = Key::or(
+    "ecn",
+    Flag,
+    false,
+    "Send ECN-capable data and answer marks; not with vegas. The queue needs `ecn = true` too.",
+);
 static RULES: Key<Own<(), ()>> = Key::optional(
     "rules",
-    Own { kind: "table", range: "", wanted: "a table", schema: rfc::rules_schema, write: |()| Json::Null, read: () },
+    Own {
+        kind: "table",
+        range: Range::Words(""),
+        wanted: "a table",
+        schema: rfc::rules_schema,
+        write: |()| Json::Null,
+        read: (),
+    },
     "none",
     "Single options that differ from the stack. With profile only those that have no key of their own.",
 );
 /// Keys, beside those of options.
 pub(super) const KEYS: Rows = &[&TCP, &PROFILE, &STACK, &SEGMENT, &HEADER, &CLOCK_PHASE, &ECN, &RULES];
 
-static WINDOW: Key<Own<u64>> = Key::or(
-    "window",
-    Own {
-        kind: "whole number",
-        range: "1..1000000",
-        wanted: "a whole number",
-        schema: || rfc::window_schema(schemas::whole(1, bounds::WINDOW)),
-        write: |window| (*window).into(),
-        read: |field| field.whole(1, bounds::WINDOW),
-    },
-    // No limit in practice.
-    1000,
-    "Receiver's window in segments, and the initial ssthresh; in the profile rfc also in bytes.",
-);
-static DELAYED_ACK: Key<Own<Option<f64>>> = Key::or(
-    "delayed_ack",
-    Own {
-        kind: "flag or time",
-        range: "(0, 0.5] s",
-        wanted: "true, false",
-        schema: || json!({ "anyOf": [{ "type": "boolean" }, reference("time")] }),
-        write: |delay| delay.map_or(false.into(), |delay| format!("{delay} s").into()),
-        read: delayed_ack,
-    },
-    None,
-    "Acknowledge every second segment, or one segment after this time; true means 100 ms.",
-);
-static LIMITED_TRANSMIT: Key<Flag> = Key::or(
-    "limited_transmit",
-    Flag,
-    true,
-    "Send a new segment on each of the first two duplicate acknowledgements (RFC 3042).",
-);
-static MIN_RTO: Key<Own<u16>> = Key::or(
-    "min_rto",
-    Own {
-        kind: "time",
-        range: "[0.2, 60] s",
-        wanted: "a time",
-        schema: || reference("time"),
-        write: |ms| format!("{ms} ms").into(),
-        read: min_rto,
-    },
-    MIN_RTO_MS,
-    "The shortest retransmission timeout before it is doubled, to the millisecond; at least 0.2 s. ns-2 had 1 s until \
-     October 2004.",
-);
-/// Options of ns-2's TCPs; other stacks have them too, with ranges and defaults of their own.
-pub(super) const NS2_OPTIONS: Rows = &[&WINDOW, &DELAYED_ACK, &LIMITED_TRANSMIT, &MIN_RTO];
-
 /// Headers of a packet when none are given, in bytes: TCP and IPv4 without options. ns-2's Vegas counts none.
 const DEFAULT_HEADER: u32 = 40;
 const DEFAULT_VEGAS_HEADER: u32 = 0;
-/// Longest delay of an ACK with `delayed_ack = true`, s (ns-2's `interval_`).
-const DEFAULT_ACK_DELAY: f64 = 0.1;
 
 /// All keys of TCP.
 pub(super) fn all_keys() -> Vec<&'static str> {
@@ -137,13 +102,13 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
         stack: named,
         segment,
         header,
-        window: WINDOW.read(fields)? as u32,
+        window: ns2::WINDOW.read(fields)? as u32,
         clock_phase: CLOCK_PHASE.given(fields)?,
         options: TcpOptions {
             ecn: ecn(fields, tcp)?,
-            delayed_ack: DELAYED_ACK.read(fields)?,
-            limited_transmit: LIMITED_TRANSMIT.read(fields)?,
-            min_rto_ms: MIN_RTO.read(fields)?,
+            delayed_ack: ns2::DELAYED_ACK.read(fields)?,
+            limited_transmit: ns2::LIMITED_TRANSMIT.read(fields)?,
+            min_rto_ms: ns2::MIN_RTO.read(fields)?,
             rfc: None,
         },
     })
@@ -181,21 +146,6 @@ fn ecn(fields: &Fields<'_>, tcp: Tcp) -> Checked<bool> {
             .allowed(quoted_list(able)));
     }
     Ok(wanted)
-}
-
-/// `true`, `false`, or how long an ACK may wait.
-fn delayed_ack(field: &Field<'_>) -> Checked<Option<f64>> {
-    match field.doc {
-        Doc::Bool(false) => Ok(None),
-        Doc::Bool(true) => Ok(Some(DEFAULT_ACK_DELAY)),
-        _ => field.measure(&TIMES, bounds::ACK_DELAY).map(Some),
-    }
-}
-
-/// In whole milliseconds, as the sender keeps it.
-fn min_rto(field: &Field<'_>) -> Checked<u16> {
-    let seconds = field.measure(&TIMES, bounds::SHORTEST_RTO)?;
-    Ok((seconds * 1000.0).round() as u16)
 }
 
 /// The stack, if one is named.
@@ -252,18 +202,18 @@ pub(super) fn write(spec: &TcpSpec, map: &mut Map<String, Json>) {
     if let Some(settings) = &spec.options.rfc {
         return rfc::write(settings, spec.tcp, map);
     }
-    WINDOW.write(&spec.window.into(), map);
+    ns2::WINDOW.write(&spec.window.into(), map);
     CLOCK_PHASE.write_given(spec.clock_phase.as_ref(), map);
     ECN.write_given(Some(&spec.options.ecn).filter(|on| **on), map);
-    DELAYED_ACK.write_given(Some(&spec.options.delayed_ack).filter(|delay| delay.is_some()), map);
-    LIMITED_TRANSMIT.write_given(Some(&spec.options.limited_transmit).filter(|on| !**on), map);
-    MIN_RTO.write_given(Some(&spec.options.min_rto_ms).filter(|ms| **ms != MIN_RTO_MS), map);
+    ns2::DELAYED_ACK.write_given(Some(&spec.options.delayed_ack).filter(|delay| delay.is_some()), map);
+    ns2::LIMITED_TRANSMIT.write_given(Some(&spec.options.limited_transmit).filter(|on| !**on), map);
+    ns2::MIN_RTO.write_given(Some(&spec.options.min_rto_ms).filter(|ms| **ms != MIN_RTO_MS), map);
 }
 
 /// Adds the schemas of all keys of TCP.
 pub(super) fn schema(map: &mut Map<String, Json>) {
     keys::properties(KEYS, map);
-    keys::properties(NS2_OPTIONS, map);
+    keys::properties(ns2::OPTIONS, map);
     rfc::schema(map);
 }
 

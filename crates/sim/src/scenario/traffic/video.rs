@@ -5,7 +5,7 @@ use serde_json::{json, Map, Value as Json};
 
 use super::super::bounds;
 use super::super::fields::{Checked, Fields, Interval, Measure};
-use super::super::forms::{Bytes, Own, Quantity};
+use super::super::forms::{Bytes, Own, Quantity, Range};
 use super::super::keys::{Default, Key};
 use super::super::schemas::list;
 use super::distribution::{Draw, SIZE};
@@ -28,7 +28,7 @@ static GROUP: Key<Own<Vec<f64>>> = Key {
     name: "group",
     form: Own {
         kind: "list of numbers",
-        range: "each in (0, 1000]",
+        range: Range::Within(FACTOR),
         wanted: "a list of factors, one a frame",
         schema: || list(json!({ "type": "number", "exclusiveMinimum": FACTOR.low })),
         write: |factors| json!(factors),
