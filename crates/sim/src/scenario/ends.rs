@@ -1,4 +1,4 @@
-//! Between which hosts traffic goes: `from`, `to` and `ttl` of a `[[traffic]]` entry.
+//! The ends of a flow: `from`, `to`, `ttl` and `ttl_option` of a `[[traffic]]` entry.
 
 use serde_json::{json, Map, Value as Json};
 
@@ -47,15 +47,14 @@ const NAMES: Own<Vec<String>> = Own {
 };
 pub(super) const WANTED: &str = "a node's name, a pattern such as \"s*\", or a list of these";
 
-/// Where the flows of one `[[traffic]]` entry begin and end.
+/// The ends of the flows of one `[[traffic]]` entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ends {
     /// Names and patterns of the senders and of the receivers; `None` leaves it to the topology's pairs.
     pub between: Option<(Vec<String>, Vec<String>)>,
     /// Time to live that hosts give their packets.
     pub ttl: u8,
-    /// Whether hosts write it into packets, and the time to live at the destination once they know it, as DDRED needs
-    /// it.
+    /// Which packets carry it, and the time to live at the destination once the sender knows it, as DDRED needs it.
     pub ttl_option: TtlOption,
 }
 

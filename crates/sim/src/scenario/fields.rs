@@ -1,4 +1,4 @@
-//! Reading fields: every value knows its path, and a table knows its keys.
+//! Fields of a document: values with their paths, read with checks.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -61,7 +61,7 @@ pub(super) struct Measure {
     pub bare: bool,
 }
 
-/// A value and where it stands.
+/// A value and its path in the document.
 #[derive(Clone)]
 pub(super) struct Field<'a> {
     pub doc: &'a Doc,
@@ -229,7 +229,7 @@ impl<'a> Fields<'a> {
         Some(Field { doc, path: join(&self.path, key) })
     }
 
-    /// The field `key`, which must be given; `wanted` says what belongs there.
+    /// The field `key`, which must be given; `wanted` is the value to ask for.
     pub fn required(&self, key: &str, wanted: impl Into<String>) -> Checked<Field<'a>> {
         self.optional(key).ok_or_else(|| self.missing(key).allowed(wanted))
     }

@@ -1,5 +1,5 @@
-//! Keys of a scenario's tables. Each is declared once, as a [`Key`]; from it come the keys that a table may have, reading
-//! and writing, the JSON schema, and the tables of the documentation.
+//! Keys of a scenario's tables. Each is declared once, as a [`Key`]; from it come the keys that a table may have,
+//! reading and writing, the JSON schema, and the tables of the documentation.
 
 use serde_json::{json, Map, Value as Json};
 
@@ -9,7 +9,7 @@ use super::schemas::{about, object, with_default};
 
 /// What a key's value looks like: how it is written and described.
 pub(super) trait Form: Sync {
-    /// The value that it stands for.
+    /// The value in memory.
     type Value;
 
     /// The value as a document has it.
@@ -24,7 +24,7 @@ pub(super) trait Form: Sync {
     /// Its type, for documentation: "time".
     fn kind(&self) -> String;
 
-    /// The allowed values, for documentation; empty where the type says it all.
+    /// The allowed values, for documentation; empty where the type is enough.
     fn range(&self) -> String {
         String::new()
     }
@@ -155,8 +155,8 @@ pub(super) trait Row: Sync {
     /// Its JSON schema, with default and description.
     fn schema(&self) -> Json;
 
-    /// Its row in the documentation: `key`, `type`, `default` (a value), `otherwise` (words in its place), `allowed` and
-    /// `about`.
+    /// Its row in the documentation: `key`, `type`, `default` (a value), `otherwise` (words in its place), `allowed`
+    /// and `about`.
     fn doc(&self) -> Json;
 }
 
@@ -287,6 +287,9 @@ mod tests {
                 if !default.is_null() && row.name() != "shape" {
                     doc["traffic"][0][row.name()] = default;
                     assert_eq!(check(&doc), plain, "{}: {}", kind.name, row.name());
+                    let left_out = ["class", "direction"].contains(&row.name());
+                    let written = plain["traffic"][0].get(row.name()).is_some();
+                    assert!(written || left_out, "{}: {} is not written", kind.name, row.name());
                 }
             }
         }

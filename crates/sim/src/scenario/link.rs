@@ -27,8 +27,8 @@ static RATE: Key<Own<Rate, ()>> = Key::required(
         write: write_rate,
         read: (),
     },
-    "A rate; or `{ schedule = [[time, rate], ...], repeat = time }` for one that changes, or `{ trace = \"FILE\" }` for \
-     a trace in Mahimahi's form.",
+    "A rate; or `{ schedule = [[time, rate], ...], repeat = time }` for one that changes, or `{ trace = \"FILE\" \
+     }` for a trace in Mahimahi's form.",
 );
 /// The delay of a link of which there is one.
 pub(super) static DELAY: Key<Delay> = Key::required("delay", Delay::One, "Propagation delay.");
@@ -42,8 +42,8 @@ pub(super) static DRAWN_DELAY: Key<Delay> = Key::required(
 pub(super) static DELAYS: Key<Delay> = Key::required(
     "delay",
     Delay::Listed,
-    "Propagation delay; a list is used in turn, one for each host, and `{ uniform = [time, time] }` draws each with the \
-     run's seed.",
+    "Propagation delay; a list is used in turn, one for each host, and `{ uniform = [time, time] }` draws each \
+     with the run's seed.",
 );
 static LOSS: Key<Own<Loss>> = Key::optional(
     "loss",
@@ -56,8 +56,8 @@ static LOSS: Key<Own<Loss>> = Key::optional(
         read: loss,
     },
     "none",
-    "Probability that a packet is lost on the wire; or `{ probability = 0.01, random = ... }`, or `{ every = 100 }` for \
-     each 100th packet.",
+    "Probability that a packet is lost on the wire; or `{ probability = 0.01, random = ... }`, or `{ every = 100 \
+     }` for each 100th packet.",
 );
 static JITTER: Key<Own<Jitter>> = Key::optional(
     "jitter",
@@ -86,8 +86,8 @@ static REORDER: Key<Own<Reorder>> = Key::optional(
         read: reorder,
     },
     "none",
-    "`{ probability = 0.01, delay = \"5 ms\" }`: the fraction of packets that arrive so much later, so that others overtake \
-     them.",
+    "`{ probability = 0.01, delay = \"5 ms\" }`: the fraction of packets that arrive so much later, so that others \
+     overtake them.",
 );
 /// Keys of a link of which there is one.
 pub(super) const LINK: Rows = &[&RATE, &DELAY, &LOSS, &JITTER, &REORDER];

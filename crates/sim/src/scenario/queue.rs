@@ -21,7 +21,7 @@ pub(super) const COMMON: &[&str] = &["aqm", "limit", "ecn", "random"];
 /// Buffer when none is given: ns-2's.
 pub(super) const DEFAULT_LIMIT: u64 = 50;
 
-/// Reads a queue that stands in front of each of `links`.
+/// Reads a queue that is in front of each of `links`.
 pub(super) fn read(field: &Field<'_>, links: &[Link]) -> Checked<QueueSpec> {
     let spec = discipline(field)?;
     if let Some(spec) = spec {

@@ -18,6 +18,8 @@ use super::{link, topology, traffic};
 
 /// The schema (JSON Schema, draft 2020-12).
 pub fn schema() -> Json {
+    let topologies: Vec<Json> = topology::KINDS.iter().map(topology::Kind::schema).collect();
+    let entries: Vec<Json> = traffic::KINDS.iter().map(|kind| kind.schema(ENDS)).collect();
     let mut schema = object(
         &["name", "duration", "topology", "traffic"],
         json!({
@@ -25,14 +27,14 @@ pub fn schema() -> Json {
             "duration": about(reference("time"), "Simulated time."),
             "warmup": about(with_default(reference("time"), "0 s"), "Start of the measured window."),
             "seed": about(with_default(whole(0, bounds::SEED), 1), "Seed of all random streams."),
-            "topology": { "oneOf": topology::KINDS.iter().map(topology::Kind::schema).collect::<Vec<_>>() },
+            "topology": { "oneOf": topologies },
             "node": { "type": "array", "minItems": 1, "items": keys::table(topology::NODE) },
             "link": { "type": "array", "minItems": 1, "items": topology::edge_schema() },
             "queue": about(
                 json!({ "type": "object", "additionalProperties": reference("queue") }),
                 "Queues, by the names that the topology gives them or links call them by.",
             ),
-            "traffic": { "type": "array", "minItems": 1, "items": { "oneOf": traffic::KINDS.iter().map(|kind| kind.schema(ENDS)).collect::<Vec<_>>() } },
+            "traffic": { "type": "array", "minItems": 1, "items": { "oneOf": entries } },
             "record": record(),
         }),
     );

@@ -212,7 +212,7 @@ fn back_schema() -> Json {
 struct Nodes {
     nodes: Vec<Node>,
     at: BTreeMap<String, u32>,
-    /// Whether each is a router, where `[[node]]` says so.
+    /// Whether each is a router, as given in `[[node]]`.
     said: Vec<Option<bool>>,
     /// Links may name no others.
     listed: bool,
@@ -258,7 +258,7 @@ impl Nodes {
         crate::topology::default_name(&self.nodes[from as usize].name, &self.nodes[to as usize].name)
     }
 
-    /// Where nothing is said, a node with two neighbours or more is a router.
+    /// Nodes; by default those with two neighbours or more are routers.
     fn finish(mut self, edges: &[Edge]) -> Vec<Node> {
         let mut neighbours = vec![BTreeSet::new(); self.nodes.len()];
         for edge in edges {

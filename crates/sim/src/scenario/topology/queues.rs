@@ -12,8 +12,8 @@ use super::super::nearest::{some_of, suggestion};
 use super::super::queue;
 use crate::topology::LinkSpec;
 
-/// Reads `[queue.NAME]` and finds the queue of each link of `topology`: the one with the link's name, else the one with its
-/// key. `written`: links name their queues in the document.
+/// Reads `[queue.NAME]` and finds the queue of each link of `topology`: the one with the link's name, else the one with
+/// its key. `written`: links name their queues in the document.
 pub(in crate::scenario) fn queues(
     field: Option<Field<'_>>,
     topology: &mut Topology,
@@ -121,7 +121,7 @@ struct Site {
     path: String,
 }
 
-/// What a discipline is told of its link.
+/// Rate and delay of its link, for a discipline.
 fn at(link: &LinkSpec) -> Link {
     Link { rate_bps: link.rate.nominal(), delay_s: link.mean_delay() }
 }

@@ -45,8 +45,8 @@ pub(super) const COUNT: Of = Of {
     value: "number",
 };
 
-/// Keys that name a law, and the keys that go with each.
-const LAWS: &[(&str, &[&str])] = &[
+/// Keys that name a distribution, and the keys that may go with each.
+const NAMES: &[(&str, &[&str])] = &[
     ("uniform", &[]),
     ("exponential", &[]),
     ("pareto", &["shape", "max"]),
@@ -71,7 +71,7 @@ const KEYS: &[&str] = &[
     "sigma",
     "max",
 ];
-/// Shapes of Pareto's law: with 1 or less it has no mean.
+/// Shapes of a Pareto distribution: at 1 and below it has no mean.
 const SHAPE: Interval = Interval { low: 1.0, high: 100.0, open_low: true, open_high: false, unit: "" };
 /// Standard deviations of a logarithm.
 const SIGMA: Interval = Interval { low: 0.0, high: 10.0, open_low: false, open_high: false, unit: "" };
@@ -110,7 +110,7 @@ pub(super) fn read(field: &Field<'_>, of: &Of, within: Interval) -> Checked<Dist
         return field.measure(of.measure, within).map(Distribution::Fixed);
     }
     let fields = field.table(KEYS)?;
-    let mut given = LAWS.iter().filter_map(|(law, extra)| fields.optional(law).map(|field| (*law, *extra, field)));
+    let mut given = NAMES.iter().filter_map(|(law, extra)| fields.optional(law).map(|field| (*law, *extra, field)));
     let Some((law, extra, first)) = given.next() else {
         return Err(field.error("names no distribution").allowed(of.form));
     };
@@ -207,8 +207,8 @@ fn rising(points: Vec<(f64, f64)>) -> Option<Distribution> {
     (rises && points.last().is_some_and(|last| last.1 == 1.0)).then_some(Distribution::Cdf(points))
 }
 
-/// A file of lines with a value in base units and the probability up to it; what follows a `#` is for people. Its path is
-/// taken from the scenario's folder.
+/// A file of lines with a value in base units and the probability up to it; a `#` begins a comment. Its path starts
+/// from the scenario's folder.
 fn cdf_file(field: &Field<'_>, within: Interval) -> Checked<Distribution> {
     const WANTED: &str = "a text file, each line a value and the probability up to it, both rising, the last 1";
     let name = field.text(WANTED)?;

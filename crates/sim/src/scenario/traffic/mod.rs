@@ -1,4 +1,4 @@
-//! `[[traffic]]`: who sends what. One file a kind; what kinds have in common stands here.
+//! `[[traffic]]`: who sends what. Each kind has a file; here is what they share.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -90,7 +90,7 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Check
     let doc = distribution::with_files_in(field.doc, folder);
     let field = &Field { doc: &doc, path: field.path.clone() };
     let named = |kind: &&&Kind| matches!(field.doc.get("kind"), Some(Doc::String(word)) if word == kind.name);
-    // Keys are checked by the kind; one that is missing or wrong is told before any other fault.
+    // The kind decides which keys are allowed, so a missing or unknown kind is reported before any other fault.
     let kind: &Kind = match KINDS.iter().find(named) {
         Some(kind) => kind,
         None => {
@@ -161,13 +161,13 @@ fn random(fields: &Fields<'_>, kind: &Kind) -> Checked<Option<InjectedRandom>> {
     RANDOM.given(fields)
 }
 
-/// Which way data go between pairs.
+/// Direction of the data between pairs.
 fn direction(fields: &Fields<'_>, topology: &Topology) -> Checked<Direction> {
     between_pairs(fields, DIRECTION.name, topology)?;
     DIRECTION.read(fields)
 }
 
-/// The pairs that flows are dealt to.
+/// The pairs that flows are assigned to.
 fn pairs(fields: &Fields<'_>, topology: &Topology) -> Checked<Option<Vec<u32>>> {
     let Some(field) = between_pairs(fields, PAIRS.name, topology)? else { return Ok(None) };
     let one = |field: &Field<'_>| field.whole(1, topology.pairs().into()).map(|pair| pair as u32 - 1);
@@ -177,7 +177,7 @@ fn pairs(fields: &Fields<'_>, topology: &Topology) -> Checked<Option<Vec<u32>>> 
     }
 }
 
-/// A key that only goes with the listed pairs of a topology.
+/// A key that is allowed only with the listed pairs of a topology.
 fn between_pairs<'a>(fields: &Fields<'a>, key: &str, topology: &Topology) -> Checked<Option<Field<'a>>> {
     let Some(field) = fields.optional(key) else { return Ok(None) };
     if fields.optional("from").is_some() || fields.optional("to").is_some() {

@@ -115,7 +115,7 @@ pub(super) fn fits(fields: &Fields<'_>, segment: f64, header: u32) -> Checked<()
 pub(super) fn read(fields: &Fields<'_>) -> Checked<Packets> {
     let header = HEADER.read(fields)?;
     let segment = SEGMENT.read(fields)?;
-    // What is drawn above the largest packet is cut to it.
+    // Larger sizes from an unbounded distribution are limited to the largest packet.
     let largest = if segment.values().is_some() { segment.range().1 } else { segment.range().0 };
     fits(fields, largest, header)?;
     Ok(Packets { segment, header, stop: STOP.given(fields)? })

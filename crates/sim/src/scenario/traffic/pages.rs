@@ -19,8 +19,8 @@ static CONNECTIONS: Key<Whole> = Key::or(
     "connections",
     Whole { low: 1, high: bounds::COUNT },
     6,
-    "Connections of each browser. The flows of the entry are assigned to browsers in order, so that `count = 36` is six \
-     browsers; the last may have fewer.",
+    "Connections of each browser. The flows of the entry are assigned to browsers in order, so that `count = 36` \
+     is six browsers; the last may have fewer.",
 );
 static OBJECTS: Key<Draw> =
     Key::or("objects", Draw { of: &COUNT, within: bounds::THINGS }, Distribution::Fixed(50.0), "Objects of a page.");

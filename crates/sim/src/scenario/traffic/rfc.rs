@@ -1,5 +1,5 @@
-//! TCP stacks but ns-2's: their options as keys of a traffic entry and of its table `rules`, read, written and described
-//! from the one table ([`earlydrop_net::tcp::stacks::options`]).
+//! TCP stacks other than ns-2's: their options as keys of a traffic entry and of its table `rules`, read, written and
+//! described from the one table ([`earlydrop_net::tcp::stacks::options`]).
 
 use serde_json::{json, Map, Value as Json};
 
@@ -52,7 +52,7 @@ fn is_ns2(key: &str) -> bool {
     keys::names(ns2::OPTIONS).any(|name| name == key)
 }
 
-/// Whether a key is refused here, as it says something of ns-2 alone.
+/// Refuses keys that only ns-2's TCPs have.
 pub(super) fn refuse_others(fields: &Fields<'_>) -> Checked<()> {
     match fields.optional("clock_phase") {
         Some(field) => {
@@ -62,7 +62,7 @@ pub(super) fn refuse_others(fields: &Fields<'_>) -> Checked<()> {
     }
 }
 
-/// Refuses the keys of other stacks in ns-2's. With `named` the scenario says `stack`, else `profile` or neither.
+/// Refuses keys that ns-2's TCPs do not have. `named`: the scenario names a `stack`.
 pub(super) fn refuse(fields: &Fields<'_>, named: bool) -> Checked<()> {
     let others = options::ENTRY_KEYS.iter().copied().filter(|key| !is_ns2(key)).chain(["rules"]);
     let Some(field) = others.into_iter().find_map(|key| fields.optional(key)) else { return Ok(()) };
@@ -120,7 +120,7 @@ pub(super) fn read(
     })
 }
 
-/// Options that make another TCP of one.
+/// Refuses options that contradict the TCP's name.
 fn refuse_contradictions(opt: &Opt, field: &Field<'_>, value: Value, tcp: Tcp) -> Checked<()> {
     let (message, allowed) = match (opt.key, value, tcp) {
         ("sack", Value::Flag(true), Tcp::NewReno) => {
@@ -166,7 +166,7 @@ pub(super) fn has(tcp: Tcp) -> bool {
     stacks::rfc::STACK.tcps.contains(&tcp.name())
 }
 
-/// Whether a TCP is for marks, so that it sends ECN-capable data if nothing is said.
+/// Whether a TCP needs ECN, which is then on by default.
 pub(super) fn wants_ecn(tcp: Tcp) -> bool {
     matches!(tcp, Tcp::Dctcp | Tcp::Prague)
 }
@@ -219,7 +219,7 @@ fn write_rules(settings: &Settings, map: &mut Map<String, Json>) {
     }
 }
 
-/// What of a connection's options changes nothing, and what it would need. Those of its stack are not named.
+/// Options without effect, and what each would need. Those of its stack are left out.
 pub(super) fn idle(settings: &Settings, tcp: Tcp, stack: Option<&'static Stack>) -> Vec<(&'static str, &'static str)> {
     let stack = stack.unwrap_or_else(|| stacks::nearest(settings, tcp.name()).0);
     let ecn = settings.feedback != Feedbacks::None;

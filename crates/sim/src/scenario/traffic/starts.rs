@@ -1,4 +1,4 @@
-//! Start times: a value, a list, or a law.
+//! Start times: a value, a list, or a distribution.
 
 use serde_json::{json, Value as Json};
 
@@ -14,8 +14,9 @@ use super::super::values::delays;
 use super::distribution::{self, TIME};
 use super::model::Starts;
 
-/// Keys of a start that is a law of its own.
+/// Keys of starts at regular intervals.
 const EVERY: &[&str] = &["every", "from"];
+/// Keys of starts at the times of a Poisson process.
 const POISSON: &[&str] = &["poisson", "from"];
 
 pub(super) static START: Key<Own<Starts>> = Key::or(

@@ -37,7 +37,8 @@ static HEADER: Key<Bytes> = Key::or(
     "header",
     Bytes { low: 0, high: bounds::PACKET },
     DEFAULT_HEADER,
-    "Headers of a packet, at most 65,535 B with the payload. By default 0 B with vegas, and 12 B more with time stamps.",
+    "Headers of a packet, at most 65,535 B with the payload. By default 0 B with vegas, and 12 B more with time \
+     stamps.",
 );
 static CLOCK_PHASE: Key<Own<Vec<f64>>> = Key::optional(
     "clock_phase",

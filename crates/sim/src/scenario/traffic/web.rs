@@ -18,8 +18,8 @@ static SESSION_GAP: Key<Quantity> = Key::required(
     Quantity::time(Interval { low: 1e-6, ..bounds::START }).wanted("a time such as \"500 ms\""),
     "Mean time from session to session.",
 );
-// Structure and sizes are those of ns-2's example of web traffic (12 packets on average, Pareto); pages and gaps are our
-// choice.
+// Structure and sizes are those of ns-2's example of web traffic (12 packets on average, Pareto); pages and gaps are
+// our choice.
 static PAGES: Key<Draw> = count("pages", 5.0, "Pages of a session.");
 static PAGE_GAP: Key<Draw> = gap("page_gap", 1.0, "From the last object of a page to the first of the next.");
 static OBJECTS: Key<Draw> = count("objects", 4.0, "Objects of a page.");
