@@ -69,7 +69,7 @@ pub struct PortAt {
     pub name: String,
     /// Number of the link.
     pub link: u32,
-    /// Place among [`Scenario::queues`].
+    /// Place among [`Scenario::queues`](super::Scenario::queues).
     pub queue: usize,
 }
 
