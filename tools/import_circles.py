@@ -1,10 +1,11 @@
-"""Circles of imports between source files.
+"""Circles of imports between source files, and imports of a lower layer from a higher one.
 
     python tools/import_circles.py [FOLDER]
 
-Fails where files of different folders import each other in a circle, or more than three files within one folder do. A
-folder's own `mod.rs`, `lib.rs` or `__init__.py` declares its files and hands their names on: what it re-exports is no
-import of it. Functions that import when they are called (Python) count, too.
+Fails where files of different folders import each other in a circle, where more than three files within one folder do,
+and where a module imports one of a layer above it (LAYERS). A folder's own `mod.rs`, `lib.rs` or `__init__.py` declares
+its files and hands their names on: what it re-exports is no import of it. Functions that import when they are called
+(Python) count, too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 WITHIN = 3
 """Files of one folder that may import each other."""
+
+LAYERS = {"sim": {"scenario": {"engine", "run", "result", "batch"}, "topology": {"scenario", "engine", "run"}}}
+"""Of each crate: the top-level modules, and those that each of them may not import."""
 
 EXTENSION = "_core"
 """What is compiled has no file among these."""
@@ -211,11 +215,23 @@ def faults(graph: Graph) -> list[str]:
     return wrong
 
 
+def layer_faults(graph: Graph, src: Path, layers: Mapping[str, set[str]]) -> list[str]:
+    """Imports that lead from a layer to one above it."""
+    wrong = []
+    for path, imported in sorted(graph.items()):
+        for other in sorted(imported):
+            module, upper = ((*_module(file, src), "")[0] for file in (path, other))
+            if upper in layers.get(module, ()):
+                wrong.append(f"{module} is below {upper}: {path.relative_to(src)} imports {other.relative_to(src)}")
+    return wrong
+
+
 def main(root: Path) -> int:
     """Say what is wrong below a checkout."""
     wrong = []
-    for crate in sorted((root / "crates").glob("*/src")):
-        wrong += faults(rust_graph(crate))
+    for src in sorted((root / "crates").glob("*/src")):
+        graph = rust_graph(src)
+        wrong += faults(graph) + layer_faults(graph, src, LAYERS.get(src.parent.name, {}))
     wrong += faults(python_graph(root / "python" / "earlydrop"))
     print("\n".join(wrong), file=sys.stderr)
     return 1 if wrong else 0

@@ -313,6 +313,12 @@ fn schema() -> String {
     scenario::schema().to_string()
 }
 
+/// The kinds of topologies and of traffic with their keys, as JSON.
+#[pyfunction]
+fn reference() -> String {
+    scenario::reference().to_string()
+}
+
 /// p_b at each averaged queue (packets), or None where the discipline has no drop curve. `parameters_json`: a JSON
 /// object as in a scenario's queue table, without `aqm` and `limit`.
 #[pyfunction]
@@ -354,6 +360,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run_batch, module)?)?;
     module.add_function(wrap_pyfunction!(template, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(reference, module)?)?;
     module.add_function(wrap_pyfunction!(decision_vectors, module)?)?;
     module.add_function(wrap_pyfunction!(drop_curve, module)?)?;
     #[cfg(target_os = "linux")]

@@ -6,11 +6,14 @@
 
 mod flavour;
 pub mod ns2;
+mod options;
 mod output;
 pub mod rfc;
+pub mod sizes;
 pub mod stacks;
 
 pub use flavour::Flavour;
+pub use options::TcpOptions;
 pub use output::{Output, Sent, Timer, Variable};
 
 /// A sender.

@@ -14,14 +14,14 @@ use super::fields::{as_whole, join, whole_form, Checked, Field};
 use super::model::QueueSpec;
 use super::nearest::suggestion;
 use super::units::{self, QueueLength};
-use super::values::random;
+use super::values::RANDOM;
 
 /// Keys of every queue; all others are parameters of its discipline.
 pub(super) const COMMON: &[&str] = &["aqm", "limit", "ecn", "random"];
 /// Buffer when none is given: ns-2's.
 pub(super) const DEFAULT_LIMIT: u64 = 50;
 
-/// Reads a queue that stands in front of each of `links`.
+/// Reads a queue that is in front of each of `links`.
 pub(super) fn read(field: &Field<'_>, links: &[Link]) -> Checked<QueueSpec> {
     let spec = discipline(field)?;
     if let Some(spec) = spec {
@@ -43,7 +43,7 @@ pub(super) fn read(field: &Field<'_>, links: &[Link]) -> Checked<QueueSpec> {
         values,
         limit: fields.optional("limit").map_or(Ok(Limit::Packets(DEFAULT_LIMIT)), |field| limit(&field))?,
         ecn: fields.optional("ecn").map_or(Ok(false), |field| field.flag())?,
-        random: fields.optional("random").map(|field| random(&field)).transpose()?,
+        random: RANDOM.given(&fields)?,
     })
 }
 

@@ -2,12 +2,14 @@
 
 mod specs;
 
-use super::sizes::ACK_BYTES;
 use earlydrop_net::medium::Medium;
+use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::tcp::Flavour;
+pub use earlydrop_net::tcp::TcpOptions;
+pub use earlydrop_net::TtlOption;
 pub use specs::{
-    FlowSpec, LinkSpec, PagePattern, PortKind, PortSpec, SourceSpec, TcpOptions, TimeToLive, TransferSpec, TtlOption,
-    Way, WebRequests, WebSpec,
+    FlowSpec, LinkSpec, PagePattern, PortKind, PortSpec, SourceSpec, TimeToLive, TransferSpec, Way, WebRequests,
+    WebSpec,
 };
 
 /// A network: links, ports, flows and their routes.

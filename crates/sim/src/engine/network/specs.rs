@@ -1,6 +1,5 @@
 //! The parts of a network: links, ports with their disciplines, flows, sources, transfers, web clients.
 
-use crate::engine::sizes::{ack_sizes, syn_bytes, ACK_SIZES, SYN_BYTES};
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
@@ -8,10 +7,9 @@ use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
 use earlydrop_net::source::{Distribution, SessionPattern, Source, Transfers};
-use earlydrop_net::tcp::ns2::core::MIN_RTO_MS;
-use earlydrop_net::tcp::rfc::{Settings, SACK_WAIT};
-use earlydrop_net::tcp::Flavour;
-use std::sync::Arc;
+use earlydrop_net::tcp::sizes::{ack_sizes, syn_bytes, ACK_SIZES, SYN_BYTES};
+use earlydrop_net::tcp::{Flavour, TcpOptions};
+use earlydrop_net::TtlOption;
 
 /// One direction of a link.
 #[derive(Clone, Copy, Debug)]
@@ -161,35 +159,6 @@ pub struct FlowSpec {
     pub options: TcpOptions,
 }
 
-/// Options of a TCP connection.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TcpOptions {
-    /// Data are ECT(0) and the sender responds to marks, if the congestion control knows ECN.
-    pub ecn: bool,
-    /// Longest delay of an ACK, s. `None`: every segment is acknowledged immediately.
-    pub delayed_ack: Option<f64>,
-    /// Limited transmit: a new segment on each of the first two duplicate ACKs (RFC 3042).
-    pub limited_transmit: bool,
-    /// Smallest retransmission timeout before backoff, ms; at least [`MIN_RTO_MS`], which the plan relies on.
-    pub min_rto_ms: u16,
-    /// Profile `rfc`: the settings of both ends, in place of all others here. Flows of one kind share them.
-    pub rfc: Option<Arc<Settings>>,
-}
-
-impl TcpOptions {
-    /// Delays of ACKs at the receiver, s.
-    pub fn ack_waits(&self) -> impl Iterator<Item = f64> {
-        let compressed = self.rfc.as_ref().is_some_and(|settings| settings.late_sack_compressed);
-        self.delayed_ack.into_iter().chain(compressed.then_some(SACK_WAIT))
-    }
-}
-
-impl Default for TcpOptions {
-    fn default() -> Self {
-        TcpOptions { ecn: false, delayed_ack: None, limited_transmit: true, min_rto_ms: MIN_RTO_MS, rfc: None }
-    }
-}
-
 impl FlowSpec {
     /// Size of the SYN, or of the first packet without one, on the wire, bytes.
     pub fn syn(&self) -> u16 {
@@ -236,17 +205,6 @@ pub struct TimeToLive {
     pub expires: Option<Way>,
     /// Its value at the receiver.
     pub last: u8,
-}
-
-/// Packets of a flow that carry their initial time to live as an option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TtlOption {
-    /// All of them.
-    All,
-    /// Data packets, not ACKs.
-    Data,
-    /// None.
-    Nothing,
 }
 
 /// A direction of a flow's route.

@@ -1,12 +1,12 @@
 //! Whether senders may process ACKs ahead of their arrival time.
 
 use super::super::network::{FlowSpec, Network};
-use super::super::sizes::SYN_BYTES;
 use super::feeders::{sizes, Feeder, Neighbour};
 use super::mode::{is_fold, Mode};
 use super::times::{ahead, keeps_step, transmission, TOLERANCE};
 use earlydrop_net::tcp::ns2::core::MIN_RTO;
 use earlydrop_net::tcp::rfc::{self, ControlKind};
+use earlydrop_net::tcp::sizes::SYN_BYTES;
 
 /// Whether senders may process ACKs ahead of their arrival time: all their ACKs come, over folds, from one serial link,
 /// and the segments sent in response go over the sender's own link and then by an event to an analytic port. These

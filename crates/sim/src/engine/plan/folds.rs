@@ -1,10 +1,10 @@
 //! Links with a single source: whether they need no events, and where folds start.
 
 use super::super::network::Network;
-use super::super::sizes::{ACK_BYTES, SYN_BYTES};
 use super::feeders::{sizes, Feeder, Neighbour};
 use super::mode::{is_fold, Mode};
 use super::times::{ahead, keeps_step, transmission, TOLERANCE};
+use earlydrop_net::tcp::sizes::{ACK_BYTES, SYN_BYTES};
 
 /// Longest fold, links: a longer one would lose the order of simultaneous arrivals.
 pub const DEEPEST_FOLD: u8 = 2;

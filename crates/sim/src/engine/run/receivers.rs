@@ -1,11 +1,11 @@
 //! Receivers: segments in, immediate and delayed ACKs out.
 
 use super::Engine;
-use crate::engine::sizes::ACK_BYTES;
 use crate::engine::state::order::Key;
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::segment::{ECE, SACK, SYN};
 use earlydrop_net::tcp::ns2::{Answer, Reply};
+use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::tcp::Receiver;
 use earlydrop_net::Segment;
 

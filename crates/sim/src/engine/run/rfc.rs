@@ -2,11 +2,11 @@
 
 use super::Engine;
 use crate::engine::plan::Mode;
-use crate::engine::sizes::{syn_bytes, ACK_BYTES};
 use crate::engine::state::order::Key;
 use crate::events::EventQueue;
 use earlydrop_net::segment::{ECE, SACK, SYN};
 use earlydrop_net::tcp::rfc::{self, Arrived, Feedback, Reply};
+use earlydrop_net::tcp::sizes::{syn_bytes, ACK_BYTES};
 use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::Segment;
 

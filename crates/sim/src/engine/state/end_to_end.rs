@@ -2,9 +2,9 @@
 
 use crate::engine::network::{Network, TransferSpec};
 use crate::engine::settings::Settings;
-use crate::engine::sizes::ACK_BYTES;
 use crate::losses::FlowLosses;
 use crate::variation::Variation;
+use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::tcp::Sender;
 use earlydrop_net::Segment;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use super::order::Key;
 use crate::engine::plan::Mode;
-use crate::engine::sizes::ACK_BYTES;
 use earlydrop_net::segment::SYN;
+use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::{Segment, Wire};
 
 /// Index of no port, slot or application.

@@ -1,6 +1,6 @@
 //! Stacks by name: the same scenario as option by option, and options without effect refused, one of each group.
 
-mod ns3_rules;
+use crate::ns3_rules;
 
 use earlydrop_sim::scenario::{check, Doc};
 

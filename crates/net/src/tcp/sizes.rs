@@ -1,22 +1,22 @@
-//! Sizes of ACKs and SYNs on the wire.
+//! Sizes of ACKs and SYNs on the wire, headers included.
 
-use earlydrop_net::tcp::rfc;
+use super::rfc;
 
-/// Size of an ACK on the wire, bytes (`tcpip_base_hdr_size_`).
+/// An ACK without options, bytes: TCP and IPv4 headers (ns-2's `tcpip_base_hdr_size_`).
 pub const ACK_BYTES: u16 = 40;
 
-/// Sizes of ACKs with 0 to 3 SACK blocks, bytes.
+/// ACKs of ns-2's SACK with 0 to 3 SACK blocks, bytes.
 pub const ACK_SIZES: [u16; 4] = [ACK_BYTES, 48, 56, 64];
 
-/// Size of the SYN on the wire, bytes.
+/// A SYN of ns-2, bytes.
 pub const SYN_BYTES: u16 = 40;
 
-/// Size of a SYN on the wire with these settings, bytes.
+/// A SYN of a connection with these settings, bytes.
 pub fn syn_bytes(settings: &rfc::Settings) -> u16 {
     ACK_BYTES + if settings.timestamps { rfc::SYN_OPTIONS_WITH_STAMPS } else { rfc::SYN_OPTIONS }
 }
 
-/// Sizes of ACKs on the wire with 0, 1, ... SACK blocks, bytes.
+/// ACKs of a connection with these settings, bytes: without SACK blocks, with one, and so on.
 pub fn ack_sizes(settings: &rfc::Settings) -> &'static [u16] {
     const PLAIN: [u16; 5] = sizes(ACK_BYTES);
     const STAMPED: [u16; 5] = sizes(ACK_BYTES + rfc::STAMP_BYTES);
