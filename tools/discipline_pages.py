@@ -134,11 +134,11 @@ def step_response(name: str) -> dict[str, Any]:
 
 def picture(entry: Mapping[str, Any]) -> Figure:
     """Drop curve, where there is one, and step response."""
-    from earlydrop.render import charts
+    from earlydrop.render import plotting
 
     series = step_response(entry["name"])
-    with charts.styled():
-        drawing = charts.figure(charts.PAGE, 2.3)
+    with plotting.styled():
+        drawing = plotting.figure(plotting.PAGE, 2.3)
         if _has_curve(entry["name"]):
             left, right = drawing.subplots(1, 2, width_ratios=[1, 1.7])
             _curve(left, entry)
@@ -151,7 +151,7 @@ def picture(entry: Mapping[str, Any]) -> Figure:
 
 
 def _curve(ax: Axes, entry: Mapping[str, Any]) -> None:
-    from earlydrop.render import charts
+    from earlydrop.render import plotting
 
     defaults = {p["name"]: p["default"] for p in entry["parameters"]}
     marks = {}
@@ -163,7 +163,7 @@ def _curve(ax: Axes, entry: Mapping[str, Any]) -> None:
     top = 2.1 * marks["max_th"] if "max_th" in marks else 120.0
     averages = [top * k / 400 for k in range(401)]
     values = _core.drop_curve(entry["name"], "{}", averages)
-    ax.plot(averages, values or [], color=charts.look(0).colour)
+    ax.plot(averages, values or [], color=plotting.look(0).colour)
     for value in marks.values():
         ax.axvline(value, color="#999999", linewidth=0.7, linestyle=(0, (2, 2)))
     ax.set_ylim(-0.02, 1.05)
@@ -173,9 +173,9 @@ def _curve(ax: Axes, entry: Mapping[str, Any]) -> None:
 
 
 def _response(ax: Axes, times: Sequence[float], queue: Mapping[str, Any]) -> None:
-    from earlydrop.render import charts
+    from earlydrop.render import plotting
 
-    ax.plot(times, queue["packets"], color=charts.look(1).colour, linewidth=0.6, alpha=0.8, label="queue")
+    ax.plot(times, queue["packets"], color=plotting.look(1).colour, linewidth=0.6, alpha=0.8, label="queue")
     if queue.get("average"):
         ax.plot(times, queue["average"], color="#000000", linewidth=1.2, label="average")
         ax.legend(loc="upper left", ncols=2)
@@ -202,9 +202,9 @@ def write(folder: Path, progress: Progress) -> None:
     for number, entry in enumerate(catalogue):
         progress(number, len(catalogue), "pages")
         drawing = picture(entry)
-        from earlydrop.render import charts
+        from earlydrop.render import plotting
 
-        with charts.styled():
+        with plotting.styled():
             drawing.savefig(folder / "images" / f"{entry['name']}.png", dpi=130)
     for name, text in texts().items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from earlydrop import _core, runner
 from earlydrop.analysis import statistics
 from earlydrop.analysis.statistics import Difference
-from earlydrop.documents import Document
+from earlydrop.document import Document
 from earlydrop.runner import Job, Progress, no_progress
 from earlydrop.terminal import Progress as Bar
 
@@ -453,12 +453,12 @@ def picture(results: Mapping[str, Values]) -> Figure:
     """Every reading on the dumbbell: how it moves queue and delay, and what it leaves to the flow that does not slow
     down.
     """
-    from earlydrop.render import charts
+    from earlydrop.render import plotting
 
     sections = [section for section in SECTIONS if section.loads == LOADS]
-    with charts.styled():
+    with plotting.styled():
         count = sum(len(section.rows) for section in sections) + 1.3 * len(sections)
-        drawing = charts.figure(charts.PAGE, 0.6 + 0.135 * count)
+        drawing = plotting.figure(plotting.PAGE, 0.6 + 0.135 * count)
         axes = drawing.subplots(1, 3, sharey=True)
         place, ticks, names = 0.0, list[float](), list[str]()
         for section in sections:
@@ -510,10 +510,10 @@ def _short(row: Settings) -> str:
 
 
 def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, number: int) -> None:
-    from earlydrop.render import charts
+    from earlydrop.render import plotting
 
     for k, load in enumerate(LOADS):
-        own = charts.look(k)
+        own = plotting.look(k)
         style: dict[str, Any] = {"color": own.colour, "marker": own.marker, "markersize": 3}
         style["linestyle"] = "none"
         style["elinewidth"] = 1
@@ -532,7 +532,7 @@ def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, 
 
 def write(page: Path, progress: Progress) -> None:
     """Runs everything; renews tables and figure."""
-    from earlydrop.render import charts
+    from earlydrop.render import plotting
 
     text = page.read_text(encoding="utf-8")
     results = {}
@@ -540,7 +540,7 @@ def write(page: Path, progress: Progress) -> None:
         results[section.id] = run(section, range(len(section.rows)), section.loads, progress)
         text = replaced(text, section, tables(section, results[section.id]))
     page.write_text(text, encoding="utf-8")
-    with charts.styled():
+    with plotting.styled():
         picture(results).savefig(page.parent / "images" / "readings.png", dpi=150)
 
 

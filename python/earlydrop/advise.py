@@ -11,10 +11,11 @@ from typing import Any
 
 from .analysis import statistics
 from .analysis.statistics import Difference
-from .documents import Document, to_toml
+from .document import Document
 from .errors import EarlydropError
-from .sweep import Outcome, Sweep, from_document
+from .sweeps import Outcome, Sweep, parse_document
 from .terminal import number, paragraph, table
+from .toml_writer import to_toml
 
 PACKET = 1040
 """Bytes of a packet on the wire: segments of 1000 B with headers of 40 B."""
@@ -120,7 +121,7 @@ def question(asked: Link, aqms: Sequence[str], seeds: int) -> Sweep:
         ],
         "control": {"aqm": CONTROL} if CONTROL in aqms and len(aqms) > 1 else {},
     }
-    return from_document(document, Path("advise"), to_toml(document))
+    return parse_document(document, Path("advise"), to_toml(document))
 
 
 def settings(aqm: str, asked: Link) -> Document:

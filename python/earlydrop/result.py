@@ -124,9 +124,9 @@ class Result:
 
     def plot(self) -> Figure:
         """A matplotlib figure: queueing delay, goodput of the flows, and over time what was recorded."""
-        from .render import charts
+        from .render import plotting
 
-        return charts.run_figure(self.document)
+        return plotting.run_figure(self.document)
 
     def __repr__(self) -> str:
         d = self.document

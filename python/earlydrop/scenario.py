@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .aqm import Queue
-from .documents import to_toml
 from .links import Link
 from .result import Result
 from .runner import Job, run_one
+from .toml_writer import to_toml
 from .traffic import Document as Document
 from .traffic import Sending
 
@@ -55,9 +55,9 @@ class Scenario:
 
     def picture(self) -> Figure:
         """A drawing of the network: hosts, routers, links, and where queues stand."""
-        from .render import network_picture
+        from .render import network_plot
 
-        return network_picture.draw(self.network(), self.name)
+        return network_plot.draw(self.network(), self.name)
 
     def run(self, seed: int | None = None) -> Result:
         """Run once; without a seed, with the scenario's own. Warns of what is in `warnings`."""

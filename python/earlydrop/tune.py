@@ -19,12 +19,13 @@ from typing import Any, Literal
 from .analysis import statistics
 from .analysis.compare import QUANTITIES, CompareError, Quantity
 from .analysis.statistics import Difference
-from .documents import Document, toml_value
+from .document import Document
 from .errors import EarlydropError
 from .store import Store
-from .sweep import Executor, Outcome, Tally, run
-from .sweep import plan as planned
-from .sweep.reading import NEUTRAL, fault, from_document, inlined, laid_over, one_line
+from .sweeps import Executor, Outcome, Tally, parse_document, run
+from .sweeps import plan as planned
+from .sweeps.base_scenario import NEUTRAL, checker_error, one_line, overlay_toml, with_traces
+from .toml_writer import toml_value
 
 Told = Callable[[int, int, str], None]
 Method = Literal["morris", "sobol"]
@@ -182,7 +183,7 @@ class Problem:
 
     def fault(self, values: Mapping[str, float]) -> str | None:
         """Why the checker refuses a choice, if it does."""
-        found = fault(self.base, [(path, toml_value(v)) for path, v in self.sets(values).items()])
+        found = checker_error(self.base, [(path, toml_value(v)) for path, v in self.sets(values).items()])
         return None if found is None else one_line(found)
 
 
@@ -218,7 +219,7 @@ def problem(
         queue = _queue(path, document)
     except CompareError as error:
         raise TuneError(str(error)) from error
-    base = laid_over(inlined({**document, "name": NEUTRAL, "seed": 1}, path.parent), _toml(sets))
+    base = overlay_toml(with_traces({**document, "name": NEUTRAL, "seed": 1}, path.parent), _toml(sets))
     own = (base.get("queue") or {}).get(queue, {})
     if own.get("aqm") != aqm:
         known = {p["name"] for p in catalogue[aqm]["parameters"]} | {"limit", "ecn", "random"}
@@ -377,7 +378,7 @@ class Runs:
             "measures": measures,
             "factor": [{"name": "choice", "levels": levels}],
         }
-        sweep = from_document(document, Path("tune"))
+        sweep = parse_document(document, Path("tune"))
         if self._executor is None:
             self._executor = self._make(sweep.document)
         outcome: Outcome = run(planned(sweep), self.store, self._executor, tell=self._tell)

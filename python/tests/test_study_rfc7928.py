@@ -13,10 +13,10 @@ import pytest
 
 from earlydrop import _core, cli
 from earlydrop import study as studies
+from earlydrop.strict_toml import Table
 from earlydrop.study import disciplines, figures
 from earlydrop.study.model import Experiment, Study
-from earlydrop.study.reading import ONE_SIGMA
-from earlydrop.study.table import Table
+from earlydrop.study.parser import ONE_SIGMA
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "studies/rfc7928"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import runner
-from ..documents import Document, lookup, same_run
+from ..document import Document, lookup, same_run
 from ..errors import EarlydropError
 from ..runner import Job, Progress, no_progress
 from . import statistics

@@ -32,11 +32,10 @@ def advise(
     json: Json = False,
 ) -> int:
     """Which queue, with which parameters, for a link: a ranked table, a picture, the configuration to use."""
-    from .. import _core, output
+    from .. import _core, output, sweeps
     from .. import advise as advising
-    from .. import sweep as sweeping
-    from ..sweep import text
-    from ..sweep.report import write_report
+    from ..sweeps import text
+    from ..sweeps.report import write_report
 
     asked = advising.link(rate, rtt, flows, buffer)
     known = [e["name"] for e in read_json(_core.catalogue())]
@@ -46,11 +45,11 @@ def advise(
     check_workers(workers)
     check_out(out)
     sweep = advising.question(asked, list(dict.fromkeys(aqm)) or list(advising.CANDIDATES), seeds)
-    opened = sweeping.open_store(store or out.absolute().parent / "store")
-    executor = sweeping.Threads(sweep.document, workers)
+    opened = sweeps.open_store(store or out.absolute().parent / "store")
+    executor = sweeps.Threads(sweep.document, workers)
     try:
         with terminal.Meter("advise") as meter:
-            outcome = sweeping.run(sweeping.plan(sweep), opened, executor, tell=meter)
+            outcome = sweeps.run(sweeps.plan(sweep), opened, executor, tell=meter)
     except KeyboardInterrupt:
         raise Interrupted(
             f"interrupted: what was run is in {opened.url}; the same command goes on from there"

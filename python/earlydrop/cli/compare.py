@@ -36,7 +36,7 @@ def compare(
     """Run a scenario with several disciplines and the same seeds, and compare them."""
     from .. import output
     from ..analysis import compare as comparing
-    from ..render import reports
+    from ..render import result_text
 
     check_count("--seeds", 10 if seeds is None else seeds)
     target = None if until is None else _stopping(until, most, seeds)
@@ -47,14 +47,14 @@ def compare(
         result = comparing.compare(
             scenario, aqm, seeds=seeds or 10, sets=pairs, target=target, workers=workers, progress=progress
         )
-    with output.rescued(lambda folder: reports.write_runs(folder, result)):
+    with output.rescued(lambda folder: result_text.write_runs(folder, result)):
         if out is not None:
             with output.folder(out, {"kind": "comparison", "version": version()}) as folder:
-                reports.write_comparison(folder, result, version())
+                result_text.write_comparison(folder, result, version())
         if json:
             print_json(result.document(version()))
             return DONE
-        print(reports.comparison_text(result))
+        print(result_text.comparison_text(result))
         if out is not None:
             print(f"\nwritten to {out}")
     return DONE

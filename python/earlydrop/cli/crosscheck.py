@@ -82,42 +82,42 @@ def _crossgrid(
     import re
     from dataclasses import asdict
 
-    from ..links import crossgrid
+    from ..links import crosscheck_grid
 
     check_count("--jobs", jobs)
     check_count("--runs", links)
     try:
-        wanted = crossgrid.cells(pattern)
+        wanted = crosscheck_grid.cells(pattern)
     except re.error as error:
         raise InputError(f"--grid: {pattern}: {error}") from None
     if not wanted:
-        raise InputError(f"--grid: no cell has {pattern!r}; cells are such as {crossgrid.cells()[0]}")
+        raise InputError(f"--grid: no cell has {pattern!r}; cells are such as {crosscheck_grid.cells()[0]}")
     changes = {key: _value(text) for key, text in read_pairs(sets, example="hystart=false")}
     with terminal.Progress() as progress:
         if stored is None:
-            runs = crossgrid.measure(wanted, jobs=jobs, real_time=real_time, runs=links, progress=progress)
-            about = crossgrid.facts(jobs, real_time)
+            runs = crosscheck_grid.measure(wanted, jobs=jobs, real_time=real_time, runs=links, progress=progress)
+            about = crosscheck_grid.facts(jobs, real_time)
             if write is not None:
-                crossgrid.write(write, runs, about)
+                crosscheck_grid.write(write, runs, about)
         else:
             of = set(wanted)
-            known, about = crossgrid.read(stored)
+            known, about = crosscheck_grid.read(stored)
             runs = [run for run in known if run.cell in of]
-        real = crossgrid.means(runs)
-        simulated = crossgrid.simulate(
+        real = crosscheck_grid.means(runs)
+        simulated = crosscheck_grid.simulate(
             [mean.cell for mean, _ in real],
-            seeds=seeds or crossgrid.SEEDS,
+            seeds=seeds or crosscheck_grid.SEEDS,
             changes=changes,
             jitter=jitter,
             progress=progress,
         )
-    found = crossgrid.compare(real, simulated)
-    head, body = crossgrid.rows(found)
-    counts = crossgrid.summary(found)
+    found = crosscheck_grid.compare(real, simulated)
+    head, body = crosscheck_grid.rows(found)
+    counts = crosscheck_grid.summary(found)
     if page is not None:
         facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
-        crossgrid.put(page, "agreement", crossgrid.markdown(crossgrid.HEAD, counts))
-        crossgrid.put(page, "cells", facts + "\n\n" + crossgrid.markdown(head, body))
+        crosscheck_grid.put(page, "agreement", crosscheck_grid.markdown(crosscheck_grid.HEAD, counts))
+        crosscheck_grid.put(page, "cells", facts + "\n\n" + crosscheck_grid.markdown(head, body))
     if as_json:
         cells = [
             {"link": asdict(o.real), "links": o.links, "simulator": asdict(o.simulated), "agrees": o.holds}
@@ -127,7 +127,7 @@ def _crossgrid(
     else:
         print(terminal.table(head, body, left=2))
         print()
-        print(terminal.table(crossgrid.HEAD, counts))
+        print(terminal.table(crosscheck_grid.HEAD, counts))
     return DONE
 
 

@@ -150,16 +150,16 @@ def _run_link(
     import contextlib
 
     from .. import links
-    from ..render import live_panel
+    from ..render import link_status
 
     who = links.User.named(user) if user is not None else links.User.calling()
     with contextlib.ExitStack() as stack:
         caught = stack.enter_context(links.signals())
         running = stack.enter_context(links.Running(plan, (between[0], between[1]) if between else None))
         shown = None
-        if live and live_panel.wanted():
+        if live and link_status.wanted():
             title = " ".join(command) or " and ".join(between)
-            shown = stack.enter_context(live_panel.Panel(running, title[:60]))
+            shown = stack.enter_context(link_status.Panel(running, title[:60]))
         started = None
         if command:
             output = shown.output if shown is not None else None
@@ -186,10 +186,10 @@ def _link_results(
     plan: Any, running: Any, result: Any, verify: bool, log: bool, quiet: bool, out: Path | None, as_json: bool
 ) -> None:
     from .. import links, output
-    from ..render import live_panel, reports
+    from ..render import link_status, result_text
 
     document = result.document
-    lines = [live_panel.link_text(document)]
+    lines = [link_status.link_text(document)]
     if verify:
         replays = links.replay(plan, running.records)
         document["replay"] = {
@@ -200,7 +200,7 @@ def _link_results(
             lines.append(f"{name}: the simulator decided over {one.arrivals} arrivals, {verdict}")
     if out is not None:
         with output.folder(out, {"kind": "link", "version": version()}) as folder:
-            reports.write_run(folder, document, result.scenario)
+            result_text.write_run(folder, document, result.scenario)
             if log:
                 links.write_log(folder / "log.parquet", running.records)
         lines.append(f"\nwritten to {out}")

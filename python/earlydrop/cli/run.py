@@ -23,7 +23,7 @@ def run(
 ) -> int:
     """Run a scenario once."""
     from .. import _core, output, runner
-    from ..render import reports
+    from ..render import result_text
 
     checked = _core.Scenario.load(str(scenario), read_pairs(set_))
     check_seed(seed)
@@ -33,11 +33,11 @@ def run(
     document = read_json(text)
     if out is not None:
         with output.folder(out, {"kind": "run", "version": version()}) as folder:
-            reports.write_run(folder, document, read_json(checked.to_json()))
+            result_text.write_run(folder, document, read_json(checked.to_json()))
     if json:
         print(text)
         return DONE
-    print(reports.run_text(document))
+    print(result_text.run_text(document))
     if out is not None:
         print(f"\nwritten to {out}")
     return DONE

@@ -97,7 +97,7 @@ def _show_network(
     file: str, plot_file: Path | None, picture_file: Path | None, sets: list[tuple[str, str]], as_json: bool
 ) -> int:
     from .. import _core
-    from ..render import charts
+    from ..render import plotting
     from ..scenario import Scenario
 
     if plot_file is not None:
@@ -109,7 +109,7 @@ def _show_network(
     network = scenario.network()
     if picture_file is not None:
         try:
-            charts.write(scenario.picture(), picture_file)
+            plotting.write(scenario.picture(), picture_file)
         except OSError as error:
             raise InputError(f"--picture {picture_file}: {error.strerror}", file=str(picture_file)) from None
     if as_json:
@@ -142,19 +142,19 @@ def _network_text(name: str, network: dict[str, Any]) -> str:
 
 
 def _draw(path: Path, entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> None:
-    from ..render import charts
+    from ..render import plotting
 
     if path.suffix not in {".png", ".pdf", ".svg"}:
         raise InputError(f"--plot {path}: given {path.suffix or 'no suffix'}; allowed .png, .pdf, .svg")
     if not curves:
         raise InputError(f"--plot: {entry['title']} has no drop curve")
     marks = _numbers(entry, {"min_th", "max_th"})
-    drawn = [charts.DropCurve(title, averages, values) for title, averages, values in curves]
+    drawn = [plotting.DropCurve(title, averages, values) for title, averages, values in curves]
     # The certain drops past max_th would press the curve itself flat: a close view stands beside the whole.
     detail = (0.8 * marks["min_th"], 1.05 * marks["max_th"]) if len(marks) == 2 else None
-    drawing = charts.drop_curves(drawn, marks, detail)
+    drawing = plotting.drop_curves(drawn, marks, detail)
     try:
-        charts.write(drawing, path)
+        plotting.write(drawing, path)
     except OSError as error:
         raise InputError(f"--plot {path}: {error.strerror}", file=str(path)) from None
 

@@ -20,13 +20,13 @@ StorePlace = Annotated[str, Parameter(name="STORE", help="A store's folder or ad
 def store_ls(store: StorePlace, /, *, json: Json = False) -> int:
     """What a store holds: its parts, and its runs by engine and discipline."""
     from .. import store as stored
-    from ..store import looking
+    from ..store import listing
 
-    found = looking.summary(stored.open_store(store, create=False))
+    found = listing.summary(stored.open_store(store, create=False))
     if json:
         print_json(found)
     else:
-        print(looking.summary_text(found))
+        print(listing.summary_text(found))
     return DONE
 
 
@@ -84,9 +84,9 @@ def store_export(
 ) -> int:
     """All runs as one table, sorted by scenario and seed: the same bytes whoever made the runs."""
     from .. import store as stored
-    from ..store import looking
+    from ..store import listing
 
-    rows, width = looking.export(stored.open_store(store, create=False), file, columns or None)
+    rows, width = listing.export(stored.open_store(store, create=False), file, columns or None)
     if json:
         print_json({"file": str(file), "runs": rows, "columns": width})
     else:

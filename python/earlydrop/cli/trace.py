@@ -29,7 +29,7 @@ def trace(
     import tomllib
 
     from .. import _core, traces
-    from ..sweep.reading import inlined, laid_over
+    from ..sweeps.base_scenario import overlay_toml, with_traces
     from ..tune import _toml
 
     if file.suffix not in (".tr", ".pcap"):
@@ -40,8 +40,8 @@ def trace(
     check_seed(seed)
     pairs = read_pairs(set_)
     _core.Scenario.load(str(scenario), pairs)
-    document = inlined(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
-    made = traces.record(laid_over(document, _toml(pairs)), queue, events, seed)
+    document = with_traces(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
+    made = traces.record(overlay_toml(document, _toml(pairs)), queue, events, seed)
     in_ns2s = file.suffix == ".tr"
     content = "".join(traces.ns2(made)).encode() if in_ns2s else b"".join(traces.pcap(made))
     part = file.with_name(f".{file.name}.partial")

@@ -42,7 +42,7 @@ def tune(
     json: Json = False,
 ) -> int:
     """Search parameters of a discipline that are better than a scenario's own, and confirm them on fresh seeds."""
-    from .. import sweep as sweeping
+    from .. import sweeps
     from .. import tune as tuning
 
     check_workers(workers)
@@ -51,9 +51,9 @@ def tune(
     if confirm < 2:
         raise InputError(f"--confirm: given {confirm}; allowed 2 or more", given=str(confirm), allowed="2 or more")
     asked = tuning.problem(scenario, aqm, objective, param, read_pairs(set_))
-    opened = sweeping.open_store(store)
+    opened = sweeps.open_store(store)
     runs = tuning.Runs(
-        asked, opened, lambda base: sweeping.Cluster(base, cluster) if cluster else sweeping.Threads(base, workers)
+        asked, opened, lambda base: sweeps.Cluster(base, cluster) if cluster else sweeps.Threads(base, workers)
     )
     try:
         if sensitivity is not None:

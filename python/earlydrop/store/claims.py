@@ -13,8 +13,7 @@ import secrets
 from collections.abc import Collection
 
 from .files import Folder, held, lock, refused
-
-Run = tuple[str, int]
+from .keys import Run
 
 
 class Claims:

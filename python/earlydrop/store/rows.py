@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import COST, DIGEST, KEYS
+from .keys import COST, DIGEST, KEYS
 
 if TYPE_CHECKING:
     import polars
 
-    from ..documents import Document
+    from ..document import Document
 
 RECORDED = ("series", "rates", "trace", "traces", "variables")
 """Fields that were recorded over time: one text, `recorded`."""

@@ -3,13 +3,13 @@
 A study folder holds `study.toml` and perhaps tables of published values (docs/studies.md describes both). The way
 through it:
 
-    reading.py    study.toml -> model.py, everything checked (disciplines.py makes levels from the catalogue)
-    runs.py       model -> runs -> one value for each cell, measure and seed (take.py, formula.py)
-    verdicts.py   values -> verdicts on the claims (select.py says which cells)
-    published.py  the paper's figures, and which reading fits them
-    tables.py, figures.py, drawing.py   the paper's tables and figures beside ours
-    warmups.py    are the warm-ups long enough?
-    text.py, page.py, folder.py, scorecard.py   what is printed and written
+    parser/             study.toml -> model.py, everything checked (disciplines.py makes levels from the catalogue)
+    runs.py             model -> runs -> one value for each cell, measure and seed (extraction.py)
+    verdicts.py         values -> verdicts on the claims (select.py says which cells)
+    published_values.py the paper's figures, and which reading fits them
+    comparison_tables.py, figures.py, plots.py   the paper's tables and figures beside ours
+    warmups.py          are the warm-ups long enough?
+    text.py, report.py, folder.py, scorecard.py  what is printed and written
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pathlib import Path
 
 from ..runner import Progress, no_progress
 from ..store import Store
+from ..strict_toml import unknown
 from . import runs
 from .model import Study, StudyError
-from .reading import read
+from .parser import parse_folder
 from .runs import Outcome, Plan, plan
-from .table import unknown
 from .verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, ClaimResult, judge
 
 __all__ = [
@@ -49,6 +49,8 @@ __all__ = [
     "reproduce",
     "run",
 ]
+
+read = parse_folder
 
 
 def home() -> Path:

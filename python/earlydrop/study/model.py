@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis.measures import Kind, Margin
-from ..documents import Document, overlay
+from ..document import Document, overlay
 from ..errors import EarlydropError
-from .formula import Formula
-from .take import Take
+from ..expressions import Formula
+from .extraction import Extraction
 
 Settings = Mapping[str, Any]
 Selection = Mapping[str, tuple[str, ...]]
@@ -212,7 +212,7 @@ class Measure:
     digits: int = 3
     scale: float = 1.0
     main: bool = False
-    take: Take | None = None
+    extraction: Extraction | None = None
     formula: Formula | None = None
     against: Mapping[str, str] = field(default_factory=dict)
     """Levels: a run is compared with that of the cell that has these levels: two lists entry by entry, or a number as
@@ -422,7 +422,7 @@ class Plane:
 class Line:
     """One line of a figure of time series."""
 
-    take: Take
+    extraction: Extraction
     title: str
     scale: float = 1.0
 
@@ -436,7 +436,7 @@ class Figure(Shown):
     lines: str = ""
     panels: str = ""
     seed: int | None = None
-    take: Take | None = None
+    extraction: Extraction | None = None
     label: str = ""
     """What the values of `field` are, for the axis."""
     scale: float = 1.0

@@ -122,3 +122,14 @@ def along(e: Experiment, part: Part, column: Column, values: Sequence[float]) ->
     axis = e.axis(part.along)
     place = e.names.index(part.along)
     return ALONG[part.reduce]([axis.place(cell[place]) for cell in column], values)
+
+
+def cases_of(e: Experiment, part: Part) -> list[dict[str, str]]:
+    """The levels for which a part is judged one by one; a single case without any where there is no `each`."""
+    cases: list[dict[str, str]] = [{}]
+    for name in part.each:
+        ids = [i for i in part.of.get(name, e.axis(name).ids) if i in e.axis(name).ids]
+        if name in e.base and name not in part.of:
+            ids = [e.base[name]]
+        cases = [{**case, name: i} for case in cases for i in ids]
+    return cases

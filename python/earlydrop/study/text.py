@@ -9,10 +9,10 @@ from typing import Any
 
 from ..analysis.statistics import ALPHA
 from ..terminal import paragraph, signed, table
-from . import tables, verdicts, warmups
+from . import comparison_tables, verdicts, warmups
 from .model import Claim, Counted, Experiment, Part, Study, in_sentence
 from .model import Table as TableSpec
-from .published import Fit, fit
+from .published_values import Fit, fit
 from .runs import Outcome
 from .verdicts import Case, ClaimResult, Judged, PartResult
 
@@ -408,14 +408,14 @@ def study_text(outcome: Outcome, results: Sequence[ClaimResult], paint: Any = la
     lines = [f"{study.title} ({study.name})", study.source.get("paper", "")]
     lines += [paragraph(note) for note in notes(study)]
     for e in study.experiments:
-        lines += ["", "", f"== {e.id}  {e.title}", paragraph(tables.summary(study, e))]
+        lines += ["", "", f"== {e.id}  {e.title}", paragraph(comparison_tables.summary(study, e))]
         mine = [t for t in study.tables if t.experiment == e.id and not t.facts]
         for spec in mine:
             lines += ["", *_table_lines(outcome, spec)]
         if not mine:
-            lines += ["", _block_text(tables.automatic(outcome, e, most=24))]
+            lines += ["", _block_text(comparison_tables.automatic(outcome, e, most=24))]
     for spec in (t for t in study.tables if t.facts):
-        block = tables.facts(study, spec)
+        block = comparison_tables.facts(study, spec)
         lines += ["", "", paragraph(f"{spec.id}: {spec.title}"), _block_text(block) if block.rows else "  no rows"]
     gone = [t for t in study.shown if t.lost or t.unreproduced]
     if gone:
@@ -448,7 +448,7 @@ def _table_lines(outcome: Outcome, spec: TableSpec) -> list[str]:
         reading = {} if level is None else {spec.fit: level}
         if level is not None:
             lines += ["", f"  {e.axis(spec.fit).title}: {e.axis(spec.fit).level(level).title}"]
-        lines += [_block_text(block) for block in tables.shown(outcome, spec, reading)]
+        lines += [_block_text(block) for block in comparison_tables.shown(outcome, spec, reading)]
     if found is not None:
         lines.append(paragraph(fit_text(e, found), "  "))
     return lines
@@ -461,9 +461,9 @@ def fit_text(e: Experiment, found: Fit) -> str:
     return f"Mean distance from the published figures: {each}. Best fit: {axis.level(found.best).title}."
 
 
-def _block_text(block: tables.Block) -> str:
+def _block_text(block: comparison_tables.Block) -> str:
     over = f", averaged over {block.averaged}" if block.averaged else ""
-    n = f"{tables.replication(block)}{over}" if block.n else ""
+    n = f"{comparison_tables.replication(block)}{over}" if block.n else ""
     plain = all(len(group.columns) == 1 for group in block.groups)
     heads = [_folded(g.title) if plain else [*_folded(g.title, 30), ""] for g in block.groups]
     depth = max((len(h) for h in heads), default=1)

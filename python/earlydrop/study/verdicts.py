@@ -20,12 +20,11 @@ from typing import Any
 from ..analysis import statistics
 from ..analysis.measures import KINDS, SCATTER, Margin
 from ..analysis.statistics import ALPHA, Estimate
-from ..documents import Document
+from ..document import Document
 from .model import Axis, Cell, Claim, Experiment, Part, Study, in_sentence
-from .published import PrintedValues, printed_values
-from .reading import cases_of
+from .published_values import PrintedValues, printed_values
 from .runs import Outcome
-from .select import ALONE, Column, Row, along, rows_of
+from .select import ALONE, Column, Row, along, cases_of, rows_of
 
 SUPPORTED, CONTRADICTED, EQUIVALENT, UNDECIDED = "supported", "contradicted", "equivalent", "undecided"
 DEPENDS, NOT_TESTABLE = "depends on the reading", "not testable"
