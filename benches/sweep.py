@@ -26,10 +26,10 @@ CASES = {"long": (80, 100, 1), "short": (4, 10, 10)}
 
 
 def document(case: str, runs: int) -> dict[str, Any]:
-    from earlydrop import bench
+    from earlydrop import bench_cases
 
     duration, flows, _ = CASES[case]
-    base = next(c for c in bench._BASES if c.name == "A")
+    base = next(c for c in bench_cases.BASES if c.name == "A")
     factor = {"path": "queue.bottleneck.max_p", "range": [0.05, 0.15], "steps": max(2, runs // 10)}
     scenario = replace(base, duration_s=duration, flows=flows).document()
     return {"name": case, "seeds": 10, "scenario": scenario, "factor": [factor]}

@@ -28,11 +28,11 @@ from earlydrop import study as studies  # noqa: E402
 from earlydrop.analysis import measures  # noqa: E402
 from earlydrop.output import to_json  # noqa: E402
 from earlydrop.store import open_store  # noqa: E402
+from earlydrop.study import case_text, text  # noqa: E402
 from earlydrop.study import folder as folders  # noqa: E402
-from earlydrop.study import text  # noqa: E402
+from earlydrop.study.claim_results import VERDICTS, ClaimResult, Judged, PartResult  # noqa: E402
 from earlydrop.study.model import Study  # noqa: E402
 from earlydrop.study.runs import Outcome  # noqa: E402
-from earlydrop.study.verdicts import VERDICTS, ClaimResult, Judged, PartResult  # noqa: E402
 from earlydrop.terminal import Progress  # noqa: E402
 
 PAPERS = ("tred", "aqm-qos", "floadautored", "sfred", "nlred", "ddred")
@@ -110,14 +110,14 @@ def _found(study: Study, judged: Judged) -> list[str]:
 
 
 def _effect(study: Study, part: PartResult) -> str:
-    where = text.case_text(study, part.part, part.worst) if len(part.cases) > 1 else ""
-    effect = text.effect_text(study, part.part, part.worst).replace("within the margin of ", "within ")
+    where = case_text.case_text(study, part.part, part.worst) if len(part.cases) > 1 else ""
+    effect = case_text.effect_text(study, part.part, part.worst).replace("within the margin of ", "within ")
     return effect + (f" ({where}, of {len(part.cases)} cases)" if where else "")
 
 
 def _printed(study: Study, part: PartResult) -> str:
     """What the paper's own figures say, without how far ours are from there: that is in the report."""
-    said = text.published_text(study, part.part, part.cases).removeprefix("published: ")
+    said = case_text.published_text(study, part.part, part.cases).removeprefix("published: ")
     if any(c.fitted for c in part.cases):
         return "was used to choose the base"
     against = "; contradicts the claim" if said.endswith("contradict the claim") else ""

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import readings
+import reading_sections
 from earlydrop import _core
 from earlydrop.terminal import Progress
 
@@ -80,7 +80,7 @@ def page(entry: Mapping[str, Any]) -> str:
 
 
 def _readings(name: str) -> list[str]:
-    if name not in {section.id for section in readings.SECTIONS}:
+    if name not in {section.id for section in reading_sections.SECTIONS}:
         return []
     return [f"What other readings of it do to throughput, queue and delay: [readings](../readings.md#{name}).", ""]
 

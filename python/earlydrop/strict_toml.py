@@ -34,6 +34,14 @@ def load(path: Path) -> dict[str, Any]:
         raise TomlError(f"is not TOML: {error}") from error
 
 
+def parse_value(text: str) -> Any:
+    """A value given on the command line: TOML where it is valid TOML, else the text itself."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
 class Table(ABC):
     """One table of a file.
 

@@ -15,7 +15,8 @@ from earlydrop import _core, cli
 from earlydrop import study as studies
 from earlydrop.strict_toml import Table
 from earlydrop.study import disciplines, figures
-from earlydrop.study.model import Experiment, Study
+from earlydrop.study.experiment import Experiment
+from earlydrop.study.model import Study
 from earlydrop.study.parser import ONE_SIGMA
 
 ROOT = Path(__file__).resolve().parents[2]

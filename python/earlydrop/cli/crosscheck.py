@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -83,6 +83,7 @@ def _crossgrid(
     from dataclasses import asdict
 
     from ..links import crosscheck_grid
+    from ..strict_toml import parse_value
 
     check_count("--jobs", jobs)
     check_count("--runs", links)
@@ -92,7 +93,7 @@ def _crossgrid(
         raise InputError(f"--grid: {pattern}: {error}") from None
     if not wanted:
         raise InputError(f"--grid: no cell has {pattern!r}; cells are such as {crosscheck_grid.cells()[0]}")
-    changes = {key: _value(text) for key, text in read_pairs(sets, example="hystart=false")}
+    changes = {key: parse_value(text) for key, text in read_pairs(sets, example="hystart=false")}
     with terminal.Progress() as progress:
         if stored is None:
             runs = crosscheck_grid.measure(wanted, jobs=jobs, real_time=real_time, runs=links, progress=progress)
@@ -129,13 +130,3 @@ def _crossgrid(
         print()
         print(terminal.table(crosscheck_grid.HEAD, counts))
     return DONE
-
-
-def _value(text: str) -> Any:
-    """A setting's value as TOML has it, or the text itself."""
-    import tomllib
-
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text

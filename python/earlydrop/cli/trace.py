@@ -30,7 +30,7 @@ def trace(
 
     from .. import _core, traces
     from ..sweeps.base_scenario import overlay_toml, with_traces
-    from ..tune import _toml
+    from ..tune.search_space import toml_settings
 
     if file.suffix not in (".tr", ".pcap"):
         given = file.suffix or "no suffix"
@@ -41,7 +41,7 @@ def trace(
     pairs = read_pairs(set_)
     _core.Scenario.load(str(scenario), pairs)
     document = with_traces(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
-    made = traces.record(overlay_toml(document, _toml(pairs)), queue, events, seed)
+    made = traces.record(overlay_toml(document, toml_settings(pairs)), queue, events, seed)
     in_ns2s = file.suffix == ".tr"
     content = "".join(traces.ns2(made)).encode() if in_ns2s else b"".join(traces.pcap(made))
     part = file.with_name(f".{file.name}.partial")

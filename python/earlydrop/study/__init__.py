@@ -14,18 +14,19 @@ through it:
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..runner import Progress, no_progress
 from ..store import Store
-from ..strict_toml import unknown
+from ..strict_toml import parse_value, unknown
 from . import runs
-from .model import Study, StudyError
+from .claim_results import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, ClaimResult
+from .experiment import StudyError
+from .model import Study
 from .parser import parse_folder
 from .runs import Outcome, Plan, plan
-from .verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, ClaimResult, judge
+from .verdicts import judge
 
 __all__ = [
     "CONTRADICTED",
@@ -107,7 +108,7 @@ def assume(study: Study, values: Mapping[str, str]) -> Study:
         if value in listed and listed[value].set:
             settings = dict(listed[value].set)
         elif assumption.paths:
-            settings = dict.fromkeys(assumption.paths, _value(value))
+            settings = dict.fromkeys(assumption.paths, parse_value(value))
         elif value == assumption.value:
             settings = {}
         elif listed:
@@ -125,14 +126,6 @@ def assume_where_known(studies: Sequence[Study], values: Mapping[str, str]) -> l
         if name not in ids:
             raise StudyError(f'--assume {name}={value}: "{name}": {unknown(name, tuple(dict.fromkeys(ids)))}')
     return [assume(s, {k: v for k, v in values.items() if k in {a.id for a in s.assumptions}}) for s in studies]
-
-
-def _value(text: str) -> object:
-    """A value as `--set` reads it: TOML where it is, else a text."""
-    try:
-        return tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 def run(

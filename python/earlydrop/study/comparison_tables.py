@@ -9,7 +9,8 @@ from itertools import product
 from ..analysis import statistics
 from ..analysis.statistics import Estimate
 from ..terminal import CUT, number, signed, with_interval, with_sign
-from .model import Axis, Experiment, Measure, Selection, Study, Table, in_sentence
+from .experiment import Axis, Experiment, Measure, Selection, in_sentence
+from .model import Study, Table
 from .published_values import PrintedValues
 from .runs import Outcome
 from .select import average_cells

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..document import overlay
 from ..strict_toml import unknown
-from .model import Axis, Level
+from .experiment import Axis, Level
 from .study_table import StudyTable
 
 NUMBERS = frozenset({"real", "whole"})

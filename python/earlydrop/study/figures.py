@@ -1,4 +1,4 @@
-"""What the figures of a study show: points, bars, steps. Drawn by `drawing.py`."""
+"""What the figures of a study show: points, bars, steps. Drawn by `plots.py`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from statistics import median
 from typing import Any
 
 from ..analysis import statistics
+from .experiment import Axis, Cell, Experiment, Measure, Selection, in_sentence
 from .extraction import MISSING
-from .model import Axis, Cell, Experiment, Figure, Measure, Selection, in_sentence
+from .model import Figure
 from .runs import Outcome, extractions_of, seeds_of
 from .select import average_cells
 

@@ -11,10 +11,11 @@ from .. import output
 from ..document import Document
 from ..toml_writer import to_toml
 from . import report, runs, text, warmups
-from .model import Cell, Experiment, Study
+from .claim_results import ClaimResult, claim_document
+from .experiment import Cell, Experiment
+from .model import Study
 from .published_values import fit
 from .runs import Outcome
-from .verdicts import ClaimResult, claim_document
 
 
 def document(outcome: Outcome, results: Sequence[ClaimResult], version: str) -> Document:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..analysis import statistics
-from .model import Experiment, Printed, Study, Table
+from .experiment import Experiment
+from .model import Printed, Study, Table
 from .runs import Outcome
 from .select import average_cells
 

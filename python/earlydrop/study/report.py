@@ -15,12 +15,13 @@ from ..document import Document
 from ..render import plotting
 from ..render.template import MINUS, render
 from ..toml_writer import to_toml
-from . import comparison_tables, plots, text, warmups
-from .model import Assumption, Axis, Experiment, Figure, Level, Shown, Study
+from . import case_text, comparison_tables, effect_plot, plots, text, warmups
+from .claim_results import CONTRADICTED, EQUIVALENT, SUPPORTED, UNDECIDED, VERDICTS, Case, ClaimResult, PartResult
+from .experiment import Axis, Experiment, Level
+from .model import Assumption, Figure, Shown, Study
 from .model import Table as TableSpec
 from .published_values import fit
 from .runs import Outcome
-from .verdicts import CONTRADICTED, EQUIVALENT, SUPPORTED, UNDECIDED, VERDICTS, Case, ClaimResult, PartResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -250,7 +251,7 @@ def claim_row(study: Study, result: ClaimResult) -> dict[str, Any]:
         "counted": [text.counted_text(one) for one in claim.counted],
         "parts": [_part(study, p, len(result.base.parts) > 1) for p in result.base.parts],
         "tried": [{**vars(t), "word": t.verdict.replace(" ", "-")} for t in found],
-        "counts": text.tried_counts(found) if len(found) > text.FEW else "",
+        "counts": text.tried_counts(found) if len(found) > case_text.FEW else "",
         "peers": [{"tool": p.tool, "text": p.text, "agrees": text.AGREES[p.agrees]} for p in claim.peers],
     }
 
@@ -259,24 +260,24 @@ def _part(study: Study, result: PartResult, several: bool) -> dict[str, Any]:
     part, worst = result.part, result.worst
     cases = [_case(study, result, c) for c in result.cases if c.at] if len(result.cases) > 1 else []
     return {
-        "says": text.expected_text(study, part),
+        "says": case_text.expected_text(study, part),
         "verdict": result.verdict if several else "",
         "word": result.verdict.replace(" ", "-"),
-        "effect": text.effect_text(study, part, worst),
-        "where": text.case_text(study, part, worst) if cases else "",
+        "effect": case_text.effect_text(study, part, worst),
+        "where": case_text.case_text(study, part, worst) if cases else "",
         "n": text.n_text(result),
-        "doubt": text.doubt_text(study, part, worst),
-        "published": text.published_text(study, part, result.cases).removeprefix("published: "),
+        "doubt": case_text.doubt_text(study, part, worst),
+        "published": case_text.published_text(study, part, result.cases).removeprefix("published: "),
         "cases": cases,
     }
 
 
 def _case(study: Study, result: PartResult, case: Case) -> dict[str, str]:
     return {
-        "name": text.case_text(study, result.part, case),
+        "name": case_text.case_text(study, result.part, case),
         "verdict": case.verdict,
         "word": case.verdict.replace(" ", "-"),
-        "effect": text.effect_text(study, result.part, case),
+        "effect": case_text.effect_text(study, result.part, case),
     }
 
 
@@ -293,7 +294,7 @@ def _context(
 ) -> dict[str, Any]:
     study = outcome.study
     notes = text.notes(study)
-    overview = plots.effects(study, results) if level is None else None
+    overview = effect_plot.effects(study, results) if level is None else None
     figures = [f for f in study.figures if level is not None or f.only != "pages"]
     every = [_table(outcome, t) for t in study.tables] + [_figure(outcome, f, gallery) for f in figures]
     by_experiment: dict[str, list[dict[str, Any]]] = {}

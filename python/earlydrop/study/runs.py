@@ -30,8 +30,9 @@ from ..sweeps import execute
 from ..sweeps.base_scenario import NEUTRAL
 from ..sweeps.executors import Executor, Threads
 from ..sweeps.plan import Scenarios
+from .experiment import Cell, Experiment, Measure, StudyError
 from .extraction import MISSING, Extraction, ExtractionError, paired
-from .model import Cell, Experiment, Figure, Measure, Study, StudyError
+from .model import Figure, Study
 from .select import average_cells
 
 Extractions = tuple[Extraction, ...]

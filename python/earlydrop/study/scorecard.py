@@ -16,9 +16,9 @@ from ..runner import Progress, no_progress
 from ..terminal import paragraph, table
 from . import folder as folders
 from . import report, text, warmups
+from .claim_results import VERDICTS, ClaimResult
 from .model import Study
 from .runs import Plan
-from .verdicts import VERDICTS, ClaimResult
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from ..analysis import statistics
-from .model import Cell, Experiment, Part, Selection
+from .experiment import Cell, Experiment, Selection
+from .model import Part
 
 Column = tuple[Cell, ...]
 """The cells along one axis that become one number; a single cell without such an axis."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..strict_toml import Table
-from .model import StudyError
+from .experiment import StudyError
 
 
 class StudyTable(Table):

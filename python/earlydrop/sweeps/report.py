@@ -21,8 +21,9 @@ from ..render.template import render
 from ..terminal import signed
 from ..toml_writer import to_toml
 from . import plots
+from .cells import Cell
 from .model import SweepError
-from .outcome import Cell, Outcome
+from .outcome import Outcome
 from .plots import Data
 from .text import cell_text
 

@@ -15,8 +15,9 @@ import numpy as np
 from .. import streamed
 from ..render.result_text import LATEX_END, latex_head, latex_row
 from ..terminal import CUT, interval_text, paragraph, table, with_sign
+from .cells import Cell, Row
 from .execute import Estimate
-from .outcome import Cell, Outcome, Row, clear, difference_document, failure_document
+from .outcome import Outcome, clear, difference_document, failure_document
 from .plan import Plan, label, point_values
 
 SHOWN_POINTS, SHOWN_DIFFERENCES, SHOWN_FAILURES = 40, 30, 5

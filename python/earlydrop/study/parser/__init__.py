@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...strict_toml import TomlError, load
-from ..model import Study, StudyError
+from ..experiment import StudyError
+from ..model import Study
 from ..study_table import StudyTable
 from .claims import STATEMENTS, parse_assumption, parse_base_change, parse_claim, parse_statements
 from .common import Context, keyed, refuse_second

@@ -8,19 +8,8 @@ from typing import Any
 
 from ...analysis.measures import KINDS
 from ...strict_toml import TomlError, load, unknown
-from ..model import (
-    Alternative,
-    Assumption,
-    BaseChange,
-    Claim,
-    Counted,
-    Experiment,
-    Part,
-    Peer,
-    Statement,
-    Study,
-    StudyError,
-)
+from ..experiment import Experiment, StudyError
+from ..model import Alternative, Assumption, BaseChange, Claim, Counted, Part, Peer, Statement, Study
 from ..select import ALONG, cases_of, rows_of
 from ..study_table import StudyTable
 from .common import Context, as_list, known_axis, level_name, plain_text, select

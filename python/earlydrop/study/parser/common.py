@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ...document import overlay
 from ...strict_toml import unknown
-from ..model import Axis, Experiment, Measure, Selection, StudyError
+from ..experiment import Axis, Experiment, Measure, Selection, StudyError
 from ..study_table import StudyTable
 
 T = TypeVar("T")

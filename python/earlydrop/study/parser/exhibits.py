@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ...strict_toml import unknown
+from ..experiment import Axis, Experiment, StudyError
 from ..extraction import Extraction
-from ..model import Axis, Experiment, Figure, Line, Plane, Printed, StudyError, Table
+from ..model import Figure, Line, Plane, Printed, Table
 from ..study_table import StudyTable
 from .common import Context, known_axis, select
 from .experiments import TOP_SEED

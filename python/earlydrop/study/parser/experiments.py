@@ -8,7 +8,8 @@ from typing import Any
 
 from ...strict_toml import unknown
 from .. import disciplines
-from ..model import Axis, Choice, Experiment, Level, StudyError
+from ..experiment import Axis, Experiment, Level, StudyError
+from ..model import Choice
 from ..study_table import StudyTable
 from .common import Context, as_list, laid_over, level_name, message_of, select, unique
 

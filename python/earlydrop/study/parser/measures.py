@@ -8,8 +8,8 @@ from dataclasses import replace
 from ...analysis.measures import KINDS, Kind, Margin, kind_of
 from ...expressions import ExpressionError, Formula, parse_formula
 from ...strict_toml import unknown
+from ..experiment import Measure, StudyError
 from ..extraction import PAIRINGS, RATIO, REDUCTIONS, Extraction
-from ..model import Measure, StudyError
 from ..study_table import StudyTable
 from .common import Context, level_name
 
