@@ -19,19 +19,19 @@ def advise(
     *,
     rate: Annotated[str, Parameter(help="Rate of the link, as 50Mbit/s.")],
     rtt: Annotated[str, Parameter(help="Round-trip times without queueing, as 20..80ms.")],
-    flows: Annotated[str, Parameter(help="TCP flows at a time, as 1..50.")],
+    flows: Annotated[str, Parameter(help="Concurrent TCP flows, as 1..50.")],
     aqm: Annotated[
         list[str],
         Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines to choose from."),
     ] = [],  # noqa: B006
-    buffer: Annotated[int | None, Parameter(help="Packets (default: what is sent in the longest round trip).")] = None,
+    buffer: Annotated[int | None, Parameter(help="Packets (default: the bandwidth-delay product of the longest RTT).")] = None,
     seeds: Annotated[int, Parameter(help="Runs of each discipline at each condition.")] = 5,
     out: Annotated[Path, Parameter(name="--out", help="Folder for tables and report.")] = Path("out/advise"),
     store: Store = None,
     workers: Workers = None,
     json: Json = False,
 ) -> int:
-    """Which queue, with which parameters, for a link: a ranked table, a picture, the configuration to use."""
+    """Recommend a queue discipline and its parameters for a link: a ranked table, a plot, the configuration to use."""
     from .. import _core, output, sweeps
     from .. import advise as advising
     from ..sweeps import text

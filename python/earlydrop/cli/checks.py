@@ -1,4 +1,4 @@
-"""What the user gave, checked: settings, names, counts, folders."""
+"""Checks of command-line input: settings, names, counts, folders."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def read_pairs(
 
 
 def check_aqm(name: str, known: Sequence[str]) -> None:
-    """A discipline that there is."""
+    """A discipline of the catalogue."""
     check_name("discipline", name, known)
 
 
 def check_name(what: str, name: str, known: Sequence[str]) -> None:
-    """A name that there is, or the nearest one in the message."""
+    """A known name; the error suggests the nearest one."""
     if name not in known:
         import difflib
 
@@ -43,7 +43,7 @@ def check_name(what: str, name: str, known: Sequence[str]) -> None:
 
 
 def check_seed(seed: int | None) -> None:
-    """A seed, as the engine takes them."""
+    """A seed within the engine's range."""
     # What a scenario can hold too, so that every run can be written down as one.
     top = 2**63 - 1
     if seed is not None and not 0 <= seed <= top:
@@ -63,7 +63,7 @@ def check_workers(workers: int | None) -> None:
 
 
 def check_out(out: Path | None) -> None:
-    """A folder that results may be written to, before anything runs."""
+    """Refuse, before anything runs, a folder that results may not be written to."""
     if out is not None:
         from ..output import check
 

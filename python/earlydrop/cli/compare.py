@@ -27,7 +27,7 @@ def compare(
         str | None,
         Parameter(help="Run seeds until the half-widths of goodput and queueing delay are under this, as in 2%."),
     ] = None,
-    most: Annotated[int, Parameter(help="With --until: no more seeds than these.")] = 200,
+    most: Annotated[int, Parameter(help="With --until: largest number of seeds.")] = 200,
     set_: Sets = [],  # noqa: B006
     out: Out = None,
     workers: Workers = None,

@@ -21,19 +21,19 @@ def crosscheck(
     /,
     *,
     set_: Sets = [],  # noqa: B006
-    at: Annotated[str | None, Parameter(help="The queue whose link it is (default: bottleneck).")] = None,
+    at: Annotated[str | None, Parameter(help="The queue whose link is emulated (default: bottleneck).")] = None,
     seeds: Annotated[int | None, Parameter(help="Runs of the simulator (default: 5, of a cell 10).")] = None,
     realtime: Annotated[bool, Parameter(negative="", help="Real-time priority for the link.")] = False,
     grid: Annotated[
-        str | None, Parameter(help="Instead of a scenario: cells of the grid whose text has this regular expression.")
+        str | None, Parameter(help="Instead of a scenario: the cells of the grid that match this regular expression.")
     ] = None,
-    jobs: Annotated[int, Parameter(help="With --grid: links at a time.")] = 8,
+    jobs: Annotated[int, Parameter(help="With --grid: links that run concurrently.")] = 8,
     runs: Annotated[int, Parameter(help="With --grid: links for each cell, with the seeds from 1 on.")] = 1,
     stored: Annotated[
-        Path | None, Parameter(help="With --grid: take the links' figures from this CSV instead of running links.")
+        Path | None, Parameter(help="With --grid: read the links' results from this CSV instead of running links.")
     ] = None,
-    write: Annotated[Path | None, Parameter(help="With --grid: write the links' figures to this CSV.")] = None,
-    page: Annotated[Path | None, Parameter(help="With --grid: put the tables into this page.")] = None,
+    write: Annotated[Path | None, Parameter(help="With --grid: write the links' results to this CSV.")] = None,
+    page: Annotated[Path | None, Parameter(help="With --grid: write the tables into this Markdown page.")] = None,
     jitter: Annotated[
         str | None, Parameter(help="With --grid: longest extra delay on the simulator's link, such as '0.1 ms'.")
     ] = None,

@@ -22,22 +22,22 @@ def link(
     delay: Annotated[str | None, Parameter(help="Propagation delay in each direction (default: 0 ms).")] = None,
     queue: Annotated[
         str | None,
-        Parameter(help='Queue for what COMMAND sends: "red limit=120p min_th=20 ..." (default: droptail).'),
+        Parameter(help='Queue for packets that COMMAND sends: "red limit=120p min_th=20 ..." (default: droptail).'),
     ] = None,
     reverse_queue: Annotated[
-        str | None, Parameter(help="Queue for what COMMAND receives (default: room for everything).")
+        str | None, Parameter(help="Queue for packets that COMMAND receives (default: unlimited).")
     ] = None,
     loss: Annotated[
-        str | None, Parameter(help="Probability that a packet is lost on the way, in each direction.")
+        str | None, Parameter(help="Random loss probability of a packet on the link, in each direction.")
     ] = None,
     trace: Annotated[Path | None, Parameter(help="Rate over time: a trace in Mahimahi's format.")] = None,
-    reverse_rate: Annotated[str | None, Parameter(help="Rate of the way back (default: as there).")] = None,
-    reverse_delay: Annotated[str | None, Parameter(help="Delay of the way back (default: as there).")] = None,
-    reverse_trace: Annotated[Path | None, Parameter(help="Trace of the way back (default: as there).")] = None,
+    reverse_rate: Annotated[str | None, Parameter(help="Rate of the reverse direction (default: as forward).")] = None,
+    reverse_delay: Annotated[str | None, Parameter(help="Delay of the reverse direction (default: as forward).")] = None,
+    reverse_trace: Annotated[Path | None, Parameter(help="Trace of the reverse direction (default: as forward).")] = None,
     sim: Annotated[
         Path | None, Parameter(name="--sim", help="Take rate, delay and queues from this scenario instead.")
     ] = None,
-    at: Annotated[str | None, Parameter(help="With --sim: the queue whose link it is (default: bottleneck).")] = None,
+    at: Annotated[str | None, Parameter(help="With --sim: the queue whose link is emulated (default: bottleneck).")] = None,
     set_: Sets = [],  # noqa: B006
     seed: Annotated[
         int | None, Parameter(help="Seed of the queues' random numbers (default: 1, or the scenario's).")
@@ -56,22 +56,22 @@ def link(
         list[str],
         Parameter(name="--sysctl", negative="", help="Sysctl behind the link: net.ipv4.tcp_ecn=1. May be repeated."),
     ] = [],  # noqa: B006
-    user: Annotated[str | None, Parameter(help="Run COMMAND as this user (default: who called).")] = None,
+    user: Annotated[str | None, Parameter(help="Run COMMAND as this user (default: the caller).")] = None,
     realtime: Annotated[
         bool, Parameter(negative="", help="Real-time priority for the link: departures on time under load.")
     ] = False,
     live: Annotated[bool, Parameter(negative="", help="Show queue, drops and flows while it runs.")] = False,
     log: Annotated[
-        bool, Parameter(negative="", help="With --out: keep every arrival and its fate in log.parquet.")
+        bool, Parameter(negative="", help="With --out: write every arrival and its outcome (sent, marked, dropped) to log.parquet.")
     ] = False,
     verify: Annotated[
-        bool, Parameter(negative="", help="Run every arrival through the simulator too, and compare the decisions.")
+        bool, Parameter(negative="", help="Replay every arrival in the simulator and compare the decisions.")
     ] = False,
     quiet: Annotated[bool, Parameter(negative="", help="Print no summary.")] = False,
     out: Out = None,
     json: Json = False,
 ) -> int:
-    """Run a command behind a real link, with any queue discipline in front of it.
+    """Run a command behind an emulated link with any queue discipline.
 
     Needs Linux, and the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN (sudo). The command reaches this namespace under
     $EARLYDROP_OUTER. Its exit code is returned; 125 means that the link failed, 126 that the command cannot be run, 127

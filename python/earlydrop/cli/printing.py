@@ -17,7 +17,7 @@ def version() -> str:
 
 
 def read_json(text: str) -> Any:
-    """What a JSON text says; in a command `json` is the option."""
+    """Parse a JSON text; in a command `json` is the option."""
     return json.loads(text)
 
 

@@ -1,4 +1,4 @@
-"""`earlydrop report`: a result folder's report, once more."""
+"""`earlydrop report`: write the report of a result folder again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def report_(
     *,
     json: Json = False,
 ) -> int:
-    """Write the report of a result folder, or write it once more: one HTML file that opens offline."""
+    """Write the report of a result folder, or write it again: one HTML file that opens offline."""
     from ..render import run_report
     from ..sweeps import report
 

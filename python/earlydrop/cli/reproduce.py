@@ -23,7 +23,7 @@ def reproduce(
     *,
     seeds: Annotated[int | None, Parameter(help="Seeds for each cell (default: the study's).")] = None,
     quick: Annotated[
-        bool, Parameter(negative="", help="Fewer levels and seeds, shorter runs: a look, not a result.")
+        bool, Parameter(negative="", help="Fewer levels and seeds, shorter runs: for a first look, not for conclusions.")
     ] = False,
     assume: Annotated[
         list[str],
@@ -35,7 +35,7 @@ def reproduce(
             name="--aqm",
             negative="",
             consume_multiple=True,
-            help="Disciplines, of a study that lets them be chosen; or all.",
+            help="Disciplines, in a study where they can be chosen; or all.",
         ),
     ] = [],  # noqa: B006
     out: Annotated[
@@ -45,7 +45,7 @@ def reproduce(
     workers: Workers = None,
     json: Json = False,
 ) -> int:
-    """Run a paper's experiments, judge its claims, write the report. What was run before is not run again.
+    """Run a paper's experiments, judge its claims, write the report. Stored runs are not repeated.
 
     Parameters
     ----------

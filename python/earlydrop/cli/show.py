@@ -21,12 +21,12 @@ def show(
     /,
     *,
     plot: Annotated[
-        Path | None, Parameter(name="--plot", help="Draw the drop curve into this file too (.png, .pdf or .svg).")
+        Path | None, Parameter(name="--plot", help="Also plot the drop curve to this file (.png, .pdf or .svg).")
     ] = None,
     picture: Annotated[
-        Path | None, Parameter(name="--picture", help="Draw a scenario's network into this file (.png, .pdf or .svg).")
+        Path | None, Parameter(name="--picture", help="Draw a scenario's network to this file (.png, .pdf or .svg).")
     ] = None,
-    against: Annotated[str | None, Parameter(help="Say how a TCP stack differs from this one.")] = None,
+    against: Annotated[str | None, Parameter(help="Show how a TCP stack differs from this one.")] = None,
     set_: Sets = [],  # noqa: B006
     json: Json = False,
 ) -> int:
@@ -68,7 +68,7 @@ def show(
 
 
 def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, list[float], list[float]]]:
-    """The drop curve of a discipline, and RED's with the same thresholds beside it."""
+    """The drop curves of a discipline and of RED with the same thresholds."""
     from .. import _core
 
     shared = {"min_th", "max_th", "max_p"}
@@ -120,7 +120,7 @@ def _show_network(
 
 
 def _network_text(name: str, network: dict[str, Any]) -> str:
-    """Nodes, links and queues in a table; of many links the first."""
+    """Nodes, links and queues in a table; only the first of many links."""
     shown = 40
     routers = sum(node["router"] for node in network["node"])
     rows = []
@@ -150,7 +150,7 @@ def _draw(path: Path, entry: dict[str, Any], curves: list[tuple[str, list[float]
         raise InputError(f"--plot: {entry['title']} has no drop curve")
     marks = _numbers(entry, {"min_th", "max_th"})
     drawn = [plotting.DropCurve(title, averages, values) for title, averages, values in curves]
-    # The certain drops past max_th would press the curve itself flat: a close view stands beside the whole.
+    # With p = 1 above max_th in view, the curve below it looks flat: a second panel shows that part.
     detail = (0.8 * marks["min_th"], 1.05 * marks["max_th"]) if len(marks) == 2 else None
     drawing = plotting.drop_curves(drawn, marks, detail)
     try:

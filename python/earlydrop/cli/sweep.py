@@ -27,11 +27,11 @@ def sweep(
     workers: Workers = None,
     cluster: Cluster = None,
     plan: Annotated[
-        bool, Parameter(name="--plan", negative="", help="Check, make the first few runs, say what it costs, stop.")
+        bool, Parameter(name="--plan", negative="", help="Check the sweep, make its first few runs, print the estimated cost, and stop.")
     ] = False,
     json: Json = False,
 ) -> int:
-    """Run a scenario at many points, on all cores or a cluster; what was run before is not run again."""
+    """Run a scenario at many points, on all cores or a cluster. Stored runs are not repeated."""
     from .. import output, sweeps
     from ..sweeps import text
     from ..sweeps.report import write_report

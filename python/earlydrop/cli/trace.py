@@ -1,4 +1,4 @@
-"""`earlydrop trace`: the events of a queue, in other tools' formats."""
+"""`earlydrop trace`: the events of a queue in ns-2's trace format or as pcap."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .printing import print_json
 
 def trace(
     scenario: ScenarioFile,
-    file: Annotated[Path, Parameter(name="FILE", help="Where to: .tr for ns-2's format, .pcap for pcap.")],
+    file: Annotated[Path, Parameter(name="FILE", help="File to write: .tr for ns-2's format, .pcap for pcap.")],
     /,
     *,
     queue: Annotated[str | None, Parameter(help="The queue (default: the first).")] = None,
-    events: Annotated[int, Parameter(help="At most so many events, from the start of the run.")] = 1_000_000,
+    events: Annotated[int, Parameter(help="Largest number of events, counted from the start of the run.")] = 1_000_000,
     seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
     set_: Sets = [],  # noqa: B006
     json: Json = False,
