@@ -20,7 +20,7 @@ from .toml_writer import to_toml
 PACKET = 1040
 """Bytes of a packet on the wire: segments of 1000 B with headers of 40 B."""
 CANDIDATES = ("droptail", "ared", "pi", "codel", "pie", "cobalt", "fq_codel", "fq_pie")
-"""What is compared when nobody says: what one can have in routers today, and DropTail as the control."""
+"""Disciplines that are compared by default: those of today's routers, and DropTail as the control."""
 CONTROL = "droptail"
 MIN_BUFFER, MAX_BUFFER = 20, 20_000
 RTT_FLOOR_MS = 2.0
@@ -194,7 +194,7 @@ def rank(outcome: Outcome) -> list[Rank]:
 
 
 def tied(ranks: Sequence[Rank]) -> list[str]:
-    """The best, and those that cannot be told from it: the interval of their difference holds zero."""
+    """The best discipline, and those whose difference from it is not significant (its interval contains zero)."""
     return [r.aqm for r in ranks if r.against is None or not r.against.clear]
 
 

@@ -1,4 +1,4 @@
-"""Result folders that appear whole or not at all."""
+"""Result folders that are written atomically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scenario schema lets one choose: TCPs, topologies, kinds of traffic."""
+"""Choices in the scenario schema: TCPs, topologies, kinds of traffic."""
 
 from __future__ import annotations
 

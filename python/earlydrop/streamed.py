@@ -1,4 +1,4 @@
-"""JSON objects written and read key by key, and their lists item by item: never a whole document in memory."""
+"""Streaming JSON: objects are written and read key by key, and their lists item by item, to save memory."""
 
 from __future__ import annotations
 

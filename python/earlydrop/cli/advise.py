@@ -24,7 +24,7 @@ def advise(
         list[str],
         Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines to choose from."),
     ] = [],  # noqa: B006
-    buffer: Annotated[int | None, Parameter(help="Packets (default: the bandwidth-delay product of the longest RTT).")] = None,
+    buffer: Annotated[int | None, Parameter(help="Packets (default: the largest bandwidth-delay product).")] = None,
     seeds: Annotated[int, Parameter(help="Runs of each discipline at each condition.")] = 5,
     out: Annotated[Path, Parameter(name="--out", help="Folder for tables and report.")] = Path("out/advise"),
     store: Store = None,

@@ -21,7 +21,7 @@ def crosscheck(
     /,
     *,
     set_: Sets = [],  # noqa: B006
-    at: Annotated[str | None, Parameter(help="The queue whose link is emulated (default: bottleneck).")] = None,
+    at: Annotated[str | None, Parameter(help="Queue of the emulated link (default: bottleneck).")] = None,
     seeds: Annotated[int | None, Parameter(help="Runs of the simulator (default: 5, of a cell 10).")] = None,
     realtime: Annotated[bool, Parameter(negative="", help="Real-time priority for the link.")] = False,
     grid: Annotated[

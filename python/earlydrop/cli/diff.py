@@ -19,7 +19,7 @@ def diff(
     *,
     json: Json = False,
 ) -> int:
-    """Show differences between two results of a sweep, or of two sweeps. A difference is not a failure (exit code 0)."""
+    """Show differences between two results of a sweep, or of two sweeps. Differences are no failure (exit code 0)."""
     from ..analysis import differ
 
     found = differ.diff(first, second)

@@ -31,13 +31,13 @@ def link(
         str | None, Parameter(help="Random loss probability of a packet on the link, in each direction.")
     ] = None,
     trace: Annotated[Path | None, Parameter(help="Rate over time: a trace in Mahimahi's format.")] = None,
-    reverse_rate: Annotated[str | None, Parameter(help="Rate of the reverse direction (default: as forward).")] = None,
-    reverse_delay: Annotated[str | None, Parameter(help="Delay of the reverse direction (default: as forward).")] = None,
-    reverse_trace: Annotated[Path | None, Parameter(help="Trace of the reverse direction (default: as forward).")] = None,
+    reverse_rate: Annotated[str | None, Parameter(help="Rate in the reverse direction (default: the same).")] = None,
+    reverse_delay: Annotated[str | None, Parameter(help="Delay in the reverse direction (default: the same).")] = None,
+    reverse_trace: Annotated[Path | None, Parameter(help="Trace of the reverse direction (default: the same).")] = None,
     sim: Annotated[
         Path | None, Parameter(name="--sim", help="Take rate, delay and queues from this scenario instead.")
     ] = None,
-    at: Annotated[str | None, Parameter(help="With --sim: the queue whose link is emulated (default: bottleneck).")] = None,
+    at: Annotated[str | None, Parameter(help="With --sim: queue of the emulated link (default: bottleneck).")] = None,
     set_: Sets = [],  # noqa: B006
     seed: Annotated[
         int | None, Parameter(help="Seed of the queues' random numbers (default: 1, or the scenario's).")
@@ -62,7 +62,8 @@ def link(
     ] = False,
     live: Annotated[bool, Parameter(negative="", help="Show queue, drops and flows while it runs.")] = False,
     log: Annotated[
-        bool, Parameter(negative="", help="With --out: write every arrival and its outcome (sent, marked, dropped) to log.parquet.")
+        bool,
+        Parameter(negative="", help="With --out: record every arrival and its outcome in log.parquet."),
     ] = False,
     verify: Annotated[
         bool, Parameter(negative="", help="Replay every arrival in the simulator and compare the decisions.")

@@ -18,7 +18,5 @@ Store = Annotated[
     Parameter(name="--store", help="Folder or address where runs are stored (default: `store` beside the results)."),
 ]
 Workers = Annotated[int | None, Parameter(name="--workers", help="Number of threads (default: one per core).")]
-Cluster = Annotated[
-    str | None, Parameter(name="--cluster", help="Address of a Dask scheduler, as tcp://host:8786.")
-]
+Cluster = Annotated[str | None, Parameter(name="--cluster", help="Address of a Dask scheduler, as tcp://host:8786.")]
 ScenarioFile = Annotated[Path, Parameter(name="SCENARIO", help="A scenario file.")]

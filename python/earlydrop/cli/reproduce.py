@@ -23,7 +23,8 @@ def reproduce(
     *,
     seeds: Annotated[int | None, Parameter(help="Seeds for each cell (default: the study's).")] = None,
     quick: Annotated[
-        bool, Parameter(negative="", help="Fewer levels and seeds, shorter runs: for a first look, not for conclusions.")
+        bool,
+        Parameter(negative="", help="Fewer levels and seeds, shorter runs: a first look, not a result."),
     ] = False,
     assume: Annotated[
         list[str],

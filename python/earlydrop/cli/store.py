@@ -78,7 +78,8 @@ def store_export(
     /,
     *,
     columns: Annotated[
-        list[str], Parameter(name="--columns", negative="", consume_multiple=True, help="Columns to write (default: all).")
+        list[str],
+        Parameter(name="--columns", negative="", consume_multiple=True, help="Only these columns (default: all)."),
     ] = [],  # noqa: B006
     json: Json = False,
 ) -> int:

@@ -27,7 +27,12 @@ def sweep(
     workers: Workers = None,
     cluster: Cluster = None,
     plan: Annotated[
-        bool, Parameter(name="--plan", negative="", help="Check the sweep, make its first few runs, print the estimated cost, and stop.")
+        bool,
+        Parameter(
+            name="--plan",
+            negative="",
+            help="Check, make the first few runs, print the estimated cost, stop.",
+        ),
     ] = False,
     json: Json = False,
 ) -> int:

@@ -21,7 +21,8 @@ def vectors(
     *,
     out: Annotated[Path | None, Parameter(name="--out", help="Write NAME.jsonl.gz for each into this folder.")] = None,
     check: Annotated[
-        Path | None, Parameter(name="--check", help="Compare the files in this folder with the decisions of this version.")
+        Path | None,
+        Parameter(name="--check", help="Compare the files in this folder with current decisions."),
     ] = None,
     json: Json = False,
 ) -> int:

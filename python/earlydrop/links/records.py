@@ -1,4 +1,4 @@
-"""What a real link has recorded of each arrival: as a table, and run through the simulator."""
+"""Recorded arrivals of an emulated link: as a table, and replayed in the simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people see of a real link: a panel while it is at work, a summary afterwards."""
+"""Terminal output of an emulated link: live status while it runs, a summary afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..links import Running
 
 RATE_HZ = 10
-"""How often the panel is drawn anew."""
+"""Interval at which the status is redrawn."""
 
 SHOWN_FLOWS = 8
 """Flows of each direction in the panel, those with the highest rates first."""

@@ -1,4 +1,4 @@
-"""Pictures of networks: squares are routers, discs hosts, bars the queues in front of links."""
+"""Diagrams of networks: squares are routers, discs are hosts, bars are the queues of links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures a paper could use: no display needed, one style, colours that survive colour blindness and print."""
+"""Style of all plots: for papers, without a display, with colours for colour blindness and print."""
 
 from __future__ import annotations
 

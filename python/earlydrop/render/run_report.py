@@ -1,4 +1,4 @@
-"""The page of one run, simulated or over a real link: one HTML file that needs no other."""
+"""The HTML report of one run, simulated or over an emulated link: a single file."""
 
 from __future__ import annotations
 

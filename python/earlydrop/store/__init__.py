@@ -1,4 +1,4 @@
-"""A store of runs: what was once computed is found again by what it was computed from.
+"""A store of runs: results are found by the scenario, seed and engine that produced them.
 
 A run is named by its checked scenario (`scenario_key`), its seed and the engine that made it. Runs lie in Parquet files
 of many rows, `parts/*.parquet`, which are written whole, never changed, and named by a digest of what they hold. Beside

@@ -15,12 +15,12 @@ Run = tuple[str, int]
 
 
 def engine() -> str:
-    """What made the runs: version and digest of the engine."""
+    """Version and digest of the engine."""
     from .. import _core
 
     return f"{_core.version()}+{_core.build()}"
 
 
 def scenario_key(checked: str) -> str:
-    """Key of a checked scenario, given as JSON. Its name and seed must have been made neutral."""
+    """Key of a checked scenario, given as JSON, with a neutral name and seed."""
     return hashlib.sha256(checked.encode()).hexdigest()[:32]

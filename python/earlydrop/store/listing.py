@@ -1,4 +1,4 @@
-"""What `earlydrop store` prints of a store, and exports from it."""
+"""Summary and export of a store, for `earlydrop store`."""
 
 from __future__ import annotations
 

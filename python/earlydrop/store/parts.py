@@ -18,7 +18,7 @@ LARGE, ROWS = 64 << 20, 50_000
 
 @dataclass
 class Problem:
-    """Something wrong in a store, or left over (`harmless`)."""
+    """A problem in a store, or a left-over file (`harmless`)."""
 
     name: str
     what: str

@@ -1,4 +1,4 @@
-"""Result documents from the rows of a store, as far as their columns were read."""
+"""Result documents from the rows of a store, with the fields whose columns were read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store of runs at work: finding, reading and adding runs, verifying and cleaning up."""
+"""Operations on a store of runs: find, read, add, verify, clean up."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ RETRIES = 5
 """How often parts are looked for again while another process merges them."""
 
 Columns = Sequence[str] | Callable[[str], bool]
-"""Names of columns, or a function that says yes to the names that are wanted."""
+"""Names of columns, or a predicate on names."""
 
 
 @dataclass
 class Store:
-    """A store that is open. Several processes may have the same one open."""
+    """An open store. Several processes may use the same store."""
 
     files: Files
     claims: Claims | None = None
     _numbers: dict[str, int] = field(default_factory=dict)
-    """The parts that were looked at, numbered."""
+    """Numbers of the parts that are indexed."""
     _names: Index | None = None
-    """The numbers of their parts by the names of runs."""
+    """Index from the name of a run to the number of its part."""
     _last: int = 0
 
     @property
@@ -46,7 +46,7 @@ class Store:
         """Where it is."""
         return self.files.url
 
-    # ---- what is there -------------------------------------------------------------------------------------------
+    # ---- finding and reading -------------------------------------------------------------------------------------
 
     def parts(self) -> list[str]:
         """Names of the parts, sorted."""
@@ -61,7 +61,7 @@ class Store:
         return self._names
 
     def look(self) -> list[str]:
-        """Look for parts that came or went; the names of those that are new."""
+        """Index new parts, forget removed ones, and return the names of the new ones."""
         now = self.parts()
         gone = self._numbers.keys() - set(now)
         if gone:
@@ -78,7 +78,7 @@ class Store:
         return seen
 
     def _enter(self, name: str, frame: polars.DataFrame) -> None:
-        """Remember the names of the runs of a part: 20 bytes each."""
+        """Index the runs of a part: 20 bytes each."""
         from .names import of_runs
 
         try:
@@ -90,7 +90,7 @@ class Store:
         self._index.put(names, self._last)
 
     def find(self, keys: Words, seeds: Numbers, of: str | None = None) -> Numbers:
-        """By run: the number of a part, of those that were looked at, that has it; -1 if none has.
+        """For each run the number of the indexed part that has it, or -1.
 
         `keys` are the scenario keys as `names.words` has them. Of one engine (default: this one).
         """
@@ -109,7 +109,7 @@ class Store:
         return pl.concat(frames).unique()
 
     def part(self, name: str, columns: Columns | None = None) -> polars.DataFrame:
-        """The runs of one part; of the columns those that it has, or those that a function says yes to."""
+        """The runs of one part, with those of the columns that it has."""
         import polars as pl
 
         try:
@@ -134,7 +134,7 @@ class Store:
         return list(pl.read_parquet_schema(io.BytesIO(self.files.read(f"parts/{name}.parquet"))))
 
     def read(self, wanted: polars.DataFrame, columns: Sequence[str], of: str | None = None) -> polars.DataFrame:
-        """Columns of the runs named in `wanted` (`scenario_key`, `seed`), in no order; each run once.
+        """Columns of the runs in `wanted` (`scenario_key`, `seed`), each run once, in any order.
 
         A column that no run has is left out; a run that lacks one has null there.
         """
@@ -161,7 +161,7 @@ class Store:
         take: Callable[[polars.DataFrame], None],
         of: str | None = None,
     ) -> None:
-        """Hand over the parts that have any of the runs in `wanted` (keys and seeds, in pieces), one after the other.
+        """Call `take` with each part that has any of the runs in `wanted` (keys and seeds, in pieces).
 
         `take` gets key, seed and those of the columns that a part has (or that `columns` says yes to), of all its runs
         of one engine (default: this one), wanted or not. A run may come more than once.
@@ -185,14 +185,14 @@ class Store:
                     take(found.drop("engine"))
                 return
             except FileNotFoundError as error:
-                # A gc made larger parts of some since.
+                # Another process has merged parts meanwhile.
                 if attempt == RETRIES - 1:
                     raise StoreError(f"{self.url}: its parts change faster than they can be read") from error
 
-    # ---- putting in ----------------------------------------------------------------------------------------------
+    # ---- adding --------------------------------------------------------------------------------------------------
 
     def add(self, frame: polars.DataFrame) -> int:
-        """Put runs in; those that are there already are left out. The number that was put in.
+        """Add runs that the store does not have, and return their number.
 
         Raises:
             StoreError: they cannot be written; the store is as it was.
@@ -209,7 +209,7 @@ class Store:
 
         self.look()
         names = of_runs(frame)
-        # The first of each that is not there, in the order in which they were given.
+        # The first of each new run, in the given order.
         fresh = (self._index.find(names) < 0) & (firsts(names) == range(len(names)))
         if not fresh.any():
             return 0
@@ -235,10 +235,10 @@ class Store:
         )
         self.files.write(f"manifest/{name}.json", (json.dumps(about.document()) + "\n").encode(), lasting=False)
 
-    # ---- looking after -------------------------------------------------------------------------------------------
+    # ---- maintenance ---------------------------------------------------------------------------------------------
 
     def manifest(self) -> dict[str, Part]:
-        """What the manifest says of each part."""
+        """The entry of each part in the manifest."""
         found = {}
         for file in self.files.names("manifest"):
             if file.startswith(PARTIAL):
@@ -254,7 +254,7 @@ class Store:
         return found
 
     def verify(self) -> list[Problem]:
-        """Everything that is wrong or left over: parts lost, cut short or changed, runs that are there twice.
+        """All problems and left-over files: parts that are lost, truncated or changed, and duplicate runs.
 
         A part that its writer could not enter into the manifest any more is whole if its name is right; it is entered.
         """
@@ -285,7 +285,7 @@ class Store:
         if keys:
             twice = pl.concat(keys).group_by(KEYS).len().filter(pl.col("len") > 1)
             if len(twice):
-                # On an address without locks two processes may make the same run; reading takes one of them.
+                # At an address without locks two processes may make the same run; readers use one of them.
                 what = f"{len(twice)} runs are there more than once; gc removes the copies"
                 problems.append(Problem("parts", what, harmless=not isinstance(self.files, Folder)))
         problems += [
@@ -297,7 +297,7 @@ class Store:
         return [f"{d}/{n}" for d in ("parts", "manifest") for n in self.files.names(d) if n.startswith(PARTIAL)]
 
     def gc(self, keep: Sequence[str] | None = None) -> dict[str, int]:
-        """Clean up: remove what stopped writers left, runs of engines not in `keep`, copies; make few parts of many.
+        """Remove partial files, runs of engines that are not in `keep`, and duplicates; merge small parts.
 
         Nobody may be writing meanwhile.
 
@@ -323,7 +323,7 @@ class Store:
         pile: list[tuple[str, pl.DataFrame]] = []
 
         def flush() -> None:
-            # The new part is there before the old ones go: whoever is stopped here leaves copies, and loses nothing.
+            # The merged part is written before the old ones are removed: an interruption leaves duplicates, no loss.
             nonlocal pile, rows, size, kept_parts
             if pile:
                 names = [name for name, _ in pile]
@@ -365,7 +365,7 @@ class Store:
         }
 
     def _drop(self, name: str) -> None:
-        # The manifest first: a part without one is whole, a manifest without its part means a loss.
+        # The manifest entry first: a part without an entry is valid, an entry without a part is reported as a loss.
         self.files.remove(f"manifest/{name}.json")
         self.files.remove(f"parts/{name}.parquet")
         number = self._numbers.pop(name, None)
@@ -373,7 +373,7 @@ class Store:
             self._index.drop([number])
 
     def table(self, columns: Sequence[str] | None = None, of: str | None = None) -> polars.DataFrame:
-        """Every run, sorted by key and seed, without what it cost: the same whoever made them, in whatever order."""
+        """All runs without their cost, sorted by key and seed: the same for the same runs, however they were made."""
         import polars as pl
 
         self.look()
@@ -391,7 +391,7 @@ class Store:
 
 
 def open_store(place: str | os.PathLike[str], *, create: bool = True) -> Store:
-    """Open a store; with `create`, one is made where there is none.
+    """Open a store; with `create`, make it where it is missing.
 
     Raises:
         NotAStore: there is something else.

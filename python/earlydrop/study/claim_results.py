@@ -35,7 +35,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Tested:
-    """The number that a predicate looks at, where it is not the effect itself: of minus so many times to."""
+    """The number that a predicate tests, where it is not the effect itself: `of` minus `times` times `to`."""
 
     mean: float
     lower: float | None
@@ -62,19 +62,19 @@ class Case:
     tested: Tested | None = None
     low: float | None = None
     high: float | None = None
-    """What the predicate holds its number against; None where that side is open."""
+    """The bounds of the predicate; None for an open side."""
     margin: float | None = None
-    """How far from there is still equal."""
+    """Largest difference that still counts as equal."""
     control: float | None = None
     """Mean of the other side, to which relative effects refer."""
     one_run: tuple[float, float] | None = None
-    """Where the effect of a single run lies with 95 %."""
+    """95 % prediction interval for the effect in a single run."""
     detectable: float | None = None
     holding: int = 0
     """Seeds in which the predicate holds."""
     wins: int = 0
     losses: int = 0
-    """Seeds above and below what the number is held against."""
+    """Seeds in which the number is above and below its bound."""
     sign_p: float | None = None
     p: float = 1.0
     """Two-sided p value of the test behind the verdict; 1 if undecided."""
@@ -82,7 +82,7 @@ class Case:
     fitted: bool = False
     """The published values were used to choose the reading, and judge nothing."""
     cells: frozenset[tuple[str, Cell]] = frozenset()
-    """What it was judged from."""
+    """The cells it was evaluated on."""
 
     @property
     def relative(self) -> float | None:
@@ -91,19 +91,19 @@ class Case:
 
     @property
     def number(self) -> float:
-        """The mean of the number that the predicate looks at."""
+        """The mean of the number that the predicate tests."""
         return self.effect if self.tested is None else self.tested.mean
 
     @property
     def slack(self) -> float:
-        """How far inside its bounds that number lies; negative outside."""
+        """Distance of that number from the nearest bound; negative outside the bounds."""
         sides = [self.number - x for x in (self.low,) if x is not None]
         sides += [x - self.number for x in (self.high,) if x is not None]
         return min(sides, default=0.0)
 
     @property
     def distance(self) -> float | None:
-        """How far ours is from the published effect, as a fraction: of the other side, or of what is published."""
+        """Distance from the published effect, as a fraction of the other side or of the published effect."""
         theirs = self.published
         if theirs is None or self.reason:
             return None
@@ -113,7 +113,7 @@ class Case:
 
     @property
     def reproduces_size(self) -> bool | None:
-        """Whether a single run of ours would give the published effect, with 95 %; None where one is missing."""
+        """Whether the published effect lies in the prediction interval of a run; None where one is missing."""
         theirs = self.published
         if theirs is None or self.one_run is None:
             return None
@@ -150,7 +150,7 @@ class Judged:
 
     @property
     def numbers(self) -> tuple[object, ...]:
-        """What was found, number by number: a reading that changes nothing finds the same."""
+        """All numbers found: readings that change nothing have the same."""
         cases = [c for part in self.parts for c in part.cases]
         return tuple((c.effect, c.lower, c.upper, c.control, c.n, c.reason and c.cells) for c in cases)
 
@@ -165,7 +165,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """What became of a claim: its verdict over all readings, how it was reached at the base, what others give."""
+    """The result of a claim: its verdict over all readings, and the result in each of them."""
 
     claim: Claim
     verdict: str
@@ -184,7 +184,7 @@ class ClaimResult:
 
     @property
     def voices(self) -> tuple[Judged, ...]:
-        """The readings that find something of their own, the literal one first: several with the same runs are one."""
+        """The readings with different numbers, the literal one first; readings with the same runs count once."""
         every = (self.base, *self.tried)
         literal = next((j for j in every if j.reading == self.literal), self.base)
         own: dict[tuple[object, ...], Judged] = {}

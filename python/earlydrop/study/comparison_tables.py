@@ -1,4 +1,4 @@
-"""The paper's tables beside ours, as rows of text: for the terminal and for the page."""
+"""The paper's tables beside ours, as rows of text: for the terminal and the HTML report."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Measure:
-    """One number of each run: taken from the result document, or reckoned from other measures."""
+    """One number of each run: extracted from the result document, or calculated from other measures."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""What is taken from a result document: a number, a number reckoned from a list, or a whole list."""
+"""Values extracted from a result document: a number, a number calculated from a list, or a list."""
 
 from __future__ import annotations
 

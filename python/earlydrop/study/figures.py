@@ -1,4 +1,4 @@
-"""What the figures of a study show: points, bars, steps. Drawn by `plots.py`."""
+"""Data of a study's figures: points, bars, steps. `plots.py` draws them."""
 
 from __future__ import annotations
 

@@ -102,13 +102,13 @@ class Claim:
     parts: tuple[Part, ...] = ()
     untestable: str = ""
     counted: tuple[Counted, ...] = ()
-    """Judged by counts that stand in a table, not by runs."""
+    """Values of a table of counts, for a claim that is not evaluated on runs."""
     peers: tuple[Peer, ...] = ()
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence of the paper that asserts an effect: what became of it."""
+    """A sentence of the paper that asserts an effect, and the claims that test it."""
 
     where: str
     text: str

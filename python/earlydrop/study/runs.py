@@ -236,7 +236,7 @@ Wanted = dict[Run, tuple[Planned, dict[Extraction, None]]]
 
 
 class Runs:
-    """Makes the runs that the store lacks, and takes from them what is needed. Without a store they are made anew."""
+    """Makes the runs that the store lacks, and extracts what is needed. Without a store nothing is kept."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Which cells a selection means, and how the cells of an axis become one number.
+"""Selections of cells, and the reduction of the cells along an axis to one number.
 
 A part of a claim compares two sides. On each side the levels it names are chosen; a reading it does not name is at
 its base (or at the level that is tried); over all other axes it is averaged. These form the *rows*: a row is one

@@ -1,4 +1,4 @@
-"""What a study found, in words: for the terminal, and in pieces for the page."""
+"""Results of a study as text: for the terminal, and in parts for the HTML report."""
 
 from __future__ import annotations
 

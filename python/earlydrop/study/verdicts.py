@@ -55,7 +55,7 @@ def conjunction(verdicts: Sequence[str]) -> str:
 
 
 def headline(literal: str, others: Sequence[str]) -> str:
-    """What is said of a claim in a word: what the literal reading says, if more than half of the others say it too."""
+    """The verdict over all readings: that of the literal one if more than half of the others agree, else `depends`."""
     return literal if not others or 2 * others.count(literal) > len(others) else DEPENDS
 
 
@@ -103,7 +103,7 @@ def inside_verdict(found: Interval, low: float, high: float) -> str:
 
 
 def seed_verdict(verdict: str, holds: Sequence[bool]) -> str:
-    """What must hold in every seed: the interval supports it, and it does in each of at least six."""
+    """The verdict on a claim for every seed: the interval supports it, and it holds in each of at least six seeds."""
     if verdict != SUPPORTED:
         return verdict
     return SUPPORTED if len(holds) >= EVERY_SEED and all(holds) else UNDECIDED
@@ -111,14 +111,14 @@ def seed_verdict(verdict: str, holds: Sequence[bool]) -> str:
 
 @dataclass(frozen=True)
 class _Sides:
-    """Both sides of a comparison, one number a seed; `to` is empty where something is held against a number."""
+    """Both sides of a comparison, one number per seed; `to` is empty for a comparison with a constant."""
 
     of: Sequence[float]
     to: Sequence[float]
 
 
 def _effects(part: Part, sides: _Sides) -> list[float] | None:
-    """What is reported, seed by seed: difference, ratio, or the one side; None where a ratio has no value."""
+    """The effect for each seed: difference, ratio, or the one side; None where a ratio has no value."""
     if part.to is None:
         return list(sides.of)
     if part.ratio:
@@ -127,14 +127,14 @@ def _effects(part: Part, sides: _Sides) -> list[float] | None:
 
 
 def _numbers(part: Part, sides: _Sides) -> list[float] | None:
-    """What the predicate looks at, seed by seed."""
+    """The number that the predicate tests, for each seed."""
     if part.to is None or part.ratio:
         return _effects(part, sides)
     return [a - part.times * b for a, b in zip(sides.of, sides.to, strict=True)]
 
 
 def limits_of(part: Part, control: float | None, margin: float | None) -> tuple[float | None, float | None]:
-    """What the numbers are held against: the lowest and the highest that agree, None where that side is open."""
+    """The bounds of the predicate: the lowest and the highest number that agree, None for an open side."""
     if part.within is not None:
         return part.within
     if part.expect == "equal":
@@ -186,7 +186,7 @@ def decide(
 def margin_of(
     part: Part, margin: Margin | None, axis: Axis | None, control: float | None, level: float
 ) -> float | None:
-    """How far apart is still equal, in the unit of what is judged; None where the measure has no margin.
+    """The largest difference that counts as equal, in the unit of the tested number; None without a margin.
 
     `control` is the mean of the other side (before `times`), `level` that of the measure itself along an axis.
     """
@@ -244,7 +244,7 @@ class _Place:
         return margin_of(part, self.study.measure(part.measure).margin, axis, control, level)
 
     def bounds(self) -> tuple[float, float]:
-        """What the effect can be."""
+        """The range of possible effects."""
         if self.part.to is not None or self.part.reduce in ("slope", "correlation"):
             return -math.inf, math.inf
         if self.part.reduce in ("deviation", "range", "cv"):
@@ -331,7 +331,7 @@ def _judge(place: _Place, sides: _Sides, level: float, same_run: bool) -> Case:
 def _p(
     part: Part, numbers: Sequence[float], verdict: str, limits: tuple[float | None, float | None], margin: float
 ) -> float:
-    """Two-sided p value of the test behind a verdict: how far the interval is from the bound it was held against."""
+    """Two-sided p value of the test behind a verdict, against the bound of the predicate."""
     low, high = limits
     if verdict == UNDECIDED:
         return 1.0
@@ -431,7 +431,7 @@ def _claim(outcome: Outcome, claim: Claim, printed: Mapping[str, PrintedValues])
 
 
 def variants(study: Study, claim: Claim) -> Iterable[tuple[str, str, bool]]:
-    """Readings off their base in which a claim can be judged too: axis, level, and whether it is the literal one."""
+    """Other readings in which a claim can be judged: axis, level, and whether it is the literal one."""
     seen: dict[tuple[str, str], bool] = {}
     for part in claim.parts:
         for axis in study.experiment(part.experiment).readings:

@@ -1,4 +1,4 @@
-"""What a sweep found at one point: a mean over seeds, its tests against the control."""
+"""Results of a sweep at one point: means over seeds, and tests against the control."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Cell:
     upper: float | None = None
     """Ends of the interval, cut at the smallest and the largest value the measure can take."""
     half_width: float | None = None
-    """Of the interval before it is cut."""
+    """Half-width of the interval before it is cut."""
     n: int = 0
     """Seeds."""
     replicates: int = 0
@@ -43,7 +43,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Pair:
-    """A point against the one that differs from it only in a factor's control level."""
+    """A point and the control that differs from it only in one factor."""
 
     factor: str
     point: int
@@ -65,29 +65,29 @@ class Tests:
 
     @property
     def tested(self) -> int:
-        """How many were tested."""
+        """Number of tests."""
         return int((~np.isnan(self.holm)).sum())
 
     @property
     def holding(self) -> int:
-        """How many are clear after Holm's correction too."""
+        """Number of differences that are significant after Holm's correction."""
         return int((self.clear & (self.holm < statistics.ALPHA)).sum())
 
 
 @dataclass(frozen=True)
 class Row:
-    """A point with its runs that are there."""
+    """A point and its finished runs."""
 
     number: int
     seeds: list[int]
     table: Array
-    """A column a measure, one value a seed; NaN for none."""
+    """One column per measure, one value per seed; NaN where it is missing."""
     measures: tuple[str, ...]
     same_run: bool = False
     """Every seed gave the same run."""
 
     def column(self, measure: str) -> list[float]:
-        """One value of a measure a seed; NaN for none."""
+        """The values of a measure, one per seed; NaN where it is missing."""
         found: list[float] = self.table[:, self.measures.index(measure)].tolist()
         return found
 

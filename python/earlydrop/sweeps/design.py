@@ -1,4 +1,4 @@
-"""Designs: which points of the factors' space are run."""
+"""Designs: which combinations of levels are run."""
 
 from __future__ import annotations
 

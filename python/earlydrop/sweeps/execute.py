@@ -1,4 +1,4 @@
-"""Makes the runs that a store lacks: in batches, on any executor, side by side with other processes."""
+"""Makes the runs that are missing in a store: in batches, on any executor, in parallel with other processes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from .work import Done, Task
 
 BATCH_S = 0.4
-"""How long a batch should take: long against what it costs to hand one out, short against the whole."""
+"""Intended duration of a batch: long compared with the cost of submitting one, short compared with the sweep."""
 MOST_RUNS = 5000
 """Runs of a batch."""
 FLUSH_S, FLUSH_BYTES = 5.0, 8 << 20
-"""How long runs wait, and how many bytes, until they are put into the store together."""
+"""Time and number of bytes after which finished runs are written to the store together."""
 PILOTS = 16
-"""Runs that are made first, to estimate what the rest costs."""
+"""Runs that are made first, to estimate the cost of the rest."""
 KEPT_FAILURES = 1000
-"""So many failures, the first by point and seed, are kept with their reasons; of the others only the number."""
+"""The first failures, by point and seed, are kept with their reasons; the others are only counted."""
 
 OPEN, OUT, DONE, FAILED = 0, 1, 2, 3
 
@@ -44,25 +44,25 @@ class Failure:
 
 @dataclass
 class Tally:
-    """Where a sweep stands."""
+    """Progress of a sweep."""
 
     total: int
-    """Runs of the sweep, equal ones counted once."""
+    """Runs of the sweep; equal runs count once."""
     found: int = 0
-    """Runs that the store had."""
+    """Runs found in the store."""
     made: int = 0
-    """Runs that were made here."""
+    """Runs made by this process."""
     shared: int = 0
-    """Runs that another process put into the store meanwhile."""
+    """Runs that other processes added to the store meanwhile."""
     failed: int = 0
     failures: list[Failure] = field(default_factory=list)
     engine_s: float = 0.0
-    """Time of the engine, all threads together."""
+    """Engine time, summed over all threads."""
     begin: float = field(default_factory=time.monotonic)
 
     @property
     def done(self) -> int:
-        """Runs that need not be made any more."""
+        """Runs that are finished."""
         return self.found + self.made + self.shared + self.failed
 
     @property
@@ -72,18 +72,18 @@ class Tally:
 
     @property
     def rate(self) -> float:
-        """Runs a second, here and now."""
+        """Runs per second of this process so far."""
         return (self.made + self.failed) / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
     @property
     def left_s(self) -> float | None:
-        """Estimated time to go."""
+        """Estimated remaining time."""
         return (self.total - self.done) / self.rate if self.rate > 0 else None
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a sweep will cost, by its first runs."""
+    """The estimated cost of a sweep, from its first runs."""
 
     runs: int
     missing: int
@@ -93,17 +93,17 @@ class Estimate:
 
     @property
     def wall_s(self) -> float:
-        """Time until it is done."""
+        """Estimated duration."""
         return self.missing * self.run_s / self.workers
 
     @property
     def size(self) -> float:
-        """Bytes that the store grows by."""
+        """Estimated growth of the store, bytes."""
         return self.missing * self.row_bytes
 
 
 class Stop(Exception):
-    """Raised by who was told the estimate, to make no more runs."""
+    """Raised by a callback that receives the estimate, to make no more runs."""
 
 
 Tell = Callable[[Tally], None]
@@ -134,11 +134,11 @@ class Runs:
         self._row_bytes, self._looked = 0.0, 0.0
 
     def make(self, told: Told | None = None) -> Tally:
-        """Make what is missing. `told` hears the estimate after the first few runs.
+        """Make the missing runs. `told` is called with the estimate after the first few.
 
         Raises:
             StoreError: runs cannot be put into the store.
-            SweepError: the cluster is gone, or its workers have another engine.
+            SweepError: the cluster is lost, or its workers have another version of the engine.
         """
         self.tell(self.tally)
         try:
@@ -156,7 +156,7 @@ class Runs:
         except Stop:
             self._flush()
         except KeyboardInterrupt:
-            # What was made is kept.
+            # Finished runs are kept.
             with contextlib.suppress(Exception):
                 self._flush()
             raise
@@ -181,7 +181,7 @@ class Runs:
             self._take_in(0.5)
 
     def _hand_out(self) -> None:
-        """Keep every worker busy, and a batch waiting for each."""
+        """Submit batches until every worker has one running and one waiting."""
         while self._open and len(self._batches) < 2 * self.executor.slots:
             count = self._size()
             rows = self._claim(lambda others, count=count: self._next_free(count, others))  # type: ignore[misc]
@@ -190,20 +190,20 @@ class Runs:
             self._submit(rows)
 
     def _size(self) -> int:
-        """Runs of the next batch: some tenths of a second, less towards the end, so that all workers end together."""
+        """Size of the next batch: some tenths of a second, less towards the end so that all workers finish together."""
         left = self.tally.total - self.tally.done
         by_time = BATCH_S / self._run_s if self._run_s > 0 else 1
         return int(max(1, min(by_time, left / (4 * self.executor.slots), MOST_RUNS)))
 
     def _open_rows(self) -> Iterator[Array]:
-        """The rows that nobody works on, as far as is known here, in pieces."""
+        """The rows that are not known to be made by any process, in pieces."""
         for start in range(self._next, len(self._state), PIECE):
             rows = np.flatnonzero(self._state[start : start + PIECE] == OPEN) + start
             if len(rows):
                 yield rows
 
     def _claim(self, choose: Callable[[set[Run]], Array]) -> Array:
-        """Rows that `choose` finds free, given what other processes are making; claim them."""
+        """Claim rows that `choose` finds free, given the claims of other processes."""
         if self.store.claims is None or not isinstance(self.store.files, Folder):
             if self._looks_now():
                 self._others_put |= bool(self.store.look())
@@ -216,12 +216,12 @@ class Runs:
         return rows
 
     def _next_free(self, count: int, others: set[Run]) -> Array:
-        """The next rows, so many or fewer, that nobody has made or is making."""
+        """At most `count` next rows that no process has made or is making."""
         found: list[Array] = []
         got, skipped = 0, True
         for rows in self._open_rows():
             if skipped:
-                # Nothing before these is open any more, or ever will be.
+                # All rows before these are made or claimed.
                 self._next, skipped = int(rows[0]), False
             for start in range(0, len(rows), count):
                 free = self._free(rows[start : start + count], others)[: count - got]
@@ -232,7 +232,7 @@ class Runs:
         return np.concatenate(found) if found else np.empty(0, np.int64)
 
     def _free(self, rows: Array, others: set[Run]) -> Array:
-        """Of these rows those that nobody has made or is making; what others put into the store is marked."""
+        """Those of these rows that no process has made or is making; runs that others stored are marked."""
         if self._others_put:
             points, seeds = self._rows.of(rows)
             there = self.store.find(self.plan.words[points], seeds) >= 0
@@ -244,7 +244,7 @@ class Runs:
         return rows
 
     def _looks_now(self) -> bool:
-        """Whether to look what others put in: at an address without locks, now and then."""
+        """Whether to look for runs of other processes: at an address without locks, from time to time."""
         now = time.monotonic()
         if now - self._looked < FLUSH_S:
             return False
@@ -280,7 +280,7 @@ class Runs:
     # ---- taking in -----------------------------------------------------------------------------------------------
 
     def _take_in(self, patience_s: float) -> None:
-        """Wait for a batch; put into the store what has waited long enough."""
+        """Wait for a batch; write results to the store that have waited long enough."""
         finished = self.executor.next(patience_s)
         if finished is not None:
             number, gave = finished
@@ -314,7 +314,7 @@ class Runs:
             self._bytes += done.size
 
     def _broken(self, rows: Array, error: BaseException) -> None:
-        """A batch that gave nothing at all: make its runs one by one, to find the one that is to blame."""
+        """A batch that failed as a whole: make its runs one by one, to find the cause."""
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise error
         if len(rows) > 1:
@@ -326,7 +326,7 @@ class Runs:
     def _fail(self, row: int, reason: str) -> None:
         self._mark(np.array([row]), FAILED)
         self.tally.failed += 1
-        # In the order of points and seeds, whichever thread came first.
+        # In the order of points and seeds, not of completion.
         failures = self.tally.failures
         point, seed = (int(of[0]) for of in self._rows.of(np.array([row])))
         one = Failure(point, seed, reason)
@@ -334,13 +334,13 @@ class Runs:
         del failures[KEPT_FAILURES:]
 
     def _flush(self) -> None:
-        """Put what was made into the store, as one part."""
+        """Write the finished runs to the store, as one part."""
         if self._buffer:
             frame = work.frame(self._buffer)
             self.store.add(frame)
             self._row_bytes = self._bytes / max(1, len(frame))
         self._buffer, self._bytes, self._flushed = [], 0, time.monotonic()
-        # A long sweep makes no more than some hundreds of parts.
+        # A long sweep makes at most some hundreds of parts.
         self._flush_s = max(FLUSH_S, self.tally.elapsed_s / 100)
         if self.store.claims is not None and isinstance(self.store.files, Folder):
             out = [run for rows in self._batches.values() for run in self._names(rows)]
@@ -348,7 +348,7 @@ class Runs:
                 self.store.claims.set(out)
 
     def _estimate(self) -> Estimate:
-        # Parquet packs what lies in memory to about a third.
+        # Parquet compresses the rows to about a third of their size in memory.
         row = self._row_bytes / 3
         left = self.tally.total - self.tally.done
         return Estimate(self.tally.total, left, self._mean_s(), self.executor.slots, row)

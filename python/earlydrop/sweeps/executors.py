@@ -1,4 +1,4 @@
-"""Where batches of runs are made: on threads of this process, or on the workers of a Dask cluster."""
+"""Executors of batches: threads of this process, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences whose items are made when they are asked for, so that a million of them need no memory."""
+"""Lazy sequences: items are made on access, so that a million of them need no memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep found: for each point and measure the mean over its seeds, and paired differences."""
+"""Results of a sweep: for each point and measure the mean over seeds, and paired differences."""
 
 from __future__ import annotations
 

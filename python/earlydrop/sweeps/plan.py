@@ -1,4 +1,4 @@
-"""Points to runs: every point is passed by the checker and gets its key before the first run."""
+"""Plans the runs of a sweep: every point is checked and gets its key before the first run."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .sweep_table import Mistakes
 from .work import Source
 
 SHOWN = 5
-"""So many different mistakes of points are named."""
+"""Largest number of different errors of points in a message."""
 
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 PIECE = 1 << 16
-"""So many runs are looked at together."""
+"""Runs that are processed together."""
 
 
 @dataclass(eq=False)
 class Plan:
-    """The points of a sweep with the keys of their scenarios, and how many seeds each has by now."""
+    """The points of a sweep, the keys of their scenarios, and their current numbers of seeds."""
 
     sweep: Sweep
     words: Words
@@ -41,7 +41,7 @@ class Plan:
     counts: Array
     """By point: its number of seeds."""
     warnings: tuple[str, ...] = ()
-    """What the scenario of the first point says and its author may not have meant."""
+    """Warnings about the scenario of the first point."""
 
     @property
     def keys(self) -> Sequence[str]:
@@ -54,7 +54,7 @@ class Plan:
 
     @property
     def runs(self) -> int:
-        """Runs of all points; equal scenarios count as often as they stand there."""
+        """Runs of all points; equal scenarios count repeatedly."""
         return int(self.counts.sum())
 
     @cached_property
@@ -82,7 +82,7 @@ class Plan:
 
 
 class Points(Protocol):
-    """Scenarios with the seeds that each is to be run with."""
+    """Scenarios and their seeds."""
 
     @property
     def words(self) -> Words:
@@ -110,7 +110,7 @@ class Points(Protocol):
 
 @dataclass(eq=False)
 class Scenarios:
-    """Scenarios that have nothing in common, each with some seeds in a row; no run is there twice."""
+    """Unrelated scenarios, each with consecutive seeds; no run occurs twice."""
 
     texts: Sequence[str]
     """Checked scenarios as JSON, without name and seed of their own."""
@@ -138,7 +138,7 @@ class Scenarios:
 
 
 class Rows:
-    """The runs of a plan, numbered in the order of the points and their seeds.
+    """The runs of a plan, numbered in the order of points and seeds.
 
     Points with equal scenarios and equal first seeds have the same runs, and equally many, because a rule for stopping
     decides by what the runs gave. They are counted at the first of these points.
@@ -155,7 +155,7 @@ class Rows:
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """Number of runs."""
         return int(self.starts[-1])
 
     def of(self, rows: Array) -> tuple[Array, Array]:
@@ -176,7 +176,7 @@ class Rows:
 
 
 def label(sweep: Sweep, point: Point) -> str:
-    """A point in words."""
+    """A point as text, `max_p = 0.1, pairs = 20`."""
     return ", ".join(f"{f.name} = {level.name}" for f, level in zip(sweep.factors, point.levels, strict=True))
 
 
@@ -219,7 +219,7 @@ def plan(sweep: Sweep, progress: Progress = no_progress) -> Plan:
 
 
 def point_values(sweep: Sweep, points: Iterable[int]) -> dict[str, list[Any]]:
-    """A column a factor: the value at some points, numbers where all points of the sweep have numbers."""
+    """One column per factor: its values at some points, as numbers where all points of the sweep have numbers."""
     found: dict[str, list[Any]] = {f.name: [] for f in sweep.factors}
     for k in points:
         for factor, numeric, level in zip(sweep.factors, sweep.numeric, sweep.points[k].levels, strict=True):

@@ -1,4 +1,4 @@
-"""The report of a sweep: one HTML file that needs no other."""
+"""The HTML report of a sweep: a single file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measures of all runs of a sweep, in a file without a name: rows are put in any order and read in theirs."""
+"""The measures of all runs of a sweep, in an unnamed temporary file: rows are written in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep prints and writes."""
+"""Text and tables that a sweep prints and writes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a worker does: make the runs of a batch and pack them as rows for the store.
+"""The work of a worker: make the runs of a batch and pack them as rows for the store.
 
-This is all that runs on the machines of a cluster, and they need nothing but the installed package.
+Machines of a cluster run only this, and need only the installed package.
 """
 
 from __future__ import annotations

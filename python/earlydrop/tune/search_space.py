@@ -168,7 +168,9 @@ def _objectives(asked: Sequence[str], queue: str) -> list[Objective]:
         name = ALIASES.get(name, name)
         if name not in known or way not in ("", "min", "max"):
             words = ", ".join([*known, "fairness"])
-            raise TuneError(f"--objective {text}: allowed are {words}, with :min or :max appended to reverse the direction")
+            raise TuneError(
+                f"--objective {text}: allowed are {words}, with :min or :max appended to reverse the direction"
+            )
         if any(o.measure.id == name for o in found):
             raise TuneError(f"--objective {text}: is there twice")
         found.append(Objective(known[name], name in LARGER if not way else way == "max"))

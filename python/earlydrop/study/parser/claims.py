@@ -48,7 +48,7 @@ def parse_claim(context: Context, t: StudyTable) -> Claim:
 
 
 def parse_counted(context: Context, t: StudyTable) -> tuple[Counted, ...]:
-    """What is judged by a table of counts in the study's folder, not by runs."""
+    """Tables of counts in the study's folder, for a claim that is not evaluated on runs."""
     found = []
     for one in t.tables("counted"):
         name, column = one.text("file"), one.text("column")
@@ -205,7 +205,7 @@ def parse_assumption(context: Context, t: StudyTable) -> Assumption:
 
 
 def parse_statements(path: Path, study: Study) -> tuple[Statement, ...]:
-    """Read the paper's sentences; each is put to the test by a claim of the study, or it says why none does."""
+    """Parse the paper's sentences; each is tested by a claim of the study, or says why not."""
     if not path.is_file():
         return ()
     try:
