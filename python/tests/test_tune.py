@@ -58,7 +58,7 @@ def test_every_number_is_searched_about_what_it_is(file: Path) -> None:
     assert other.base["queue"]["bottleneck"] == {"aqm": "codel", "limit": "60 packets"}
     assert other.parameters == (tune.Parameter("target", 0.001, 0.1, True, False, "{} s"),)
     assert other.sets({"target": 0.02}) == {"queue.bottleneck.target": "0.02 s"}
-    assert other.fault({"target": 0.02}) is None
+    assert other.refusal({"target": 0.02}) is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from .checks import check_aqm, check_count, check_out, check_workers
 from .exits import DONE, FAILED
 from .failures import Interrupted
 from .options import Json, Store, Workers
-from .printing import print_json, read_json, version
+from .printing import parse_json, print_json, version
 
 
 def advise(
@@ -38,7 +38,7 @@ def advise(
     from ..sweeps.report import write_report
 
     asked = advising.link(rate, rtt, flows, buffer)
-    known = [e["name"] for e in read_json(_core.catalogue())]
+    known = [e["name"] for e in parse_json(_core.catalogue())]
     for name in aqm:
         check_aqm(name, known)
     check_count("--seeds", seeds)

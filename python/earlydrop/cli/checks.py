@@ -8,7 +8,7 @@ from pathlib import Path
 from .failures import InputError
 
 
-def read_pairs(
+def parse_settings(
     sets: Sequence[str], option: str = "--set", form: str = "PATH=VALUE", example: str = "queue.bottleneck.aqm=red"
 ) -> list[tuple[str, str]]:
     """Settings given as NAME=VALUE."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_count, check_out, check_workers, read_pairs
+from .checks import check_count, check_out, check_workers, parse_settings
 from .exits import DONE
 from .failures import InputError
 from .options import Json, Out, ScenarioFile, Sets, Workers
@@ -41,7 +41,7 @@ def compare(
     check_count("--seeds", 10 if seeds is None else seeds)
     target = None if until is None else _stopping(until, most, seeds)
     check_workers(workers)
-    pairs = read_pairs(set_)
+    pairs = parse_settings(set_)
     check_out(out)
     with terminal.Progress() as progress:
         result = comparing.compare(

@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_count, read_pairs
+from .checks import check_count, parse_settings
 from .exits import DONE
 from .failures import InputError
 from .options import Json, ScenarioFile, Sets
@@ -57,7 +57,7 @@ def crosscheck(
     assert scenario is not None
     with terminal.Progress() as progress:
         found = checking.crosscheck(
-            scenario, read_pairs(set_), at=at, seeds=seeds or 5, real_time=realtime, progress=progress
+            scenario, parse_settings(set_), at=at, seeds=seeds or 5, real_time=realtime, progress=progress
         )
     if json:
         print_json({**found.document(), "version": version()})
@@ -93,7 +93,7 @@ def _crossgrid(
         raise InputError(f"--grid: {pattern}: {error}") from None
     if not wanted:
         raise InputError(f"--grid: no cell has {pattern!r}; cells are such as {crosscheck_grid.cells()[0]}")
-    changes = {key: parse_value(text) for key, text in read_pairs(sets, example="hystart=false")}
+    changes = {key: parse_value(text) for key, text in parse_settings(sets, example="hystart=false")}
     with terminal.Progress() as progress:
         if stored is None:
             runs = crosscheck_grid.measure(wanted, jobs=jobs, real_time=real_time, runs=links, progress=progress)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from .checks import check_out, check_seed, read_pairs
+from .checks import check_out, check_seed, parse_settings
 from .exits import NOT_FOUND, NOT_RUNNABLE
 from .failures import InputError
 from .options import Json, Out, Sets
@@ -93,7 +93,7 @@ def link(
         raise InputError(f"--between: given {len(between)}; allowed two namespaces or devices")
     settings: dict[str, Any] = {
         "mtu": mtu,
-        "sysctls": tuple(read_pairs(sysctl, "--sysctl", "NAME=VALUE", "net.ipv4.tcp_ecn=1")),
+        "sysctls": tuple(parse_settings(sysctl, "--sysctl", "NAME=VALUE", "net.ipv4.tcp_ecn=1")),
         "real_time": realtime,
         "record": links.MOST_RECORDED if log or verify else 0,
     }
@@ -122,7 +122,7 @@ def _link_plan(
         if given:
             option = "--" + next(iter(given)).replace("_", "-")
             raise InputError(f"{option}: the scenario of --sim says it; change it there, or with --set")
-        return links.from_scenario(_core.Scenario.load(str(sim), read_pairs(sets)), at, seed, **settings)
+        return links.from_scenario(_core.Scenario.load(str(sim), parse_settings(sets)), at, seed, **settings)
     for option, value in (("--at", at), ("--set", sets)):
         if value:
             raise InputError(f"{option}: belongs to --sim SCENARIO.toml")

@@ -16,7 +16,7 @@ def version() -> str:
     return _core.version()
 
 
-def read_json(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Parse a JSON text; in a command `json` is the option."""
     return json.loads(text)
 

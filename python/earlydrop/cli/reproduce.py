@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_count, check_out, check_workers, read_pairs
+from .checks import check_count, check_out, check_workers, parse_settings
 from .exits import DONE
 from .failures import Interrupted
 from .options import Json, Store, Workers
@@ -58,7 +58,7 @@ def reproduce(
     if seeds is not None:
         check_count("--seeds", seeds)
     check_workers(workers)
-    assumed = dict(read_pairs(assume, "--assume", "NAME=VALUE", "tcp=newreno"))
+    assumed = dict(parse_settings(assume, "--assume", "NAME=VALUE", "tcp=newreno"))
     chosen = [studies.find(name) for name in (studies.available() if study == "all" else [study])]
     chosen = studies.choose(chosen, aqm)
     chosen = [s.as_quick() if quick else s for s in chosen]

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_aqm, check_name, read_pairs
+from .checks import check_aqm, check_name, parse_settings
 from .exits import DONE
 from .failures import InputError
 from .options import Json, Sets
-from .printing import print_json, read_json
+from .printing import parse_json, print_json
 
 
 def show(
@@ -50,11 +50,11 @@ def show(
     if against is not None:
         raise InputError(f"--against: belongs to a TCP stack ({', '.join(stacks.names())}); given {aqm}")
     if aqm.endswith(".toml"):
-        return _show_network(aqm, plot, picture, read_pairs(set_), json)
+        return _show_network(aqm, plot, picture, parse_settings(set_), json)
     if picture is not None or set_:
         given = "--set" if picture is None else f"--picture {picture}"
         raise InputError(f"{given}: belongs to a scenario, SCENARIO.toml; given the discipline {aqm}")
-    entries = {e["name"]: e for e in read_json(_core.catalogue())}
+    entries = {e["name"]: e for e in parse_json(_core.catalogue())}
     check_aqm(aqm, list(entries))
     entry = entries[aqm]
     curves = _curves(entry, entries)

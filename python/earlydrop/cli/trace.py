@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .checks import check_seed, read_pairs
+from .checks import check_seed, parse_settings
 from .exits import DONE
 from .failures import InputError
 from .options import Json, ScenarioFile, Sets
@@ -38,7 +38,7 @@ def trace(
     if not 1 <= events <= traces.MOST:
         raise InputError(f"--events: given {events}; allowed 1 to {traces.MOST}", given=str(events))
     check_seed(seed)
-    pairs = read_pairs(set_)
+    pairs = parse_settings(set_)
     _core.Scenario.load(str(scenario), pairs)
     document = with_traces(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
     made = traces.record(overlay_toml(document, toml_settings(pairs)), queue, events, seed)

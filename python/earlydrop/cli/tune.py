@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_count, check_workers, read_pairs
+from .checks import check_count, check_workers, parse_settings
 from .exits import DONE
 from .failures import InputError, Interrupted
 from .options import Cluster, Json, ScenarioFile, Sets, Workers
@@ -50,7 +50,7 @@ def tune(
     check_count("--seeds", seeds)
     if confirm < 2:
         raise InputError(f"--confirm: given {confirm}; allowed 2 or more", given=str(confirm), allowed="2 or more")
-    asked = tuning.problem(scenario, aqm, objective, param, read_pairs(set_))
+    asked = tuning.problem(scenario, aqm, objective, param, parse_settings(set_))
     opened = sweeps.open_store(store)
     runs = tuning.Runs(
         asked, opened, lambda base: sweeps.Cluster(base, cluster) if cluster else sweeps.Threads(base, workers)

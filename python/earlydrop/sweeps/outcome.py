@@ -397,7 +397,7 @@ def failure_document(sweep: Sweep, failure: Failure) -> Document:
     }
 
 
-def read(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
+def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
     """Read the measures of all runs of a sweep from its store."""
     import polars as pl
 

@@ -16,8 +16,7 @@ from ..store import Store, engine, open_store
 from .execute import Estimate, Runs, Tally
 from .executors import Cluster, Executor, Threads
 from .model import Sweep
-from .outcome import Outcome, wanted_seeds
-from .outcome import read as read_outcome
+from .outcome import Outcome, collect, wanted_seeds
 from .parser import parse_document, parse_file
 from .plan import Plan, plan
 
@@ -59,7 +58,7 @@ def run(
                 begin=total.begin,
             )
         )
-        outcome = read_outcome(planned, store, total, engine())
+        outcome = collect(planned, store, total, engine())
         if planned.sweep.stop is None:
             return outcome
         counts = wanted_seeds(outcome)

@@ -61,7 +61,7 @@ def sensitivity(asked: Problem, runs: Runs, method: Method, size: int, seeds: in
     for row in sample.tolist():
         values = {p.name: math.exp(x) if p.log else x for p, x in zip(ps, row, strict=True)}
         choice = resolved(ps, values)
-        why = asked.fault(choice)
+        why = asked.refusal(choice)
         if why is not None:
             raise TuneError(f"the ranges hold what the checker refuses ({why}); give narrower ones with --param")
         choices.append(choice)

@@ -197,7 +197,7 @@ def tune(
             count = min(ROUND, trials - len(found.trials) - found.refused)
             proposed = [search.ask() for _ in range(count)]
             choices = [resolved(asked.parameters, _proposal(trial, asked.parameters)) for trial in proposed]
-            good = [k for k, choice in enumerate(choices) if asked.fault(choice) is None]
+            good = [k for k, choice in enumerate(choices) if asked.refusal(choice) is None]
             values = runs([choices[k] for k in good], seeds, 1) if good else []
             by_trial = dict(zip(good, values, strict=True))
             for k, trial in enumerate(proposed):

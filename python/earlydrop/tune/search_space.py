@@ -92,7 +92,7 @@ class Problem:
         """Paths and values for a choice of parameters."""
         return {f"queue.{self.queue}.{p.name}": formed(p, values[p.name]) for p in self.parameters}
 
-    def fault(self, values: Mapping[str, float]) -> str | None:
+    def refusal(self, values: Mapping[str, float]) -> str | None:
         """Why the checker refuses a choice, if it does."""
         found = checker_error(self.base, [(path, toml_value(v)) for path, v in self.sets(values).items()])
         return None if found is None else one_line(found)
