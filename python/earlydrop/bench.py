@@ -31,15 +31,15 @@ ENGINE = "EARLYDROP_ENGINE"
 
 PEERS = ("ns2", "ns3")
 SLOW_S = 20.0
-"""A peer whose run took longer than this is not run again: the spread no longer matters to the ratio."""
+"""A peer whose run took longer, s, is run once: the spread does not matter to the ratio."""
 
 
 class BenchError(EarlydropError):
-    """What was asked for cannot be measured. The message says why."""
+    """A benchmark is not possible. The message says why."""
 
 
 class BenchFailure(BenchError):
-    """A tool that was measured ended with an error."""
+    """A measured tool failed."""
 
 
 CASES: dict[str, Case] = {
@@ -58,7 +58,7 @@ are random networks of so many routers, for earlydrop alone."""
 
 
 class Runner:
-    """One tool: runs a case once and says what it took."""
+    """A tool that runs a case once and measures its cost."""
 
     name = ""
     note = ""
@@ -433,7 +433,7 @@ def render(report: dict[str, Any]) -> str:
 
 
 def _measure_here(name: str) -> dict[str, Any]:
-    """Run one case in this process and say what it took."""
+    """Run one case in this process and measure its cost."""
     import resource
 
     from . import _core
@@ -456,7 +456,7 @@ def _measure_here(name: str) -> dict[str, Any]:
 
 
 def _peak_memory() -> dict[str, float]:
-    """This process's own peak, where the kernel tells it."""
+    """Peak memory of this process, where the kernel reports it."""
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
     except OSError:

@@ -27,11 +27,11 @@ class Case:
 
     @property
     def base(self) -> str:
-        """The letter under which the engine knows the network."""
+        """The engine's name of the network: a letter."""
         return self.name.partition("-")[0]
 
     def sender_delays_ms(self) -> list[float]:
-        """Access delays on the senders' side: all 5 ms, or 5..10 ms and every one different.
+        """Access delays of the senders: all 5 ms, or all different within 5..10 ms.
 
         The fractional parts of multiples of the golden ratio: even, in no order, the same in every tool.
         """

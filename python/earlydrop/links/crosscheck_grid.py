@@ -1,4 +1,4 @@
-"""The grid of cross-checks: real kernels' TCP through real links, stored, and what the simulator says of the same.
+"""A grid of crosschecks: stored results of real kernels' TCP on emulated links, against the simulator.
 
 `measure` runs the cells on real links and takes as long as they do. What it found is stored as CSV; `simulate` runs the
 simulator over the same cells, and `Agreement` compares. Linux only for `measure`.
@@ -43,24 +43,24 @@ ROUND_TRIPS = (20, 80)
 FLOWS = (1, 8)
 
 WARMUP, DURATION = 10.0, 60.0
-"""The measured window, s after the flows began."""
+"""The measured interval, s after the start of the flows."""
 SEEDS = 10
 """Runs of the simulator for each cell."""
 
 THROUGHPUT, QUEUE = 0.03, 0.15
-"""How far the simulator may be from the link: of the throughput, and of the mean queue."""
+"""Largest relative difference between simulator and link: of the throughput, and of the mean queue."""
 QUEUE_PACKETS = 0.5
-"""A mean queue that is so near, packets, agrees whatever part of it that is."""
+"""Absolute difference of the mean queue, packets, that always agrees."""
 
 CHANCE = 2.0
-"""Standard deviations of single runs by which the link's one run may differ by chance."""
+"""Standard deviations of single runs within which one run on the link may differ by chance."""
 
 SEGMENT = 1448
 """Payload of a segment, B: 1500 B on the wire with time stamps."""
 
 STARTS = 0.1
-"""The simulator's flows begin within so many seconds, or within the round trips that iperf3 takes to connect them all,
-one after the other, if those are longer."""
+"""The simulator's flows start within so many seconds, or within the round trips that iperf3 needs to connect them one
+by one, if that is longer."""
 
 MEASURES = ("throughput_mbps", "queue_mean_packets", "queue_std_packets", "delay_mean_ms", "delay_p99_ms", "drop_rate")
 """Fields of a queue's results that are stored."""
@@ -336,18 +336,18 @@ class Agreement:
 
     @property
     def throughput(self) -> bool:
-        """Whether the throughput is near enough."""
+        """Whether the throughput agrees."""
         return abs(self.relative("throughput_mbps")) <= THROUGHPUT
 
     @property
     def queue(self) -> bool:
-        """Whether the mean queue is."""
+        """Whether the mean queue agrees."""
         near = abs(self.simulated.queue_mean_packets - self.real.queue_mean_packets) <= QUEUE_PACKETS
         return near or abs(self.relative("queue_mean_packets")) <= QUEUE
 
     @property
     def holds(self) -> bool:
-        """Whether both are."""
+        """Whether both agree."""
         return self.throughput and self.queue
 
     @property
@@ -419,7 +419,7 @@ BEGIN, END = "<!-- begin {} -->", "<!-- end {} -->"
 
 
 def put(page: Path, name: str, text: str) -> None:
-    """Replaces what stands in a page between the two comments of that name.
+    """Replace the text between the two comments of that name in a page.
 
     Raises:
         crosscheck.CrosscheckError: the page has no such place.

@@ -16,7 +16,7 @@ SAME_RUN = "one run: every seed gives the same, so there is no interval"
 MOST_NAMED = 12
 """More levels of an axis than these are not named one by one."""
 FEW = 3
-"""More other readings than these are told in short, by verdict."""
+"""If there are more other readings, only their verdicts are counted."""
 
 
 def percent(value: float | None, digits: int = 2) -> str:
@@ -25,7 +25,7 @@ def percent(value: float | None, digits: int = 2) -> str:
 
 
 class _Words:
-    """How the numbers of one part are written."""
+    """Format of the numbers of one part."""
 
     def __init__(self, study: Study, part: Part) -> None:
         self.part, self.measure = part, study.measure(part.measure)
@@ -66,7 +66,7 @@ def _shows(half: float) -> int:
 
 
 def effect_text(study: Study, part: Part, case: Case) -> str:
-    """The effect with its interval, and what it is held against."""
+    """The effect with its interval and its bound."""
     if case.reason:
         return case.reason
     words = _Words(study, part)
@@ -85,7 +85,7 @@ def effect_text(study: Study, part: Part, case: Case) -> str:
 
 
 def limit_text(study: Study, words: _Words, case: Case) -> str:
-    """What the interval is held against, where that is not zero."""
+    """The bound of the interval, where that is not zero."""
     part = words.part
     unit = f" {words.unit}" if words.unit else ""
     if part.expect == "equal":
@@ -120,7 +120,7 @@ def _margin(words: _Words, case: Case) -> str:
 
 
 def expected_text(study: Study, part: Part) -> str:
-    """What a part says, in short: `FTP bandwidth: SFRED less than RED`."""
+    """The expectation of a part, in short: `FTP bandwidth: SFRED less than RED`."""
     measure, e = study.measure(part.measure), study.experiment(part.experiment)
     if part.title:
         return part.title
@@ -171,13 +171,13 @@ def _said(e: Experiment, chosen: Any) -> str:
 
 
 def case_text(study: Study, part: Part, case: Case) -> str:
-    """For which levels a case stands."""
+    """The levels of a case."""
     e = study.experiment(part.experiment)
     return ", ".join(e.say(e.axis(name), level) for name, level in case.at.items())
 
 
 def doubt_text(study: Study, part: Part, case: Case) -> str:
-    """For an undecided case: the smallest effect these seeds could have shown."""
+    """For an undecided case: the smallest effect that these seeds can detect."""
     if case.verdict != UNDECIDED or case.reason or case.same_run:
         return ""
     if case.detectable is None:

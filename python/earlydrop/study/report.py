@@ -46,7 +46,7 @@ def write(
     figures = folder / "figures"
     figures.mkdir()
     path = folder / "report.html"
-    # Nobody prints what is only a look, and PDF takes longest.
+    # No PDF for quick runs: it takes longest to write.
     formats = ("png", "svg") if outcome.study.quick else ("png", "pdf", "svg")
     gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), formats, stop)
     page = render("study.html.j2", _context(outcome, results, scenarios, gallery, version))
@@ -123,7 +123,7 @@ def anchor(name: str) -> str:
 
 
 class Stopped(Exception):
-    """The page was given up, because something else failed or was interrupted."""
+    """The report was abandoned, because something else failed or was interrupted."""
 
 
 class _Gallery:
@@ -135,7 +135,7 @@ class _Gallery:
     def __call__(self, made: Drawing, name: str, *, runs: bool = True) -> dict[str, Any]:
         if self.stop is not None and self.stop.is_set():
             raise Stopped
-        # What does not come from runs is as good in a quick study as in a full one.
+        # Figures without runs are the same in a quick study.
         base = self.folder / file_name(name)
         paths = plotting.save(made, base, self.note if runs else "", self.formats)
         coded = base64.b64encode(paths[-1].read_bytes()).decode("ascii")

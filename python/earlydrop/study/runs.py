@@ -47,7 +47,7 @@ Values = list[float | None]
 
 @dataclass(frozen=True)
 class Planned:
-    """A scenario that the checker has passed. Equal scenarios have equal keys, whatever they are called."""
+    """A checked scenario. Equal scenarios have equal keys, independent of their names."""
 
     key: str
     scenario: runner.Runnable
@@ -143,7 +143,7 @@ def _drawn(
 
 
 def extractions_of(figure: Figure) -> Extractions:
-    """What a figure needs of each of its runs."""
+    """The values that a figure needs from each of its runs."""
     return (
         tuple(line.extraction for line in figure.series)
         if figure.kind == "series"
@@ -152,7 +152,7 @@ def extractions_of(figure: Figure) -> Extractions:
 
 
 def needed(study: Study, e: Experiment) -> Extractions:
-    """What the measures of an experiment need of each run."""
+    """The values that the measures of an experiment need from each run."""
     found: dict[Extraction, None] = {}
     known = {m.id for m in study.measures}
 
@@ -192,7 +192,7 @@ def _check_curves(study: Study) -> None:
 
 @dataclass
 class Outcome:
-    """What the runs of a study gave: for each cell and measure one value a seed, and what the figures need."""
+    """Results of a study's runs: for each cell and measure one value per seed, and the data of the figures."""
 
     study: Study
     values: dict[str, dict[Cell, dict[str, Values]]]
@@ -200,11 +200,11 @@ class Outcome:
     fixed: frozenset[tuple[str, Cell]] = frozenset()
     """Cells of which every seed gave the same run."""
     drawn: dict[str, dict[Cell, list[tuple[int, Kept]]]] = field(default_factory=dict)
-    """By figure and cell: seeds, and what was kept of them."""
+    """By figure and cell: seeds and their extracted values."""
     cost: dict[str, float] = field(default_factory=dict)
     runs: int = 0
     warmups: dict[str, Warmup] = field(default_factory=dict)
-    """What MSER-5 says of the warm-up, by experiment and cell."""
+    """MSER-5's result for the warm-up, by experiment and cell."""
 
     def series(self, e: Experiment, cell: Cell, measure: str) -> Values:
         """One value a seed."""
@@ -229,7 +229,7 @@ class Outcome:
 
 
 Wanted = dict[Run, tuple[Planned, dict[Extraction, None]]]
-"""The runs to make, and what is to be kept of each."""
+"""The runs to make, and the values to extract from each."""
 
 
 # ---- running -------------------------------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ class Runs:
         self._cost["run_wall_s"] += tally.engine_s
 
     def _read(self, wanted: Wanted) -> None:
-        """Take what is needed from the rows of the store."""
+        """Extract the needed values from the rows of the store."""
         extractions = {extraction for _, needed in wanted.values() for extraction in needed}
         columns = [column for extraction in extractions for column in extraction.columns]
 
@@ -339,12 +339,12 @@ class Runs:
         raise StudyError(f"{place}: {users[0] if users else ''}results of {whose} have no field {extraction.field}")
 
     def _lacking(self, extractions: Extractions, runs: Sequence[Run]) -> list[Extraction]:
-        """What none of those of these runs had that were made."""
+        """The values that no finished run of these has."""
         made = [run for run in runs if run in self._kept]
         return [t for t in extractions if all(self._kept[run].get(t, MISSING) is MISSING for run in made)]
 
     def outcome(self) -> Outcome:
-        """What all runs gave."""
+        """The values of all runs."""
         study = self.plan.study
         values: dict[str, dict[Cell, dict[str, Values]]] = {}
         fixed = set()
@@ -375,7 +375,7 @@ class Runs:
         return Outcome(study, values, frozenset(fixed), drawn, cost, self.plan.runs)
 
     def _opposite(self, e: Experiment, cell: Cell, seed: int, measure: Measure) -> object:
-        """What the run that a measure compares with gave; None where it was not made."""
+        """The value of the run that a measure compares with; None where it was not made."""
         other = _other(e, cell, measure)
         key = "" if other is None else self.plan.cells[(e.id, other)].key
         return self._kept.get((key, seed), {}).get(cast("Extraction", measure.extraction))

@@ -21,7 +21,7 @@ AGREES = {"ours": "agrees with us", "paper": "agrees with the paper", "neither":
 
 
 def notes(study: Study) -> list[str]:
-    """What must stand on every page of a study that is not run as it stands."""
+    """Notes for every report of a study that is run with changes."""
     found = []
     if study.quick:
         found.append("Quick run: fewer seeds and levels, shorter runs. A look, not a result.")
@@ -84,7 +84,7 @@ def reading_text(study: Study, claim: Claim, judged: Judged) -> str:
 
 @dataclass(frozen=True)
 class Tried:
-    """What a claim gives in another reading."""
+    """The result of a claim in another reading."""
 
     reading: str
     verdict: str
@@ -92,7 +92,7 @@ class Tried:
 
 
 def tried(study: Study, result: ClaimResult) -> list[Tried]:
-    """What other readings give: reading, verdict, effects in short."""
+    """The results of other readings: reading, verdict, effects in short."""
     return [
         Tried(
             reading_text(study, result.claim, judged),

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass
 class Context:
-    """What of the study is parsed already, and what other tables may name."""
+    """The parts of the study that are parsed already, and that other tables may name."""
 
     folder: Path
     measures: dict[str, Measure] = field(default_factory=dict)
@@ -111,7 +111,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def level_name(value: Any) -> str:
-    """A level's id as it may be written: a text, or the number."""
+    """A level's id from a text or a number."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return f"{value:g}" if number else str(value)
 

@@ -59,7 +59,7 @@ def parse_table(context: Context, t: StudyTable) -> Table:
 
 
 def parse_facts(context: Context, t: StudyTable) -> tuple[tuple[str, ...], ...]:
-    """A table that stands in a file: its first column holds ids of levels of any axis."""
+    """A table from a file; its first column holds ids of levels of any axis."""
     name = t.text("facts", "")
     if not name:
         return ()
@@ -107,7 +107,7 @@ def parse_printed(context: Context, t: StudyTable, e: Experiment | None) -> tupl
 
 
 def parse_published(path: Path, e: Experiment) -> tuple[Printed, ...]:
-    """Read a table of the paper: columns are axes and measures, an empty cell is a value that is not printed."""
+    """Parse a table of the paper: columns are axes and measures, an empty cell is a value that is not printed."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
