@@ -17,7 +17,7 @@ from earlydrop.strict_toml import Table
 from earlydrop.study import disciplines, figures
 from earlydrop.study.experiment import Experiment
 from earlydrop.study.model import Study
-from earlydrop.study.parser import ONE_SIGMA
+from earlydrop.study.parser.exhibits import ONE_SIGMA
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "studies/rfc7928"
