@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from earlydrop import _core, advise, cli, traces
+from earlydrop import _core, advise, cli, toml_writer, traces
 
 SWEEP = """\
 name = "two"
@@ -267,7 +267,7 @@ def test_published_figures_are_recomputed_from_the_file_by_awk(tmp_path: Path) -
         file, scenario = tmp_path / f"{experiment}.tr", tmp_path / f"{experiment}.toml"
         document = cell(study, experiment, levels, {})
         document.pop("record")
-        scenario.write_text(document.to_toml(document), encoding="utf-8")
+        scenario.write_text(toml_writer.to_toml(document), encoding="utf-8")
         command = ["trace", str(scenario), str(file), "--seed", str(seed), "--events", "10000000"]
         assert cli.main(command) == cli.DONE
         return file, values
