@@ -45,7 +45,7 @@ LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
 
 
 def run(names: Sequence[str]) -> None:
-    """Run studies in full and store what became of their claims."""
+    """Run studies in full and store the results of their claims."""
     store = open_store(str(ROOT / "out" / "store"))
     for name in names:
         study = studies.find(name)
@@ -104,7 +104,7 @@ def _claim(study: Study, result: ClaimResult) -> dict[str, Any]:
 
 
 def _found(study: Study, judged: Judged) -> list[str]:
-    """What was found for each part of a claim in a reading."""
+    """The result of each part of a claim in a reading."""
     several = len(judged.parts) > 1
     return [f"{f'{p.verdict}: ' if several else ''}{_effect(study, p)}" for p in judged.parts]
 
@@ -116,7 +116,7 @@ def _effect(study: Study, part: PartResult) -> str:
 
 
 def _printed(study: Study, part: PartResult) -> str:
-    """What the paper's own figures say, without how far ours are from there: that is in the report."""
+    """The paper's own values, without the distance of ours, which is in the report."""
     said = case_text.published_text(study, part.part, part.cases).removeprefix("published: ")
     if any(c.fitted for c in part.cases):
         return "was used to choose the base"
@@ -128,7 +128,7 @@ def _printed(study: Study, part: PartResult) -> str:
 
 
 def stored(study: Study) -> dict[str, Any]:
-    """What is stored of a study's claims."""
+    """The stored results of a study's claims."""
     found: dict[str, Any] = json.loads((study.folder / STORED).read_text(encoding="utf-8"))
     return found
 
@@ -165,7 +165,7 @@ def claims_table(study: Study, kept: dict[str, Any]) -> str:
 
 
 def _readings(claim: dict[str, Any]) -> str:
-    """How many readings have which verdict."""
+    """The number of readings with each verdict."""
     every = [claim["base"], *(r["verdict"] for r in claim["readings"] if "changes" not in r)]
     if len(every) == 1:
         return ""
@@ -175,7 +175,7 @@ def _readings(claim: dict[str, Any]) -> str:
 
 
 def readings_table(study: Study, kept: dict[str, Any]) -> str:
-    """Which verdict each claim has in each reading: a row a claim, a column a reading."""
+    """The verdict of each claim in each reading: one row per claim, one column per reading."""
     titles: dict[tuple[tuple[str, str], ...], str] = {}
     literal: set[tuple[tuple[str, str], ...]] = set()
     for claim in kept["claims"]:
@@ -239,7 +239,7 @@ def page() -> str:
 
 
 def _untested(reason: str) -> str:
-    """Why nothing tests a sentence; reasons may say themselves whether nothing can or nothing does."""
+    """Why no claim tests a sentence. The reason may say whether none can or none does."""
     return reason[0].lower() + reason[1:] if reason.startswith("Not test") else f"not tested: {reason}"
 
 
@@ -259,7 +259,7 @@ def margins() -> str:
 
 
 def write(docs: Path) -> list[Path]:
-    """Write the pages; those that have changed."""
+    """Write the pages and return those that changed."""
     changed = []
     claims = docs / "claims.md"
     made = page()
@@ -278,7 +278,7 @@ def write(docs: Path) -> list[Path]:
 
 
 def faults() -> list[str]:
-    """Where stored verdicts are not of the claims that the studies have."""
+    """Differences between the stored verdicts and the claims of the studies."""
     found = []
     for name in PAPERS:
         study = studies.find(name)

@@ -43,7 +43,7 @@ def entries() -> list[dict[str, Any]]:
 
 
 def index(catalogue: Sequence[Mapping[str, Any]]) -> str:
-    """The page that lists them all."""
+    """The page with the list of disciplines."""
     lines = [INDEX]
     for family, members in groupby(catalogue, key=lambda e: str(e["family"])):
         lines += [f"## {family[0].upper()}{family[1:]}", "", "| name | | year | what it is |", "|---|---|---|---|"]
@@ -109,7 +109,7 @@ def _has_curve(name: str) -> bool:
 
 
 def step_response(name: str) -> dict[str, Any]:
-    """The series of the run that the pictures show."""
+    """The time series for the plots."""
     link = {"rate": "100 Mbit/s", "delay": "5 ms"}
     document = {
         "name": f"step-{name}",
@@ -196,7 +196,7 @@ def texts() -> dict[str, str]:
 
 
 def write(folder: Path, progress: Progress) -> None:
-    """Write every page and picture; what belongs to no discipline any more is removed."""
+    """Write every page and plot; files without a discipline are removed."""
     (folder / "images").mkdir(parents=True, exist_ok=True)
     catalogue = entries()
     for number, entry in enumerate(catalogue):
@@ -214,14 +214,14 @@ def write(folder: Path, progress: Progress) -> None:
 
 
 def strays(folder: Path) -> list[Path]:
-    """Files that belong to no discipline."""
+    """Files without a discipline."""
     expected = {folder / name for name in texts()}
     expected |= {folder / "images" / f"{e['name']}.png" for e in entries()}
     return sorted(p for p in folder.rglob("*") if p.is_file() and p not in expected)
 
 
 def stale(folder: Path) -> list[str]:
-    """What is missing, has another text, or belongs to no discipline."""
+    """Files that are missing, outdated, or without a discipline."""
     found = [
         name
         for name, text in texts().items()
@@ -237,7 +237,7 @@ def main(arguments: Sequence[str]) -> int:
     if "--check" in arguments:
         found = stale(folder)
         for name in found:
-            print(f"{folder / name}: not what the declarations say; make pages", file=sys.stderr)
+            print(f"{folder / name}: differs from the declarations; run make pages", file=sys.stderr)
         return 1 if found else 0
     with Progress() as progress:
         write(folder, progress)

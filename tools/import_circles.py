@@ -20,7 +20,7 @@ WITHIN = 3
 """Files of one folder that may import each other."""
 
 EXTENSION = "_core"
-"""What is compiled has no file among these."""
+"""The compiled module has no Python file."""
 
 Graph = dict[Path, set[Path]]
 
@@ -101,7 +101,7 @@ def _resolve(
     by_module: Mapping[tuple[str, ...], Path],
     handed_on: Mapping[tuple[str, ...], tuple[str, ...]],
 ) -> Path | None:
-    """The file that a path leads into; a name that a module hands on is where it comes from."""
+    """The file that a path leads to; a re-exported name leads to its origin."""
     at = list(module)
     steps = list(used)
     while steps and steps[0] in ("crate", "super", "self"):
@@ -197,7 +197,7 @@ def circles(graph: Graph) -> list[list[Path]]:
 
 
 def faults(graph: Graph) -> list[str]:
-    """Circles that are too large."""
+    """Circles that are not allowed."""
     wrong = []
     for members in circles(graph):
         folders = {member.parent for member in members}
@@ -212,7 +212,7 @@ def faults(graph: Graph) -> list[str]:
 
 
 def main(root: Path) -> int:
-    """Say what is wrong below a checkout."""
+    """Print the circles in a checkout that are not allowed; 1 if there are any."""
     wrong = []
     for crate in sorted((root / "crates").glob("*/src")):
         wrong += faults(rust_graph(crate))

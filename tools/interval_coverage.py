@@ -44,7 +44,7 @@ CASES = (1, 2, 4)
 
 @dataclass(frozen=True)
 class Process:
-    """Something to simulate, with its true mean."""
+    """A process to simulate, with its true mean."""
 
     title: str
     mean: float
@@ -111,7 +111,7 @@ def share(values: Array, truth: float, n: int, kind: Interval) -> float:
 
 
 def sequential(values: Array, truth: float, rule: Stopping) -> tuple[float, float]:
-    """Share of intervals that cover `truth` if seeds are run until `rule` is content; the mean number of seeds."""
+    """Share of intervals that cover `truth` if seeds are run until `rule` holds, and the mean number of seeds."""
     groups = values[: len(values) // rule.most * rule.most].reshape(-1, rule.most).tolist()
     covered = seeds = 0
     for group in groups:
@@ -160,7 +160,7 @@ class Design:
     margin: float = 0.0
     """In standard deviations of one value."""
     alone: bool = False
-    """The claim holds one side against a number, not two sides against each other."""
+    """The claim compares one side with a number, not two sides with each other."""
 
 
 def _part(expect: str, **more: Any) -> Part:

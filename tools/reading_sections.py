@@ -19,7 +19,7 @@ BUS_THRESHOLDS: Settings = {"min_th": 5, "max_th": 15, "max_p": 0.1, "mean_packe
 
 @dataclass(frozen=True)
 class Measure:
-    """A column: how it is taken from a result document, and its digits."""
+    """A column: how it is extracted from a result document, and its digits."""
 
     title: str
     digits: int
@@ -89,7 +89,7 @@ FAR_SHARE = Measure(
 
 @dataclass(frozen=True)
 class Load:
-    """So many TCP flows over a network, and perhaps one that sends at a constant bit rate."""
+    """TCP flows over a network, and optionally one at a constant bit rate."""
 
     id: str
     title: str
@@ -129,7 +129,7 @@ class Section:
     common: Settings
     rows: tuple[Settings, ...]
     covers: tuple[str, ...]
-    """Parameters of which every declared word has a row."""
+    """Parameters for which every declared word has a row."""
     loads: tuple[Load, ...] = LOADS
 
 

@@ -1,4 +1,4 @@
-"""What each reading of a discipline does to the result: the tables of docs/readings.md and their figure.
+"""The effect of each reading of a discipline on the result: the tables of docs/readings.md and their figure.
 
 python tools/readings.py docs/readings.md                     run everything, renew tables and figure
 python tools/readings.py docs/readings.md --check             run a little, compare with the page
@@ -77,7 +77,7 @@ def _dumbbell(load: Load, queue: Settings) -> Document:
 
 
 def _known(settings: Settings) -> Settings:
-    """Those that the discipline has: a row may name another one."""
+    """The settings that the discipline has: a row may name another discipline."""
     names = _words(str(settings["aqm"]))
     return {key: value for key, value in settings.items() if key == "aqm" or key in names}
 
@@ -105,7 +105,7 @@ Values = dict[tuple[int, str], list[list[float]]]
 
 
 def run(section: Section, rows: Iterable[int], loads: Iterable[Load], progress: Progress = no_progress) -> Values:
-    """Runs these rows on these loads with every seed."""
+    """Run these rows on these loads with every seed."""
     rows = list(rows)
     n = len(SEEDS)
     values: Values = {}
@@ -134,7 +134,7 @@ def difference(values: Values, row: int, load: Load, column: int) -> Difference:
 
 
 def label(row: Settings) -> str:
-    """The settings as one writes them in a scenario."""
+    """The settings as in a scenario."""
     return ", ".join(f"`{key} = {json.dumps(value)}`" for key, value in row.items()) or "the defaults"
 
 
@@ -157,7 +157,7 @@ def line(section: Section, values: Values, number: int, load: Load) -> str:
 
 
 def tables(section: Section, values: Values) -> str:
-    """What stands between the marks of a section."""
+    """The text between the marks of a section."""
     lines = []
     for load in section.loads:
         titles = [measure.title for measure in load.measures]
@@ -172,14 +172,14 @@ def _marks(section: Section) -> tuple[str, str]:
 
 
 def stored(text: str, section: Section) -> str | None:
-    """What the page has there."""
+    """The page's text between those marks."""
     begin, end = _marks(section)
     _, found, rest = text.partition(begin)
     return rest.partition(end)[0].strip("\n") if found else None
 
 
 def replaced(text: str, section: Section, new: str) -> str:
-    """The page with other tables there."""
+    """The page with other tables between those marks."""
     begin, end = _marks(section)
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
@@ -297,7 +297,7 @@ def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, 
 
 
 def write(page: Path, progress: Progress) -> None:
-    """Runs everything; renews tables and figure."""
+    """Run everything and renew tables and figure."""
     from earlydrop.render import plotting
 
     text = page.read_text(encoding="utf-8")

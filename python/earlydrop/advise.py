@@ -215,7 +215,7 @@ TC = {
     "drr": "drr",
     "dualpi2": "dualpi2 limit {limit}",
 }
-"""Disciplines in Linux, by their names in `tc`. Its `red adaptive` chooses thresholds and adapts max_p automatically."""
+"""Disciplines in Linux, by their names in `tc`. Its `red adaptive` chooses thresholds and max_p itself."""
 
 
 def tc_line(aqm: str, asked: Link) -> str | None:

@@ -33,10 +33,10 @@ def check_aqm(name: str, known: Sequence[str]) -> None:
 def check_name(what: str, name: str, known: Sequence[str]) -> None:
     """A known name; the error suggests the nearest one."""
     if name not in known:
-        import difflib
+        from ..strict_toml import nearest
 
-        near = difflib.get_close_matches(name.lower(), known, 1)
-        hint = f'; did you mean "{near[0]}"?' if near else "."
+        near = nearest(name.lower(), known)
+        hint = f"; {near}" if near else "."
         raise InputError(
             f'there is no {what} "{name}"{hint} Known: {", ".join(known)}', given=name, allowed=", ".join(known)
         )

@@ -329,7 +329,7 @@ def _context(
 
 
 def readings_map(study: Study, results: Sequence[ClaimResult]) -> dict[str, Any] | None:
-    """Which verdict each claim has in each reading: a row a claim, a column a reading."""
+    """The verdict of each claim in each reading: one row per claim, one column per reading."""
     readings: dict[tuple[tuple[str, str], ...], str] = {}
     for result in results:
         for judged in result.tried:
