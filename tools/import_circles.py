@@ -24,7 +24,7 @@ LAYERS = {"sim": {"scenario": {"engine", "run", "result", "batch"}, "topology": 
 """Of each crate: the top-level modules, and those that each of them may not import."""
 
 EXTENSION = "_core"
-"""What is compiled has no file among these."""
+"""The compiled module has no Python file."""
 
 Graph = dict[Path, set[Path]]
 
@@ -105,7 +105,7 @@ def _resolve(
     by_module: Mapping[tuple[str, ...], Path],
     handed_on: Mapping[tuple[str, ...], tuple[str, ...]],
 ) -> Path | None:
-    """The file that a path leads into; a name that a module hands on is where it comes from."""
+    """The file that a path leads to; a re-exported name leads to its origin."""
     at = list(module)
     steps = list(used)
     while steps and steps[0] in ("crate", "super", "self"):
@@ -201,7 +201,7 @@ def circles(graph: Graph) -> list[list[Path]]:
 
 
 def faults(graph: Graph) -> list[str]:
-    """Circles that are too large."""
+    """Circles that are not allowed."""
     wrong = []
     for members in circles(graph):
         folders = {member.parent for member in members}
@@ -227,7 +227,7 @@ def layer_faults(graph: Graph, src: Path, layers: Mapping[str, set[str]]) -> lis
 
 
 def main(root: Path) -> int:
-    """Say what is wrong below a checkout."""
+    """Print the circles in a checkout that are not allowed; 1 if there are any."""
     wrong = []
     for src in sorted((root / "crates").glob("*/src")):
         graph = rust_graph(src)

@@ -105,7 +105,7 @@ def test_the_study_in_the_text_runs_and_says_what_it_says(tmp_path: Path) -> Non
 
 
 def test_every_key_of_a_study_is_described() -> None:
-    source = (ROOT / "python/earlydrop/study/reading.py").read_text(encoding="utf-8")
+    source = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "python/earlydrop/study/parser").glob("*.py"))
     taken = re.findall(
         r"\.(?:text|word|number|whole|flag|texts|pair|settings|tables?|values|raw|has)\(\s*\"(\w+)\"", source
     )
