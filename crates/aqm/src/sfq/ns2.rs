@@ -1,6 +1,6 @@
 //! SFQ as in ns-2.35, `queue/sfq.cc`.
 
-use super::PARAMS;
+use super::parameters::PARAMS;
 use crate::params::Values;
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::classful::Schedule;

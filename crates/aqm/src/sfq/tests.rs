@@ -3,6 +3,7 @@
 use super::*;
 use crate::parts::classful::Schedule;
 use crate::parts::hash;
+use crate::params::Value;
 use crate::policy::Limit;
 use crate::random::Generator;
 use crate::{Packet, Time};

@@ -135,7 +135,7 @@ impl PyLink {
     #[allow(clippy::too_many_arguments)]
     fn open(
         py: Python<'_>,
-        scenario: &crate::Scenario,
+        scenario: &crate::scenario::Scenario,
         queue: &str,
         seed: u64,
         delays: (f64, f64),
@@ -147,7 +147,7 @@ impl PyLink {
         record: usize,
         ends: Option<(String, String)>,
     ) -> PyResult<Self> {
-        let [there, back] = ways(&scenario.checked, seed, queue).map_err(crate::raise)?;
+        let [there, back] = ways(&scenario.checked, seed, queue).map_err(crate::errors::raise)?;
         let about = [&there, &back].map(|way| (way.name.clone(), way.aqm.clone()));
         let spec = |way: Way, delay_s: f64| PathSpec {
             queue: way.queue,

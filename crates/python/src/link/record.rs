@@ -66,7 +66,7 @@ pub fn columns<'py>(py: Python<'py>, record: &Record) -> PyResult<Bound<'py, PyD
 #[allow(clippy::too_many_arguments)]
 pub fn replay_link<'py>(
     py: Python<'py>,
-    scenario: &crate::Scenario,
+    scenario: &crate::scenario::Scenario,
     queue: &str,
     seed: u64,
     reverse: bool,
@@ -120,7 +120,7 @@ pub fn replay_link<'py>(
             let medium = direction.link.medium(&direction.name, seed);
             Ok(replay::replay(kind, &link, medium, arrivals, until))
         })
-        .map_err(crate::raise)?;
+        .map_err(crate::errors::raise)?;
     let found = PyDict::new(py);
     fates(py, &found, outcome.fates.as_deref().unwrap_or_default())?;
     Ok(found)

@@ -31,8 +31,8 @@ pub use ecn::marked_packets;
 pub use prr::Bound;
 pub use receiver::{Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
-pub use scoreboard::Range;
 pub use settings::{Base, ControlKind, Feedbacks, Restart, Settings};
+pub use wire::Range;
 pub use wire::{
     block_bytes, unwrap, wrap, Arrived, Feedback, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS, SYN_OPTIONS_WITH_STAMPS,
 };

@@ -1,6 +1,7 @@
 //! The wire format: 32-bit sequence numbers, segments and ACKs.
 
-use super::scoreboard::Range;
+/// A range of sequence numbers: the first, and one behind the last.
+pub type Range = (u64, u64);
 
 /// Sequence number `wire` of a connection that started with `first`, counted from the SYN (0): the one closest to
 /// `near`; `None` from before the connection (RFC 9293, 3.4: arithmetic modulo 2^32).

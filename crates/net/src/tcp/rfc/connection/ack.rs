@@ -9,8 +9,9 @@ use crate::tcp::rfc::rack::Rack;
 use crate::tcp::rfc::rate::Rate;
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::rtt::Measured;
-use crate::tcp::rfc::scoreboard::{Delivered, Range, Record};
+use crate::tcp::rfc::scoreboard::{Delivered, Record};
 use crate::tcp::rfc::tlp::Verdict;
+use crate::tcp::rfc::wire::Range;
 use crate::tcp::rfc::wire::{unwrap, Feedback};
 use crate::tcp::{Output, Variable};
 

@@ -5,8 +5,8 @@
 
 mod ack_policy;
 
-use super::scoreboard::Range;
 use super::settings::{Feedbacks, Settings};
+use super::wire::Range;
 use super::wire::{unwrap, wrap, Arrived, Feedback};
 use crate::segment::{CE, CWR, ECE, FIN, PSH, SYN};
 pub use ack_policy::SACK_WAIT;

@@ -7,11 +7,8 @@
 mod lost;
 mod sack;
 
-use super::wire::MOST_BLOCKS;
+use super::wire::{Range, MOST_BLOCKS};
 use std::collections::VecDeque;
-
-/// A range of sequence numbers: the first, and one behind the last.
-pub type Range = (u64, u64);
 
 /// SACKed.
 const SACKED: u8 = 1;

@@ -1,7 +1,7 @@
 //! SACK blocks.
 
-use super::{Delivered, Range, Scoreboard, FIN, IN_FLIGHT_AGAIN, LOST, RETRANSMITTED, SACKED};
-use crate::tcp::rfc::wire::{Feedback, MOST_BLOCKS};
+use super::{Delivered, Scoreboard, FIN, IN_FLIGHT_AGAIN, LOST, RETRANSMITTED, SACKED};
+use crate::tcp::rfc::wire::{Feedback, Range, MOST_BLOCKS};
 
 /// By how many sequence numbers a block may have grown since the last ACK.
 const MOST_MORE: u64 = 1 << 30;

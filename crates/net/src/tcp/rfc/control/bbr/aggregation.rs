@@ -1,7 +1,9 @@
 //! ACK aggregation: segments that ACKs deliver beyond the bandwidth, for which cwnd has headroom. Linux
 //! has its estimate (`bbr_update_ack_aggregation`), ns-3 a coarser one.
 
-use super::{ns3, Acked, BbrRules};
+use super::ns3;
+use super::rules::BbrRules;
+use crate::tcp::rfc::control::Acked;
 
 /// The largest excess of the last five to ten round trips counts (`bbr_extra_acked_win_rtts`), up to what the bandwidth
 /// delivers in so many seconds (`bbr_extra_acked_max_us`).

@@ -1,88 +1,24 @@
 //! BBR's cwnd: the bandwidth-delay product times a gain, with headroom; packet conservation in a recovery, after which
 //! cwnd is restored (Linux, `bbr_set_cwnd`).
 
-use super::{ns3, Acked, Bbr, BbrRules, Mode, Ns3Recovery, Window, MIN_CWND};
-
-/// Headroom for hosts that process segments in batches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Headroom {
-    None,
-    /// Linux's quantization budget.
-    Budget,
-    /// ns-3's.
-    Quanta,
-}
-
-impl Headroom {
-    pub fn new(rules: &BbrRules) -> Self {
-        match rules {
-            _ if rules.ns3.quanta => Headroom::Quanta,
-            _ if rules.linux.quantization_budget => Headroom::Budget,
-            _ => Headroom::None,
-        }
-    }
-}
-
-/// A recovery, fast or after a timeout.
-#[derive(Clone, Debug)]
-pub struct Recovery {
-    ns3: Ns3Recovery,
-    /// Linux: four segments are the least outside of packet conservation alone.
-    small_conserving_cwnd: bool,
-    /// Linux: after a timeout a lost retransmission starts a fast recovery.
-    lost_retransmission_recovers: bool,
-    active: bool,
-    after_timeout: bool,
-    pub packet_conservation: bool,
-    /// cwnd before the recovery or ProbeRTT, segments.
-    pub prior_cwnd: f64,
-    /// The bandwidth-delay product with headroom when Startup ended, segments.
-    pub startup_bdp: Option<f64>,
-}
-
-impl Recovery {
-    pub fn new(rules: &BbrRules) -> Self {
-        Recovery {
-            ns3: rules.ns3.recovery,
-            small_conserving_cwnd: rules.linux.small_conserving_cwnd,
-            lost_retransmission_recovers: rules.linux.lost_retransmission_recovers,
-            active: false,
-            after_timeout: false,
-            packet_conservation: false,
-            prior_cwnd: 0.0,
-            startup_bdp: None,
-        }
-    }
-
-    /// The retransmission timer has expired.
-    pub fn on_timeout(&mut self) {
-        (self.active, self.after_timeout) = (true, true);
-    }
-
-    /// A fast recovery starts, maybe within one after a timeout.
-    fn starts(&self, ack: &Acked) -> bool {
-        ack.recovering && (!self.active || self.restarts(ack))
-    }
-
-    fn restarts(&self, ack: &Acked) -> bool {
-        self.lost_retransmission_recovers && self.after_timeout && !ack.timed_out
-    }
-
-    /// cwnd after the recovery.
-    fn exit(&mut self, cwnd: f64) -> f64 {
-        (self.active, self.packet_conservation) = (false, false);
-        let timed_out = std::mem::take(&mut self.after_timeout);
-        let own = self.ns3.exit_cwnd(cwnd, timed_out, self.startup_bdp);
-        own.unwrap_or(cwnd.max(self.prior_cwnd))
-    }
-
-    /// Whether packet conservation sets cwnd to the packets in flight.
-    fn conserves_packets(&self) -> bool {
-        self.packet_conservation && !(self.after_timeout && self.ns3.grows_after_timeout)
-    }
-}
+use super::recovery::Headroom;
+use super::state::{Mode, MIN_CWND};
+use super::{linux, ns3, Acked, Bbr, Window};
 
 impl Bbr {
+    /// Segments in flight when the next one departs, in `departs_in` seconds, with `pipe` in flight now (Linux,
+    /// `bbr_packets_in_net_at_edt`).
+    pub(super) fn in_flight_at_departure(&self, pipe: f64, departs_in: f64) -> f64 {
+        let delivered = (self.bandwidth() * departs_in).floor();
+        let (pacing_gain, _) = self.gains();
+        let sent = if pacing_gain > 1.0 { self.tso_burst() } else { 0.0 };
+        (pipe + sent - delivered).max(0.0)
+    }
+
+    fn tso_burst(&self) -> f64 {
+        linux::tso_burst(self.pacing_rate.unwrap_or(0.0), self.mss)
+    }
+
     /// The bandwidth-delay product times a gain, segments; infinite without an RTT.
     pub(super) fn bdp(&self, gain: f64) -> f64 {
         if self.min_rtt.rtt == f64::INFINITY {
@@ -98,7 +34,7 @@ impl Bbr {
     /// `cwnd` with Linux's headroom, if that is what there is.
     fn with_headroom(&self, cwnd: f64) -> f64 {
         if self.headroom == Headroom::Budget && cwnd < f64::INFINITY {
-            self.with_quantization_budget(cwnd)
+            linux::with_quantization_budget(cwnd, self.tso_burst(), self.is_probing())
         } else {
             cwnd
         }
@@ -151,8 +87,8 @@ impl Bbr {
             if window.cwnd < target || initial {
                 window.cwnd += ack.delivered;
             }
-        } else if let Some(cwnd) = self.recovery.ns3.wrapped_cwnd(window.cwnd) {
-            window.cwnd = cwnd;
+        } else if self.recovery.ns3.cwnd_wraps(window.cwnd) {
+            window.cwnd = MIN_CWND;
         } else {
             window.cwnd = (window.cwnd + ack.delivered).min(target);
         }
@@ -179,6 +115,7 @@ impl Bbr {
 #[cfg(test)]
 mod tests {
     use super::super::testing::acked;
+    use super::super::BbrRules;
     use super::*;
 
     #[test]

@@ -1,6 +1,8 @@
 //! What Linux's BBR (`tcp_bbr.c`) adds to the draft.
 
-use super::{Acked, Bbr, Mode, Sample};
+use crate::tcp::rfc::clock::SLOW;
+use crate::tcp::rfc::control::Acked;
+use crate::tcp::rfc::rate::Sample;
 
 /// Headroom for hosts that process segments in batches: so many TSO bursts (`bbr_quantization_budget`).
 const BUDGET_BURSTS: f64 = 3.0;
@@ -87,7 +89,7 @@ impl RunningMax {
 
 /// What an ACK, or a timeout, says about a policer.
 #[derive(Clone, Copy, Debug, Default)]
-struct Evidence {
+pub struct Evidence {
     /// Time of the last ACK with a sample, s, and segments delivered by then.
     now: f64,
     delivered: f64,
@@ -126,6 +128,11 @@ impl LongTermBandwidth {
     /// Segments have been lost.
     pub fn on_loss(&mut self, lost: f64) {
         self.lost += lost;
+    }
+
+    /// When the last ACK with a rate sample arrived, s.
+    pub fn last_sample(&self) -> f64 {
+        self.last.now
     }
 
     /// A timeout counts as a round with losses. The value as of [`LongTermBandwidth::on_sample`].
@@ -202,54 +209,21 @@ impl LongTermBandwidth {
     }
 }
 
-impl Bbr {
-    /// Segments of a TSO burst.
-    fn tso_burst(&self) -> f64 {
-        let rate = self.pacing_rate.unwrap_or(0.0);
-        let min = if rate * self.mss < crate::tcp::rfc::clock::SLOW { 1.0 } else { 2.0 };
-        (rate * BURST_TIME).floor().max(min).min(MAX_BURST)
-    }
+/// Segments of a TSO burst at a pacing rate of `rate` segments/s of `mss` bytes.
+pub fn tso_burst(rate: f64, mss: f64) -> f64 {
+    let min = if rate * mss < SLOW { 1.0 } else { 2.0 };
+    (rate * BURST_TIME).floor().max(min).min(MAX_BURST)
+}
 
-    /// A finite cwnd with headroom for TSO bursts.
-    pub(super) fn with_quantization_budget(&self, cwnd: f64) -> f64 {
-        let even = 2.0 * ((cwnd + BUDGET_BURSTS * self.tso_burst()) / 2.0).ceil();
-        even + if self.is_probing() { PROBING_BUDGET } else { 0.0 }
-    }
-
-    /// Segments in flight when the next one departs, in `departs_in` seconds, with `pipe` in flight now.
-    pub(super) fn in_flight_at_departure(&self, pipe: f64, departs_in: f64) -> f64 {
-        let delivered = (self.bandwidth() * departs_in).floor();
-        let (pacing_gain, _) = self.gains();
-        let sent = if pacing_gain > 1.0 { self.tso_burst() } else { 0.0 };
-        (pipe + sent - delivered).max(0.0)
-    }
-
-    /// Linux's long-term bandwidth takes in an ACK with a sample.
-    #[inline]
-    pub(super) fn sample_long_term(&mut self, ack: &Acked, sample: &Sample) {
-        let in_probe_bw = matches!(self.mode, Mode::ProbeBw { .. });
-        if let Some(long_term) = &mut self.long_term {
-            if long_term.on_sample(ack, sample, self.rounds.round_start, in_probe_bw) {
-                self.enter_probe_bw(ack.now);
-            }
-        }
-    }
-
-    /// The same for losses that a timer detects, and for a timeout.
-    pub(super) fn count_timer_losses(&mut self, lost: f64, timeout: bool) {
-        let in_probe_bw = matches!(self.mode, Mode::ProbeBw { .. });
-        self.rounds.round_start |= timeout;
-        let Some(long_term) = &mut self.long_term else { return };
-        long_term.on_loss(lost);
-        if timeout && long_term.on_timeout(in_probe_bw) {
-            let now = long_term.last.now;
-            self.enter_probe_bw(now);
-        }
-    }
+/// A finite cwnd with headroom for TSO bursts of `burst` segments.
+pub fn with_quantization_budget(cwnd: f64, burst: f64, probing: bool) -> f64 {
+    let even = 2.0 * ((cwnd + BUDGET_BURSTS * burst) / 2.0).ceil();
+    even + if probing { PROBING_BUDGET } else { 0.0 }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::state::Mode;
     use super::super::testing::{acked, round, started, warm};
     use super::super::{BbrRules, Control};
     use super::*;

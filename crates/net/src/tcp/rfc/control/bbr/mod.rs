@@ -2,7 +2,7 @@
 //! bandwidth, with a cwnd of twice the bandwidth-delay product.
 //!
 //! There is one control for the draft, Linux and ns-3, because scenarios may mix their options, which choose mechanisms
-//! when a connection is made. The draft is in [`model`], [`states`] and [`cwnd`]; [`linux`] has what Linux adds to it,
+//! when a connection is made. The draft is in [`state`], [`model`], [`states`] and [`cwnd`]; [`linux`] has what Linux adds to it,
 //! [`ns3`] what ns-3 does otherwise. [`aggregation`] is what Linux and ns-3 share beyond the draft.
 
 mod aggregation;
@@ -10,6 +10,9 @@ mod cwnd;
 mod linux;
 mod model;
 mod ns3;
+mod recovery;
+mod rules;
+mod state;
 mod states;
 #[cfg(test)]
 mod testing;
@@ -17,108 +20,13 @@ mod testing;
 use super::{Acked, Control, Window};
 use crate::tcp::rfc::rate::Sample;
 use crate::tcp::Variable;
-use aggregation::AckAggregation;
-use cwnd::{Headroom, Recovery};
 pub use linux::LinuxRules;
-use linux::LongTermBandwidth;
-use model::{BtlBw, FullPipe, MinRtt, Rounds};
-pub use ns3::{Ns3Recovery, Ns3Rules};
-use states::Mode;
-
-/// Gain of pacing rate and cwnd in Startup: 2 / ln 2, so that the rate doubles in a round trip.
-const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
-/// Smallest cwnd, segments.
-const MIN_CWND: f64 = 4.0;
-/// Pacing rate as a part of the bandwidth, so that queues drain (Linux, `bbr_pacing_margin_percent`).
-const PACING_MARGIN: f64 = 0.99;
-
-/// Options of BBR. All false: the draft.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BbrRules {
-    /// The handshake's RTT is the first sample of the min RTT (Linux, `bbr_init`; ns-3), not that of the first data.
-    pub handshake_rtt: bool,
-    /// Rounds are counted by ACKs with a rate sample (Linux, `bbr_update_bw`; ns-3). After a spurious timeout intervals
-    /// too short for a sample come in a row, and ten rounds of them would soon expire the bandwidth.
-    pub rounds_by_rate_samples: bool,
-    /// The bandwidth is a windowed maximum of three estimates (Linux, `minmax_running_max`; ns-3), not the exact one.
-    pub running_max: bool,
-    /// The ACK that ends a recovery is the first outside of it (Linux, `tcp_fastretrans_alert`; ns-3): it restores
-    /// cwnd, and losses that it tells of start another recovery.
-    pub immediate_recovery_end: bool,
-    /// What Linux adds.
-    pub linux: LinuxRules,
-    /// What ns-3 does otherwise.
-    pub ns3: Ns3Rules,
-}
-
-/// BBR's state.
-#[derive(Clone, Debug)]
-pub struct Bbr {
-    rules: BbrRules,
-    /// Payload of a segment, bytes.
-    mss: f64,
-    /// Whether ACKs carry SACK blocks.
-    sack: bool,
-    mode: Mode,
-    rounds: Rounds,
-    btl_bw: BtlBw,
-    min_rtt: MinRtt,
-    full_pipe: FullPipe,
-    long_term: Option<LongTermBandwidth>,
-    aggregation: AckAggregation,
-    headroom: Headroom,
-    recovery: Recovery,
-    /// Segments/s.
-    pacing_rate: Option<f64>,
-    /// Until so many segments have been delivered cwnd grows; 0 without ns-3's initial bandwidth.
-    initial_window: f64,
-    has_probed_rtt: bool,
-    /// Sending has restarted from idle since the last ACK.
-    idle_restart: bool,
-}
+pub use ns3::Ns3Rules;
+pub use rules::BbrRules;
+pub use state::Bbr;
+use state::{Mode, HIGH_GAIN};
 
 impl Bbr {
-    /// Before the first ACK; segments have `mss` bytes.
-    pub fn new(rules: BbrRules, mss: f64, sack: bool) -> Self {
-        Bbr {
-            rules,
-            mss,
-            sack,
-            mode: Mode::Startup,
-            rounds: Rounds::new(&rules),
-            btl_bw: BtlBw::new(rules.running_max),
-            min_rtt: MinRtt::new(&rules),
-            full_pipe: FullPipe::default(),
-            long_term: rules.linux.long_term_bandwidth.then(|| LongTermBandwidth::new(mss)),
-            aggregation: AckAggregation::new(&rules, mss),
-            headroom: Headroom::new(&rules),
-            recovery: Recovery::new(&rules),
-            pacing_rate: None,
-            initial_window: 0.0,
-            has_probed_rtt: false,
-            idle_restart: false,
-        }
-    }
-
-    /// The bandwidth, segments/s.
-    pub fn bandwidth(&self) -> f64 {
-        self.policed_rate().unwrap_or_else(|| self.btl_bw.get())
-    }
-
-    /// The min RTT, s.
-    pub fn min_rtt(&self) -> f64 {
-        self.min_rtt.rtt
-    }
-
-    /// The long-term bandwidth while it is used, segments/s.
-    fn policed_rate(&self) -> Option<f64> {
-        self.long_term.as_ref().and_then(LongTermBandwidth::get)
-    }
-
-    fn keeps_long_term_bandwidth(&self) -> bool {
-        self.policed_rate().is_some()
-    }
-
     /// Counts rounds and takes in the rate sample.
     fn update_bandwidth(&mut self, ack: &Acked) {
         let Some(sample) = self.rounds.on_ack(ack) else { return };
@@ -129,15 +37,6 @@ impl Bbr {
         let Some(rate) = sample.rate else { return };
         if !sample.app_limited || rate >= self.btl_bw.get() {
             self.btl_bw.update(self.rounds.count, rate);
-        }
-    }
-
-    /// The pacing rate as a part of the bandwidth, with a gain of 1.
-    fn pacing_margin(&self) -> f64 {
-        if self.rules.ns3.full_pacing_rate {
-            1.0
-        } else {
-            PACING_MARGIN
         }
     }
 

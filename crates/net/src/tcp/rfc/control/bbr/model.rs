@@ -1,6 +1,9 @@
 //! BBR's model of the path: round trips, bandwidth (BtlBw), min RTT (RTprop), and whether the pipe is full.
 
-use super::{linux, Acked, BbrRules, Sample};
+use super::linux;
+use super::rules::BbrRules;
+use crate::tcp::rfc::control::Acked;
+use crate::tcp::rfc::rate::Sample;
 use std::collections::VecDeque;
 
 /// Round trips over which the bandwidth is a maximum.
@@ -160,8 +163,9 @@ impl FullPipe {
 
 #[cfg(test)]
 mod tests {
+    use super::super::state::Mode;
     use super::super::testing::{acked, round, started};
-    use super::super::{Control, Mode};
+    use super::super::Control;
     use super::*;
 
     #[test]

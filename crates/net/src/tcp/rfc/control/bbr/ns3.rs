@@ -1,6 +1,6 @@
 //! What ns-3.37's BBR (`tcp-bbr.cc`) does otherwise than the draft and Linux.
 
-use super::{Acked, Bbr, Mode, MIN_CWND};
+use crate::tcp::rfc::control::Acked;
 
 /// Gain of pacing rate and cwnd in Startup.
 pub const HIGH_GAIN: f64 = 2.89;
@@ -87,10 +87,10 @@ impl Ns3Recovery {
         }
     }
 
-    /// cwnd behind Startup if it was unlimited: ns-3 adds to the largest number of 32 bits, which wraps around.
+    /// Whether cwnd wraps around to the smallest behind an unlimited Startup: ns-3 adds to the largest number of 32 bits.
     #[inline]
-    pub fn wrapped_cwnd(&self, cwnd: f64) -> Option<f64> {
-        (self.unlimited_in_startup && cwnd >= UNLIMITED).then_some(MIN_CWND)
+    pub fn cwnd_wraps(&self, cwnd: f64) -> bool {
+        self.unlimited_in_startup && cwnd >= UNLIMITED
     }
 }
 
@@ -119,23 +119,9 @@ pub fn initial_bandwidth(initial_window: f64, rtt: f64) -> f64 {
     initial_window / ((rtt * 1e3).floor().max(1.0) / 1e3)
 }
 
-impl Bbr {
-    /// Something is sent with nothing in flight.
-    pub(super) fn restart_from_idle(&mut self, window: &mut super::Window, now: f64) {
-        self.idle_restart = true;
-        self.aggregation.restart(now);
-        match self.mode {
-            Mode::ProbeBw { .. } => {
-                self.pacing_rate = Some(self.bandwidth() * self.pacing_margin());
-            }
-            Mode::ProbeRtt { until: Some(until), round_done: true } if now > until => self.exit_probe_rtt(window, now),
-            _ => {}
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::state::{Mode, MIN_CWND};
     use super::super::testing::{acked, fill, full, ns3, ns3_recovery, round, started};
     use super::super::{BbrRules, Control, Sample, Window};
     use super::*;

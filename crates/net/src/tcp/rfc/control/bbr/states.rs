@@ -1,56 +1,12 @@
 //! BBR's states: Startup, Drain, the ProbeBW cycle, ProbeRTT.
 
-use super::{ns3, Acked, Bbr, Window, HIGH_GAIN, MIN_CWND};
+use super::state::{Mode, MIN_CWND, PACING_GAINS};
+use super::{Acked, Bbr, Sample, Window};
 
-/// Pacing gains of the ProbeBW cycle, one for each phase; cwnd gain in all of them.
-const PACING_GAINS: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-const CWND_GAIN: f64 = 2.0;
 /// How long ProbeRTT lasts, s.
 const PROBE_RTT_TIME: f64 = 0.2;
 
-/// A state.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Mode {
-    Startup,
-    Drain,
-    ProbeBw {
-        phase: usize,
-        /// Start of the phase, s.
-        since: f64,
-    },
-    ProbeRtt {
-        /// End of the time at the smallest cwnd, s, once in flight is as small.
-        until: Option<f64>,
-        round_done: bool,
-    },
-}
-
 impl Bbr {
-    pub(super) fn high_gain(&self) -> f64 {
-        if self.rules.ns3.initial_bandwidth {
-            ns3::HIGH_GAIN
-        } else {
-            HIGH_GAIN
-        }
-    }
-
-    /// Pacing gain and cwnd gain.
-    pub(super) fn gains(&self) -> (f64, f64) {
-        let high = self.high_gain();
-        match self.mode {
-            Mode::Startup => (high, high),
-            Mode::Drain => (1.0 / high, high),
-            Mode::ProbeBw { .. } if self.keeps_long_term_bandwidth() => (1.0, CWND_GAIN),
-            Mode::ProbeBw { phase, .. } => (PACING_GAINS[phase], CWND_GAIN),
-            Mode::ProbeRtt { .. } => (1.0, 1.0),
-        }
-    }
-
-    /// Whether this is the ProbeBW phase that probes for bandwidth.
-    pub(super) fn is_probing(&self) -> bool {
-        matches!(self.mode, Mode::ProbeBw { phase: 0, .. })
-    }
-
     /// ProbeBW starts in any phase but the one that drains. Flows that arrive at different times start in different
     /// ones.
     pub(super) fn enter_probe_bw(&mut self, now: f64) {
@@ -135,6 +91,42 @@ impl Bbr {
             self.enter_probe_bw(now);
         } else {
             self.mode = Mode::Startup;
+        }
+    }
+
+    /// Linux's long-term bandwidth takes in an ACK with a sample.
+    #[inline]
+    pub(super) fn sample_long_term(&mut self, ack: &Acked, sample: &Sample) {
+        let in_probe_bw = matches!(self.mode, Mode::ProbeBw { .. });
+        if let Some(long_term) = &mut self.long_term {
+            if long_term.on_sample(ack, sample, self.rounds.round_start, in_probe_bw) {
+                self.enter_probe_bw(ack.now);
+            }
+        }
+    }
+
+    /// The same for losses that a timer detects, and for a timeout.
+    pub(super) fn count_timer_losses(&mut self, lost: f64, timeout: bool) {
+        let in_probe_bw = matches!(self.mode, Mode::ProbeBw { .. });
+        self.rounds.round_start |= timeout;
+        let Some(long_term) = &mut self.long_term else { return };
+        long_term.on_loss(lost);
+        if timeout && long_term.on_timeout(in_probe_bw) {
+            let now = long_term.last_sample();
+            self.enter_probe_bw(now);
+        }
+    }
+
+    /// ns-3: something is sent with nothing in flight.
+    pub(super) fn restart_from_idle(&mut self, window: &mut Window, now: f64) {
+        self.idle_restart = true;
+        self.aggregation.restart(now);
+        match self.mode {
+            Mode::ProbeBw { .. } => {
+                self.pacing_rate = Some(self.bandwidth() * self.pacing_margin());
+            }
+            Mode::ProbeRtt { until: Some(until), round_done: true } if now > until => self.exit_probe_rtt(window, now),
+            _ => {}
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What the tests of BBR share.
 
 pub(super) use super::super::tests::acked;
-use super::{Acked, Bbr, BbrRules, Control, Ns3Recovery, Ns3Rules, Sample, Window};
+use super::ns3::Ns3Recovery;
+use super::{Acked, Bbr, BbrRules, Control, Ns3Rules, Sample, Window};
 
 /// Before the first ACK, with a cwnd of ten segments of 960 B.
 pub fn started(rules: BbrRules) -> (Bbr, Window) {
