@@ -118,21 +118,23 @@ soak: build
 # Real kernels' TCP on real links against the simulator, 120 cells in real time (docs/crosscheck.md). Root, Linux, iperf3.
 crosscheck: build
 	$(BIN)/earlydrop crosscheck --grid "" --realtime --jobs $(or $(JOBS),8) \
-		--write validation/reference/crosscheck/links.csv --page docs/crosscheck.md
+		--write validation/reference/crosscheck/links.csv --page docs/lab-notes/crosscheck-cells.md
 
 # The kernel's own queue disciplines under QEMU against ours (docs/crosscheck.md). Says what is missing where QEMU is not.
 kernel-qdiscs: build
-	$(BIN)/python validation/peers/qemu/kernel_qdiscs.py --page docs/crosscheck.md \
+	$(BIN)/python validation/peers/qemu/kernel_qdiscs.py --page docs/lab-notes/kernel-qdiscs.md \
 		--write validation/reference/kernel_qdiscs/figures.csv --spread validation/reference/kernel_qdiscs/runs.csv
 
 docs: build
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet
 	@echo "Rust: target/doc/earlydrop_aqm/index.html; text: docs/"
 
-# What is made from the declarations of the disciplines: their pages, the stub of their classes, decision vectors.
+# What is made from declarations: pages of disciplines, stacks and keys, the stub of the disciplines' classes, decision
+# vectors.
 pages: build
 	$(BIN)/python tools/discipline_pages.py docs/aqms
 	$(BIN)/python tools/stack_pages.py
+	$(BIN)/python tools/key_pages.py
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
 	$(BIN)/earlydrop vectors --out vectors
 

@@ -26,10 +26,10 @@ CASES = {"long": (80, 100, 1), "short": (4, 10, 10)}
 
 
 def document(case: str, runs: int) -> dict[str, Any]:
-    from earlydrop import bench
+    from earlydrop import bench_cases
 
     duration, flows, _ = CASES[case]
-    base = next(c for c in bench._BASES if c.name == "A")
+    base = next(c for c in bench_cases.BASES if c.name == "A")
     factor = {"path": "queue.bottleneck.max_p", "range": [0.05, 0.15], "steps": max(2, runs // 10)}
     scenario = replace(base, duration_s=duration, flows=flows).document()
     return {"name": case, "seeds": 10, "scenario": scenario, "factor": [factor]}
@@ -37,10 +37,10 @@ def document(case: str, runs: int) -> dict[str, Any]:
 
 def measure(case: str, runs: int, workers: int, address: str, folder: Path) -> dict[str, float]:
     """One sweep, in this process."""
-    from earlydrop import _core, sweep
-    from earlydrop.sweep import reading, text
+    from earlydrop import _core, sweeps
+    from earlydrop.sweeps import parser, text
 
-    asked = reading.from_document(document(case, runs), Path(case))
+    asked = parser.parse_document(document(case, runs), Path(case))
     spent_in_engine: list[float] = []
     run_batch = _core.run_batch
 
@@ -53,10 +53,10 @@ def measure(case: str, runs: int, workers: int, address: str, folder: Path) -> d
 
     _core.run_batch = timed
     begin, wall = time.process_time(), time.monotonic()
-    asked = reading.from_document(document(case, runs), Path(case))
-    planned = sweep.plan(asked)
-    executor = sweep.Cluster(asked.document, address) if address else sweep.Threads(asked.document, workers)
-    found = sweep.run(planned, sweep.open_store(folder / "store"), executor)
+    asked = parser.parse_document(document(case, runs), Path(case))
+    planned = sweeps.plan(asked)
+    executor = sweeps.Cluster(asked.document, address) if address else sweeps.Threads(asked.document, workers)
+    found = sweeps.run(planned, sweeps.open_store(folder / "store"), executor)
     (folder / "out").mkdir()
     text.write(folder / "out", found, "")
     spent, wall = time.process_time() - begin, time.monotonic() - wall

@@ -1,4 +1,4 @@
-"""Generated parts of pages: what stands between two comments, which say what makes it."""
+"""Generated parts of pages: the text between two comments that name its generator."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def put(page: Path, name: str, content: str) -> bool:
-    """Put `content` between `<!-- NAME: made by ... -->` and `<!-- end of NAME -->`; whether the page has changed.
+    """Put `content` between `<!-- NAME: made by ... -->` and `<!-- end of NAME -->`; return whether the page changed.
 
     Raises:
         ValueError: the page has no such comments.

@@ -28,11 +28,11 @@ from earlydrop import study as studies  # noqa: E402
 from earlydrop.analysis import measures  # noqa: E402
 from earlydrop.output import to_json  # noqa: E402
 from earlydrop.store import open_store  # noqa: E402
+from earlydrop.study import case_text, text  # noqa: E402
 from earlydrop.study import folder as folders  # noqa: E402
-from earlydrop.study import text  # noqa: E402
+from earlydrop.study.claim_results import VERDICTS, ClaimResult, Judged, PartResult  # noqa: E402
 from earlydrop.study.model import Study  # noqa: E402
 from earlydrop.study.runs import Outcome  # noqa: E402
-from earlydrop.study.verdicts import VERDICTS, ClaimResult, Judged, PartResult  # noqa: E402
 from earlydrop.terminal import Progress  # noqa: E402
 
 PAPERS = ("tred", "aqm-qos", "floadautored", "sfred", "nlred", "ddred")
@@ -45,7 +45,7 @@ LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
 
 
 def run(names: Sequence[str]) -> None:
-    """Run studies in full and store what became of their claims."""
+    """Run studies in full and store the results of their claims."""
     store = open_store(str(ROOT / "out" / "store"))
     for name in names:
         study = studies.find(name)
@@ -104,20 +104,20 @@ def _claim(study: Study, result: ClaimResult) -> dict[str, Any]:
 
 
 def _found(study: Study, judged: Judged) -> list[str]:
-    """What was found for each part of a claim in a reading."""
+    """The result of each part of a claim in a reading."""
     several = len(judged.parts) > 1
     return [f"{f'{p.verdict}: ' if several else ''}{_effect(study, p)}" for p in judged.parts]
 
 
 def _effect(study: Study, part: PartResult) -> str:
-    where = text.case_text(study, part.part, part.worst) if len(part.cases) > 1 else ""
-    effect = text.effect_text(study, part.part, part.worst).replace("within the margin of ", "within ")
+    where = case_text.case_text(study, part.part, part.worst) if len(part.cases) > 1 else ""
+    effect = case_text.effect_text(study, part.part, part.worst).replace("within the margin of ", "within ")
     return effect + (f" ({where}, of {len(part.cases)} cases)" if where else "")
 
 
 def _printed(study: Study, part: PartResult) -> str:
-    """What the paper's own figures say, without how far ours are from there: that is in the report."""
-    said = text.published_text(study, part.part, part.cases).removeprefix("published: ")
+    """The paper's own values, without the distance of ours, which is in the report."""
+    said = case_text.published_text(study, part.part, part.cases).removeprefix("published: ")
     if any(c.fitted for c in part.cases):
         return "was used to choose the base"
     against = "; contradicts the claim" if said.endswith("contradict the claim") else ""
@@ -128,7 +128,7 @@ def _printed(study: Study, part: PartResult) -> str:
 
 
 def stored(study: Study) -> dict[str, Any]:
-    """What is stored of a study's claims."""
+    """The stored results of a study's claims."""
     found: dict[str, Any] = json.loads((study.folder / STORED).read_text(encoding="utf-8"))
     return found
 
@@ -165,7 +165,7 @@ def claims_table(study: Study, kept: dict[str, Any]) -> str:
 
 
 def _readings(claim: dict[str, Any]) -> str:
-    """How many readings have which verdict."""
+    """The number of readings with each verdict."""
     every = [claim["base"], *(r["verdict"] for r in claim["readings"] if "changes" not in r)]
     if len(every) == 1:
         return ""
@@ -175,7 +175,7 @@ def _readings(claim: dict[str, Any]) -> str:
 
 
 def readings_table(study: Study, kept: dict[str, Any]) -> str:
-    """Which verdict each claim has in each reading: a row a claim, a column a reading."""
+    """The verdict of each claim in each reading: one row per claim, one column per reading."""
     titles: dict[tuple[tuple[str, str], ...], str] = {}
     literal: set[tuple[tuple[str, str], ...]] = set()
     for claim in kept["claims"]:
@@ -239,7 +239,7 @@ def page() -> str:
 
 
 def _untested(reason: str) -> str:
-    """Why nothing tests a sentence; reasons may say themselves whether nothing can or nothing does."""
+    """Why no claim tests a sentence. The reason may say whether none can or none does."""
     return reason[0].lower() + reason[1:] if reason.startswith("Not test") else f"not tested: {reason}"
 
 
@@ -259,7 +259,7 @@ def margins() -> str:
 
 
 def write(docs: Path) -> list[Path]:
-    """Write the pages; those that have changed."""
+    """Write the pages and return those that changed."""
     changed = []
     claims = docs / "claims.md"
     made = page()
@@ -278,7 +278,7 @@ def write(docs: Path) -> list[Path]:
 
 
 def faults() -> list[str]:
-    """Where stored verdicts are not of the claims that the studies have."""
+    """Differences between the stored verdicts and the claims of the studies."""
     found = []
     for name in PAPERS:
         study = studies.find(name)

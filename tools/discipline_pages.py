@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import readings
+import reading_sections
 from earlydrop import _core
 from earlydrop.terminal import Progress
 
@@ -43,7 +43,7 @@ def entries() -> list[dict[str, Any]]:
 
 
 def index(catalogue: Sequence[Mapping[str, Any]]) -> str:
-    """The page that lists them all."""
+    """The page with the list of disciplines."""
     lines = [INDEX]
     for family, members in groupby(catalogue, key=lambda e: str(e["family"])):
         lines += [f"## {family[0].upper()}{family[1:]}", "", "| name | | year | what it is |", "|---|---|---|---|"]
@@ -80,7 +80,7 @@ def page(entry: Mapping[str, Any]) -> str:
 
 
 def _readings(name: str) -> list[str]:
-    if name not in {section.id for section in readings.SECTIONS}:
+    if name not in {section.id for section in reading_sections.SECTIONS}:
         return []
     return [f"What other readings of it do to throughput, queue and delay: [readings](../readings.md#{name}).", ""]
 
@@ -109,7 +109,7 @@ def _has_curve(name: str) -> bool:
 
 
 def step_response(name: str) -> dict[str, Any]:
-    """The series of the run that the pictures show."""
+    """The time series for the plots."""
     link = {"rate": "100 Mbit/s", "delay": "5 ms"}
     document = {
         "name": f"step-{name}",
@@ -134,11 +134,11 @@ def step_response(name: str) -> dict[str, Any]:
 
 def picture(entry: Mapping[str, Any]) -> Figure:
     """Drop curve, where there is one, and step response."""
-    from earlydrop.render import charts
+    from earlydrop.render import plotting
 
     series = step_response(entry["name"])
-    with charts.styled():
-        drawing = charts.figure(charts.PAGE, 2.3)
+    with plotting.styled():
+        drawing = plotting.figure(plotting.PAGE, 2.3)
         if _has_curve(entry["name"]):
             left, right = drawing.subplots(1, 2, width_ratios=[1, 1.7])
             _curve(left, entry)
@@ -151,7 +151,7 @@ def picture(entry: Mapping[str, Any]) -> Figure:
 
 
 def _curve(ax: Axes, entry: Mapping[str, Any]) -> None:
-    from earlydrop.render import charts
+    from earlydrop.render import plotting
 
     defaults = {p["name"]: p["default"] for p in entry["parameters"]}
     marks = {}
@@ -163,7 +163,7 @@ def _curve(ax: Axes, entry: Mapping[str, Any]) -> None:
     top = 2.1 * marks["max_th"] if "max_th" in marks else 120.0
     averages = [top * k / 400 for k in range(401)]
     values = _core.drop_curve(entry["name"], "{}", averages)
-    ax.plot(averages, values or [], color=charts.look(0).colour)
+    ax.plot(averages, values or [], color=plotting.look(0).colour)
     for value in marks.values():
         ax.axvline(value, color="#999999", linewidth=0.7, linestyle=(0, (2, 2)))
     ax.set_ylim(-0.02, 1.05)
@@ -173,9 +173,9 @@ def _curve(ax: Axes, entry: Mapping[str, Any]) -> None:
 
 
 def _response(ax: Axes, times: Sequence[float], queue: Mapping[str, Any]) -> None:
-    from earlydrop.render import charts
+    from earlydrop.render import plotting
 
-    ax.plot(times, queue["packets"], color=charts.look(1).colour, linewidth=0.6, alpha=0.8, label="queue")
+    ax.plot(times, queue["packets"], color=plotting.look(1).colour, linewidth=0.6, alpha=0.8, label="queue")
     if queue.get("average"):
         ax.plot(times, queue["average"], color="#000000", linewidth=1.2, label="average")
         ax.legend(loc="upper left", ncols=2)
@@ -196,15 +196,15 @@ def texts() -> dict[str, str]:
 
 
 def write(folder: Path, progress: Progress) -> None:
-    """Write every page and picture; what belongs to no discipline any more is removed."""
+    """Write every page and plot; files without a discipline are removed."""
     (folder / "images").mkdir(parents=True, exist_ok=True)
     catalogue = entries()
     for number, entry in enumerate(catalogue):
         progress(number, len(catalogue), "pages")
         drawing = picture(entry)
-        from earlydrop.render import charts
+        from earlydrop.render import plotting
 
-        with charts.styled():
+        with plotting.styled():
             drawing.savefig(folder / "images" / f"{entry['name']}.png", dpi=130)
     for name, text in texts().items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -214,14 +214,14 @@ def write(folder: Path, progress: Progress) -> None:
 
 
 def strays(folder: Path) -> list[Path]:
-    """Files that belong to no discipline."""
+    """Files without a discipline."""
     expected = {folder / name for name in texts()}
     expected |= {folder / "images" / f"{e['name']}.png" for e in entries()}
     return sorted(p for p in folder.rglob("*") if p.is_file() and p not in expected)
 
 
 def stale(folder: Path) -> list[str]:
-    """What is missing, has another text, or belongs to no discipline."""
+    """Files that are missing, outdated, or without a discipline."""
     found = [
         name
         for name, text in texts().items()
@@ -237,7 +237,7 @@ def main(arguments: Sequence[str]) -> int:
     if "--check" in arguments:
         found = stale(folder)
         for name in found:
-            print(f"{folder / name}: not what the declarations say; make pages", file=sys.stderr)
+            print(f"{folder / name}: differs from the declarations; run make pages", file=sys.stderr)
         return 1 if found else 0
     with Progress() as progress:
         write(folder, progress)

@@ -1,10 +1,11 @@
-"""Circles of imports between source files.
+"""Circles of imports between source files, and imports of a lower layer from a higher one.
 
     python tools/import_circles.py [FOLDER]
 
-Fails where files of different folders import each other in a circle, or more than three files within one folder do. A
-folder's own `mod.rs`, `lib.rs` or `__init__.py` declares its files and hands their names on: what it re-exports is no
-import of it. Functions that import when they are called (Python) count, too.
+Fails where files of different folders import each other in a circle, where more than three files within one folder do,
+and where a module imports one of a layer above it (LAYERS). A folder's own `mod.rs`, `lib.rs` or `__init__.py` declares
+its files and hands their names on: what it re-exports is no import of it. Functions that import when they are called
+(Python) count, too.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ ROOT = Path(__file__).resolve().parents[1]
 WITHIN = 3
 """Files of one folder that may import each other."""
 
+LAYERS = {"sim": {"scenario": {"engine", "run", "result", "batch"}, "topology": {"scenario", "engine", "run"}}}
+"""Of each crate: the top-level modules, and those that each of them may not import."""
+
 EXTENSION = "_core"
-"""What is compiled has no file among these."""
+"""The compiled module has no Python file."""
 
 Graph = dict[Path, set[Path]]
 
@@ -101,7 +105,7 @@ def _resolve(
     by_module: Mapping[tuple[str, ...], Path],
     handed_on: Mapping[tuple[str, ...], tuple[str, ...]],
 ) -> Path | None:
-    """The file that a path leads into; a name that a module hands on is where it comes from."""
+    """The file that a path leads to; a re-exported name leads to its origin."""
     at = list(module)
     steps = list(used)
     while steps and steps[0] in ("crate", "super", "self"):
@@ -197,7 +201,7 @@ def circles(graph: Graph) -> list[list[Path]]:
 
 
 def faults(graph: Graph) -> list[str]:
-    """Circles that are too large."""
+    """Circles that are not allowed."""
     wrong = []
     for members in circles(graph):
         folders = {member.parent for member in members}
@@ -211,11 +215,23 @@ def faults(graph: Graph) -> list[str]:
     return wrong
 
 
-def main(root: Path) -> int:
-    """Say what is wrong below a checkout."""
+def layer_faults(graph: Graph, src: Path, layers: Mapping[str, set[str]]) -> list[str]:
+    """Imports that lead from a layer to one above it."""
     wrong = []
-    for crate in sorted((root / "crates").glob("*/src")):
-        wrong += faults(rust_graph(crate))
+    for path, imported in sorted(graph.items()):
+        for other in sorted(imported):
+            module, upper = ((*_module(file, src), "")[0] for file in (path, other))
+            if upper in layers.get(module, ()):
+                wrong.append(f"{module} is below {upper}: {path.relative_to(src)} imports {other.relative_to(src)}")
+    return wrong
+
+
+def main(root: Path) -> int:
+    """Print the circles in a checkout that are not allowed; 1 if there are any."""
+    wrong = []
+    for src in sorted((root / "crates").glob("*/src")):
+        graph = rust_graph(src)
+        wrong += faults(graph) + layer_faults(graph, src, LAYERS.get(src.parent.name, {}))
     wrong += faults(python_graph(root / "python" / "earlydrop"))
     print("\n".join(wrong), file=sys.stderr)
     return 1 if wrong else 0

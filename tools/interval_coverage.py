@@ -20,6 +20,7 @@ import numpy as np
 from earlydrop.analysis import statistics
 from earlydrop.analysis.statistics import ALPHA, CONFIDENCE, Interval, Stopping
 from earlydrop.study import verdicts
+from earlydrop.study.claim_results import CONTRADICTED, EQUIVALENT, SUPPORTED
 from earlydrop.study.model import Part
 
 Array = np.ndarray[Any, Any]
@@ -43,7 +44,7 @@ CASES = (1, 2, 4)
 
 @dataclass(frozen=True)
 class Process:
-    """Something to simulate, with its true mean."""
+    """A process to simulate, with its true mean."""
 
     title: str
     mean: float
@@ -110,7 +111,7 @@ def share(values: Array, truth: float, n: int, kind: Interval) -> float:
 
 
 def sequential(values: Array, truth: float, rule: Stopping) -> tuple[float, float]:
-    """Share of intervals that cover `truth` if seeds are run until `rule` is content; the mean number of seeds."""
+    """Share of intervals that cover `truth` if seeds are run until `rule` holds, and the mean number of seeds."""
     groups = values[: len(values) // rule.most * rule.most].reshape(-1, rule.most).tolist()
     covered = seeds = 0
     for group in groups:
@@ -159,7 +160,7 @@ class Design:
     margin: float = 0.0
     """In standard deviations of one value."""
     alone: bool = False
-    """The claim holds one side against a number, not two sides against each other."""
+    """The claim compares one side with a number, not two sides with each other."""
 
 
 def _part(expect: str, **more: Any) -> Part:
@@ -178,7 +179,7 @@ def _minus(margin: float) -> float:
     return -margin
 
 
-DIRECTIONAL = frozenset({verdicts.SUPPORTED, verdicts.CONTRADICTED})
+DIRECTIONAL = frozenset({SUPPORTED, CONTRADICTED})
 DESIGNS = (
     Design("greater, no difference", _part("greater"), _null, DIRECTIONAL, NORMAL),
     Design("greater, no difference, skewed", _part("greater"), _null, DIRECTIONAL, SKEWED),
@@ -188,16 +189,26 @@ DESIGNS = (
         "greater, difference as large as the margin",
         _part("greater"),
         lambda m: m,
-        frozenset({verdicts.EQUIVALENT}),
+        frozenset({EQUIVALENT}),
         NORMAL,
         1.0,
     ),
-    Design("at least, no difference", _part("at_least"), _null, frozenset({verdicts.CONTRADICTED}), NORMAL, 0.2),
+    Design("at least, no difference", _part("at_least"), _null, frozenset({CONTRADICTED}), NORMAL, 0.2),
     Design(
-        "at least, smaller by the margin", _part("at_least"), lambda m: -m, frozenset({verdicts.SUPPORTED}), NORMAL, 0.5
+        "at least, smaller by the margin",
+        _part("at_least"),
+        lambda m: -m,
+        frozenset({SUPPORTED}),
+        NORMAL,
+        0.5,
     ),
     Design(
-        "equal, as far apart as the margin", _part("equal"), lambda m: m, frozenset({verdicts.SUPPORTED}), NORMAL, 1.0
+        "equal, as far apart as the margin",
+        _part("equal"),
+        lambda m: m,
+        frozenset({SUPPORTED}),
+        NORMAL,
+        1.0,
     ),
 )
 """Run means have a standard deviation of 1; two sides are two independent runs for each seed."""
@@ -242,7 +253,7 @@ def power(n: int, claims: int, seed: int = 1) -> float:
     part = _part("greater")
     limits = verdicts.limits_of(part, 0.0, 0.0)
     found = [verdicts.decide(part, one, limits, 0.0, []) for (one,) in intervals(numbers, 1)]
-    return found.count(verdicts.SUPPORTED) / claims
+    return found.count(SUPPORTED) / claims
 
 
 def verdict_table(claims: int = 20_000) -> str:

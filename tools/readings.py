@@ -1,4 +1,4 @@
-"""What each reading of a discipline does to the result: the tables of docs/readings.md and their figure.
+"""The effect of each reading of a discipline on the result: the tables of docs/readings.md and their figure.
 
 python tools/readings.py docs/readings.md                     run everything, renew tables and figure
 python tools/readings.py docs/readings.md --check             run a little, compare with the page
@@ -13,258 +13,24 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from earlydrop import _core, runner
 from earlydrop.analysis import statistics
 from earlydrop.analysis.statistics import Difference
-from earlydrop.documents import Document
+from earlydrop.document import Document
 from earlydrop.runner import Job, Progress, no_progress
 from earlydrop.terminal import Progress as Bar
+from reading_sections import LOADS, SECTIONS, Load, Section, Settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SEEDS = range(1, 11)
-
-Settings = Mapping[str, Any]
-
-THRESHOLDS: Settings = {"min_th": 24, "max_th": 72, "max_p": 0.1, "mean_packet": 1000}
-"""Those of the TRED paper, for all of them."""
-
-BUS_THRESHOLDS: Settings = {"min_th": 5, "max_th": 15, "max_p": 0.1, "mean_packet": 1000}
-"""On the bus: the DDRED paper gives none, these are the discipline's own."""
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A column: how it is taken from a result document, and its digits."""
-
-    title: str
-    digits: int
-    of: Callable[[Document], float]
-    """The value of one run."""
-
-
-def _bottleneck(field: str, factor: float = 1) -> Callable[[Document], float]:
-    return lambda document: factor * float(document["queues"]["bottleneck"][field])
-
-
-def _jain(document: Document) -> float:
-    return float(document["jain"])
-
-
-def _share(document: Document, flows: Sequence[Document]) -> float:
-    return 100 * sum(float(flow["goodput_mbps"]) for flow in flows) / float(document["goodput_total_mbps"])
-
-
-MEASURES = (
-    Measure("throughput, Mbit/s", 3, _bottleneck("throughput_mbps")),
-    Measure("mean queue, packets", 1, _bottleneck("queue_mean_packets")),
-    Measure("p99 delay, ms", 1, _bottleneck("delay_p99_ms")),
-    Measure("drops, %", 2, _bottleneck("drop_rate", 100)),
-    Measure("Jain", 3, _jain),
-)
-CBR_SHARE = Measure("CBR's share, %", 1, lambda document: _share(document, document["flows"][-1:]))
-
-
-def _drops(document: Document) -> float:
-    return float(sum(document["losses"]["by_distance"]))
-
-
-def _wasted(document: Document) -> float:
-    return float(document["losses"]["weighted"])
-
-
-def _carried(document: Document) -> float:
-    """What the links between routers carried, ACKs included, in packets."""
-    queues = document["queues"].items()
-    return float(sum(queue["departed_bytes"] for name, queue in queues if name.count("r") == 2)) / 1000
-
-
-def _per_delivered(of: Callable[[Document], float], factor: float = 1) -> Callable[[Document], float]:
-    return lambda document: factor * of(document) / sum(flow["delivered_packets"] for flow in document["flows"])
-
-
-BUS_MEASURES = (
-    Measure("goodput, Mbit/s", 3, lambda document: float(document["goodput_total_mbps"])),
-    Measure("drops per 1000", 1, _per_delivered(_drops, 1000)),
-    Measure("links passed by a drop", 2, lambda document: _wasted(document) / max(_drops(document), 1)),
-    Measure("links wasted per 1000", 1, _per_delivered(_wasted, 1000)),
-    Measure("links per packet", 2, _per_delivered(_carried)),
-    Measure("Jain", 3, _jain),
-)
-# Flows are dealt to the nine senders in turn, the farthest first.
-FAR_SHARE = Measure(
-    "far third's share, %",
-    1,
-    lambda document: _share(document, [flow for flow in document["flows"] if (flow["id"] - 1) % 9 < 3]),
-)
-
-
-@dataclass(frozen=True)
-class Load:
-    """So many TCP flows over a network, and perhaps one that sends at a constant bit rate."""
-
-    id: str
-    title: str
-    flows: int
-    cbr: str | None = None
-    network: Literal["dumbbell", "bus"] = "dumbbell"
-    to_one_end: bool = False
-    """On the bus: from every other host to the last; else between hosts drawn at random."""
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """The columns of its table."""
-        if self.network == "bus":
-            return (*BUS_MEASURES, FAR_SHARE) if self.to_one_end else BUS_MEASURES
-        return (*MEASURES, CBR_SHARE) if self.cbr else MEASURES
-
-
-LOADS = (
-    Load("6", "6 TCP", 6),
-    Load("40", "40 TCP", 40),
-    Load("cbr", "10 TCP, 1 CBR", 10, "2.5 Mbit/s"),
-)
-BUS_LOADS = (
-    Load("end", "36 TCP to one end", 36, network="bus", to_one_end=True),
-    Load("random", "40 TCP between random hosts", 40, network="bus"),
-)
-
-
-@dataclass(frozen=True)
-class Section:
-    """One discipline: the reading that the others are compared with, then the others."""
-
-    id: str
-    title: str
-    common: Settings
-    rows: tuple[Settings, ...]
-    covers: tuple[str, ...]
-    """Parameters of which every declared word has a row."""
-    loads: tuple[Load, ...] = LOADS
-
-
-def _each(name: str, *words: Any) -> tuple[Settings, ...]:
-    return tuple({name: word} for word in words)
-
-
-SECTIONS = (
-    Section(
-        "red",
-        "RED",
-        {"aqm": "red", **THRESHOLDS},
-        (
-            {"dialect": "paper"},
-            {"dialect": "ns2"},
-            {"dialect": "ns2", "wait": False},
-            {"dialect": "ns3"},
-            {"dialect": "ns3", "wait": False},
-            {"dialect": "linux"},
-            {"count_base": "analysis"},
-            {"dialect": "ns2", "unit": "byte", "byte_scaling": True, "gentle": True, "mean_packet": 500},
-        ),
-        ("dialect", "count_base"),
-    ),
-    Section("tred", "TRED", {"aqm": "tred", **THRESHOLDS}, _each("reading", "corrected", "printed"), ("reading",)),
-    Section(
-        "sfred",
-        "SFRED",
-        {"aqm": "sfred", **THRESHOLDS, "list_size": 64},
-        (
-            {},
-            *_each("boost", "squared", "one_plus"),
-            *_each("release", "on_ageing", "on_eviction", "never"),
-            {"ageing": "never"},
-            *_each("fair_rate", "received", "accepted", "list"),
-            {"throughput": "accepted"},
-            {"fair_rate": "accepted", "throughput": "accepted"},
-            {"active_flows": "hits"},
-            *_each("fast_test", "share", "absolute"),
-            {"loss_test": "absolute"},
-            {"average_loss": "list"},
-            {"slow_test": "below"},
-            {"slow_count": "own"},
-            {"slow_bonus": 0},
-            {"list_size": 20},
-        ),
-        (
-            *("boost", "release", "ageing", "fair_rate", "throughput", "active_flows", "fast_test", "loss_test"),
-            *("average_loss", "slow_test", "slow_count"),
-        ),
-    ),
-    Section(
-        "autored",
-        "AutoRED",
-        {"aqm": "autored", **THRESHOLDS},
-        _each("weight", "traffic", "scaled", "plain", "constant"),
-        ("weight",),
-    ),
-    Section(
-        "autoredwithred",
-        "AutoREDwithRED",
-        {"aqm": "autoredwithred", **THRESHOLDS},
-        _each("raising", "one", "band"),
-        ("raising",),
-    ),
-    Section(
-        "floadautored",
-        "FLoadAutoRED",
-        {"aqm": "floadautored", **THRESHOLDS},
-        (
-            {"reading": "intended"},
-            {"reading": "literal"},
-            *_each("load", "capacity", "yellow"),
-            {"accumulate": True},
-            {"accumulate": True, "measured": "offered"},
-            {"measured": "accepted"},
-            {"delta_norm": False},
-            {"estimator": "exponential"},
-            {"raising": "band"},
-            *_each("weight", "scaled", "plain", "constant"),
-        ),
-        ("reading", "load", "measured", "estimator", "raising", "weight"),
-    ),
-    Section(
-        "ddred",
-        "DDRED",
-        {"aqm": "ddred", **THRESHOLDS},
-        (
-            {"method": 1},
-            {"method": 2},
-            {"tie": "oldest"},
-            {"forced_victim": "arrival"},
-            {"aqm": "red", "gentle": True},
-        ),
-        ("tie", "forced_victim"),
-    ),
-    Section(
-        "ddred-bus",
-        "DDRED on a bus",
-        {"aqm": "ddred", **BUS_THRESHOLDS},
-        (
-            {"method": 1},
-            {"method": 2},
-            {"tie": "oldest"},
-            {"method": 2, "tie": "oldest"},
-            {"forced_victim": "arrival"},
-            {"aqm": "red", "gentle": True},
-            {"aqm": "ddtail"},
-            {"aqm": "ddtail", "method": 2},
-            {"aqm": "ddtail", "scan": 5},
-            {"aqm": "droptail"},
-        ),
-        ("tie", "forced_victim"),
-        BUS_LOADS,
-    ),
-)
-
 
 # ---- running -------------------------------------------------------------------------------------------------------
 
@@ -311,7 +77,7 @@ def _dumbbell(load: Load, queue: Settings) -> Document:
 
 
 def _known(settings: Settings) -> Settings:
-    """Those that the discipline has: a row may name another one."""
+    """The settings that the discipline has: a row may name another discipline."""
     names = _words(str(settings["aqm"]))
     return {key: value for key, value in settings.items() if key == "aqm" or key in names}
 
@@ -339,7 +105,7 @@ Values = dict[tuple[int, str], list[list[float]]]
 
 
 def run(section: Section, rows: Iterable[int], loads: Iterable[Load], progress: Progress = no_progress) -> Values:
-    """Runs these rows on these loads with every seed."""
+    """Run these rows on these loads with every seed."""
     rows = list(rows)
     n = len(SEEDS)
     values: Values = {}
@@ -368,7 +134,7 @@ def difference(values: Values, row: int, load: Load, column: int) -> Difference:
 
 
 def label(row: Settings) -> str:
-    """The settings as one writes them in a scenario."""
+    """The settings as in a scenario."""
     return ", ".join(f"`{key} = {json.dumps(value)}`" for key, value in row.items()) or "the defaults"
 
 
@@ -391,7 +157,7 @@ def line(section: Section, values: Values, number: int, load: Load) -> str:
 
 
 def tables(section: Section, values: Values) -> str:
-    """What stands between the marks of a section."""
+    """The text between the marks of a section."""
     lines = []
     for load in section.loads:
         titles = [measure.title for measure in load.measures]
@@ -406,14 +172,14 @@ def _marks(section: Section) -> tuple[str, str]:
 
 
 def stored(text: str, section: Section) -> str | None:
-    """What the page has there."""
+    """The page's text between those marks."""
     begin, end = _marks(section)
     _, found, rest = text.partition(begin)
     return rest.partition(end)[0].strip("\n") if found else None
 
 
 def replaced(text: str, section: Section, new: str) -> str:
-    """The page with other tables there."""
+    """The page with other tables between those marks."""
     begin, end = _marks(section)
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
@@ -453,12 +219,12 @@ def picture(results: Mapping[str, Values]) -> Figure:
     """Every reading on the dumbbell: how it moves queue and delay, and what it leaves to the flow that does not slow
     down.
     """
-    from earlydrop.render import charts
+    from earlydrop.render import plotting
 
     sections = [section for section in SECTIONS if section.loads == LOADS]
-    with charts.styled():
+    with plotting.styled():
         count = sum(len(section.rows) for section in sections) + 1.3 * len(sections)
-        drawing = charts.figure(charts.PAGE, 0.6 + 0.135 * count)
+        drawing = plotting.figure(plotting.PAGE, 0.6 + 0.135 * count)
         axes = drawing.subplots(1, 3, sharey=True)
         place, ticks, names = 0.0, list[float](), list[str]()
         for section in sections:
@@ -510,10 +276,10 @@ def _short(row: Settings) -> str:
 
 
 def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, number: int) -> None:
-    from earlydrop.render import charts
+    from earlydrop.render import plotting
 
     for k, load in enumerate(LOADS):
-        own = charts.look(k)
+        own = plotting.look(k)
         style: dict[str, Any] = {"color": own.colour, "marker": own.marker, "markersize": 3}
         style["linestyle"] = "none"
         style["elinewidth"] = 1
@@ -531,8 +297,8 @@ def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, 
 
 
 def write(page: Path, progress: Progress) -> None:
-    """Runs everything; renews tables and figure."""
-    from earlydrop.render import charts
+    """Run everything and renew tables and figure."""
+    from earlydrop.render import plotting
 
     text = page.read_text(encoding="utf-8")
     results = {}
@@ -540,7 +306,7 @@ def write(page: Path, progress: Progress) -> None:
         results[section.id] = run(section, range(len(section.rows)), section.loads, progress)
         text = replaced(text, section, tables(section, results[section.id]))
     page.write_text(text, encoding="utf-8")
-    with charts.styled():
+    with plotting.styled():
         picture(results).savefig(page.parent / "images" / "readings.png", dpi=150)
 
 

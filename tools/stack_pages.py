@@ -62,7 +62,7 @@ def table_of_options() -> str:
 
 
 def write(docs: Path) -> bool:
-    """Renew the page; whether it has changed."""
+    """Renew the page and return whether it changed."""
     changed = [
         blocks.put(docs / PAGE, "stacks", rows_of_stacks()),
         blocks.put(docs / PAGE, "options", table_of_options()),

@@ -21,6 +21,9 @@ def template(name: str, topology: str = "dumbbell") -> str:
 def schema() -> str:
     """JSON schema of a scenario."""
 
+def reference() -> str:
+    """JSON of the kinds of `topologies` and of `traffic` (name, title, about, keys), and the keys of other tables."""
+
 def vectors(aqm: str) -> str | None:
     """Decision vectors of a discipline, as JSON lines; None if there is none of that name."""
 

@@ -1,4 +1,4 @@
-"""Which queue, with which parameters, for this link: a sweep over disciplines, round-trip times and loads, ranked."""
+"""Ranks disciplines for a link, by a sweep over disciplines, round-trip times and loads."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ from typing import Any
 
 from .analysis import statistics
 from .analysis.statistics import Difference
-from .documents import Document, to_toml
+from .document import Document
 from .errors import EarlydropError
-from .sweep import Outcome, Sweep, from_document
+from .sweeps import Outcome, Sweep, parse_document
 from .terminal import number, paragraph, table
+from .toml_writer import to_toml
 
 PACKET = 1040
 """Bytes of a packet on the wire: segments of 1000 B with headers of 40 B."""
 CANDIDATES = ("droptail", "ared", "pi", "codel", "pie", "cobalt", "fq_codel", "fq_pie")
-"""What is compared when nobody says: what one can have in routers today, and DropTail as the control."""
+"""Disciplines that are compared by default: those of today's routers, and DropTail as the control."""
 CONTROL = "droptail"
 MIN_BUFFER, MAX_BUFFER = 20, 20_000
 RTT_FLOOR_MS = 2.0
-"""The shortest round trip that can be asked for, ms."""
+"""Shortest round-trip time that is allowed, ms."""
 DURATION_S, WARMUP_S = 40.0, 10.0
 
 
 class AdviseError(EarlydropError):
-    """The question cannot be answered. The message says why."""
+    """The link or a discipline cannot be simulated. The message says why."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """The link that is asked about."""
+    """The link for which a discipline is recommended."""
 
     rate_bps: float
     rtts_ms: tuple[float, ...]
@@ -84,7 +85,7 @@ def _spread(low: float, high: float) -> list[float]:
 
 
 def question(asked: Link, aqms: Sequence[str], seeds: int) -> Sweep:
-    """The sweep that answers: every discipline at every round-trip time and load, with the same seeds."""
+    """The sweep: every discipline at every round-trip time and load, with the same seeds."""
     rate = f"{asked.rate_bps:.0f} bit/s"
     document: Document = {
         "name": "advise",
@@ -120,11 +121,11 @@ def question(asked: Link, aqms: Sequence[str], seeds: int) -> Sweep:
         ],
         "control": {"aqm": CONTROL} if CONTROL in aqms and len(aqms) > 1 else {},
     }
-    return from_document(document, Path("advise"), to_toml(document))
+    return parse_document(document, Path("advise"), to_toml(document))
 
 
 def settings(aqm: str, asked: Link) -> Document:
-    """What a discipline is run with: its defaults and the link's buffer; thresholds and packet sizes from the link."""
+    """Settings of a discipline: its defaults, the link's buffer, thresholds and packet sizes from the link."""
     import json
 
     from . import _core
@@ -132,7 +133,7 @@ def settings(aqm: str, asked: Link) -> Document:
     known = {p["name"]: p for e in json.loads(_core.catalogue()) if e["name"] == aqm for p in e["parameters"]}
     found: Document = {"aqm": aqm, "limit": f"{asked.buffer} packets"}
     for name in ("min_th", "max_th", "w_q"):
-        # ns-2's rules, which look at the link.
+        # ns-2's rules for automatic thresholds.
         if name in known and "auto" in known[name]["range"]:
             found[name] = "auto"
     if "mean_packet" in known and known[name := "mean_packet"]["default"] != "auto":
@@ -142,7 +143,7 @@ def settings(aqm: str, asked: Link) -> Document:
 
 @dataclass(frozen=True)
 class Rank:
-    """A discipline's place."""
+    """The rank of a discipline."""
 
     aqm: str
     score: float
@@ -152,7 +153,7 @@ class Rank:
     worst_p99_ms: float
     jain: float
     against: Difference | None
-    """Logarithm of the score minus the best's, seed by seed."""
+    """Logarithm of the score minus that of the best, for each seed."""
 
 
 def rank(outcome: Outcome) -> list[Rank]:
@@ -193,7 +194,7 @@ def rank(outcome: Outcome) -> list[Rank]:
 
 
 def tied(ranks: Sequence[Rank]) -> list[str]:
-    """The best, and those that cannot be told from it: the interval of their difference holds zero."""
+    """The best discipline, and those whose difference from it is not significant (its interval contains zero)."""
     return [r.aqm for r in ranks if r.against is None or not r.against.clear]
 
 
@@ -203,7 +204,7 @@ TC = {
     "ared": "red limit {bytes} avpkt {packet} bandwidth {kbit}kbit adaptive",
     "linux_ared": "red limit {bytes} avpkt {packet} bandwidth {kbit}kbit adaptive",
     "choke": "choke limit {limit} bandwidth {kbit}kbit",
-    # The kernel's steps; tc sends half and a quarter of them where nothing is said.
+    # The kernel's steps; tc's defaults are half and a quarter of them.
     "sfb": "sfb limit {limit} increment 0.00101 decrement 0.00017",
     "codel": "codel limit {limit} target 5ms interval 100ms",
     "pie": "pie limit {limit} target 15ms tupdate 15ms",
@@ -214,7 +215,7 @@ TC = {
     "drr": "drr",
     "dualpi2": "dualpi2 limit {limit}",
 }
-"""Disciplines that Linux has, as `tc` calls them. Its `red adaptive` chooses thresholds and max_p by itself."""
+"""Disciplines in Linux, by their names in `tc`. Its `red adaptive` chooses thresholds and max_p itself."""
 
 
 def tc_line(aqm: str, asked: Link) -> str | None:

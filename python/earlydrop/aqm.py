@@ -34,7 +34,7 @@ class Queue:
         self._document = {"aqm": self.name, **{k: v for k, v in fields.items() if v is not None}}
 
     def document(self) -> dict[str, Any]:
-        """This queue as it stands in a scenario."""
+        """The queue's table in a scenario."""
         return dict(self._document)
 
     def __repr__(self) -> str:

@@ -27,7 +27,7 @@ class DropTail(Queue):
     ) -> None: ...
 
 class DropFront(Queue):
-    """Drop-front: When the queue is full, the packet at its head gives way to the arrival."""
+    """Drop-front: When the queue is full, the packet at its head is dropped in favour of the arrival."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class DropFront(Queue):
     ) -> None: ...
 
 class DropRandom(Queue):
-    """Drop-random: When the queue is full, a packet of the queue drawn at random gives way to the arrival."""
+    """Drop-random: When the queue is full, a packet of the queue drawn at random is dropped in favour of the arrival."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class DropRandom(Queue):
     ) -> None: ...
 
 class DdTailDrop(Queue):
-    """DD tail drop: When the queue is full, the packet that has come the shortest way dies: the arrival, or one of the queue."""
+    """DD tail drop: When the queue is full, the packet that has come the shortest way is dropped: the arrival, or one of the queue."""
 
     def __init__(
         self,
@@ -354,7 +354,7 @@ class PdRed(Queue):
     ) -> None: ...
 
 class AutoRED(Queue):
-    """AutoRED: RED whose averaging weight is worked out anew at each arrival."""
+    """AutoRED: RED whose averaging weight is computed at each arrival."""
 
     def __init__(
         self,
@@ -446,7 +446,7 @@ class Sred(Queue):
     ) -> None: ...
 
 class CHOKe(Queue):
-    """CHOKe: An arrival that meets its own flow in the queue dies together with the packet it met."""
+    """CHOKe: An arrival that meets its own flow in the queue is dropped together with the packet it met."""
 
     def __init__(
         self,
@@ -538,7 +538,7 @@ class RedPd(Queue):
     ) -> None: ...
 
 class Sfb(Queue):
-    """SFB: Stochastic Fair BLUE: a BLUE probability per bin of a Bloom filter finds the flows that do not respond."""
+    """SFB: Stochastic Fair BLUE: a BLUE probability per bin of a Bloom filter finds unresponsive flows."""
 
     def __init__(
         self,
@@ -590,7 +590,7 @@ class Aecn(Queue):
     ) -> None: ...
 
 class Sfred(Queue):
-    """SFRED: Scalable fair RED: a list of the most recently seen flows tells fast, unresponsive and slow ones apart."""
+    """SFRED: Scalable fair RED: a list of the most recently seen flows separates fast, unresponsive and slow ones."""
 
     def __init__(
         self,
@@ -634,7 +634,7 @@ class Sfred(Queue):
     ) -> None: ...
 
 class Ddred(Queue):
-    """DDRED: Distance-dependent RED: the packet that has come the shortest way dies instead of the arrival."""
+    """DDRED: Distance-dependent RED: the packet that has come the shortest way is dropped instead of the arrival."""
 
     def __init__(
         self,
@@ -662,7 +662,7 @@ class Ddred(Queue):
     ) -> None: ...
 
 class FAutoREDwithRED(Queue):
-    """FAutoREDwithRED: AutoREDwithRED behind CHOKe's test: an arrival that meets its own flow dies with the packet it met."""
+    """FAutoREDwithRED: AutoREDwithRED behind CHOKe's test: an arrival that meets its own flow is dropped with the packet it met."""
 
     def __init__(
         self,
@@ -892,7 +892,7 @@ class Pie(Queue):
     ) -> None: ...
 
 class Cobalt(Queue):
-    """COBALT: CoDel whose count fades by itself, with BLUE for senders that do not answer."""
+    """COBALT: CoDel whose count decays automatically, with BLUE for unresponsive senders."""
 
     def __init__(
         self,
@@ -1131,7 +1131,7 @@ class Wred(Queue):
     ) -> None: ...
 
 class Rio(Queue):
-    """RIO: RED with In and Out: packets outside their contract are tested with the whole queue, and die first."""
+    """RIO: RED with In and Out: packets outside their contract are tested with the whole queue, and dropped first."""
 
     def __init__(
         self,

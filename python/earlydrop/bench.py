@@ -17,11 +17,12 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .bench_cases import BASES, Case
 from .errors import EarlydropError
 from .runner import Progress, no_progress
 
@@ -30,122 +31,23 @@ ENGINE = "EARLYDROP_ENGINE"
 
 PEERS = ("ns2", "ns3")
 SLOW_S = 20.0
-"""A peer whose run took longer than this is not run again: the spread no longer matters to the ratio."""
+"""A peer whose run took longer, s, is run once: the spread does not matter to the ratio."""
 
 
 class BenchError(EarlydropError):
-    """What was asked for cannot be measured. The message says why."""
+    """A benchmark is not possible. The message says why."""
 
 
 class BenchFailure(BenchError):
-    """A tool that was measured ended with an error."""
+    """A measured tool failed."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """A network to run. RED (max_p 0.1, w_q 0.002), access links of 100 Mbit/s, starts in 0..1 s.
-
-    With `routers` a random network of so many, four links at each on average and a queue at each of their outputs; its
-    arrivals are those at all queues together, packet-hops.
-    """
-
-    name: str
-    flows: int
-    rate_mbps: int
-    duration_s: int
-    limit: int
-    min_th: int
-    max_th: int
-    spread: bool = False
-    stepped: bool = False
-    routers: int = 0
-
-    @property
-    def base(self) -> str:
-        """The letter under which the engine knows the network."""
-        return self.name.partition("-")[0]
-
-    def sender_delays_ms(self) -> list[float]:
-        """Access delays on the senders' side: all 5 ms, or 5..10 ms and every one different.
-
-        The fractional parts of multiples of the golden ratio: even, in no order, the same in every tool.
-        """
-        if not self.spread:
-            return [5.0]
-        golden = (5**0.5 - 1) / 2
-        return [round(5 + 5 * ((i + 1) * golden % 1), 6) for i in range(self.flows)]
-
-    def document(self) -> dict[str, Any]:
-        """The scenario for earlydrop."""
-        if self.routers:
-            return self._network()
-        delays = [f"{d:g} ms" for d in self.sender_delays_ms()]
-        receivers = {"rate": "100 Mbit/s", "delay": "5 ms"}
-        sides = {"senders": {"rate": "100 Mbit/s", "delay": delays}, "receivers": receivers}
-        return {
-            "name": self.name,
-            "duration": f"{self.duration_s} s",
-            "warmup": "0 s",
-            "seed": 1,
-            "topology": {
-                "kind": "dumbbell",
-                "pairs": self.flows,
-                **(sides if self.spread else {"access": receivers}),
-                "bottleneck": {"rate": f"{self.rate_mbps} Mbit/s", "delay": "20 ms"},
-            },
-            "queue": {
-                "bottleneck": {
-                    "aqm": "red",
-                    "dialect": "ns2",
-                    "limit": f"{self.limit} packets",
-                    "min_th": self.min_th,
-                    "max_th": self.max_th,
-                    "max_p": 0.1,
-                    "w_q": 0.002,
-                    "mean_packet": "1000 B",
-                    "gentle": False,
-                }
-            },
-            "traffic": [
-                {
-                    "kind": "ftp",
-                    "count": self.flows,
-                    "tcp": "reno",
-                    "segment": "960 B",
-                    "header": "40 B",
-                    "window": 1000,
-                    "start": {"uniform": ["0 s", "1 s"]},
-                }
-            ],
-        }
-
-    def _network(self) -> dict[str, Any]:
-        queue = {"aqm": "red", "dialect": "ns2", "limit": self.limit, "min_th": self.min_th, "max_th": self.max_th}
-        return {
-            "name": self.name,
-            "duration": f"{self.duration_s} s",
-            "topology": {
-                "kind": "random",
-                "routers": self.routers,
-                "core": {"rate": f"{self.rate_mbps} Mbit/s", "delay": "5 ms"},
-                "access": {"rate": "100 Mbit/s", "delay": "1 ms"},
-            },
-            "queue": {"routers": {**queue, "max_p": 0.1, "mean_packet": "1040 B"}},
-            "traffic": [{"kind": "ftp", "count": self.flows, "start": {"uniform": ["0 s", "1 s"]}}],
-        }
-
-
-_BASES = (
-    Case("A", 100, 10, 200, 120, 30, 90),
-    Case("B", 100, 100, 100, 1200, 300, 900),
-    Case("C", 1000, 1000, 10, 12000, 3000, 9000),
-)
 CASES: dict[str, Case] = {
     case.name: case
     for case in (
-        *_BASES,
-        *(replace(c, name=f"{c.name}-spread", spread=True) for c in _BASES),
-        *(replace(c, name=f"{c.name}-stepped", stepped=True) for c in _BASES),
+        *BASES,
+        *(replace(c, name=f"{c.name}-spread", spread=True) for c in BASES),
+        *(replace(c, name=f"{c.name}-stepped", stepped=True) for c in BASES),
         Case("N10", 100, 10, 100, 60, 10, 30, routers=10),
         Case("N100", 1000, 10, 10, 60, 10, 30, routers=100),
         Case("N1000", 10000, 10, 2, 60, 10, 30, routers=1000),
@@ -156,7 +58,7 @@ are random networks of so many routers, for earlydrop alone."""
 
 
 class Runner:
-    """One tool: runs a case once and says what it took."""
+    """A tool that runs a case once and measures its cost."""
 
     name = ""
     note = ""
@@ -531,7 +433,7 @@ def render(report: dict[str, Any]) -> str:
 
 
 def _measure_here(name: str) -> dict[str, Any]:
-    """Run one case in this process and say what it took."""
+    """Run one case in this process and measure its cost."""
     import resource
 
     from . import _core
@@ -554,7 +456,7 @@ def _measure_here(name: str) -> dict[str, Any]:
 
 
 def _peak_memory() -> dict[str, float]:
-    """This process's own peak, where the kernel tells it."""
+    """Peak memory of this process, where the kernel reports it."""
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
     except OSError:

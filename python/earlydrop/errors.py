@@ -1,4 +1,4 @@
-"""What the package says is wrong, and how a command that meets it ends."""
+"""Errors of the package, and the exit codes of commands that fail with them."""
 
 from __future__ import annotations
 

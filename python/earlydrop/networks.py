@@ -50,7 +50,7 @@ def parking_lot(
     reverse_queue: Queue | None = None,
     name: str = "parking_lot",
 ) -> Network:
-    """Bottlenecks in a row: `pairs` of hosts whose flows pass all of them, and `cross` pairs at each that pass but it.
+    """Bottlenecks in series: `pairs` of hosts whose flows pass all of them, and `cross` pairs for each one alone.
 
     `queue` stands at every bottleneck; a mapping names them apart: `{"bottleneck1": ..., "bottleneck2": ...}`.
     """
@@ -67,7 +67,7 @@ def parking_lot(
 
 
 def star(*, hosts: int, access: Link, queue: Queue, name: str = "star") -> Network:
-    """Hosts round one router, with `queue` at each of its outputs. All others send to the first."""
+    """Hosts around one router, with `queue` at each of its outputs. All hosts send to the first."""
     return _network(name, {"bottleneck": queue}, {"kind": "star", "hosts": hosts, "access": access})
 
 
@@ -94,7 +94,7 @@ def nlred(
     receiver: Link | None = None,
     name: str = "nlred",
 ) -> Network:
-    """The NLRED paper's network; its rates and delays are ours, for the paper's are lost."""
+    """The NLRED paper's network; its rates and delays are ours, because the paper does not give them."""
     topology = {"senders": senders, "bottleneck": bottleneck, "receiver": receiver}
     return _network(name, {"bottleneck": queue}, {"kind": "nlred", "pairs": pairs, **topology})
 

@@ -1,4 +1,4 @@
-"""Result folders that appear whole or not at all."""
+"""Result folders that are written atomically."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MANIFEST = "manifest.json"
 
 
 class OutputError(EarlydropError):
-    """The place to write to cannot be used. The message says why."""
+    """Results cannot be written to this place. The message says why."""
 
 
 def check(out: Path) -> None:
-    """Refuse a folder that holds anything but an earlier result of ours, before any work is done."""
+    """Refuse, before any work, a folder with other contents than an earlier result of earlydrop."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise OutputError(f"--out {out}: exists and is not a folder; choose another name")
     if not out.exists():
@@ -59,7 +59,7 @@ def _strangers(out: Path) -> list[str]:
 
 @contextmanager
 def folder(out: Path, about: Mapping[str, Any]) -> Iterator[Path]:
-    """A folder to fill. It takes the place of `out` when the block ends well; otherwise nothing is left.
+    """A temporary folder to fill. It replaces `out` when the block succeeds, and is removed otherwise.
 
     `about` goes into the manifest beside the list of files. An earlier result at `out` is replaced.
     """
@@ -103,7 +103,7 @@ def _replace(work: Path, out: Path) -> None:
 
 @contextmanager
 def rescued(write: Callable[[Path], None]) -> Iterator[None]:
-    """Should the block fail, what took long to compute is written to a new folder, and the error names it.
+    """If the block fails, write the computed results to a new folder and name it in the error.
 
     An interruption, and a reader that has seen enough, are no failures.
     """
@@ -128,7 +128,7 @@ def write_json(path: Path, document: Any) -> None:
 
 
 def to_json(document: Any, indent: int | None = None) -> str:
-    """Strict JSON: what is not a number (no value, infinite) becomes null."""
+    """Strict JSON: NaN and infinity become null."""
     return json.dumps(_finite(document), indent=indent, ensure_ascii=False, allow_nan=False)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """One run. `document` is what the engine returned; the tables are made from it when asked for."""
+    """One run. `document` is the engine's result; the tables are made from it on demand."""
 
     def __init__(self, text: str | Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
         self.text = text if isinstance(text, str) else json.dumps(text)
@@ -46,7 +46,7 @@ class Result:
 
     @property
     def traffic(self) -> polars.DataFrame:
-        """One row for each traffic entry: what its flows got together."""
+        """One row for each traffic entry: the totals of its flows."""
         import polars
 
         rows = [{k: v for k, v in entry.items() if k != "transfers"} for entry in self.document.get("traffic", [])]
@@ -89,7 +89,7 @@ class Result:
 
     @property
     def series(self) -> polars.DataFrame | None:
-        """What was sampled over time, one row for each sample; None unless the scenario asked for it.
+        """The samples over time, one row for each; None unless the scenario records them.
 
         Columns: `time_s`, then `QUEUE.packets`, `QUEUE.average`, `QUEUE.dropped` and `flow ID.cwnd`.
         """
@@ -107,7 +107,7 @@ class Result:
 
     @property
     def rates(self) -> polars.DataFrame | None:
-        """The flows' rates over time, one row for each interval; None unless the scenario asked for them.
+        """The flows' rates over time, one row for each interval; None unless the scenario records them.
 
         Columns, in Mbit/s: `time_s`, where the interval begins, then `flow ID.goodput` and `QUEUE.flow ID.throughput`.
         """
@@ -124,9 +124,9 @@ class Result:
 
     def plot(self) -> Figure:
         """A matplotlib figure: queueing delay, goodput of the flows, and over time what was recorded."""
-        from .render import charts
+        from .render import plotting
 
-        return charts.run_figure(self.document)
+        return plotting.run_figure(self.document)
 
     def __repr__(self) -> str:
         d = self.document

@@ -1,7 +1,6 @@
-"""Runs many simulations at once, on threads: the core releases the interpreter lock while it runs.
+"""Runs simulations on threads: the engine releases Python's interpreter lock while it runs.
 
-Results come back in the order of the jobs, whatever finished first, so nothing that is computed from them can
-depend on the number of workers.
+Results are returned in the order of the jobs, not of completion, so they do not depend on the number of workers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scenarios: read from a file or built in Python, always checked by the same checker before they run."""
+"""Scenarios: loaded from a file or built in Python, and always checked before they run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .aqm import Queue
-from .documents import to_toml
 from .links import Link
 from .result import Result
 from .runner import Job, run_one
+from .toml_writer import to_toml
 from .traffic import Document as Document
 from .traffic import Sending
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ScenarioWarning(UserWarning):
-    """A scenario is valid, and says something that its author may not have meant."""
+    """A scenario is valid but probably not what its author intended."""
 
 
 class Scenario:
@@ -45,22 +45,22 @@ class Scenario:
 
     @property
     def warnings(self) -> list[str]:
-        """What it says and its author may not have meant: such as many flows that start at the same moment."""
+        """Warnings about probable mistakes, such as many flows that start at the same time."""
         return self._core.warnings()
 
     def network(self) -> Document:
-        """The network in full, whatever its kind: `node`, `link`, and under `queue` the queues' names by link."""
+        """The complete network: `node`, `link`, and under `queue` the names of the queues by link."""
         network: Document = json.loads(self._core.network())
         return network
 
     def picture(self) -> Figure:
-        """A drawing of the network: hosts, routers, links, and where queues stand."""
-        from .render import network_picture
+        """A diagram of the network: hosts, routers, links and queues."""
+        from .render import network_plot
 
-        return network_picture.draw(self.network(), self.name)
+        return network_plot.draw(self.network(), self.name)
 
     def run(self, seed: int | None = None) -> Result:
-        """Run once; without a seed, with the scenario's own. Warns of what is in `warnings`."""
+        """Run once; without a seed, with the scenario's own. Issues `warnings`."""
         for text in self.warnings:
             warnings.warn(text, ScenarioWarning, stacklevel=2)
         return Result(run_one(Job(self._core, seed)), self.document)
@@ -134,7 +134,7 @@ class Network(Sending):
             **({"link": self.links} if self.links else {}),
             **({"aqms": own} if (own := self._own()) else {}),
             "queue": {name: queue.document() for name, queue in self.queues.items()},
-            # `from` is a word of Python's own; calls say `from_`.
+            # `from` is a keyword of Python; callers write `from_`.
             "traffic": [{"from" if k == "from_" else k: v for k, v in one.items()} for one in self.traffic],
         }
 

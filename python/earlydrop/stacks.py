@@ -1,4 +1,4 @@
-"""TCP stacks by name: what each of their options is, and how two of them differ."""
+"""TCP stacks by name: the values of their options, and the differences between two stacks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Setting:
     """Empty: all that both stacks have."""
     value: Any
     other: Any = None
-    """What it is in the stack that this one is held against."""
+    """Its value in the stack that is compared with."""
     source: str = ""
     about: str = ""
 
@@ -97,14 +97,14 @@ def _source(name: str, key: str, tcps: Sequence[str]) -> str:
 
 
 def word(value: Any) -> str:
-    """A value as a scenario has it, without quotes."""
+    """A value as in a scenario, without quotes."""
     if value is None:
         return "-"
     return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
 def text(name: str, against: str | None) -> str:
-    """A stack, or what sets it apart from another, to be read in a terminal."""
+    """A stack, or its differences from another, as text for a terminal."""
     stack = named(name)
     lines = [f"{name}: {stack['about']}", f"TCPs: {', '.join(stack['tcps'])}"]
     if not stack["values"] or (against is not None and not named(against)["values"]):

@@ -1,4 +1,4 @@
-"""JSON objects written and read key by key, and their lists item by item: never a whole document in memory."""
+"""Streaming JSON: objects are written and read key by key, and their lists item by item, to save memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, TextIO
 from .output import to_json
 
 PIECE = 1 << 18
-"""So many characters of a file are read at once."""
+"""Characters of a file that are read at once."""
 
 
 class Writer:
@@ -35,7 +35,7 @@ class Writer:
         self._items = 0
 
     def item(self, value: Any) -> None:
-        """The next item of the list that was begun."""
+        """The next item of the open list."""
         self._file.write(("[" if not self._items else self._comma) + self._line(2) + self._text(value, 2))
         self._items += 1
 

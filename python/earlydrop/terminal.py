@@ -1,4 +1,4 @@
-"""What people read in a terminal: tables, verdicts, a small plot, progress on stderr."""
+"""Terminal output: tables, verdicts, a small plot, progress on stderr."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .documents import Document
+from .document import Document
 from .errors import EarlydropError
 
 Format = Literal["ns2", "pcap"]

@@ -1,7 +1,7 @@
-"""Who sends what: the traffic of a network, and the laws that sizes, times and starts follow.
+"""Traffic of a network, and the distributions of sizes, times and starts.
 
-Every keyword is a key of `[[traffic]]`; docs/scenarios.md says what each means. Sizes and times are texts with units or
-laws: `"10 kB"`, `"50 packets"`, `uniform("1 kB", "1 MB")`, `pareto("12 kB", shape=1.2)`.
+Every keyword is a key of `[[traffic]]`; docs/scenarios.md says what each means. Sizes and times are texts with units,
+or distributions: `"10 kB"`, `"50 packets"`, `uniform("1 kB", "1 MB")`, `pareto("12 kB", shape=1.2)`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def exponential(mean: str) -> Document:
 
 
 def pareto(mean: str, *, shape: float, max: str | None = None) -> Document:
-    """Pareto's law with this mean and shape; what is drawn above `max` becomes `max`."""
+    """A Pareto distribution with this mean and shape; values above `max` become `max`."""
     return {"pareto": mean, "shape": shape, **({} if max is None else {"max": max})}
 
 
 def lognormal(median: str, *, sigma: float, max: str | None = None) -> Document:
-    """A log-normal law; `sigma` is the standard deviation of the logarithm."""
+    """A log-normal distribution; `sigma` is the standard deviation of the logarithm."""
     return {"lognormal": median, "sigma": sigma, **({} if max is None else {"max": max})}
 
 
@@ -144,7 +144,7 @@ class Sending:
         start: Start | None = None,
         **more: Any,
     ) -> Self:
-        """Add a crowd whose sessions are a Poisson process, over a pool of `count` TCP connections."""
+        """Add web sessions that start as a Poisson process, over a pool of `count` TCP connections."""
         given = {"pages": pages, "page_gap": page_gap, "objects": objects, "object_gap": object_gap, "size": size}
         last = {"tcp": tcp, "segment": segment, "start": start, **more}
         return self._add("web", count, {"session_gap": session_gap, **given, **last})

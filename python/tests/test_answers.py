@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from earlydrop import _core, advise, cli, documents, traces
+from earlydrop import _core, advise, cli, toml_writer, traces
 
 SWEEP = """\
 name = "two"
@@ -85,7 +85,7 @@ def test_tc_gets_the_steps_of_sfb_that_were_simulated() -> None:
 def test_advice_ranks_what_is_better_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from earlydrop.sweep import report
+    from earlydrop.sweeps import report
 
     monkeypatch.setattr(report, "_chosen", lambda data: [])
     monkeypatch.setattr(advise, "DURATION_S", 12.0)
@@ -117,7 +117,7 @@ def swept(folder: Path, name: str, values: str = "[0.05, 0.2]", duration: str = 
 def test_what_changed_between_two_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from earlydrop.sweep import report
+    from earlydrop.sweeps import report
 
     monkeypatch.setattr(report, "_chosen", lambda data: [])
     one, two = swept(tmp_path, "one"), swept(tmp_path, "two", "[0.05, 0.3]", "6 s")
@@ -267,7 +267,7 @@ def test_published_figures_are_recomputed_from_the_file_by_awk(tmp_path: Path) -
         file, scenario = tmp_path / f"{experiment}.tr", tmp_path / f"{experiment}.toml"
         document = cell(study, experiment, levels, {})
         document.pop("record")
-        scenario.write_text(documents.to_toml(document), encoding="utf-8")
+        scenario.write_text(toml_writer.to_toml(document), encoding="utf-8")
         command = ["trace", str(scenario), str(file), "--seed", str(seed), "--events", "10000000"]
         assert cli.main(command) == cli.DONE
         return file, values

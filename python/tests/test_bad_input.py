@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from earlydrop import _core, cli
-from earlydrop.documents import overlay
+from earlydrop.document import overlay
 
 BAD = Path(__file__).parents[2] / "crates" / "sim" / "tests" / "bad_scenarios"
 NAMES = sorted(path.stem for path in BAD.glob("*.toml"))

@@ -157,7 +157,7 @@ def one_run(
     e = study.experiment(experiment)
     scenario = _core.Scenario.parse(cell(name, experiment, levels, more or {}), [])
     document = json.loads(scenario.run(seed))
-    kept = {take: take(document) for take in runs.needed(study, e)}
+    kept = {extraction: extraction(document) for extraction in runs.needed(study, e)}
     chosen = (levels.get(axis.id, axis.base) for axis in e.axes)
     numbers = {axis.id: axis.level(level).value for axis, level in zip(e.axes, chosen, strict=True)}
     return document, runs._measure(study, study.measured(e), kept, numbers, lambda measure: None)

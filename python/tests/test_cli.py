@@ -15,7 +15,7 @@ from conftest import SMALL
 
 from earlydrop import _core, aqm, cli, runner, schema
 from earlydrop import study as studies
-from earlydrop.study.verdicts import VERDICTS
+from earlydrop.study.claim_results import VERDICTS
 
 
 class Ended:

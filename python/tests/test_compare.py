@@ -12,7 +12,7 @@ import pytest
 
 from earlydrop import _core
 from earlydrop.analysis import compare, statistics
-from earlydrop.render import reports
+from earlydrop.render import result_text
 
 CATALOGUE = {e["name"]: e for e in json.loads(_core.catalogue())}
 
@@ -45,7 +45,7 @@ def tabulated(seeds: int = 10) -> compare.Comparison:
 
 
 def test_the_text_of_a_comparison(golden: Callable[[str, str], None]) -> None:
-    golden("comparison.txt", reports.comparison_text(tabulated()) + "\n")
+    golden("comparison.txt", result_text.comparison_text(tabulated()) + "\n")
 
 
 def test_differences_are_paired_by_seed() -> None:
@@ -69,7 +69,7 @@ def test_the_document_holds_every_cell() -> None:
 
 
 def test_one_seed_has_no_intervals_but_runs() -> None:
-    assert "±" not in reports.comparison_text(tabulated(1)).split("\n", 2)[2]
+    assert "±" not in result_text.comparison_text(tabulated(1)).split("\n", 2)[2]
 
 
 def base() -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_runs_of_a_comparison_are_those_of_run(scenario: Path) -> None:
 
 def test_stars_follow_the_corrected_p_values() -> None:
     found = tabulated()
-    text = reports.comparison_text(found)
+    text = result_text.comparison_text(found)
     assert "after Holm's correction for 18 differences" in " ".join(text.split())
     ps = [d.t_p for row in found.differences.values() for d in row.values() if d is not None]
     assert sorted(h for h, _ in found.corrected.values()) == pytest.approx(sorted(statistics.holm(ps)))

@@ -7,7 +7,7 @@ import pytest
 
 import interval_coverage as coverage
 from earlydrop.analysis.statistics import Stopping
-from earlydrop.study import verdicts
+from earlydrop.study import claim_results, verdicts
 
 SETS = 1600
 """Sets of seeds: at 95 % the standard error of a share is 0.55 %."""
@@ -85,7 +85,7 @@ def test_a_wrong_design_is_noticed() -> None:
 
     def decided(numbers: coverage.Array) -> list[bool]:
         found = [verdicts.decide(part, one, limits, 0.0, []) for (one,) in coverage.intervals(numbers, 1)]
-        return [verdict != verdicts.UNDECIDED for verdict in found]
+        return [verdict != claim_results.UNDECIDED for verdict in found]
 
     false = np.mean([a or b for a, b in zip(decided(draw[:, :, :10]), decided(draw), strict=True)])
     assert 0.075 <= false <= 0.10

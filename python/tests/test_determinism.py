@@ -73,7 +73,7 @@ def test_a_run_is_the_same_again_and_inside_a_parallel_comparison(mixed: Path, t
 
 
 def test_the_release_build_gives_the_stored_bytes_that_the_debug_build_gives() -> None:
-    # crates/sim/tests/golden_run.rs holds a build with debug assertions to the same file.
+    # crates/sim/tests/golden/stored.rs holds a build with debug assertions to the same file.
     folder = Path(__file__).resolve().parents[2] / "crates" / "sim" / "tests" / "golden_run"
     stored = json.loads((folder / "mixed.json").read_text(encoding="utf-8"))
     assert without_cost(command("run", folder / "mixed.toml", "--seed", "7", "--json")) == output.to_json(stored)

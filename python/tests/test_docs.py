@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import shlex
+import shutil
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import key_pages
 from earlydrop import _core, cli
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,7 +105,7 @@ def test_the_study_in_the_text_runs_and_says_what_it_says(tmp_path: Path) -> Non
 
 
 def test_every_key_of_a_study_is_described() -> None:
-    source = (ROOT / "python/earlydrop/study/reading.py").read_text(encoding="utf-8")
+    source = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "python/earlydrop/study/parser").glob("*.py"))
     taken = re.findall(
         r"\.(?:text|word|number|whole|flag|texts|pair|settings|tables?|values|raw|has)\(\s*\"(\w+)\"", source
     )
@@ -176,10 +178,21 @@ def keys(schema: dict[str, Any]) -> Iterator[str]:
 
 def test_every_key_of_a_scenario_is_described() -> None:
     text = (ROOT / "docs/scenarios.md").read_text(encoding="utf-8")
-    # Kinds of traffic, options of TCP and the parameters of the disciplines have pages of their own.
-    text += "".join((ROOT / f"docs/{page}.md").read_text(encoding="utf-8") for page in ("traffic", "tcp-stacks"))
+    # Networks, kinds of traffic, options of TCP and the parameters of the disciplines have pages of their own.
+    text += "".join(
+        (ROOT / f"docs/{page}.md").read_text(encoding="utf-8") for page in ("networks", "traffic", "tcp-stacks")
+    )
     text += "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs/aqms").glob("*.md"))
     assert not sorted(set(keys(json.loads(_core.schema()))) - words(text))
+
+
+def test_keys_of_scenarios_are_as_the_engine_declares_them(tmp_path: Path) -> None:
+    for page in key_pages.PAGES:
+        shutil.copy(ROOT / "docs" / page, tmp_path)
+    assert not key_pages.write(tmp_path), "stale: make pages"
+    page = tmp_path / key_pages.TRAFFIC
+    page.write_text(page.read_text(encoding="utf-8").replace("| `lifetime` |", "| `life` |"), encoding="utf-8")
+    assert key_pages.write(tmp_path)
 
 
 def test_every_field_of_a_result_is_described() -> None:

@@ -64,6 +64,32 @@ def test_a_name_that_is_handed_on_is_where_it_comes_from(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "found"),
+    [
+        ("scenario__tcp", "use crate::engine::network::TcpOptions;", "scenario is below engine"),
+        ("scenario__tcp", "fn f() { super::super::engine::run() }", "scenario is below engine"),
+        ("scenario__tcp", "use crate::engine::ACK_BYTES;", "scenario is below engine"),
+        ("topology__graph", "use crate::scenario::Delays;", "topology is below scenario"),
+        ("engine__run", "use crate::scenario::Delays; use crate::topology::graph::Graph;", None),
+        ("scenario__tcp", "// use crate::engine::network::TcpOptions;", None),
+    ],
+)
+def test_a_planted_import_of_a_layer_above_is_found(tmp_path: Path, file: str, text: str, found: str | None) -> None:
+    files = {"lib": "pub mod engine; pub mod scenario; pub mod topology;", "engine__network": "", "topology__graph": ""}
+    files |= {"engine__mod": "pub use elsewhere::ACK_BYTES;", "scenario__mod": "pub use tcp::Delays;"}
+    src = crate(tmp_path, **(files | {"scenario__tcp": "", file: text}))
+    faults = import_circles.layer_faults(import_circles.rust_graph(src), src, import_circles.LAYERS["sim"])
+    assert [fault.split(":")[0] for fault in faults] == ([found] if found else [])
+
+
+def test_the_layers_are_those_of_this_repository() -> None:
+    for name, layers in import_circles.LAYERS.items():
+        src = ROOT / "crates" / name / "src"
+        modules = set(layers).union(*layers.values())
+        assert [module for module in sorted(modules) if not list(src.glob(f"{module}*"))] == []
+
+
 def test_python_counts_imports_within_functions(tmp_path: Path) -> None:
     package = tmp_path / "pack"
     (package / "sub").mkdir(parents=True)

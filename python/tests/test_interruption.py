@@ -38,7 +38,7 @@ sys.exit(cli.main())
 
 RUNNING = "earlydrop.runner:_run"
 WRITING = "earlydrop.output:write_json"
-DRAWING = "earlydrop.render.charts:save"
+DRAWING = "earlydrop.render.plotting:save"
 
 
 def _take_signals() -> None:
@@ -82,7 +82,7 @@ def test_an_interrupted_comparison_leaves_nothing(
     assert left(tmp_path) == ["small.toml"]
 
 
-IN_THE_STORE = "earlydrop.sweep.work:make"
+IN_THE_STORE = "earlydrop.sweeps.work:make"
 
 
 @pytest.mark.parametrize("study", ["tred", "all"])

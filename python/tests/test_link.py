@@ -17,7 +17,7 @@ import earlydrop as ed
 from earlydrop import _core, links
 from earlydrop.cli import main
 from earlydrop.links import crosscheck
-from earlydrop.render import live_panel
+from earlydrop.render import link_status
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
@@ -199,7 +199,7 @@ def document() -> dict[str, Any]:
 
 
 def test_the_summary_says_what_happened() -> None:
-    text = live_panel.link_text(document())
+    text = link_status.link_text(document())
     assert "link: 2 flows in 8.0 s" in text
     assert text.splitlines()[4].split() == [
         "bottleneck",
@@ -219,7 +219,7 @@ def test_the_summary_says_what_happened() -> None:
 
 
 def test_the_panel_shows_rates_between_two_views() -> None:
-    drawn = live_panel.Panel(None, "x")  # type: ignore[arg-type]
+    drawn = link_status.Panel(None, "x")  # type: ignore[arg-type]
     flow = {"name": "tcp 10.0.0.2:1 > 10.0.0.1:2", "delivered_bytes": 0, "drops": 0, "marks": 0}
     view = {
         "aqm": "red",
@@ -241,8 +241,8 @@ def test_the_panel_shows_rates_between_two_views() -> None:
     text = drawn.of_queue("bottleneck", later)
     assert "bottleneck (red): 10.000 Mbit/s, 10 packets waiting, average 8.2, sojourn 12.00 ms" in text
     assert "5.000 Mbit/s" in text
-    assert live_panel.sparkline([0, 1, 2, 4], 3) == "▂▄█"
-    assert live_panel.sparkline([0, 0], 3) == "  "
+    assert link_status.sparkline([0, 1, 2, 4], 3) == "▂▄█"
+    assert link_status.sparkline([0, 0], 3) == "  "
 
 
 def test_crosscheck_wants_traffic_that_iperf3_can_send(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import earlydrop as ed
 from earlydrop import _core, cli
-from earlydrop.render import network_picture
+from earlydrop.render import network_plot
 
 RED = ed.aqm.Red(limit="40 packets", min_th=5, max_th=15)
 FAST, SLOW = ed.link("100 Mbit/s", "2 ms"), ed.link("4 Mbit/s", "5 ms")
@@ -74,8 +74,8 @@ def test_names_in_a_picture_are_those_of_the_network() -> None:
 
 def test_many_hosts_are_thinned_out_in_a_picture() -> None:
     network = scenario("dumbbell").network()
-    nodes, links, left_out = network_picture._thinned(network)
-    assert len(left_out) == 2 * (30 - network_picture.SHOWN + 1)
+    nodes, links, left_out = network_plot._thinned(network)
+    assert len(left_out) == 2 * (30 - network_plot.SHOWN + 1)
     assert len(nodes) == len(network["node"]) - len(left_out)
     assert len(links) == len(network["link"]) - len(left_out)
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as some
 
 from earlydrop import output, store, streamed
 from earlydrop.store import names
-from earlydrop.sweep import lazy, pictures
-from earlydrop.sweep.table import Table
+from earlydrop.sweeps import lazy, plots
+from earlydrop.sweeps.row_file import Table
 
 # ---- documents -----------------------------------------------------------------------------------------------------
 
@@ -150,5 +150,5 @@ def test_a_lazy_sequence_is_a_sequence() -> None:
 
 
 def test_few_of_many_are_drawn() -> None:
-    assert list(pictures.spread(range(5), 9)) == [0, 1, 2, 3, 4]
-    assert list(pictures.spread(range(101), 5)) == [0, 25, 50, 75, 100]
+    assert list(plots.spread(range(5), 9)) == [0, 1, 2, 3, 4]
+    assert list(plots.spread(range(101), 5)) == [0, 25, 50, 75, 100]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import reading_sections
 import readings
 
 PAGE = Path(__file__).parents[2] / "docs" / "readings.md"
@@ -29,7 +30,7 @@ def test_a_stale_page_is_noticed(
     old: str, new: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = told.partition(":")[0]
-    monkeypatch.setattr(readings, "SECTIONS", tuple(s for s in readings.SECTIONS if s.id == name))
+    monkeypatch.setattr(readings, "SECTIONS", tuple(s for s in reading_sections.SECTIONS if s.id == name))
     page = tmp_path / "readings.md"
     page.write_text(PAGE.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
     assert readings.main([str(page), "--check"]) == 1
@@ -37,8 +38,8 @@ def test_a_stale_page_is_noticed(
 
 
 def test_a_new_reading_needs_a_row() -> None:
-    red = readings.SECTIONS[0]
-    short = readings.Section(red.id, red.title, red.common, red.rows[:3], red.covers)
+    red = reading_sections.SECTIONS[0]
+    short = reading_sections.Section(red.id, red.title, red.common, red.rows[:3], red.covers)
     assert readings.uncovered(short) == ["red: dialect = ns3", "red: dialect = linux", "red: count_base = analysis"]
 
 

@@ -12,9 +12,9 @@ import pytest
 from matplotlib.container import ErrorbarContainer
 
 import earlydrop as ed
-from earlydrop import cli, documents, terminal
+from earlydrop import cli, document, terminal
 from earlydrop.analysis import compare, measures, statistics
-from earlydrop.render import charts, reports
+from earlydrop.render import plotting, result_text
 
 FIXED = """\
 name = "fixed"
@@ -90,7 +90,7 @@ def test_compare_prints_one_run_as_one_run(fixed: Path, tmp_path: Path, capsys: 
 def test_the_figure_of_a_comparison_has_no_bars(fixed: Path) -> None:
     def bars(path: Path) -> list[bool]:
         result = compare.compare(path, ["codel", "droptail"], seeds=3)
-        drawn = charts.comparison(result).axes
+        drawn = plotting.comparison(result).axes
         return [c.has_xerr for ax in drawn for c in ax.containers if isinstance(c, ErrorbarContainer)]
 
     assert set(bars(fixed)) == {False}
@@ -201,9 +201,9 @@ def test_flows_that_start_together_warn_on_every_way(fixed: Path, capsys: pytest
 
 def test_a_result_is_the_same_whatever_its_seed_and_cost() -> None:
     one = {"scenario": "a", "seed": 1, "version": "1", "cost": {"wall_s": 1.0}, "jain": 0.5}
-    assert documents.same_run([one, {**one, "seed": 2, "cost": {"wall_s": 2.0}}])
-    assert not documents.same_run([one, {**one, "seed": 2, "jain": 0.25}])
-    assert not documents.same_run([one]), "a single run is no repetition"
+    assert document.same_run([one, {**one, "seed": 2, "cost": {"wall_s": 2.0}}])
+    assert not document.same_run([one, {**one, "seed": 2, "jain": 0.25}])
+    assert not document.same_run([one]), "a single run is no repetition"
 
 
 # ---- numbers at their bounds ---------------------------------------------------------------------------------------
@@ -250,12 +250,12 @@ def toy(jain: list[float]) -> compare.Comparison:
 
 def test_a_cut_interval_is_said_to_be_cut() -> None:
     cut = toy([0.999, 0.99, 0.9])
-    text = reports.comparison_text(cut)
+    text = result_text.comparison_text(cut)
     assert re.search(r"Jain index +0\.9630 \[0\.8\d+, 1\]", text)
     assert plain(text).count(terminal.CUT) == 1
     whole = toy([0.5, 0.51, 0.49])
-    assert "[" not in reports.comparison_text(whole)
-    (panel,) = [ax for ax in charts.comparison(cut).axes if ax.get_xlabel() == "Jain index"]
+    assert "[" not in result_text.comparison_text(whole)
+    (panel,) = [ax for ax in plotting.comparison(cut).axes if ax.get_xlabel() == "Jain index"]
     (bar,) = [c for c in panel.containers if isinstance(c, ErrorbarContainer)]
     (segments,) = (lines.get_segments() for lines in bar[2])
     assert max(x for segment in segments for x, _ in segment) == 1.0
@@ -270,7 +270,7 @@ def test_a_comparison_that_cannot_be_printed_is_not_lost(
     def fail(result: compare.Comparison) -> str:
         raise OverflowError("int too large to convert to float")
 
-    monkeypatch.setattr(reports, "comparison_text", fail)
+    monkeypatch.setattr(result_text, "comparison_text", fail)
     assert cli.main(["compare", str(fixed), "--aqm", "codel", "droptail", "--seeds", "2"]) == cli.INTERNAL
     found = re.search(r"the runs were made, and are kept in (\S+)", capsys.readouterr().err)
     assert found is not None

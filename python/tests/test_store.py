@@ -17,7 +17,7 @@ import pytest
 
 from earlydrop import cli, store
 from earlydrop.store import files
-from earlydrop.sweep import reading, work
+from earlydrop.sweeps import parser, work
 
 DOCUMENT: dict[str, Any] = {
     "name": "small",
@@ -34,7 +34,7 @@ DOCUMENT: dict[str, Any] = {
 
 
 def rows(seeds: range, aqm: str = "red") -> pl.DataFrame:
-    base = {**DOCUMENT, "name": reading.NEUTRAL, "seed": 1}
+    base = {**DOCUMENT, "name": parser.NEUTRAL, "seed": 1}
     done = work.make(base, [((("queue.bottleneck.aqm", f'"{aqm}"'),), tuple(seeds))])
     assert not done.failures
     return work.frame([done])

@@ -9,9 +9,9 @@ import pytest
 from conftest import outcome, part_of
 
 from earlydrop import study as studies
-from earlydrop.study import folder, text
-from earlydrop.study.model import Experiment
-from earlydrop.study.verdicts import CONTRADICTED, DEPENDS, EQUIVALENT, SUPPORTED, UNDECIDED, ClaimResult
+from earlydrop.study import case_text, folder, text
+from earlydrop.study.claim_results import CONTRADICTED, DEPENDS, EQUIVALENT, SUPPORTED, UNDECIDED, ClaimResult
+from earlydrop.study.experiment import Experiment
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +192,7 @@ def test_a_strong_dependence_on_the_buffer_contradicts_t6(simulations: studies.S
     assert (judged["T-6a"].verdict, judged["T-6b"].verdict) == (SUPPORTED, CONTRADICTED)
     (delay,) = judged["T-6b"].base.parts
     assert delay.worst.at == {"load": "high", "aqm": "red"}
-    assert text.case_text(simulations, delay.part, delay.worst) == "80 flows, RED"
+    assert case_text.case_text(simulations, delay.part, delay.worst) == "80 flows, RED"
 
 
 def test_the_pairing_unit_is_the_seed(tred: studies.Study) -> None:
@@ -224,9 +224,9 @@ def test_what_the_papers_own_tables_say(tred: studies.Study) -> None:
     # The published throughput chose the rate of the base.
     throughput = found["T-3a"].base.parts[0]
     assert (throughput.worst.fitted, throughput.worst.published) == (True, None)
-    assert "was used to choose" in text.published_text(tred, throughput.part, throughput.cases)
+    assert "was used to choose" in case_text.published_text(tred, throughput.part, throughput.cases)
     spread = found["T-6b"].base.parts[0]
-    assert "at worst 1.54 %, 6 of 6 rows agree" in text.published_text(tred, spread.part, spread.cases)
+    assert "at worst 1.54 %, 6 of 6 rows agree" in case_text.published_text(tred, spread.part, spread.cases)
 
 
 def test_a_level_can_be_replaced_in_secret(tred: studies.Study) -> None:

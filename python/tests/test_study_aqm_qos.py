@@ -11,7 +11,8 @@ import pytest
 
 from earlydrop import study
 from earlydrop.scenario import parse
-from earlydrop.study.model import Experiment, Study
+from earlydrop.study.experiment import Experiment
+from earlydrop.study.model import Study
 
 PAPER = {"dialect": "paper", "wait": "auto", "max_packet": "500 B", "min_th": 5, "max_th": 15, "w_q": 0.002}
 

@@ -12,10 +12,10 @@ from conftest import SMALL
 
 from earlydrop import cli, terminal
 from earlydrop import study as studies
-from earlydrop.study import drawing, figures, scorecard, tables, text
+from earlydrop.study import comparison_tables, figures, plots, scorecard, text
 from earlydrop.study import folder as folders
 from earlydrop.study.model import Figure, Study
-from earlydrop.study.published import fit
+from earlydrop.study.published_values import fit
 
 Ran = tuple[studies.Outcome, list[studies.ClaimResult]]
 
@@ -94,7 +94,7 @@ def test_a_series_is_one_run_between_two_times(ran: Ran) -> None:
 def test_level_lines_have_their_names(ran: Ran) -> None:
     series = figure(ran[0].study, 4)
     marked = replace(series, options={**series.options, "marks": {"half of the buffer": 30}})
-    drawn, _ = drawing.draw(ran[0], marked)
+    drawn, _ = plots.draw(ran[0], marked)
     assert [t.get_text() for t in drawn.legends[0].get_texts()] == ["queue", "average", "half of the buffer"]
     assert all(30 in line.get_ydata() for ax in drawn.axes for line in ax.lines[-1:])
 
@@ -144,12 +144,12 @@ def test_many_levels_lie_on_their_side_or_have_their_names_beside_them(ran: Ran)
     xs = [float(k) for k in range(20)]
     curve = figures.Curve("", 0, 1, xs, xs, xs, xs)
     bars = figures.Data(figure(ran[0].study, 3), (figures.Panel("", "y", (curve,)),), "x", levels, bars=True)
-    assert drawing._lying(bars)
-    made = drawing._lying_bars(bars)
+    assert plots._lying(bars)
+    made = plots._lying_bars(bars)
     assert len(made.axes[0].get_yticklabels()) == 20
     points = tuple(figures.Curve(f"level {k}", k, 20, [float(k % 5)], [float(k)]) for k in range(20))
     cloud = figures.Data(figure(ran[0].study, 8), (figures.Panel("", "y", points),), "x")
-    names = drawing._panels(cloud).axes[0].texts
+    names = plots._panels(cloud).axes[0].texts
     assert len(names) == 20
 
 
@@ -157,11 +157,11 @@ def test_many_levels_lie_on_their_side_or_have_their_names_beside_them(ran: Ran)
 def test_no_words_of_a_figure_overlap(ran: Ran, number: int) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    from earlydrop.render import charts
+    from earlydrop.render import plotting
 
-    made, _ = drawing.draw(ran[0], figure(ran[0].study, number))
+    made, _ = plots.draw(ran[0], figure(ran[0].study, number))
     renderer = FigureCanvasAgg(made).get_renderer()
-    with charts.styled():
+    with plotting.styled():
         made.draw(renderer)
     texts: list[Any] = [t for legend in made.legends for t in legend.get_texts()]
     for ax in made.axes:
@@ -184,7 +184,7 @@ def _cross(a: Any, b: Any) -> bool:
 def test_a_table_stands_beside_the_papers(ran: Ran) -> None:
     outcome, _ = ran
     table = outcome.study.tables[0]
-    throughput, delay = tables.shown(outcome, table)
+    throughput, delay = comparison_tables.shown(outcome, table)
     assert [g.title for g in delay.groups] == ["RED", "DropTail", "RED minus DropTail"]
     assert delay.groups[0].columns == ("published", "ours", "difference")
     label, cells = delay.rows[0]
@@ -202,7 +202,7 @@ def test_a_table_stands_beside_the_papers(ran: Ran) -> None:
 
 def test_a_table_without_rows_has_its_measures_there(ran: Ran) -> None:
     outcome, _ = ran
-    (block,) = tables.shown(outcome, outcome.study.tables[1])
+    (block,) = comparison_tables.shown(outcome, outcome.study.tables[1])
     assert [label for label, _ in block.rows] == ["Completed", "Mean time (s)"]
     assert [(g.title, len(g.columns)) for g in block.groups] == [("RED", 3), ("DropTail", 1), ("SFRED", 3)]
 

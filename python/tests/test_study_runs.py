@@ -154,7 +154,7 @@ def test_what_the_store_has_is_not_run_again(small: Study, ran: Any, tmp_path: P
 
 
 def test_runs_of_a_sweep_are_those_of_a_study(small: Study, tmp_path: Path) -> None:
-    from earlydrop import sweep
+    from earlydrop import sweeps
 
     e = small.experiment("A-1")
     base = {k: v for k, v in e.document(("red", "8", "1000", "1000"), "small").items() if k != "seed"}
@@ -162,12 +162,12 @@ def test_runs_of_a_sweep_are_those_of_a_study(small: Study, tmp_path: Path) -> N
         "scenario": base, "seeds": e.seeds, "measures": ["throughput"],
         "factor": [{"name": "aqm", "path": "queue.bottleneck.aqm", "values": ["red"]}],
     }  # fmt: skip
-    sweep.sweep(asked, store=str(tmp_path / "store"))
+    sweeps.sweep(asked, store=str(tmp_path / "store"))
     outcome = studies.run(small, store=open_store(tmp_path / "store"))
     assert outcome.cost["made"] == outcome.runs - e.seeds
 
 
-PROGRAM = "from earlydrop import cli; from earlydrop.sweep import execute; execute.FLUSH_S = 0.0; cli.main()"
+PROGRAM = "from earlydrop import cli; from earlydrop.sweeps import execute; execute.FLUSH_S = 0.0; cli.main()"
 """The command, but runs go into the store as they are made."""
 KILLED = [sys.executable, "-c", PROGRAM, "reproduce", str(SMALL), "--seeds=300", "--workers=2"]
 
@@ -229,7 +229,7 @@ def test_progress_counts_every_run(small: Study) -> None:
 
 
 def test_a_run_that_fails_names_cell_and_seed(small: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    from earlydrop.sweep import executors, work
+    from earlydrop.sweeps import executors, work
 
     real = work.make
 

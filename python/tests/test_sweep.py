@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from earlydrop import _core, cli, store
-from earlydrop import sweep as sweeping
+from earlydrop import _core, cli, store, sweeps
 from earlydrop.analysis import compare
-from earlydrop.sweep import executors, outcome, reading, report, where, work
+from earlydrop.expressions import ExpressionError, parse_condition
+from earlydrop.sweeps import executors, factors, outcome, parser, report, work
 
 BASE = """\
 [scenario]
@@ -47,20 +47,20 @@ values = [2, 4]
 """
 
 
-def read(text: str, base: str = BASE) -> sweeping.Sweep:
-    return reading.from_document(tomllib.loads(text + base), Path("x.toml"))
+def read(text: str, base: str = BASE) -> sweeps.Sweep:
+    return parser.parse_document(tomllib.loads(text + base), Path("x.toml"))
 
 
 def refused(text: str, base: str = BASE) -> str:
-    with pytest.raises(sweeping.SweepError) as caught:
+    with pytest.raises(sweeps.SweepError) as caught:
         read(text, base)
     return str(caught.value)
 
 
-def made(asked: sweeping.Sweep, place: Path, workers: int = 2) -> sweeping.Outcome:
-    executor = sweeping.Threads(asked.document, workers)
+def made(asked: sweeps.Sweep, place: Path, workers: int = 2) -> sweeps.Outcome:
+    executor = sweeps.Threads(asked.document, workers)
     try:
-        return sweeping.run(sweeping.plan(asked), store.open_store(place), executor)
+        return sweeps.run(sweeps.plan(asked), store.open_store(place), executor)
     finally:
         executor.close()
 
@@ -73,7 +73,7 @@ def test_a_grid_is_the_product_of_its_levels() -> None:
     names = [tuple(x.name for x in p.levels) for p in asked.points]
     assert names == [("red", "2"), ("red", "4"), ("codel", "2"), ("codel", "4")]
     assert asked.points[2].sets == (("queue.bottleneck.aqm", '"codel"'), ("topology.pairs", "2"))
-    assert sweeping.plan(asked).runs == 12
+    assert sweeps.plan(asked).runs == 12
 
 
 def test_a_list_has_its_own_points() -> None:
@@ -118,7 +118,7 @@ log = true
     assert asked.points != read(text.replace("seed = 3", "seed = 4")).points
 
 
-def outcome_values(asked: sweeping.Sweep) -> dict[str, list[Any]]:
+def outcome_values(asked: sweeps.Sweep) -> dict[str, list[Any]]:
     return {f.name: [p.levels[k].value for p in asked.points] for k, f in enumerate(asked.factors)}
 
 
@@ -156,16 +156,16 @@ def test_seeds_are_common_unless_the_file_says_across_what() -> None:
 
 
 def test_conditions_decide_and_refuse() -> None:
-    condition = where.parse("aqm in ['red', 'pie'] and not (n / 2 >= 10 or n == 4)", {"aqm", "n"})
+    condition = parse_condition("aqm in ['red', 'pie'] and not (n / 2 >= 10 or n == 4)", {"aqm", "n"})
     assert condition.names == ("aqm", "n")
     assert condition.holds({"aqm": "red", "n": 3})
     assert not condition.holds({"aqm": "red", "n": 4})
     assert not condition.holds({"aqm": "codel", "n": 3})
     for text in ("__import__('os')", "aqm.x", "n ** 99", "lambda: 1", "[n for n in n]", "m < 1", "n <", "-" * 90 + "n"):
-        with pytest.raises(where.ConditionError):
-            where.parse(text, {"aqm", "n"})
-    with pytest.raises(where.ConditionError, match="cannot be decided"):
-        where.parse("aqm < 3", {"aqm"}).holds({"aqm": "red"})
+        with pytest.raises(ExpressionError):
+            parse_condition(text, {"aqm", "n"})
+    with pytest.raises(ExpressionError, match="cannot be decided"):
+        parse_condition("aqm < 3", {"aqm"}).holds({"aqm": "red"})
 
 
 # ---- mistakes ------------------------------------------------------------------------------------------------------
@@ -208,8 +208,8 @@ def test_all_mistakes_of_a_file_are_named_at_once(monkeypatch: pytest.MonkeyPatc
     ("text", "what"),
     [
         ("seeds = 0\n" + TWO.replace("seeds = 3\n", ""), "seeds: given 0; allowed whole numbers from 1"),
-        ("sedes = 3\n" + TWO, "unknown key sedes; did you mean seeds?"),
-        (TWO.replace("goodput", "godput"), "there is no measure godput; did you mean goodput?"),
+        ("sedes = 3\n" + TWO, 'unknown key "sedes"; did you mean "seeds"?'),
+        (TWO.replace("goodput", "godput"), 'there is no measure "godput"; did you mean "goodput"?'),
         (TWO.replace('aqm = "red" }', 'aqm = "pie" }'), "aqm has no level 'pie'; levels are red, codel"),
         (TWO.replace("values = [2, 4]", "values = [2, 2]"), "factor pairs: has the level 2 twice"),
         (TWO.replace("values = [2, 4]", "range = [2, 4]"), "in a grid give steps = N"),
@@ -220,9 +220,9 @@ def test_all_mistakes_of_a_file_are_named_at_once(monkeypatch: pytest.MonkeyPatc
         ("where = 'pairs > 99'\n" + TWO, "leaves no point"),
         ("where = 'flows > 1'\n" + TWO, "there is no factor flows"),
         ("design = { kind = 'sobol' }\n" + TWO, "design: points: is missing"),
-        ("design = { kind = 'tree' }\n" + TWO, "allowed grid, list, random, sobol"),
+        ("design = { kind = 'tree' }\n" + TWO, "known: grid, list, random, sobol"),
         ("stop = { relative = 2 }\n" + TWO.replace("seeds = 3\n", ""), "stop: relative: given 2"),
-        ("measure = [{ id = 'x', field = 'jian' }]\n" + TWO, "a result has no field jian; did you mean jain?"),
+        ("measure = [{ id = 'x', field = 'jian' }]\n" + TWO, 'a result has no field "jian"; did you mean "jain"?'),
         ("measure = [{ id = 'x', field = 'queues.bottleneck.aqm' }]\n" + TWO, "is not a number"),
         ("common = ['rate']\n" + TWO, "common: there is no factor rate"),
         ("scenario = 'missing.toml'\n" + TWO, "No such file"),
@@ -258,8 +258,8 @@ values = [5, 20]
 path = "queue.bottleneck.max_th"
 values = [15, 25]
 """)
-    with pytest.raises(sweeping.SweepError, match="point min_th = 20, max_th = 15") as caught:
-        sweeping.plan(asked)
+    with pytest.raises(sweeps.SweepError, match="point min_th = 20, max_th = 15") as caught:
+        sweeps.plan(asked)
     assert "`where` can leave points out" in str(caught.value)
 
 
@@ -267,9 +267,9 @@ def test_a_trace_is_part_of_the_scenario(tmp_path: Path) -> None:
     (tmp_path / "t.trace").write_text("1\n2\n5\n", encoding="utf-8")
     document = tomllib.loads(TWO + BASE)
     document["scenario"]["topology"]["bottleneck"] = {"rate": {"trace": "t.trace"}, "delay": "10 ms"}
-    first = sweeping.plan(reading.from_document(document, tmp_path / "x.toml")).keys
+    first = sweeps.plan(parser.parse_document(document, tmp_path / "x.toml")).keys
     (tmp_path / "t.trace").write_text("1\n2\n6\n", encoding="utf-8")
-    second = sweeping.plan(reading.from_document(document, tmp_path / "x.toml")).keys
+    second = sweeps.plan(parser.parse_document(document, tmp_path / "x.toml")).keys
     assert not set(first) & set(second), "another trace is another scenario"
 
 
@@ -349,11 +349,11 @@ traffic = [{ kind = "ftp", from = "n0", to = "n3" }]
 """
 
 
-def chain() -> sweeping.Sweep:
+def chain() -> sweeps.Sweep:
     document = tomllib.loads(CHAIN)
     link = {"rate": "1 Mbit/s", "delay": "1 ms"}
     document["scenario"]["link"] = [{"from": f"n{k}", "to": f"n{k + 1}", **link} for k in range(200)]
-    return reading.from_document(document, Path("x.toml"))
+    return parser.parse_document(document, Path("x.toml"))
 
 
 def test_a_run_that_fails_is_reported_and_the_others_are_made(tmp_path: Path) -> None:
@@ -475,7 +475,7 @@ def test_single_runs_are_spread_and_extreme() -> None:
 def test_failures_end_with_code_1_and_wrong_files_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = chain().document
     file = tmp_path / "s.toml"
-    from earlydrop.documents import to_toml
+    from earlydrop.toml_writer import to_toml
 
     text = CHAIN[: CHAIN.index("[scenario]")] + to_toml(
         {"scenario": {k: v for k, v in document.items() if k != "seed"}}
@@ -537,8 +537,8 @@ def test_the_report_needs_nothing_else(tmp_path: Path, kind: str) -> None:
 def test_the_page_on_sweeps_shows_one_that_runs() -> None:
     page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"```toml sweep\n(.*?)```", page, re.S)
-    asked = reading.from_document(tomllib.loads(text), Path("loads.toml"))
+    asked = parser.parse_document(tomllib.loads(text), Path("loads.toml"))
     assert len(asked.points) == 11
-    assert sweeping.plan(asked).runs == 110
-    for name in (*reading.KEYS, *reading.FACTOR_KEYS):
+    assert sweeps.plan(asked).runs == 110
+    for name in (*parser.KEYS, *factors.FACTOR_KEYS):
         assert f"`{name}`" in page or f"`[{name}]`" in page or f"`[[{name}]]`" in page, name

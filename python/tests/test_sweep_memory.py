@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from earlydrop import _core, store, streamed
-from earlydrop import sweep as sweeping
-from earlydrop.sweep import execute, outcome, reading, report, text
+from earlydrop import _core, store, streamed, sweeps
+from earlydrop.sweeps import execute, outcome, parser, report, text
 
 SWEEP = """
 seeds = SEEDS
@@ -68,10 +67,10 @@ def peak(points: int, seeds: int, folder: Path) -> tuple[int, int]:
     folder.mkdir()
     tracemalloc.start()
     try:
-        asked = reading.from_document(document, Path("x.toml"))
-        planned = sweeping.plan(asked)
-        executor = sweeping.Threads(asked.document, 1)
-        found = sweeping.run(planned, store.open_store(folder / "store"), executor)
+        asked = parser.parse_document(document, Path("x.toml"))
+        planned = sweeps.plan(asked)
+        executor = sweeps.Threads(asked.document, 1)
+        found = sweeps.run(planned, store.open_store(folder / "store"), executor)
         executor.close()
         assert found.tally.made == planned.runs
         text.write(folder, found, "")
@@ -91,12 +90,12 @@ def test_memory_hardly_grows_with_the_runs(
     # Everything that is held for a while is full with few runs already, so that only what grows is seen.
     monkeypatch.setattr(execute, "FLUSH_BYTES", 1 << 16)
     monkeypatch.setattr(execute, "MOST_RUNS", 40)
-    for module in (execute, sys.modules[sweeping.Plan.__module__]):
+    for module in (execute, sys.modules[sweeps.Plan.__module__]):
         monkeypatch.setattr(module, "PIECE", 64)
     monkeypatch.setattr(outcome, "PIECE", 16)
     monkeypatch.setattr(text, "GROUP", 32)
     monkeypatch.setattr(streamed, "PIECE", 1 << 12)
-    asked = reading.from_document(tomllib.loads(SWEEP.replace("SEEDS", "1").replace("POINTS", "1")), Path("x.toml"))
+    asked = parser.parse_document(tomllib.loads(SWEEP.replace("SEEDS", "1").replace("POINTS", "1")), Path("x.toml"))
     monkeypatch.setattr(_core, "run_batch", Engine(_core.Scenario.parse(asked.document, asked.points[0].sets)))
     # Python keeps some of what it has used for later use; after this there is enough of it.
     peak(4 * points, seeds, tmp_path / "first")
@@ -109,7 +108,7 @@ def test_memory_hardly_grows_with_the_runs(
 class Watched:
     """An executor that notes how many batches it has at once."""
 
-    def __init__(self, inner: sweeping.Threads) -> None:
+    def __init__(self, inner: sweeps.Threads) -> None:
         self.inner, self.slots = inner, inner.slots
         self.now = self.most = self.all = 0
 
@@ -130,9 +129,9 @@ class Watched:
 def test_few_batches_are_handed_out_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execute, "MOST_RUNS", 3)
     monkeypatch.setattr(execute, "PILOTS", 2)
-    asked = reading.from_document(tomllib.loads(SWEEP.replace("SEEDS", "6").replace("POINTS", "20")), Path("x.toml"))
-    executor = Watched(sweeping.Threads(asked.document, 2))
-    sweeping.run(sweeping.plan(asked), store.open_store(tmp_path), executor)
+    asked = parser.parse_document(tomllib.loads(SWEEP.replace("SEEDS", "6").replace("POINTS", "20")), Path("x.toml"))
+    executor = Watched(sweeps.Threads(asked.document, 2))
+    sweeps.run(sweeps.plan(asked), store.open_store(tmp_path), executor)
     executor.close()
     assert executor.all > 40
     assert executor.most <= 2 * executor.slots, "one for each worker, and one that waits for it"

@@ -41,8 +41,8 @@ limit = "30 packets"
 COMMAND = """
 import sys
 from earlydrop import cli
-from earlydrop.sweep import execute
-from earlydrop.sweep import report
+from earlydrop.sweeps import execute
+from earlydrop.sweeps import report
 execute.FLUSH_S, execute.BATCH_S = 0.2, 0.05
 report.write_report = lambda folder, outcome: None
 sys.exit(cli.main(sys.argv[1:]))
@@ -211,7 +211,7 @@ def test_a_cluster_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, 1)
     assert distributed is not None
     code = (
-        "import sys; from earlydrop import cli; from earlydrop.sweep import executors; "
+        "import sys; from earlydrop import cli; from earlydrop.sweeps import executors; "
         "executors.Cluster.__init__.__defaults__ = (1.0,); sys.exit(cli.main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", code, "sweep", "many.toml", "--cluster", "tcp://127.0.0.1:9"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from earlydrop import cli, store, sweep, tune
+from earlydrop import cli, store, sweeps, tune
 
 pytest.importorskip("optuna")
 
@@ -40,7 +40,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def runs(asked: tune.Problem, place: Path) -> tune.Runs:
-    return tune.Runs(asked, store.open_store(place), lambda base: sweep.Threads(base, 2))
+    return tune.Runs(asked, store.open_store(place), lambda base: sweeps.Threads(base, 2))
 
 
 def test_every_number_is_searched_about_what_it_is(file: Path) -> None:
@@ -58,7 +58,7 @@ def test_every_number_is_searched_about_what_it_is(file: Path) -> None:
     assert other.base["queue"]["bottleneck"] == {"aqm": "codel", "limit": "60 packets"}
     assert other.parameters == (tune.Parameter("target", 0.001, 0.1, True, False, "{} s"),)
     assert other.sets({"target": 0.02}) == {"queue.bottleneck.target": "0.02 s"}
-    assert other.fault({"target": 0.02}) is None
+    assert other.refusal({"target": 0.02}) is None
 
 
 @pytest.mark.parametrize(

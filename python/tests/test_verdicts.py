@@ -8,7 +8,7 @@ import pytest
 from conftest import part_of
 
 from earlydrop import study as studies
-from earlydrop.study.verdicts import EQUIVALENT, SUPPORTED, UNDECIDED
+from earlydrop.study.claim_results import EQUIVALENT, SUPPORTED, UNDECIDED
 
 Verdicts = dict[str, str]
 

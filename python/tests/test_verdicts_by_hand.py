@@ -11,12 +11,9 @@ import pytest
 
 from earlydrop import study as studies
 from earlydrop.analysis import statistics
-from earlydrop.study import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, text
+from earlydrop.study import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, case_text, text
+from earlydrop.study.claim_results import DEPENDS, EQUIVALENT, Case, ClaimResult
 from earlydrop.study.verdicts import (
-    DEPENDS,
-    EQUIVALENT,
-    Case,
-    ClaimResult,
     Interval,
     conjunction,
     direction_verdict,
@@ -315,7 +312,7 @@ def test_one_side_against_so_many_times_the_other(
     assert (case.effect, case.control, case.relative) == (-6.0, 10.0, -0.6)
     assert case.tested is not None
     assert case.tested.mean == pytest.approx(4 - times * 10)
-    words = text.effect_text(judged.study, found.base.parts[0].part, case)  # type: ignore[attr-defined]
+    words = case_text.effect_text(judged.study, found.base.parts[0].part, case)  # type: ignore[attr-defined]
     assert words.startswith("-6.000 [-6.000, -6.000] ms (-60.00 %)")
     if expect != "equal":
         assert f"against {times:g} times b: {4 - times * 10:+.3f}".replace("+0.000", "0.000") in words
@@ -337,7 +334,7 @@ def test_a_difference_within_the_margin_is_equivalent(judged: Callable[..., Clai
         assert found.verdict == verdict
         case = worst(found)
         assert case.margin == pytest.approx(2.0)
-        words = text.effect_text(judged.study, found.base.parts[0].part, case)  # type: ignore[attr-defined]
+        words = case_text.effect_text(judged.study, found.base.parts[0].part, case)  # type: ignore[attr-defined]
         assert "within the margin of ± 2.000 ms (2 %)" in words
     # Shares and indices have an absolute one.
     index = judged(f"{{ measure = 'm', {A_B}, expect = 'greater' }}", sides([0.509] * 4, [0.5] * 4), kind="index")
@@ -366,9 +363,9 @@ def test_runs_that_are_all_the_same_decide_nothing(judged: Callable[..., ClaimRe
     case = worst(found)
     assert (found.verdict, case.effect, case.lower, case.sign_p, case.one_run) == (UNDECIDED, -1.0, None, None, None)
     study = judged.study  # type: ignore[attr-defined]
-    words = text.effect_text(study, found.base.parts[0].part, case)
+    words = case_text.effect_text(study, found.base.parts[0].part, case)
     assert words == "-1.000 ms (-50.00 %); one run: every seed gives the same, so there is no interval"
-    assert text.doubt_text(study, found.base.parts[0].part, case) == ""
+    assert case_text.doubt_text(study, found.base.parts[0].part, case) == ""
 
 
 def test_the_published_effect_is_held_against_a_single_run(judged: Callable[..., ClaimResult]) -> None:
@@ -385,7 +382,7 @@ def test_the_published_effect_is_held_against_a_single_run(judged: Callable[...,
     assert case.distance == pytest.approx(0.125 - 0.13)
     far = worst(judged(part.replace("0.13", "0.5"), sides(a, [10.0] * 4)))
     assert far.reproduces_size is False
-    words = text.published_text(judged.study, found.base.parts[0].part, [far])  # type: ignore[attr-defined]
+    words = case_text.published_text(judged.study, found.base.parts[0].part, [far])  # type: ignore[attr-defined]
     assert words == "published: +50.00 %; ours lies -37.50 % from there, outside of what 95 % of single runs would give"
 
 
@@ -612,7 +609,7 @@ def test_an_undecided_claim_says_what_could_have_been_seen(judged: Callable[...,
     found = judged(f"{{ measure = 'm', {A_B}, at = {{ x = 2 }}, expect = 'greater' }}", value)
     assert (found.verdict, worst(found).n) == (UNDECIDED, 4)
     study = judged.study  # type: ignore[attr-defined]
-    assert "smallest effect" in text.doubt_text(study, found.base.parts[0].part, worst(found))
+    assert "smallest effect" in case_text.doubt_text(study, found.base.parts[0].part, worst(found))
 
 
 def test_a_claim_that_cannot_be_tested_says_why(judged: Callable[..., ClaimResult], tmp_path: Path) -> None:

@@ -17,22 +17,23 @@
 //! | fragile | above `rtt_high` |
 //!
 //! ## Source
-//! Z. Zheng, R. Kinicki, "Adaptive explicit congestion notification (AECN)", ISCC 2002. Only the abstract was read: hints
-//! of the round-trip time from the sources, groups by ranges of it, a drop probability for each, marks at the front.
-//! Dedu, Linck and Spies (2007) describe it in two sentences.
+//! Z. Zheng, R. Kinicki, "Adaptive explicit congestion notification (AECN)", ISCC 2002. Only the abstract was read:
+//! hints of the round-trip time from the sources, groups by ranges of it, a drop probability for each, marks at the
+//! front. Dedu, Linck and Spies (2007) describe it in two sentences.
 //!
 //! ## Differences
-//! 1. The number of groups, their names and their bounds, 50 and 150 ms, are ours. [reconstruction]
-//! 2. The rule for `max_p` is ours: it is ARED's idea, with fairness in place of a target queue. A group without arrivals
-//!    in the interval keeps its value (its rule would be 0/0). The bounds 0.01 and 0.5 are ARED's. [reconstruction]
+//! 1. The number of groups, their names and their bounds, 50 and 150 ms, are ours. (reconstruction)
+//! 2. The rule for `max_p` is ours: it is ARED's idea, with fairness in place of a target queue. A group without
+//!    arrivals in the interval keeps its value (its rule would be 0/0). The bounds 0.01 and 0.5 are ARED's.
+//!    (reconstruction)
 //! 3. Flows are counted by the share of 1024 hashed bits that stay 0, so thousands of flows cost what ten do. With 100
-//!    flows the count is off by about 2, and it stops at 7100. [reconstruction]
+//!    flows the count is off by about 2, and it stops at 7100. (reconstruction)
 //! 4. Dedu, Linck and Spies speak of "flow sub-queues". Here all packets wait in one queue, first in, first out, and a
-//!    group's sub-queue is the order of its packets in it. [reconstruction]
-//! 5. Each group has RED's count for itself, so that its drops are spread evenly over its own packets. [reconstruction]
-//! 6. An arrival that cannot be marked is dropped where it would be marked: the scheme is made for ECN. If no packet of the
-//!    group can still be marked, the arrival is. `mark_from = "tail"` always marks the arrival.
-//! 7. A packet without a hint belongs to the group `no_hint` says. [reconstruction]
+//!    group's sub-queue is the order of its packets in it. (reconstruction)
+//! 5. Each group has RED's count for itself, so that its drops are spread evenly over its own packets. (reconstruction)
+//! 6. An arrival that cannot be marked is dropped where it would be marked: the scheme is made for ECN. If no packet of
+//!    the group can still be marked, the arrival is. `mark_from = "tail"` always marks the arrival.
+//! 7. A packet without a hint belongs to the group `no_hint` says. (reconstruction)
 //! 8. Thresholds are RED's of 1993, `max_p` at the start is 0.1: the paper's were not readable.
 //!
 //! ## Example
@@ -60,7 +61,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::early_detection::average::Average;
 use crate::early_detection::{params, Defaults, Settings, Spacing, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::Linear;
 use crate::parts::hash;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
@@ -85,6 +86,28 @@ const fn real(name: &'static str, unit: Unit, low: f64, high: f64, default: f64,
 const OURS: &str = "our choice; the paper's was not readable";
 const ARED: &str = "Floyd, Gummadi & Shenker 2001, for ARED";
 
+words! {
+    /// Which packet is marked.
+    enum MarkFrom {
+        /// The oldest of the arrival's group that can still be marked.
+        Front = "front",
+        /// The arrival.
+        Tail = "tail",
+    }
+}
+
+words! {
+    /// A group of flows, by round-trip time.
+    enum Range {
+        /// From `rtt_low` to `rtt_high`.
+        Average = "average",
+        /// Below `rtt_low`.
+        Robust = "robust",
+        /// Above `rtt_high`.
+        Fragile = "fragile",
+    }
+}
+
 const OWN: [Param; 7] = [
     Param {
         doc: "Round-trip time below which a flow is robust.",
@@ -104,16 +127,16 @@ const OWN: [Param; 7] = [
         name: "mark_from",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["front", "tail"]),
+        kind: Kind::Choice(MarkFrom::WORDS),
         default: Value::Choice("front"),
         source: "Zheng & Kinicki 2002, abstract: a mark front scheme",
-        doc: "Who is marked: the oldest unmarked packet of the arrival's group, or the arrival.",
+        doc: "Which packet is marked: the oldest unmarked one of the arrival's group, or the arrival.",
     },
     Param {
         name: "no_hint",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["average", "robust", "fragile"]),
+        kind: Kind::Choice(Range::WORDS),
         default: Value::Choice("average"),
         source: OURS,
         doc: "The group of packets whose sender wrote no round-trip time.",
@@ -130,32 +153,49 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Zheng, Kinicki: Adaptive explicit congestion notification (AECN), ISCC 2002 (abstract)",
     file: include_str!("aecn.rs"),
     params: &[SHOWN, &OWN],
-    check: &|values, link| Aecn::new(values, link).map(|_| ()),
-    build: &|values, link, _| Ok(Built::Policy(Box::new(Aecn::new(values, link)?))),
+    check: &|values, link| Rules::read(values, link).map(|_| ()),
+    build: &|values, link, _| Ok(Built::Policy(Box::new(Aecn::new(Rules::read(values, link)?)))),
     curve: None,
 };
 
+/// How many groups there are.
 const GROUPS: usize = 3;
+/// Their gauges, in the order of [`Range::place`].
 const NAMES: [&str; GROUPS] = ["max_p_robust", "max_p_average", "max_p_fragile"];
-const WORDS: usize = 16;
+/// Words of 64 bits into which flows are hashed to count them.
+const HASHED_WORDS: usize = 16;
+
+impl Range {
+    /// The group's place in [`Aecn::groups`].
+    fn place(self) -> usize {
+        match self {
+            Range::Robust => 0,
+            Range::Average => 1,
+            Range::Fragile => 2,
+        }
+    }
+}
 
 /// What a group of flows remembers.
 struct Group {
+    /// The probability at `max_th`.
     max_p: f64,
+    /// RED's line with that `max_p`.
     curve: Linear,
+    /// What RED remembers between the group's arrivals.
     spacing: Spacing,
     /// Serial numbers of its packets that wait and can still be marked, oldest first; older ones may have left.
     unmarked: VecDeque<u64>,
     /// Bytes that arrived in this interval.
     bytes: u64,
     /// Hashed bits of the flows that sent them.
-    flows: [u64; WORDS],
+    flows: [u64; HASHED_WORDS],
 }
 
 impl Group {
     /// How many flows sent packets in this interval: from the bits that stayed 0.
     fn flows(&self) -> f64 {
-        let bits = (64 * WORDS) as f64;
+        let bits = (64 * HASHED_WORDS) as f64;
         let zeros: u32 = self.flows.iter().map(|word| word.count_zeros()).sum();
         bits * libm::log(bits / f64::from(zeros.max(1)))
     }
@@ -163,23 +203,41 @@ impl Group {
 
 /// The policy.
 pub struct Aecn {
-    set: Settings,
+    /// The parameters.
+    rules: Rules,
+    /// The averaged queue, in the unit of the thresholds.
     average: Average,
+    /// What each group remembers.
     groups: [Group; GROUPS],
-    /// The group of the last arrival.
+    /// Place of the group of the last arrival.
     last: usize,
+    /// When every `max_p` moves next.
     next: Time,
+}
+
+/// The parameters after checking.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    /// RED's parameters.
+    set: Settings,
+    /// Round-trip time below which a flow is robust, ms.
     rtt_low_ms: f64,
+    /// Round-trip time above which a flow is fragile, ms.
     rtt_high_ms: f64,
+    /// Time between two changes of `max_p`, s.
     interval: f64,
+    /// Least `max_p`.
     bottom: f64,
+    /// Largest `max_p`.
     top: f64,
+    /// The oldest packet of the arrival's group is marked, not the arrival.
     from_front: bool,
+    /// Place of the group of packets without a hint.
     no_hint: usize,
 }
 
-impl Aecn {
-    fn new(values: &Values, link: &Link) -> Result<Self, ParamError> {
+impl Rules {
+    fn read(values: &Values, link: &Link) -> Result<Rules, ParamError> {
         let set = Settings::read(values, &COMMON, link)?;
         let real = |name| values.real(&OWN, name);
         for (low, high) in [("rtt_low", "rtt_high"), ("bottom", "top")] {
@@ -187,45 +245,46 @@ impl Aecn {
                 return Err(ParamError::new(high, real(high), format!("at least {low} ({})", real(low))));
             }
         }
+        Ok(Rules {
+            set,
+            rtt_low_ms: 1000.0 * real("rtt_low"),
+            rtt_high_ms: 1000.0 * real("rtt_high"),
+            interval: real("interval"),
+            bottom: real("bottom"),
+            top: real("top"),
+            from_front: values.choice::<MarkFrom>(&OWN, "mark_from") == MarkFrom::Front,
+            no_hint: values.choice::<Range>(&OWN, "no_hint").place(),
+        })
+    }
+
+    /// Place of the group of `packet`, by the round-trip time that its sender wrote into it.
+    fn place(&self, packet: &Packet) -> usize {
+        let rtt_ms = f64::from(packet.rtt_hint_ms);
+        if packet.rtt_hint_ms == 0 {
+            self.no_hint
+        } else if rtt_ms < self.rtt_low_ms {
+            Range::Robust.place()
+        } else if rtt_ms <= self.rtt_high_ms {
+            Range::Average.place()
+        } else {
+            Range::Fragile.place()
+        }
+    }
+}
+
+impl Aecn {
+    fn new(rules: Rules) -> Self {
+        let set = rules.set;
         let group = || Group {
             max_p: set.max_p,
             curve: curve(&set, set.max_p),
             spacing: Spacing::new(&set),
             unmarked: VecDeque::new(),
             bytes: 0,
-            flows: [0; WORDS],
+            flows: [0; HASHED_WORDS],
         };
-        Ok(Aecn {
-            set,
-            average: set.average(),
-            groups: [group(), group(), group()],
-            last: 0,
-            next: Time::ZERO + real("interval"),
-            rtt_low_ms: 1000.0 * real("rtt_low"),
-            rtt_high_ms: 1000.0 * real("rtt_high"),
-            interval: real("interval"),
-            bottom: real("bottom"),
-            top: real("top"),
-            from_front: values.word(&OWN, "mark_from") == "front",
-            no_hint: match values.word(&OWN, "no_hint") {
-                "robust" => 0,
-                "average" => 1,
-                _ => 2,
-            },
-        })
-    }
-
-    fn group(&self, packet: &Packet) -> usize {
-        let rtt_ms = f64::from(packet.rtt_hint_ms);
-        if packet.rtt_hint_ms == 0 {
-            self.no_hint
-        } else if rtt_ms < self.rtt_low_ms {
-            0
-        } else if rtt_ms <= self.rtt_high_ms {
-            1
-        } else {
-            2
-        }
+        let groups = [group(), group(), group()];
+        Aecn { average: set.average(), groups, last: 0, next: Time::ZERO + rules.interval, rules }
     }
 }
 
@@ -239,14 +298,14 @@ impl Policy for Aecn {
     }
 
     fn room(&self, limit: Limit) -> Room {
-        self.set.room(limit)
+        self.rules.set.room(limit)
     }
 
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        let length = self.set.length(queue);
+        let length = self.rules.set.length(queue);
         let average = self.average.observe(length, queue, cx.now);
-        self.last = self.group(packet);
-        if let Some(ring) = queue.contents.filter(|_| self.from_front && cx.ecn) {
+        self.last = self.rules.place(packet);
+        if let Some(ring) = queue.contents.filter(|_| self.rules.from_front && cx.ecn) {
             let oldest = ring.serials().start;
             for group in &mut self.groups {
                 while group.unmarked.front().is_some_and(|&serial| serial < oldest) {
@@ -256,7 +315,7 @@ impl Policy for Aecn {
         }
         let group = &mut self.groups[self.last];
         group.bytes += u64::from(packet.size);
-        let bit = hash::bucket(packet.flow, 0, 64 * WORDS);
+        let bit = hash::bucket(packet.flow, 0, 64 * HASHED_WORDS);
         group.flows[bit / 64] |= 1 << (bit % 64);
         let verdict = group.spacing.decide(&group.curve, average, packet, length, cx);
         match verdict {
@@ -277,7 +336,7 @@ impl Policy for Aecn {
     }
 
     fn on_admitted(&mut self, packet: &Packet, serial: u64) {
-        if self.from_front && matches!(packet.ecn, Ecn::Ect0 | Ecn::Ect1) {
+        if self.rules.from_front && matches!(packet.ecn, Ecn::Ect0 | Ecn::Ect1) {
             self.groups[self.last].unmarked.push_back(serial);
         }
     }
@@ -291,16 +350,16 @@ impl Policy for Aecn {
         let flows: f64 = self.groups.iter().map(Group::flows).sum();
         for group in self.groups.iter_mut().filter(|group| group.bytes > 0) {
             let (share, fair) = (group.bytes as f64 / bytes as f64, group.flows() / flows);
-            group.max_p = (group.max_p * share / fair).clamp(self.bottom, self.top);
-            group.curve = curve(&self.set, group.max_p);
+            group.max_p = (group.max_p * share / fair).clamp(self.rules.bottom, self.rules.top);
+            group.curve = curve(&self.rules.set, group.max_p);
             group.bytes = 0;
-            group.flows = [0; WORDS];
+            group.flows = [0; HASHED_WORDS];
         }
-        self.next = self.next + self.interval;
+        self.next = self.next + self.rules.interval;
     }
 
     fn average(&self) -> Option<f64> {
-        Some(self.set.in_packets(self.average.value()))
+        Some(self.rules.set.in_packets(self.average.value()))
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
@@ -328,7 +387,7 @@ mod tests {
         for &(name, value) in pairs {
             values.set(name, value);
         }
-        Aecn::new(&values, &LINK)
+        Rules::read(&values, &LINK).map(Aecn::new)
     }
 
     fn packet(rtt_hint_ms: u16, ecn: Ecn) -> Packet {
@@ -338,16 +397,16 @@ mod tests {
     #[test]
     fn groups_by_round_trip_time() {
         let policy = aecn(&[]).unwrap();
-        let groups = [1, 49, 50, 150, 151, 65535, 0].map(|rtt| policy.group(&packet(rtt, Ecn::Ect0)));
+        let groups = [1, 49, 50, 150, 151, 65535, 0].map(|rtt| policy.rules.place(&packet(rtt, Ecn::Ect0)));
         assert_eq!(groups, [0, 0, 1, 1, 2, 2, 1]);
         for (word, group) in [("robust", 0), ("average", 1), ("fragile", 2)] {
             let policy = aecn(&[("no_hint", Value::Choice(word))]).unwrap();
-            assert_eq!(policy.group(&packet(0, Ecn::Ect0)), group);
+            assert_eq!(policy.rules.place(&packet(0, Ecn::Ect0)), group);
         }
     }
 
-    /// Seven packets wait, of groups and marks as given; an eighth of the group of 10 ms is signalled. Who is marked, by
-    /// place, and who dies.
+    /// Seven packets wait, of groups and marks as given; an eighth of the group of 10 ms is signalled. Who is marked,
+    /// by place, and who dies.
     fn signalled(waiting: [(u16, Ecn); 7], arrival: Ecn, from: &'static str) -> (Vec<usize>, u64) {
         let given = [("w_q", Value::Real(1.0)), ("min_th", Value::Real(6.0)), ("mark_from", Value::Choice(from))];
         let policy = Box::new(aecn(&given).unwrap());
@@ -452,18 +511,19 @@ mod tests {
         let mut policy = aecn(&[]).unwrap();
         for flows in [1_u64, 10, 100, 1000] {
             let group = &mut policy.groups[0];
-            group.flows = [0; WORDS];
+            group.flows = [0; HASHED_WORDS];
             for flow in 0..flows {
-                let bit = hash::bucket(flow, 0, 64 * WORDS);
+                let bit = hash::bucket(flow, 0, 64 * HASHED_WORDS);
                 group.flows[bit / 64] |= 1 << (bit % 64);
             }
             let found = group.flows();
-            // Linear counting: sd sqrt(m (e^t - t - 1)), t = n/m; 28 for 1000 in 1024 bits. Three of them, and rounding.
+            // Linear counting: sd sqrt(m (e^t - t - 1)), t = n/m; 28 for 1000 in 1024 bits. Three of them, and
+            // rounding.
             let t = flows as f64 / 1024.0;
             let sd = (1024.0 * (t.exp() - t - 1.0)).sqrt();
             assert!((found - flows as f64).abs() < 3.0 * sd + 0.1, "{found} of {flows}");
         }
-        policy.groups[0].flows = [u64::MAX; WORDS];
+        policy.groups[0].flows = [u64::MAX; HASHED_WORDS];
         assert!((7000.0..7200.0).contains(&policy.groups[0].flows()));
     }
 

@@ -18,7 +18,7 @@
 //! Dialects: ns-2.35 `queue/red.cc` [ns-2], ns-3 `red-queue-disc.cc` [ns-3]. Linux's version is `linux_ared`.
 //!
 //! ## Differences
-//! 1. By dialect, beside what RED has (the rows of ns2 agree with ns-2.35 in every bit, see `tests/red_openloop.rs`):
+//! 1. By dialect, beside what RED has (the rows of ns2 agree with ns-2.35 in every bit, see `tests/open_loop/ns2.rs`):
 //!
 //!    | | paper [paper?] | ns2 | ns3 |
 //!    |---|---|---|---|
@@ -36,7 +36,7 @@
 //! 4. What the timer takes for the average while the link is idle is not said [paper?]. Here it is the average with the
 //!    decay of the idle time, which is not remembered; Linux does so. Else max_p could rise on an idle link.
 //! 5. Line above max_th: ns-2 and ns-3 form it once, from the first max_p, so that the curve jumps at max_th once max_p
-//!    has moved. `gentle_tracks_maxp` is on in the paper dialect [reconstruction] and off in the others.
+//!    has moved. `gentle_tracks_maxp` is on in the paper dialect (reconstruction) and off in the others.
 //! 6. Start of max_p: 0.1 as in ns-2; 1/50 in ns-3. ns-2's own automatic weight is that of 10 round-trip times;
 //!    `auto_w_q` offers it.
 //!
@@ -194,16 +194,25 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// How max_p moves.
 struct Rule {
+    /// Moves on a timer (paper), not at arrivals (ns-2, ns-3).
     on_timer: bool,
+    /// Least time between two changes, s.
     interval: f64,
+    /// What an increase adds, at most.
     alpha: f64,
+    /// What a decrease multiplies by.
     beta: f64,
     /// max_p may change at top and at bottom themselves.
     ends_too: bool,
+    /// Largest max_p.
     top: f64,
+    /// Least max_p.
     bottom: f64,
+    /// Average below which max_p falls, in the unit of the thresholds.
     low: f64,
+    /// Average above which max_p rises, in the unit of the thresholds.
     high: f64,
+    /// A change does not go past `bottom` and `top`.
     clamp: bool,
 }
 
@@ -298,8 +307,11 @@ fn read(values: &Values, link: &Link) -> Result<(EarlyDetection<Linear>, Rule), 
 
 /// The policy.
 pub struct Ared {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
+    /// How max_p moves.
     rule: Rule,
+    /// When the timer runs next; `None` where max_p moves at arrivals.
     next: Option<Time>,
     /// When max_p last changed at an arrival, s.
     last_set: f64,

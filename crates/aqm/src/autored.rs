@@ -1,8 +1,8 @@
 //! # AutoRED
 //!
 //! ## What it does
-//! RED whose average follows the queue faster or slower as the queue asks for it: the weight of a sample is worked out
-//! anew at each arrival. With `p_t = Q_t/B`, the part of the buffer taken,
+//! RED whose average follows the queue faster or slower by the state of the queue: the weight of a sample is computed
+//! at each arrival. With `p_t = Q_t/B`, the part of the buffer taken,
 //!
 //! | `weight` | `w_t`, before it is kept within `w_lo` and `w_hi` |
 //! |---|---|
@@ -66,7 +66,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "AutoRED",
     family: "adaptive RED",
     year: 2007,
-    summary: "RED whose averaging weight is worked out anew at each arrival",
+    summary: "RED whose averaging weight is computed at each arrival",
     source: "Suthaharan: Reduction of queue oscillation, Computer Communications 30, 2007 (weights reconstructed)",
     file: include_str!("autored.rs"),
     params: &[&RED, &auto_weight::PARAMS],
@@ -77,6 +77,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct AutoRed {
+    /// RED with the weight of AutoRED.
     core: Core<Linear>,
 }
 

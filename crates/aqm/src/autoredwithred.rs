@@ -20,8 +20,8 @@
 //!
 //! ## Differences
 //! 1. The chapter says "increment" without saying by how much, and its guard allows one only: hence two levels.
-//!    `raising = "one"` is one packet. `raising = "band"` goes to 0.88 of the buffer, the upper end of the same test; the
-//!    average then stands far above the 190.4 of the chapter's Table 6.3.
+//!    `raising = "one"` is one packet. `raising = "band"` goes to 0.88 of the buffer, the upper end of the same test;
+//!    the average then stands far above the 190.4 of the chapter's Table 6.3.
 //! 2. Nothing happens at p_t = 0.55 exactly, or from 0.88 on, as printed.
 //! 3. The average is AutoRED's in our reconstruction, with its options: see `autored`.
 //!
@@ -70,6 +70,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct AutoRedWithRed {
+    /// RED with the weight of AutoRED and two levels of max_th.
     core: Core<Linear>,
 }
 

@@ -2,9 +2,9 @@
 //!
 //! ## What it does
 //! Adaptive virtual queue. Arrivals also go into a virtual queue `VQ` as large as the real buffer, which is served at a
-//! virtual capacity `C_v` below the link's `C`; an arrival that finds the virtual queue full is signalled and leaves it. The
-//! virtual capacity moves so that the load settles at `gamma C`: `dC_v/dt = alpha (gamma C - load)`. At the arrival of a
-//! packet of `L` bytes, `dt` after the one before,
+//! virtual capacity `C_v` below the link's `C`; an arrival that finds the virtual queue full is signalled and leaves
+//! it. The virtual capacity moves so that the load settles at `gamma C`: `dC_v/dt = alpha (gamma C - load)`. At the
+//! arrival of a packet of `L` bytes, `dt` after the one before,
 //!
 //! | step | rule |
 //! |---|---|
@@ -16,22 +16,24 @@
 //!
 //! ## Source
 //! S. S. Kunniyur, R. Srikant, "An adaptive virtual queue (AVQ) algorithm for active queue management", IEEE/ACM
-//! Transactions on Networking 12(2), 2004 (SIGCOMM 2001). The paper's text was not at hand: the table is its pseudo-code as
-//! the literature quotes it. Dialect ns2: ns-2.35 `queue/vq.cc`, compared with it arrival by arrival.
+//! Transactions on Networking 12(2), 2004 (SIGCOMM 2001). The paper's text was not at hand: the table is its
+//! pseudo-code as the literature quotes it. Dialect ns2: ns-2.35 `queue/vq.cc`, compared with it arrival by arrival.
 //!
 //! ## Differences
-//! 1. ns-2 takes the packet off before it cuts off above, `max(0, min(C, C_v + alpha gamma C dt - alpha L))`, so that an idle
-//!    link reaches `C` and not `C - alpha L`.
-//! 2. ns-2 does not adapt at an arrival that it drops, and the next `dt` of the adaptation runs from the last one that was
-//!    adapted: its load is what it lets through. By the paper's rule the load is what arrives. Senders that do not answer
-//!    drive `C_v` to 0 then, and all but a few packets are signalled.
-//! 3. `mode = "drop"` signals: a mark if the packet can be marked, else a drop. `mode = "mark"` is ns-2's `markpkts_`: what
-//!    cannot be marked passes, and every arrival is adapted to.
-//! 4. `victim = "front"` is ns-2's `drop_front_` and `markfront_`: the oldest waiting packet is hit in place of the arrival.
-//! 5. ns-2 has `alpha` as a constant of 0.15; `alpha = 0.15` and `C_v = 0.8 C` at the first arrival are the defaults here too.
+//! 1. ns-2 takes the packet off before it cuts off above, `max(0, min(C, C_v + alpha gamma C dt - alpha L))`, so that
+//!    an idle link reaches `C` and not `C - alpha L`.
+//! 2. ns-2 does not adapt at an arrival that it drops, and the next `dt` of the adaptation runs from the last one that
+//!    was adapted: its load is what it lets through. By the paper's rule the load is what arrives. Senders that do not
+//!    answer drive `C_v` to 0 then, and all but a few packets are signalled.
+//! 3. `mode = "drop"` signals: a mark if the packet can be marked, else a drop. `mode = "mark"` is ns-2's `markpkts_`:
+//!    what cannot be marked passes, and every arrival is adapted to.
+//! 4. `victim = "front"` is ns-2's `drop_front_` and `markfront_`: the oldest waiting packet is hit in place of the
+//!    arrival.
+//! 5. ns-2 has `alpha` as a constant of 0.15; `alpha = 0.15` and `C_v = 0.8 C` at the first arrival are the defaults
+//!    here too.
 //! 6. A drop is certain, so it is counted as forced.
-//! 7. Queue and load are in bytes by default, as in ns-2; a limit in packets then means packets of `mean_packet` for the
-//!    virtual queue, and in the dialect ns2 for the real one.
+//! 7. Queue and load are in bytes by default, as in ns-2; a limit in packets then means packets of `mean_packet` for
+//!    the virtual queue, and in the dialect ns2 for the real one.
 //!
 //! ## Example
 //! ```
@@ -61,7 +63,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::measure::{self, Measure};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
 use crate::{Packet, Time};
@@ -89,6 +91,36 @@ const fn word(
     Param { name, symbol: "", unit: Unit::None, kind, default: Value::Choice(default), source, doc }
 }
 
+words! {
+    /// How the virtual capacity is adapted.
+    enum Dialect {
+        /// To all that arrives (Kunniyur and Srikant 2004).
+        Paper = "paper",
+        /// To what is not dropped (ns-2.35, `queue/vq.cc`).
+        Ns2 = "ns2",
+    }
+}
+
+words! {
+    /// What becomes of a packet that overflows the virtual queue.
+    enum Mode {
+        /// It is marked if possible, else dropped.
+        Drop = "drop",
+        /// It is marked if possible, else passes.
+        Mark = "mark",
+    }
+}
+
+words! {
+    /// Which packet is dropped or marked.
+    enum Victim {
+        /// The arrival.
+        Arrival = "arrival",
+        /// The oldest one waiting.
+        Front = "front",
+    }
+}
+
 const PARAMS: [Param; 9] = [
     real("gamma", "\\gamma", 1.0, 0.98, "ns-2.35", "Load aimed at, as a share of the link's capacity."),
     real("alpha", "\\alpha", 1e3, 0.15, "ns-2.35, a constant there", "How fast the virtual capacity moves, 1/s."),
@@ -103,24 +135,24 @@ const PARAMS: [Param; 9] = [
     real("vq_limit", "", 1e3, 1.0, "ns-2.35 (buflim_)", "Size of the virtual queue, as a share of the buffer."),
     word(
         "dialect",
-        &["paper", "ns2"],
+        Dialect::WORDS,
         "paper",
         "Kunniyur & Srikant 2004",
         "The paper's adaptation to what arrives, or that of ns-2.35 to what is not dropped.",
     ),
     word(
         "mode",
-        &["drop", "mark"],
+        Mode::WORDS,
         "drop",
         "ns-2.35 (markpkts_)",
-        "drop: mark if possible, else drop; mark: let pass what cannot be marked (needs ecn).",
+        "drop: mark if possible, else drop; mark: packets that cannot be marked pass (needs ecn).",
     ),
     word(
         "victim",
-        &["arrival", "front"],
+        Victim::WORDS,
         "arrival",
         "ns-2.35 (drop_front_, markfront_)",
-        "Which packet is hit: the arrival, or the oldest one waiting.",
+        "Which packet is marked or dropped: the arrival, or the oldest one waiting.",
     ),
     measure::unit("byte", "ns-2.35 (queue_in_bytes_)"),
     measure::mean_packet(1000.0, "ns-2.35"),
@@ -143,7 +175,6 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 fn read(values: &Values, link: &Link, limit: Limit) -> Avq {
     let real = |name| values.real(&PARAMS, name);
-    let is = |name, word| values.word(&PARAMS, name) == word;
     let measure = Measure::read(values, &PARAMS);
     let buffer = match (limit, measure.bytes) {
         (Limit::Packets(n), true) => n as f64 * measure.mean_packet,
@@ -156,9 +187,9 @@ fn read(values: &Values, link: &Link, limit: Limit) -> Avq {
         alpha: real("alpha"),
         size: real("vq_limit") * buffer,
         capacity,
-        ns2: is("dialect", "ns2"),
-        marks_only: is("mode", "mark"),
-        front: is("victim", "front"),
+        dialect: values.choice(&PARAMS, "dialect"),
+        mode: values.choice(&PARAMS, "mode"),
+        victim: values.choice(&PARAMS, "victim"),
         measure,
         virtual_capacity: capacity * real("c_init"),
         virtual_queue: 0.0,
@@ -168,26 +199,36 @@ fn read(values: &Values, link: &Link, limit: Limit) -> Avq {
 
 /// The policy. Its quantities are in bytes, or in packets with `unit = "packet"`.
 pub struct Avq {
+    /// gamma, the load aimed at as a share of the capacity.
     gamma: f64,
+    /// alpha, how fast the virtual capacity moves, 1/s.
     alpha: f64,
-    /// Of the virtual queue.
+    /// Size of the virtual queue.
     size: f64,
-    /// Of the link, per second.
+    /// C, the link's capacity per second.
     capacity: f64,
-    ns2: bool,
-    marks_only: bool,
-    front: bool,
+    /// How the virtual capacity is adapted.
+    dialect: Dialect,
+    /// What becomes of a packet that overflows the virtual queue.
+    mode: Mode,
+    /// Which packet is dropped or marked.
+    victim: Victim,
+    /// Packets or bytes.
     measure: Measure,
-    /// Per second.
+    /// C~, the virtual capacity per second.
     virtual_capacity: f64,
+    /// VQ, the length of the virtual queue.
     virtual_queue: f64,
-    /// When the virtual queue was last drained, and its capacity last adapted; both begin with the first arrival.
+    /// `None` before the first arrival.
     clocks: Option<Clocks>,
 }
 
+/// When the virtual queue last changed.
 #[derive(Clone, Copy)]
 struct Clocks {
+    /// When it was last drained.
     drained: Time,
+    /// When its capacity was last adapted.
     adapted: Time,
 }
 
@@ -206,7 +247,7 @@ impl Avq {
     fn adapt(&mut self, amount: f64, elapsed: f64) {
         let grown = self.virtual_capacity + self.alpha * self.gamma * self.capacity * elapsed;
         let used = self.alpha * amount;
-        self.virtual_capacity = if self.ns2 {
+        self.virtual_capacity = if self.dialect == Dialect::Ns2 {
             (grown - used).min(self.capacity).max(0.0)
         } else {
             (grown.min(self.capacity) - used).max(0.0)
@@ -215,33 +256,34 @@ impl Avq {
 
     /// The verdict where the virtual queue is full, and whether a packet is dropped for it.
     fn signal(&self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> (Verdict, bool) {
-        let head = queue.contents.filter(|_| self.front).map(|ring| ring.serials().start);
+        let marks_only = self.mode == Mode::Mark;
+        let head = queue.contents.filter(|_| self.victim == Victim::Front).map(|ring| ring.serials().start);
         let head = head.and_then(|serial| Some((serial, *queue.contents?.get(serial)?)));
         let can_mark = cx.can_mark(head.as_ref().map_or(packet, |(_, oldest)| oldest));
         let verdict = match head {
-            Some(_) if self.marks_only && !can_mark => Verdict::Pass,
+            Some(_) if marks_only && !can_mark => Verdict::Pass,
             Some((serial, _)) => {
                 cx.victims.push(serial);
                 Verdict::Victims { reason: Reason::Forced, with_arrival: false, signal: true }
             }
-            None if self.marks_only => Verdict::Mark,
+            None if marks_only => Verdict::Mark,
             None => Verdict::Signal(Reason::Forced),
         };
-        (verdict, !self.marks_only && !can_mark)
+        (verdict, !marks_only && !can_mark)
     }
 }
 
 impl Policy for Avq {
     fn needs(&self) -> Needs {
-        Needs { dequeue: false, contents: self.front }
+        Needs { dequeue: false, contents: self.victim == Victim::Front }
     }
 
     fn room(&self, limit: Limit) -> Room {
-        match limit {
-            Limit::Packets(n) if self.ns2 && self.measure.bytes => {
+        match (self.dialect, limit) {
+            (Dialect::Ns2, Limit::Packets(n)) if self.measure.bytes => {
                 Room::BytesWithArrivalUpTo((n as f64 * self.measure.mean_packet) as u64)
             }
-            _ => Room::holding(limit),
+            (Dialect::Paper | Dialect::Ns2, limit) => Room::holding(limit),
         }
     }
 
@@ -251,7 +293,7 @@ impl Policy for Avq {
         let amount = self.measure.amount(packet) as f64;
         let (verdict, dropped) =
             if self.overflows(amount, now - drained) { self.signal(packet, queue, cx) } else { (Verdict::Pass, false) };
-        let adapts = !(self.ns2 && dropped);
+        let adapts = self.dialect == Dialect::Paper || !dropped;
         if adapts {
             self.adapt(amount, now - adapted);
         }
@@ -309,8 +351,9 @@ mod tests {
         found
     }
 
-    /// Poisson arrivals at `load` times the link's rate, which is served as fast as it can be: of the second half of half a
-    /// million, what was accepted as a share of the capacity, the share of it that was marked, and C_v/C at the end.
+    /// Poisson arrivals at `load` times the link's rate, which is served as fast as it can be: of the second half of
+    /// half a million, what was accepted as a share of the capacity, the share of it that was marked, and C_v/C at the
+    /// end.
     fn settled(pairs: &[(&'static str, Value)], ecn: Ecn, load: f64) -> (f64, f64, f64) {
         let mut values = Values::new();
         for &(name, value) in pairs {
@@ -341,8 +384,8 @@ mod tests {
         (admitted / (now - since) / 125.0, seen.marks as f64 / admitted, gauge(&queue, "c_virtual"))
     }
 
-    /// ns-2.35 itself accepted 0.980 C of 1.2 C and of 2 C, and 0.896 C of 0.9 C. The arrivals of the last are a Poisson
-    /// number of 250,000, so that 0.896 +- 0.006 has a false-alarm rate of 0.1 %; the fixed seed makes it none.
+    /// ns-2.35 itself accepted 0.980 C of 1.2 C and of 2 C, and 0.896 C of 0.9 C. The arrivals of the last are a
+    /// Poisson number of 250,000, so that 0.896 +- 0.006 has a false-alarm rate of 0.1 %; the fixed seed makes it none.
     #[test]
     fn in_ns2_what_is_accepted_settles_at_gamma_c() {
         let ns2 = word("dialect", "ns2");

@@ -1,7 +1,8 @@
 //! # BLUE
 //!
 //! ## What it does
-//! One probability `p`, moved by two events instead of by a queue length, and no more often than every `freeze` seconds:
+//! One probability `p`, moved by two events instead of by a queue length, and no more often than every `freeze`
+//! seconds:
 //!
 //! | event | then, if the last change is longer ago than `freeze` |
 //! |---|---|
@@ -18,15 +19,16 @@
 //!
 //! ## Differences
 //! 1. `threshold`: the paper has the event at a full buffer, and a variant at a queue length `L`. Here the full buffer
-//!    unless a length is given; above it `p` rises, and the arrival is dropped only if there is no room.
-//! 2. Long idle periods: read literally, one idle period is one event, however long. `idle = "per_freeze"`, the default,
-//!    takes `d2` off at the next arrival for each whole `freeze` that the link has been idle, counted from the last
-//!    change, before that arrival's draw; `idle = "once"` is the literal reading. Of the ns-3 ports one does each; the
-//!    first measures in whole milliseconds and forgets the last change. [reconstruction]
+//!    unless a length is given; above it `p` rises, and the arrival is dropped only at a full buffer.
+//! 2. Long idle periods: read literally, one idle period is one event, however long. `idle = "per_freeze"`, the
+//!    default, takes `d2` off at the next arrival for each whole `freeze` that the link has been idle, counted from the
+//!    last change, before that arrival's draw; `idle = "once"` is the literal reading. Of the ns-3 ports one does each;
+//!    the first measures in whole milliseconds and forgets the last change. (reconstruction)
 //! 3. Early drops do not move `p`. One public port counts them as losses, so that `p` feeds itself.
 //! 4. The comparison with `freeze` is strict: an event exactly `freeze` after the last change does nothing. The first
 //!    event always counts.
-//! 5. One random number for each arrival that finds room, also while `p` is 0, as in the ns-3 ports; `p` = 0 never hits.
+//! 5. One random number for each arrival that finds room, also while `p` is 0, as in the ns-3 ports; `p` = 0 never
+//!    hits.
 //! 6. ECN at any `p`; a full buffer always drops. At `p` = 1 a drop is counted as forced.
 //!
 //! ## Example
@@ -47,12 +49,22 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::{Packet, Time};
 
 const fn real(high: f64, open_low: bool) -> Kind {
     Kind::Real { low: 0.0, high, open_low, open_high: false, auto: false }
+}
+
+words! {
+    /// How often a long idle period lowers the probability.
+    enum Idle {
+        /// By d2 for each freeze time in it.
+        PerFreeze = "per_freeze",
+        /// By d2 once.
+        Once = "once",
+    }
 }
 
 const PARAMS: [Param; 5] = [
@@ -96,7 +108,7 @@ const PARAMS: [Param; 5] = [
         name: "idle",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["per_freeze", "once"]),
+        kind: Kind::Choice(Idle::WORDS),
         default: Value::Choice("per_freeze"),
         source: "our choice, after a port to ns-3; once: the literal reading",
         doc: "Whether a long idle period takes d2 off for each freeze time in it, or once.",
@@ -120,14 +132,20 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct Blue {
+    /// p_m, the probability of a drop or mark.
     p: f64,
     /// When `p` was last changed.
     changed: Option<Time>,
+    /// What a loss adds to `p`.
     d1: f64,
+    /// What an idle link takes off `p`.
     d2: f64,
+    /// freeze_time, s.
     freeze: f64,
+    /// L, packets or bytes; `Auto` where only a full buffer counts.
     threshold: Value,
-    per_freeze: bool,
+    /// How often a long idle period lowers `p`.
+    idle: Idle,
 }
 
 impl Blue {
@@ -139,7 +157,7 @@ impl Blue {
             d2: values.real(&PARAMS, "d2"),
             freeze: values.real(&PARAMS, "freeze"),
             threshold: values.get(&PARAMS[3]),
-            per_freeze: values.word(&PARAMS, "idle") == "per_freeze",
+            idle: values.choice(&PARAMS, "idle"),
         }
     }
 
@@ -176,7 +194,7 @@ impl Policy for Blue {
     }
 
     fn on_enqueue(&mut self, _packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        if let Some(since) = queue.idle_since.filter(|_| self.per_freeze) {
+        if let Some(since) = queue.idle_since.filter(|_| self.idle == Idle::PerFreeze) {
             self.long_idle(since, cx.now);
         }
         if !cx.has_room || self.is_long(queue) {

@@ -16,7 +16,7 @@ pub const FAMILIES: &[&str] = &[
     "classes",
 ];
 
-/// The link a discipline stands at.
+/// The link that a discipline serves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// Rate, bit/s.
@@ -41,7 +41,7 @@ pub type Build = &'static (dyn Fn(&Values, &Link, Limit) -> Result<Built, ParamE
 /// p_b at an averaged queue in packets.
 pub type DropCurve = &'static (dyn Fn(&Values, &Link, f64) -> f64 + Sync);
 
-/// All that is said about one discipline, beside its code.
+/// The declaration of a discipline.
 pub struct AqmSpec {
     /// Name in scenarios (`tred`).
     pub name: &'static str,

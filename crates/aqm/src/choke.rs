@@ -7,7 +7,7 @@
 //! | average | rule |
 //! |---|---|
 //! | `avg <= min_th` | admit |
-//! | `avg > min_th` | draw `m` waiting packets; those of the arrival's flow die, and the arrival with them |
+//! | `avg > min_th` | draw `m` waiting packets; those of the arrival's flow are dropped, and the arrival with them |
 //! | then `min_th < avg <= max_th` | RED: `p_b = max_p (avg - min_th)/(max_th - min_th)`, spaced |
 //! | then `avg > max_th` | drop |
 //!
@@ -60,7 +60,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::early_detection::average::Average;
 use crate::early_detection::{only, params, Defaults, Settings, Spacing, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::{probability, Curve};
 use crate::parts::flow_match::{drop_pair, Draw};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
@@ -76,12 +76,34 @@ const ALL: [Param; SHARED] = params(Defaults {
 
 const RED: [Param; 6] = only(&ALL, ["min_th", "max_th", "max_p", "w_q", "count_base", "mean_packet"]);
 
+words! {
+    /// Whose CHOKe.
+    enum Dialect {
+        /// Pan, Prabhakar and Psounis 2000, on the RED of 1993.
+        Paper = "paper",
+        /// Linux, `sch_choke.c`.
+        Linux = "linux",
+    }
+}
+
+words! {
+    /// What happens above `max_th`.
+    enum OverMax {
+        /// As the dialect has it.
+        Auto = "auto",
+        /// The arrival is dropped.
+        Drop = "drop",
+        /// It is marked if possible, else dropped.
+        Mark = "mark",
+    }
+}
+
 const OWN: [Param; 4] = [
     Param {
         name: "dialect",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["paper", "linux"]),
+        kind: Kind::Choice(Dialect::WORDS),
         default: Value::Choice("paper"),
         source: "Pan, Prabhakar, Psounis 2000",
         doc: "The paper's rule on the RED of 1993, or Linux sch_choke with its average, spacing and way to draw.",
@@ -108,7 +130,7 @@ const OWN: [Param; 4] = [
         name: "ecn_over_max",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["auto", "drop", "mark"]),
+        kind: Kind::Choice(OverMax::WORDS),
         default: Value::Choice("auto"),
         source: "auto: paper drop; linux mark",
         doc: "Above max_th: drop, or mark if possible.",
@@ -121,35 +143,64 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "CHOKe",
     family: "flow-aware RED",
     year: 2000,
-    summary: "An arrival that meets its own flow in the queue dies together with the packet it met",
+    summary: "An arrival that meets its own flow in the queue is dropped together with the packet it met",
     source: "Pan, Prabhakar, Psounis: CHOKe, INFOCOM 2000; Linux sch_choke",
     file: include_str!("choke.rs"),
     params: &[&RED, &OWN],
-    check: &|values, link| Choke::new(values, link).map(|_| ()),
-    build: &|values, link, _| Ok(Built::Policy(Box::new(Choke::new(values, link)?))),
+    check: &|values, link| Rules::read(values, link).map(|_| ()),
+    build: &|values, link, _| Ok(Built::Policy(Box::new(Choke::new(&Rules::read(values, link)?)))),
     curve: Some(&|values, link, average| {
-        Choke::new(values, link).map_or(f64::NAN, |choke| probability(&choke.curve, average))
+        Rules::read(values, link).map_or(f64::NAN, |rules| probability(&rules.curve, average))
     }),
 };
 
 /// The policy. Its average is in packets in both dialects.
 pub struct Choke {
+    /// The averaged queue, packets.
     average: Average,
+    /// RED's line.
     curve: Closed,
+    /// RED behind the match.
     stage: Stage,
+    /// m, the packets that an arrival is compared with in the first region.
     draws: u32,
+    /// k, the regions between the thresholds.
     regions: f64,
+    /// Arrivals that met a packet of their own flow.
     matched: u64,
 }
 
 /// RED behind the match.
 enum Stage {
+    /// RED of 1993.
     Paper(Spacing),
+    /// Linux: its spacing, and whether packets above `max_th` are marked if possible.
     Linux { spacing: WholePackets, mark_over_max: bool },
 }
 
-impl Choke {
-    fn new(values: &Values, link: &Link) -> Result<Self, ParamError> {
+/// The parameters after checking.
+struct Rules {
+    /// RED's parameters, in the paper dialect.
+    red: Settings,
+    /// RED's line.
+    curve: Closed,
+    /// What the dialect adds.
+    dialect: DialectRules,
+    /// m, packets.
+    draws: u32,
+    /// k.
+    regions: f64,
+}
+
+/// What only one dialect has.
+enum DialectRules {
+    Paper,
+    /// RED's parameters as `sch_red` takes them, for the average.
+    Linux { red: Settings, mark_over_max: bool },
+}
+
+impl Rules {
+    fn read(values: &Values, link: &Link) -> Result<Rules, ParamError> {
         for threshold in [RED[0].name, RED[1].name] {
             if let Some(bytes @ Value::QueueBytes(_)) = values.given(threshold) {
                 return Err(ParamError::new(threshold, bytes, "packets: CHOKe counts packets"));
@@ -160,19 +211,39 @@ impl Choke {
             let mut values = values.clone();
             Settings::read(values.set("dialect", Value::Choice(dialect)), &ALL, link)
         };
-        let set = read("paper")?;
-        let curve = Closed { min_th: set.min_th, max_th: set.max_th, max_p: set.max_p };
-        let (average, stage) = if values.word(&OWN, "dialect") == "paper" {
-            (set.average(), Stage::Paper(Spacing::new(&set)))
-        } else {
-            let mark_over_max = values.word(&OWN, "ecn_over_max") != "drop";
-            (read("linux")?.average(), Stage::Linux { spacing: WholePackets { count: -1, random: 0.0 }, mark_over_max })
+        let red = read("paper")?;
+        let dialect = match values.choice(&OWN, "dialect") {
+            Dialect::Paper => DialectRules::Paper,
+            Dialect::Linux => DialectRules::Linux {
+                red: read("linux")?,
+                mark_over_max: match values.choice(&OWN, "ecn_over_max") {
+                    OverMax::Auto | OverMax::Mark => true,
+                    OverMax::Drop => false,
+                },
+            },
         };
-        let draws = values.whole(&OWN, "draws") as u32;
-        let regions = values.whole(&OWN, "regions") as f64;
-        Ok(Choke { average, curve, stage, draws, regions, matched: 0 })
+        Ok(Rules {
+            red,
+            curve: Closed { min_th: red.min_th, max_th: red.max_th, max_p: red.max_p },
+            dialect,
+            draws: values.whole(&OWN, "draws") as u32,
+            regions: values.whole(&OWN, "regions") as f64,
+        })
+    }
+}
+
+impl Choke {
+    fn new(rules: &Rules) -> Self {
+        let (average, stage) = match rules.dialect {
+            DialectRules::Paper => (rules.red.average(), Stage::Paper(Spacing::new(&rules.red))),
+            DialectRules::Linux { red, mark_over_max } => {
+                (red.average(), Stage::Linux { spacing: WholePackets { count: -1, random: 0.0 }, mark_over_max })
+            }
+        };
+        Choke { average, curve: rules.curve, stage, draws: rules.draws, regions: rules.regions, matched: 0 }
     }
 
+    /// Packets that an arrival is compared with at `average`: m more in each region, k m above `max_th`.
     fn draws_at(&self, average: f64) -> u32 {
         let Closed { min_th, max_th, .. } = self.curve;
         let region = 1.0 + self.regions * (average - min_th) / (max_th - min_th);
@@ -222,8 +293,11 @@ impl Policy for Choke {
 /// RED's line with the ends that CHOKe has: nothing at `min_th` itself, `max_p` at `max_th` itself.
 #[derive(Clone, Copy, Debug)]
 struct Closed {
+    /// Lower threshold, packets.
     min_th: f64,
+    /// Upper threshold, packets.
     max_th: f64,
+    /// Probability at the upper threshold.
     max_p: f64,
 }
 
@@ -247,7 +321,9 @@ impl Curve for Closed {
 /// `sch_choke`'s spacing: whole packets above min_th, times the count, against a whole number drawn at the last drop.
 #[derive(Clone, Debug)]
 struct WholePackets {
+    /// `qcount`: packets since the last drop or mark; -1 outside the thresholds.
     count: i64,
+    /// `qR`: what was drawn at the last drop, packets.
     random: f64,
 }
 
@@ -300,7 +376,7 @@ mod tests {
     fn queue(values: &Values, limit: u64, ecn: bool) -> (Fifo, std::sync::mpsc::Receiver<()>) {
         let (told, drawn) = std::sync::mpsc::channel();
         let random = Generator::custom(move || told.send(()).map_or(0.5, |()| 0.5));
-        let choke = Choke::new(values, &LINK).unwrap();
+        let choke = Choke::new(&Rules::read(values, &LINK).unwrap());
         (Fifo::new(Gate::new(Box::new(choke), Limit::Packets(limit), ecn, random)), drawn)
     }
 
@@ -381,7 +457,8 @@ mod tests {
 
     #[test]
     fn draws_grow_from_region_to_region() {
-        let choke = Choke::new(&with(&[("draws", Value::Whole(2)), ("regions", Value::Whole(3))]), &LINK).unwrap();
+        let values = with(&[("draws", Value::Whole(2)), ("regions", Value::Whole(3))]);
+        let choke = Choke::new(&Rules::read(&values, &LINK).unwrap());
         let draws = [3.0_f64.next_up(), 3.999, 4.0, 4.999, 5.0, 5.999, 6.0, 600.0].map(|avg| choke.draws_at(avg));
         assert_eq!(draws, [2, 2, 4, 4, 6, 6, 6, 6]);
     }
@@ -390,6 +467,6 @@ mod tests {
     fn thresholds_in_bytes_are_refused() {
         let mut values = Values::new();
         values.set("max_th", Value::QueueBytes(30_000.0));
-        assert_eq!(Choke::new(&values, &LINK).err().unwrap().name, "max_th");
+        assert_eq!(Rules::read(&values, &LINK).err().unwrap().name, "max_th");
     }
 }

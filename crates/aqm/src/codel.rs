@@ -2,16 +2,16 @@
 //!
 //! ## What it does
 //! Controls the time that packets spend in the queue, not its length. When every packet of the last `interval` waited
-//! at least `target`, it drops the packet that is about to leave, and goes on dropping at shorter and shorter distances
+//! at least `target`, it drops the packet that is about to leave, and keeps dropping at shorter and shorter intervals
 //! until a packet comes through below `target`:
 //!
 //! | | |
 //! |---|---|
 //! | late | `sojourn >= target`, and more than `max_packet` bytes wait behind the packet |
-//! | first drop | the first late packet `interval` after packets began to be late |
+//! | first drop | the first late packet `interval` after packets became late |
 //! | next drop | `drop_next = drop_next + interval/sqrt(count)`, `count` the drops since |
 //! | leaves | at the first packet that is not late |
-//! | again | within `16 interval` of `drop_next`, it goes on with the count it had gained, else with 1 |
+//! | again | within `16 interval` of `drop_next`, it continues with the count it had gained, else with 1 |
 //!
 //! It decides at departure, needs no random number and no tuning to the link. Where a packet can be marked it is marked
 //! and delivered instead of dropped. At a full queue the arrival is dropped, of which CoDel knows nothing.
@@ -31,7 +31,7 @@
 //!    | `1/sqrt(count)`, auto | exact | one Newton step in 16 bits | as linux |
 //!    | `drop_next` after a mark | from `drop_next` | as rfc | from now |
 //!    | clock | exact | 1024 ns | 1024 ns |
-//!    | empty queue | forgets when packets began to be late | remembers | remembers |
+//!    | empty queue | forgets since when packets are late | remembers | remembers |
 //!
 //!    RFC 8289 prints 512 B for `max_packet` and says that it should be the MTU: here it is.
 //! 2. One Newton step is far off for small counts: from 1 the factors are 0.5000, 0.5625, 0.4878 where the roots are
@@ -89,7 +89,9 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct Codel {
+    /// The parameters.
     set: Settings,
+    /// The state of the queue.
     state: CodelState,
 }
 

@@ -1,7 +1,7 @@
 //! # DDRED
 //!
 //! ## What it does
-//! RED decides whether a packet must die, and the packet that has come the shortest way dies in place of the arrival:
+//! RED decides whether a packet is dropped; it drops the one that has come the shortest way in place of the arrival:
 //! of the queue and the arrival, the one of the smallest distance.
 //!
 //! | `method` | distance of a packet |
@@ -17,22 +17,23 @@
 //! in its simulations.
 //!
 //! ## Differences
-//! 1. Who is searched [reconstruction]: the paper has the router search the queue. Here the arrival is a candidate too,
+//! 1. Who is searched (reconstruction): the paper has the router search the queue. Here the arrival is a candidate too,
 //!    or a near arrival could push out a packet from farther away, against the paper's section IV.
-//! 2. Ties [reconstruction]: the newest dies, so the arrival before a queued packet. The paper's remark that packets
-//!    are marked "from up to bottom", so that the notice comes late, speaks for it. `tie = "oldest"` is the other rule.
-//! 3. ECN [reconstruction]: the paper says only that marking takes the place of dropping. Here a nearest packet that is
+//! 2. Ties (reconstruction): the newest is dropped, so the arrival before a queued packet. The paper's remark that
+//!    packets are marked "from up to bottom", so that the notice comes late, speaks for it. `tie = "oldest"` is the
+//!    other rule.
+//! 3. ECN (reconstruction): the paper says only that marking takes the place of dropping. Here a nearest packet that is
 //!    not ECN-capable is dropped; one that carries a mark already passes it on to the nearest unmarked ECN-capable
 //!    packet; if there is none, nothing happens.
-//! 4. Certain drops past the end of the curve, and overflow [reconstruction]: the same rule, where the paper is silent.
+//! 4. Certain drops past the end of the curve, and overflow (reconstruction): the same rule, where the paper is silent.
 //!    `forced_victim = "arrival"` is what a patch of ns-2's RED amounts to that changes the early victim only.
-//! 5. RED's count and average do not see who dies. The paper says that its formula is unchanged.
-//! 6. Method 2 [reconstruction]: a packet without `TTL_f` (a SYN) counts as having its whole route behind it, for the
+//! 5. RED's count and average do not depend on which packet is dropped. The paper says that its formula is unchanged.
+//! 6. Method 2 (reconstruction): a packet without `TTL_f` (a SYN) counts as having its whole route behind it, for the
 //!    loss of a SYN costs a whole timeout; with `TTL_f >= TTL_i` its distance is its hops. A share above 1, of a packet
 //!    on a longer way than the one before it, stays above 1.
-//! 7. A packet without `TTL_i` counts as just sent; `no_option` has two other rules. [reconstruction]
+//! 7. A packet without `TTL_i` counts as just sent; `no_option` has two other rules. (reconstruction)
 //! 8. Thresholds and max_p are ours: the paper gives none.
-//! 9. An arrival that would not fit into the empty queue dies itself, and nobody else does. [reconstruction]
+//! 9. An arrival that would not fit into the empty queue is dropped itself, and no other packet is. (reconstruction)
 //!
 //! The cost of a packet does not depend on how many wait. Rules, errata of the paper and tests:
 //! `docs/algorithms/ddred.md`.
@@ -58,7 +59,7 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::{probability, Linear};
 use crate::parts::distance::{self, Nearest};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
@@ -75,6 +76,16 @@ const COMMON: [Param; SHARED] = params(Defaults {
 /// Without the last one, `overflow_victim`: the rule of distance takes its place.
 const SHOWN: &[Param] = COMMON.split_at(SHARED - 1).0;
 
+words! {
+    /// Which packet is dropped past the end of the curve and when there is no space.
+    enum ForcedVictim {
+        /// The one that has come the shortest way.
+        Nearest = "nearest",
+        /// The arrival.
+        Arrival = "arrival",
+    }
+}
+
 const OWN: [Param; 2] = [
     Param {
         name: "gentle",
@@ -89,10 +100,10 @@ const OWN: [Param; 2] = [
         name: "forced_victim",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["nearest", "arrival"]),
+        kind: Kind::Choice(ForcedVictim::WORDS),
         default: Value::Choice("nearest"),
         source: "our reading; arrival: ns-2.35 with the early victim changed",
-        doc: "Who dies past the end of the curve and when there is no room: the nearest too, or the arrival.",
+        doc: "Which packet is dropped past the end of the curve and when the buffer is full: the nearest too, or the arrival.",
     },
 ];
 
@@ -102,7 +113,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "DDRED",
     family: "flow-aware RED",
     year: 2007,
-    summary: "Distance-dependent RED: the packet that has come the shortest way dies instead of the arrival",
+    summary: "Distance-dependent RED: the packet that has come the shortest way is dropped instead of the arrival",
     source: "Dedu, Linck, Spies: Distance-dependent RED policy (DDRED), 2007",
     file: include_str!("ddred.rs"),
     params: &[SHOWN, &OWN, &distance::PARAMS],
@@ -114,7 +125,7 @@ pub const SPEC: AqmSpec = AqmSpec {
             room: core.room(limit),
             core,
             overflow_wins: set.dialect() == Dialect::Ns2,
-            forced_nearest: values.word(&OWN, "forced_victim") == "nearest",
+            forced_victim: values.choice(&OWN, "forced_victim"),
             waiting: Nearest::new(values),
             unmarked: Nearest::new(values),
             marks: false,
@@ -137,15 +148,19 @@ fn read(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> 
 
 /// The policy.
 pub struct Ddred {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
+    /// When an arrival finds space in the buffer.
     room: Room,
     /// ns-2 lets an overflow override what the early test said.
     overflow_wins: bool,
-    forced_nearest: bool,
+    /// Which packet is dropped past the end of the curve and when there is no space.
+    forced_victim: ForcedVictim,
     /// Every packet of the queue, by distance.
     waiting: Nearest,
     /// Those that can still be marked, while marking is on.
     unmarked: Nearest,
+    /// Whether packets were marked at the last arrival.
     marks: bool,
     /// Distance of the last packet that was dropped or marked.
     victim: f64,
@@ -169,15 +184,15 @@ impl Ddred {
         Verdict::Victims { reason, with_arrival: false, signal: false }
     }
 
-    /// The nearest of the queue and the arrival is told: dropped unless it is ECN-capable, else marked, or the nearest
-    /// one that can still be.
+    /// The nearest of the queue and the arrival is signalled: dropped unless it is ECN-capable, else marked, or the
+    /// nearest one that can still be.
     fn signal_nearest(&mut self, reason: Reason, arrival: &Packet, ring: &Ring, cx: &mut Context<'_>) -> Verdict {
         let nearest = self.waiting.nearer_than(arrival).and_then(|serial| ring.get(serial)).unwrap_or(arrival);
         if !cx.can_mark(nearest) {
             return self.drop_nearest(reason, arrival, ring, cx);
         }
         if !cx.has_room {
-            // A mark makes no room: who dies is the overflow's question.
+            // A mark frees no space: `on_overflow` chooses the packet to drop.
             return Verdict::Pass;
         }
         let arrival_can_be = can_still_be_marked(arrival);
@@ -217,7 +232,8 @@ impl Policy for Ddred {
         self.advance(ring);
         match verdict {
             _ if !cx.has_room && (self.overflow_wins || !self.room.admits(packet, 0, 0)) => verdict,
-            Verdict::Signal(Reason::Forced) | Verdict::Drop(Reason::Forced) if !self.forced_nearest => verdict,
+            Verdict::Signal(Reason::Forced) | Verdict::Drop(Reason::Forced)
+                if self.forced_victim == ForcedVictim::Arrival => verdict,
             Verdict::Signal(reason) => self.signal_nearest(reason, packet, ring, cx),
             Verdict::Drop(reason) => self.drop_nearest(reason, packet, ring, cx),
             other => other,
@@ -233,7 +249,9 @@ impl Policy for Ddred {
     ) -> Verdict {
         let verdict = self.core.on_overflow(earlier, packet, queue, cx);
         match (verdict, queue.contents) {
-            (Verdict::Drop(Reason::Overflow), Some(ring)) if self.forced_nearest && self.room.admits(packet, 0, 0) => {
+            (Verdict::Drop(Reason::Overflow), Some(ring))
+                if self.forced_victim == ForcedVictim::Nearest && self.room.admits(packet, 0, 0) =>
+            {
                 self.advance(ring);
                 self.drop_nearest(Reason::Overflow, packet, ring, cx)
             }

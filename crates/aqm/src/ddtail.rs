@@ -1,9 +1,9 @@
 //! # DD tail drop
 //!
 //! ## What it does
-//! DropTail that chooses: when the queue is full, the arrival is compared with the last `scan` packets of the queue (all
-//! of them by default), and the one that has come the shortest way dies. If that is a queued packet, the arrival joins
-//! the tail. Distance is DDRED's: hops made (`method` 1), or their share of the route (2).
+//! DropTail that chooses: when the queue is full, the arrival is compared with the last `scan` packets of the queue
+//! (all of them by default), and the one that has come the shortest way is dropped. If that is a queued packet, the
+//! arrival joins the tail. Distance is DDRED's: hops made (`method` 1), or their share of the route (2).
 //!
 //! ## Source
 //! E. Dedu, S. Linck, F. Spies, "Distance-dependent RED policy (DDRED)", 2007, section IV.B, "tail drop queue type".
@@ -11,12 +11,13 @@
 //!
 //! ## Differences
 //! 1. The paper compares with "the last N packets of the queue" and does not say how many. Here N is the whole buffer,
-//!    `scan = 0`, or any other number [reconstruction]. `scan` packets are looked at one by one; the whole buffer costs
+//!    `scan = 0`, or any other number (reconstruction). `scan` packets are looked at one by one; the whole buffer costs
 //!    the same however long it is.
-//! 2. Ties [reconstruction]: the newest dies, so the arrival before a queued packet; `tie = "oldest"` is the other rule.
-//! 3. Method 2, and packets without the option: as in `ddred`. [reconstruction]
-//! 4. A limit in bytes: as many packets die as the arrival needs, each time the nearest, until the arrival is the
-//!    nearest itself. One that would not fit into the empty queue dies alone. [reconstruction]
+//! 2. Ties (reconstruction): the newest is dropped, so the arrival before a queued packet; `tie = "oldest"` is the
+//!    other rule.
+//! 3. Method 2, and packets without the option: as in `ddred`. (reconstruction)
+//! 4. A limit in bytes: as many packets are dropped as the arrival needs, each time the nearest, until the arrival is
+//!    the nearest itself. One that would not fit into the empty queue is dropped alone. (reconstruction)
 //! 5. A limit of N holds N packets, N - 1 in ns-2's DropTail (`capacity_rule = "n_minus_1"`).
 //! 6. ECN plays no part: there is no early test, and an overflow is always a drop.
 //!
@@ -69,7 +70,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "DD tail drop",
     family: "plain queues",
     year: 2007,
-    summary: "When the queue is full, the packet that has come the shortest way dies: the arrival, or one of the queue",
+    summary: "When the queue is full, the packet that has come the shortest way is dropped: the arrival, or one of the queue",
     source: "Dedu, Linck, Spies: Distance-dependent RED policy (DDRED), 2007, section IV.B",
     file: include_str!("ddtail.rs"),
     params: &[&OWN, &distance::PARAMS],
@@ -78,11 +79,13 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
-/// The policy: speaks only when there is no room.
+/// The policy: it acts only at a full buffer.
 pub struct DdTail {
+    /// When an arrival finds space in the buffer.
     room: Room,
     /// How many are compared; `None` for all.
     scan: Option<u64>,
+    /// Every packet of the queue, by distance.
     waiting: Nearest,
 }
 

@@ -1,22 +1,22 @@
-//! Disciplines: what stands at a link and owns the packets that wait for it.
+//! Disciplines: the queues in front of a link, which own the packets that wait for it.
 
 use crate::gate::{Counters, Fate, Gate};
 use crate::policy::{QueueView, Reason, Room, Verdict};
 use crate::ring::Ring;
 use crate::{Packet, Time};
 
-/// Told of every packet that dies in a queue, so that the driver can free or trace it.
+/// Called for every packet that a queue drops, so that the driver can free or trace it.
 pub type OnDrop<'a> = dyn FnMut(&Packet, Reason) + 'a;
 
 /// One or more queues in front of a link. The plain FIFO with a policy is one; FQ-CoDel, DRR, DualPI2 own several.
 pub trait Discipline: Send {
-    /// `packet` arrives at `now`, never earlier than any call before. It joins by [`Packet::admit`]. Every packet that is
-    /// dropped, this one or another, is reported to `on_drop`; `None` if this one was. If the link is idle, the driver asks
-    /// for a packet right after, also when the arrival was dropped.
+    /// `packet` arrives at `now`, never earlier than any call before. It joins by [`Packet::admit`]. Every packet that
+    /// is dropped, this one or another, is reported to `on_drop`; `None` if this one was. If the link is idle, the
+    /// driver calls [`Discipline::dequeue`] right after, also when the arrival was dropped.
     fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted>;
 
-    /// The link is free at `now` and asks for a packet; it may be marked, see its ECN field. `None` begins an idle
-    /// period. Packets that the discipline drops on the way are reported to `on_drop`.
+    /// The link is ready to transmit at `now`: the next packet, perhaps marked (its ECN field). `None` starts an idle
+    /// period. Packets that the discipline drops meanwhile are reported to `on_drop`.
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet>;
 
     /// Packets waiting.
@@ -28,11 +28,11 @@ pub trait Discipline: Send {
     /// What happened so far.
     fn counters(&self) -> &Counters;
 
-    /// Starts counting anew: the measured window begins. What waits stays.
+    /// Sets all counters to zero, for the start of the measured window. Packets stay.
     fn reset_counters(&mut self);
 
-    /// Whether [`Discipline::dequeue`] must be called at the end of every transmission, even if nothing waits. A plain
-    /// FIFO without dequeue logic can be told later that its link has been idle.
+    /// Whether [`Discipline::dequeue`] must be called at the end of every transmission, even if nothing waits. A FIFO
+    /// whose policy decides at enqueue only can learn of the idle period at the next arrival.
     fn watches_departures(&self) -> bool {
         true
     }
@@ -42,7 +42,7 @@ pub trait Discipline: Send {
         None
     }
 
-    /// The time named by [`Discipline::next_timer`] has come.
+    /// The timer of [`Discipline::next_timer`] has expired.
     fn on_timer(&mut self, _now: Time) {}
 
     /// The averaged queue in packets, where there is one.
@@ -53,8 +53,8 @@ pub trait Discipline: Send {
     /// Named inner values.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// Where the memory lies, beside its own, that the next arrival needs, or (`leaving`) the next departure: first byte,
-    /// bytes. A driver of thousands of queues asks the processor for it ahead of time.
+    /// Memory, beside its own, that the next arrival (`leaving`: the next departure) touches: first byte and length in
+    /// bytes. A driver of thousands of queues prefetches it.
     fn memory(&self, _leaving: bool, _out: &mut dyn FnMut(*const u8, usize)) {}
 }
 
@@ -62,16 +62,20 @@ pub trait Discipline: Send {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted(pub bool);
 
-/// A FIFO with a policy. In a network of thousands of queues few are in the cache: it lies in four lines, of which most packets need three.
+/// A FIFO with a policy. In a network of thousands of queues few are in the cache: it lies in four lines, of which most
+/// packets need three.
 #[repr(C, align(64))]
 pub struct Fifo {
+    /// The packets that wait.
     ring: Ring,
+    /// Since when the link is idle; `None` while it is busy.
     idle_since: Option<Time>,
+    /// Policy, limit, ECN and counters.
     gate: Gate,
 }
 
-/// Packets that a FIFO has memory for from the beginning, if it may hold so many: right behind its own, so that both are on
-/// one page.
+/// Packets that a new FIFO has memory for, unless its limit is lower: right behind its own, so that both are on one
+/// page.
 const FIRST_PACKETS: u64 = 64;
 
 impl Fifo {
@@ -84,17 +88,18 @@ impl Fifo {
         Fifo { ring: Ring::with_room(most as usize), idle_since: Some(Time::ZERO), gate }
     }
 
-    /// The way in.
+    /// The gate.
     pub fn gate(&self) -> &Gate {
         &self.gate
     }
 
-    /// The way in alone, without the packets.
+    /// The gate alone, without the packets.
     pub fn into_gate(self) -> Gate {
         self.gate
     }
 
-    /// Drops, or marks if `signal` says so and they can be marked, the packets that the policy named; whether any left.
+    /// Drops the packets that the policy named, or with `signal` marks those that can be marked. Whether any was
+    /// dropped.
     fn strike(&mut self, reason: Reason, signal: bool, on_drop: &mut OnDrop<'_>) -> bool {
         let mut removed = false;
         for i in 0..self.gate.victims().len() {

@@ -1,8 +1,8 @@
 //! # Drop-front
 //!
 //! ## What it does
-//! When the queue is full, the packet at its head dies and the arrival joins the tail. As much is lost as with
-//! DropTail, but the sender learns of it a queueing delay earlier, and the packets that stay are the newer ones.
+//! When the queue is full, the packet at its head is dropped and the arrival joins the tail. As much is lost as with
+//! DropTail, but the sender is notified a queueing delay earlier, and the packets that stay are the newer ones.
 //!
 //! ## Source
 //! T. V. Lakshman, A. Neidhardt, T. J. Ott, "The drop from front strategy in TCP and in TCP over ATM", INFOCOM 1996
@@ -12,8 +12,8 @@
 //! ## Differences
 //! 1. A limit of N holds N packets, N - 1 in ns-2 (`capacity_rule = "n_minus_1"`), as in `droptail`.
 //! 2. A limit in bytes: ns-2 discards one packet, however small, and may then hold more than its limit. Here as many
-//!    die as the arrival needs. [reconstruction]
-//! 3. An arrival that would not fit into the empty queue dies itself, and nobody else does. [reconstruction]
+//!    are dropped as the arrival needs. (reconstruction)
+//! 3. An arrival that would not fit into the empty queue is dropped itself, and no other packet is. (reconstruction)
 //! 4. The head is the oldest packet that waits. The packet in transmission is beyond reach.
 //!
 //! ## Example
@@ -47,7 +47,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "Drop-front",
     family: "plain queues",
     year: 1996,
-    summary: "When the queue is full, the packet at its head gives way to the arrival",
+    summary: "When the queue is full, the packet at its head is dropped in favour of the arrival",
     source: "Lakshman, Neidhardt, Ott: The drop from front strategy in TCP and in TCP over ATM, INFOCOM 1996",
     file: include_str!("drop_front.rs"),
     params: &[&PARAMS],
@@ -56,8 +56,9 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
-/// The policy: speaks only when there is no room.
+/// The policy: it acts only at a full buffer.
 pub struct DropFront {
+    /// When an arrival finds space in the buffer.
     room: Room,
 }
 

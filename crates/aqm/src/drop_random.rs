@@ -1,8 +1,8 @@
 //! # Drop-random
 //!
 //! ## What it does
-//! When the queue is full, a packet of the queue drawn at random dies and the arrival joins the tail. A flow loses in
-//! proportion to its share of the queue, instead of in proportion to how badly its arrivals are timed.
+//! When the queue is full, a packet of the queue drawn at random is dropped and the arrival joins the tail. A flow
+//! loses in proportion to its share of the queue, instead of in proportion to how badly its arrivals are timed.
 //!
 //! ## Source
 //! "Random drop on full" in B. Braden et al., RFC 2309, section 2 (after T. V. Lakshman, A. Neidhardt, T. J. Ott,
@@ -12,9 +12,9 @@
 //! 1. Who can be drawn: by the words of RFC 2309 a packet "from the queue". ns-2 appends the arrival first, so it can
 //!    be drawn too: `candidates = "with_arrival"`. The difference is one in B + 1.
 //! 2. A limit of N holds N packets, N - 1 in ns-2's DropTail (`capacity_rule = "n_minus_1"`), as in `droptail`.
-//! 3. A limit in bytes: as many packets die as the arrival needs; one that would not fit into the empty queue dies
-//!    itself, and nobody else does. [reconstruction]
-//! 4. Draws: none while there is room; then one random number for each packet that dies, and another each time it
+//! 3. A limit in bytes: as many packets are dropped as the arrival needs; one that would not fit into the empty queue
+//!    is dropped itself, and no other packet is. (reconstruction)
+//! 4. Draws: none while the buffer has space; then one random number for each packet dropped, and another each time it
 //!    hits the hole of a packet removed before.
 //!
 //! ## Example
@@ -35,10 +35,20 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::{capacity, pick};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
 use crate::Packet;
+
+words! {
+    /// Which packets the victim is drawn from.
+    enum Candidates {
+        /// Those that wait.
+        Queue = "queue",
+        /// Those that wait and the arrival.
+        WithArrival = "with_arrival",
+    }
+}
 
 const PARAMS: [Param; 2] = [
     capacity::CAPACITY_RULE,
@@ -46,10 +56,10 @@ const PARAMS: [Param; 2] = [
         name: "candidates",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["queue", "with_arrival"]),
+        kind: Kind::Choice(Candidates::WORDS),
         default: Value::Choice("queue"),
         source: "RFC 2309, section 2; with_arrival: ns-2.35 (drop_rand_)",
-        doc: "Who can be drawn: the packets that wait, or they and the arrival.",
+        doc: "Which packets the victim is drawn from: those that wait, or those and the arrival.",
     },
 ];
 
@@ -59,7 +69,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "Drop-random",
     family: "plain queues",
     year: 1996,
-    summary: "When the queue is full, a packet of the queue drawn at random gives way to the arrival",
+    summary: "When the queue is full, a packet of the queue drawn at random is dropped in favour of the arrival",
     source: "RFC 2309, section 2: random drop on full; ns-2.35 drop_rand_",
     file: include_str!("drop_random.rs"),
     params: &[&PARAMS],
@@ -68,16 +78,17 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
-/// The policy: speaks only when there is no room.
+/// The policy: it acts only at a full buffer.
 pub struct DropRandom {
+    /// When an arrival finds space in the buffer.
     room: Room,
-    with_arrival: bool,
+    /// Which packets the victim is drawn from.
+    candidates: Candidates,
 }
 
 impl DropRandom {
     fn new(values: &Values, limit: Limit) -> Self {
-        let with_arrival = values.word(&PARAMS, "candidates") == "with_arrival";
-        DropRandom { room: capacity::room(values, limit), with_arrival }
+        DropRandom { room: capacity::room(values, limit), candidates: values.choice(&PARAMS, "candidates") }
     }
 }
 
@@ -98,8 +109,13 @@ impl Policy for DropRandom {
         let arrival = Verdict::Drop(Reason::Overflow);
         let Some(ring) = queue.contents.filter(|_| self.room.admits(packet, 0, 0)) else { return arrival };
         // The arrival would be the last of packets + 1.
-        if self.with_arrival && cx.random.uniform() * (ring.packets() + 1) as f64 >= ring.packets() as f64 {
-            return arrival;
+        match self.candidates {
+            Candidates::WithArrival
+                if cx.random.uniform() * (ring.packets() + 1) as f64 >= ring.packets() as f64 =>
+            {
+                return arrival;
+            }
+            Candidates::WithArrival | Candidates::Queue => {}
         }
         let Some((serial, _)) = pick::any(ring, cx.random) else { return arrival };
         cx.victims.push(serial);

@@ -50,6 +50,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy: never says anything; the port's limit does the work.
 pub struct DropTail {
+    /// When an arrival finds space in the buffer.
     room: Room,
 }
 

@@ -44,13 +44,33 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::class_fifos::End;
 use crate::parts::classful::Classful;
 use crate::parts::deficit_round::{DeficitRound, Place, Price, Rounds, Victim};
 use crate::parts::hash;
 use crate::policy::Limit;
 use crate::Packet;
+
+words! {
+    /// How a flow finds its bucket.
+    enum Classify {
+        /// By a hash of its key.
+        Hash = "hash",
+        /// By its key modulo the number of buckets.
+        Modulo = "modulo",
+    }
+}
+
+words! {
+    /// Which packet of the bucket with the most bytes is dropped when there is no space.
+    enum Dropped {
+        /// The oldest.
+        LongestHead = "longest_head",
+        /// The newest.
+        LongestTail = "longest_tail",
+    }
+}
 
 const PARAMS: [Param; 4] = [
     Param {
@@ -75,7 +95,7 @@ const PARAMS: [Param; 4] = [
         name: "classify",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["hash", "modulo"]),
+        kind: Kind::Choice(Classify::WORDS),
         default: Value::Choice("hash"),
         source: "ns-2.35 hashes; modulo is ours",
         doc: "How a flow finds its bucket: by a hash of its key, or by the key modulo the number of buckets.",
@@ -84,10 +104,10 @@ const PARAMS: [Param; 4] = [
         name: "victim",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["longest_head", "longest_tail"]),
+        kind: Kind::Choice(Dropped::WORDS),
         default: Value::Choice("longest_head"),
         source: "ns-2.35",
-        doc: "Which packet of the bucket with the most bytes is dropped when there is no room.",
+        doc: "Which packet of the bucket with the most bytes is dropped when the buffer is full.",
     },
 ];
 
@@ -110,27 +130,32 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
+/// DRR: a round over hashed buckets.
 type Drr = Rounds<Buckets>;
 
 fn drr(values: &Values, limit: Limit) -> Drr {
     let (buckets, quantum) = (values.whole(&PARAMS, "buckets") as usize, values.whole(&PARAMS, "quantum") as u64);
-    let end = if values.word(&PARAMS, "victim") == "longest_tail" { End::Tail } else { End::Head };
+    let end = match values.choice(&PARAMS, "victim") {
+        Dropped::LongestHead => End::Head,
+        Dropped::LongestTail => End::Tail,
+    };
     let round = DeficitRound::new((0..buckets).map(|_| quantum), Price::Bytes, limit, Victim::Longest(end));
-    Rounds::new(round, Buckets { buckets, modulo: values.word(&PARAMS, "classify") == "modulo" })
+    Rounds::new(round, Buckets { buckets, classify: values.choice(&PARAMS, "classify") })
 }
 
 /// How a flow finds its bucket.
 struct Buckets {
+    /// How many buckets there are.
     buckets: usize,
-    modulo: bool,
+    /// By hash or modulo.
+    classify: Classify,
 }
 
 impl Place for Buckets {
     fn place(&self, packet: &Packet) -> usize {
-        if self.modulo {
-            (packet.flow % self.buckets as u64) as usize
-        } else {
-            hash::bucket(packet.flow, 0, self.buckets)
+        match self.classify {
+            Classify::Hash => hash::bucket(packet.flow, 0, self.buckets),
+            Classify::Modulo => (packet.flow % self.buckets as u64) as usize,
         }
     }
 }
@@ -227,7 +252,7 @@ mod tests {
     fn buckets_hold_what_their_hash_gives_them() {
         let mut queue =
             built(&[("classify", Value::Choice("hash")), ("buckets", Value::Whole(2))], Limit::Packets(100));
-        let rule = Buckets { buckets: 2, modulo: false };
+        let rule = Buckets { buckets: 2, classify: Classify::Hash };
         let bucket = |flow| rule.place(&Packet::new(flow, 100));
         let same: Vec<u64> = (0..50).filter(|&flow| bucket(flow) == bucket(0)).collect();
         assert!((10..40).contains(&same.len()));

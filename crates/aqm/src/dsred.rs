@@ -92,12 +92,13 @@ pub const SPEC: AqmSpec = AqmSpec {
     }),
 };
 
+/// Two lines of different slope.
 type TwoSlopes = Shaped<Box<dyn Fn(f64) -> f64 + Send>>;
 
 fn read(values: &Values, link: &Link) -> Result<(Settings, TwoSlopes), ParamError> {
     let set = Settings::read(values, &COMMON, link)?;
     let spaced = values.flag(&OWN, "count_spacing");
-    if !spaced && values.given("wait") == Some(Value::Flag(true)) {
+    if !spaced && values.switch(&COMMON, "wait") == Some(true) {
         return Err(ParamError::new("wait", true, "false or \"auto\" unless count_spacing is on"));
     }
     let gamma = values.real(&COMMON, "gamma");
@@ -114,6 +115,7 @@ fn read(values: &Values, link: &Link) -> Result<(Settings, TwoSlopes), ParamErro
 
 /// The policy.
 pub struct Dsred {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<TwoSlopes>,
 }
 

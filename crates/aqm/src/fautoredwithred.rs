@@ -51,7 +51,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "FAutoREDwithRED",
     family: "flow-aware RED",
     year: 2010,
-    summary: "AutoREDwithRED behind CHOKe's test: an arrival that meets its own flow dies with the packet it met",
+    summary: "AutoREDwithRED behind CHOKe's test: an arrival that meets its own flow is dropped with the packet it met",
     source: "Chitra, Padmavathi, about 2010 (reconstructed from FLoadAutoRED, 2011)",
     file: include_str!("fautoredwithred.rs"),
     params: &[&RED, &auto_weight::PARAMS, &two_levels::PARAMS],
@@ -62,7 +62,9 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct FAutoRedWithRed {
+    /// RED with the weight of AutoRED and two levels of max_th.
     red: AutoRed<Linear>,
+    /// Arrivals that met a packet of their own flow.
     matched: u64,
 }
 

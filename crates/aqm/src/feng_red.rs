@@ -20,12 +20,12 @@
 //! ## Differences
 //! 1. In ns-2 and ns-3 the status starts as above, because above is the zero of the enumeration: the first arrival, at
 //!    an average of 0, divides max_p by alpha. Here so too; max_p is set to 3 times the value wanted if that matters.
-//! 2. Neither has bounds. Here max_p stays within `bottom` and `top`, 1e-6 and 1 [reconstruction].
+//! 2. Neither has bounds. Here max_p stays within `bottom` and `top`, 1e-6 and 1 (reconstruction).
 //! 3. ns-2's defaults `alpha_` 0.01 and `beta_` 0.9 belong to ARED; with `feng_adaptive_` they make max_p explode and
 //!    have to be set to 3 and 2 by hand. Factors below 1 are refused here.
 //! 4. The 1999 paper has no gentle part. `gentle` adds it; whether it moves with max_p says `gentle_tracks_maxp`.
 //! 5. Linux has no such RED, so there are three dialects. The rows of ns2 agree with ns-2.35 in every bit, see
-//!    `tests/red_openloop.rs`.
+//!    `tests/open_loop/ns2.rs`.
 //!
 //! ## Example
 //! ```
@@ -117,13 +117,21 @@ enum Status {
 
 /// The policy.
 pub struct FengRed {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
+    /// Where the average last stood.
     status: Status,
+    /// Lower threshold, in the unit of the average.
     min_th: f64,
+    /// Upper threshold, in the unit of the average.
     max_th: f64,
+    /// alpha, what a decrease divides max_p by.
     alpha: f64,
+    /// beta, what an increase multiplies max_p by.
     beta: f64,
+    /// Least max_p.
     bottom: f64,
+    /// Largest max_p.
     top: f64,
 }
 

@@ -66,7 +66,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::arrival_rate::ArrivalRate;
 use crate::parts::auto_red::{check, curve, red, AutoRed, RED};
 use crate::parts::curve::{Curve, Linear, Movable};
@@ -108,15 +108,59 @@ const fn seconds(param: Param, low: f64, auto: bool) -> Param {
     Param { unit: Unit::Seconds, kind, default: if auto { Value::Auto } else { param.default }, ..param }
 }
 
+words! {
+    /// How section 6.3 defines the load factor z.
+    enum Reading {
+        /// lambda over a virtual capacity, as meant.
+        Intended = "intended",
+        /// lambda/(gamma (lambda - C)), as printed in Table 6.1.
+        Literal = "literal",
+    }
+}
+
+words! {
+    /// What lambda is divided by, as intended.
+    enum LoadOver {
+        /// AVQ's virtual capacity.
+        Avq = "avq",
+        /// C.
+        Capacity = "capacity",
+        /// C times YELLOW's function of the queue.
+        Yellow = "yellow",
+    }
+}
+
+words! {
+    /// How lambda is measured.
+    enum Estimator {
+        /// Counted in slots, each averaged in.
+        Slots = "slots",
+        /// Averaged exponentially at each packet.
+        Exponential = "exponential",
+    }
+}
+
+words! {
+    /// Which packets lambda counts.
+    enum Measured {
+        /// `Offered`, and `Accepted` with `accumulate`.
+        Auto = "auto",
+        /// All that arrive.
+        Offered = "offered",
+        /// Those admitted.
+        Accepted = "accepted",
+    }
+}
+
 const OWN: [Param; 15] = [
     word(
         "reading",
-        &["intended", "literal"],
+        Reading::WORDS,
         "The load factor z: lambda over a virtual capacity, as meant, or lambda/(gamma (lambda - C)), as printed.",
     ),
     word(
         "load",
-        &["avq", "capacity", "yellow"],
+        LoadOver::WORDS,
         "Intended reading, z is lambda over: AVQ's virtual capacity, C, or C times YELLOW's function of the queue.",
     ),
     Param {
@@ -156,7 +200,7 @@ const OWN: [Param; 15] = [
     ),
     word(
         "estimator",
-        &["slots", "exponential"],
+        Estimator::WORDS,
         "How lambda is measured: counted in slots, each averaged in, or averaged exponentially at each packet.",
     ),
     seconds(
@@ -168,7 +212,7 @@ const OWN: [Param; 15] = [
     seconds(real("rate_window", "K", 0.1, OURS, "Estimator exponential: its time constant."), 1e-6, false),
     word(
         "measured",
-        &["auto", "offered", "accepted"],
+        Measured::WORDS,
         "What lambda counts: all that arrive, or those admitted; auto is offered, and accepted with accumulate.",
     ),
     two_levels::PARAMS[0],
@@ -191,11 +235,17 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct FLoadAutoRed {
+    /// AutoRED with the load on its curve.
     red: AutoRed<Loaded>,
+    /// The load of the link.
     load: Load,
+    /// What the load did to p_a of the last arrival.
     change: Change,
+    /// lambda counts admitted packets only.
     accepted_only: bool,
+    /// Time of the last arrival, s.
     now: f64,
+    /// Arrivals that met a packet of their own flow.
     matched: u64,
 }
 
@@ -204,9 +254,10 @@ impl FLoadAutoRed {
         let (set, line) = red(values, link)?;
         let packets_per_second = link.rate_bps / (8.0 * values.real(&RED, "mean_packet"));
         let load = Load::new(values, packets_per_second, 0.5 * (set.min_th + set.max_th));
-        let accepted_only = match values.word(&OWN, "measured") {
-            "auto" => load.accumulated.is_some(),
-            word => word == "accepted",
+        let accepted_only = match values.choice(&OWN, "measured") {
+            Measured::Auto => load.accumulated.is_some(),
+            Measured::Offered => false,
+            Measured::Accepted => true,
         };
         let change = Change::By(0.0);
         let red = AutoRed::new(values, set, Loaded { line, change }, limit)?.with_two_levels(values);
@@ -272,10 +323,13 @@ impl Policy for FLoadAutoRed {
 
 /// RED's line, with what the load does to p_a.
 struct Loaded {
+    /// RED's line.
     line: Linear,
+    /// What the load does to p_a.
     change: Change,
 }
 
+/// What the load does to p_a.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Change {
     /// Added to p_a.
@@ -320,7 +374,9 @@ impl Movable for Loaded {
 enum Divisor {
     /// Table 6.1: gamma (lambda - C).
     Printed,
+    /// AVQ's virtual capacity.
     VirtualCapacity,
+    /// C.
     Capacity,
     /// C times a function of the queue; the queue length at which it is 1.
     Yellow(f64),
@@ -328,19 +384,31 @@ enum Divisor {
 
 /// The second stage.
 struct Load {
+    /// lambda, packets/s.
     rate: ArrivalRate,
+    /// C, packets/s.
     capacity: f64,
+    /// The virtual capacity, packets/s.
     virtual_capacity: f64,
+    /// kappa C, which it does not fall below, packets/s.
     least_capacity: f64,
+    /// What lambda is divided by.
     divisor: Divisor,
+    /// gamma: gain of the virtual capacity, 1/s, or (as printed) a factor.
     gamma: f64,
+    /// rho, the utilisation at which the virtual capacity stands still.
     rho: f64,
-    /// Delta/C.
+    /// Delta/C, a probability.
     step: f64,
+    /// delta, the width of the band of z above 1 in which p_a is left alone.
     stable: f64,
+    /// T_s, the length of a slot, s.
     slot: f64,
+    /// Slots that have ended.
     slots: u64,
+    /// The probability that the load moves at the end of each slot, with `accumulate`.
     accumulated: Option<f64>,
+    /// z, the load factor at the last arrival.
     z: f64,
 }
 
@@ -358,22 +426,18 @@ const MOST_SLOTS: u64 = 4096;
 impl Load {
     fn new(values: &Values, capacity: f64, middle: f64) -> Self {
         let real = |name| values.real(&OWN, name);
-        let literal = values.word(&OWN, "reading") == "literal";
-        let divisor = match values.word(&OWN, "load") {
-            _ if literal => Divisor::Printed,
-            "avq" => Divisor::VirtualCapacity,
-            "capacity" => Divisor::Capacity,
-            _ => Divisor::Yellow(middle),
+        let reading = values.choice(&OWN, "reading");
+        let divisor = match (reading, values.choice(&OWN, "load")) {
+            (Reading::Literal, _) => Divisor::Printed,
+            (Reading::Intended, LoadOver::Avq) => Divisor::VirtualCapacity,
+            (Reading::Intended, LoadOver::Capacity) => Divisor::Capacity,
+            (Reading::Intended, LoadOver::Yellow) => Divisor::Yellow(middle),
         };
-        let norm = match values.given("delta_norm") {
-            Some(Value::Flag(given)) => given,
-            _ => !literal,
-        };
-        let slot = if real("slot").is_nan() { (10.0 / capacity).max(0.01) } else { real("slot") };
-        let rate = if values.word(&OWN, "estimator") == "slots" {
-            ArrivalRate::slots(slot, real("rate_weight"))
-        } else {
-            ArrivalRate::exponential(real("rate_window"))
+        let norm = values.switch(&OWN, "delta_norm").unwrap_or(reading == Reading::Intended);
+        let slot = values.number(&OWN, "slot").unwrap_or((10.0 / capacity).max(0.01));
+        let rate = match values.choice(&OWN, "estimator") {
+            Estimator::Slots => ArrivalRate::slots(slot, real("rate_weight")),
+            Estimator::Exponential => ArrivalRate::exponential(real("rate_window")),
         };
         Load {
             rate,

@@ -50,7 +50,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::class_weights::{self, class_of, CLASSES};
 use crate::parts::classful::{Classful, Schedule};
@@ -63,11 +63,21 @@ use std::collections::VecDeque;
 
 const WEIGHTS: [Param; CLASSES] = class_weights::params("Share of a flow of this class, against that of others.");
 
+words! {
+    /// How virtual time advances.
+    enum VirtualTime {
+        /// By the round number of the fluid model (Demers, Keshav, Shenker 1989).
+        Fluid = "fluid",
+        /// To the finish tag of the packet sent last (Golestani 1994).
+        SelfClocked = "self_clocked",
+    }
+}
+
 const PARAMS: [Param; 1] = [Param {
     name: "virtual_time",
     symbol: "V",
     unit: Unit::None,
-    kind: Kind::Choice(&["fluid", "self_clocked"]),
+    kind: Kind::Choice(VirtualTime::WORDS),
     default: Value::Choice("fluid"),
     source: "Demers, Keshav, Shenker 1989; self_clocked: Golestani 1994",
     doc: "The round number of the fluid model, or the finish tag of the packet sent last.",
@@ -94,23 +104,34 @@ pub const SPEC: AqmSpec = AqmSpec {
 /// Tags of a waiting packet: the instants of virtual time at which its service begins and ends, and its number.
 #[derive(Clone, Copy, Debug)]
 struct Tag {
+    /// S, virtual time, bytes per unit of weight.
     start: f64,
+    /// F, virtual time.
     finish: f64,
+    /// The packet's number among all arrivals.
     number: u64,
 }
 
+/// A flow that has packets, in the queue or in the fluid.
 #[derive(Debug, Default)]
 struct Flow {
+    /// Tags of its packets, oldest first.
     tags: VecDeque<Tag>,
+    /// Finish tag of its last packet, virtual time.
     last_finish: f64,
+    /// Its weight.
     weight: f64,
+    /// Number of the arrival since which it has had packets.
     backlogged_since: u64,
 }
 
 /// The flows and the virtual time.
 pub struct Fq {
+    /// The slot of each flow.
     known: FlowIndex,
+    /// The flows by slot.
     flows: Vec<Flow>,
+    /// Their packets, by slot.
     fifos: ClassFifos,
     /// Flows with packets, by the finish tag of the oldest. Times are not negative, so their bits are in their order.
     heads: SlotHeap<(u64, u64)>,
@@ -118,12 +139,19 @@ pub struct Fq {
     longest: SlotHeap<(Reverse<u64>, u64)>,
     /// Flows that the fluid still serves, by their last finish tag, and the sum of their weights.
     fluid: SlotHeap<(u64, usize)>,
+    /// Sum of the weights of the flows that the fluid serves.
     fluid_weight: f64,
+    /// V, bytes per unit of weight.
     virtual_time: f64,
+    /// Until when the fluid has flowed.
     advanced_to: Time,
+    /// The link's rate, bytes/s; `None` if virtual time is self-clocked.
     bytes_per_second: Option<f64>,
+    /// Arrivals so far.
     arrivals: u64,
+    /// The weight of a flow in each class.
     weights: [f64; CLASSES],
+    /// Packets or bytes of all flows.
     limit: Limit,
 }
 
@@ -139,7 +167,10 @@ impl Fq {
             fluid_weight: 0.0,
             virtual_time: 0.0,
             advanced_to: Time::ZERO,
-            bytes_per_second: (values.word(&PARAMS, "virtual_time") == "fluid").then_some(link.rate_bps / 8.0),
+            bytes_per_second: match values.choice(&PARAMS, "virtual_time") {
+                VirtualTime::Fluid => Some(link.rate_bps / 8.0),
+                VirtualTime::SelfClocked => None,
+            },
             arrivals: 0,
             weights: class_weights::read(values, &WEIGHTS).map(|weight| weight as f64),
             limit,

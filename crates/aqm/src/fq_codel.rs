@@ -35,7 +35,7 @@
 //! 2. RFC 8290 speaks of a negative deficit; Linux and ns-3 also send a queue away whose deficit is exactly 0, and so
 //!    does this (a reconstruction).
 //! 3. Half of an odd number of packets or bytes is rounded down, as the sources do with bytes; at least one packet
-//!    dies. The arrival may be among the dead.
+//!    is dropped. The arrival may be among them.
 //! 4. RFC 8290 hashes the five-tuple. Here the flow key is hashed (`classify = "hash"`). `set_associative` is ns-3's
 //!    option, with sets of 8; ns-3 takes the first queue of the set that is the flow's own or idle, and so may send a
 //!    flow past its own backlog; here, as in CAKE, a flow keeps its own queue. With `perfect`, each flow has a queue of
@@ -83,7 +83,7 @@ const OWN: [Param; 1] = [Param {
     kind: Kind::Real { low: 1.0, high: f64::INFINITY, open_low: false, open_high: false, auto: true },
     default: Value::Auto,
     source: "Linux: 32 MiB",
-    doc: "More bytes than this are treated like more packets than the limit; auto is 32 MiB for linux, else none.",
+    doc: "Limit of the memory, tested beside the limit of packets; auto is 32 MiB for linux, else none.",
 }];
 
 /// The declaration.
@@ -107,23 +107,31 @@ pub const SPEC: AqmSpec = AqmSpec {
 };
 
 fn read(values: &Values) -> Result<(codel::Settings, fair::Settings, u64), ParamError> {
-    let dialect = values.word(&codel::PARAMS, "dialect");
-    let memory = match values.get(&OWN[0]) {
-        Value::Real(bytes) => bytes as u64,
-        _ if dialect == "linux" => 32 << 20,
-        _ => u64::MAX,
+    let codel = codel::Settings::read(values)?;
+    let (rules, automatic) = match codel.dialect() {
+        Dialect::Rfc => (fair::Rules::RFC, u64::MAX),
+        Dialect::Linux => (fair::Rules::LINUX, 32 << 20),
+        Dialect::Ns3 => (fair::Rules::NS3, u64::MAX),
     };
-    Ok((codel::Settings::read(values)?, fair::Settings::read(values, dialect)?, memory))
+    let memory = values.number(&OWN, "memory_limit").map_or(automatic, |bytes| bytes as u64);
+    Ok((codel, fair::Settings::read(values, rules)?, memory))
 }
 
 /// The discipline.
 pub struct FqCodel {
+    /// CoDel's parameters.
     codel: codel::Settings,
+    /// The queues and their scheduler.
     fair: FairQueues,
+    /// CoDel's state in each queue.
     states: Vec<CodelState>,
+    /// Packets or bytes of all queues.
     limit: Limit,
+    /// memory_limit, bytes of all queues.
     memory: u64,
+    /// Whether packets are marked.
     ecn: bool,
+    /// Counts since the last reset.
     counters: Counters,
 }
 
@@ -159,6 +167,7 @@ impl FqCodel {
 }
 
 impl Discipline for FqCodel {
+    /// RFC 8290, 4.1.
     fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
@@ -191,14 +200,14 @@ impl Discipline for FqCodel {
         (self.fair.packets_in(queue) > 0).then_some(Admitted(false))
     }
 
+    /// RFC 8290, 4.2.
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
         while let Some(queue) = self.fair.turn() {
             loop {
                 let packet = self.fair.pop(queue);
-                let backlog = match self.codel.dialect() {
-                    Dialect::Linux => self.fair.bytes(),
-                    _ => self.fair.bytes_in(queue),
-                };
+                // Linux: `sch->qstats.backlog`, the bytes of all queues.
+                let linux = self.codel.dialect() == Dialect::Linux;
+                let backlog = if linux { self.fair.bytes() } else { self.fair.bytes_in(queue) };
                 let can_mark = self.ecn && packet.is_some_and(|packet| packet.ecn.is_capable());
                 let verdict = self.states[queue].step(&self.codel, packet.as_ref(), backlog, now, can_mark);
                 let Some(mut packet) = packet else { break };

@@ -14,8 +14,8 @@
 //!
 //!    | | linux | ns3 |
 //!    |---|---|---|
-//!    | at the limit | the arrival dies, and its queue's `accu` is 0 | the fattest queue loses half its bytes from the head |
-//!    | a queue that holds the whole limit | so too | the arrival dies |
+//!    | at the limit | the arrival is dropped, and its queue's `accu` is 0 | the fattest queue loses half its bytes from the head |
+//!    | a queue that holds the whole limit | so too | the arrival is dropped |
 //!    | `quantum`, auto | 1514 B | 1500 B |
 //!    | a queue becomes active | when a packet is admitted | when a packet arrives, even if PIE drops it |
 //!    | an empty new queue | to the old ones if there are any, else idle | to the old ones |
@@ -65,21 +65,31 @@
 use crate::catalogue::{AqmSpec, Built};
 use crate::discipline::{Admitted, OnDrop};
 use crate::gate::Counters;
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::fair::{self, FairQueues};
 use crate::parts::pie::{self, Dialect, PieState};
 use crate::policy::{Context, Limit, Reason, Room, Verdict};
 use crate::random::Generator;
 use crate::{Discipline, Packet, Time};
 
+words! {
+    /// Whose FQ-PIE.
+    enum Program {
+        /// Linux, `sch_fq_pie.c`.
+        Linux = "linux",
+        /// ns-3, `fq-pie-queue-disc.cc`.
+        Ns3 = "ns3",
+    }
+}
+
 const OWN: [Param; 1] = [Param {
     name: "dialect",
     symbol: "",
     unit: Unit::None,
-    kind: Kind::Choice(&["linux", "ns3"]),
+    kind: Kind::Choice(Program::WORDS),
     default: Value::Choice("linux"),
     source: "Linux sch_fq_pie",
-    doc: "Whose FQ-PIE: Linux's or ns-3's; they differ in PIE, and in who dies at the limit.",
+    doc: "Whose FQ-PIE: Linux's or ns-3's; they differ in PIE, and in which packets are dropped at the limit.",
 }];
 
 /// The declaration.
@@ -103,22 +113,34 @@ pub const SPEC: AqmSpec = AqmSpec {
 };
 
 fn read(values: &Values, limit: Limit) -> Result<(pie::Settings, fair::Settings), ParamError> {
-    let dialect = values.word(&OWN, "dialect");
-    Ok((pie::Settings::read(values, values.choice(&OWN, "dialect"), limit), fair::Settings::read(values, dialect)?))
+    let (dialect, rules) = match values.choice(&OWN, "dialect") {
+        Program::Linux => (Dialect::Linux, fair::Rules::LINUX),
+        Program::Ns3 => (Dialect::Ns3, fair::Rules::NS3),
+    };
+    Ok((pie::Settings::read(values, dialect, limit), fair::Settings::read(values, rules)?))
 }
 
 /// The discipline.
 pub struct FqPie {
+    /// PIE's parameters.
     pie: pie::Settings,
+    /// The queues and their scheduler.
     fair: FairQueues,
+    /// PIE's state in each queue.
     states: Vec<PieState>,
-    /// The queues that the timer must see, and whether a queue is among them.
+    /// The queues whose state the timer may change.
     awake: Vec<u32>,
+    /// Whether a queue is in `awake`.
     is_awake: Vec<bool>,
+    /// Packets or bytes of all queues.
     limit: Limit,
+    /// Whether packets are marked.
     ecn: bool,
+    /// Random numbers.
     random: Generator,
+    /// When the probabilities are updated next.
     next: Time,
+    /// Counts since the last reset.
     counters: Counters,
 }
 

@@ -2,26 +2,26 @@
 //!
 //! ## What it does
 //! Flow RED: counts the packets that each flow has in the buffer and treats flows by their use of it. With `avg` the
-//! averaged queue and N_active the flows that have packets waiting, a flow's fair part is `avgcq = max(1, avg/N_active)`.
-//! An arrival of a flow with `qlen` packets waiting is
+//! averaged queue and N_active the flows that have packets waiting, a flow's fair part is
+//! `avgcq = max(1, avg/N_active)`. An arrival of a flow with `qlen` packets waiting is
 //!
 //! 1. dropped, and the flow gets a strike, if qlen >= min_th, or avg >= max_th and qlen > 2 avgcq, or the flow has more
 //!    than one strike and qlen >= avgcq: such a flow does not adapt;
 //! 2. between the thresholds, met by RED if qlen >= max(min_q, avgcq), and passed if the flow is smaller ("fragile");
 //! 3. dropped from max_th on.
 //!
-//! Strikes are forgotten when a flow has no packet left in the buffer. With `many_flows` every flow may have two packets
-//! waiting while there is room, and no more once avg has reached max_th.
+//! Strikes are forgotten when a flow has no packet left in the buffer. With `many_flows` every flow may have two
+//! packets waiting while there is room, and no more once avg has reached max_th.
 //!
 //! ## Source
 //! D. Lin, R. Morris, "Dynamics of random early detection", ACM SIGCOMM 1997, as known from the literature and from a
 //! port of the authors' ns-2 code to ns-3; the text itself was not at hand.
 //!
 //! ## Differences
-//! 1. The average moves at arrivals that are admitted, with the arrival in it, and at departures, with what remains: about
-//!    twice as often as RED's. It decays from the moment the link goes idle, as everywhere in this catalogue.
-//! 2. The ns-3 port ties its last branch to "avg < min_th" the wrong way and so drops every packet of robust flows between
-//!    the thresholds. Here the last branch begins at max_th.
+//! 1. The average moves at arrivals that are admitted, with the arrival in it, and at departures, with what remains:
+//!    about twice as often as RED's. It decays from the moment the link goes idle, as everywhere in this catalogue.
+//! 2. The ns-3 port ties its last branch to "avg < min_th" the wrong way and so drops every packet of robust flows
+//!    between the thresholds. Here the last branch starts at max_th.
 //! 3. `min_th = "auto"` is min(B/4, rtt C), and at most half of a max_th that is given; the paper's rtt is lost, 0.1 s
 //!    ours. `max_th = "auto"` is twice min_th. `min_q` is 2 in the paper for small buffers and 4 for large ones.
 //! 4. The paper has no ECN. With it on, a hit of step 2 is a mark; `mark = false` drops there too.
@@ -135,7 +135,7 @@ const OWN: [Param; 9] = [
         source: "ns-2.35",
         doc: "Mean packet size: sets the idle decay, and min_th = \"auto\".",
     },
-    flag("mark", true, "our choice (the paper has no ECN)", "With ECN on, mark the packets of robust flows that RED hits."),
+    flag("mark", true, "our choice (the paper has no ECN)", "With ECN on, mark packets of robust flows instead of dropping them."),
 ];
 
 /// The declaration.
@@ -149,36 +149,57 @@ pub const SPEC: AqmSpec = AqmSpec {
     file: include_str!("fred.rs"),
     params: &[&OWN],
     // A limit that leaves min_th = "auto" to the link.
-    check: &|values, link| Fred::new(values, link, Limit::Packets(u64::MAX)).map(|_| ()),
-    build: &|values, link, limit| Ok(Built::Policy(Box::new(Fred::new(values, link, limit)?))),
+    check: &|values, link| Rules::read(values, link, Limit::Packets(u64::MAX)).map(|_| ()),
+    build: &|values, link, limit| Ok(Built::Policy(Box::new(Fred::new(Rules::read(values, link, limit)?)))),
     curve: Some(&|values, link, average| {
-        Fred::new(values, link, Limit::Packets(u64::MAX)).map_or(f64::NAN, |fred| probability(&fred.curve, average))
+        let rules = Rules::read(values, link, Limit::Packets(u64::MAX));
+        rules.map_or(f64::NAN, |rules| probability(&rules.curve, average))
     }),
 };
 
 /// A flow that has packets in the buffer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Buffered {
+    /// qlen_i: its packets in the buffer.
     packets: u32,
+    /// strike_i: how often it had more than it may have.
     strikes: u32,
 }
 
-/// The policy.
+/// The policy. Lengths are packets.
 pub struct Fred {
-    curve: Linear,
-    min_q: f64,
-    many_flows: bool,
-    mark: bool,
+    /// The parameters.
+    rules: Rules,
+    /// avg, the averaged queue.
     average: Average,
+    /// The flows that have packets in the buffer.
     flows: FlowTable<Buffered>,
+    /// Packets since the last drop or mark; -1 below `min_th`.
     count: i64,
+    /// p_b when it was last worked out.
     p_b: f64,
-    /// avgcq: what a flow has in the buffer on average.
+    /// avgcq, what a flow has in the buffer on average.
     per_flow: f64,
 }
 
-impl Fred {
-    fn new(values: &Values, link: &Link, limit: Limit) -> Result<Self, ParamError> {
+/// The parameters after checking. Lengths are packets.
+struct Rules {
+    /// RED's line from `min_th` to `max_th`.
+    curve: Linear,
+    /// min_q.
+    min_q: f64,
+    /// The paper's extension for many flows.
+    many_flows: bool,
+    /// Whether robust flows that RED hits are marked.
+    mark: bool,
+    /// Weight of a new sample in the average.
+    w_q: f64,
+    /// What the link can send while it is idle, packets/s.
+    packets_per_second: f64,
+}
+
+impl Rules {
+    fn read(values: &Values, link: &Link, limit: Limit) -> Result<Rules, ParamError> {
         let real = |name| values.real(&OWN, name);
         let length = |name: &'static str| match values.given(name) {
             Some(Value::QueueBytes(bytes)) => Err(ParamError::new(name, format!("{bytes} B"), "packets")),
@@ -197,17 +218,21 @@ impl Fred {
         if max_th < min_th {
             return Err(ParamError::new("max_th", max_th, format!("not less than min_th ({min_th})")));
         }
-        Ok(Fred {
+        Ok(Rules {
             curve: Linear::new(min_th, max_th, real("max_p"), false),
             min_q: real("min_q"),
             many_flows: values.flag(&OWN, "many_flows"),
             mark: values.flag(&OWN, "mark"),
-            average: Average::new(real("w_q"), packets_per_second),
-            flows: FlowTable::new(),
-            count: -1,
-            p_b: 0.0,
-            per_flow: 1.0,
+            w_q: real("w_q"),
+            packets_per_second,
         })
+    }
+}
+
+impl Fred {
+    fn new(rules: Rules) -> Self {
+        let average = Average::new(rules.w_q, rules.packets_per_second);
+        Fred { rules, average, flows: FlowTable::new(), count: -1, p_b: 0.0, per_flow: 1.0 }
     }
 
     /// A new sample of the average, and avgcq with it. With `idle`, the time since the link went idle instead.
@@ -222,8 +247,8 @@ impl Fred {
     fn judge(&mut self, flow: Option<u32>, cx: &mut Context<'_>) -> Verdict {
         let Buffered { packets, strikes } = flow.map_or(Buffered::default(), |slot| *self.flows.record(slot));
         let (own, average) = (f64::from(packets), self.average.value());
-        let above = average >= self.curve.end();
-        let most = if self.many_flows && above { 2.0 } else { self.curve.start() };
+        let above = average >= self.rules.curve.end();
+        let most = if self.rules.many_flows && above { 2.0 } else { self.rules.curve.start() };
         if own >= most || above && own > 2.0 * self.per_flow || strikes > 1 && own >= self.per_flow {
             if let Some(slot) = flow {
                 self.flows.record_mut(slot).strikes = strikes.saturating_add(1);
@@ -233,22 +258,22 @@ impl Fred {
         if above {
             self.count = 0;
             // Only a flow with fewer than two packets gets here with the extension.
-            return if self.many_flows { Verdict::Pass } else { Verdict::Drop(Reason::Forced) };
+            return if self.rules.many_flows { Verdict::Pass } else { Verdict::Drop(Reason::Forced) };
         }
-        if average < self.curve.start() {
+        if average < self.rules.curve.start() {
             self.count = -1;
             return Verdict::Pass;
         }
         self.count += 1;
-        if own < self.min_q.max(self.per_flow) {
+        if own < self.rules.min_q.max(self.per_flow) {
             return Verdict::Pass;
         }
-        self.p_b = self.curve.base_probability(average);
+        self.p_b = self.rules.curve.base_probability(average);
         if !hit(cx.random.uniform(), spacing::uniform(self.p_b, self.count as f64)) {
             return Verdict::Pass;
         }
         self.count = 0;
-        if self.mark {
+        if self.rules.mark {
             Verdict::Signal(Reason::Early)
         } else {
             Verdict::Drop(Reason::Early)
@@ -324,7 +349,7 @@ mod tests {
             assert!(SPEC.param(name).is_some_and(|param| param.allows(value)), "{name}");
             values.set(name, value);
         }
-        Fred::new(&values, &LINK, limit).unwrap()
+        Fred::new(Rules::read(&values, &LINK, limit).unwrap())
     }
 
     /// Flow 0 has `own` packets and `strikes`; with it `active` flows have packets, and the average is `average`.
@@ -482,7 +507,7 @@ mod tests {
     fn marks_are_admitted_and_counted() {
         for (mark, marks) in [(true, 1), (false, 0)] {
             let mut fred = standing(15.0, 5, 3, 0, false);
-            fred.mark = mark;
+            fred.rules.mark = mark;
             let mut queue = fifo(fred, 100, true);
             let ect = Packet { ecn: Ecn::Ect0, ..Packet::new(0, 1000) };
             assert_eq!(queue.enqueue(ect, Time::ZERO, &mut |_, _| {}).is_some(), mark);
@@ -494,7 +519,7 @@ mod tests {
     fn thresholds_by_themselves() {
         let thresholds = |pairs: &[(&'static str, Value)], limit| {
             let fred = fred(pairs, limit);
-            (fred.curve.start(), fred.curve.end())
+            (fred.rules.curve.start(), fred.rules.curve.end())
         };
         assert_eq!(thresholds(&[], Limit::Packets(40)), (10.0, 20.0));
         assert_eq!(thresholds(&[], Limit::Bytes(40_000)), (20.0, 40.0), "80 mean packets of 500 B");
@@ -504,8 +529,8 @@ mod tests {
         assert_eq!(thresholds(&[("max_th", Value::Real(30.0))], Limit::Packets(4000)), (15.0, 30.0));
         let mut values = Values::new();
         values.set("min_th", Value::Real(30.0)).set("max_th", Value::Real(20.0));
-        assert_eq!(Fred::new(&values, &LINK, Limit::Packets(10)).err().unwrap().name, "max_th");
+        assert_eq!(Rules::read(&values, &LINK, Limit::Packets(10)).err().unwrap().name, "max_th");
         values.set("min_th", Value::QueueBytes(3000.0));
-        assert_eq!(Fred::new(&values, &LINK, Limit::Packets(10)).err().unwrap().name, "min_th");
+        assert_eq!(Rules::read(&values, &LINK, Limit::Packets(10)).err().unwrap().name, "min_th");
     }
 }

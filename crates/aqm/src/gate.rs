@@ -1,4 +1,4 @@
-//! The way in: policy, room, ECN and counters of one FIFO.
+//! The gate of a FIFO: policy, limit, ECN and counters.
 
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
 use crate::random::Generator;
@@ -20,7 +20,7 @@ pub struct Counters {
     pub early_drops: u64,
     /// Dropped for certain by the policy.
     pub forced_drops: u64,
-    /// Dropped for want of room.
+    /// Dropped because the buffer was full.
     pub overflow_drops: u64,
     /// Marked CE by this queue.
     pub marks: u64,
@@ -50,7 +50,7 @@ impl Counters {
     }
 
     /// Sets CE if marking is on (`ecn`) and the packet is ECN-capable, and counts it; whether it did. A packet that
-    /// carries CE already counts as marked too: it tells the receiver the same (RFC 3168).
+    /// carries CE already counts as marked too: the receiver sees the same (RFC 3168).
     #[inline]
     pub fn mark(&mut self, packet: &mut Packet, ecn: bool) -> bool {
         if !(ecn && packet.ecn.is_capable()) {
@@ -69,8 +69,8 @@ pub enum Fate {
     Admitted,
     /// It is dropped.
     Dropped(Reason),
-    /// Queued packets are hit, see [`Gate::victims`]. The arrival is dropped if `with_arrival`; else it joins if
-    /// [`Gate::offer_again`] says so once the victims are gone.
+    /// Queued packets are dropped or marked, see [`Gate::victims`]. The arrival is dropped if `with_arrival`; else it
+    /// joins if [`Gate::offer_again`] says so once the victims have been removed.
     Victims {
         /// Reason to count for each drop.
         reason: Reason,
@@ -81,20 +81,27 @@ pub enum Fate {
     },
 }
 
-/// Everything a queue does except storing packets and keeping time: it asks the policy, holds the limit, marks, and
-/// counts. The FIFO port and the simulator's arithmetic port both stand on it.
+/// Everything a queue does except storing packets and keeping time: it calls the policy, holds the limit, marks, and
+/// counts. [`crate::discipline::Fifo`] and the simulator's analytic port both use it.
 #[repr(C)]
 pub struct Gate {
+    /// The policy.
     policy: Box<dyn Policy>,
+    /// When a packet last arrived.
     last_offer: Time,
+    /// When an arrival finds space in the buffer.
     room: Room,
+    /// Whether packets are marked.
     ecn: bool,
+    /// What the policy needs.
     needs: Needs,
-    // A gate is smaller so, and few ever have victims.
+    /// Serial numbers of the packets that the policy named last.
+    // Boxed: the gate is smaller, and few policies ever name victims.
     #[allow(clippy::box_collection)]
     victims: Box<Vec<u64>>,
     /// Counts since the last reset.
     pub counters: Counters,
+    /// The policy's random numbers.
     random: Generator,
 }
 
@@ -118,8 +125,8 @@ impl Gate {
 
     /// Decides over `packet` arriving at `queue` at `now`, and counts it.
     ///
-    /// An arrival that is dropped at an idle link leaves it idle. The policy has taken that idle time into account
-    /// then, so the next arrival is told of the time since this one.
+    /// An arrival that is dropped at an idle link leaves it idle. The policy has decayed its average for that idle
+    /// time, so for the next arrival the idle time starts at this one.
     #[inline]
     pub fn offer(&mut self, packet: &mut Packet, queue: &QueueView<'_>, now: Time) -> Fate {
         self.counters.arrivals += 1;
@@ -143,8 +150,9 @@ impl Gate {
         self.carry_out(verdict, packet)
     }
 
-    /// The victims of the last fate are gone, or marked. Whether `packet` joins `queue` now: without room for it the
-    /// policy may name more victims, but if no packet was `removed` since it was last asked, the arrival is dropped.
+    /// The victims of the last fate have been removed or marked. Whether `packet` joins `queue` now: if it does not
+    /// fit, the policy may name more victims, but if no packet was `removed` since its last call, the arrival is
+    /// dropped.
     pub fn offer_again(&mut self, packet: &mut Packet, queue: &QueueView<'_>, now: Time, removed: bool) -> Fate {
         if self.room.admits(packet, queue.packets, queue.bytes) {
             return Fate::Admitted;
@@ -189,7 +197,7 @@ impl Gate {
         }
     }
 
-    /// Only a policy that looks at the queue can name some. For the others this would be one more cache line.
+    /// Only a policy that looks at the queue can name victims; the others are spared a cache line.
     #[inline]
     fn forget_victims(&mut self) {
         if self.needs.contents {
@@ -197,7 +205,7 @@ impl Gate {
         }
     }
 
-    /// Serial numbers of the packets that the last [`Fate::Victims`] hits.
+    /// Serial numbers of the packets of the last [`Fate::Victims`].
     pub fn victims(&self) -> &[u64] {
         &self.victims
     }
@@ -215,7 +223,7 @@ impl Gate {
         }
     }
 
-    /// Tells the policy that the link took `packet` or found nothing; its verdict on it.
+    /// The policy's verdict on `packet`, which the link has dequeued, or on an empty queue.
     pub fn dequeued(&mut self, packet: Option<&Packet>, queue: &QueueView<'_>, now: Time) -> Verdict {
         self.forget_victims();
         let mut cx =

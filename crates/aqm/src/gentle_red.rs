@@ -1,7 +1,7 @@
 //! # Gentle RED
 //!
 //! ## What it does
-//! RED whose drop probability does not jump at `max_th`: it goes on along a second, steeper line to 1 at twice
+//! RED whose drop probability does not jump at `max_th`: it continues on a second, steeper line to 1 at twice
 //! `max_th`.
 //!
 //! | average | p_b |
@@ -72,6 +72,7 @@ fn read(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> 
 
 /// The policy.
 pub struct GentleRed {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
 }
 

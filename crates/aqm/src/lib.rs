@@ -4,8 +4,8 @@
 //! socket, clock or global state, so the same code runs in a simulator, on a real link, and as the oracle for
 //! someone else's implementation.
 //!
-//! - A [`policy::Policy`] rules one FIFO: it decides over arrivals (and, if it asks for it, over departures and on a
-//!   timer) and may name victims already queued.
+//! - A [`policy::Policy`] rules one FIFO: it decides at arrival (and, if it declares so, at departure and on a timer)
+//!   and may name victims already queued.
 //! - A [`Discipline`] owns one or more queues; [`discipline::Fifo`] is the plain one, a FIFO with a policy.
 //! - A [`gate::Gate`] holds what no policy should write twice: the limit, ECN, the counters by reason.
 //! - The [`catalogue`] lists every discipline with its parameters.
@@ -51,7 +51,8 @@ pub mod ring;
 mod slots;
 mod time;
 
-/// The ordered list of disciplines: each name is a module with a `SPEC`.
+/// The ordered list of disciplines: each name is a module with a `SPEC`. A discipline is one file; a long one has its
+/// parameters and tests in a folder of the same name.
 macro_rules! disciplines {
     ($($name:ident),* $(,)?) => {
         $(pub mod $name;)*

@@ -14,8 +14,8 @@
 //! a mark where it can be, else a drop.
 //!
 //! ## Source
-//! Linux `net/sched/sch_red.c` and `include/net/red.h` (`red_adaptative_algo`, since 3.3, 2012) [Linux]; iproute2
-//! `tc/q_red.c` and `tc/tc_red.c` for what tc works out before [Linux]. The idea is ARED's.
+//! Linux `net/sched/sch_red.c` and `include/net/red.h` (`red_adaptative_algo`, since 3.3, 2012) (Linux); iproute2
+//! `tc/q_red.c` and `tc/tc_red.c` for what tc works out before (Linux). The idea is ARED's.
 //!
 //! ## Differences
 //! 1. From ARED's paper: the band is 2/5 to 3/5 of the way, which is the same; the ends are tested with "at most" and
@@ -177,12 +177,17 @@ fn read(values: &Values, link: &Link) -> Result<LinuxAred, ParamError> {
 
 /// The policy.
 pub struct LinuxAred {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
     /// max_p in units of 2^-32.
     max_p: u32,
+    /// target_min: average below which max_p falls, bytes.
     target_min: f64,
+    /// target_max: average above which max_p rises, bytes.
     target_max: f64,
+    /// TC_RED_NODROP: packets that cannot be marked pass.
     nodrop: bool,
+    /// When max_p is adapted next.
     next: Time,
 }
 
@@ -364,8 +369,8 @@ mod tests {
             Fifo::new(Gate::new(Box::new(settled(&[("max_p", Value::Real(0.1))], 80_000)), tight, false, random));
         let at = Time::from_seconds;
         queue.dequeue(at(0.0), &mut |_, _| {});
-        // There is no room, the link stays idle; the decay up to here has been taken into account. Once it leaves 70.2 kB
-        // (1 - 4000/2^15 of 80), twice it would leave 61.7, inside the band.
+        // There is no room, the link stays idle; the decay up to here has been taken into account. Once it leaves 70.2
+        // kB (1 - 4000/2^15 of 80), twice it would leave 61.7, inside the band.
         assert!(queue.enqueue(Packet::new(1, 1000), at(0.004), &mut |_, _| {}).is_none());
         queue.on_timer(at(0.004));
         let mut max_p = 0.0;

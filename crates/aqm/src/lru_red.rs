@@ -1,10 +1,10 @@
 //! # LRU-RED
 //!
 //! ## What it does
-//! RED with a small cache of flows, the most recently seen first. A packet of a cached flow adds 1 to the flow's count and
-//! moves it to the front; a packet of any other flow puts the flow into the cache with probability `insert_p`, with a
-//! count of 1, and the flow at the end gives way. Fast flows are seen often, so they get in and stay in. A flow whose
-//! count has reached `threshold` is a high-bandwidth flow, and its packets meet k times RED's p_b, at most 1.
+//! RED with a small cache of flows, the most recently seen first. A packet of a cached flow adds 1 to the flow's count
+//! and moves it to the front; a packet of any other flow puts the flow into the cache with probability `insert_p`, with
+//! a count of 1, and the flow at the end is evicted. Fast flows are seen often, so they get in and stay in. A flow
+//! whose count has reached `threshold` is a high-bandwidth flow, and its packets meet k times RED's p_b, at most 1.
 //!
 //! ## Source
 //! Smitha, A. L. N. Reddy, "LRU-RED: an active queue management scheme to contain high bandwidth flows at congested
@@ -45,7 +45,7 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::early_detection::{hit, params, Defaults, EarlyDetection, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::{probability, Curve, Linear};
 use crate::parts::halving::Halving;
 use crate::parts::recent_flows::RecentFlows;
@@ -57,6 +57,26 @@ const COMMON: [Param; SHARED] =
     params(Defaults { min_th: 5.0, max_th: 15.0, max_p: 0.1, source: "as SFRED (Wang et al. 2009)" });
 
 const OURS: &str = "our reconstruction";
+
+words! {
+    /// By what p_b of a high-bandwidth flow is raised.
+    enum Raising {
+        /// By `factor`.
+        Factor = "factor",
+        /// By the flow's count over `threshold`.
+        Count = "count",
+    }
+}
+
+words! {
+    /// What becomes of the counts with time.
+    enum Ageing {
+        /// They only grow.
+        Never = "never",
+        /// They are halved every `ageing_interval`.
+        Halve = "halve",
+    }
+}
 
 const OWN: [Param; 7] = [
     Param {
@@ -90,7 +110,7 @@ const OWN: [Param; 7] = [
         name: "raising",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["factor", "count"]),
+        kind: Kind::Choice(Raising::WORDS),
         default: Value::Choice("factor"),
         source: OURS,
         doc: "Whether p_b of a high-bandwidth flow is multiplied by factor, or by its count over threshold.",
@@ -108,7 +128,7 @@ const OWN: [Param; 7] = [
         name: "ageing",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["never", "halve"]),
+        kind: Kind::Choice(Ageing::WORDS),
         default: Value::Choice("never"),
         source: "Smitha & Reddy 2001",
         doc: "Whether all counts are halved every ageing_interval.",
@@ -143,7 +163,9 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// RED's line, `factor` times as high, at most 1.
 struct Raised<'a> {
+    /// RED's line.
     curve: &'a Linear,
+    /// What p_b is multiplied by.
     factor: f64,
 }
 
@@ -163,13 +185,19 @@ impl Curve for Raised<'_> {
 
 /// The policy.
 pub struct LruRed {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
+    /// RED's line, to be raised.
     curve: Linear,
+    /// Packets of each flow in the cache, since it entered.
     cache: RecentFlows<f64>,
+    /// Probability that a packet puts its flow into the cache.
     insert_p: f64,
+    /// Packets from which a flow is a high-bandwidth flow.
     threshold: f64,
     /// `None`: count over threshold.
     factor: Option<f64>,
+    /// When the counts are halved; `None` if never.
     halving: Option<Halving>,
 }
 
@@ -183,8 +211,14 @@ impl LruRed {
             cache: RecentFlows::new(values.whole(&OWN, "cache_size") as usize),
             insert_p: real("insert_p"),
             threshold: real("threshold"),
-            factor: (values.word(&OWN, "raising") == "factor").then(|| real("factor")),
-            halving: (values.word(&OWN, "ageing") == "halve").then(|| Halving::every(real("ageing_interval"))),
+            factor: match values.choice(&OWN, "raising") {
+                Raising::Factor => Some(real("factor")),
+                Raising::Count => None,
+            },
+            halving: match values.choice(&OWN, "ageing") {
+                Ageing::Never => None,
+                Ageing::Halve => Some(Halving::every(real("ageing_interval"))),
+            },
         })
     }
 

@@ -16,10 +16,10 @@
 //!
 //! ## Differences
 //! 1. The paper's text could not be read; a later paper (DDRED, 2007) says that it fits RED to bursty traffic. All
-//!    three rows of the table are ours [reconstruction].
+//!    three rows of the table are ours (reconstruction).
 //! 2. The third row makes a burst cost more than in RED: any queue above max_th gives p_b = 1. `upper = false` keeps
 //!    the first two rows only.
-//! 3. An arrival that passes by the first row leaves RED's count alone and draws no number [reconstruction].
+//! 3. An arrival that passes by the first row leaves RED's count alone and draws no number (reconstruction).
 //! 4. Another scheme of this name (Song and others, ICOIN 2001) drives its probability from losses and idle times, like
 //!    BLUE. It is not this one.
 //!
@@ -98,9 +98,13 @@ fn read(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> 
 
 /// The policy.
 pub struct Mred {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
+    /// Lower threshold, in the unit of the average.
     min_th: f64,
+    /// Upper threshold, in the unit of the average.
     max_th: f64,
+    /// A queue above max_th that an arrival finds counts as the average, if it is longer (the third row of the table).
     upper: bool,
 }
 

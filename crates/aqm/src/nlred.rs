@@ -60,6 +60,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The quadratic curve.
 type Quadratic = Shaped<Square>;
+/// NLRED's curve, by x.
 type Square = Box<dyn Fn(f64) -> f64 + Send>;
 
 fn read(values: &Values, link: &Link) -> Result<(Settings, Quadratic), ParamError> {
@@ -73,6 +74,7 @@ fn read(values: &Values, link: &Link) -> Result<(Settings, Quadratic), ParamErro
 
 /// The policy.
 pub struct Nlred {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Quadratic>,
 }
 

@@ -45,7 +45,7 @@ pub struct Packet {
     pub rtt_hint_ms: u16,
     /// ECN field when it was admitted to the queue, see [`Packet::admit`].
     pub admitted_ecn: Ecn,
-    /// The driver's own handle (a buffer slot, a sequence number); queues carry it along and never read it.
+    /// The driver's own handle (a buffer slot, a sequence number); queues never read it.
     pub tag: u32,
     /// The same, for more.
     pub note: u64,
@@ -74,7 +74,7 @@ impl Packet {
         }
     }
 
-    /// Its queue admits it at `now`, perhaps marked by then: a driver can tell from it later whether it was marked since.
+    /// A queue admits it at `now`, perhaps marked already: a driver can see later whether it was marked since.
     #[inline(always)]
     pub fn admit(&mut self, now: Time) {
         self.enqueued = now;

@@ -160,6 +160,7 @@ fn named<'a>(declared: &'a [Param], name: &str) -> &'a Param {
 /// Values by parameter name; what is not given has the declared default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values {
+    /// What was given, by parameter name.
     given: BTreeMap<&'static str, Value>,
 }
 
@@ -229,8 +230,8 @@ impl Values {
         }
     }
 
-    /// The word of the parameter called `name`.
-    pub fn word(&self, declared: &[Param], name: &str) -> &'static str {
+    /// The word of the parameter called `name`; disciplines read it with [`Values::choice`].
+    fn word(&self, declared: &[Param], name: &str) -> &'static str {
         match self.get(named(declared, name)) {
             Value::Choice(word) => word,
             other => unreachable!("{name} is a word, not {other}"),

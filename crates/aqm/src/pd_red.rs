@@ -15,10 +15,10 @@
 //! 1. k_p = 0.001, k_d = 0.05, the 10 ms between two steps and the bounds 0.01 and 0.5 are as recalled in the
 //!    literature [paper?]. So is the division by the buffer.
 //! 2. The target is half-way between the thresholds [paper?]; `q_target` sets another.
-//! 3. The error before the first is taken as the first, so that the first step has no derivative [reconstruction].
+//! 3. The error before the first is taken as the first, so that the first step has no derivative (reconstruction).
 //! 4. While the link is idle the average decays with the idle time, as in RED, also for the controller
-//!    [reconstruction].
-//! 5. max_p starts at 0.1 as in ns-2's ARED [reconstruction]. A start outside the bounds is drawn in by the first step.
+//!    (reconstruction).
+//! 5. max_p starts at 0.1 as in ns-2's ARED (reconstruction). A start outside the bounds is drawn in by the first step.
 //! 6. A gentle part is not said to belong to it. `gentle` adds one, see `gentle_tracks_maxp`.
 //!
 //! ## Example
@@ -119,15 +119,25 @@ fn read(values: &Values, link: &Link, limit: Limit) -> Result<PdRed, ParamError>
 
 /// The policy.
 pub struct PdRed {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
+    /// The average aimed at, in the unit of the average.
     target: f64,
+    /// The buffer, in the unit of the average.
     buffer: f64,
+    /// Proportional gain.
     k_p: f64,
+    /// Derivative gain.
     k_d: f64,
+    /// Time between two changes of max_p, s.
     interval: f64,
+    /// Least max_p.
     bottom: f64,
+    /// Largest max_p.
     top: f64,
+    /// The error at the last change, as a part of the buffer; `None` before the first.
     last_error: Option<f64>,
+    /// When max_p moves next.
     next: Time,
 }
 

@@ -5,23 +5,23 @@
 //!
 //! `p = p + a (q_k - q_ref) - b (q_(k-1) - q_ref)`, kept in [0, 1].
 //!
-//! Every arrival that finds room is signalled with probability `p`, one independent of the other. In steady state `p` does
-//! not move only where `q = q_ref`, whatever the load: the integral term `a - b` removes the error that RED needs to drop at
-//! all.
+//! Every arrival that finds room is signalled with probability `p`, one independent of the other. In steady state `p`
+//! does not move only where `q = q_ref`, whatever the load: the integral term `a - b` removes the error that RED needs
+//! to drop at all.
 //!
 //! ## Source
-//! C. V. Hollot, V. Misra, D. Towsley, W. Gong, "On designing improved controllers for AQM routers supporting TCP flows",
-//! INFOCOM 2001. The paper's text was not at hand: the rule, the gains and their order of evaluation are those of
-//! ns-2.35 `queue/pi.cc`, compared with it arrival by arrival.
+//! C. V. Hollot, V. Misra, D. Towsley, W. Gong, "On designing improved controllers for AQM routers supporting TCP
+//! flows", INFOCOM 2001. The paper's text was not at hand: the rule, the gains and their order of evaluation are those
+//! of ns-2.35 `queue/pi.cc`, compared with it arrival by arrival.
 //!
 //! ## Differences
 //! 1. The gains were designed for a link of 3750 packets/s, at least 60 flows and round trips up to 246 ms, as the
 //!    literature quotes the paper. ns-2 uses them for any link, and so do the defaults here.
-//! 2. ns-2 has two switches for bytes and so has this: `unit = "byte"` measures the queue in bytes, `byte_scaling` makes `p`
-//!    proportional to the packet's size, at most 1.
-//! 3. In the dialect ns2 a limit in packets with `unit = "byte"` means packets of `mean_packet`, and a limit in bytes is
-//!    tested before the arrival is added, so that the last packet may pass it. In paper a limit of N holds N.
-//! 4. An arrival that finds no room draws no random number; one that finds room draws one even while `p` is 0. The order of
+//! 2. ns-2 has two switches for bytes and so has this: `unit = "byte"` measures the queue in bytes, `byte_scaling`
+//!    makes `p` proportional to the packet's size, at most 1.
+//! 3. In the dialect ns2 a limit in packets with `unit = "byte"` means packets of `mean_packet`, and a limit in bytes
+//!    is tested before the arrival is added, so that the last packet may pass it. In paper a limit of N holds N.
+//! 4. An arrival at a full buffer draws no random number; any other draws one even while `p` is 0. The order of
 //!    the draws is ns-2's.
 //! 5. ns-2 accepts `b > a`, with which `p` falls while the queue is too long. Here that is refused.
 //!
@@ -49,7 +49,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::controller::Sampled;
 use crate::parts::measure;
 
@@ -65,6 +65,16 @@ const fn gain(name: &'static str, default: f64, doc: &'static str) -> Param {
     }
 }
 
+words! {
+    /// How the limit is tested.
+    enum Dialect {
+        /// N packets or bytes fit.
+        Paper = "paper",
+        /// As in ns-2.35, `queue/pi.cc`.
+        Ns2 = "ns2",
+    }
+}
+
 const PARAMS: [Param; 8] = [
     gain("a", 1.822e-5, "Gain of the present error, 1/packet."),
     gain("b", 1.816e-5, "Gain of the error one sample ago, 1/packet; at most a."),
@@ -74,7 +84,7 @@ const PARAMS: [Param; 8] = [
         name: "dialect",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["paper", "ns2"]),
+        kind: Kind::Choice(Dialect::WORDS),
         default: Value::Choice("paper"),
         source: "our choice: they differ in the limit only",
         doc: "ns2: the limit is tested as in ns-2.35, in packets of mean_packet where the queue is measured in bytes.",
@@ -106,7 +116,10 @@ fn read(values: &Values) -> Result<Sampled, ParamError> {
         return Err(ParamError::new("b", b, format!("at most a ({a}): p would fall while the queue is too long")));
     }
     let sampled = Sampled::read(values, &PARAMS, [a, b, 0.0])?;
-    Ok(if values.word(&PARAMS, "dialect") == "ns2" { sampled.with_room_as_ns2() } else { sampled })
+    Ok(match values.choice(&PARAMS, "dialect") {
+        Dialect::Paper => sampled,
+        Dialect::Ns2 => sampled.with_room_as_ns2(),
+    })
 }
 
 #[cfg(test)]

@@ -1,24 +1,24 @@
 //! # PID
 //!
 //! ## What it does
-//! PI with a derivative term, which answers to a queue that grows before it is too long. With the error `e_k = q_k - q_ref`
-//! at sample `k`,
+//! PI with a derivative term, which answers to a queue that grows before it is too long. With the error
+//! `e_k = q_k - q_ref` at sample `k`,
 //!
 //! `p = p + A e_k - B e_(k-1) + D e_(k-2)`, kept in [0, 1],
 //!
-//! `A = k_p (1 + T/t_i + t_d/T)`, `B = k_p (1 + 2 t_d/T)`, `D = k_p t_d/T`. Every arrival that finds room is signalled with
-//! probability `p`, one independent of the other. With `t_d = 0` it is PI with `a = A` and `b = B`.
+//! `A = k_p (1 + T/t_i + t_d/T)`, `B = k_p (1 + 2 t_d/T)`, `D = k_p t_d/T`. Every arrival that finds room is signalled
+//! with probability `p`, one independent of the other. With `t_d = 0` it is PI with `a = A` and `b = B`.
 //!
 //! ## Source
-//! Y. Fan, F. Ren, C. Lin, "Design a PID controller for active queue management", ISCC 2003. The paper's text was not at
-//! hand: the form is the textbook's incremental PID, and the settings are ours.
+//! Y. Fan, F. Ren, C. Lin, "Design a PID controller for active queue management", ISCC 2003. The paper's text was not
+//! at hand: the form is the textbook's incremental PID, and the settings are ours.
 //!
 //! ## Differences
-//! 1. The paper's gains were not to be had. [reconstruction] `k_p` and `t_i` are those of ns-2's PI at its sampling rate:
-//!    `k_p = b`, `T/t_i = a/b - 1`, which is 1.78 s.
-//! 2. [reconstruction] `t_d` is ten samples by default (`"auto"`). The derivative sees single packets come and go, so `p`
-//!    is noisier than PI's; in a trial with 60 TCP flows both held the queue within 2 % of `q_ref`, and the standard
-//!    deviation of `p` was 0.0018 against 0.0008.
+//! 1. The paper's gains were not to be had. (reconstruction) `k_p` and `t_i` are those of ns-2's PI at its sampling
+//!    rate: `k_p = b`, `T/t_i = a/b - 1`, which is 1.78 s.
+//! 2. (reconstruction) `t_d` is ten samples by default (`"auto"`). The derivative sees single packets come and go, so
+//!    `p` is noisier than PI's; in a trial with 60 TCP flows both held the queue within 2 % of `q_ref`, and the
+//!    standard deviation of `p` was 0.0018 against 0.0008.
 //! 3. What the controller does not fix (sampling, bytes, draws, room) is as in PI.
 //!
 //! ## Example

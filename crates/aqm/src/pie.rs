@@ -27,13 +27,13 @@
 //!    | nothing is dropped while | `<= 2 mean_packet` bytes wait | `< 2 mean_packet` | `<= 2` packets, or bytes if the limit is in bytes |
 //!    | `mean_packet`, auto | 1000 B | 1514 B | 1000 B |
 //!    | low delay by | `qdelay_old` | the last sample | `qdelay_old` |
-//!    | burst allowance at first | 150 ms | 150 ms | 0; set by the first arrival, which is still judged |
+//!    | burst allowance at first | 150 ms | 150 ms | 0; set by the first arrival, which is still decided by PIE |
 //!    | it runs out by | the timer | the time between departures | the timer, which holds `p` at 0 meanwhile |
 //!    | it is renewed when | `p = 0` and low delay, at an arrival | the same, by the timer | the same for 1.5 s, by the timer |
 //!    | marked while | `p < 0.1` | `p <= 0.1` | `p < 0.1` |
 //!    | `derandomise`, `fast_growth`, auto | off, off | on, on | off, off |
 //!    | no delay twice | `0.98 p` | `p - p/64`, not while packets wait | `0.98 p` |
-//!    | sum of `derandomise` begins anew at | drops, random marks | drops, random marks | drops |
+//!    | sum of `derandomise` restarts at | drops, random marks | drops, random marks | drops |
 //!    | `byte_scaling` by | `size/mean_packet` | the same, to `mean_packet` bytes | `size/mean_packet`, auto with a limit in bytes |
 //!    | random number | `U < p` | `U < p` | `U <= p` |
 //!    | first update | after `tupdate` (a reconstruction) | 0.5 s | 0 |
@@ -49,7 +49,7 @@
 //! 5. The sums of `derandomise` are compared with 0.85 and 8.5 less 1e-9, because sums of binary fractions fall short:
 //!    with `p = 0.02` the 425th packet is certain, as arithmetic says, and not the 426th.
 //! 6. Linux computes with integers (56 bits of probability, ticks of 64 ns). Here doubles: equal to about 1e-9.
-//! 7. The packet that begins a measurement of the rate is counted in it, as in Linux and ns-3 (for rfc a
+//! 7. The packet that starts a measurement of the rate is counted in it, as in Linux and ns-3 (for rfc a
 //!    reconstruction); the first result is taken whole.
 //! 8. `activity`: RFC 8033's appendix B wakes PIE when a third of the buffer is in use, ns-3 at a delay; both let it
 //!    rest when there is neither probability nor delay. The arrival is counted in the third (a reconstruction). Off
@@ -110,8 +110,11 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct Pie {
+    /// The parameters.
     set: Settings,
+    /// The state of the queue.
     state: PieState,
+    /// When the probability is updated next.
     next: Time,
 }
 

@@ -1,4 +1,4 @@
-//! The seam: what a policy sees, and what it answers.
+//! The interface of a policy: what it sees, and its verdicts.
 
 use crate::random::Generator;
 use crate::ring::Ring;
@@ -11,7 +11,7 @@ pub enum Reason {
     Early,
     /// For certain, by the policy: the average above its upper threshold, an unresponsive flow.
     Forced,
-    /// There was no room.
+    /// The buffer was full.
     Overflow,
 }
 
@@ -48,16 +48,16 @@ pub enum Limit {
     Bytes(u64),
 }
 
-/// When an arrival finds room. Tools differ here by one packet, so the rule is data.
+/// When an arrival fits into the buffer. Programs differ here by one packet, so the rule is data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// Room while fewer packets than this are waiting.
+    /// It fits while fewer packets than this are waiting.
     PacketsBelow(u64),
-    /// Room while the waiting bytes, with the arrival's, are at most this.
+    /// It fits while the waiting bytes, with the arrival's, are at most this.
     BytesWithArrivalUpTo(u64),
-    /// Room while the waiting bytes, with the arrival's, are fewer than this.
+    /// It fits while the waiting bytes, with the arrival's, are fewer than this.
     BytesWithArrivalBelow(u64),
-    /// Room while the waiting bytes, without the arrival's, are fewer than this.
+    /// It fits while the waiting bytes, without the arrival's, are fewer than this.
     BytesBelow(u64),
 }
 
@@ -79,7 +79,7 @@ impl Room {
         }
     }
 
-    /// Whether `packet` finds room in a queue of so many packets and bytes.
+    /// Whether `packet` fits into a queue of so many packets and bytes.
     #[inline]
     pub fn admits(self, packet: &Packet, packets: u64, bytes: u64) -> bool {
         match self {
@@ -98,7 +98,7 @@ pub struct QueueView<'a> {
     pub packets: u64,
     /// Bytes waiting.
     pub bytes: u64,
-    /// Since when the link has been idle: set when it asked for a packet and found none, until the next arrival.
+    /// Since when the link has been idle: from a dequeue that found no packet until the next arrival.
     pub idle_since: Option<Time>,
     /// The packets waiting, for policies that declare [`Needs::contents`].
     pub contents: Option<&'a Ring>,
@@ -110,8 +110,8 @@ pub struct Context<'a> {
     pub now: Time,
     /// Whether marking is on.
     pub ecn: bool,
-    /// Whether the arrival finds room. PIE, PI and REM must not draw or count for an arrival that does not; RED does
-    /// not ask. True where there is no arrival.
+    /// Whether the arrival fits into the buffer. PIE, PI and REM must not draw or count for an arrival that does not;
+    /// RED ignores it. True where there is no arrival.
     pub has_room: bool,
     /// The policy's own random numbers.
     pub random: &'a mut Generator,
@@ -126,8 +126,8 @@ impl Context<'_> {
     }
 }
 
-/// What a policy needs from its port. A policy that decides at enqueue and never touches queued packets needs
-/// nothing, and the simulator may then work out departures by arithmetic.
+/// What a policy needs from its queue. A policy that decides at enqueue and never touches queued packets needs
+/// nothing, and the simulator may then compute departures without events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Needs {
     /// [`Policy::on_dequeue`] must be called, at the moment the link takes a packet or finds none.
@@ -143,7 +143,7 @@ pub trait Policy: Send {
         Needs::default()
     }
 
-    /// When an arrival finds room under `limit`.
+    /// When an arrival fits under `limit`.
     fn room(&self, limit: Limit) -> Room {
         Room::holding(limit)
     }
@@ -151,9 +151,9 @@ pub trait Policy: Send {
     /// `packet` arrives at `queue`, which does not hold it yet.
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict;
 
-    /// There is no room for `packet`; `earlier` is what [`Policy::on_enqueue`] said of it a moment ago. The answer is
-    /// a drop, or victims. While they do not make enough room (bytes), this is asked again, with
-    /// [`Verdict::Pass`] as `earlier`. Never called after [`Verdict::Victims`] whose removal made room.
+    /// The buffer is full for `packet`; `earlier` is the verdict of [`Policy::on_enqueue`] on it. The verdict here is a
+    /// drop, or victims. While these do not free enough bytes, this is called again, with [`Verdict::Pass`] as
+    /// `earlier`. Never called after [`Verdict::Victims`] whose removal freed enough.
     fn on_overflow(
         &mut self,
         earlier: Verdict,
@@ -163,7 +163,7 @@ pub trait Policy: Send {
     ) -> Verdict {
         match earlier {
             Verdict::Drop(_) => earlier,
-            // It would have been dropped anyway, before it came to the question of room.
+            // It would have been dropped anyway, before the limit is tested.
             Verdict::Signal(reason) if !cx.can_mark(packet) => Verdict::Drop(reason),
             _ => Verdict::Drop(Reason::Overflow),
         }
@@ -172,22 +172,22 @@ pub trait Policy: Send {
     /// `packet` was admitted under the serial number `serial` (only with [`Needs::contents`]).
     fn on_admitted(&mut self, _packet: &Packet, _serial: u64) {}
 
-    /// The link asks for a packet: `packet` has just left the head of `queue`, or is `None` if there was none, which
-    /// begins an idle period (only with [`Needs::dequeue`]). Its sojourn time is `cx.now - packet.enqueued`.
+    /// The link dequeues: `packet` has just left the head of `queue`, or is `None` if there was none, which
+    /// starts an idle period (only with [`Needs::dequeue`]). Its sojourn time is `cx.now - packet.enqueued`.
     ///
-    /// After an answer that drops the packet, the next call to the policy is this one again, at the same instant, with
-    /// the next packet or none: a scheme that drops several in one go (CoDel) can rely on it. There are no victims
-    /// here: [`Verdict::Victims`] means [`Verdict::Pass`].
+    /// After a verdict that drops the packet, this is called again at the same instant, with the next packet or none: a
+    /// scheme that drops several packets in one dequeue (CoDel) can rely on it. There are no victims here:
+    /// [`Verdict::Victims`] means [`Verdict::Pass`].
     fn on_dequeue(&mut self, _packet: Option<&Packet>, _queue: &QueueView<'_>, _cx: &mut Context<'_>) -> Verdict {
         Verdict::Pass
     }
 
-    /// When [`Policy::on_timer`] must run next; asked after each timer and at the start.
+    /// When [`Policy::on_timer`] must run next; called after each timer and at the start.
     fn next_timer(&self) -> Option<Time> {
         None
     }
 
-    /// The time named by [`Policy::next_timer`] has come.
+    /// The timer of [`Policy::next_timer`] has expired.
     fn on_timer(&mut self, _queue: &QueueView<'_>, _cx: &mut Context<'_>) {}
 
     /// The averaged queue in packets, where the policy keeps one.

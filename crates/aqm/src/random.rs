@@ -56,7 +56,9 @@ impl Generator {
 /// words of the state equal the seed.
 #[derive(Clone, Debug)]
 pub struct Mrg32k3a {
+    /// The last three numbers of the first component, modulo M1.
     first: [u64; 3],
+    /// The last three numbers of the second component, modulo M2.
     second: [u64; 3],
 }
 

@@ -4,7 +4,7 @@
 //! Keeps an exponentially weighted average `avg` of the queue and drops an arrival with a probability that rises
 //! with it: `p_b = max_p (avg - min_th)/(max_th - min_th)` between the thresholds, nothing below, everything above.
 //! `p_a = p_b/(1 - count p_b)`, with the packets `count` since the last drop, spreads the drops evenly. With
-//! `gentle`, `p_b` goes on from `max_p` at `max_th` to 1 at `2 max_th`.
+//! `gentle`, `p_b` continues from `max_p` at `max_th` to 1 at `2 max_th`.
 //!
 //! ## Source
 //! S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM Transactions on
@@ -91,6 +91,7 @@ pub(crate) fn read(values: &Values, common: &[Param], link: &Link) -> Result<(Se
 
 /// The policy.
 pub struct Red {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
 }
 

@@ -1,31 +1,34 @@
 //! # REM
 //!
 //! ## What it does
-//! Random exponential marking. The link has a price, which rises while more arrives than it can send and while the queue is
-//! above `q_ref` (`b*` in the paper). Every `tupdate`, with `x` packets arrived since the last update and `b` waiting,
+//! Random exponential marking. The link has a price, which rises while more arrives than it can send and while the
+//! queue is above `q_ref` (`b*` in the paper). Every `tupdate`, with `x` packets arrived since the last update and `b`
+//! waiting,
 //!
 //! `price = max(0, price + gamma (alpha (b - q_ref) + x - c))`, `p = 1 - phi^(-price)`,
 //!
-//! where `c` is what the link can send meanwhile. A packet is signalled with probability `p`, one independent of the other.
-//! Prices of several links add up along a path: the probability to pass them all is `phi^-(sum of prices)`.
+//! where `c` is what the link can send meanwhile. A packet is signalled with probability `p`, one independent of the
+//! other. Prices of several links add up along a path: the probability to pass them all is `phi^-(sum of prices)`.
 //!
 //! ## Source
-//! S. Athuraliya, S. H. Low, V. H. Li, Q. Yin, "REM: active queue management", IEEE Network 15(3), 2001. The paper's text
-//! was not at hand: the law is as the literature quotes it and as ns-2.35 `queue/rem.cc` runs it, compared with ns-2
-//! arrival by arrival.
+//! S. Athuraliya, S. H. Low, V. H. Li, Q. Yin, "REM: active queue management", IEEE Network 15(3), 2001. The paper's
+//! text was not at hand: the law is as the literature quotes it and as ns-2.35 `queue/rem.cc` runs it, compared with
+//! ns-2 arrival by arrival.
 //!
 //! ## Differences
 //! 1. `alpha` is a constant of 0.1 in ns-2's code. Here it is a parameter with that default.
-//! 2. `mode = "drop"`, ns-2's default, decides at enqueue, with one random number for each arrival that finds room, also while
-//!    `p` is 0. `mode = "mark"` decides at dequeue, with one number for each packet that the link asks for, also where none
-//!    waits; a packet that cannot be marked then passes. So it does nothing unless the queue marks (`ecn`).
-//! 3. In drop mode ns-2 drops what is hit. Here the signal goes the way of every other discipline: with `ecn` it is a mark if
-//!    the packet can be marked.
-//! 4. Every arrival counts into `x`, also one that is dropped or finds no room. The packet in transmission is not part of
-//!    `b`. Both are ns-2's.
-//! 5. In the dialect ns2 a limit of N holds N - 1 packets (it is tested after adding, with >=), and with `unit = "byte"` a
-//!    limit in packets means packets of `mean_packet`. In paper a limit of N holds N.
-//! 6. `unit = "byte"` makes the probability proportional to the packet's size; ns-2 lets it pass 1, which is the same as 1.
+//! 2. `mode = "drop"`, ns-2's default, decides at enqueue, with one random number for each arrival that finds room,
+//!    also while `p` is 0. `mode = "mark"` decides at dequeue, with one number for each packet that the link dequeues,
+//!    also where none waits; a packet that cannot be marked then passes. So it does nothing unless the queue marks
+//!    (`ecn`).
+//! 3. In drop mode ns-2 drops what is hit. Here the signal goes the way of every other discipline: with `ecn` it is a
+//!    mark if the packet can be marked.
+//! 4. Every arrival counts into `x`, also one that is dropped, early or at a full buffer. The packet in transmission is
+//!    not part of `b`. Both are ns-2's.
+//! 5. In the dialect ns2 a limit of N holds N - 1 packets (it is tested after adding, with >=), and with
+//!    `unit = "byte"` a limit in packets means packets of `mean_packet`. In paper a limit of N holds N.
+//! 6. `unit = "byte"` makes the probability proportional to the packet's size; ns-2 lets it pass 1, which is the same
+//!    as 1.
 //!
 //! ## Example
 //! ```
@@ -49,12 +52,32 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::independent;
 use crate::parts::measure::{self, Measure};
 use crate::parts::ticks::Ticks;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
 use crate::{Packet, Time};
+
+words! {
+    /// When the decision is taken.
+    enum Mode {
+        /// When a packet arrives: it is dropped, or marked.
+        Drop = "drop",
+        /// When it leaves: it is marked, or passes.
+        Mark = "mark",
+    }
+}
+
+words! {
+    /// How the limit is tested.
+    enum Dialect {
+        /// N packets or bytes fit.
+        Paper = "paper",
+        /// As in ns-2.35, `queue/rem.cc`.
+        Ns2 = "ns2",
+    }
+}
 
 const PARAMS: [Param; 10] = [
     Param {
@@ -99,16 +122,16 @@ const PARAMS: [Param; 10] = [
         name: "mode",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["drop", "mark"]),
+        kind: Kind::Choice(Mode::WORDS),
         default: Value::Choice("drop"),
         source: "ns-2.35 (markpkts_)",
-        doc: "drop: decides over arrivals; mark: over departures, and lets pass what cannot be marked (needs ecn).",
+        doc: "drop: decides at arrival; mark: at departure, and packets that cannot be marked pass (needs ecn).",
     },
     Param {
         name: "dialect",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["paper", "ns2"]),
+        kind: Kind::Choice(Dialect::WORDS),
         default: Value::Choice("paper"),
         source: "our choice: they differ in the limit only",
         doc: "ns2: a limit of N holds N - 1, in packets of mean_packet where the queue is measured in bytes.",
@@ -142,8 +165,8 @@ fn read(values: &Values, link: &Link) -> Result<Rem, ParamError> {
         q_ref: measure.queue_length(values, &PARAMS, "q_ref")?,
         w_in: real("w_in"),
         sendable: real("tupdate") * measure.capacity(link),
-        marks: values.word(&PARAMS, "mode") == "mark",
-        ns2: values.word(&PARAMS, "dialect") == "ns2",
+        mode: values.choice(&PARAMS, "mode"),
+        dialect: values.choice(&PARAMS, "dialect"),
         measure,
         ticks: Ticks::every(real("tupdate")),
         arrived: 0,
@@ -155,22 +178,33 @@ fn read(values: &Values, link: &Link) -> Result<Rem, ParamError> {
 
 /// The policy.
 pub struct Rem {
+    /// gamma, the step of the price, 1/packet.
     gamma: f64,
+    /// phi, the base of the exponential law.
     phi: f64,
+    /// alpha, the weight of the queue against the load.
     alpha: f64,
+    /// b*, the queue aimed at, packets.
     q_ref: f64,
+    /// Weight of the latest interval in `load`.
     w_in: f64,
     /// Packets that the link can send between two updates.
     sendable: f64,
-    marks: bool,
-    ns2: bool,
+    /// When the decision is taken.
+    mode: Mode,
+    /// How the limit is tested.
+    dialect: Dialect,
+    /// Packets or bytes.
     measure: Measure,
+    /// When the price is updated.
     ticks: Ticks,
     /// Packets or bytes since the last update.
     arrived: u64,
     /// Averaged arrivals of an interval, packets.
     load: f64,
+    /// p_l(t), the price.
     price: f64,
+    /// The probability of a drop or mark, for a packet of `mean_packet` bytes.
     p: f64,
 }
 
@@ -187,23 +221,23 @@ impl Rem {
 
 impl Policy for Rem {
     fn needs(&self) -> Needs {
-        Needs { dequeue: self.marks, contents: false }
+        Needs { dequeue: self.mode == Mode::Mark, contents: false }
     }
 
     fn room(&self, limit: Limit) -> Room {
-        match limit {
-            Limit::Packets(n) if self.ns2 && self.measure.bytes => {
+        match (self.dialect, limit) {
+            (Dialect::Paper, limit) => Room::holding(limit),
+            (Dialect::Ns2, Limit::Packets(n)) if self.measure.bytes => {
                 Room::BytesWithArrivalBelow((n as f64 * self.measure.mean_packet) as u64)
             }
-            Limit::Packets(n) if self.ns2 => Room::PacketsBelow(n.saturating_sub(1)),
-            Limit::Bytes(n) if self.ns2 => Room::BytesWithArrivalBelow(n),
-            _ => Room::holding(limit),
+            (Dialect::Ns2, Limit::Packets(n)) => Room::PacketsBelow(n.saturating_sub(1)),
+            (Dialect::Ns2, Limit::Bytes(n)) => Room::BytesWithArrivalBelow(n),
         }
     }
 
     fn on_enqueue(&mut self, packet: &Packet, _queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         self.arrived += self.measure.amount(packet);
-        if self.marks || !cx.has_room {
+        if self.mode == Mode::Mark || !cx.has_room {
             return Verdict::Pass;
         }
         independent::draw(self.p_of(packet), cx)

@@ -15,15 +15,18 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Ring {
+    /// The packets, and holes where some were removed.
     slots: Slots,
+    /// Packets in it.
     packets: u64,
+    /// Their bytes.
     bytes: u64,
     /// Serial number of the next packet.
     next: u64,
     /// Serial number of the first slot.
     first: u64,
     /// Serial numbers of the slots, while they are not consecutive.
-    // A ring is smaller without them, and hardly any ever has them.
+    // Boxed: the ring is smaller, and hardly any ever needs them.
     #[allow(clippy::box_collection)]
     names: Option<Box<VecDeque<u64>>>,
 }

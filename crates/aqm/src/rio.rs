@@ -9,7 +9,8 @@
 //! | In | of the In packets that wait | `min_th_in`, `max_th_in`, `max_p_in` |
 //! | Out | of all packets that wait | `min_th_out`, `max_th_out`, `max_p_out` |
 //!
-//! Out packets die first, for their thresholds are lower and their average is higher. Who is In is decided upstream.
+//! Out packets are dropped first, for their thresholds are lower and their average is higher. Who is In is decided
+//! upstream.
 //!
 //! ## Source
 //! D. D. Clark, W. Fang, "Explicit allocation of best-effort packet delivery service", IEEE/ACM Transactions on
@@ -17,16 +18,16 @@
 //! literature [paper?]). Defaults and details: ns-2.35 `queue/rio.cc`. [ns-2]
 //!
 //! ## Differences
-//! 1. The paper updates the total average at every arrival. ns-2 updates both at In arrivals and none at Out arrivals, so
-//!    with few In packets Out is tested with an old average: `rio_ns2_bug`.
-//! 2. The average of In packets after an idle link: it decays from when the link became idle, also if an Out packet came
-//!    between; of several idle periods the first counts. ns-2 counts from the last one. [reconstruction]
+//! 1. The paper updates the total average at every arrival. ns-2 updates both at In arrivals and none at Out arrivals,
+//!    so with few In packets Out is tested with an old average: `rio_ns2_bug`.
+//! 2. The average of In packets after an idle link: it decays from when the link became idle, also if an Out packet
+//!    came between; of several idle periods the first counts. ns-2 counts from the last one. (reconstruction)
 //! 3. Whether there are two packets to be dropped early (ns2, ns3) is asked of the In packets for In, of all for Out.
 //! 4. ns-2 has no `use_mark_p` in RIO: past the end of a curve it drops. So here in its dialect, unless `ecn_over_max`
 //!    says otherwise. It does not start the count of Out again after a certain drop or an overflow; here as in RED.
 //! 5. ns-2 names In by a priority bit or by a flow number other than 0. Here any class above 0 is In.
 //! 6. ns-2 binds `max_p` of Out to `linterm_`, 10, while its own variable for it, 5, is never read: 1/10 it is.
-//! 7. The arrival is the only one that can die for want of room.
+//! 7. A full buffer only ever drops the arrival.
 //!
 //! ## Example
 //! ```
@@ -49,7 +50,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
+use crate::early_detection::{OverMax, params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::Linear;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
@@ -103,7 +104,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "RIO",
     family: "classes",
     year: 1998,
-    summary: "RED with In and Out: packets outside their contract are tested with the whole queue, and die first",
+    summary: "RED with In and Out: packets outside their contract are tested with the whole queue, and dropped first",
     source:
         "Clark, Fang: Explicit allocation of best-effort packet delivery service, ToN 6(4), 1998; ns-2.35 queue/rio.cc",
     file: include_str!("rio.rs"),
@@ -119,10 +120,10 @@ fn half(values: &Values, own: &[Param; 3], link: &Link) -> Result<(Settings, Lin
     for (own, common) in own.iter().zip(&COMMON) {
         shared.set(common.name, values.get(own));
     }
-    if values.given("ecn_over_max").is_none_or(|given| given == Value::Choice("auto")) {
-        // `read` refuses nothing here: "drop" is known to every dialect. Linux keeps its own, which marks.
-        let linux = values.given("dialect") == Some(Value::Choice("linux"));
-        shared.set("ecn_over_max", Value::Choice(if linux { "auto" } else { "drop" }));
+    // RIO drops past the end of the curve, which every dialect can; Linux keeps its own rule, which marks.
+    let automatic = values.choice::<OverMax>(&COMMON, "ecn_over_max") == OverMax::Auto;
+    if automatic && values.choice::<Dialect>(&COMMON, "dialect") != Dialect::Linux {
+        shared.set("ecn_over_max", Value::Choice("drop"));
     }
     let own_name = |mut error: ParamError| {
         if let Some(at) = COMMON[..3].iter().position(|common| common.name == error.name) {
@@ -140,7 +141,9 @@ fn half(values: &Values, own: &[Param; 3], link: &Link) -> Result<(Settings, Lin
 
 /// The policy.
 pub struct Rio {
+    /// RED of In packets, by the average of In packets.
     inside: EarlyDetection<Linear>,
+    /// RED of Out packets, by the average of all packets.
     outside: EarlyDetection<Linear>,
     /// Average of all packets, in the unit of the thresholds.
     total: f64,
@@ -148,6 +151,7 @@ pub struct Rio {
     waiting: (u64, u64),
     /// The first idle period that the average of In packets has not seen.
     idle_since: Option<Time>,
+    /// Out packets do not move the average of all packets (an error of ns-2.35).
     keep_bug: bool,
 }
 

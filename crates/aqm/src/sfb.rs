@@ -9,23 +9,23 @@
 //! | none | `p := max(0, p - d2)` |
 //! | `bin_size` or more | `p := min(1, p + d1)` |
 //!
-//! and the least of these probabilities, `p_min`, is the flow's own: a flow that does not respond drives it to 1, others
-//! only if they share a bin with such flows on every level.
+//! and the least of these probabilities, `p_min`, is the flow's own: a flow that does not respond drives it to 1,
+//! others only if they share a bin with such flows on every level.
 //!
 //! | what holds, first to last | the arrival is |
 //! |---|---|
-//! | no room | dropped |
+//! | buffer full | dropped |
 //! | `max` packets or more in its emptiest bin | dropped |
 //! | `p_min >= 1` | admitted at `penalty_rate` packets/s at most, without a mark, else dropped |
 //! | `r < 2 (p_min - 1/2)`, r uniform | dropped |
 //! | `r < p_min` | marked, or dropped if it cannot be |
 //!
-//! Every `rehash` seconds the flows are hashed anew; in the last `warmup` seconds before that, flows with `p_min >= 1`
+//! Every `rehash` seconds the hash functions change; in the last `warmup` seconds before that, flows with `p_min >= 1`
 //! already train the other set of bins.
 //!
 //! ## Source
 //! W. Feng, D. D. Kandlur, D. Saha, K. G. Shin, "Stochastic Fair Blue: a queue management algorithm for enforcing
-//! fairness", INFOCOM 2001 (its text was not at hand). The rules are those of Linux, `net/sched/sch_sfb.c`. [Linux]
+//! fairness", INFOCOM 2001 (its text was not at hand). The rules are those of Linux, `net/sched/sch_sfb.c`. (Linux)
 //!
 //! ## Differences
 //! 1. Linux keeps probabilities in 16 bits; here they are real numbers, with Linux's steps, 66/65535 and 11/65535, as
@@ -33,10 +33,11 @@
 //!    3/65535 (iproute2, `q_sfb.c`), so that the kernel's are those of a queue set up without `tc`: `d1` and `d2`.
 //! 2. The paper has 2 levels of 23 bins, moves a bin's `p` at most once in BLUE's freeze time, and a penalty box with a
 //!    fixed rate. [paper?] `levels`, `bins`, `freeze` give the first two; Linux has no freeze time.
-//! 3. The penalty: Linux begins to count time anew at each arrival that finds less than one token, and rounds tokens
+//! 3. The penalty: Linux restarts counting time at each arrival that finds less than one token, and rounds tokens
 //!    down, so a flow whose packets come closer than 1/`penalty_rate` gets nothing after its burst. That is the
-//!    default here; `token_rule = "exact"` keeps the remainder, and such a flow gets `penalty_rate`. [reconstruction]
-//! 4. Linux takes its limit from the device's queue length; here it is the queue's own limit. It is tested first of all.
+//!    default here; `token_rule = "exact"` keeps the remainder, and such a flow gets `penalty_rate`. (reconstruction)
+//! 4. Linux takes its limit from the device's queue length; here it is the queue's own limit. It is tested first of
+//!    all.
 //! 5. Hashes are this crate's own (`parts::hash`), 16 bits for each level. Both salts are drawn at the first arrival
 //!    that finds room, a new one at each rehash, and then one random number for each arrival that gets as far as `r`.
 //! 6. Linux keeps the probabilities of a set of bins when it gives the set a new salt, so the warm-up begins with what
@@ -62,7 +63,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::hash;
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::{Packet, Time};
@@ -80,6 +81,16 @@ const fn whole(name: &'static str, low: i64, high: i64, default: i64, doc: &'sta
     Param { name, symbol: "", unit: Unit::None, kind, default: Value::Whole(default), source: LINUX, doc }
 }
 
+words! {
+    /// What becomes of the time counted towards a token when a packet is refused.
+    enum TokenRule {
+        /// It is lost (`sfb_rate_limit`).
+        Linux = "linux",
+        /// It is kept.
+        Exact = "exact",
+    }
+}
+
 const PARAMS: [Param; 12] = [
     Param { symbol: "L", ..whole("levels", 1, 16, 8, "Levels of bins, each with a hash of its own (paper: 2).") },
     Param { symbol: "N", ..whole("bins", 1, 1024, 16, "Bins on each level (paper: 23).") },
@@ -93,18 +104,18 @@ const PARAMS: [Param; 12] = [
         symbol: "\\delta_2",
         ..real("d2", Unit::None, 1.0, 11.0 / 65535.0, "What an arrival takes off the probability of an empty bin.")
     },
-    real("rehash", Unit::Seconds, 1e9, 600.0, "The flows are hashed anew after this time; 0: never."),
-    real("warmup", Unit::Seconds, 1e9, 60.0, "For so long before that, flows that do not respond train the next bins."),
-    real("penalty_rate", Unit::None, 1e9, 10.0, "Packets per second that all flows with p_min = 1 get together."),
-    whole("penalty_burst", 0, 1_000_000, 20, "Packets that they get at once."),
+    real("rehash", Unit::Seconds, 1e9, 600.0, "Time after which the hash functions change; 0: never."),
+    real("warmup", Unit::Seconds, 1e9, 60.0, "Time before that in which unresponsive flows warm up the other set of bins."),
+    real("penalty_rate", Unit::None, 1e9, 10.0, "Packets per second that all unresponsive flows (p_min = 1) share."),
+    whole("penalty_burst", 0, 1_000_000, 20, "Largest burst of theirs, packets."),
     Param {
         name: "token_rule",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["linux", "exact"]),
+        kind: Kind::Choice(TokenRule::WORDS),
         default: Value::Choice("linux"),
         source: LINUX,
-        doc: "Whether the time counted towards a token is lost at each refusal (linux) or kept (exact).",
+        doc: "Whether the time counted towards a token is lost at each drop (linux) or kept (exact).",
     },
     Param {
         source: "Linux sch_sfb has none; the paper's BLUE has",
@@ -124,7 +135,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "SFB",
     family: "flow-aware RED",
     year: 2001,
-    summary: "Stochastic Fair BLUE: a BLUE probability per bin of a Bloom filter finds the flows that do not respond",
+    summary: "Stochastic Fair BLUE: a BLUE probability per bin of a Bloom filter finds unresponsive flows",
     source: "Feng, Kandlur, Saha, Shin: Stochastic Fair Blue, INFOCOM 2001; Linux net/sched/sch_sfb.c",
     file: include_str!("sfb.rs"),
     params: &[&PARAMS],
@@ -133,17 +144,24 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
+/// A bin of the Bloom filter.
 #[derive(Clone, Copy, Debug)]
 struct Bin {
+    /// Packets of its flows in the queue.
     packets: u32,
+    /// p_m, its marking probability.
     p: f64,
+    /// When `p` last changed.
     changed: Option<Time>,
 }
 
 /// One of the two sets of bins.
 struct Bins {
+    /// The bins, level by level.
     bins: Vec<Bin>,
+    /// Bins on a level.
     per_level: usize,
+    /// The salt of the hashes.
     salt: u64,
 }
 
@@ -167,26 +185,43 @@ impl Bins {
 
 /// The policy.
 pub struct Sfb {
+    /// Two sets of bins, used in turn (moving hash functions).
     sets: [Bins; 2],
+    /// The set that decides.
     active: usize,
+    /// The first salts are drawn.
     salted: bool,
     /// The other set is being trained.
     doubled: bool,
+    /// When the sets last changed roles.
     rehashed: Time,
+    /// Packets that unresponsive flows may still send.
     tokens: u64,
+    /// Since when time counts towards a token.
     tokens_since: Time,
+    /// p_min of the last arrival, a probability.
     p_min: f64,
     /// For each packet that waits, oldest first, its hash in each set that counts it.
     waiting: VecDeque<[Option<u64>; 2]>,
+    /// Packets of a bin from which its probability rises.
     bin_size: u32,
+    /// Packets in a flow's emptiest bin from which its arrivals are dropped.
     max: u32,
+    /// What an arrival adds to the probability of a full bin.
     d1: f64,
+    /// What an arrival takes off the probability of an empty bin.
     d2: f64,
+    /// Time between two changes of roles, s; 0 for never.
     rehash: f64,
+    /// For how long before that the other set is trained, s.
     warmup: f64,
+    /// What unresponsive flows get together, packets/s.
     penalty_rate: f64,
+    /// Most tokens, packets.
     penalty_burst: u64,
-    exact_tokens: bool,
+    /// What becomes of time counted towards a token.
+    token_rule: TokenRule,
+    /// Least time between two changes of a bin's probability, s.
     freeze: f64,
 }
 
@@ -213,7 +248,7 @@ impl Sfb {
             warmup: real("warmup"),
             penalty_rate: real("penalty_rate"),
             penalty_burst: whole("penalty_burst") as u64,
-            exact_tokens: values.word(&PARAMS, "token_rule") == "exact",
+            token_rule: values.choice(&PARAMS, "token_rule"),
             freeze: real("freeze"),
         }
     }
@@ -243,7 +278,8 @@ impl Sfb {
         }
     }
 
-    /// Moves the probabilities of the bins of `hash` in one set. Packets in the emptiest bin, and the least probability.
+    /// Moves the probabilities of the bins of `hash` in one set. Packets in the emptiest bin, and the least
+    /// probability.
     fn touch(&mut self, set: usize, hash: u64, now: Time) -> (u32, f64) {
         let (mut packets, mut p_min) = (u32::MAX, 1.0_f64);
         for bin in self.sets[set].of(hash) {
@@ -270,7 +306,7 @@ impl Sfb {
         if self.tokens < 1 {
             let earned = libm::floor(self.penalty_rate * (now - self.tokens_since).min(10.0));
             self.tokens = (earned as u64).min(self.penalty_burst);
-            if self.tokens >= 1 || !self.exact_tokens {
+            if self.tokens >= 1 || self.token_rule == TokenRule::Linux {
                 self.tokens_since = now;
             }
             if self.tokens < 1 {

@@ -1,8 +1,8 @@
-//! Slots of a ring: a double-ended list that uses no more of its memory than it needs.
+//! Slots of a ring: a double-ended list that touches no more of its memory than it needs.
 //!
-//! A ring that goes round all the memory it once needed touches all of it again and again, however short it is now. With
-//! thousands of queues that is what no cache holds. Here a short list goes round in a window at the beginning, which
-//! becomes wider when it is full and narrower when it is a quarter full.
+//! A ring that wraps around all the memory it once needed touches all of it again and again, however short it is now,
+//! and thousands of queues then fit into no cache. Here a short list wraps around in a window at the start, which is
+//! doubled when it is full and halved when it is a quarter full.
 
 use crate::Packet;
 
@@ -15,7 +15,9 @@ const NARROWEST: u32 = 8;
 pub struct Slots {
     /// Its length is a power of two, or 0.
     memory: Box<[Option<Packet>]>,
+    /// Place of the first packet in the window.
     head: u32,
+    /// Packets and holes.
     len: u32,
     /// Length of the window, a power of two up to that of the memory, less one.
     mask: u32,
@@ -123,7 +125,7 @@ impl Slots {
             memory.resize(2 * window, None);
             self.memory = memory.into();
         }
-        // What had gone round to the beginning now follows the rest.
+        // What had wrapped around to the start now follows the rest.
         let (low, high) = self.memory.split_at_mut(window);
         for (from, to) in low[..self.head as usize].iter_mut().zip(high) {
             *to = from.take();

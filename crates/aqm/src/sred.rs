@@ -1,10 +1,10 @@
 //! # SRED
 //!
 //! ## What it does
-//! Estimates how many flows are active without keeping a list of them. M "zombies" are flows seen before; each arrival is
-//! held against one drawn at random. A hit is a packet of the zombie's own flow; after a miss the arrival's flow takes
-//! the zombie's place with probability `overwrite`. The share of hits, `P := (1 - alpha) P + alpha Hit`, is 1/N with N
-//! equal flows. An arrival that finds q waiting in a buffer of B is dropped with probability
+//! Estimates how many flows are active without keeping a list of them. M "zombies" are flows seen before; each arrival
+//! is held against one drawn at random. A hit is a packet of the zombie's own flow; after a miss the arrival's flow
+//! takes the zombie's place with probability `overwrite`. The share of hits, `P := (1 - alpha) P + alpha Hit`, is 1/N
+//! with N equal flows. An arrival that finds q waiting in a buffer of B is dropped with probability
 //!
 //! | q | p_sred |
 //! |---|---|
@@ -19,7 +19,8 @@
 //!
 //! ## Differences
 //! 1. q and B are bytes in the paper. Here they are what the limit counts, packets or bytes.
-//! 2. The paper first suggests alpha = p/M and uses 1/1000 in its runs. 1/1000 is the default, `weight = "auto"` the first.
+//! 2. The paper first suggests alpha = p/M and uses 1/1000 in its runs. 1/1000 is the default, `weight = "auto"` the
+//!    first.
 //! 3. While the list is filling, packets join it and pass without a test, as in the paper.
 //! 4. A zombie's count and time stamp are left out: no decision uses them.
 //! 5. P = 0 means no hit so far: the factor is 1, as with very many flows.
@@ -47,7 +48,7 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::early_detection::hit;
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Context, Limit, Policy, QueueView, Reason, Verdict};
 use crate::Packet;
 
@@ -57,12 +58,22 @@ const fn share(open_low: bool, auto: bool) -> Kind {
     Kind::Real { low: 0.0, high: 1.0, open_low, open_high: false, auto }
 }
 
+words! {
+    /// Which of the paper's two algorithms.
+    enum Mode {
+        /// A hit raises the packet's own probability.
+        Full = "full",
+        /// It does not.
+        Simple = "simple",
+    }
+}
+
 const OWN: [Param; 6] = [
     Param {
         name: "mode",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["full", "simple"]),
+        kind: Kind::Choice(Mode::WORDS),
         default: Value::Choice("full"),
         source: PAPER,
         doc: "Full SRED raises the probability for packets that hit, simple SRED does not.",
@@ -83,7 +94,7 @@ const OWN: [Param; 6] = [
         kind: share(true, false),
         default: Value::Real(0.25),
         source: PAPER,
-        doc: "Probability that a packet that does not hit takes the zombie's place.",
+        doc: "Probability that a packet without a hit overwrites the zombie.",
     },
     Param {
         name: "weight",
@@ -131,15 +142,25 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The policy.
 pub struct Sred {
-    full: bool,
+    /// Full or simple SRED.
+    mode: Mode,
+    /// M, the length of the zombie list.
     most: usize,
+    /// p, the probability that a packet without a hit overwrites the zombie it met.
     overwrite: f64,
+    /// alpha, the weight of an arrival in the hit frequency.
     weight: f64,
+    /// p_max, a probability.
     max_p: f64,
+    /// Flows from which p_zap depends on the buffer alone (256 in the paper).
     many_flows: f64,
+    /// B, the buffer, packets or bytes.
     limit: Limit,
+    /// The flows in the zombie list.
     zombies: Vec<u64>,
+    /// P(t), the averaged share of arrivals that hit.
     hit_share: f64,
+    /// p_zap of the last arrival, a probability.
     p: f64,
 }
 
@@ -149,7 +170,7 @@ impl Sred {
         let (most, overwrite) = (values.whole(&OWN, "zombies") as usize, real("overwrite"));
         let weight = real("weight");
         Sred {
-            full: values.word(&OWN, "mode") == "full",
+            mode: values.choice(&OWN, "mode"),
             most,
             overwrite,
             weight: if weight.is_nan() { overwrite / most as f64 } else { weight },
@@ -162,7 +183,7 @@ impl Sred {
         }
     }
 
-    /// Meets a zombie and learns from it; whether it was of the same flow.
+    /// Compares `flow` with a zombie drawn at random and updates the hit frequency; whether it was a hit.
     #[inline]
     fn compare(&mut self, flow: u64, cx: &mut Context<'_>) -> bool {
         let met = ((cx.random.uniform() * self.most as f64) as usize).min(self.most - 1);
@@ -198,7 +219,7 @@ impl Sred {
         }
         let flows = 1.0 / (self.many_flows * self.hit_share);
         let simple = base * (flows * flows).min(1.0);
-        if self.full && same && simple > 0.0 {
+        if self.mode == Mode::Full && same && simple > 0.0 {
             (simple * (1.0 + 1.0 / self.hit_share)).min(1.0)
         } else {
             simple

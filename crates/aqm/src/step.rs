@@ -10,7 +10,8 @@
 //! | `rule = "dctcp"` | length found > K, or sojourn > threshold |
 //! | `rule = "red"` | length found >= K, or sojourn >= threshold |
 //!
-//! Packets that are not ECN-capable pass until the queue overflows. What has no room is dropped, ECN-capable or not.
+//! Packets that are not ECN-capable pass until the queue overflows. At a full buffer arrivals are dropped, ECN-capable
+//! or not.
 //!
 //! ## Source
 //! M. Alizadeh et al., "Data center TCP (DCTCP)", ACM SIGCOMM 2010; RFC 8257, 3.1. Sojourn time: the step of Linux
@@ -44,9 +45,41 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::Packet;
+
+words! {
+    /// What is compared with the threshold.
+    enum MeasureAt {
+        /// The queue that an arrival finds.
+        Before = "before",
+        /// The same with the arrival.
+        After = "after",
+        /// The sojourn time of a packet that leaves.
+        Sojourn = "sojourn",
+    }
+}
+
+words! {
+    /// Whether the threshold itself is marked.
+    enum Rule {
+        /// No: above it (RFC 8257, 3.1).
+        Dctcp = "dctcp",
+        /// Yes: from it on, as RED with min_th = max_th.
+        Red = "red",
+    }
+}
+
+words! {
+    /// What becomes of packets that cannot be marked.
+    enum NonEct {
+        /// They pass until the queue is full.
+        OverflowOnly = "overflow_only",
+        /// They are dropped where others are marked.
+        DropAtK = "drop_at_k",
+    }
+}
 
 const PARAMS: [Param; 5] = [
     Param {
@@ -71,7 +104,7 @@ const PARAMS: [Param; 5] = [
         name: "measure",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["before", "after", "sojourn"]),
+        kind: Kind::Choice(MeasureAt::WORDS),
         default: Value::Choice("before"),
         source: "RFC 8257, 3.1",
         doc: "The queue an arrival finds, the same with the arrival, or the sojourn time of a packet that leaves.",
@@ -80,7 +113,7 @@ const PARAMS: [Param; 5] = [
         name: "rule",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["dctcp", "red"]),
+        kind: Kind::Choice(Rule::WORDS),
         default: Value::Choice("dctcp"),
         source: "RFC 8257, 3.1; red: RED with min_th = max_th",
         doc: "Mark above the threshold, or from it on.",
@@ -89,7 +122,7 @@ const PARAMS: [Param; 5] = [
         name: "non_ect",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["overflow_only", "drop_at_k"]),
+        kind: Kind::Choice(NonEct::WORDS),
         default: Value::Choice("overflow_only"),
         source: "ours: neither RFC 8257 nor the paper says",
         doc: "Packets that cannot be marked: dropped only when the queue is full, or wherever others are marked.",
@@ -111,38 +144,48 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
+/// The threshold, and what is compared with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Measure {
+    /// Packets in the queue.
     Packets { threshold: f64, with_arrival: bool },
+    /// Bytes in the queue.
     Bytes { threshold: f64, with_arrival: bool },
+    /// Seconds in the queue.
     Sojourn { threshold: f64 },
 }
 
 /// The policy.
 pub struct Step {
+    /// The threshold K, in packets, bytes or s.
     measure: Measure,
-    from_threshold: bool,
+    /// Whether a measurement equal to the threshold counts as above it.
+    rule: Rule,
+    /// The verdict above the threshold.
     above: Verdict,
 }
 
 impl Step {
     fn new(values: &Values) -> Self {
-        let with_arrival = values.word(&PARAMS, "measure") == "after";
-        let measure = match (values.word(&PARAMS, "measure"), values.get(&PARAMS[0])) {
-            ("sojourn", _) => Measure::Sojourn { threshold: values.real(&PARAMS, "threshold") },
-            (_, Value::QueueBytes(threshold)) => Measure::Bytes { threshold, with_arrival },
+        let length = |with_arrival| match values.get(&PARAMS[0]) {
+            Value::QueueBytes(threshold) => Measure::Bytes { threshold, with_arrival },
             _ => Measure::Packets { threshold: values.real(&PARAMS, "k"), with_arrival },
         };
-        let above = match values.word(&PARAMS, "non_ect") {
-            "drop_at_k" => Verdict::Signal(Reason::Forced),
-            _ => Verdict::Mark,
+        let measure = match values.choice(&PARAMS, "measure") {
+            MeasureAt::Before => length(false),
+            MeasureAt::After => length(true),
+            MeasureAt::Sojourn => Measure::Sojourn { threshold: values.real(&PARAMS, "threshold") },
         };
-        Step { measure, from_threshold: values.word(&PARAMS, "rule") == "red", above }
+        let above = match values.choice(&PARAMS, "non_ect") {
+            NonEct::OverflowOnly => Verdict::Mark,
+            NonEct::DropAtK => Verdict::Signal(Reason::Forced),
+        };
+        Step { measure, rule: values.choice(&PARAMS, "rule"), above }
     }
 
     #[inline]
     fn verdict(&self, measured: f64, threshold: f64) -> Verdict {
-        if measured > threshold || self.from_threshold && measured == threshold {
+        if measured > threshold || self.rule == Rule::Red && measured == threshold {
             self.above
         } else {
             Verdict::Pass

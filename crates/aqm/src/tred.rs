@@ -38,17 +38,27 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::{probability, Shaped};
 
 const COMMON: [Param; SHARED] =
     params(Defaults { min_th: 24.0, max_th: 72.0, max_p: 0.1, source: "Keerthi, Analysis by simulation" });
 
+words! {
+    /// How the third section of the curve is read.
+    enum Reading {
+        /// As derived from eqs. 4 and 7.
+        Corrected = "corrected",
+        /// As printed in eq. 8.
+        Printed = "printed",
+    }
+}
+
 const OWN: [Param; 1] = [Param {
     name: "reading",
     symbol: "",
     unit: Unit::None,
-    kind: Kind::Choice(&["corrected", "printed"]),
+    kind: Kind::Choice(Reading::WORDS),
     default: Value::Choice("corrected"),
     source: "derived from eqs. 4 and 7",
     doc: "The third section as derived, or with the misprint of eq. 8 (avg - min_th in the bracket).",
@@ -74,19 +84,23 @@ pub const SPEC: AqmSpec = AqmSpec {
     }),
 };
 
+/// TRED's three sections.
 type Sections = Shaped<Box<dyn Fn(f64) -> f64 + Send>>;
 
 fn read(values: &Values, link: &Link) -> Result<(Settings, Sections), ParamError> {
     let set = Settings::read(values, &COMMON, link)?;
     let max_p = set.max_p;
-    let printed = values.get(&OWN[0]) == Value::Choice("printed");
+    let reading = values.choice(&OWN, "reading");
     let shape = move |x: f64| {
         if x < 1.0 / 3.0 {
             9.0 * max_p * x * x * x
         } else if x < 2.0 / 3.0 {
             max_p * x
         } else {
-            let bracket = if printed { x } else { x - 1.0 };
+            let bracket = match reading {
+                Reading::Corrected => x - 1.0,
+                Reading::Printed => x,
+            };
             9.0 * max_p * bracket * bracket * bracket + max_p
         }
     };
@@ -95,6 +109,7 @@ fn read(values: &Values, link: &Link) -> Result<(Settings, Sections), ParamError
 
 /// The policy.
 pub struct Tred {
+    /// RED: average, spacing and drop curve.
     core: EarlyDetection<Sections>,
 }
 

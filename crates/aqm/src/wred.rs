@@ -19,11 +19,13 @@
 //! ## Differences
 //! 1. Cisco gives the exponential weighting constant n, 9 by default: `w_q` = 2^-n. It gives the mark probability
 //!    denominator, 10: `max_p_i` is one over it.
-//! 2. The vendor documents no spacing of drops, so every packet is drawn by itself; `spacing = "uniform"` is RED's, with a
-//!    count for each precedence. [reconstruction]
-//! 3. The vendor does not say how the average decays while the link is idle. Here as in ns-2's RED: once for each packet
-//!    of `mean_packet` bytes that the link could have sent, and then the update with the queue found. [reconstruction]
-//! 4. Routers have a ninth row, min 37, for packets of an RSVP reservation. A packet here carries precedences 0 to 7 only.
+//! 2. The vendor documents no spacing of drops, so every packet is drawn independently; `spacing = "uniform"` is RED's,
+//!    with a count for each precedence. (reconstruction)
+//! 3. The vendor does not say how the average decays while the link is idle. Here as in ns-2's RED: once for each
+//!    packet of `mean_packet` bytes that the link could have sent, and then the update with the queue found.
+//!    (reconstruction)
+//! 4. Routers have a ninth row, min 37, for packets of an RSVP reservation. A packet here carries precedences 0 to 7
+//!    only.
 //! 5. There is no gentle part, and lengths are packets.
 //! 6. Draws: one random number for each arrival between its thresholds.
 //!
@@ -50,7 +52,7 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::early_detection::ns2::Average;
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::spacing;
 use crate::policy::{Context, Policy, QueueView, Reason, Verdict};
 use crate::Packet;
@@ -99,6 +101,16 @@ const PRECEDENCES: [Param; 3 * CLASSES] = precedences! {
     "min_th_7", "max_th_7", "max_p_7": 35.0, "Cisco IOS, from the literature";
 };
 
+words! {
+    /// How a probability becomes drops.
+    enum Spacing {
+        /// Each packet is drawn on its own.
+        Independent = "independent",
+        /// By RED's count of packets since the last drop.
+        Uniform = "uniform",
+    }
+}
+
 const COMMON: [Param; 3] = [
     Param {
         name: "w_q",
@@ -113,10 +125,10 @@ const COMMON: [Param; 3] = [
         name: "spacing",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["independent", "uniform"]),
+        kind: Kind::Choice(Spacing::WORDS),
         default: Value::Choice("independent"),
         source: "our choice; the vendor documents none",
-        doc: "Each packet drawn by itself, or RED's count of packets since the last drop, one for each precedence.",
+        doc: "Each packet drawn independently, or RED's count of packets since the last drop, one for each precedence.",
     },
     Param {
         name: "mean_packet",
@@ -139,22 +151,23 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Cisco Systems: Weighted random early detection on the Cisco 12000 series router",
     file: include_str!("wred.rs"),
     params: &[&COMMON, &PRECEDENCES],
-    check: &|values, link| Wred::new(values, link).map(|_| ()),
-    build: &|values, link, _| Ok(Built::Policy(Box::new(Wred::new(values, link)?))),
+    check: &|values, link| Rules::read(values, link).map(|_| ()),
+    build: &|values, link, _| Ok(Built::Policy(Box::new(Wred::new(&Rules::read(values, link)?)))),
     curve: None,
 };
 
-/// The curve of one precedence, and where its spacing stands.
-#[derive(Clone, Copy, Debug)]
-struct Class {
+/// The curve of one precedence.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    /// Lower threshold, packets.
     min_th: f64,
+    /// Upper threshold, packets.
     max_th: f64,
+    /// Probability just below the upper threshold.
     max_p: f64,
-    /// Packets since the last drop; -1 below the thresholds.
-    count: i64,
 }
 
-impl Class {
+impl Line {
     fn base_probability(&self, average: f64) -> f64 {
         if average < self.min_th {
             0.0
@@ -166,18 +179,43 @@ impl Class {
     }
 }
 
+/// A precedence.
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    /// Its curve.
+    line: Line,
+    /// Its packets since its last drop; -1 below the thresholds.
+    count: i64,
+}
+
 /// The policy.
 pub struct Wred {
+    /// The precedences.
     classes: [Class; CLASSES],
+    /// The average that they share, packets.
     average: Average,
-    independent: bool,
+    /// How a probability becomes drops.
+    spacing: Spacing,
+    /// p_b of the last arrival.
     p_b: f64,
 }
 
-impl Wred {
-    fn new(values: &Values, link: &Link) -> Result<Self, ParamError> {
-        let mut classes = [Class { min_th: 0.0, max_th: 0.0, max_p: 0.0, count: -1 }; CLASSES];
-        for (class, declared) in classes.iter_mut().zip(PRECEDENCES.chunks_exact(3)) {
+/// The parameters after checking.
+struct Rules {
+    /// The curve of each precedence.
+    lines: [Line; CLASSES],
+    /// Weight of a new sample in the average.
+    w_q: f64,
+    /// What the link can send while it is idle, packets/s.
+    packets_per_second: f64,
+    /// How a probability becomes drops.
+    spacing: Spacing,
+}
+
+impl Rules {
+    fn read(values: &Values, link: &Link) -> Result<Rules, ParamError> {
+        let mut lines = [Line::default(); CLASSES];
+        for (line, declared) in lines.iter_mut().zip(PRECEDENCES.chunks_exact(3)) {
             for param in declared {
                 if let Value::QueueBytes(bytes) = values.get(param) {
                     return Err(ParamError::new(
@@ -188,15 +226,26 @@ impl Wred {
                 }
             }
             let real = |param: &Param| values.real(declared, param.name);
-            (class.min_th, class.max_th, class.max_p) = (real(&declared[0]), real(&declared[1]), real(&declared[2]));
-            if class.max_th < class.min_th {
-                let allowed = format!("at least {} ({})", declared[0].name, class.min_th);
-                return Err(ParamError::new(declared[1].name, class.max_th, allowed));
+            (line.min_th, line.max_th, line.max_p) = (real(&declared[0]), real(&declared[1]), real(&declared[2]));
+            if line.max_th < line.min_th {
+                let allowed = format!("at least {} ({})", declared[0].name, line.min_th);
+                return Err(ParamError::new(declared[1].name, line.max_th, allowed));
             }
         }
-        let packets_per_second = link.rate_bps / (8.0 * values.real(&COMMON, "mean_packet"));
-        let average = Average::new(values.real(&COMMON, "w_q"), packets_per_second);
-        Ok(Wred { classes, average, independent: values.word(&COMMON, "spacing") == "independent", p_b: 0.0 })
+        Ok(Rules {
+            lines,
+            w_q: values.real(&COMMON, "w_q"),
+            packets_per_second: link.rate_bps / (8.0 * values.real(&COMMON, "mean_packet")),
+            spacing: values.choice(&COMMON, "spacing"),
+        })
+    }
+}
+
+impl Wred {
+    fn new(rules: &Rules) -> Self {
+        let classes = rules.lines.map(|line| Class { line, count: -1 });
+        let average = Average::new(rules.w_q, rules.packets_per_second);
+        Wred { classes, average, spacing: rules.spacing, p_b: 0.0 }
     }
 }
 
@@ -204,17 +253,20 @@ impl Policy for Wred {
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         let average = self.average.observe(queue.packets as f64, queue, cx.now);
         let class = &mut self.classes[usize::from(packet.class) % CLASSES];
-        self.p_b = class.base_probability(average);
-        if average < class.min_th {
+        self.p_b = class.line.base_probability(average);
+        if average < class.line.min_th {
             class.count = -1;
             return Verdict::Pass;
         }
-        if average >= class.max_th {
+        if average >= class.line.max_th {
             class.count = 0;
             return Verdict::Drop(Reason::Forced);
         }
         class.count += 1;
-        let p = if self.independent { self.p_b } else { spacing::uniform(self.p_b, class.count as f64) };
+        let p = match self.spacing {
+            Spacing::Independent => self.p_b,
+            Spacing::Uniform => spacing::uniform(self.p_b, class.count as f64),
+        };
         let uniform = cx.random.uniform();
         if p > 0.0 && uniform <= p {
             class.count = 0;
@@ -246,7 +298,7 @@ mod tests {
         for &(name, value) in pairs {
             values.set(name, value);
         }
-        Wred::new(&values, &LINK)
+        Rules::read(&values, &LINK).map(|rules| Wred::new(&rules))
     }
 
     /// The verdict over a packet of `class` that finds `packets` and draws `uniform`.
@@ -270,10 +322,10 @@ mod tests {
     fn probabilities_at_36_by_precedence() {
         let policy = wred(&[]).unwrap();
         for (class, want) in [(0, 0.08), (3, 0.071_428_6), (7, 0.02)] {
-            let p = policy.classes[class].base_probability(36.0);
+            let p = policy.classes[class].line.base_probability(36.0);
             assert!((p - want).abs() < 1e-7, "precedence {class}: {p}");
         }
-        let lower = policy.classes.map(|class| class.min_th);
+        let lower = policy.classes.map(|class| class.line.min_th);
         assert_eq!(lower, [20.0, 22.0, 24.0, 26.0, 28.0, 31.0, 33.0, 35.0]);
     }
 

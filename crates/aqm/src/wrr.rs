@@ -38,7 +38,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::class_fifos::End;
 use crate::parts::class_weights::{self, class_of, CLASSES};
 use crate::parts::classful::Classful;
@@ -49,12 +49,33 @@ use crate::Packet;
 const WEIGHTS: [Param; CLASSES] =
     class_weights::params("Packets that this class sends in a turn, or quanta that it earns.");
 
+words! {
+    /// What the weights count.
+    enum WeightsIn {
+        Packets = "packet",
+        /// Quanta of bytes.
+        Bytes = "byte",
+    }
+}
+
+words! {
+    /// What is dropped when there is no space.
+    enum Dropped {
+        /// The oldest packet of the class with the most bytes.
+        LongestHead = "longest_head",
+        /// Its newest packet.
+        LongestTail = "longest_tail",
+        /// The arrival.
+        Arrival = "arrival",
+    }
+}
+
 const PARAMS: [Param; 3] = [
     Param {
         name: "unit",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["packet", "byte"]),
+        kind: Kind::Choice(WeightsIn::WORDS),
         default: Value::Choice("packet"),
         source: "Katevenis, Sidiropoulos, Courcoubetis 1991; byte: deficit round robin",
         doc: "Whether the weights are packets or quanta of bytes.",
@@ -72,10 +93,10 @@ const PARAMS: [Param; 3] = [
         name: "victim",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["longest_head", "longest_tail", "arrival"]),
+        kind: Kind::Choice(Dropped::WORDS),
         default: Value::Choice("longest_head"),
         source: "as DRR in ns-2.35",
-        doc: "What is dropped when there is no room: a packet of the class with the most bytes, or the arrival.",
+        doc: "What is dropped when the buffer is full: a packet of the class with the most bytes, or the arrival.",
     },
 ];
 
@@ -97,22 +118,24 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: None,
 };
 
+/// WRR: a round over classes.
 type Wrr = Rounds<ByClass>;
 
 fn wrr(values: &Values, limit: Limit) -> Wrr {
-    let (price, quantum) = match values.word(&PARAMS, "unit") {
-        "byte" => (Price::Bytes, values.whole(&PARAMS, "quantum") as u64),
-        _ => (Price::Packets, 1),
+    let (price, quantum) = match values.choice(&PARAMS, "unit") {
+        WeightsIn::Packets => (Price::Packets, 1),
+        WeightsIn::Bytes => (Price::Bytes, values.whole(&PARAMS, "quantum") as u64),
     };
-    let victim = match values.word(&PARAMS, "victim") {
-        "arrival" => Victim::Arrival,
-        "longest_tail" => Victim::Longest(End::Tail),
-        _ => Victim::Longest(End::Head),
+    let victim = match values.choice(&PARAMS, "victim") {
+        Dropped::LongestHead => Victim::Longest(End::Head),
+        Dropped::LongestTail => Victim::Longest(End::Tail),
+        Dropped::Arrival => Victim::Arrival,
     };
     let quanta = class_weights::read(values, &WEIGHTS).map(|weight| weight * quantum);
     Rounds::new(DeficitRound::new(quanta, price, limit, victim), ByClass)
 }
 
+/// A packet's queue is its class.
 struct ByClass;
 
 impl Place for ByClass {

@@ -1,8 +1,8 @@
 //! # YELLOW
 //!
 //! ## What it does
-//! The load against a capacity that the queue makes smaller. Every `tupdate`, with the load `x` (packets/s) since the last
-//! update and the queue `q`,
+//! The load against a capacity that the queue makes smaller. Every `tupdate`, with the load `x` (packets/s) since the
+//! last update and the queue `q`,
 //!
 //! | load factor `z = x/(f(q) C)` | p |
 //! |---|---|
@@ -10,23 +10,25 @@
 //! | `1 <= z < 1 + delta` | unchanged |
 //! | `z < 1` | `p = p - step/z` |
 //!
-//! kept in [0, 1]. The queue control function is hyperbolic: `f = gamma alpha q_ref/((alpha - 1) q + q_ref)` up to `q_ref`,
-//! `f = max(qdlf, gamma beta q_ref/((beta - 1) q + q_ref))` above. It is `gamma alpha` for an empty queue, `gamma` at `q_ref`,
-//! and falls on. Every arrival that finds room is signalled with probability `p`, one independent of the other.
+//! kept in [0, 1]. The queue control function is hyperbolic: `f = gamma alpha q_ref/((alpha - 1) q + q_ref)` up to
+//! `q_ref`, `f = max(qdlf, gamma beta q_ref/((beta - 1) q + q_ref))` above. It is `gamma alpha` for an empty queue,
+//! `gamma` at `q_ref`, and falls on. Every arrival that finds room is signalled with probability `p`, one independent
+//! of the other.
 //!
 //! ## Source
-//! C. Long, B. Zhao, X. Guan, J. Yang, "The Yellow active queue management algorithm", Computer Networks 47(4), 2005. Only
-//! the abstract was at hand. The rules for `p` and `f` are as the literature quotes them; what is marked below is ours.
+//! C. Long, B. Zhao, X. Guan, J. Yang, "The Yellow active queue management algorithm", Computer Networks 47(4), 2005.
+//! Only the abstract was at hand. The rules for `p` and `f` are as the literature quotes them; what is marked below is
+//! ours.
 //!
 //! ## Differences
-//! 1. [reconstruction] `gamma = 1`, `alpha = 1.05`, `beta = 1.5`, `qdlf = 0.5`, `step = 0.003`, `tupdate = 10 ms`. `delta` is
-//!    0.05, from a range of 0.02 to 0.06. `q_ref` is 10, the middle of RED's usual thresholds 5 and 15. The step is `Delta/C`
-//!    in the paper's letters.
-//! 2. [reconstruction] `tupdate = "auto"` is 10 ms or the time of ten packets, whichever is longer: on a slow link the load
-//!    would move in steps of half the capacity.
-//! 3. [reconstruction] `load = "accepted"` counts what joins the queue. With `"offered"`, which counts every arrival, a sender
-//!    above the link's rate that does not answer to drops takes `p` to 1 and nothing passes any more.
-//! 4. [reconstruction] `z` is at least 0.05: without arrivals it would be 0, and `step/z` infinite.
+//! 1. (reconstruction) `gamma = 1`, `alpha = 1.05`, `beta = 1.5`, `qdlf = 0.5`, `step = 0.003`, `tupdate = 10 ms`.
+//!    `delta` is 0.05, from a range of 0.02 to 0.06. `q_ref` is 10, the middle of RED's usual thresholds 5 and 15. The
+//!    step is `Delta/C` in the paper's letters.
+//! 2. (reconstruction) `tupdate = "auto"` is 10 ms or the time of ten packets, whichever is longer: on a slow link the
+//!    load would move in steps of half the capacity.
+//! 3. (reconstruction) `load = "accepted"` counts what joins the queue. With `"offered"`, which counts every arrival, a
+//!    sender above the link's rate that does not answer to drops takes `p` to 1 and nothing passes any more.
+//! 4. (reconstruction) `z` is at least 0.05: without arrivals it would be 0, and `step/z` infinite.
 //!
 //! ## Example
 //! ```
@@ -50,7 +52,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::independent;
 use crate::parts::measure::{self, Measure};
 use crate::parts::ticks::Ticks;
@@ -62,6 +64,16 @@ const OURS: &str = "our choice";
 const fn real(name: &'static str, symbol: &'static str, range: (f64, f64), default: f64, doc: &'static str) -> Param {
     let kind = Kind::Real { low: range.0, high: range.1, open_low: false, open_high: false, auto: false };
     Param { name, symbol, unit: Unit::None, kind, default: Value::Real(default), source: OURS, doc }
+}
+
+words! {
+    /// Which packets the load factor counts.
+    enum CountedLoad {
+        /// Those admitted.
+        Accepted = "accepted",
+        /// All that arrive.
+        Offered = "offered",
+    }
 }
 
 const PARAMS: [Param; 11] = [
@@ -77,10 +89,10 @@ const PARAMS: [Param; 11] = [
         name: "load",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["accepted", "offered"]),
+        kind: Kind::Choice(CountedLoad::WORDS),
         default: Value::Choice("accepted"),
         source: OURS,
-        doc: "Which arrivals count: those that join the queue, or all.",
+        doc: "Which arrivals count as load: those admitted, or all.",
     },
     measure::unit("packet", OURS),
     measure::mean_packet(1000.0, OURS),
@@ -123,7 +135,7 @@ fn read(values: &Values, link: &Link) -> Result<Yellow, ParamError> {
         delta: real("delta"),
         step: real("step"),
         sendable: capacity * period,
-        offered: values.word(&PARAMS, "load") == "offered",
+        counted_load: values.choice(&PARAMS, "load"),
         measure,
         ticks: Ticks::every(period),
         counted: 0,
@@ -132,12 +144,17 @@ fn read(values: &Values, link: &Link) -> Result<Yellow, ParamError> {
     })
 }
 
-/// How much of the capacity a queue leaves.
+/// The queue control function: the share of the capacity that a queue leaves.
 struct QueueControl {
+    /// The queue at which the share is gamma, packets.
     q_ref: f64,
+    /// gamma, the utilisation aimed at.
     gamma: f64,
+    /// alpha, of the hyperbola below `q_ref`.
     alpha: f64,
+    /// beta, of the hyperbola above `q_ref`.
     beta: f64,
+    /// QDLF, the least share.
     qdlf: f64,
 }
 
@@ -155,17 +172,25 @@ impl QueueControl {
 
 /// The policy.
 pub struct Yellow {
+    /// The queue control function.
     control: QueueControl,
+    /// delta, the width of the band above z = 1 in which p stays.
     delta: f64,
+    /// Delta, the step of p.
     step: f64,
     /// Packets that the link can send between two updates.
     sendable: f64,
-    offered: bool,
+    /// Which packets count as load.
+    counted_load: CountedLoad,
+    /// Packets or bytes.
     measure: Measure,
+    /// When p is updated.
     ticks: Ticks,
     /// Packets or bytes since the last update.
     counted: u64,
+    /// z, the load factor at the last update.
     z: f64,
+    /// The probability of a drop or mark.
     p: f64,
 }
 
@@ -173,7 +198,7 @@ impl Policy for Yellow {
     fn on_enqueue(&mut self, packet: &Packet, _queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         let verdict = if cx.has_room { independent::draw(self.p, cx) } else { Verdict::Pass };
         let joins = cx.has_room && (verdict == Verdict::Pass || cx.can_mark(packet));
-        if joins || self.offered {
+        if joins || self.counted_load == CountedLoad::Offered {
             self.counted += self.measure.amount(packet);
         }
         verdict

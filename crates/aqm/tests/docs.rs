@@ -26,8 +26,9 @@ fn every_test_that_the_pages_name_exists() {
     let mut named = 0;
     for (page, text) in pages() {
         for quoted in text.split('`').skip(1).step_by(2) {
-            let Some((file, function)) = quoted.split_once("::") else { continue };
-            let Ok(source) = std::fs::read_to_string(tests.join(format!("{file}.rs"))) else { continue };
+            let Some((module, function)) = quoted.rsplit_once("::") else { continue };
+            let file = tests.join(format!("{}.rs", module.replace("::", "/")));
+            let Ok(source) = std::fs::read_to_string(file) else { continue };
             assert!(source.contains(&format!("fn {function}(")), "{}: no test {quoted}", page.display());
             named += 1;
         }

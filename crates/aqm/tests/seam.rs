@@ -1,5 +1,6 @@
-//! Whether the traits carry the disciplines to come: sketches of CHOKe, DDRED, REM and an SFRED-like variant of RED, each as
-//! short as it can be, run through the crate's own FIFO. `docs/decisions/0001-traits-of-the-queue-floor.md` refers to them.
+//! Whether the traits carry the disciplines to come: sketches of CHOKe, DDRED, REM and an SFRED-like variant of RED,
+//! each as short as it can be, run through the crate's own FIFO. `docs/decisions/0001-traits-of-the-queue-floor.md`
+//! refers to them.
 //!
 //! They are not the catalogue's disciplines, which need parameters, dialects and documentation; they show which hook
 //! each one stands on.
@@ -259,8 +260,8 @@ impl Policy for Always {
     }
 }
 
-/// Without room, a signal on a packet that cannot be marked is the drop it would have been anyway; one that would only have
-/// been marked is an overflow, and is not marked on its way out.
+/// Without room, a signal on a packet that cannot be marked is the drop it would have been anyway; one that would only
+/// have been marked is an overflow, and is not marked on its way out.
 #[test]
 fn signal_at_a_full_queue() {
     let mut queue = fifo(Always, 1, true);

@@ -1,18 +1,18 @@
-//! Which addresses a link uses: a tree of blocks, so that links nested in one another find theirs without asking around.
+//! The addresses of a link: a tree of blocks, so that nested links choose theirs without coordination.
 //!
-//! The links of a namespace that is no link's own have blocks of 4096 addresses in 100.64.0.0/10, the space for networks
-//! between a provider and its customers (RFC 6598), which is routed nowhere. The first address is the outer end's, the
-//! second the inner end's. A link that is started in the namespace behind another takes the upper half of that one's
-//! block, the next one there the upper half of the rest, and so on. IPv6 addresses are these in fd65:6172:6c79::/96.
+//! Links outside of any link's namespace have blocks of 4096 addresses in 100.64.0.0/10, the shared address space
+//! (RFC 6598), which is not routed on the Internet. The first address is the outer end's, the second the inner end's. A
+//! link started behind another takes the upper half of that one's block, the next one there the upper half of the rest,
+//! and so on. The IPv6 addresses are the IPv4 ones in fd65:6172:6c79::/96.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The space, and the size of the blocks in it.
+/// The address space (RFC 6598), and the prefix length of the blocks in it.
 const SPACE: (u32, u8) = (0x6440_0000, 10);
 const PREFIX: u8 = 20;
-/// How many there are.
+/// Number of blocks.
 pub const BLOCKS: u32 = 1 << (PREFIX - SPACE.1);
-/// The smallest block: two addresses, and the ends that no host has.
+/// Prefix length of the smallest block: two addresses between the network's and the broadcast address.
 const SMALLEST: u8 = 30;
 const IPV6: u128 = 0xfd65_6172_6c79_0000_0000_0000_0000_0000;
 
@@ -37,14 +37,14 @@ impl Block {
         (inside && aligned).then_some(Block { base, prefix })
     }
 
-    /// The `index`-th block inside this one, from 1; `None` if there is no room for it.
+    /// The `index`-th block inside this one, from 1; `None` if it would be too small.
     pub fn inside(self, index: u8) -> Option<Block> {
         let prefix = self.prefix.checked_add(index).filter(|&prefix| index > 0 && prefix <= SMALLEST)?;
         Some(Block { base: self.base | 1 << (32 - prefix), prefix })
     }
 
-    /// How many blocks fit inside.
-    pub fn rooms(self) -> u8 {
+    /// Number of blocks inside.
+    pub fn children(self) -> u8 {
         SMALLEST - self.prefix
     }
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_do_not_overlap_and_know_their_ends() {
+    fn blocks_do_not_overlap_and_have_their_ends() {
         assert_eq!(text(Block::number(0).outer()), "100.64.0.1/20 fd65:6172:6c79::6440:1/116");
         assert_eq!(text(Block::number(0).inner()), "100.64.0.2/20 fd65:6172:6c79::6440:2/116");
         assert_eq!(text(Block::number(BLOCKS - 1).outer()), "100.127.240.1/20 fd65:6172:6c79::647f:f001/116");
@@ -101,9 +101,9 @@ mod tests {
     }
 
     #[test]
-    fn a_nested_link_takes_half_of_what_is_left() {
+    fn a_nested_link_takes_half_of_the_rest() {
         let outer = Block::number(3);
-        let blocks: Vec<Block> = (1..=outer.rooms()).map(|i| outer.inside(i).expect("room")).collect();
+        let blocks: Vec<Block> = (1..=outer.children()).map(|i| outer.inside(i).expect("a block")).collect();
         assert_eq!(blocks.len(), 10);
         assert_eq!((outer.inside(0), outer.inside(11)), (None, None));
         for (i, block) in blocks.iter().enumerate() {
@@ -114,9 +114,9 @@ mod tests {
         // Ten links in a row.
         let mut deep = outer;
         for _ in 0..10 {
-            deep = deep.inside(1).expect("room");
+            deep = deep.inside(1).expect("a block");
         }
-        assert_eq!((deep.prefix, deep.rooms()), (30, 0));
+        assert_eq!((deep.prefix, deep.children()), (30, 0));
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Several packets read or written in one system call (io_uring), for the times when they come faster than one at a time
-//! can be handled. A system call costs as much as the rest of a packet's way through the link where entering the kernel is
-//! dear, as in virtual machines.
+//! Several packets read or written in one system call (io_uring), for traffic that arrives faster than single calls can
+//! serve. Where entering the kernel is expensive, as in virtual machines, one system call costs as much as all the rest
+//! of a packet's processing.
 //!
-//! Unsafe for one reason: the kernel is given addresses of buffers. They are the caller's for the length of one call, and
-//! that call does not return before the kernel is done with all of them.
+//! Unsafe because the kernel gets addresses of buffers. The caller lends them for one call, which does not return
+//! before the kernel has finished with all of them.
 #![allow(unsafe_code)]
 
 use std::io::{Error, Result};
@@ -11,39 +11,39 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use io_uring::{opcode, squeue, types, IoUring};
 
-/// Most packets in a call.
+/// Most packets in one call.
 pub const MOST: usize = 16;
 
-/// A ring of the kernel's. Nothing is under way in it between two calls.
+/// An io_uring; empty between two calls.
 pub struct Burst {
     ring: IoUring,
     results: [i32; MOST],
 }
 
 impl Burst {
-    /// A ring; `None` where the kernel gives none (too old, switched off, forbidden to this process).
+    /// Opens a ring; `None` where the kernel offers none (too old, switched off, or forbidden to this process).
     pub fn open() -> Option<Burst> {
         IoUring::new(MOST as u32).ok().map(|ring| Burst { ring, results: [0; MOST] })
     }
 
-    /// Reads a packet into each of the first [`MOST`] `buffers`, in order, as far as there are packets: their lengths, or
-    /// negative error numbers.
+    /// Reads a packet into each of the first [`MOST`] `buffers`, in order, while there are packets; returns their
+    /// lengths, or negative error numbers.
     ///
     /// # Errors
-    /// If the kernel does not take the call, or the device has none that does not wait (`EOPNOTSUPP`, in kernels whose TUN
-    /// devices do not know of it). The ring is of no use then, and nothing has been read.
+    /// If the kernel refuses the call, or the device has no non-blocking one (`EOPNOTSUPP`, TUN devices of old
+    /// kernels). Nothing has been read then, and the ring cannot be used.
     pub fn read(&mut self, from: &OwnedFd, buffers: &mut [Vec<u8>]) -> Result<&[i32]> {
         let from = types::Fd(from.as_raw_fd());
         self.submit(buffers.iter_mut().map(|buffer| {
-            // Nothing of a file is after 4 GiB: a packet has 64 KiB at most.
+            // A packet has at most 64 KiB, so the length fits.
             opcode::Read::new(from, buffer.as_mut_ptr(), buffer.len() as u32).rw_flags(libc::RWF_NOWAIT).build()
         }))
     }
 
-    /// Writes the first [`MOST`] `packets`, in order: their lengths, or negative error numbers.
+    /// Writes the first [`MOST`] `packets`, in order; returns their lengths, or negative error numbers.
     ///
     /// # Errors
-    /// As of [`Burst::read`]; nothing has been written.
+    /// As [`Burst::read`]; nothing has been written.
     pub fn write<'a>(&mut self, to: &OwnedFd, packets: impl Iterator<Item = &'a [u8]>) -> Result<&[i32]> {
         let to = types::Fd(to.as_raw_fd());
         self.submit(packets.map(|packet| {
@@ -51,15 +51,15 @@ impl Burst {
         }))
     }
 
-    /// Has the kernel do the first [`MOST`] `entries`, and waits for all of them. They do not wait for anything themselves.
+    /// Submits the first [`MOST`] `entries`, which do not block, and waits until all of them have completed.
     fn submit(&mut self, entries: impl Iterator<Item = squeue::Entry>) -> Result<&[i32]> {
         let mut count = 0;
         {
             let mut queue = self.ring.submission();
             for entry in entries.take(MOST) {
-                // SAFETY: the buffers are borrowed by the caller of this function's callers, until all entries are done
-                // (below). If the kernel refuses the call, the entries that it has not taken are never looked at again,
-                // for the ring is dropped; those that it has taken are done, since none of them waits.
+                // SAFETY: the buffers stay borrowed until all entries have completed (below). If the kernel refuses the
+                // call, the ring is dropped and the entries not taken are never read; those taken have completed, since
+                // none of them blocks.
                 unsafe { queue.push(&entry.user_data(count as u64)) }.map_err(|_| Error::other("the ring is full"))?;
                 count += 1;
             }
@@ -76,7 +76,7 @@ impl Burst {
                 done += 1;
             }
         }
-        // Said of one by what the device is, so of all.
+        // This error depends on the device only, so it holds for all entries.
         match self.results[..count].first() {
             Some(&first) if first == -libc::EOPNOTSUPP => Err(Error::from_raw_os_error(libc::EOPNOTSUPP)),
             _ => Ok(&self.results[..count]),
@@ -91,7 +91,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixDatagram;
 
-    /// Both ends of a pair that keeps packets apart, as a TUN device does.
+    /// A pair of sockets that preserves packet boundaries, as a TUN device does.
     fn pair() -> (OwnedFd, OwnedFd) {
         let (a, b) = UnixDatagram::pair().expect("a pair of sockets");
         a.set_nonblocking(true).expect("a flag");
@@ -99,7 +99,7 @@ mod tests {
         (a.into(), b.into())
     }
 
-    /// `None` leaves a test out, for a kernel without rings; not where everything must be there.
+    /// `None` skips a test on a kernel without rings, except where the environment requires all peers.
     fn ring() -> Option<Burst> {
         let ring = Burst::open();
         assert!(ring.is_some() || std::env::var_os("EARLYDROP_REQUIRE_PEERS").is_none(), "this kernel gives no ring");
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_keep_their_order_and_an_empty_device_says_so() {
+    fn packets_keep_their_order_and_an_empty_device_reports_eagain() {
         let Some(mut burst) = ring() else { return };
         let (near, far) = pair();
         for round in 0..5_u8 {
@@ -122,8 +122,8 @@ mod tests {
             }
             assert!(read[11..].iter().all(|&one| one == -libc::EAGAIN), "{read:?}");
         }
-        // Single calls and bursts may be mixed.
-        File::from(near.try_clone().expect("a copy")).write_all(b"single").expect("room");
+        // Single calls and bursts can be mixed.
+        File::from(near.try_clone().expect("a copy")).write_all(b"single").expect("buffer space");
         let mut buffers = vec![vec![0; 10]];
         assert_eq!(burst.read(&far, &mut buffers).expect("the kernel takes it"), [6]);
         burst.write(&near, std::iter::once(&b"burst"[..])).expect("the kernel takes it");
@@ -132,19 +132,19 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_cannot_but_wait_is_an_error() {
+    fn a_device_without_non_blocking_calls_is_an_error() {
         let Some(mut burst) = ring() else { return };
-        // Files of /proc know of no call that does not wait.
+        // Files of /proc have no non-blocking calls.
         let file = OwnedFd::from(File::open("/proc/self/comm").expect("a file of /proc"));
         let error = burst.read(&file, &mut [vec![0; 10], vec![0; 10]]).expect_err("it would have to wait");
         assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));
     }
 
     #[test]
-    fn an_error_is_that_packets_alone() {
+    fn an_error_concerns_its_packet_alone() {
         let Some(mut burst) = ring() else { return };
         let (near, far) = pair();
-        // A datagram that no buffer has room for.
+        // Larger than any socket buffer.
         let long = vec![0; 64 << 20];
         let packets = [&b"one"[..], &long, b"two"];
         let written = burst.write(&near, packets.into_iter()).expect("the kernel takes it");

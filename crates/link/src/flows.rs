@@ -1,30 +1,30 @@
-//! What each flow had of a path.
+//! Counters of the flows of one direction.
 
 use std::collections::HashMap;
 
 use crate::header::Endpoints;
 
-/// So many flows are told apart; those that come later count together.
+/// Flows counted one by one; later ones are counted together.
 pub const MOST: usize = 4096;
 
-/// Counts of one flow. Packets unless it says bytes.
+/// Counters of one flow, in packets unless they say bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flow {
-    /// Who; `None` for the flows beyond [`MOST`] together.
+    /// Its endpoints; `None` for all flows beyond [`MOST`].
     pub endpoints: Option<Endpoints>,
-    /// That arrived at the queue.
+    /// Arrivals at the queue.
     pub arrivals: u64,
-    /// Their bytes.
+    /// Bytes of these.
     pub arrived_bytes: u64,
-    /// That were delivered at the other end.
+    /// Delivered at the other end.
     pub delivered: u64,
-    /// Their bytes.
+    /// Bytes of these.
     pub delivered_bytes: u64,
-    /// That the queue dropped.
+    /// Dropped by the queue.
     pub drops: u64,
-    /// That left the queue with CE and had come without.
+    /// Marked with CE by the queue.
     pub marks: u64,
-    /// That were lost on the way.
+    /// Lost by the loss model.
     pub lost: u64,
     /// First arrival, s.
     pub first: f64,
@@ -32,7 +32,7 @@ pub struct Flow {
     pub last: f64,
 }
 
-/// Flows in the order in which they appeared.
+/// Flows in the order of their first packets.
 #[derive(Clone, Debug, Default)]
 pub struct Flows {
     known: HashMap<u64, u32>,
@@ -40,7 +40,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// The number of the flow of this key, new at `now` if it is.
+    /// The number of the flow with this key; an unknown one is added, with `now` as its first arrival.
     #[inline]
     pub fn number(&mut self, key: u64, endpoints: &Endpoints, now: f64) -> u32 {
         if let Some(&number) = self.known.get(&key) {
@@ -63,18 +63,18 @@ impl Flows {
         number
     }
 
-    /// The flow of that number.
+    /// The flow with this number.
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> &mut Flow {
         &mut self.flows[number as usize]
     }
 
-    /// All of them.
+    /// All flows.
     pub fn all(&self) -> &[Flow] {
         &self.flows
     }
 
-    /// Forgets the counts, not the flows.
+    /// Sets all counters to 0 and keeps the flows.
     pub fn restart(&mut self) {
         for flow in &mut self.flows {
             *flow = Flow { endpoints: flow.endpoints, first: flow.first, last: flow.last, ..Flow::default() };

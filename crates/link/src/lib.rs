@@ -1,9 +1,9 @@
 //! Queue disciplines on real traffic.
 //!
-//! What is decided, and when, is the [`path`]'s: packets and times come in, departures with their times go out. It knows
-//! no socket and no clock, so a recorded trace can be run through it again, and the same discipline in the simulator
-//! decides the same. Around it stand the reading of IP headers ([`header`]), and on Linux what touches the machine: TUN
-//! devices, network namespaces, and the loop that reads, waits and writes.
+//! [`path`] decides what happens to a packet, and when: arrivals with their times go in, departures with their times
+//! come out. It has no socket and no clock, so a recorded trace can be replayed through it, and the simulator's port
+//! makes the same decisions. [`header`] parses IP headers. The Linux modules touch the machine: TUN devices, network
+//! namespaces, and the loop that reads, sleeps and writes. Unsafe code is in `sys` and `burst` only.
 
 pub mod header;
 pub mod path;

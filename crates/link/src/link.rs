@@ -1,4 +1,4 @@
-//! A link: two TUN devices, the namespace behind it, and the loop between.
+//! A link: two TUN devices, the namespace behind it, and the loop between them. Sets them up and takes them down.
 
 use std::fmt;
 use std::fs::File;
@@ -19,17 +19,17 @@ use crate::sys::{self, RunAs};
 
 /// Name of the device behind the link.
 pub const INNER: &str = "edlup";
-/// Beginning of the names of devices in front of links; a number follows.
+/// Prefix of the names of devices in front of links; a number follows.
 pub const OUTER: &str = "edl";
-/// Beginning of the names of devices that join two namespaces.
+/// Prefix of the names of devices that join two namespaces; a number follows.
 const JOINT: &str = "edlj";
 
-/// What could not be done, and why.
+/// A step that failed, and why.
 #[derive(Debug)]
 pub struct Failure {
-    /// What was being done.
+    /// The step.
     pub doing: String,
-    /// What went wrong.
+    /// The error.
     pub error: io::Error,
 }
 
@@ -39,8 +39,8 @@ impl Failure {
         move |error| Failure { doing, error }
     }
 
-    /// Whether the caller is not allowed to.
-    pub fn is_permission(&self) -> bool {
+    /// Whether a permission is missing.
+    fn is_permission(&self) -> bool {
         self.error.kind() == io::ErrorKind::PermissionDenied
     }
 }
@@ -60,12 +60,12 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Where a link's ends are.
+/// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// A device of ours in the namespace of that name (`ip netns add NAME`).
+    /// A new device in the namespace of that name (`ip netns add NAME`).
     Namespace(String),
-    /// A TUN device that is there already (`ip tuntap add NAME mode tun`).
+    /// An existing TUN device (`ip tuntap add NAME mode tun`).
     Device(String),
 }
 
@@ -74,34 +74,34 @@ pub enum End {
 pub struct SetUp {
     /// Largest packet, bytes.
     pub mtu: u32,
-    /// Packets that the kernel keeps in front of the link until the loop takes them.
+    /// Packets that the kernel holds at a device until the loop reads them.
     pub ring: u32,
     /// Sysctls of the namespace behind the link.
     pub sysctls: Vec<(String, String)>,
 }
 
-/// A link at work.
+/// A link in operation.
 pub struct Link {
     running: Running,
     space: Option<Space>,
-    /// Where the loop reads from outside, and under which name: to ask the kernel what it counted there.
+    /// Name of the device in front, for the kernel's counters.
     outer: Option<String>,
     block: Option<Block>,
 }
 
-/// What happened at a link, and what the kernel counted at its devices: there (what the command sent), and back.
+/// What a link measured, and the kernel's counters of its devices.
 pub struct Outcome {
-    /// Both directions: there is what comes from behind the link.
+    /// Both directions; the first carries what is sent from behind the link.
     pub paths: [PathOutcome; 2],
-    /// At the device behind the link, and at the one in front of it.
+    /// Counters of the device behind the link, and of the one in front of it.
     pub devices: [Option<DeviceCounts>; 2],
 }
 
 impl Link {
-    /// A link between the calling thread's namespace and a new one behind it. `there` is for what is sent from behind.
+    /// A link between the calling thread's namespace and a new one behind it. `there` carries what is sent from behind.
     ///
     /// # Errors
-    /// Says what could not be set up; nothing is left then.
+    /// Names the step that failed; nothing remains then.
     pub fn open(set_up: &SetUp, there: PathSpec, back: PathSpec, settings: &Settings) -> Result<Link, Failure> {
         space::sweep().map_err(Failure::while_doing("removing what an earlier link has left"))?;
         let (outer, name, block) = outer_device(set_up)?;
@@ -111,7 +111,7 @@ impl Link {
             let mut step = "setting up the namespace behind the link".to_string();
             let outcome = inner_device(&inner_set_up, block, &mut step);
             if outcome.is_err() {
-                // If nobody listens, nobody wants to know.
+                // Fails only if the receiver is gone.
                 drop(doing.send(step));
             }
             outcome
@@ -124,7 +124,7 @@ impl Link {
         Ok(Link { running, space: Some(space), outer: Some(name), block: Some(block) })
     }
 
-    /// A link that joins two ends; `there` is for what comes from the first.
+    /// A link that joins two ends; `there` carries what comes from the first.
     ///
     /// # Errors
     /// As [`Link::open`].
@@ -176,7 +176,7 @@ impl Link {
         &self.running
     }
 
-    /// How both directions look.
+    /// The state of both directions; `None` before the first one is taken.
     pub fn view(&self) -> Option<[View; 2]> {
         self.running.view()
     }
@@ -186,12 +186,12 @@ impl Link {
         self.outer.as_deref()
     }
 
-    /// The addresses at its ends.
+    /// The addresses of its ends.
     pub fn block(&self) -> Option<Block> {
         self.block
     }
 
-    /// Number of the namespace behind the link.
+    /// Inode number of the namespace behind the link.
     pub fn namespace(&self) -> Option<u64> {
         self.space.as_ref().map(Space::inode)
     }
@@ -199,14 +199,14 @@ impl Link {
     /// Starts a command behind the link.
     ///
     /// # Errors
-    /// If there is nothing behind it, or the command cannot be started.
+    /// If no namespace is behind it, or the command cannot be started.
     pub fn spawn(&self, command: Command, run_as: Option<RunAs>) -> io::Result<Child> {
         let space = self.space.as_ref().ok_or_else(|| io::Error::from(io::ErrorKind::Unsupported))?;
         space.spawn(command, run_as)
     }
 
-    /// Ends it: first the processes behind it that are left, then the link, once nothing is under way or after
-    /// `patience`. Its devices and its namespace are gone afterwards.
+    /// Stops it: ends the processes left behind it, then the loop once no packet is queued or in flight, or after
+    /// `patience`, and removes its devices and its namespace.
     ///
     /// # Errors
     /// If the loop has failed.
@@ -241,13 +241,13 @@ fn start(
     Running::start(there, back, settings).map_err(Failure::while_doing(doing))
 }
 
-/// A namespace by its name.
+/// Opens a namespace by its name.
 fn named(name: &str) -> Result<File, Failure> {
     let path = Path::new("/run/netns").join(name);
     File::open(&path).map_err(Failure::while_doing(format!("opening the namespace {name} ({})", path.display())))
 }
 
-/// A number whose device and addresses are free in every namespace that is joined; `None` if none is.
+/// A number whose addresses are free in every joined namespace; `None` if two devices are joined.
 fn joint(ends: &[End; 2]) -> Result<Option<u32>, Failure> {
     let names: Vec<&String> = ends
         .iter()
@@ -266,28 +266,28 @@ fn joint(ends: &[End; 2]) -> Result<Option<u32>, Failure> {
     }
     let free = |number: &u32| !routes.iter().any(|&(to, prefix)| Block::number(*number).overlaps(to, prefix));
     let found = (0..BLOCKS).find(free).ok_or_else(|| Failure {
-        doing: "looking for addresses that nobody uses".into(),
+        doing: "looking for free addresses".into(),
         error: io::Error::from(io::ErrorKind::AddrNotAvailable),
     })?;
     Ok(Some(found))
 }
 
-/// A device in front of the link, with addresses that nobody here uses.
+/// Creates the device in front of the link, with addresses that are free here.
 fn outer_device(set_up: &SetUp) -> Result<(OwnedFd, String, Block), Failure> {
     let netlink = Netlink::new().map_err(Failure::while_doing("asking the kernel"))?;
     let routes = netlink.ipv4_routes().map_err(Failure::while_doing("reading the routes"))?;
     let around = block_around(&netlink);
     let (first, end) = match around {
-        Some(block) => (1, u32::from(block.rooms()) + 1),
+        Some(block) => (1, u32::from(block.children()) + 1),
         None => (0, BLOCKS),
     };
     for number in first..end {
         let block = match around {
-            // The number fits: there are no more rooms than bits in an address.
+            // It fits: a block has fewer children than an address has bits.
             Some(outer) => outer.inside(number as u8),
             None => Some(Block::number(number)),
         };
-        // The route of the link around it covers all of its block.
+        // The route of the enclosing link covers the whole block; it is no conflict.
         let mine = around.map(|outer| outer.prefix());
         let taken =
             |block: Block| routes.iter().any(|&(to, prefix)| mine != Some(prefix) && block.overlaps(to, prefix));
@@ -303,26 +303,26 @@ fn outer_device(set_up: &SetUp) -> Result<(OwnedFd, String, Block), Failure> {
             }
             other => other.map_err(Failure::while_doing(format!("making the TUN device {name}")))?,
         };
-        let give = || -> io::Result<()> {
+        let configure = || -> io::Result<()> {
             netlink.size(&name, set_up.mtu, set_up.ring)?;
             quiet(&name);
             netlink.up(&name)?;
             block.outer().into_iter().try_for_each(|(address, prefix)| add_address(&netlink, &name, address, prefix))
         };
-        give().map_err(Failure::while_doing(format!("setting up the device {name}")))?;
+        configure().map_err(Failure::while_doing(format!("setting up the device {name}")))?;
         return Ok((device, name, block));
     }
     let error = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    Err(Failure { doing: "looking for addresses that nobody uses".into(), error })
+    Err(Failure { doing: "looking for free addresses".into(), error })
 }
 
-/// The block of the link that this namespace is behind, if it is.
+/// The block of the enclosing link, if this namespace is behind one.
 fn block_around(netlink: &Netlink) -> Option<Block> {
     let addresses = netlink.ipv4_addresses(INNER).ok()?;
     addresses.into_iter().find_map(|(address, prefix)| Block::of_inner_end(address, prefix))
 }
 
-/// The device behind the link, in the calling thread's namespace, which is the link's own.
+/// Creates the device behind the link, in the calling thread's namespace, which is the link's own.
 fn inner_device(set_up: &SetUp, block: Block, step: &mut String) -> io::Result<OwnedFd> {
     let device = sys::open_tun(INNER)?;
     let netlink = Netlink::new()?;
@@ -336,7 +336,7 @@ fn inner_device(set_up: &SetUp, block: Block, step: &mut String) -> io::Result<O
             other => other?,
         }
     }
-    // Links behind this one are reached through this namespace.
+    // This namespace forwards for links nested behind it.
     space::sysctl("net.ipv4.ip_forward", "1")?;
     match space::sysctl("net.ipv6.conf.all.forwarding", "1") {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -352,14 +352,14 @@ fn inner_device(set_up: &SetUp, block: Block, step: &mut String) -> io::Result<O
 fn existing_device(name: &str) -> Result<OwnedFd, Failure> {
     let doing = || format!("opening the TUN device {name}");
     let netlink = Netlink::new().map_err(Failure::while_doing("asking the kernel"))?;
-    // Opening would make it.
+    // Opening a missing device would create it.
     netlink.index(name).map_err(Failure::while_doing(doing()))?;
     sys::open_tun(name).map_err(Failure::while_doing(doing()))
 }
 
 fn add_address(netlink: &Netlink, device: &str, address: std::net::IpAddr, prefix: u8) -> io::Result<()> {
     match netlink.add_address(device, address, prefix) {
-        // A kernel without IPv6, or one that has it switched off.
+        // A kernel without IPv6, or with IPv6 switched off.
         Err(error) if address.is_ipv6() && is_without_ipv6(&error) => Ok(()),
         other => other,
     }
@@ -380,7 +380,7 @@ fn quiet(device: &str) {
         ("router_solicitations", "0"),
         ("mldv1_unsolicited_report_interval", "0"),
     ] {
-        // Without IPv6 there is nothing to stop.
+        // Fails without IPv6, where there is nothing to stop.
         drop(space::sysctl(&format!("net.ipv6.conf.{device}.{name}"), value));
     }
 }

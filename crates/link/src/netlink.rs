@@ -1,5 +1,5 @@
-//! What the link asks of the kernel's network configuration, always in the namespace of the calling thread: addresses
-//! and routes of its own devices. Nothing that was there before is changed.
+//! Requests to the kernel's network configuration (rtnetlink), in the namespace of the calling thread. They configure
+//! the link's own devices and change nothing else.
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::{IpAddr, Ipv4Addr};
@@ -13,25 +13,25 @@ use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteHeader, Rou
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{protocols::NETLINK_ROUTE, Socket, SocketAddr};
 
-/// A connection to the kernel, in the namespace of the thread that made it.
+/// A socket to the kernel, in the namespace of the thread that opened it.
 pub struct Netlink {
     socket: Socket,
 }
 
-/// What the kernel counted at a device.
+/// The kernel's counters of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounts {
-    /// Packets that it could not hand to the link, because its ring was full.
+    /// Packets dropped in front of the link because its ring was full.
     pub overruns: u64,
-    /// Packets of the link that it refused.
+    /// Packets from the link that the kernel refused.
     pub refused: u64,
 }
 
 impl Netlink {
-    /// Connects.
+    /// Opens the socket.
     ///
     /// # Errors
-    /// As the kernel says; so for all methods here.
+    /// The kernel's error; the same holds for all methods here.
     pub fn new() -> Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -39,7 +39,7 @@ impl Netlink {
         Ok(Netlink { socket })
     }
 
-    /// Sends a request and gives every answer to `each`, until the kernel says that it is done.
+    /// Sends a request and passes every answer to `each`, until the kernel reports the end.
     fn ask(&self, message: RouteNetlinkMessage, flags: u16, mut each: impl FnMut(RouteNetlinkMessage)) -> Result<()> {
         let mut header = NetlinkHeader::default();
         header.flags = NLM_F_REQUEST | flags;
@@ -60,7 +60,7 @@ impl Netlink {
                     NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(()),
                     NetlinkPayload::InnerMessage(inner) => {
                         each(inner);
-                        // A question about one thing has one answer and, unless asked for, no acknowledgement.
+                        // A request for one object has one answer and, unless asked for, no acknowledgement.
                         if flags & (NLM_F_ACK | NLM_F_DUMP) == 0 {
                             return Ok(());
                         }
@@ -89,7 +89,7 @@ impl Netlink {
         Ok(self.device(name)?.header.index)
     }
 
-    /// Its alias, a text that belongs to a device and does nothing.
+    /// The alias of a device (`ip link set alias`).
     pub fn alias(&self, name: &str) -> Result<Option<String>> {
         let link = self.device(name)?;
         Ok(link.attributes.into_iter().find_map(|attribute| match attribute {
@@ -98,7 +98,7 @@ impl Netlink {
         }))
     }
 
-    /// What the kernel counted there.
+    /// The kernel's counters of a device.
     pub fn counts(&self, name: &str) -> Result<DeviceCounts> {
         let link = self.device(name)?;
         Ok(link
@@ -124,17 +124,17 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::SetLink(change), NLM_F_ACK, |_| {})
     }
 
-    /// Sets the largest packet (bytes) and the length of the ring in front of the link (packets) of a device.
+    /// Sets the MTU (bytes) and the length of the ring (packets) of a device.
     pub fn size(&self, name: &str, mtu: u32, ring: u32) -> Result<()> {
         self.set(name, false, vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(ring)])
     }
 
-    /// Gives a device an alias.
+    /// Sets the alias of a device.
     pub fn set_alias(&self, name: &str, alias: &str) -> Result<()> {
         self.set(name, false, vec![LinkAttribute::IfAlias(alias.to_string())])
     }
 
-    /// Puts a device into service.
+    /// Sets a device up.
     pub fn up(&self, name: &str) -> Result<()> {
         self.set(name, true, Vec::new())
     }
@@ -145,13 +145,13 @@ impl Netlink {
         message.header.index = self.index(name)?;
         message.header.prefix_len = prefix;
         message.header.family = family(address);
-        // It is ours alone: nobody needs to be asked whether he has it too.
+        // No other host is on the device: duplicate address detection is not needed.
         message.header.flags = AddressHeaderFlags::Nodad;
         message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
         self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, |_| {})
     }
 
-    /// Sends everything that has no better route through a device.
+    /// Adds a default route through a device.
     pub fn add_default_route(&self, name: &str, like: IpAddr) -> Result<()> {
         let mut message = RouteMessage::default();
         message.header = RouteHeader {
@@ -165,7 +165,7 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, |_| {})
     }
 
-    /// IPv4 addresses of the device called `name`, with the lengths of their prefixes.
+    /// IPv4 addresses of the device called `name`, with their prefix lengths.
     pub fn ipv4_addresses(&self, name: &str) -> Result<Vec<(Ipv4Addr, u8)>> {
         let index = self.index(name)?;
         let mut question = AddressMessage::default();
@@ -184,7 +184,7 @@ impl Netlink {
         Ok(found)
     }
 
-    /// Every IPv4 route, of all tables.
+    /// All IPv4 routes, of all tables.
     pub fn ipv4_routes(&self) -> Result<Vec<(Ipv4Addr, u8)>> {
         let mut question = RouteMessage::default();
         question.header.address_family = AddressFamily::Inet;

@@ -1,8 +1,8 @@
-//! One direction of a link in its own time: a queue discipline, a paced transmitter, loss, a delay line.
+//! One direction of a link in virtual time: a queue discipline, a transmitter, a loss model, a delay line.
 //!
-//! Times are told, never read. Events happen at exact times, however late the caller is: a transmission begins the
-//! moment the one before it ends, so that no lateness of the machine adds up. The order of what happens at one time is
-//! that of the simulator: first what was scheduled first, timers before ends of transmission, arrivals last.
+//! Time is an argument, never read from a clock. Events happen at their exact times, however late the caller is: a
+//! transmission starts when the one before it ends, so lateness of the machine does not accumulate. Simultaneous events
+//! have the simulator's order: earlier scheduled first, timers before ends of transmission, arrivals last.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -16,42 +16,42 @@ use earlydrop_net::Wire;
 
 use crate::seconds::Seconds;
 
-/// What a direction does to packets.
+/// What one direction consists of.
 pub struct PathSpec {
     /// The queue.
     pub queue: Box<dyn Discipline>,
-    /// bit/s; where it varies the medium knows.
+    /// Rate, bit/s; the medium has it if it varies.
     pub rate_bps: f64,
     /// Propagation delay, s.
     pub delay_s: f64,
-    /// What it does beyond one rate and one delay.
+    /// Varying rate or delay, loss, reordering.
     pub medium: Option<Medium>,
 }
 
-/// Is told what becomes of packets. Times are those of the events, not of the call.
+/// Is notified of the fates of packets, with the times of the events rather than of the call.
 pub trait Watch {
-    /// The queue took `packet`, which it marked if `marked`.
+    /// The queue accepted `packet`, with a CE mark if `marked`.
     fn admitted(&mut self, _packet: &Packet, _now: Time, _marked: bool) {}
-    /// `packet` is dropped.
+    /// The queue dropped `packet`.
     fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason);
-    /// The link begins to send `packet`; its ECN field is final.
+    /// The transmission of `packet` starts; its ECN field is final.
     fn departed(&mut self, _packet: &Packet, _now: Time) {}
-    /// `packet` was sent and is lost on the way.
+    /// `packet` was transmitted, and lost by the loss model.
     fn lost(&mut self, packet: &Packet, now: Time);
 }
 
-/// A packet at the other end.
+/// A packet that reaches the other end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delivery {
-    /// When it arrives there.
+    /// Arrival time.
     pub at: Time,
-    /// When its transmission began and ended.
+    /// Start and end of its transmission.
     pub sent: (Time, Time),
     /// The packet.
     pub packet: Packet,
 }
 
-/// A packet on the delay line.
+/// A packet in transmission or on the delay line.
 struct InFlight {
     delivery: Delivery,
     number: u64,
@@ -83,7 +83,7 @@ impl Ord for InFlight {
     }
 }
 
-/// An event to come: its time, and when it was scheduled.
+/// A scheduled event: its time, and when it was scheduled.
 type Event = (Time, Time);
 
 /// One direction of a link.
@@ -91,7 +91,7 @@ pub struct Path {
     queue: Box<dyn Discipline>,
     wire: Wire,
     medium: Option<Medium>,
-    /// The end of the present transmission.
+    /// End of the current transmission.
     end: Option<Event>,
     /// The discipline's timer.
     timer: Option<Event>,
@@ -122,7 +122,7 @@ impl Path {
         }
     }
 
-    /// Lets everything happen that happens up to and at `now`.
+    /// Runs all events due up to and at `now`.
     pub fn advance(&mut self, now: Time, watch: &mut impl Watch) {
         loop {
             let timer = self.timer.filter(|&(time, _)| time <= now);
@@ -130,13 +130,13 @@ impl Path {
             match (timer, end) {
                 (None, None) => return,
                 (Some(timer), end) if end.is_none_or(|end| timer <= end) => self.on_timer(timer.0),
-                (_, Some((time, _))) => self.pull(time, watch),
+                (_, Some((time, _))) => self.dequeue(time, watch),
                 (Some(timer), None) => self.on_timer(timer.0),
             }
         }
     }
 
-    /// `packet` arrives at `now`, not earlier than any call before.
+    /// `packet` arrives at `now`, which is not before the time of any earlier call.
     pub fn arrive(&mut self, packet: Packet, now: Time, watch: &mut impl Watch) {
         self.advance(now, watch);
         self.stats.advance(now.seconds(), self.queue.packets());
@@ -148,14 +148,14 @@ impl Path {
             watch.admitted(&packet, now, marked.0);
         }
         if self.end.is_none() {
-            self.pull(now, watch);
+            self.dequeue(now, watch);
         } else {
             self.stats.grown(self.queue.packets());
             self.note_waiting(now);
         }
     }
 
-    /// The next packet that is at the other end by `now`.
+    /// The next packet that has reached the other end by `now`.
     pub fn deliver(&mut self, now: Time) -> Option<Delivery> {
         let first = self.in_flight.peek()?;
         if first.0.delivery.at > now {
@@ -164,8 +164,8 @@ impl Path {
         self.in_flight.pop().map(|first| first.0.delivery)
     }
 
-    /// When to call [`Path::advance`] and [`Path::deliver`] again at the latest so that no delivery is late, if no packet
-    /// arrives before: the next delivery, or the earliest that the packet sent next can be there.
+    /// When to call [`Path::advance`] and [`Path::deliver`] again so that no delivery is late, unless a packet arrives
+    /// before: at the next delivery, or at the earliest possible delivery of the packet transmitted next.
     pub fn next_delivery(&self) -> Option<Time> {
         let known = self.in_flight.peek().map(|first| first.0.delivery.at);
         let next = self.end.filter(|_| self.queue.packets() > 0).map(|(time, _)| time + self.wire.delay_s);
@@ -180,8 +180,8 @@ impl Path {
         self.timer = self.queue.next_timer().map(|time| (time, now));
     }
 
-    /// The link is free: it takes the next packet, or becomes idle.
-    fn pull(&mut self, now: Time, watch: &mut impl Watch) {
+    /// The transmitter is ready: it takes the next packet, or the link becomes idle.
+    fn dequeue(&mut self, now: Time, watch: &mut impl Watch) {
         self.stats.advance(now.seconds(), self.queue.packets());
         self.end = None;
         let taken = self.queue.dequeue(now, &mut |victim, reason| watch.dropped(victim, now, reason));
@@ -217,7 +217,7 @@ impl Path {
         self.seconds.waiting(now.seconds(), self.queue.packets() > 0);
     }
 
-    /// Begins to measure anew at `now`.
+    /// Starts a new measured window at `now`.
     pub fn restart(&mut self, now: Time, watch: &mut impl Watch) {
         self.advance(now, watch);
         self.queued_at_start = self.queue.packets();
@@ -230,7 +230,7 @@ impl Path {
         self.lost = 0;
     }
 
-    /// Ends measuring at `now`.
+    /// Ends the measured window at `now`.
     pub fn finish(&mut self, now: Time, watch: &mut impl Watch) {
         self.advance(now, watch);
         self.stats.advance(now.seconds(), self.queue.packets());
@@ -240,27 +240,27 @@ impl Path {
         self.seconds.finish(now.seconds());
     }
 
-    /// Packets waiting, without the one in transmission.
+    /// Packets in the queue, without the one in transmission.
     pub fn packets(&self) -> u64 {
         self.queue.packets()
     }
 
-    /// Bytes waiting.
+    /// Bytes in the queue.
     pub fn bytes(&self) -> u64 {
         self.queue.bytes()
     }
 
-    /// Packets on the delay line, the one in transmission among them.
+    /// Packets in transmission or on the delay line.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
 
-    /// The discipline's average, packets.
+    /// The discipline's averaged queue, packets.
     pub fn average(&self) -> Option<f64> {
         self.queue.average()
     }
 
-    /// The discipline's inner values.
+    /// The discipline's internal values.
     pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.queue.gauges(out);
     }
@@ -275,32 +275,32 @@ impl Path {
         &self.stats
     }
 
-    /// The statistics, of a path that has been finished.
+    /// The statistics of a path, after [`Path::finish`].
     pub fn into_stats(self) -> QueueStats {
         self.stats
     }
 
-    /// Packets waiting at the last restart.
+    /// Packets in the queue at the last restart.
     pub fn queued_at_start(&self) -> u64 {
         self.queued_at_start
     }
 
-    /// Packets lost on the way since the last restart.
+    /// Packets lost by the loss model since the last restart.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Rate of constant links, bit/s.
+    /// Constant rate of the link, bit/s.
     pub fn rate_bps(&self) -> f64 {
         self.wire.rate_bps
     }
 
-    /// What can be sent between two times, bit/s on average, where the rate changes.
+    /// Mean rate of the link between two times, bit/s; `None` if the rate is constant.
     pub fn mean_rate(&self, from: f64, to: f64) -> Option<f64> {
         self.medium.as_ref().and_then(|medium| medium.mean_rate(from, to))
     }
 
-    /// What was sent second by second.
+    /// Bytes sent in each second.
     pub fn seconds(&mut self) -> &mut Seconds {
         &mut self.seconds
     }
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(seen.dropped, [(3, 1.0, Reason::Overflow)], "one in transmission, two waiting");
         assert_eq!(path.next_delivery(), Some(t(1.0 + (0.001 + 0.01))));
         assert_eq!(deliveries(&mut path, 1.0109), []);
-        // Nobody looked for seconds.
+        // The caller is seconds late.
         path.advance(t(5.0), &mut seen);
         let starts = [1.0, 1.0 + 0.001, 1.0 + 0.001 + 0.001];
         assert_eq!(seen.departed, [(0, starts[0]), (1, starts[1]), (2, starts[2])]);
@@ -374,7 +374,7 @@ mod tests {
         assert_eq!(deliveries(&mut path, 5.0), arrivals);
         assert_eq!((path.packets(), path.in_flight(), path.next_delivery()), (0, 0, None));
         path.arrive(packet(9), t(6.0), &mut seen);
-        assert_eq!(seen.departed.last(), Some(&(9, 6.0)), "an idle link sends at once");
+        assert_eq!(seen.departed.last(), Some(&(9, 6.0)), "an idle link transmits immediately");
     }
 
     #[test]
@@ -390,11 +390,11 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_line_wakes_its_owner_once_a_packet() {
+    fn the_next_delivery_is_once_per_packet() {
         let (mut path, mut seen) = (path(None), Seen::default());
         path.arrive(packet(0), t(0.0), &mut seen);
         path.arrive(packet(1), t(0.0), &mut seen);
-        // The second begins at 1 ms and cannot be there before 11 ms.
+        // The second starts at 1 ms and cannot arrive before 11 ms.
         assert_eq!(path.next_delivery(), Some(t(0.011)));
         path.advance(t(0.011), &mut seen);
         assert_eq!(deliveries(&mut path, 0.011), [(0, 0.011)]);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_takes_the_time_of_a_transmission() {
+    fn a_lost_packet_takes_its_transmission_time() {
         let medium = Medium::new(&Rate::Constant(8e6)).with_loss(LossPattern::Every(2), Generator::stream(1, "loss"));
         let (mut path, mut seen) = (path(Some(medium)), Seen::default());
         for tag in 0..3 {
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_counted_twice_over_a_restart() {
+    fn a_restart_counts_nothing_twice() {
         let (mut path, mut seen) = (path(None), Seen::default());
         for tag in 0..3 {
             path.arrive(packet(tag), t(0.0), &mut seen);

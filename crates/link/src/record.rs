@@ -1,4 +1,4 @@
-//! Arrivals at a path, and what became of each: made in a real run, run again in virtual time.
+//! Records of arrivals and their fates: taken on a real link, replayed in virtual time.
 
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Packet, Time};
@@ -6,30 +6,30 @@ use earlydrop_net::record::Fate;
 
 use crate::path::{Path, Watch};
 
-/// Arrivals in the order in which they came, with their fates.
+/// Arrivals in order, with their fates.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// When, and what the queue saw.
+    /// Arrival time, and the packet as the queue saw it.
     pub arrivals: Vec<(Time, Packet)>,
-    /// What became of each.
+    /// Fate of each.
     pub fates: Vec<Fate>,
 }
 
 impl Record {
-    /// An arrival; its number.
+    /// Adds an arrival; returns its number.
     pub fn arrived(&mut self, packet: Packet, now: Time) -> usize {
         self.arrivals.push((now, packet));
         self.fates.push(Fate::Queued);
         self.arrivals.len() - 1
     }
 
-    /// It is settled what becomes of an arrival.
+    /// Sets the fate of an arrival.
     pub fn settle(&mut self, number: usize, fate: Fate) {
         self.fates[number] = fate;
     }
 }
 
-/// Settles the fates of packets whose tag is their number.
+/// The fates of packets whose tag is their number.
 struct ByTag<'a>(&'a mut Vec<Fate>);
 
 impl Watch for ByTag<'_> {
@@ -44,7 +44,7 @@ impl Watch for ByTag<'_> {
     fn lost(&mut self, _packet: &Packet, _now: Time) {}
 }
 
-/// Lets `arrivals` come to `path` and stops at `until`; what became of each.
+/// Replays `arrivals` through `path` until the time `until`; returns the fate of each.
 pub fn replay(path: &mut Path, arrivals: &[(Time, Packet)], until: Time) -> Vec<Fate> {
     let mut fates = vec![Fate::Queued; arrivals.len()];
     for (&(time, packet), tag) in arrivals.iter().zip(0..) {

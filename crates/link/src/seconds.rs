@@ -1,30 +1,30 @@
-//! What a path sends second by second, and in which seconds packets were waiting throughout.
+//! Bytes sent in each second, and the rate over the seconds in which the queue was never empty.
 
 /// One second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Second {
-    /// Bytes sent; a packet counts in each second by the share of its transmission there.
+    /// Bytes sent; a packet is divided by the parts of its transmission in each second.
     pub bytes: f64,
-    /// The queue was empty at some time in it.
+    /// The queue was empty at some time in this second.
     pub was_empty: bool,
 }
 
-/// Seconds from a beginning on. Sixteen bytes each, nothing else is kept.
+/// The seconds of a measured window; 16 bytes each.
 #[derive(Clone, Debug, Default)]
 pub struct Seconds {
     begin: f64,
     seconds: Vec<Second>,
-    /// Since when the queue is empty.
+    /// Time at which the queue became empty, if it is.
     empty_since: Option<f64>,
     end: f64,
 }
 
-/// The rate over the seconds in which packets were waiting throughout.
+/// The rate over the seconds in which the queue was never empty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Busy {
-    /// How many seconds.
+    /// Number of these seconds.
     pub seconds: usize,
-    /// Rate over all of them, bit/s.
+    /// Mean rate, bit/s.
     pub mean_bps: f64,
     /// Rate in the slowest, bit/s.
     pub least_bps: f64,
@@ -33,12 +33,12 @@ pub struct Busy {
 }
 
 impl Seconds {
-    /// From time zero on, with an empty queue.
+    /// A window from time 0, with an empty queue.
     pub fn new() -> Self {
         Seconds { empty_since: Some(0.0), ..Seconds::default() }
     }
 
-    /// Begins anew at `now`.
+    /// Starts a new window at `now`.
     pub fn restart(&mut self, now: f64, waiting: bool) {
         *self = Seconds { begin: now, seconds: Vec::new(), empty_since: (!waiting).then_some(now), end: now };
     }
@@ -54,7 +54,7 @@ impl Seconds {
         (time - self.begin).max(0.0) as usize
     }
 
-    /// From `now` on packets are `waiting`, or none.
+    /// From `now` on the queue holds packets (`waiting`), or is empty.
     #[inline]
     pub fn waiting(&mut self, now: f64, waiting: bool) {
         match (self.empty_since, waiting) {
@@ -89,7 +89,7 @@ impl Seconds {
         }
     }
 
-    /// Nothing comes after `now`.
+    /// Ends the window at `now`.
     pub fn finish(&mut self, now: f64) {
         if let Some(since) = self.empty_since {
             self.note_empty(since, now);
@@ -98,7 +98,7 @@ impl Seconds {
         self.end = now;
     }
 
-    /// The rate over the whole seconds in which packets were waiting throughout; `None` if there is none. After
+    /// The rate over the whole seconds in which the queue was never empty; `None` if there are none. Call it after
     /// [`Seconds::finish`].
     pub fn busy(&self) -> Option<Busy> {
         let whole = &self.seconds[..self.index(self.end).min(self.seconds.len())];
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_seconds_with_packets_waiting_throughout_count() {
+    fn only_seconds_without_an_empty_queue_count() {
         let mut seconds = Seconds::new();
         seconds.restart(10.0, false);
         seconds.waiting(10.5, true);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_counts_in_each_second_by_its_share() {
+    fn a_packet_is_divided_over_the_seconds_of_its_transmission() {
         let mut seconds = Seconds::new();
         seconds.restart(0.0, true);
         seconds.sent(0.75, 1.25, 1000);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_path_has_no_such_second() {
+    fn an_idle_path_has_no_busy_second() {
         let mut seconds = Seconds::new();
         seconds.finish(5.0);
         assert_eq!(seconds.busy(), None);

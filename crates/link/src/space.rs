@@ -1,8 +1,8 @@
-//! A network namespace of the link's own, and the processes in it.
+//! The link's network namespace, and the processes in it.
 //!
-//! The namespace has no name and no mount: it lives as long as the thread that made it and the processes in it. So
-//! nothing is left of it when the link ends or is killed, except for processes that outlive their parents; a file in the
-//! registry tells the next link of them.
+//! The namespace has no name and no mount: it exists as long as the thread that created it and the processes in it. So
+//! nothing remains when the link stops or is killed, except processes that outlive their parents. A file in the
+//! registry lets the next link find and end those.
 
 use std::fs::{self, File};
 use std::io::{Error, ErrorKind, Result};
@@ -20,12 +20,12 @@ use nix::unistd::{getpid, Pid};
 use crate::netlink::Netlink;
 use crate::sys::{self, RunAs};
 
-/// How long processes have to end by themselves when the link ends.
+/// How long processes have to end on their own when the link stops.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long killed processes may take to be gone.
-const GONE: Duration = Duration::from_secs(2);
+/// How long killed processes may take to disappear.
+const KILL_TIME: Duration = Duration::from_secs(2);
 
-/// Something the namespace's thread does.
+/// Work for the namespace's thread.
 type Request = Box<dyn FnOnce() + Send>;
 
 /// A namespace.
@@ -37,10 +37,10 @@ pub struct Space {
 }
 
 impl Space {
-    /// Makes a namespace and calls `set_up` in it, on the thread that stays there.
+    /// Creates a namespace and calls `set_up` in it, on the thread that stays there.
     ///
     /// # Errors
-    /// Without the permission to make one (CAP_SYS_ADMIN), or if `set_up` fails; nothing is left then.
+    /// Without the permission to create one (CAP_SYS_ADMIN), or if `set_up` fails; nothing remains then.
     pub fn new<T: Send + 'static>(set_up: impl FnOnce() -> Result<T> + Send + 'static) -> Result<(Space, T)> {
         let (requests, inbox) = channel::<Request>();
         let (answer, outcome) = channel();
@@ -71,10 +71,10 @@ impl Space {
         Ok((Space { requests: Some(requests), thread: Some(thread), inode, entry }, made))
     }
 
-    /// Does `work` on the namespace's thread.
+    /// Runs `work` on the namespace's thread.
     ///
     /// # Errors
-    /// If the thread is gone.
+    /// If the thread has ended.
     pub fn within<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
         let (answer, outcome) = channel();
         let request: Request = Box::new(move || drop(answer.send(work())));
@@ -91,12 +91,12 @@ impl Space {
         self.within(move || sys::spawn(command, run_as))?
     }
 
-    /// Its number, as `lsns` shows it.
+    /// Inode number of the namespace, as `lsns` shows it.
     pub fn inode(&self) -> u64 {
         self.inode
     }
 
-    /// Ends every process in it: first politely, in the end for certain.
+    /// Ends every process in it: SIGTERM, and after two seconds SIGKILL.
     pub fn end_processes(&self) {
         end_processes(self.inode);
     }
@@ -107,24 +107,24 @@ impl Drop for Space {
         self.end_processes();
         self.requests = None;
         if let Some(thread) = self.thread.take() {
-            // A thread that has panicked is gone too.
+            // A panicked thread has ended too.
             drop(thread.join());
         }
         drop(fs::remove_file(&self.entry));
     }
 }
 
-/// Does `work` on a thread of its own in the namespace of this file.
+/// Runs `work` on a new thread in the namespace of this file.
 ///
 /// # Errors
-/// Without the permission to enter it, or what `work` says.
+/// Without the permission to enter it, or if `work` fails.
 pub fn enter<T: Send + 'static>(namespace: File, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let body = move || {
         setns(&namespace, CloneFlags::CLONE_NEWNET)?;
         work()
     };
     thread::Builder::new().name("link-enter".to_string()).spawn(body)?.join().unwrap_or_else(|_| {
-        // The panic has been reported where it happened.
+        // The panic hook has reported it.
         Err(Error::from(ErrorKind::Other))
     })
 }
@@ -132,7 +132,7 @@ pub fn enter<T: Send + 'static>(namespace: File, work: impl FnOnce() -> Result<T
 /// Writes a sysctl (`net.ipv4.tcp_ecn`) of the calling thread's namespace.
 ///
 /// # Errors
-/// If it is none of the network, does not exist, or does not take the value.
+/// If it is not a sysctl of the network, does not exist, or refuses the value.
 pub fn sysctl(name: &str, value: &str) -> Result<()> {
     let path = name.replace('.', "/");
     let plain = |part: &str| !part.is_empty() && part != "..";
@@ -144,7 +144,7 @@ pub fn sysctl(name: &str, value: &str) -> Result<()> {
 
 // ---- leftovers -----------------------------------------------------------------------------------------------------
 
-/// Where links write down what they have: a folder that is this user's alone.
+/// The folder where links register their namespaces; only this user may write to it.
 fn registry() -> Result<PathBuf> {
     let user = nix::unistd::geteuid();
     let run = PathBuf::from("/run");
@@ -167,21 +167,21 @@ fn registry() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// `link-PID-START-NAMESPACE`: the process, when it began (a process number comes again, this pair does not), and the
-/// namespace. The same text is the alias of the namespace's loopback device, for namespace numbers come again too.
+/// `link-PID-START-NAMESPACE`: the process, its start time (process numbers are reused, this pair is not), and the
+/// namespace. Namespace numbers are reused too, so the same text is the alias of the namespace's loopback device.
 fn entry_name(inode: u64) -> Result<String> {
     let pid = getpid();
     let start = start_time(pid).ok_or_else(|| Error::from(ErrorKind::NotFound))?;
     Ok(format!("link-{pid}-{start}-{inode}"))
 }
 
-/// When a process began, in clock ticks since the machine did.
+/// Start time of a process, in clock ticks since boot; `None` if it has ended.
 fn start_time(pid: Pid) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program, in parentheses, may hold anything.
+    // The program's name, in parentheses, may contain anything.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
-    // A zombie does nothing any more.
+    // A zombie has ended.
     if fields.next()? == "Z" {
         return None;
     }
@@ -196,11 +196,11 @@ fn processes(inode: u64) -> Vec<Pid> {
         .filter(|pid: &i32| fs::metadata(format!("/proc/{pid}/ns/net")).is_ok_and(|namespace| namespace.ino() == inode))
         .collect();
     found.sort_unstable();
-    // This process has a thread there, but is not there itself.
+    // This process has a thread in it and is not in it itself.
     found.into_iter().map(Pid::from_raw).filter(|&pid| pid != getpid()).collect()
 }
 
-fn wait_until_gone(inode: u64, limit: Duration) -> bool {
+fn wait_until_empty(inode: u64, limit: Duration) -> bool {
     let begin = Instant::now();
     loop {
         let left = processes(inode).into_iter().any(|pid| start_time(pid).is_some());
@@ -215,19 +215,18 @@ fn wait_until_gone(inode: u64, limit: Duration) -> bool {
 }
 
 fn end_processes(inode: u64) {
-    for (signal, limit) in [(Signal::SIGTERM, GRACE), (Signal::SIGKILL, GONE)] {
+    for (signal, limit) in [(Signal::SIGTERM, GRACE), (Signal::SIGKILL, KILL_TIME)] {
         for pid in processes(inode) {
-            // Whoever has ended meanwhile needs no signal, and whoever may not be signalled stays.
+            // Fails for processes that have ended meanwhile, or may not be signalled.
             let _ = kill(pid, signal);
         }
-        if wait_until_gone(inode, limit) {
+        if wait_until_empty(inode, limit) {
             return;
         }
     }
 }
 
-/// Removes what links that were killed have left: processes in their namespaces, and with them the namespaces. How many
-/// processes there were.
+/// Kills the processes in namespaces of links that were killed, and with them the namespaces; returns how many.
 ///
 /// # Errors
 /// If the registry cannot be read.
@@ -242,15 +241,15 @@ pub fn sweep() -> Result<usize> {
         }
         for _ in 0..3 {
             let left = processes(inode);
-            // Namespace numbers are used again: only the alias says that it is the one.
+            // Namespace numbers are reused: the alias shows whether it is the same one.
             let Some(&first) = left.iter().find(|&&pid| is_ours(pid, &name.to_string_lossy())) else { break };
             debug_assert!(left.contains(&first));
             ended += left.len();
             for pid in left {
-                // Whoever has ended meanwhile needs no signal.
+                // Fails if the process has ended meanwhile.
                 let _ = kill(pid, Signal::SIGKILL);
             }
-            wait_until_gone(inode, GONE);
+            wait_until_empty(inode, KILL_TIME);
         }
         match fs::remove_file(entry.path()) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -278,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_name_a_process_by_number_and_beginning() {
+    fn entries_name_a_process_by_number_and_start_time() {
         let name = entry_name(4_026_531_840).expect("this process lives");
         let (pid, start, inode) = parse_entry(&name).expect("an entry");
         assert_eq!((Pid::from_raw(pid), inode), (getpid(), 4_026_531_840));
@@ -289,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_network_has_sysctls_here() {
+    fn only_sysctls_of_the_network_are_accepted() {
         for name in ["kernel.panic", "net", "net..x", "net/../kernel/panic", "vm.swappiness", ""] {
             let error = sysctl(name, "0").expect_err(name);
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}");

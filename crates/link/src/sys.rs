@@ -1,5 +1,5 @@
-//! The system calls that no safe crate wraps, each with the reason why it is sound. Nothing else in this crate is unsafe
-//! but what [`burst`](crate::burst) gives the kernel.
+//! System calls that no safe crate wraps, each with the reason why it is sound. The crate's other unsafe code is in
+//! [`burst`](crate::burst).
 #![allow(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
@@ -12,23 +12,22 @@ use std::process::{Child, Command};
 use nix::sys::signal::Signal;
 use nix::unistd::{Gid, Uid};
 
-/// Longest name of a device, in bytes.
+/// Longest device name, bytes.
 pub const NAME: usize = libc::IFNAMSIZ - 1;
 
-/// Opens the TUN device `name` in the calling thread's namespace, and makes it unless it is there. It vanishes when it is
-/// closed, unless somebody has made it to stay. Packets are read and written whole, without a header of the device's, and
-/// without segmentation offload: nothing is said of offload (no IFF_VNET_HDR), so the kernel hands over only packets that
-/// it has segmented and checksummed itself.
+/// Opens the TUN device `name` in the calling thread's namespace; creates it if it does not exist. It disappears when
+/// it is closed, unless it is persistent. Packets are read and written whole, without a device header (IFF_NO_PI) and
+/// without offload: IFF_VNET_HDR is not set, so the kernel segments and checksums packets before it hands them over.
 ///
 /// # Errors
-/// As the kernel says: no such device file, no permission, or the device is another's (`EBUSY`).
+/// The kernel's error: no such device file, no permission, or the device is in use (`EBUSY`).
 pub fn open_tun(name: &str) -> Result<OwnedFd> {
     if name.is_empty() || name.len() > NAME {
         return Err(Error::from(ErrorKind::InvalidInput));
     }
     let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
     let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open("/dev/net/tun")?;
-    // SAFETY: an ifreq is plain data, for which zero bytes are a value.
+    // SAFETY: an ifreq is plain data, for which zero bytes are valid.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, &from) in request.ifr_name.iter_mut().zip(name.as_bytes()) {
         *to = from as libc::c_char;
@@ -42,8 +41,8 @@ pub fn open_tun(name: &str) -> Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// Whether this kernel has TUN devices. Where the file is root's alone (EACCES) there are some, for root: to say that is
-/// for who opens a link. A container whose root may not open it (EPERM) has none.
+/// Whether this kernel has TUN devices. EACCES means that it has, for root only; opening a link then reports the
+/// missing permission. EPERM (a container whose root may not open the file) means that it has none.
 pub fn has_tun() -> bool {
     match OpenOptions::new().read(true).open("/dev/net/tun") {
         Ok(_) => true,
@@ -51,7 +50,7 @@ pub fn has_tun() -> bool {
     }
 }
 
-/// Gives the calling thread real-time priority (SCHED_FIFO), which its children do not inherit.
+/// Gives the calling thread real-time priority (SCHED_FIFO); its children do not inherit it.
 ///
 /// # Errors
 /// Without the permission (CAP_SYS_NICE, or RLIMIT_RTPRIO).
@@ -65,27 +64,27 @@ pub fn real_time(priority: i32) -> Result<()> {
     Ok(())
 }
 
-/// Asks the kernel that no processor sleeps so deeply that waking it takes time (`/dev/cpu_dma_latency`, 0 us), for as long
-/// as the file is open. `None` where that cannot be asked: then waking takes as long as it takes.
+/// Keeps all processors out of idle states that take time to leave (`/dev/cpu_dma_latency`, 0 us), as long as the file
+/// is open. `None` where the kernel does not offer this.
 pub fn stay_awake() -> Option<File> {
     let mut file = OpenOptions::new().write(true).open("/dev/cpu_dma_latency").ok()?;
     file.write_all(&0_i32.to_ne_bytes()).ok()?;
     Some(file)
 }
 
-/// Whom a command runs as.
+/// The user that a command runs as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunAs {
     /// User.
     pub uid: u32,
     /// Group.
     pub gid: u32,
-    /// Further groups.
+    /// Supplementary groups.
     pub groups: Vec<u32>,
 }
 
-/// Starts `command` from the calling thread, whose namespaces it gets. It dies with this thread. It has no capabilities
-/// but those that root has by being root, and is `run_as` if given.
+/// Starts `command` from the calling thread, in its namespaces. It is killed when this thread ends. It has no ambient
+/// capabilities, and runs as `run_as` if given.
 ///
 /// # Errors
 /// If the command cannot be started.
@@ -93,9 +92,9 @@ pub fn spawn(mut command: Command, run_as: Option<RunAs>) -> Result<Child> {
     let parent = nix::unistd::getpid();
     let prepare = move || -> Result<()> {
         if let Some(who) = &run_as {
-            // The glibc and musl functions would act on all threads of the parent's copy; there is one.
+            // The child of a fork has one thread, so glibc's and musl's handling of other threads does nothing.
             let groups = &who.groups;
-            // SAFETY: reads that many group numbers.
+            // SAFETY: reads `groups.len()` group numbers.
             if unsafe { libc::setgroups(groups.len(), groups.as_ptr()) } < 0 {
                 return Err(Error::last_os_error());
             }
@@ -103,18 +102,18 @@ pub fn spawn(mut command: Command, run_as: Option<RunAs>) -> Result<Child> {
             nix::unistd::setresgid(gid, gid, gid)?;
             nix::unistd::setresuid(uid, uid, uid)?;
         }
-        // Capabilities that were given to this program (by file or ambient) are not for the command.
-        // SAFETY: takes four numbers.
+        // Ambient capabilities of this program are not for the command.
+        // SAFETY: takes numbers only.
         unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
-        // After the change of user, which resets it.
+        // After the change of user, which clears it.
         nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
         if nix::unistd::getppid() != parent {
             return Err(Error::from(ErrorKind::Interrupted));
         }
         Ok(())
     };
-    // SAFETY: the closure runs in the child between fork and exec. It allocates nothing and takes no lock: it makes
-    // system calls on values that were made before the fork.
+    // SAFETY: the closure runs in the child between fork and exec. It allocates nothing and takes no lock: it only
+    // makes system calls, on values created before the fork.
     unsafe { command.pre_exec(prepare) };
     command.spawn()
 }

@@ -1,4 +1,4 @@
-//! Packets that nobody should send: random bytes, sound packets with bytes changed, cut short, made longer.
+//! Hostile packets: random bytes, and valid packets damaged or truncated. None may panic or be marked wrongly.
 
 use earlydrop_aqm::Ecn;
 use earlydrop_link::header::{set_ce, Fragments, Header, Malformed};
@@ -26,7 +26,7 @@ fn sound() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// Whatever is said of a packet can be said of it again, and marking changes nothing but the mark.
+/// Parses `bytes`, and checks that marking changes nothing but the ECN field and the checksum.
 fn examine(bytes: &[u8]) -> Result<Header, Malformed> {
     let header = Header::read(bytes)?;
     let mut fragments = Fragments::new();
@@ -49,12 +49,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn random_bytes_are_no_trouble(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn random_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = examine(&bytes);
     }
 
     #[test]
-    fn bytes_that_look_like_ip_are_no_trouble(
+    fn bytes_that_look_like_ip_do_not_panic(
         first in prop::sample::select(vec![0x45_u8, 0x46, 0x4f, 0x60, 0x6f]),
         rest in prop::collection::vec(any::<u8>(), 19..200),
         total in 20_u16..220,
@@ -67,15 +67,15 @@ proptest! {
     }
 
     #[test]
-    fn damaged_packets_are_no_trouble(
+    fn damaged_packets_do_not_panic(
         bytes in sound(),
-        hits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
         length in any::<prop::sample::Index>(),
         cut in any::<bool>(),
     ) {
         prop_assert!(examine(&bytes).is_ok());
         let mut damaged = bytes.clone();
-        for (place, value) in hits {
+        for (place, value) in changes {
             let at = place.index(damaged.len());
             damaged[at] = value;
         }
@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn a_packet_cut_short_is_malformed(bytes in sound(), length in any::<prop::sample::Index>()) {
+    fn a_truncated_packet_is_malformed(bytes in sound(), length in any::<prop::sample::Index>()) {
         prop_assert!(Header::read(&bytes[..length.index(bytes.len())]).is_err());
     }
 }

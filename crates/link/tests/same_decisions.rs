@@ -1,5 +1,5 @@
-//! The simulator's port and a real link's path decide alike: the same arrivals, the same discipline and the same random
-//! numbers give the same fate to every packet, at the same instant to the last bit.
+//! The simulator's port and a real link's path make the same decisions: with the same arrivals, discipline and random
+//! numbers every packet has the same fate at the same time, to the last bit.
 
 use earlydrop_aqm::catalogue::{self, AqmSpec, Built, Link};
 use earlydrop_aqm::discipline::Fifo;
@@ -21,8 +21,8 @@ const LIVELY: [(&str, f64); 6] =
 const ARRIVALS: usize = 6000;
 const UNTIL: f64 = 120.0;
 
-/// Overload, underload and lulls; eight flows of different sizes, codepoints, classes and distances; bursts, and arrivals
-/// at the very instants at which transmissions end.
+/// Overload, underload and pauses; eight flows with different sizes, ECN codepoints, classes and hop counts; bursts,
+/// and arrivals at the exact times at which transmissions end.
 fn trace() -> Vec<(Time, Packet)> {
     let mut random = Generator::stream(7, "trace");
     let mut arrivals = Vec::with_capacity(ARRIVALS);
@@ -31,7 +31,7 @@ fn trace() -> Vec<(Time, Packet)> {
         let u = random.uniform();
         let mean = [0.009, 0.003, 0.0055][i / 500 % 3];
         now = match i % 401 {
-            // A lull, after which the next packets come when the ones before have just left.
+            // A pause; the next packets arrive exactly when a transmission ends.
             0 => wire_free.max(now) + 2.0 * random.uniform(),
             1..=20 => wire_free.max(now),
             21..=40 => now,
@@ -83,7 +83,7 @@ fn discipline(built: Built, limit: Limit, ecn: bool) -> Box<dyn Discipline> {
     }
 }
 
-/// Both worlds' fates and counts; `None` if the discipline takes no such limit.
+/// Compares fates and counters of both; `None` if the discipline has no limit of this kind.
 fn both(spec: &'static AqmSpec, limit: Limit, ecn: bool, medium: fn() -> Option<Medium>) -> Option<Vec<Fate>> {
     let arrivals = trace();
     let kind = PortKind::new(build(spec, limit)?, limit, ecn, random());
@@ -110,7 +110,7 @@ fn plain() -> Option<Medium> {
     None
 }
 
-/// A rate that changes, even to nothing, and loss.
+/// A rate that changes, also to zero, and loss.
 fn varying() -> Option<Medium> {
     let steps = vec![(0.0, 1e6), (5.0, 3e6), (9.0, 0.0), (9.5, 0.5e6)];
     let medium = Medium::new(&Rate::Schedule { steps, repeat: Some(20.0) });
@@ -124,7 +124,7 @@ fn opportunities() -> Option<Medium> {
 }
 
 #[test]
-fn every_discipline_decides_alike() {
+fn every_discipline_makes_the_same_decisions() {
     let mut signals = 0;
     for spec in catalogue::all() {
         let fates = both(spec, Limit::Packets(60), true, plain).expect("a limit of packets is always taken");
@@ -150,14 +150,14 @@ fn without_ecn_and_with_a_limit_in_bytes_too() {
 }
 
 #[test]
-fn on_links_whose_rate_changes_too() {
+fn on_links_with_varying_rate_too() {
     for spec in catalogue::all() {
         both(spec, Limit::Packets(60), true, varying);
         both(spec, Limit::Packets(60), true, opportunities);
     }
 }
 
-/// The trace is hard where it should be: some arrivals come at the instant of an end of transmission.
+/// The trace covers ties: some arrivals coincide with ends of transmissions.
 #[test]
 fn the_trace_has_arrivals_at_the_ends_of_transmissions() {
     let arrivals = trace();

@@ -13,7 +13,9 @@ pub mod segment;
 pub mod sojourns;
 pub mod source;
 pub mod tcp;
+pub mod ttl;
 pub mod wire;
 
 pub use segment::Segment;
+pub use ttl::TtlOption;
 pub use wire::Wire;

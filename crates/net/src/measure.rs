@@ -1,12 +1,12 @@
-//! Measurement at a queue: exact over time, streaming, nothing stored per packet.
+//! Statistics of a queue: exact over time, computed as the run goes, nothing stored per packet; fairness indices.
 
 use crate::sojourns::Sojourns;
 
-/// Longest sojourn time that is told apart, microseconds (one hour).
+/// Longest sojourn time that is counted, microseconds (one hour); longer ones are counted as this.
 const LONGEST_US: u64 = 3_600_000_000;
 
-/// Time-weighted length and sojourn times of one queue over the measured window. What every packet needs comes first, so
-/// that it lies in as few cache lines as it can.
+/// Time-weighted length and sojourn times of one queue over the measured window. The fields that every packet changes
+/// come first, so that they share as few cache lines as possible.
 #[derive(Default)]
 #[repr(C)]
 pub struct QueueStats {
@@ -28,7 +28,7 @@ impl QueueStats {
         Self::default()
     }
 
-    /// Begins anew at `now`, with `length` packets waiting.
+    /// Starts a new window at `now`, with `length` packets in the queue.
     pub fn restart(&mut self, now: f64, length: u64) {
         let mut sojourns = std::mem::take(&mut self.sojourns);
         sojourns.clear();
@@ -42,7 +42,7 @@ impl QueueStats {
         };
     }
 
-    /// The queue has had `length` packets since the last call, and changes at `now`.
+    /// The queue held `length` packets since the last call, and changes at `now`.
     #[inline(always)]
     pub fn advance(&mut self, now: f64, length: u64) {
         let weighted = length as f64 * (now - self.last);
@@ -51,7 +51,7 @@ impl QueueStats {
         self.last = now;
     }
 
-    /// The queue has grown to `length` packets.
+    /// The queue grew to `length` packets.
     #[inline(always)]
     pub fn grown(&mut self, length: u64) {
         if length > self.longest {
@@ -59,14 +59,14 @@ impl QueueStats {
         }
     }
 
-    /// The policy's averaged queue has been `average` since the last call.
+    /// The policy's averaged queue was `average` since the last call.
     #[inline(always)]
     pub fn advance_average(&mut self, now: f64, average: f64) {
         self.average_area += average * (now - self.average_since);
         self.average_since = now;
     }
 
-    /// A packet left after waiting `seconds`.
+    /// A packet departed after a sojourn of `seconds`.
     #[inline(always)]
     pub fn departed(&mut self, seconds: f64) {
         self.departures += 1;
@@ -89,28 +89,28 @@ impl QueueStats {
         (self.area_of_square / self.width() - mean * mean).max(0.0).sqrt()
     }
 
-    /// Greatest length, packets.
+    /// Maximum length, packets.
     pub fn longest(&self) -> u64 {
         self.longest
     }
 
-    /// Mean of the policy's average over time, packets.
+    /// Time average of the policy's averaged queue, packets.
     pub fn mean_average(&self) -> f64 {
         self.average_area / (self.average_since - self.since).max(f64::MIN_POSITIVE)
     }
 
-    /// Mean sojourn time of the packets that left, s.
+    /// Mean sojourn time of the departed packets, s.
     pub fn mean_sojourn(&self) -> f64 {
         self.sojourn_sum / self.departures.max(1) as f64
     }
 
-    /// Sojourn times that these fractions, which rise, of the packets that left did not exceed, s (to 0.1 % or 1 us).
+    /// Quantiles of the sojourn times at these rising fractions, s (to 0.1 % or 1 us).
     pub fn sojourn_quantiles<const N: usize>(&self, fractions: [f64; N]) -> [f64; N] {
         self.sojourns.quantiles(fractions).map(|microseconds| microseconds as f64 * 1e-6)
     }
 }
 
-/// Jain's fairness index of `shares`: 1 if all are equal, 1/n if one has everything; 0 if nobody has anything.
+/// Jain's fairness index of `shares`: 1 if all are equal, 1/n if one has everything; 0 if all are 0.
 pub fn jain(shares: impl Iterator<Item = f64>) -> f64 {
     let (n, sum, squares) = shares.fold((0.0, 0.0, 0.0), |(n, s, q), x| (n + 1.0, s + x, q + x * x));
     if squares > 0.0 {
@@ -120,15 +120,15 @@ pub fn jain(shares: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// Standard deviation of `values` (of the population) by their mean: 0 if all are equal, the root of n - 1 if one has
-/// everything; none if nobody has anything. Jain's index is 1 / (1 + its square).
+/// Population standard deviation of `values` divided by their mean: 0 if all are equal, sqrt(n - 1) if one has
+/// everything; `None` if all are 0. Jain's index is 1 / (1 + its square).
 pub fn coefficient_of_variation(values: impl Iterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.collect();
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     (mean > 0.0).then(|| variance(&values).sqrt() / mean)
 }
 
-/// Population variance of `values`; 0 of none.
+/// Population variance of `values`; 0 if there are none.
 pub fn variance(values: &[f64]) -> f64 {
     let n = values.len().max(1) as f64;
     let mean = values.iter().sum::<f64>() / n;

@@ -1,37 +1,37 @@
-//! What a link does to packets beyond one rate and one delay: rates that change, loss, jitter, reordering.
+//! A link beyond a constant rate and delay: varying rates, loss, jitter, reordering.
 //!
-//! Everything is settled when a packet begins to be sent, in the order in which the link sends, so that a link draws the
-//! same numbers however events are kept.
+//! Everything is decided when a transmission starts, in the order of transmissions. So a link draws the same random
+//! numbers whichever way the engine runs it.
 
 use crate::Wire;
 use earlydrop_aqm::random::Generator;
 
-/// Bytes that one delivery opportunity of a trace carries (Mahimahi's link emulation counts packets of 1504 B, 4 of
-/// which are its tunnel's own header).
+/// Bytes of one delivery opportunity of a trace (Mahimahi's link emulation counts packets of 1504 B, of which 4 are the
+/// header of its tunnel).
 pub const OPPORTUNITY_BYTES: u32 = 1500;
 
 /// The rate of a link over time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rate {
-    /// Always the same, bit/s.
+    /// Constant, bit/s.
     Constant(f64),
     /// Piecewise constant.
     Schedule {
-        /// From when on (s; the first is 0, and they rise) at which rate (bit/s; 0 is a link that is down).
+        /// Start (s; the first is 0, and they rise) and rate (bit/s; 0 means that the link is down) of each step.
         steps: Vec<(f64, f64)>,
-        /// After how many seconds it begins anew; `None` keeps the last rate for ever.
+        /// Period after which the steps repeat, s; `None` keeps the last rate for ever.
         repeat: Option<f64>,
     },
-    /// Delivery opportunities of [`OPPORTUNITY_BYTES`] each, as Mahimahi's traces list them.
+    /// Delivery opportunities of [`OPPORTUNITY_BYTES`] each, as in Mahimahi's traces.
     Opportunities {
-        /// When each comes, ms, not falling; the last is the period after which they come again.
+        /// Times, ms, not falling; the last is also the period after which they repeat.
         at_ms: Vec<u64>,
     },
 }
 
 impl Rate {
-    /// The one rate that disciplines are told and pictures show, bit/s: a schedule's mean over its period, or over its
-    /// steps and as long again at its last rate; a trace's mean.
+    /// The single rate given to disciplines and shown in pictures, bit/s: the mean over the period, or over the steps
+    /// plus as long again at the last rate; for a trace its mean.
     pub fn nominal(&self) -> f64 {
         match self {
             Rate::Constant(rate) => *rate,
@@ -49,36 +49,36 @@ impl Rate {
     }
 }
 
-/// Which packets are lost.
+/// Pattern of losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LossPattern {
-    /// Each with this probability, whatever happened to the others.
+    /// Each packet independently with this probability.
     Random(f64),
-    /// Each so-many-th.
+    /// Every n-th packet.
     Every(u64),
 }
 
-/// An extra delay for each packet, drawn evenly between two times.
+/// An extra delay for each packet, uniform between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jitter {
-    /// Least, s.
+    /// Lower bound, s.
     pub low: f64,
-    /// Most, s.
+    /// Upper bound, s.
     pub high: f64,
-    /// Whether a packet waits for the one before it to arrive, so that none overtakes another.
+    /// Whether packets keep their order: none arrives before the one sent before it.
     pub keeps_order: bool,
 }
 
-/// Some packets come later than the others, so that those behind them overtake.
+/// Some packets are delayed, so that later ones overtake them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reorder {
-    /// Share of the packets.
+    /// Fraction of the packets.
     pub probability: f64,
-    /// How much later, s.
+    /// Their extra delay, s.
     pub delay: f64,
 }
 
-/// What a link is beside its [`Wire`]. Each of its random choices has a stream of its own.
+/// Everything of a link but its [`Wire`]. Each random choice has a stream of its own.
 pub struct Medium {
     rate: Varying,
     loss: Option<(LossPattern, Generator, u64)>,
@@ -90,40 +90,40 @@ pub struct Medium {
     pub lost: u64,
 }
 
-/// A transmission: when it ends, and when the packet arrives unless it is lost.
+/// A transmission: its end, and the packet's arrival unless it is lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
-    /// When the link is free again, s; infinite if its rate stays 0.
+    /// When the link is ready again, s; infinite if its rate stays 0.
     pub end: f64,
-    /// When the packet is at the other end, s.
+    /// Arrival at the other end, s.
     pub arrival: Option<f64>,
 }
 
 impl Medium {
-    /// A medium that sends at `rate` and loses, delays and reorders nothing.
+    /// A medium with this `rate`, without loss, jitter or reordering.
     pub fn new(rate: &Rate) -> Medium {
         Medium { rate: Varying::new(rate), loss: None, jitter: None, reorder: None, latest: 0.0, lost: 0 }
     }
 
-    /// Loses packets; numbers for random loss come from `random`.
+    /// Adds loss; random loss draws from `random`.
     pub fn with_loss(mut self, pattern: LossPattern, random: Generator) -> Medium {
         self.loss = Some((pattern, random, 0));
         self
     }
 
-    /// Delays each packet by a time of its own.
+    /// Adds jitter.
     pub fn with_jitter(mut self, jitter: Jitter, random: Generator) -> Medium {
         self.jitter = Some((jitter, random));
         self
     }
 
-    /// Holds some packets up.
+    /// Adds reordering.
     pub fn with_reorder(mut self, reorder: Reorder, random: Generator) -> Medium {
         self.reorder = Some((reorder, random));
         self
     }
 
-    /// The link begins to send `bytes` at `start`.
+    /// Starts the transmission of `bytes` at `start`.
     pub fn send(&mut self, wire: &Wire, start: f64, bytes: u16) -> Sent {
         let (end, mut arrival) = match &mut self.rate {
             Varying::Constant => (start + wire.transmission(bytes), wire.arrival(start, bytes)),
@@ -164,7 +164,7 @@ impl Medium {
         Sent { end, arrival: arrival.is_finite().then_some(arrival) }
     }
 
-    /// What it can send between two times, bit/s on average; `None` where its rate never changes.
+    /// Mean rate of the link between two times, bit/s; `None` if it is constant.
     pub fn mean_rate(&self, from: f64, to: f64) -> Option<f64> {
         match &self.rate {
             Varying::Constant => None,
@@ -178,7 +178,7 @@ impl Medium {
 }
 
 enum Varying {
-    /// As the wire says.
+    /// The wire's rate.
     Constant,
     Steps(Steps),
     Opportunities(Opportunities),
@@ -194,15 +194,15 @@ impl Varying {
     }
 }
 
-/// A rate that is constant between given times. A transmission goes on through a change: each part of the packet takes as
-/// long as the rate of that moment makes it take.
+/// A piecewise constant rate. A transmission continues through a change: each part of the packet is sent at the rate of
+/// its time.
 struct Steps {
-    /// From when on (s, the first 0) at which rate, bit/s.
+    /// Start of each step (s, the first 0) and its rate, bit/s.
     steps: Vec<(f64, f64)>,
     /// Period, s; infinite without one.
     period: f64,
     bits_per_period: f64,
-    /// Where the latest transmission began.
+    /// Step in which the last transmission started.
     at: Place,
 }
 
@@ -224,7 +224,7 @@ impl Steps {
         new
     }
 
-    /// When a step ends, from the begin of its period.
+    /// End of a step, from the start of its period.
     fn end_within(&self, step: usize) -> f64 {
         self.steps.get(step + 1).map_or(self.period, |&(from, _)| from)
     }
@@ -242,7 +242,7 @@ impl Steps {
         }
     }
 
-    /// When `bits` have been sent that begin at `start`, which is not before any earlier one.
+    /// End of a transmission of `bits` that starts at `start`, not before any earlier one.
     fn end(&mut self, start: f64, mut bits: f64) -> f64 {
         if self.end_of(self.at) <= start && self.period.is_finite() {
             let period = (start / self.period).floor();
@@ -273,7 +273,7 @@ impl Steps {
         }
     }
 
-    /// Bits it can have sent by `time`.
+    /// Bits that the link can send up to `time`.
     fn bits_until(&self, time: f64) -> f64 {
         let periods = if self.period.is_finite() { (time / self.period).floor() } else { 0.0 };
         let within = if periods > 0.0 { time - periods * self.period } else { time };
@@ -286,12 +286,12 @@ impl Steps {
     }
 }
 
-/// Delivery opportunities, each for [`OPPORTUNITY_BYTES`]. Packets share one as far as it reaches, and a packet may need
-/// several; what is left of one when no packet is there is lost.
+/// Delivery opportunities of [`OPPORTUNITY_BYTES`] each. Packets share an opportunity, and a packet may need several;
+/// what remains of one when the queue is empty is lost.
 struct Opportunities {
     at_ms: Vec<u64>,
     period_ms: u64,
-    /// The opportunity in use: period and place, and what is left of it.
+    /// The current opportunity: period, index, and bytes left.
     period: u64,
     place: usize,
     left: u32,
@@ -316,11 +316,11 @@ impl Opportunities {
         }
     }
 
-    /// When the last of `bytes` leaves that may begin to leave at `start`.
+    /// When the last of `bytes` leaves, if the transmission may start at `start`.
     fn end(&mut self, start: f64, mut bytes: u32) -> f64 {
         if self.now() < start {
             let period = (start * 1e3 / self.period_ms as f64) as u64;
-            // One before, for the sake of rounding.
+            // One period earlier, because the quotient is rounded.
             if period > self.period + 1 {
                 (self.period, self.place, self.left) = (period - 1, 0, OPPORTUNITY_BYTES);
             }
@@ -341,7 +341,7 @@ impl Opportunities {
         }
     }
 
-    /// Opportunities up to `time`.
+    /// Number of opportunities up to `time`.
     fn count_until(&self, time: f64) -> u64 {
         let ms = time * 1e3;
         let periods = (ms / self.period_ms as f64).floor() as u64;

@@ -1,26 +1,26 @@
-//! What became of a packet at a queue: the common word of the simulator and of a real link, so that their decisions can be
+//! The fate of a packet at a queue, in a form common to the simulator and to real links, so that their decisions can be
 //! compared packet by packet.
 
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Ecn, Time};
 
-/// What became of an arrival.
+/// Fate of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
-    /// It waits still.
+    /// Still in the queue.
     Queued,
-    /// The link began to send it.
+    /// Its transmission has started.
     Departed {
-        /// When.
+        /// Time.
         at: Time,
-        /// Its ECN field then.
+        /// Its ECN field at that time.
         ecn: Ecn,
     },
-    /// The queue dropped it.
+    /// Dropped by the queue.
     Dropped {
-        /// When.
+        /// Time.
         at: Time,
-        /// Why.
+        /// Reason.
         reason: Reason,
     },
 }

@@ -1,32 +1,32 @@
-//! What travels between hosts.
+//! TCP segments and ACKs as they travel between hosts, packed into two machine words.
 
-/// Among a segment's bits: ECT(1), sent by a sender that answers marks in a scalable way.
+/// Bit of a segment: ECT(1), set by senders with a scalable response to marks.
 pub const ECT1: u8 = 1;
-/// Among a segment's bits: ECT(0), sent by an ECN-capable sender.
+/// Bit of a segment: ECT(0), set by ECN-capable senders.
 pub const ECT0: u8 = 2;
-/// Both bits of the ECN field: the segment has been marked (CE).
+/// Both bits of the ECN field: Congestion Experienced (CE).
 pub const CE: u8 = 3;
 /// The segment is a SYN.
 pub const SYN: u8 = 4;
-/// The sender has cut its window (CWR).
+/// Congestion Window Reduced (CWR).
 pub const CWR: u8 = 8;
-/// In an ACK: a marked segment has arrived. In a SYN: the sender asks for ECN.
+/// In an ACK: echo of a CE mark. In a SYN: the sender asks for ECN.
 pub const ECE: u8 = 16;
-/// On the way of the data, not in a SYN: the last of several segments that went at once (PSH).
+/// In a data segment, not in a SYN: the last segment of a burst (PSH).
 pub const PSH: u8 = 16;
-/// The ACK has SACK blocks, kept where [`Segment::note`] says.
+/// The ACK has SACK blocks; [`Segment::note`] is their place in the pool.
 pub const SACK: u8 = 32;
-/// On the way of the ACKs: what a client asks its server.
+/// On the reverse path: a request of a client.
 pub const REQUEST: u8 = 64;
-/// On the way of the data: the sender has no more of them.
+/// In a data segment: the sender has no more data.
 pub const FIN: u8 = 64;
-/// In a SYN: the sender asks for accurate ECN.
+/// In a SYN: the sender asks for accurate ECN (AccECN).
 pub const AE: u8 = 64;
 
-/// A TCP segment or its ACK on the way: a small plain value, copied from hop to hop.
+/// A TCP segment or ACK: a small plain value, copied from hop to hop.
 ///
-/// Two machine words instead of six fields: a copy is then two register moves, where narrow stores followed by a
-/// wide load would stall the processor at every hop.
+/// It is two machine words instead of six fields, so that a copy is two register moves. Narrow stores followed by a
+/// wide load would stall the processor at every hop (no store forwarding).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Segment {
     /// Sequence number (high half) and flow (low half).
@@ -36,11 +36,11 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Finest resolution of the time stamp, ticks a second (2^26: 15 ns).
+    /// Finest resolution of the time stamp, ticks per second (2^26: 15 ns).
     const FINEST: f64 = 67_108_864.0;
 
-    /// Resolution of time stamps in a run of `duration` seconds, ticks a second: the finest power of two with which no
-    /// age in it can wrap around 32 bits.
+    /// Resolution of time stamps in a run of `duration` seconds, ticks per second: the finest power of two with which
+    /// no age wraps around 32 bits.
     pub fn ticks_per_second(duration: f64) -> f64 {
         let mut ticks = Self::FINEST;
         while ticks * duration >= 4_294_967_296.0 {
@@ -49,8 +49,8 @@ impl Segment {
         ticks
     }
 
-    /// Segment `seq` (0 is the SYN; on the way back: the highest in-order one received) of `flow`, of `size` bytes
-    /// on the wire, sent at the time stamp `born`.
+    /// Segment `seq` (0 is the SYN; in an ACK the highest segment received in order) of `flow`, with `size` bytes on
+    /// the wire and the time stamp `born`.
     #[inline(always)]
     pub fn new(flow: u32, seq: i32, born: u32, size: u16) -> Self {
         Segment {
@@ -59,7 +59,7 @@ impl Segment {
         }
     }
 
-    /// The same with its bits.
+    /// The same with these [`bits`](Self::bits).
     #[inline(always)]
     pub fn with(flow: u32, seq: i32, born: u32, size: u16, bits: u8) -> Self {
         let plain = Segment::new(flow, seq, born, size);
@@ -84,19 +84,20 @@ impl Segment {
         (self.what >> 16) as u16
     }
 
-    /// Position on the flow's route, from the sender out and back to it.
+    /// Index of the hop on the flow's route, from the sender to the receiver and back.
     #[inline(always)]
     pub fn hop(&self) -> usize {
         (self.what >> 8) as usize & 0xff
     }
 
-    /// ECN field in the low two bits, flags above ([`SYN`] and those after it). The highest is the event queue's.
+    /// ECN field in the two low bits, flags above ([`SYN`] and the following). The highest bit belongs to the event
+    /// queue.
     #[inline(always)]
     pub fn bits(&self) -> u8 {
         self.what as u8
     }
 
-    /// The segment, one hop on. A route has fewer than 255 hops.
+    /// The segment at the next hop. A route has fewer than 255 hops.
     #[inline(always)]
     pub fn at_next_hop(self) -> Self {
         Segment { what: self.what + (1 << 8), ..self }
@@ -108,14 +109,14 @@ impl Segment {
         Segment { what: self.what & !0xff | u64::from(bits), ..self }
     }
 
-    /// All that is not its flow or size, as a queue's packet carries it: its sequence number, and the rest, which has room
-    /// for `more`.
+    /// Everything but flow and size, in the form in which a queued packet carries it: the sequence number, and the rest
+    /// with 16 free bits for `more`.
     #[inline(always)]
-    pub fn luggage(&self, more: u16) -> (u32, u64) {
+    pub fn packed(&self, more: u16) -> (u32, u64) {
         ((self.who >> 32) as u32, self.what & !0xffff_0000 | u64::from(more) << 16)
     }
 
-    /// The segment of `flow` and of so many bytes with this [`luggage`](Self::luggage), and what more there was in it.
+    /// The segment of `flow` and `size` with this [`packed`](Self::packed) rest, and the `more` of it.
     #[inline(always)]
     pub fn unpacked(flow: u32, size: u16, (seq, rest): (u32, u64)) -> (Self, u16) {
         let who = u64::from(seq) << 32 | u64::from(flow);
@@ -128,25 +129,25 @@ impl Segment {
         Segment { who: u64::from(seq as u32) << 32 | u64::from(self.flow()), ..self }
     }
 
-    /// The segment at another position on the flow's route.
+    /// The segment at another hop of the flow's route.
     #[inline(always)]
     pub fn at_hop(self, hop: u8) -> Self {
         Segment { what: self.what & !0xff00 | u64::from(hop) << 8, ..self }
     }
 
-    /// Something else than a segment in its place: `kind` stands where the hop was, and the highest bit is set.
+    /// An event's data in place of a segment: `kind` replaces the hop, and the highest bit is set.
     #[inline(always)]
     pub fn as_kind(self, kind: u8) -> Self {
         Segment { what: self.what & !0xffff | u64::from(kind) << 8 | 0x80, ..self }
     }
 
-    /// The `kind` of [`as_kind`](Self::as_kind); none if it is a segment.
+    /// The `kind` of [`as_kind`](Self::as_kind); `None` for a segment.
     #[inline(always)]
     pub fn kind(&self) -> Option<u8> {
         (self.what & 0x80 != 0).then_some((self.what >> 8) as u8)
     }
 
-    /// The acknowledgement that the receiver sends in answer, one hop on.
+    /// The ACK that answers this segment, at the next hop.
     #[inline(always)]
     pub fn answered(self, ack: i32, size: u16) -> Self {
         let kept = self.what & 0xffff_ffff_0000_ff00;
@@ -156,26 +157,26 @@ impl Segment {
         }
     }
 
-    /// The segment with `note` in place of its time stamp: room to say where an ACK's SACK blocks are, or to put the time
-    /// stamp back.
+    /// The segment with `note` in place of its time stamp: the place of an ACK's SACK blocks, or the time stamp put
+    /// back.
     #[inline(always)]
     pub fn with_note(self, note: u32) -> Self {
         Segment { what: self.what & 0xffff_ffff | u64::from(note) << 32, ..self }
     }
 
-    /// What stands in place of the time stamp.
+    /// The value in place of the time stamp.
     #[inline(always)]
     pub fn note(&self) -> u32 {
         (self.what >> 32) as u32
     }
 
-    /// `seconds` as a time stamp of so many ticks a second.
+    /// `seconds` as a time stamp.
     #[inline(always)]
     pub fn stamp(seconds: f64, ticks_per_second: f64) -> u32 {
         (seconds * ticks_per_second) as i64 as u32
     }
 
-    /// Ticks between the sending of this segment and the time stamp `now`.
+    /// Ticks from the sending of this segment to the time stamp `now`.
     #[inline(always)]
     pub fn age_ticks(&self, now: u32) -> u32 {
         now.wrapping_sub((self.what >> 32) as u32)
@@ -191,7 +192,7 @@ mod tests {
         let segment = Segment::new(u32::MAX, -1, 7, u16::MAX).with_bits(0xf3).at_next_hop();
         assert_eq!((segment.flow(), segment.seq(), segment.size()), (u32::MAX, -1, u16::MAX));
         assert_eq!((segment.hop(), segment.bits()), (1, 0xf3));
-        assert_eq!(Segment::unpacked(segment.flow(), segment.size(), segment.luggage(0x1234)), (segment, 0x1234));
+        assert_eq!(Segment::unpacked(segment.flow(), segment.size(), segment.packed(0x1234)), (segment, 0x1234));
         let other = segment.with_seq(5).at_hop(200);
         assert_eq!((other.flow(), other.seq(), other.hop(), other.bits()), (u32::MAX, 5, 200, 0xf3));
         let ack = segment.answered(12, 40);

@@ -1,40 +1,40 @@
-//! Sojourn times by size: what their quantiles need, in little memory.
+//! Histogram of the sojourn times of one queue, in little memory.
 //!
-//! Buckets are those of an HDR histogram of three digits: a microsecond up to 2047 us, then as wide as a thousandth of the
-//! value. A network has thousands of queues whose tables of buckets no cache can hold, so each keeps its latest buckets as
-//! a list, and counts thousands at a time. The very latest stand beside the queue's other figures: a list of its own would
-//! be one more page of memory that each packet needs.
+//! The buckets are those of an HDR histogram with three digits: 1 us wide up to 2047 us, then a thousandth of the
+//! value. A network has thousands of queues, whose tables of buckets fit into no cache. So each queue keeps the buckets
+//! of its latest packets in a list and counts them in batches, which touches the table once per batch and not once per
+//! packet. The latest 31 are stored beside the queue's other statistics, which saves access to another page of memory.
 
-/// Buckets up to this power of two are a microsecond wide.
+/// Buckets below this power of two are 1 us wide.
 const FINE_BITS: u32 = 11;
-/// How many sojourn times are counted together at most, and how many there is room for at first.
+/// Largest batch, and the first capacity of the list.
 const BATCH: usize = 4096;
 const FIRST: usize = 64;
-/// How many stand beside the rest; with their number they take eight words.
+/// Buckets stored inline; with their number they take 64 bytes.
 const LATEST: usize = 31;
 
-/// Sojourn times of one queue.
+/// Histogram of the sojourn times of one queue.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct Sojourns {
-    /// Buckets of the very latest, and how many there are.
+    /// Buckets of the latest packets, and their number.
     latest: [u16; LATEST],
     len: u16,
-    /// Buckets of those before, not counted yet.
+    /// Buckets of the packets before those, not counted yet.
     recent: Vec<u16>,
     counted: Option<Box<Counted>>,
 }
 
-/// How many have been counted, by bucket.
+/// Counts by bucket.
 #[derive(Clone, Debug, Default)]
 struct Counted {
-    /// As far as the longest.
+    /// Up to the highest bucket used.
     buckets: Vec<u16>,
-    /// A bucket for each time that its count began again at zero.
+    /// A bucket for each time that its count wrapped around.
     carries: Vec<u16>,
 }
 
-/// The bucket of so many microseconds.
+/// The bucket of a time in microseconds.
 #[inline(always)]
 fn bucket(microseconds: u32) -> u16 {
     let shift = 32 - FINE_BITS - (microseconds | ((1 << FINE_BITS) - 1)).leading_zeros();
@@ -65,7 +65,7 @@ impl Counted {
 }
 
 impl Sojourns {
-    /// Forgets all; what room there is stays.
+    /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
         self.len = 0;
         self.recent.clear();
@@ -75,7 +75,7 @@ impl Sojourns {
         }
     }
 
-    /// One more, of so many microseconds.
+    /// Adds a sojourn time, microseconds.
     #[inline(always)]
     pub fn push(&mut self, microseconds: u32) {
         if usize::from(self.len) == LATEST {
@@ -85,7 +85,7 @@ impl Sojourns {
         self.len += 1;
     }
 
-    /// Puts the very latest to the others.
+    /// Moves the inline buckets to the list, and counts the list if it is full.
     #[inline(never)]
     fn set_aside(&mut self) {
         if self.recent.len() + LATEST > BATCH {
@@ -99,8 +99,7 @@ impl Sojourns {
         self.len = 0;
     }
 
-    /// What a fraction of them did not exceed, microseconds (to a thousandth or 1), for each of these fractions, which
-    /// rise; 0 if there are none.
+    /// Quantiles at these rising fractions, microseconds (to a thousandth or 1 us); 0 if there are none.
     pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [u64; N] {
         let mut all = self.counted.as_deref().cloned().unwrap_or_default();
         all.count(&self.recent);
@@ -144,7 +143,7 @@ mod tests {
         assert!(first > 3_600_000_000);
     }
 
-    /// Times of every size, so many that a bucket's count begins again at zero, against an HDR histogram.
+    /// Times of every size, so many that a count wraps around, against an HDR histogram.
     #[test]
     fn quantiles_are_those_of_an_hdr_histogram() {
         let mut random = Generator::stream(3, "sojourns");

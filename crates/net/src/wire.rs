@@ -1,23 +1,23 @@
 //! The timing of a link: store and forward, one packet at a time.
 
-/// A link's rate and delay, and when it will be free.
+/// A link's rate and delay, and when it is ready again.
 ///
 /// The order of the additions is ns-2's and part of the results: transmission time = 8.0 * bytes / rate; arrival =
 /// start + (transmission time + delay); end of transmission = start + transmission time.
 #[derive(Clone, Copy, Debug)]
 pub struct Wire {
-    /// bit/s.
+    /// Rate, bit/s.
     pub rate_bps: f64,
     /// Propagation delay, s.
     pub delay_s: f64,
-    /// End of the last transmission begun.
+    /// End of the last transmission, s.
     pub free: f64,
-    /// Start of that transmission.
+    /// Start of the last transmission, s.
     pub started: f64,
 }
 
 impl Wire {
-    /// A link that has never sent.
+    /// A link that has sent nothing.
     pub fn new(rate_bps: f64, delay_s: f64) -> Self {
         Wire { rate_bps, delay_s, free: 0.0, started: 0.0 }
     }
@@ -28,13 +28,13 @@ impl Wire {
         8.0 * f64::from(bytes) / self.rate_bps
     }
 
-    /// When `bytes` sent at `start` arrive at the other end.
+    /// Arrival at the other end of `bytes` whose transmission starts at `start`.
     #[inline(always)]
     pub fn arrival(&self, start: f64, bytes: u16) -> f64 {
         start + (self.transmission(bytes) + self.delay_s)
     }
 
-    /// Begins to send `bytes` at `start`; when they arrive at the other end.
+    /// Starts the transmission of `bytes` at `start`; returns the arrival at the other end.
     #[inline(always)]
     pub fn send(&mut self, start: f64, bytes: u16) -> f64 {
         let transmission = self.transmission(bytes);
@@ -43,16 +43,16 @@ impl Wire {
         start + (transmission + self.delay_s)
     }
 
-    /// Whether a packet that is ready at `ready`, by an event that was scheduled at `scheduled`, waits for the one
-    /// before it: that is still being sent, or the event of its end comes later among those of the same time.
+    /// Whether a packet that is ready at `ready`, by an event scheduled at `scheduled`, waits for the one before it:
+    /// that is still in transmission, or the event of its end comes later among those of the same time.
     #[inline(always)]
     pub fn waits(&self, ready: f64, scheduled: f64) -> bool {
         self.free > ready || (self.free == ready && self.started > scheduled)
     }
 
-    /// Passes a packet that is ready at `ready`, by an event that was scheduled at `scheduled`: at once, or when the
-    /// one before it has left. Start, arrival, and when the event that starts it was scheduled: its own, or the end of the
-    /// transmission before.
+    /// Transmits a packet that is ready at `ready`, by an event scheduled at `scheduled`: immediately, or when the one
+    /// before it has left. Returns start, arrival, and when the event that starts it was scheduled: its own, or the end
+    /// of the transmission before.
     #[inline(always)]
     pub fn relay(&mut self, ready: f64, scheduled: f64, bytes: u16) -> (f64, f64, f64) {
         let (start, cause) = if self.waits(ready, scheduled) { (self.free, self.started) } else { (ready, scheduled) };

@@ -1,5 +1,5 @@
-//! Scripts of what a sender or a receiver of the `rfc` profile does, segment by segment: `scripts/*.txt`, a file for each
-//! RFC. `scripts/README.md` has the language.
+//! Runs the scripts of segments in and out of the `rfc` profile: `scripts/*.txt`, one file per RFC. The language is
+//! described in `scripts/README.md`.
 
 use earlydrop_net::segment::{AE, CE, CWR, ECE, ECT0, ECT1, FIN, PSH, SYN};
 use earlydrop_net::tcp::rfc::{wrap, Arrived, Connection, Feedback, Feedbacks, Receiver, Reply, Settings};
@@ -42,7 +42,7 @@ fn settings(words: &[&str], place: &str) -> Settings {
         assert!(["tcp", "ecn"].contains(key) || named(key).is_some(), "{place}: unknown option {key:?}");
     }
     let stack = &stacks::rfc::STACK;
-    // What the congestion control of cubic, dctcp and prague brings with it is for scripts to ask for.
+    // Options that cubic, dctcp and prague imply must be set by the script itself.
     let tcp = find("tcp").unwrap_or("reno");
     let mut settings = stack
         .settings::<String>(tcp, MSS, false, |opt, _| {
@@ -59,7 +59,7 @@ fn settings(words: &[&str], place: &str) -> Settings {
     settings
 }
 
-/// What a word of a script sets an option to.
+/// The value to which a word of a script sets an option.
 fn value(opt: &'static Opt, text: &str) -> Result<Value, String> {
     let number = || text.parse::<f64>().map_err(|_| format!("{} = {text:?}; allowed {}", opt.key, opt.allowed()));
     match (text, &opt.values) {
@@ -76,7 +76,7 @@ fn value(opt: &'static Opt, text: &str) -> Result<Value, String> {
     }
 }
 
-/// A segment as scripts name it.
+/// A segment in the notation of scripts.
 fn show(packet: &Sent) -> String {
     let mut text = match packet.bits & SYN {
         0 if packet.payload == 0 && packet.bits & FIN == 0 => "ACK".to_string(),
@@ -118,7 +118,7 @@ struct SenderRun {
     settings: Settings,
     out: Output,
     wake: f64,
-    /// What has been sent and not been asked about, and when.
+    /// Segments sent and not yet checked, with their times.
     sent: Vec<(f64, String)>,
 }
 
@@ -133,7 +133,7 @@ impl SenderRun {
         self.wake = self.out.take_at().unwrap_or(self.wake);
     }
 
-    /// Lets time pass; what is sent before `now` must have been asked about by then.
+    /// Advances time; segments sent before `now` must have been checked.
     fn pass(&mut self, now: f64, place: &str) {
         while self.wake <= now + 1e-9 {
             let at = self.wake;
@@ -374,7 +374,7 @@ impl ReceiverRun {
     }
 }
 
-/// Runs every script of a file; how many there are.
+/// Runs every script of a file; returns their number.
 fn run(path: &Path) -> usize {
     let text = std::fs::read_to_string(path).expect("readable");
     let file = path.file_name().and_then(|name| name.to_str()).expect("a name").to_string();

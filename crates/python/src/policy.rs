@@ -1,5 +1,6 @@
 //! Disciplines that are no part of the catalogue: from shared libraries, from functions compiled at run time, and from
 //! plain Python, whose methods the engine calls.
+#![allow(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +18,7 @@ use earlydrop_sim::vectors;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::guarded;
+use crate::errors::guarded;
 
 /// A discipline that scenarios can name once it is registered.
 #[pyclass(frozen, module = "earlydrop._core")]
@@ -65,7 +66,7 @@ impl Aqm {
 
     /// Its declaration, as an entry of the catalogue, as JSON.
     fn entry(&self) -> String {
-        crate::entry(self.spec).to_string()
+        crate::reference::entry(self.spec).to_string()
     }
 
     /// What it holds of the properties that every discipline must hold, tried with so many packets: a list of property,

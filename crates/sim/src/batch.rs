@@ -1,10 +1,10 @@
-//! Many runs, their result documents packed into columns: what a store of results takes in.
+//! Many runs, with their result documents packed into columns for a store of results.
 //!
 //! A column is a field of the result document under its dotted path, as `queues.bottleneck.delay_mean_ms`. The fields
-//! of `flows` (and of the flows of a queue) are lists, one item a flow: `flows.goodput_mbps`. Other lists of tables
-//! have their position in the path, `traffic.0.goodput_mbps`. What was recorded over time stays one text, `recorded`.
-//! Name, seed, version and cost are no columns: they belong to whoever asked for the runs. The column `digest` is a hash
-//! of all the other columns: two runs with the same digest gave the same result.
+//! of `flows` (also of those of a queue) are lists with one item per flow: `flows.goodput_mbps`. Other lists of tables
+//! have the index in the path: `traffic.0.goodput_mbps`. Everything recorded over time is one text, `recorded`. Name,
+//! seed, version and cost are no columns, since the caller knows them. The column `digest` is a hash of all others:
+//! runs with equal digests have equal results.
 
 use crate::result;
 use crate::run::{self, Events, Links};
@@ -15,60 +15,60 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::Instant;
 
-/// Stands for "no value" in a column of whole numbers.
+/// "No value" in a column of whole numbers.
 pub const NO_WHOLE: i64 = i64::MIN;
 
-/// Fields of the document that were recorded over time.
+/// Fields recorded over time.
 const RECORDED: [&str; 5] = ["series", "rates", "trace", "traces", "variables"];
-/// Fields that are no columns.
+/// Fields that are not columns.
 const LEFT_OUT: [&str; 4] = ["scenario", "seed", "version", "cost"];
-/// Fields that hold text, or nothing.
+/// Fields with texts or null.
 const TEXTS: [&str; 4] = ["aqm", "kind", "name", "tcp"];
 
-/// Values of a column, in the order of the runs that have them. A list's values lie one after the other.
+/// Values of a column, in the order of its runs. The values of a list are consecutive.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
-    /// Whole numbers; [`NO_WHOLE`] where there is none.
+    /// Whole numbers; [`NO_WHOLE`] for no value.
     Whole(Vec<i64>),
-    /// Numbers; NaN where there is none.
+    /// Real numbers; NaN for no value.
     Real(Vec<f64>),
-    /// Texts as positions in the list of different ones; [`NO_WHOLE`] where there is none.
+    /// Texts, as indices into the list of distinct ones; [`NO_WHOLE`] for no value.
     Text(Vec<i64>, Vec<String>),
 }
 
 /// A column of the table of runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// The runs that have this field, by their position in the batch.
+    /// The runs with this field, by position in the batch.
     pub runs: Vec<u32>,
-    /// How many values each of these runs has, if the field is a list.
+    /// Number of values of each of these runs, if the field is a list.
     pub lengths: Option<Vec<u32>>,
     /// The values.
     pub values: Values,
 }
 
-/// What a batch gave.
+/// The results of a batch.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// By dotted path.
+    /// Columns by dotted path.
     pub columns: BTreeMap<String, Column>,
-    /// What each run took, in s; 0 for one that failed.
+    /// Wall time of each run, s; 0 if it failed.
     pub wall_s: Vec<f64>,
-    /// Runs that failed, by position, and why.
+    /// Failed runs by position, with the error.
     pub failures: Vec<(usize, String)>,
 }
 
-/// Makes the runs one after the other. One that fails, or panics, does not keep the others from being made.
+/// Makes the runs one after the other. A run that fails or panics does not stop the others.
 pub fn run(jobs: &[(&Scenario, u64)]) -> Batch {
     let mut table = Table::default();
     let mut batch = Batch::default();
     for (at, &(scenario, seed)) in jobs.iter().enumerate() {
-        let begin = Instant::now();
+        let start = Instant::now();
         let made = guarded(|| {
             let outcome = run::run(scenario, seed, Links::Auto, Events::Lanes).map_err(|e| e.to_string())?;
             Ok(result::document(scenario, seed, &outcome, 0.0))
         });
-        batch.wall_s.push(if made.is_ok() { begin.elapsed().as_secs_f64() } else { 0.0 });
+        batch.wall_s.push(if made.is_ok() { start.elapsed().as_secs_f64() } else { 0.0 });
         match made {
             Ok(document) => table.add(at, &document),
             Err(why) => batch.failures.push((at, why)),
@@ -78,10 +78,10 @@ pub fn run(jobs: &[(&Scenario, u64)]) -> Batch {
     batch
 }
 
-/// The outcome of `work`; a panic in it, or a policy that cannot go on, is a failure like any other.
+/// The result of `work`; a panic, or a policy that cannot go on, is turned into an error.
 ///
 /// # Errors
-/// What `work` or the policy says, or the text of a panic.
+/// The error of `work`, of the policy, or the text of the panic.
 pub fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         if let Some(fault) = Fault::of(payload.as_ref()) {
@@ -94,7 +94,7 @@ pub fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String>
     })
 }
 
-/// A field's values while runs come in: a value that is missing, whole, real or text.
+/// A field's value as runs are added: missing, whole, real or text.
 #[derive(Clone, Copy)]
 enum Item<'a> {
     None,
@@ -104,7 +104,7 @@ enum Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// None for what no column of plain values can hold.
+    /// `None` for values that fit into no column.
     fn of(value: &'a Value) -> Option<Self> {
         Some(match value {
             Value::Null => Item::None,
@@ -124,7 +124,7 @@ struct Field {
     runs: Vec<u32>,
     lengths: Vec<u32>,
     is_list: bool,
-    /// Kind of the first value that was there.
+    /// Kind of the first value present.
     kind: Option<Kind>,
     whole: Vec<i64>,
     real: Vec<f64>,
@@ -160,7 +160,7 @@ impl Field {
         }
     }
 
-    /// Takes the kind of a value; a column of whole numbers becomes one of numbers if one with a fraction comes.
+    /// Widens the kind of the column: from whole to real with the first fraction.
     fn become_kind(&mut self, kind: Kind) {
         let real = |n: &i64| if *n == NO_WHOLE { f64::NAN } else { *n as f64 };
         match (self.kind, kind) {
@@ -186,7 +186,7 @@ impl Field {
 
     fn column(mut self, path: &str) -> Column {
         if self.kind.is_none() {
-            // Nothing but missing values: the name says what they would be.
+            // Only missing values: the name implies their kind.
             let last = path.rsplit('.').next().unwrap_or(path);
             self.become_kind(if TEXTS.contains(&last) { Kind::Text } else { Kind::Real });
         }
@@ -211,7 +211,7 @@ impl Default for Digest {
 
 impl Digest {
     fn word(&mut self, word: u64) {
-        // The high bits, which every later word moves on, go back into the low ones.
+        // Folds the high bits, which every later word changes, into the low ones.
         self.0 = (self.0 ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(23);
     }
 
@@ -237,7 +237,7 @@ impl Digest {
 #[derive(Default)]
 struct Table {
     fields: HashMap<String, Field>,
-    /// Of the run that is being added.
+    /// Of the run being added.
     digest: Digest,
 }
 
@@ -284,11 +284,11 @@ impl Table {
         path.truncate(before);
     }
 
-    /// A list of tables as one list a field, each as long as there are flows.
+    /// A list of tables as one list per field, each with one item per flow.
     fn flows(&mut self, run: usize, path: &str, flows: &[Value]) {
         let mut keys: Vec<&str> = Vec::new();
         for flow in flows.iter().filter_map(Value::as_object) {
-            // Flows of one kind have the same keys in the same order; only others add any.
+            // Flows of one kind have the same keys in the same order; a flow of another kind adds keys.
             if flow.len() != keys.len() || !flow.keys().zip(&keys).all(|(mine, known)| mine == known) {
                 for key in flow.keys() {
                     if !keys.contains(&key.as_str()) {

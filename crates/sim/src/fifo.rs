@@ -1,6 +1,6 @@
-//! A queue in a ring whose length is a power of two.
+//! A FIFO in a ring buffer whose length is a power of two.
 
-/// First in, first out.
+/// A FIFO.
 pub struct Fifo<T> {
     slots: Vec<T>,
     head: usize,
@@ -13,13 +13,13 @@ impl<T: Copy + Default> Fifo<T> {
         Fifo { slots: vec![T::default(); 16], head: 0, len: 0 }
     }
 
-    /// How many there are.
+    /// Number of items.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The one that is `index` places behind the first.
+    /// The item `index` places after the first.
     #[inline(always)]
     pub fn get(&self, index: usize) -> Option<&T> {
         if index >= self.len {
@@ -28,18 +28,18 @@ impl<T: Copy + Default> Fifo<T> {
         self.slots.get((self.head + index) & (self.slots.len() - 1))
     }
 
-    /// The first, of a queue that is not empty; else one that has been there.
+    /// The first item if there is one; else an arbitrary older one.
     #[inline(always)]
     pub fn front(&self) -> &T {
         &self.slots[self.head & (self.slots.len() - 1)]
     }
 
-    /// The ring, and the place in it of what is or will be `ahead` places behind the first.
+    /// The ring, and the position in it `ahead` places after the first.
     pub fn place(&self, ahead: usize) -> (&[T], usize) {
         (&self.slots, (self.head + ahead) & (self.slots.len() - 1))
     }
 
-    /// Puts one at the end.
+    /// Appends an item.
     #[inline(always)]
     pub fn push_back(&mut self, item: T) {
         if self.len == self.slots.len() {
@@ -50,7 +50,7 @@ impl<T: Copy + Default> Fifo<T> {
         self.len += 1;
     }
 
-    /// Takes the first, of a queue that is not empty.
+    /// Removes the first item of a non-empty FIFO.
     #[inline(always)]
     pub fn pop_front(&mut self) -> T {
         let item = *self.front();

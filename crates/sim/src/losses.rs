@@ -1,16 +1,17 @@
-//! Losses: how far apart those of a flow are, and how many flows lose at once (RFC 7928, 2.3 and 2.4).
+//! Loss statistics: the distance between losses of a flow, and how many flows lose packets at once (RFC 7928, 2.3 and
+//! 2.4).
 
 use crate::variation::{histogram, record};
 use hdrhistogram::Histogram;
 use std::sync::Arc;
 
-/// The losses of a flow, in the order of time.
+/// The losses of a flow, in order of time.
 #[derive(Clone, Debug, Default)]
 pub struct Gaps {
     count: u64,
     first: f64,
     last: f64,
-    /// Times between two losses, microseconds; there from the second loss on.
+    /// Times between two losses, microseconds; allocated at the second loss.
     gaps: Option<Box<Histogram<u32>>>,
 }
 
@@ -32,7 +33,7 @@ impl Gaps {
     }
 }
 
-/// Times between consecutive losses of some flows, each flow's for itself.
+/// Times between consecutive losses of the same flow, over several flows.
 pub struct GapsTogether {
     /// Mean, s.
     pub mean: f64,
@@ -41,7 +42,7 @@ pub struct GapsTogether {
 }
 
 impl GapsTogether {
-    /// Of these flows; none if none of them lost two packets.
+    /// Over these flows; `None` if none of them lost two packets.
     pub fn of<'a>(flows: impl Iterator<Item = &'a Gaps>) -> Option<Self> {
         let mut gaps = histogram();
         let (mut sum, mut count) = (0.0, 0);
@@ -49,7 +50,7 @@ impl GapsTogether {
             let Some(of_flow) = &flow.gaps else { continue };
             sum += flow.last - flow.first;
             count += flow.count - 1;
-            // Both grow as they need to.
+            // Both grow as needed.
             let added = gaps.add(&**of_flow);
             debug_assert!(added.is_ok());
         }
@@ -57,30 +58,29 @@ impl GapsTogether {
     }
 }
 
-/// What a flow sent and lost.
+/// Packets that a flow sent and lost.
 #[derive(Clone, Debug, Default)]
 pub struct FlowLosses {
-    /// Packets that its sender sent.
+    /// Packets sent by its sender.
     pub sent: i64,
-    /// Those that were lost.
+    /// Packets lost of these.
     pub gaps: Gaps,
 }
 
-/// How many flows lose packets in the same loss event at a queue.
+/// The flows that lose packets in the same loss event at a queue.
 ///
-/// A loss event begins with the loss of a packet and lasts one round-trip time: all losses less than that after the first
-/// belong to it. A flow is active in it if a packet of it arrives at the queue meanwhile, or is lost. Packets are those
-/// that senders sent; ACKs do not count.
+/// A loss event starts with a packet loss and lasts one RTT: it includes all losses less than that after the first. A
+/// flow is active in it if one of its packets arrives or is lost meanwhile. Only packets of senders count, not ACKs.
 #[derive(Clone, Debug)]
 pub struct Synchronisation {
     /// Length of a loss event, s.
     rtt: f64,
-    /// By flow: links of its way out.
+    /// By flow: links of its forward path.
     out: Arc<[u8]>,
-    /// When the present event began, s, and its number, from 1.
+    /// Start of the current event, s, and its number, from 1.
     began: f64,
     number: u32,
-    /// By flow: the last events in which it was active, and in which it lost.
+    /// By flow: the last event in which it was active, and in which it lost packets.
     seen: Vec<(u32, u32)>,
     active: u32,
     losing: u32,
@@ -90,7 +90,7 @@ pub struct Synchronisation {
 }
 
 impl Synchronisation {
-    /// No loss yet. `rtt` is how long an event lasts, s; `out` the number of links of each flow's way out.
+    /// No loss yet. `rtt` is the length of an event, s; `out` the number of links of each flow's forward path.
     pub fn new(rtt: f64, out: Arc<[u8]>) -> Self {
         let seen = vec![(0, 0); out.len()];
         Synchronisation {
@@ -107,7 +107,7 @@ impl Synchronisation {
         }
     }
 
-    /// The measured window begins.
+    /// The measured window starts.
     pub fn restart(&mut self) {
         *self = Synchronisation::new(self.rtt, self.out.clone());
     }
@@ -116,7 +116,7 @@ impl Synchronisation {
         hop < usize::from(self.out[flow as usize])
     }
 
-    /// A packet of `flow` arrives at `now`, `hop` being its place on the flow's way.
+    /// A packet of `flow` arrives at `now`, at `hop` of the flow's route.
     pub fn arrived(&mut self, now: f64, flow: u32, hop: usize) {
         if now - self.began < self.rtt && self.is_data(flow, hop) {
             self.see(flow);
@@ -145,7 +145,7 @@ impl Synchronisation {
         seen.0 = self.number;
     }
 
-    /// Counts the event at hand: another begins, or the run is over.
+    /// Counts the current event: the next one starts, or the run ends.
     pub fn finish(&mut self) {
         if self.active > 0 {
             self.events += 1;
@@ -165,12 +165,12 @@ impl Synchronisation {
         self.events
     }
 
-    /// Flows that lose by flows that are active, mean over the events.
+    /// Flows with losses divided by active flows, mean over the events.
     pub fn mean(&self) -> Option<f64> {
         (self.events > 0).then(|| self.ratios / self.events as f64)
     }
 
-    /// Flows that lose in an event, mean over the events.
+    /// Flows with losses in an event, mean over the events.
     pub fn mean_losing(&self) -> Option<f64> {
         (self.events > 0).then(|| self.losers as f64 / self.events as f64)
     }
@@ -195,19 +195,20 @@ mod tests {
         for (q, us) in [(0.5, 500_000), (0.51, 2_500_000)] {
             assert!(found.gaps.value_at_quantile(q).abs_diff(us) <= us / 1000);
         }
-        // With a flow that lost at 0 and 0.1 s, and one that lost once: three gaps, 3.1 s together.
+        // With a flow that lost at 0 and 0.1 s, and one that lost once: three gaps, 3.1 s in total.
         let flows = [one, gaps(&[0.0, 0.1]), gaps(&[7.0])];
         let found = GapsTogether::of(flows.iter()).expect("three gaps");
         assert!((found.mean - 3.1 / 3.0).abs() < 1e-12 && found.gaps.len() == 3);
         assert!(GapsTogether::of(flows[2..].iter()).is_none(), "one loss has no gap");
     }
 
-    /// Flows with ways out of one link; a hop from 1 on is on the way back.
+    /// Flows with forward paths of one link; hops from 1 on are on the reverse path.
     fn four_flows(rtt: f64) -> Synchronisation {
         Synchronisation::new(rtt, Arc::from(&[1, 1, 1, 1][..]))
     }
 
-    /// One event from 1 s on in which three flows are active and two lose, one of them twice; one of a single loss.
+    /// One event from 1 s on with three active flows of which two lose packets, one of them twice; one of a single
+    /// loss.
     #[test]
     fn two_events_by_hand() {
         let mut queue = four_flows(0.1);
@@ -220,7 +221,7 @@ mod tests {
         queue.lost(1.04, 0, 0);
         queue.arrived(1.05, 3, 1);
         queue.lost(1.06, 3, 1);
-        // The second begins a round-trip time after the first.
+        // The second starts one RTT after the first.
         queue.lost(1.1, 1, 0);
         queue.finish();
         assert_eq!((queue.events(), queue.mean()), (2, Some((2.0 / 3.0 + 1.0) / 2.0)));
@@ -230,7 +231,7 @@ mod tests {
     #[test]
     fn an_event_lasts_less_than_a_round_trip() {
         let mut queue = four_flows(0.25);
-        // Those a half after the first are in its event; the one a quarter after it is not, though near the one before.
+        // Losses half an RTT after the first are in its event; one a quarter after that is not, though close to it.
         for (now, flow) in [(0.0, 0), (0.125, 1), (0.249, 2), (0.25, 3)] {
             queue.lost(now, flow, 0);
         }

@@ -1,9 +1,9 @@
-//! What flows had over time: bytes by flow and interval, to be read as averages of a rate.
+//! Bytes by flow and interval, reported as average rates.
 
-/// An interval that is shorter than this part of the others is rounding, and belongs to the one before.
+/// A last interval shorter than this fraction of the others is rounding, and is merged with the one before.
 const ROUNDING: f64 = 1e-9;
 
-/// Bytes of some flows in each interval of a run, from its start.
+/// Bytes of some flows in each interval of a run.
 #[derive(Clone, Debug)]
 pub struct Rates {
     interval: f64,
@@ -15,7 +15,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Nothing counted. `flows` are counted from 0, each once.
+    /// Nothing counted. `flows` are numbered from 0, each once.
     pub fn new(interval: f64, duration: f64, flows: &[u32]) -> Self {
         let count = (duration / interval * (1.0 - ROUNDING)).ceil().max(1.0) as usize;
         let mut rows: Vec<(u32, u32)> = flows.iter().copied().zip(0..).collect();
@@ -23,13 +23,13 @@ impl Rates {
         Rates { interval, duration, rows, bytes: vec![vec![0; count]; flows.len()] }
     }
 
-    /// `flow` had so many bytes at `now`, a time of the run.
+    /// `flow` got `bytes` at `now`, a time of the run.
     #[inline(never)]
     pub fn add(&mut self, flow: u32, now: f64, bytes: u64) {
         let Ok(found) = self.rows.binary_search_by_key(&flow, |&(flow, _)| flow) else { return };
         let row = &mut self.bytes[self.rows[found].1 as usize];
         let mut at = (now / self.interval) as usize;
-        // The quotient is rounded; an interval begins at its number times the length.
+        // The quotient is rounded; an interval starts at its number times the length.
         if at as f64 * self.interval > now {
             at -= 1;
         } else if (at + 1) as f64 * self.interval <= now {
@@ -39,8 +39,8 @@ impl Rates {
         row[at.min(last)] += bytes;
     }
 
-    /// When the intervals begin, s.
-    pub fn begins(&self) -> Vec<f64> {
+    /// Starts of the intervals, s.
+    pub fn starts(&self) -> Vec<f64> {
         let count = self.bytes.first().map_or(0, Vec::len);
         (0..count).map(|at| at as f64 * self.interval).collect()
     }
@@ -50,7 +50,7 @@ impl Rates {
         &self.bytes
     }
 
-    /// The same as rates, Mbit/s: the last interval ends with the run.
+    /// The same as rates, Mbit/s; the last interval ends with the run.
     pub fn mbps(&self) -> Vec<Vec<f64>> {
         let rate = |bytes: u64, length: f64| bytes as f64 * 8.0 / length / 1e6;
         let of_flow = |row: &Vec<u64>| {
@@ -74,7 +74,7 @@ mod tests {
         {
             rates.add(flow, now, bytes);
         }
-        assert_eq!(rates.begins(), [0.0, 10.0, 20.0]);
+        assert_eq!(rates.starts(), [0.0, 10.0, 20.0]);
         assert_eq!(rates.bytes(), [vec![1001, 500, 0], vec![0, 0, 2500]]);
         // 2500 B in the last 5 s.
         assert_eq!(rates.mbps()[1], [0.0, 0.0, 0.004]);
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_begins_at_its_number_times_the_length() {
+    fn an_interval_starts_at_its_number_times_the_length() {
         for (interval, duration, count) in
             [(0.1, 2.3, 23), (0.3, 0.9, 3), (0.7, 2.1, 3), (10.0, 100.0, 10), (0.1, 0.25, 3), (5.0, 1.0, 1)]
         {
             let mut rates = Rates::new(interval, duration, &[0]);
-            let begins = rates.begins();
-            assert_eq!(begins.len(), count, "{duration} s in steps of {interval} s");
-            for (at, &begin) in begins.iter().enumerate() {
+            let starts = rates.starts();
+            assert_eq!(starts.len(), count, "{duration} s in steps of {interval} s");
+            for (at, &begin) in starts.iter().enumerate() {
                 rates.add(0, begin, 1);
                 if at > 0 {
                     rates.add(0, begin.next_down(), 100);

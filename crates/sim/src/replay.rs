@@ -1,5 +1,4 @@
-//! Recorded arrivals at one queue: what the simulator's port decides over packets that came somewhere else, such as on a
-//! real link.
+//! Replay of recorded arrivals at one queue: the decisions of the simulator's port on packets of, say, a real link.
 
 use crate::engine::network::{Network, PortKind, PortSpec, SourceSpec, TtlOption};
 use crate::engine::plan::Plan;
@@ -11,13 +10,13 @@ use earlydrop_aqm::{Packet, Time};
 use earlydrop_net::medium::Medium;
 use earlydrop_net::source::{Distribution, Poisson, Source};
 
-/// Lets `arrivals` come to a port with `kind` in front of `link`, which is idle and empty at time zero, and stops at
-/// `until` seconds. [`PortOutcome::fates`] has what became of each.
+/// Replays `arrivals` at a port of `kind` in front of `link`, idle and empty at time 0, until `until` seconds.
+/// [`PortOutcome::fates`] has the fate of each.
 ///
-/// Arrivals of one time come in the order of the list, after whatever else happens then.
+/// Simultaneous arrivals keep the order of the list, after all other events of their time.
 ///
 /// # Panics
-/// If there is not one outcome for one port, a fault of this crate's.
+/// If there is not exactly one port outcome, which would be an error in this crate.
 pub fn replay(
     kind: PortKind,
     link: &Link,
@@ -31,7 +30,7 @@ pub fn replay(
     if let Some(medium) = medium {
         network.medium(index, medium);
     }
-    // The flow that the packets are counted for. It never sends anything itself.
+    // The flow for which the packets are counted. It never sends anything itself.
     let silent = SourceSpec {
         source: Source::Poisson(Poisson::new(1.0, Distribution::Fixed(1.0))),
         header: 0,

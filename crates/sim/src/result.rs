@@ -16,8 +16,8 @@ use serde_json::{json, Map, Value};
 /// The version in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The result document of `outcome`: names and units as in `docs/results.md`. `wall_s` goes into `cost`, which is
-/// never part of a comparison of results.
+/// The result document of `outcome`; names and units as in `docs/results.md`. `wall_s` goes into `cost`, which is not
+/// compared between results.
 pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) -> Value {
     let width = scenario.duration - scenario.warmup;
     let queues: Map<String, Value> =
@@ -86,8 +86,8 @@ fn trace_table(trace: &QueueTrace) -> Value {
     })
 }
 
-/// Packets that never arrived: at queues by the links they had passed (L_d, and S = sum of d L_d), on links, by their time
-/// to live.
+/// Packets that never arrived: dropped at queues by the links they had passed (L_d, and S = sum of d L_d), lost on
+/// links, and expired by their time to live.
 fn losses(outcome: &Outcome) -> Value {
     let weighted: u64 = outcome.losses_by_distance.iter().zip(0..).map(|(&losses, distance)| losses * distance).sum();
     let of = |count: fn(&FlowOutcome) -> u32| outcome.flows.iter().map(|flow| u64::from(count(flow))).sum::<u64>();
@@ -114,8 +114,8 @@ fn queue(scenario: &Scenario, port: &PortOutcome, width: f64) -> Value {
     queue
 }
 
-/// The entry of one queue, simulated or real, measured over `width` seconds. `queued` are the packets that
-/// waited at both ends of the window.
+/// The entry of one queue, simulated or real, over `width` seconds. `queued` are the packets in the queue at the start
+/// and the end of the window.
 pub fn queue_entry(
     aqm: &str,
     rate_bps: f64,
@@ -154,7 +154,7 @@ pub fn queue_entry(
     })
 }
 
-/// Adds what each flow, each traffic entry and each class (TCP, UDP) had of a queue.
+/// Adds the shares of each flow, each traffic entry and each class (TCP, UDP).
 fn by_flow(queue: &mut Value, scenario: &Scenario, shares: &Shares, rate_bps: f64, width: f64) {
     let numbered = |id: usize, share: &Share| {
         let mut one = json!({ "id": id });
@@ -228,7 +228,7 @@ fn add_quantiles(to: &mut Value, of: &str, histogram: &Histogram<u32>) {
     }
 }
 
-/// Adds how the delays of these flows vary; null where there is nothing to say it of.
+/// Adds the delay variation of these flows; null without packets.
 fn add_spread<'a>(to: &mut Value, flows: impl Iterator<Item = &'a Variation>) {
     let spread = Spread::of(flows);
     let spread = spread.as_ref();
@@ -242,7 +242,7 @@ fn add_spread<'a>(to: &mut Value, flows: impl Iterator<Item = &'a Variation>) {
     to["interarrival_jitter_mean_ms"] = spread.and_then(|spread| spread.jitter_mean).map(|mean| mean * 1e3).into();
 }
 
-/// Adds what these flows sent and lost, and how far apart the losses were.
+/// Adds the packets that these flows sent and lost, and the distance between losses.
 fn add_losses(to: &mut Value, flows: &[FlowLosses]) {
     let sent: i64 = flows.iter().map(|flow| flow.sent).sum();
     let lost: u64 = flows.iter().map(|flow| flow.gaps.count()).sum();
@@ -255,7 +255,7 @@ fn add_losses(to: &mut Value, flows: &[FlowLosses]) {
     add_quantiles(to, "loss_gap", &gaps);
 }
 
-/// What the flows of each traffic entry got together.
+/// The totals of the flows of each traffic entry.
 fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
     let mut flows = outcome.flows.as_slice();
     let (mut variations, mut losses) = (outcome.variations.as_slice(), outcome.flow_losses.as_slice());
@@ -314,9 +314,9 @@ fn throughput(flow: &FlowOutcome, width: f64) -> f64 {
     payload(flow, flow.received, |(_, all)| all) * 8.0 / width / 1e6
 }
 
-/// Bytes in so many packets; where packets differ in size they have been added up.
+/// Bytes of `packets`; where packet sizes differ, the bytes summed.
 fn payload(flow: &FlowOutcome, packets: u32, counted: fn((u64, u64)) -> u64) -> f64 {
-    match (flow.unasked, flow.payloads) {
+    match (flow.without_feedback, flow.payloads) {
         (Some((_, bytes)), _) => bytes as f64,
         (None, Some(payloads)) => counted(payloads) as f64,
         (None, None) => f64::from(packets) * f64::from(flow.spec.payload),
@@ -342,7 +342,7 @@ fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
         "expired": flow.expired,
         "completion_s": flow.transfers.and_then(|transfers| transfers.time),
     });
-    if let Some((sent, _)) = flow.unasked {
+    if let Some((sent, _)) = flow.without_feedback {
         value["packets_sent"] = json!(sent);
         value["packets_received"] = json!(flow.received);
     }
@@ -353,7 +353,7 @@ fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
     value
 }
 
-/// The smallest of `sorted` values that a fraction `q` of them does not exceed.
+/// The quantile of `sorted` values at the fraction `q`.
 fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     sorted.get(((q * sorted.len() as f64).ceil() as usize).max(1) - 1).copied()
 }
@@ -417,7 +417,7 @@ fn series_table(scenario: &Scenario, outcome: &Outcome, series: &Series) -> Valu
     json!({ "interval_s": scenario.record.series, "time_s": series.time, "queues": queues, "flows": flows })
 }
 
-/// Averages over intervals: payload available in order at the receivers, and bits that left the queues.
+/// Average rates over intervals: payload available in order at the receivers, and departures of the queues.
 fn rates_table(scenario: &Scenario, outcome: &Outcome, rates: &Rates) -> Value {
     let flows = |rates: &Rates, field: &str| -> Value {
         let ids = scenario.record.rate_flows.iter();
@@ -429,7 +429,7 @@ fn rates_table(scenario: &Scenario, outcome: &Outcome, rates: &Rates) -> Value {
     };
     json!({
         "interval_s": scenario.record.rates,
-        "time_s": rates.begins(),
+        "time_s": rates.starts(),
         "flows": flows(rates, "goodput_mbps"),
         "queues": outcome.ports.iter().filter_map(of_port).collect::<Map<String, Value>>(),
     })

@@ -1,4 +1,4 @@
-//! From a checked scenario to a result: builds the network, runs it, reports.
+//! From a checked scenario to the outcome: builds the network and runs it.
 
 use crate::engine::network::{Network, PortKind, PortSpec, MOST_HOPS};
 use crate::engine::plan::Plan;
@@ -12,17 +12,17 @@ use earlydrop_aqm::random::Generator;
 mod agents;
 mod starts;
 
-/// How links are run. Changes no result.
+/// How links are run. Has no effect on results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Links {
-    /// By arithmetic where the graph allows it.
+    /// Analytic where the graph allows it.
     #[default]
     Auto,
-    /// Every hop by events.
+    /// Stepped: every hop by events.
     Stepped,
 }
 
-/// Which event queue. Changes no result.
+/// Implementation of the event queue. Has no effect on results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Events {
     /// Lanes in front of a timing wheel.
@@ -79,13 +79,13 @@ fn settings(scenario: &Scenario, network: &Network) -> Settings {
     }
 }
 
-/// Index of its traffic entry, by flow.
+/// Traffic entry of each flow.
 fn entries(scenario: &Scenario) -> Vec<u16> {
     let entries = scenario.traffic.iter().zip(0..);
     entries.flat_map(|(traffic, entry)| std::iter::repeat_n(entry, traffic.flows() as usize)).collect()
 }
 
-/// The network of `scenario`, its random streams derived from `seed`.
+/// The network of `scenario`, with random streams derived from `seed`.
 ///
 /// # Errors
 /// As [`run`].
@@ -125,16 +125,16 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     Ok(network)
 }
 
-/// What passes a queue: the ends of its link, and the hosts of every flow.
+/// The flows that pass a queue: the ends of its link, and the hosts of each flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Passing {
-    /// The nodes that the link goes from and to, by their position among the nodes.
+    /// The nodes of the link's ends, by index.
     pub link: (u32, u32),
-    /// Of each flow its sender and its receiver, and whether it is the ACKs (and requests) that pass the link.
+    /// For each flow its sender, its receiver, and whether its ACKs (and requests) pass the link rather than its data.
     pub flows: Vec<(u32, u32, bool)>,
 }
 
-/// What passes the queue called `name` in a run with `seed`; `None` if there is no such queue.
+/// The flows that pass the queue called `name` in a run with `seed`; `None` if there is no such queue.
 pub fn passing(scenario: &Scenario, seed: u64, name: &str) -> Option<Passing> {
     let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
     let port = scenario.ports(&graph).into_iter().find(|port| port.name == name)?;
@@ -145,7 +145,7 @@ pub fn passing(scenario: &Scenario, seed: u64, name: &str) -> Option<Passing> {
     Some(Passing { link: (from, to), flows: flows.collect() })
 }
 
-/// Adds the links of `graph` with their queues; their indices by number in the graph.
+/// Adds the links of `graph` with their queues; returns their indices by number in the graph.
 fn add_links(network: &mut Network, scenario: &Scenario, graph: &Graph, seed: u64) -> Result<Vec<u32>, ScenarioError> {
     let mut indices = vec![u32::MAX; 2 * graph.edges.len()];
     let mut ports = scenario.ports(graph).into_iter().peekable();
@@ -170,7 +170,7 @@ fn add_port(network: &mut Network, name: &str, queue: &Queue, link: &Link, seed:
     Ok(network.port(PortSpec { name: name.to_string(), aqm: queue.spec.spec.name.to_string(), kind }))
 }
 
-/// What stands at the port called `name` in front of `link`: a discipline with its random numbers, derived from `seed`.
+/// The discipline of the port called `name` in front of `link`, with random numbers derived from `seed`.
 ///
 /// # Errors
 /// If it cannot be built from its parameters; one that passed the checker can be.

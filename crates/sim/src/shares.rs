@@ -1,8 +1,8 @@
-//! Who had what of a queue: counts and sojourn times by flow, and their distribution by traffic entry.
+//! Shares of a queue: counters and sojourn times by flow, and their distribution by traffic entry.
 
 use hdrhistogram::Histogram;
 
-/// Longest time that the histograms tell apart, microseconds (one hour).
+/// Upper bound of the histograms, microseconds (one hour).
 const LONGEST_US: u64 = 3_600_000_000;
 
 /// A histogram of times in microseconds, to 0.1 %.
@@ -10,42 +10,42 @@ pub fn histogram() -> Histogram<u32> {
     Histogram::new_with_bounds(1, LONGEST_US, 3).expect("bounds are valid")
 }
 
-/// Seconds in the cells of [`histogram`].
+/// Seconds per unit of [`histogram`].
 #[inline]
 pub fn record(histogram: &mut Histogram<u32>, seconds: f64) {
     histogram.saturating_record((seconds * 1e6 + 0.5) as i64 as u64);
 }
 
-/// One flow's part of a queue, over the measured window.
+/// One flow's share of a queue, over the measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Share {
-    /// Packets that arrived, dropped ones included.
+    /// Packets that arrived, including dropped ones.
     pub arrivals: u64,
-    /// Their bytes.
+    /// Bytes of these.
     pub arrived_bytes: u64,
-    /// Packets that left for the link.
+    /// Packets departed.
     pub departures: u64,
-    /// Their bytes.
+    /// Bytes of these.
     pub departed_bytes: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Their bytes.
+    /// Bytes of these.
     pub dropped_bytes: u64,
     /// Packets marked.
     pub marks: u64,
-    /// Sum of the sojourn times of those that left, s.
+    /// Sum of the sojourn times, s.
     pub sojourn_sum: f64,
-    /// The longest of them, s.
+    /// Longest sojourn time, s.
     pub sojourn_max: f64,
 }
 
 impl Share {
-    /// Mean sojourn time, s; `None` if nothing left.
+    /// Mean sojourn time, s; `None` without departures.
     pub fn mean_sojourn(&self) -> Option<f64> {
         (self.departures > 0).then(|| self.sojourn_sum / self.departures as f64)
     }
 
-    /// This share and another's together.
+    /// The sum of this share and another.
     pub fn and(self, other: &Share) -> Share {
         Share {
             arrivals: self.arrivals + other.arrivals,
@@ -61,19 +61,19 @@ impl Share {
     }
 }
 
-/// The shares of all flows in one queue.
+/// Shares of all flows in one queue.
 #[derive(Clone, Debug)]
 pub struct Shares {
     /// By flow.
     pub flows: Vec<Share>,
-    /// Index of its traffic entry, by flow.
+    /// Traffic entry by flow.
     pub entry_of: Vec<u16>,
     /// Sojourn times by traffic entry, microseconds.
     pub sojourn: Vec<Histogram<u32>>,
 }
 
 impl Shares {
-    /// Nothing counted. `entry_of` is the index of the traffic entry of each flow.
+    /// Nothing counted. `entry_of` is the traffic entry of each flow.
     pub fn new(entry_of: &[u16]) -> Self {
         let entries = entry_of.iter().map(|&entry| usize::from(entry) + 1).max().unwrap_or(0);
         Shares {
@@ -83,7 +83,7 @@ impl Shares {
         }
     }
 
-    /// The measured window begins.
+    /// The measured window starts.
     pub fn restart(&mut self) {
         self.flows.fill(Share::default());
         self.sojourn.iter_mut().for_each(Histogram::reset);
@@ -111,7 +111,7 @@ impl Shares {
         self.flows[flow as usize].marks += 1;
     }
 
-    /// A packet left after waiting `seconds`.
+    /// A packet departed after a sojourn of `seconds`.
     #[inline]
     pub fn departed(&mut self, flow: u32, bytes: u32, seconds: f64) {
         let share = &mut self.flows[flow as usize];
@@ -122,7 +122,7 @@ impl Shares {
         record(&mut self.sojourn[usize::from(self.entry_of[flow as usize])], seconds);
     }
 
-    /// What the flows of a traffic entry had together.
+    /// The share of all flows of a traffic entry.
     pub fn of_entry(&self, entry: usize) -> Share {
         self.flows
             .iter()

@@ -1,21 +1,21 @@
-//! How the one-way delays of flows vary: standard deviation, packet delay variation (RFC 5481), interarrival jitter
+//! Delay variation: standard deviation of the one-way delay, packet delay variation (RFC 5481), interarrival jitter
 //! (RFC 3550).
 
 use hdrhistogram::Histogram;
 
-/// Weight of a new difference in the interarrival jitter (RFC 3550, 6.4.1).
+/// Gain of the interarrival jitter (RFC 3550, 6.4.1).
 const GAIN: f64 = 1.0 / 16.0;
-/// Longest time that the histograms tell apart, microseconds (one hour).
+/// Upper bound of the histograms, microseconds (one hour).
 const LONGEST_US: f64 = 3.6e9;
 
-/// A histogram of times in microseconds, to 0.1 %, as large as the longest of them asks for.
+/// A histogram of times in microseconds, to 0.1 %, that grows with the longest of them.
 pub fn histogram() -> Histogram<u32> {
     Histogram::new(3).expect("three digits are valid")
 }
 
-/// Seconds in the cells of [`histogram`].
+/// Seconds per unit of [`histogram`].
 pub fn record(histogram: &mut Histogram<u32>, seconds: f64) {
-    // A growing histogram of 64-bit values takes every value.
+    // A growing histogram of 64-bit values accepts every value.
     let counted = histogram.record(microseconds(seconds));
     debug_assert!(counted.is_ok());
 }
@@ -24,11 +24,11 @@ fn microseconds(seconds: f64) -> u64 {
     (seconds * 1e6 + 0.5).min(LONGEST_US) as u64
 }
 
-/// The one-way delays of a flow's packets, in the order of their arrival.
+/// One-way delays of a flow's packets, in the order of arrival.
 #[derive(Clone, Debug)]
 pub struct Variation {
     ticks_per_second: f64,
-    /// What no delay is below: the histogram begins there, so that it is fine where delays differ.
+    /// Lower bound of the delays: the histogram starts there, so that its resolution is fine where delays differ.
     floor: u32,
     count: u64,
     least: u32,
@@ -36,14 +36,14 @@ pub struct Variation {
     sum: u128,
     squares: u128,
     last: u32,
-    /// The interarrival jitter, and the sum of all that it has been, ticks.
+    /// The interarrival jitter, and the sum of its values, ticks.
     jitter: f64,
     jitter_sum: f64,
     above: Histogram<u32>,
 }
 
 impl Variation {
-    /// No packet yet. Delays will be given in ticks, and none is below `floor` seconds.
+    /// No packet yet. Delays are in ticks, and none is below `floor` seconds.
     pub fn new(floor: f64, ticks_per_second: f64) -> Self {
         Variation {
             ticks_per_second,
@@ -60,10 +60,10 @@ impl Variation {
         }
     }
 
-    /// The next packet has arrived, so many ticks after it was sent.
+    /// The next packet arrived, so many ticks after it was sent.
     pub fn record(&mut self, ticks: u32) {
         if self.count > 0 {
-            // Transit times differ as spacings at the receiver and at the sender do.
+            // The difference of transit times is the difference between receiver and sender spacing.
             let difference = f64::from(ticks) - f64::from(self.last);
             self.jitter += (difference.abs() - self.jitter) * GAIN;
             self.jitter_sum += self.jitter;
@@ -77,19 +77,19 @@ impl Variation {
         record(&mut self.above, f64::from(ticks.saturating_sub(self.floor)) / self.ticks_per_second);
     }
 
-    /// The interarrival jitter after the last packet, s; none before the second.
+    /// The interarrival jitter after the last packet, s; `None` before the second.
     pub fn interarrival_jitter(&self) -> Option<f64> {
         (self.count > 1).then_some(self.jitter / self.ticks_per_second)
     }
 
-    /// Packets so far.
+    /// Number of packets.
     pub fn count(&self) -> u64 {
         self.count
     }
 
     /// Sum of the squared distances from the mean, ticks squared.
     fn deviations(&self) -> f64 {
-        // Wrapping, the difference is exact: it is below 2^128, whatever its parts are.
+        // The wrapping difference is exact, as it is below 2^128.
         let times_count =
             u128::from(self.count).wrapping_mul(self.squares).wrapping_sub(self.sum.wrapping_mul(self.sum));
         times_count as f64 / self.count as f64
@@ -100,22 +100,22 @@ impl Variation {
     }
 }
 
-/// How the delays of some flows vary, each held against its own flow.
+/// Delay variation of some flows, each relative to its own flow.
 pub struct Spread {
-    /// The least delay, s.
+    /// Minimum delay, s.
     pub least: f64,
-    /// Root of the mean squared distance of a delay from its flow's mean, s.
+    /// Root mean squared distance of the delays from their flow's mean, s.
     pub deviation: f64,
-    /// Mean packet delay variation, s: a packet's delay less the least of its flow.
+    /// Mean packet delay variation, s: delay minus the minimum of the flow.
     pub pdv_mean: f64,
     /// Distribution of the packet delay variation, microseconds.
     pub pdv: Histogram<u32>,
-    /// Mean of the interarrival jitter over all packets but the first of a flow, s; none without such.
+    /// Mean of the interarrival jitter over all packets but the first of a flow, s; `None` without any.
     pub jitter_mean: Option<f64>,
 }
 
 impl Spread {
-    /// Of all packets of these flows; none if there was no packet.
+    /// Over all packets of these flows; `None` without packets.
     pub fn of<'a>(flows: impl Iterator<Item = &'a Variation>) -> Option<Spread> {
         let mut pdv = histogram();
         let (mut packets, mut pairs, mut least, mut ticks_per_second) = (0, 0, u32::MAX, 1.0);
@@ -129,7 +129,7 @@ impl Spread {
             above += (flow.sum - u128::from(flow.count) * u128::from(flow.least)) as f64;
             jitter += flow.jitter_sum;
             let (low, high) = (flow.above_floor(flow.least), flow.above_floor(flow.most));
-            // From the upper end of the least delay's cell to that of another, so that what is in one cell is 0.
+            // Between upper ends of cells, so that delays in the cell of the minimum count as 0.
             let origin = flow.above.highest_equivalent(low);
             for cell in flow.above.iter_recorded() {
                 let value = cell.value_iterated_to().saturating_sub(origin).min(high - low);
@@ -157,8 +157,8 @@ mod tests {
         variation
     }
 
-    /// Delays of 20, 24, 21 and 35 ms. Mean 25 ms; squared distances 25 + 1 + 16 + 100 = 142, a fourth of them 35.5. Above
-    /// the least: 0, 4, 1, 15, mean 5 ms.
+    /// Delays of 20, 24, 21 and 35 ms. Mean 25 ms; squared distances 25 + 1 + 16 + 100 = 142, of which a quarter is
+    /// 35.5. Above the minimum: 0, 4, 1, 15, mean 5 ms.
     #[test]
     fn four_packets_by_hand() {
         let flow = of(0.01, 1000.0, &[20, 24, 21, 35]);
@@ -173,7 +173,7 @@ mod tests {
         assert!((mean - (0.25 + 0.421_875 + 1.270_507_812_5) / 3.0 * 1e-3).abs() < 1e-15, "{mean}");
         for (q, ms) in [(0.25, 0), (0.5, 1), (0.75, 4), (0.99, 15)] {
             let found = spread.pdv.value_at_quantile(q);
-            // To 0.1 % of what is above the floor, 25 ms at most.
+            // To 0.1 % of the part above the lower bound, 25 ms at most.
             assert!(found.abs_diff(ms * 1000) <= 25, "{found} for {ms} ms");
         }
     }
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(flow.interarrival_jitter(), Some(0.0));
     }
 
-    /// A flow with 10 and 14 ms, and one with 100, 100 and 103: each against its own mean and least.
+    /// A flow with 10 and 14 ms, and one with 100, 100 and 103: each relative to its own mean and minimum.
     #[test]
     fn flows_together_are_each_held_against_themselves() {
         let flows = [of(0.0, 1000.0, &[10, 14]), of(0.0, 1000.0, &[]), of(0.0, 1000.0, &[100, 100, 103])];
@@ -196,7 +196,7 @@ mod tests {
         assert!((spread.deviation - (14.0_f64 / 5.0).sqrt() * 1e-3).abs() < 1e-15);
         assert!((spread.pdv_mean - 7.0 / 5.0 * 1e-3).abs() < 1e-15);
         assert_eq!(spread.least, 0.010);
-        // J: 4/16 in the one, 0 and 3/16 in the other.
+        // J: 4/16 in the first, 0 and 3/16 in the second.
         let mean = spread.jitter_mean.expect("pairs");
         assert!((mean - (0.25 + 0.0 + 0.1875) / 3.0 * 1e-3).abs() < 1e-15, "{mean}");
         assert_eq!(spread.pdv.len(), 5);

@@ -1,5 +1,5 @@
-//! Decision vectors: what a discipline says to a fixed script of arrivals, step by step, so that someone who writes the
-//! same discipline elsewhere can test against ours without our code. The format is described in `vectors/README.md`.
+//! Decision vectors: a discipline's decisions on a fixed script of arrivals, step by step, so that another
+//! implementation can be tested against them without this code. `vectors/README.md` describes the format.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,15 +12,15 @@ use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
 use serde_json::{json, Map, Value as Json};
 
-/// Name and version of the format, in the head of every case.
+/// Name and version of the format, in the first line of every case.
 pub const FORMAT: &str = "earlydrop-vectors-1";
 /// The link: 1000 B take 8 ms.
 const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
-/// Thresholds for the RED family, so that a few thousand packets cross the whole curve, and early, forced and overflow
-/// drops all occur; fifty times the gains of PI and PID, which are made for a link of 15 Mbit/s.
+/// Thresholds of the RED family with which a few thousand packets cross the whole curve and early, forced and overflow
+/// drops all occur; and 50 times the gains of PI and PID, whose defaults are for 15 Mbit/s.
 const LIVELY: [(&str, f64); 6] =
     [("min_th", 10.0), ("max_th", 30.0), ("q_ref", 20.0), ("a", 9.11e-4), ("b", 9.08e-4), ("k_p", 9.08e-4)];
-/// Arrivals of the first case, and of each of the others.
+/// Arrivals of the first case, and of each other case.
 const ARRIVALS: usize = 2500;
 const FEWER_ARRIVALS: usize = 300;
 
@@ -33,7 +33,7 @@ struct Case {
     arrivals: usize,
 }
 
-/// The vectors of the discipline called `aqm`: JSON, a line for each step. `None` if there is no such discipline.
+/// The vectors of the discipline called `aqm`: JSON lines, one per step. `None` if there is no such discipline.
 pub fn vectors(aqm: &str) -> Option<String> {
     catalogue::find(aqm).map(vectors_of)
 }
@@ -50,8 +50,8 @@ pub fn vectors_of(spec: &'static AqmSpec) -> String {
     text
 }
 
-/// The default; signals as drops; a limit in bytes; and every other word and switch of the discipline's own parameters.
-/// What the whole RED family shares is varied for RED only.
+/// The cases: the default; signals as drops; a limit in bytes; and every other choice and flag of the discipline's own
+/// parameters. Parameters common to the RED family are varied for RED only.
 fn cases(spec: &'static AqmSpec) -> Vec<Case> {
     let mut lively = Values::new();
     for (name, value) in LIVELY {
@@ -75,7 +75,7 @@ fn cases(spec: &'static AqmSpec) -> Vec<Case> {
         case("without ecn", &lively, packets, false, FEWER_ARRIVALS),
         case("limit in bytes", &lively, Limit::Bytes(40_000), true, FEWER_ARRIVALS),
     ];
-    // The same parameter has the same sentence.
+    // Common parameters are recognised by their doc sentence.
     let of_red = |param: &Param| catalogue::find("red").and_then(|red| red.param(param.name));
     let shared = |param: &Param| spec.name != "red" && of_red(param).is_some_and(|other| other.doc == param.doc);
     for param in spec.all_params().filter(|param| !shared(param)) {
@@ -95,13 +95,13 @@ fn cases(spec: &'static AqmSpec) -> Vec<Case> {
     cases
 }
 
-/// Arrivals: the same for every discipline, at whole microseconds. Overload; silence, in which the queue drains but an
-/// average stays high; light load; a burst of more than the buffer; then load about the capacity; over and over.
+/// Arrivals, the same for every discipline, at whole microseconds, in a cycle: overload; a pause in which the queue
+/// drains but an average stays high; light load; a burst larger than the buffer; then load close to the capacity.
 struct Script {
     random: Generator,
     now_us: u64,
     burst: u32,
-    /// How many bursts there have been.
+    /// Number of bursts so far.
     bursts: u64,
 }
 
@@ -177,7 +177,7 @@ impl Script {
     }
 }
 
-/// A discipline under the script, and what is written down of it.
+/// A discipline under the script, and the recorded steps.
 struct Recorder<'a> {
     queue: Box<dyn Discipline>,
     draws: Arc<Mutex<Vec<f64>>>,
@@ -188,7 +188,7 @@ fn record(spec: &AqmSpec, case: &Case, write: &mut dyn FnMut(Json)) {
     let draws = Arc::new(Mutex::new(Vec::new()));
     let (into, mut source) = (Arc::clone(&draws), Generator::stream(1, "vectors.draws"));
     let random = Generator::custom(move || {
-        // Six decimals and a half, so that the numbers are short to write and never 0 or 1.
+        // Six decimals and a half, so that the numbers are short and never 0 or 1.
         let u = ((source.uniform() * 1e6).floor() + 0.5) / 1e6;
         into.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(u);
         u
@@ -196,7 +196,7 @@ fn record(spec: &AqmSpec, case: &Case, write: &mut dyn FnMut(Json)) {
     let queue: Box<dyn Discipline> = match (spec.build)(&case.values, &LINK, case.limit) {
         Ok(Built::Policy(policy)) => Box::new(Fifo::new(Gate::new(policy, case.limit, case.ecn, random))),
         Ok(Built::Discipline(finish)) => finish(case.ecn, random),
-        // This limit, for instance, is none that the discipline takes.
+        // The discipline may not take this limit.
         Err(_) => return,
     };
     let mut gauges = Vec::new();
@@ -232,8 +232,8 @@ fn rounded(x: f64) -> Json {
 }
 
 impl Recorder<'_> {
-    /// A link in front of the queue: it asks for a packet when a transmission ends, and right after an arrival while it
-    /// is idle. At equal times an end of transmission comes first, then a timer, then an arrival.
+    /// A link behind the queue: it dequeues at the end of a transmission, and after an arrival while it is idle.
+    /// Simultaneous events have the order: end of transmission, timer, arrival.
     fn run(&mut self, arrivals: usize) {
         let mut script = Script::new();
         let mut busy_until: Option<u64> = None;
@@ -271,7 +271,7 @@ impl Recorder<'_> {
         self.write(step, &dropped);
     }
 
-    /// When the transmission that begins now will end.
+    /// End of the transmission that starts now.
     fn dequeue(&mut self, now_us: u64) -> Option<u64> {
         let now = Time::from_seconds(seconds(now_us));
         let mut dropped = Vec::new();
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// What a discipline decided in its default case, without its inner values.
+    /// The decisions of a discipline in its default case, without internal values.
     fn decisions(aqm: &str) -> Vec<Json> {
         let spec = catalogue::find(aqm).expect("a discipline");
         let mut steps = Vec::new();

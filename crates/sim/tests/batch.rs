@@ -1,4 +1,4 @@
-//! Runs packed into columns hold what the result documents hold, and one failure does not stop the others.
+//! The columns of a batch hold what the result documents hold, and a failed run does not stop the others.
 
 use earlydrop_sim::batch::{guarded, run as run_batch, Column, Values, NO_WHOLE};
 use earlydrop_sim::scenario::{self, Doc, Scenario};
@@ -24,7 +24,7 @@ fn mixed(record: &Value) -> Scenario {
     }))
 }
 
-/// A line of routers so long that its route cannot be built: found when the run begins.
+/// A line of routers whose routes are too long; the run fails at its start.
 fn too_long() -> Scenario {
     let hosts: Vec<String> = (0..201).map(|n| format!("n{n}")).collect();
     let links: Vec<Value> = (hosts.windows(2))
@@ -75,7 +75,7 @@ fn columns_hold_every_field_of_every_document() {
     assert!(batch.wall_s.iter().all(|&s| s > 0.0));
 }
 
-/// Calls `see` for each plain field, with the flows' tables turned into lists.
+/// Calls `see` for each plain field, with the tables of flows turned into lists.
 fn compare(path: &str, value: &Value, see: &mut impl FnMut(&str, &Value)) {
     let join = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
@@ -101,7 +101,7 @@ fn equal_results_have_equal_digests_and_others_do_not() {
         found.clone()
     };
     let exact = |digest: &i64| (0..1 << 53).contains(digest);
-    // RED draws; DropTail without random starts does not.
+    // RED draws random numbers; DropTail without random starts does not.
     let random = digests(&mixed(&json!({})), &[1, 2, 3, 1]);
     assert_eq!(random[0], random[3]);
     assert!(random[0] != random[1] && random[1] != random[2] && random[0] != random[2]);
@@ -115,7 +115,7 @@ fn equal_results_have_equal_digests_and_others_do_not() {
     });
     let fixed = digests(&checked(&document), &[1, 2, 3]);
     assert!(fixed.iter().all(|&digest| digest == fixed[0]));
-    // The last of all fields changes it, and what was recorded does.
+    // The last field changes the digest, and so does everything recorded.
     document["record"] = json!({ "series": "1 s" });
     assert_ne!(digests(&checked(&document), &[1])[0], fixed[0]);
     document["record"] = json!({});
@@ -124,7 +124,7 @@ fn equal_results_have_equal_digests_and_others_do_not() {
 }
 
 #[test]
-fn what_was_recorded_stays_a_text() {
+fn recorded_series_stay_one_text() {
     let scenario = mixed(&json!({ "series": "100 ms", "trace": 3 }));
     let batch = run_batch(&[(&scenario, 1)]);
     let Value::String(text) = value_at(&batch.columns["recorded"], 0) else { panic!("no text") };
@@ -135,7 +135,7 @@ fn what_was_recorded_stays_a_text() {
 }
 
 #[test]
-fn a_run_that_fails_is_named_and_the_others_are_made() {
+fn a_failed_run_is_reported_and_the_others_are_made() {
     let (good, bad) = (mixed(&json!({})), too_long());
     let batch = run_batch(&[(&good, 1), (&bad, 1), (&good, 2)]);
     assert_eq!(batch.failures.len(), 1);

@@ -1,7 +1,7 @@
 //! TCP's `rfc` profile beside ns-3's TCPs at one bottleneck: means over seeds, `validation/reference/rfc`.
 //!
-//! ns-3's queue disc has a device queue of one packet behind it, which ours counts: one packet is taken off our mean. The
-//! framing of its link (2 B a packet) is in our rate.
+//! Our queue length includes the packet that ns-3 has in the device queue behind its queue disc: our mean is reduced by one
+//! packet. Our rate includes the framing of ns-3's link (2 B a packet).
 
 use earlydrop_sim::result;
 use earlydrop_sim::run::{run, Events, Links};
@@ -23,8 +23,8 @@ impl Runs {
     }
 }
 
-/// Ours for ns-3's: the packet in the device queue behind its queue disc is not in the disc's length, but in ours, so that all
-/// thresholds and limits are one more. A name that ends in `_b200` has a buffer of 200 packets, others have 120.
+/// Our limits for ns-3's: thresholds and limits are one packet more, as our queue length includes the packet in ns-3's device
+/// queue. Cases named `_b200` have a buffer of 200 packets, others of 120.
 fn queue(net: &Net, name: &str) -> String {
     let (name, limit) = name.strip_suffix("_b200").map_or((name, 121), |name| (name, 201));
     let (low, high) = net.thresholds;
@@ -49,7 +49,7 @@ fn sender(tcp: &str) -> String {
         "newreno" => "tcp = 'newreno'\nlimited_transmit = false\n".to_string(),
         // With limited transmit.
         "newreno_lt" => "tcp = 'newreno'\n".to_string(),
-        // With samples of the rate as in Linux on both sides.
+        // With Linux's rate samples on both sides.
         "bbr_fresh" => "tcp = 'bbr'\nrules = { bbr_samples = 'fresh' }\n".to_string(),
         other => format!("tcp = '{other}'\n"),
     }
@@ -73,7 +73,7 @@ const S2: Net = Net {
     thresholds: (31, 91),
 };
 
-/// What our run gives.
+/// The results of our run.
 fn ours(set: &Set, tcp: &str, discipline: &str, flows: u32, seed: u64) -> [f64; 3] {
     let Set { net, duration, warmup, initial, .. } = set;
     let text = format!(
@@ -95,13 +95,13 @@ fn ours(set: &Set, tcp: &str, discipline: &str, flows: u32, seed: u64) -> [f64; 
     [of("throughput_mbps"), of("queue_mean_packets") - 1.0, drops / of("arrivals")]
 }
 
-/// What is compared, and how far it may be off, in percent, beside three standard errors of the difference.
+/// Compared measures and their tolerances, percent, beyond three standard errors of the difference.
 const MEASURES: [(&str, f64); 3] = [("throughput", 2.0), ("mean queue", 10.0), ("drops or marks", 15.0)];
 
-/// BBR as it is in ns-3 comes to a standstill or does not, so that runs differ much: so many of ours, and of ns-3's.
+/// Some flows of ns-3's BBR stall, so runs differ much: numbers of our runs, and of ns-3's.
 const BBR_SEEDS: u64 = 24;
 
-/// A table of ns-3's, and what its runs were.
+/// A table of ns-3's results, and its cases.
 struct Set {
     file: &'static str,
     net: &'static Net,

@@ -1,5 +1,5 @@
-//! One sender of the `rfc` profile beside ns-3's, on a path that loses given packets: every segment that is sent, in order and in
-//! time (`validation/reference/rfc/ns3_losses.csv`).
+//! One sender of the `rfc` profile against ns-3's, on a path that loses given packets: order and departure time of every segment
+//! (`validation/reference/rfc/ns3_losses.csv`).
 
 mod ns3_rules;
 
@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const PAYLOAD: u32 = 960;
-/// Of all links, bit/s, and their delays, s: the sender's, the bottleneck's, the receiver's.
+/// Rate of all links, bit/s, and delays of the sender's link, the bottleneck and the receiver's link, s.
 const RATE: f64 = 2e6;
 const DELAYS: [f64; 3] = [0.02, 0.01, 0.02];
-/// Of a packet on a link of ns-3's: headers of IP and TCP, and the framing.
+/// Bytes of a packet on ns-3's links: IP and TCP headers, and framing.
 const HEADERS: u16 = 40;
 const FRAMING: u16 = 2;
-/// A segment takes so long, s; and how far apart two times may be: so long, and what is rounded off ns-3's.
+/// Transmission time of a segment, s, and the tolerance of times: that, and the rounding of ns-3's.
 const SEGMENT_TIME: f64 = 8.0 * 1002.0 / RATE;
 const APART: f64 = SEGMENT_TIME + 1e-4;
 
@@ -42,7 +42,7 @@ struct Path3 {
 }
 
 impl Path3 {
-    /// When a packet of `bytes` bytes that is sent now arrives; none if it is `lost` behind the second link.
+    /// Arrival time of a packet of `bytes` bytes that is sent now; `None` if it is `lost` behind the second link.
     fn pass(&mut self, now: f64, bytes: u16, delays: [f64; 3], lost: bool) -> Option<f64> {
         let mut at = now;
         for (link, delay) in delays.into_iter().enumerate() {
@@ -56,9 +56,9 @@ impl Path3 {
     }
 }
 
-/// Times, from the first on, and numbers of the segments that are sent within so many seconds if these packets are lost: the
-/// SYN is number 0, the end of the handshake 1. The first segment goes at `first`, s: BBR as it is in ns-3 takes the time since the
-/// begin of the run for an interval at times.
+/// Departure times, since the first, and numbers of the segments sent within so many seconds if these packets are lost: the
+/// SYN is number 0, the end of the handshake 1. The first segment is sent at `first`, s, as ns-3's BBR at times takes the time
+/// since the start of the run for an interval.
 fn sent(settings: Settings, first: f64, lose: &BTreeSet<usize>, until: f64) -> Vec<(f64, u64)> {
     let (mut sender, mut receiver) = (Connection::new(settings, 0), settings.receiver(0));
     let (mut out, mut wake) = (Output::default(), f64::INFINITY);
@@ -79,7 +79,7 @@ fn sent(settings: Settings, first: f64, lose: &BTreeSet<usize>, until: f64) -> V
                 }
                 found.push((now - begin, u64::from((packet.seq - 1) / PAYLOAD)));
             }
-            // ns-3's SYN has four bytes of options less.
+            // ns-3's SYN has four bytes fewer of options.
             let options = if packets == 0 { SYN_OPTIONS - 4 } else { 0 };
             let bytes = packet.payload + HEADERS + FRAMING + options;
             let lost = lose.contains(&packets);
@@ -110,10 +110,10 @@ fn sent(settings: Settings, first: f64, lose: &BTreeSet<usize>, until: f64) -> V
     }
 }
 
-/// A case of the reference: a TCP, the packets that are lost, and what ns-3 sends.
+/// A case of the reference: a TCP, the lost packets, and the segments that ns-3 sends.
 struct Case {
     tcp: String,
-    /// When the first segment is sent, s.
+    /// Departure time of the first segment, s.
     first: f64,
     lost: BTreeSet<usize>,
     sent: Vec<(f64, u64)>,
@@ -137,8 +137,8 @@ fn cases() -> Vec<Case> {
     text.lines().skip(1).map(case).collect()
 }
 
-/// Where a sender with these rules departs from ns-3's: another segment, or at another time by more than a segment takes.
-fn departs(case: &Case, rules: &str) -> Option<String> {
+/// The first difference from ns-3's segments: another segment, or a time that differs by more than a transmission time.
+fn difference(case: &Case, rules: &str) -> Option<String> {
     let theirs = &case.sent;
     let until = theirs.last().expect("a segment").0 + 2.0 * SEGMENT_TIME;
     let ours = sent(settings(rules), case.first, &case.lost, until);
@@ -153,14 +153,14 @@ fn departs(case: &Case, rules: &str) -> Option<String> {
 }
 
 #[test]
-fn every_segment_goes_when_ns3_sends_it() {
+fn every_segment_departs_when_ns3_sends_it() {
     let cases = cases();
-    let wrong: Vec<String> = cases.iter().filter_map(|case| departs(case, rules(&case.tcp))).collect();
+    let wrong: Vec<String> = cases.iter().filter_map(|case| difference(case, rules(&case.tcp))).collect();
     assert!(cases.len() == 26 && wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn without_a_rule_it_does_not() {
+fn without_an_option_it_does_not() {
     let cases = cases();
     let mut idle = Vec::new();
     for (tcp, with, without) in [
@@ -179,7 +179,7 @@ fn without_a_rule_it_does_not() {
         let all = rules(tcp);
         assert!(all.contains(with), "{tcp} has {with}");
         let fewer = all.replace(with, without);
-        if cases.iter().filter(|case| case.tcp == tcp).all(|case| departs(case, &fewer).is_none()) {
+        if cases.iter().filter(|case| case.tcp == tcp).all(|case| difference(case, &fewer).is_none()) {
             idle.push(format!("{tcp}: {without}"));
         }
     }

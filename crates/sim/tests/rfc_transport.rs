@@ -1,4 +1,4 @@
-//! TCP's `rfc` profile in whole runs: what a flow reaches, what it loses, and that a run is the same however it is run.
+//! TCP's `rfc` profile in whole runs: throughput and losses of flows, and the same result however a run is executed.
 
 use earlydrop_sim::engine::Outcome;
 use earlydrop_sim::result;
@@ -28,7 +28,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("a number, not {value}"))
 }
 
-/// Packets that arrive are those that leave, are dropped or still wait.
+/// Arrivals are departures, drops and queued packets.
 fn conserved(document: &Value) {
     let queue = &document["queues"]["bottleneck"];
     let n = |key: &str| number(&queue[key]);
@@ -41,8 +41,8 @@ const TCPS: [&str; 8] = ["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "le
 #[test]
 fn one_flow_fills_the_link() {
     for tcp in TCPS {
-        // Room for one product of bandwidth and delay: 10 Mbit/s * 40 ms / 1500 B = 33. Without SACK the burst of losses at the
-        // end of slow start is repaired with one segment in a round trip, and not before the timer expires.
+        // A buffer of one bandwidth-delay product: 10 Mbit/s * 40 ms / 1500 B = 33. Without SACK the losses at the end of slow
+        // start are retransmitted one per round trip, and not all before the timer expires.
         let traffic = format!("[[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = '{tcp}'\nprofile = 'rfc'\nsegment = 1448\n");
         let document = with("aqm = 'droptail'\nlimit = '40 packets'", &traffic);
         conserved(&document);
@@ -58,7 +58,7 @@ fn one_flow_fills_the_link() {
 }
 
 #[test]
-fn runs_are_the_same_in_any_queue_of_events() {
+fn runs_are_the_same_with_any_event_queue() {
     let text = format!(
         "{NETWORK}[queue.bottleneck]\naqm = 'red'\nlimit = '60 packets'\nmin_th = 10\nmax_th = 30\necn = true\n\
          [[traffic]]\nkind = 'ftp'\ncount = 3\ntcp = 'reno'\nprofile = 'rfc'\necn = true\nstart = {{ uniform = ['0 s', '1 s'] }}\n\
@@ -103,7 +103,7 @@ fn transfers_of_every_kind_are_complete() {
 }
 
 #[test]
-fn requests_and_a_crowd_are_served() {
+fn requests_and_web_sessions_are_served() {
     let document = with(
         "aqm = 'droptail'\nlimit = '30 packets'",
         "[[traffic]]\nkind = 'requests'\ncount = 4\nprofile = 'rfc'\nsize = '30 kB'\nnumber = 10\n\
@@ -116,8 +116,8 @@ fn requests_and_a_crowd_are_served() {
 
 #[test]
 fn a_transfer_takes_its_round_trips() {
-    // 2 segments of 1000 B on a link without load. SYN 60 B, its answer 60 B, each over three links and 20 ms; then an
-    // empty segment of 52 B and the data, which wait for one another; their ACK of 52 B.
+    // 2 segments of 1000 B on a link without load. SYN 60 B, SYN-ACK 60 B, each over three links and 20 ms; then an
+    // empty segment of 52 B and the data, one after the other; their ACK of 52 B.
     let document = with(
         "aqm = 'droptail'\nlimit = '100 packets'",
         "[[traffic]]\nkind = 'transfers'\ncount = 1\nprofile = 'rfc'\nsegment = 948\nsize = '1896 B'\n",
@@ -183,7 +183,7 @@ fn dctcp_keeps_a_short_queue_and_its_estimate_is_the_fraction_of_marks() {
 
 #[test]
 fn a_cubic_flow_follows_its_function_between_losses() {
-    // One flow, a buffer of a fifth of the product: from each loss on the window is 0.4 (t - K)^3 + W_max.
+    // One flow, a buffer of a fifth of the bandwidth-delay product: from each loss on cwnd is 0.4 (t - K)^3 + W_max.
     let text = "name = 'cubic'\nduration = '80 s'\n[topology]\nkind = 'dumbbell'\npairs = 1\n\
         access = { rate = '1 Gbit/s', delay = '1 ms' }\nbottleneck = { rate = '100 Mbit/s', delay = '48 ms' }\n\
         [queue.bottleneck]\naqm = 'droptail'\nlimit = '170 packets'\n\
@@ -199,7 +199,7 @@ fn a_cubic_flow_follows_its_function_between_losses() {
     let (mut checked, mut w_max) = (0, 0.0);
     for pair in cuts.windows(2) {
         let before = cwnd.iter().rev().find(|&&(at, _)| at < pair[0]).unwrap().1;
-        // The window is ssthresh when recovery ends, about a round trip after the loss; from then on time counts.
+        // cwnd is ssthresh when the recovery ends, about a round trip after the loss; the epoch starts then.
         let low = ssthresh.iter().find(|&&(at, _)| at == pair[0]).unwrap().1;
         let begin = cwnd.iter().find(|&&(at, value)| at > pair[0] && value > low && value < low + 1.0).unwrap().0;
         // Fast convergence (RFC 9438, 4.7).
@@ -217,7 +217,7 @@ fn a_cubic_flow_follows_its_function_between_losses() {
 }
 
 #[test]
-fn bbr_knows_the_link() {
+fn bbr_estimates_the_link() {
     // A clean path: 10 Mbit/s, of which 1448 of 1500 bytes are payload, and 40 ms with what the transmissions take.
     let text = format!(
         "{NETWORK}[queue.bottleneck]\naqm = 'droptail'\nlimit = '200 packets'\n\
@@ -237,14 +237,14 @@ fn bbr_knows_the_link() {
     }
     let queue = &document["queues"]["bottleneck"];
     assert!(number(&queue["utilisation"]) > 0.95, "{}", queue["utilisation"]);
-    // Twice the product is in the network at most, where loss-based flows would fill all of the 200.
+    // At most twice the bandwidth-delay product is in flight, where loss-based flows would fill the buffer of 200.
     assert!(number(&queue["queue_mean_packets"]) < 40.0, "{}", queue["queue_mean_packets"]);
     assert_eq!(number(&document["flows"][0]["drops"]), 0.0);
 }
 
 #[test]
-fn a_lost_tail_needs_no_timeout_with_probes() {
-    // Short answers over a link that loses packets: without probes a lost tail waits for the timer of 1 s.
+fn a_tail_loss_needs_no_timeout_with_probes() {
+    // Short replies over a lossy link: without probes a tail loss waits for the timeout of 1 s.
     let times = |rack: bool| {
         let text = format!(
             "name = 'tail'\nduration = '120 s'\n[topology]\nkind = 'dumbbell'\npairs = 4\n\
@@ -264,9 +264,9 @@ fn a_lost_tail_needs_no_timeout_with_probes() {
 }
 
 #[test]
-fn a_lost_retransmission_cuts_the_window_once_more() {
-    // One flow over CoDel: slow start ends in a burst of losses, and CoDel goes on dropping while the rate reduction sends
-    // two for each that arrives. Without a further cut the recovery does not end before the timer expires.
+fn a_lost_retransmission_reduces_cwnd_once_more() {
+    // One flow over CoDel: slow start ends in a burst of losses, and CoDel keeps dropping while PRR sends two segments for
+    // each delivered. Without a further reduction of cwnd the recovery does not end before the timer expires.
     let lost = |rules: &str| {
         let text = format!(
             "name = 'lost again'\nduration = '300 s'\nwarmup = '30 s'\n[topology]\nkind = 'dumbbell'\npairs = 1\n\
@@ -318,10 +318,10 @@ fn marks_keep_a_scalable_flow_s_queue_short_beside_cubic() {
     assert!(delay < 2.0, "{delay}: {l4s}");
 }
 
-/// The square-root law (Mathis et al. 1997), sqrt(3/2)/sqrt(p) segments in a round trip, over its whole range of p: it leaves
-/// out that the window does not grow while a loss is repaired. Of what is acknowledged, half a window on average has been
-/// counted towards the next segment when the loss is found; where the reaction keeps that count, it is a whole one of the
-/// halved window, and makes up for the repair. Where the count begins anew (as in ns-2, with 1/cwnd an ACK), it does not.
+/// The square-root law (Mathis et al. 1997), sqrt(3/2)/sqrt(p) segments in a round trip, over its whole range of p: it
+/// ignores that cwnd does not grow in a recovery. When a loss is detected, half a window of ACKs on average is counted towards
+/// the next segment. A reduction that keeps this count, a whole window after halving, makes up for the recovery; one that
+/// resets it (as in ns-2, with 1/cwnd an ACK) does not.
 #[test]
 fn reno_that_keeps_its_count_follows_the_square_root_law() {
     let segments_a_round_trip = |period: u32, avoidance: &str| {

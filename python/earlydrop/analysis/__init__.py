@@ -1,1 +1,1 @@
-"""What runs say together: statistics, comparisons, differences between results, kinds of measures."""
+"""Statistics over runs, comparisons, differences between results, kinds of measures."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import runner
-from ..documents import Document, lookup, same_run
+from ..document import Document, lookup, same_run
 from ..errors import EarlydropError
 from ..runner import Job, Progress, no_progress
+from ..strict_toml import nearest
 from . import statistics
 from .measures import Kind, kind_of
 from .statistics import Difference, Estimate, Stopping, Warmup
@@ -336,8 +336,8 @@ def tabulate(
 def _check_names(aqms: Sequence[str], catalogue: Mapping[str, Any]) -> None:
     for aqm in aqms:
         if aqm not in catalogue:
-            near = difflib.get_close_matches(aqm.lower(), catalogue, 1)
-            hint = f'did you mean "{near[0]}"? Allowed' if near else "allowed"
+            near = nearest(aqm.lower(), list(catalogue))
+            hint = f"{near} Allowed" if near else "allowed"
             raise CompareError(f'--aqm: there is no "{aqm}"; {hint}: {", ".join(catalogue)}')
     twice = [a for a in aqms if aqms.count(a) > 1]
     if twice:

@@ -1,4 +1,4 @@
-"""What changed between two results of the same sweep: two versions of the engine, or two sweeps."""
+"""Differences between two results of a sweep: of two versions of the engine, or of two sweeps."""
 
 from __future__ import annotations
 

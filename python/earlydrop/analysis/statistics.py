@@ -278,7 +278,7 @@ def detectable_effect(spread: float, n: int, confidence: float = CONFIDENCE, pow
 
 
 def prediction(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float] | None:
-    """Where one more value of the same distribution lies with this probability; None for a single value."""
+    """Prediction interval for one more value of the same distribution; None for a single value."""
     found = estimate(values, confidence)
     if found.half_width is None:
         return None
@@ -288,7 +288,7 @@ def prediction(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple
 
 @dataclass(frozen=True)
 class Difference:
-    """Treatment minus control, pair by pair."""
+    """Treatment minus control, for each pair."""
 
     estimate: Estimate
     control: float
@@ -302,7 +302,7 @@ class Difference:
     detectable: float | None
     """Smallest true difference these pairs would have shown with 80 % probability."""
     values: tuple[float, ...] = ()
-    """The differences, pair by pair."""
+    """The difference of each pair."""
 
     @property
     def clear(self) -> bool:
@@ -404,7 +404,7 @@ def jain(values: Sequence[float]) -> float:
 def coefficient_of_variation(values: Sequence[float]) -> float | None:
     """Standard deviation of the population by the mean, as a result's `cov`: Jain's index is 1 / (1 + its square).
 
-    None if nobody has anything.
+    None if all values are zero.
     """
     if not values or (centre := math.fsum(values) / len(values)) <= 0:
         return None
@@ -454,7 +454,7 @@ class Warmup:
 
     chosen_s: float
     needed_s: float | None
-    """When the start-up ends; None if it could not be told within the run."""
+    """End of the start-up phase; None if it is not found within the run."""
     excess: float
     """Squared standard error of the mean behind the chosen warm-up, over that behind the best one in the first half."""
 
@@ -468,7 +468,7 @@ class Warmup:
         return {"chosen_s": self.chosen_s, "needed_s": self.needed_s, "excess": self.excess, "short": self.short}
 
     def sentence(self, where: str) -> str:
-        """What to tell the user of a warm-up that is too short."""
+        """The warning for a warm-up that is too short."""
         if self.needed_s is None:
             return f"{where}: MSER-5 finds no end of the start-up in the first half of the run; make the run longer"
         return (
@@ -502,7 +502,7 @@ def warmup(times_s: Sequence[float], series: Sequence[Sequence[float]], chosen_s
 
 @dataclass(frozen=True)
 class Stopping:
-    """Run seeds until the interval is narrow enough, or there are `most`.
+    """Run seeds until the interval is narrow enough, at most `most`.
 
     `relative` bounds the half-width as a fraction of the mean. At least `least` seeds are run. Looking again after each
     seed makes the interval cover a little less than it says: `make coverage` measures by how much.
@@ -523,7 +523,7 @@ class Stopping:
         return len(values) >= self.most or (len(values) >= self.least and self.narrow(values))
 
     def wanted(self, values: Sequence[float]) -> int:
-        """How many seeds are worth running before looking again: what this scatter needs, at most twice as many."""
+        """Number of seeds to run before the next check: as the variance requires, at most twice as many."""
         n = len(values)
         if n < self.least:
             return self.least

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .. import terminal
-from .checks import read_pairs
+from .checks import parse_settings
 from .exits import DONE
 from .failures import InputError
 from .options import Json, ScenarioFile, Sets
-from .printing import print_json, read_json, warn
+from .printing import parse_json, print_json, warn
 
 
 def check(scenario: ScenarioFile, /, *, set_: Sets = [], json: Json = False) -> int:  # noqa: B006
@@ -21,10 +21,10 @@ def check(scenario: ScenarioFile, /, *, set_: Sets = [], json: Json = False) -> 
         return _check_study(scenario, set_, json)
     from .. import stacks
 
-    checked = _core.Scenario.load(str(scenario), read_pairs(set_))
+    checked = _core.Scenario.load(str(scenario), parse_settings(set_))
     if json:
-        document = read_json(checked.to_json())
-        for entry in read_json(checked.stacks()):
+        document = parse_json(checked.to_json())
+        for entry in parse_json(checked.stacks()):
             document["traffic"][entry["traffic"]]["stack"] = entry["stack"]
         print_json(document)
     else:

@@ -1,4 +1,4 @@
-"""What the user gave, checked: settings, names, counts, folders."""
+"""Checks of command-line input: settings, names, counts, folders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from .failures import InputError
 
 
-def read_pairs(
+def parse_settings(
     sets: Sequence[str], option: str = "--set", form: str = "PATH=VALUE", example: str = "queue.bottleneck.aqm=red"
 ) -> list[tuple[str, str]]:
     """Settings given as NAME=VALUE."""
@@ -26,24 +26,24 @@ def read_pairs(
 
 
 def check_aqm(name: str, known: Sequence[str]) -> None:
-    """A discipline that there is."""
+    """A discipline of the catalogue."""
     check_name("discipline", name, known)
 
 
 def check_name(what: str, name: str, known: Sequence[str]) -> None:
-    """A name that there is, or the nearest one in the message."""
+    """A known name; the error suggests the nearest one."""
     if name not in known:
-        import difflib
+        from ..strict_toml import nearest
 
-        near = difflib.get_close_matches(name.lower(), known, 1)
-        hint = f'; did you mean "{near[0]}"?' if near else "."
+        near = nearest(name.lower(), known)
+        hint = f"; {near}" if near else "."
         raise InputError(
             f'there is no {what} "{name}"{hint} Known: {", ".join(known)}', given=name, allowed=", ".join(known)
         )
 
 
 def check_seed(seed: int | None) -> None:
-    """A seed, as the engine takes them."""
+    """A seed within the engine's range."""
     # What a scenario can hold too, so that every run can be written down as one.
     top = 2**63 - 1
     if seed is not None and not 0 <= seed <= top:
@@ -63,7 +63,7 @@ def check_workers(workers: int | None) -> None:
 
 
 def check_out(out: Path | None) -> None:
-    """A folder that results may be written to, before anything runs."""
+    """Refuse, before anything runs, a folder that results may not be written to."""
     if out is not None:
         from ..output import check
 

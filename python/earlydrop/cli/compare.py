@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_count, check_out, check_workers, read_pairs
+from .checks import check_count, check_out, check_workers, parse_settings
 from .exits import DONE
 from .failures import InputError
 from .options import Json, Out, ScenarioFile, Sets, Workers
@@ -27,7 +27,7 @@ def compare(
         str | None,
         Parameter(help="Run seeds until the half-widths of goodput and queueing delay are under this, as in 2%."),
     ] = None,
-    most: Annotated[int, Parameter(help="With --until: no more seeds than these.")] = 200,
+    most: Annotated[int, Parameter(help="With --until: largest number of seeds.")] = 200,
     set_: Sets = [],  # noqa: B006
     out: Out = None,
     workers: Workers = None,
@@ -36,25 +36,25 @@ def compare(
     """Run a scenario with several disciplines and the same seeds, and compare them."""
     from .. import output
     from ..analysis import compare as comparing
-    from ..render import reports
+    from ..render import result_text
 
     check_count("--seeds", 10 if seeds is None else seeds)
     target = None if until is None else _stopping(until, most, seeds)
     check_workers(workers)
-    pairs = read_pairs(set_)
+    pairs = parse_settings(set_)
     check_out(out)
     with terminal.Progress() as progress:
         result = comparing.compare(
             scenario, aqm, seeds=seeds or 10, sets=pairs, target=target, workers=workers, progress=progress
         )
-    with output.rescued(lambda folder: reports.write_runs(folder, result)):
+    with output.rescued(lambda folder: result_text.write_runs(folder, result)):
         if out is not None:
             with output.folder(out, {"kind": "comparison", "version": version()}) as folder:
-                reports.write_comparison(folder, result, version())
+                result_text.write_comparison(folder, result, version())
         if json:
             print_json(result.document(version()))
             return DONE
-        print(reports.comparison_text(result))
+        print(result_text.comparison_text(result))
         if out is not None:
             print(f"\nwritten to {out}")
     return DONE

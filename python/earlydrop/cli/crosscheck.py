@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_count, read_pairs
+from .checks import check_count, parse_settings
 from .exits import DONE
 from .failures import InputError
 from .options import Json, ScenarioFile, Sets
@@ -21,19 +21,19 @@ def crosscheck(
     /,
     *,
     set_: Sets = [],  # noqa: B006
-    at: Annotated[str | None, Parameter(help="The queue whose link it is (default: bottleneck).")] = None,
+    at: Annotated[str | None, Parameter(help="Queue of the emulated link (default: bottleneck).")] = None,
     seeds: Annotated[int | None, Parameter(help="Runs of the simulator (default: 5, of a cell 10).")] = None,
     realtime: Annotated[bool, Parameter(negative="", help="Real-time priority for the link.")] = False,
     grid: Annotated[
-        str | None, Parameter(help="Instead of a scenario: cells of the grid whose text has this regular expression.")
+        str | None, Parameter(help="Instead of a scenario: the cells of the grid that match this regular expression.")
     ] = None,
-    jobs: Annotated[int, Parameter(help="With --grid: links at a time.")] = 8,
+    jobs: Annotated[int, Parameter(help="With --grid: links that run concurrently.")] = 8,
     runs: Annotated[int, Parameter(help="With --grid: links for each cell, with the seeds from 1 on.")] = 1,
     stored: Annotated[
-        Path | None, Parameter(help="With --grid: take the links' figures from this CSV instead of running links.")
+        Path | None, Parameter(help="With --grid: read the links' results from this CSV instead of running links.")
     ] = None,
-    write: Annotated[Path | None, Parameter(help="With --grid: write the links' figures to this CSV.")] = None,
-    page: Annotated[Path | None, Parameter(help="With --grid: put the tables into this page.")] = None,
+    write: Annotated[Path | None, Parameter(help="With --grid: write the links' results to this CSV.")] = None,
+    page: Annotated[Path | None, Parameter(help="With --grid: write the tables into this Markdown page.")] = None,
     jitter: Annotated[
         str | None, Parameter(help="With --grid: longest extra delay on the simulator's link, such as '0.1 ms'.")
     ] = None,
@@ -57,7 +57,7 @@ def crosscheck(
     assert scenario is not None
     with terminal.Progress() as progress:
         found = checking.crosscheck(
-            scenario, read_pairs(set_), at=at, seeds=seeds or 5, real_time=realtime, progress=progress
+            scenario, parse_settings(set_), at=at, seeds=seeds or 5, real_time=realtime, progress=progress
         )
     if json:
         print_json({**found.document(), "version": version()})
@@ -82,42 +82,43 @@ def _crossgrid(
     import re
     from dataclasses import asdict
 
-    from ..links import crossgrid
+    from ..links import crosscheck_grid
+    from ..strict_toml import parse_value
 
     check_count("--jobs", jobs)
     check_count("--runs", links)
     try:
-        wanted = crossgrid.cells(pattern)
+        wanted = crosscheck_grid.cells(pattern)
     except re.error as error:
         raise InputError(f"--grid: {pattern}: {error}") from None
     if not wanted:
-        raise InputError(f"--grid: no cell has {pattern!r}; cells are such as {crossgrid.cells()[0]}")
-    changes = {key: _value(text) for key, text in read_pairs(sets, example="hystart=false")}
+        raise InputError(f"--grid: no cell has {pattern!r}; cells are such as {crosscheck_grid.cells()[0]}")
+    changes = {key: parse_value(text) for key, text in parse_settings(sets, example="hystart=false")}
     with terminal.Progress() as progress:
         if stored is None:
-            runs = crossgrid.measure(wanted, jobs=jobs, real_time=real_time, runs=links, progress=progress)
-            about = crossgrid.facts(jobs, real_time)
+            runs = crosscheck_grid.measure(wanted, jobs=jobs, real_time=real_time, runs=links, progress=progress)
+            about = crosscheck_grid.facts(jobs, real_time)
             if write is not None:
-                crossgrid.write(write, runs, about)
+                crosscheck_grid.write(write, runs, about)
         else:
             of = set(wanted)
-            known, about = crossgrid.read(stored)
+            known, about = crosscheck_grid.read(stored)
             runs = [run for run in known if run.cell in of]
-        real = crossgrid.means(runs)
-        simulated = crossgrid.simulate(
+        real = crosscheck_grid.means(runs)
+        simulated = crosscheck_grid.simulate(
             [mean.cell for mean, _ in real],
-            seeds=seeds or crossgrid.SEEDS,
+            seeds=seeds or crosscheck_grid.SEEDS,
             changes=changes,
             jitter=jitter,
             progress=progress,
         )
-    found = crossgrid.compare(real, simulated)
-    head, body = crossgrid.rows(found)
-    counts = crossgrid.summary(found)
+    found = crosscheck_grid.compare(real, simulated)
+    head, body = crosscheck_grid.rows(found)
+    counts = crosscheck_grid.summary(found)
     if page is not None:
         facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
-        crossgrid.put(page, "agreement", crossgrid.markdown(crossgrid.HEAD, counts))
-        crossgrid.put(page, "cells", facts + "\n\n" + crossgrid.markdown(head, body))
+        crosscheck_grid.put(page, "agreement", crosscheck_grid.markdown(crosscheck_grid.HEAD, counts))
+        crosscheck_grid.put(page, "cells", facts + "\n\n" + crosscheck_grid.markdown(head, body))
     if as_json:
         cells = [
             {"link": asdict(o.real), "links": o.links, "simulator": asdict(o.simulated), "agrees": o.holds}
@@ -127,15 +128,5 @@ def _crossgrid(
     else:
         print(terminal.table(head, body, left=2))
         print()
-        print(terminal.table(crossgrid.HEAD, counts))
+        print(terminal.table(crosscheck_grid.HEAD, counts))
     return DONE
-
-
-def _value(text: str) -> Any:
-    """A setting's value as TOML has it, or the text itself."""
-    import tomllib
-
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text

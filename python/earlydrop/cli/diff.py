@@ -1,4 +1,4 @@
-"""`earlydrop diff`: what changed between two results of a sweep."""
+"""`earlydrop diff`: differences between two results of a sweep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def diff(
     *,
     json: Json = False,
 ) -> int:
-    """What changed between two results of a sweep: of two versions, or of two sweeps. A change is no failure."""
+    """Show differences between two results of a sweep, or of two sweeps. Differences are no failure (exit code 0)."""
     from ..analysis import differ
 
     found = differ.diff(first, second)

@@ -1,4 +1,4 @@
-"""What goes wrong, and the exit code that it gives."""
+"""Errors of commands and their exit codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .printing import print_json
 
 
 class Interrupted(KeyboardInterrupt):
-    """An interruption, with what to say about it."""
+    """An interruption, with its message."""
 
 
 class InputError(EarlydropError):

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from .checks import check_out, check_seed, read_pairs
+from .checks import check_out, check_seed, parse_settings
 from .exits import NOT_FOUND, NOT_RUNNABLE
 from .failures import InputError
 from .options import Json, Out, Sets
@@ -22,22 +22,22 @@ def link(
     delay: Annotated[str | None, Parameter(help="Propagation delay in each direction (default: 0 ms).")] = None,
     queue: Annotated[
         str | None,
-        Parameter(help='Queue for what COMMAND sends: "red limit=120p min_th=20 ..." (default: droptail).'),
+        Parameter(help='Queue for packets that COMMAND sends: "red limit=120p min_th=20 ..." (default: droptail).'),
     ] = None,
     reverse_queue: Annotated[
-        str | None, Parameter(help="Queue for what COMMAND receives (default: room for everything).")
+        str | None, Parameter(help="Queue for packets that COMMAND receives (default: unlimited).")
     ] = None,
     loss: Annotated[
-        str | None, Parameter(help="Probability that a packet is lost on the way, in each direction.")
+        str | None, Parameter(help="Random loss probability of a packet on the link, in each direction.")
     ] = None,
     trace: Annotated[Path | None, Parameter(help="Rate over time: a trace in Mahimahi's format.")] = None,
-    reverse_rate: Annotated[str | None, Parameter(help="Rate of the way back (default: as there).")] = None,
-    reverse_delay: Annotated[str | None, Parameter(help="Delay of the way back (default: as there).")] = None,
-    reverse_trace: Annotated[Path | None, Parameter(help="Trace of the way back (default: as there).")] = None,
+    reverse_rate: Annotated[str | None, Parameter(help="Rate in the reverse direction (default: the same).")] = None,
+    reverse_delay: Annotated[str | None, Parameter(help="Delay in the reverse direction (default: the same).")] = None,
+    reverse_trace: Annotated[Path | None, Parameter(help="Trace of the reverse direction (default: the same).")] = None,
     sim: Annotated[
         Path | None, Parameter(name="--sim", help="Take rate, delay and queues from this scenario instead.")
     ] = None,
-    at: Annotated[str | None, Parameter(help="With --sim: the queue whose link it is (default: bottleneck).")] = None,
+    at: Annotated[str | None, Parameter(help="With --sim: queue of the emulated link (default: bottleneck).")] = None,
     set_: Sets = [],  # noqa: B006
     seed: Annotated[
         int | None, Parameter(help="Seed of the queues' random numbers (default: 1, or the scenario's).")
@@ -56,22 +56,23 @@ def link(
         list[str],
         Parameter(name="--sysctl", negative="", help="Sysctl behind the link: net.ipv4.tcp_ecn=1. May be repeated."),
     ] = [],  # noqa: B006
-    user: Annotated[str | None, Parameter(help="Run COMMAND as this user (default: who called).")] = None,
+    user: Annotated[str | None, Parameter(help="Run COMMAND as this user (default: the caller).")] = None,
     realtime: Annotated[
         bool, Parameter(negative="", help="Real-time priority for the link: departures on time under load.")
     ] = False,
     live: Annotated[bool, Parameter(negative="", help="Show queue, drops and flows while it runs.")] = False,
     log: Annotated[
-        bool, Parameter(negative="", help="With --out: keep every arrival and its fate in log.parquet.")
+        bool,
+        Parameter(negative="", help="With --out: record every arrival and its outcome in log.parquet."),
     ] = False,
     verify: Annotated[
-        bool, Parameter(negative="", help="Run every arrival through the simulator too, and compare the decisions.")
+        bool, Parameter(negative="", help="Replay every arrival in the simulator and compare the decisions.")
     ] = False,
     quiet: Annotated[bool, Parameter(negative="", help="Print no summary.")] = False,
     out: Out = None,
     json: Json = False,
 ) -> int:
-    """Run a command behind a real link, with any queue discipline in front of it.
+    """Run a command behind an emulated link with any queue discipline.
 
     Needs Linux, and the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN (sudo). The command reaches this namespace under
     $EARLYDROP_OUTER. Its exit code is returned; 125 means that the link failed, 126 that the command cannot be run, 127
@@ -92,7 +93,7 @@ def link(
         raise InputError(f"--between: given {len(between)}; allowed two namespaces or devices")
     settings: dict[str, Any] = {
         "mtu": mtu,
-        "sysctls": tuple(read_pairs(sysctl, "--sysctl", "NAME=VALUE", "net.ipv4.tcp_ecn=1")),
+        "sysctls": tuple(parse_settings(sysctl, "--sysctl", "NAME=VALUE", "net.ipv4.tcp_ecn=1")),
         "real_time": realtime,
         "record": links.MOST_RECORDED if log or verify else 0,
     }
@@ -121,7 +122,7 @@ def _link_plan(
         if given:
             option = "--" + next(iter(given)).replace("_", "-")
             raise InputError(f"{option}: the scenario of --sim says it; change it there, or with --set")
-        return links.from_scenario(_core.Scenario.load(str(sim), read_pairs(sets)), at, seed, **settings)
+        return links.from_scenario(_core.Scenario.load(str(sim), parse_settings(sets)), at, seed, **settings)
     for option, value in (("--at", at), ("--set", sets)):
         if value:
             raise InputError(f"{option}: belongs to --sim SCENARIO.toml")
@@ -150,16 +151,16 @@ def _run_link(
     import contextlib
 
     from .. import links
-    from ..render import live_panel
+    from ..render import link_status
 
     who = links.User.named(user) if user is not None else links.User.calling()
     with contextlib.ExitStack() as stack:
         caught = stack.enter_context(links.signals())
         running = stack.enter_context(links.Running(plan, (between[0], between[1]) if between else None))
         shown = None
-        if live and live_panel.wanted():
+        if live and link_status.wanted():
             title = " ".join(command) or " and ".join(between)
-            shown = stack.enter_context(live_panel.Panel(running, title[:60]))
+            shown = stack.enter_context(link_status.Panel(running, title[:60]))
         started = None
         if command:
             output = shown.output if shown is not None else None
@@ -186,10 +187,10 @@ def _link_results(
     plan: Any, running: Any, result: Any, verify: bool, log: bool, quiet: bool, out: Path | None, as_json: bool
 ) -> None:
     from .. import links, output
-    from ..render import live_panel, reports
+    from ..render import link_status, result_text
 
     document = result.document
-    lines = [live_panel.link_text(document)]
+    lines = [link_status.link_text(document)]
     if verify:
         replays = links.replay(plan, running.records)
         document["replay"] = {
@@ -200,7 +201,7 @@ def _link_results(
             lines.append(f"{name}: the simulator decided over {one.arrivals} arrivals, {verdict}")
     if out is not None:
         with output.folder(out, {"kind": "link", "version": version()}) as folder:
-            reports.write_run(folder, document, result.scenario)
+            result_text.write_run(folder, document, result.scenario)
             if log:
                 links.write_log(folder / "log.parquet", running.records)
         lines.append(f"\nwritten to {out}")

@@ -1,4 +1,4 @@
-"""`earlydrop list`: what there is."""
+"""`earlydrop list`: names of disciplines, TCPs, stacks, topologies, traffic and studies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Kind = Literal["aqms", "tcps", "stacks", "topologies", "traffic", "studies"]
 
 
 def list_(kind: Kind | None = None, /, *, json: Json = False) -> int:
-    """What there is: disciplines, TCPs, stacks, topologies, traffic, studies.
+    """List disciplines, TCPs, stacks, topologies, traffic and studies.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def _table_of(entries: Sequence[dict[str, Any]]) -> str:
 
 
 def _families(entries: Sequence[dict[str, Any]]) -> str:
-    """The disciplines under the names of their families, in columns of one width."""
+    """The disciplines by family, in columns of equal width."""
     from itertools import groupby
 
     names, titles = (max(len(e[key]) for e in entries) for key in ("name", "title"))

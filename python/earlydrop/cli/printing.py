@@ -16,8 +16,8 @@ def version() -> str:
     return _core.version()
 
 
-def read_json(text: str) -> Any:
-    """What a JSON text says; in a command `json` is the option."""
+def parse_json(text: str) -> Any:
+    """Parse a JSON text; in a command `json` is the option."""
     return json.loads(text)
 
 

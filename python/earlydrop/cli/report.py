@@ -1,4 +1,4 @@
-"""`earlydrop report`: a result folder's report, once more."""
+"""`earlydrop report`: write the report of a result folder again."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def report_(
     *,
     json: Json = False,
 ) -> int:
-    """Write the report of a result folder, or write it once more: one HTML file that opens offline."""
-    from ..render import run_page
-    from ..sweep import report
+    """Write the report of a result folder, or write it again: one HTML file that opens offline."""
+    from ..render import run_report
+    from ..sweeps import report
 
-    path = run_page.renew(folder) if run_page.is_run(folder) else report.renew(folder)
+    path = run_report.renew(folder) if run_report.is_run(folder) else report.renew(folder)
     if json:
         print_json({"report": str(path)})
     else:

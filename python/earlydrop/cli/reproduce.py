@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_count, check_out, check_workers, read_pairs
+from .checks import check_count, check_out, check_workers, parse_settings
 from .exits import DONE
 from .failures import Interrupted
 from .options import Json, Store, Workers
@@ -23,7 +23,8 @@ def reproduce(
     *,
     seeds: Annotated[int | None, Parameter(help="Seeds for each cell (default: the study's).")] = None,
     quick: Annotated[
-        bool, Parameter(negative="", help="Fewer levels and seeds, shorter runs: a look, not a result.")
+        bool,
+        Parameter(negative="", help="Fewer levels and seeds, shorter runs: a first look, not a result."),
     ] = False,
     assume: Annotated[
         list[str],
@@ -35,7 +36,7 @@ def reproduce(
             name="--aqm",
             negative="",
             consume_multiple=True,
-            help="Disciplines, of a study that lets them be chosen; or all.",
+            help="Disciplines, in a study where they can be chosen; or all.",
         ),
     ] = [],  # noqa: B006
     out: Annotated[
@@ -45,7 +46,7 @@ def reproduce(
     workers: Workers = None,
     json: Json = False,
 ) -> int:
-    """Run a paper's experiments, judge its claims, write the report. What was run before is not run again.
+    """Run a paper's experiments, judge its claims, write the report. Stored runs are not repeated.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def reproduce(
     if seeds is not None:
         check_count("--seeds", seeds)
     check_workers(workers)
-    assumed = dict(read_pairs(assume, "--assume", "NAME=VALUE", "tcp=newreno"))
+    assumed = dict(parse_settings(assume, "--assume", "NAME=VALUE", "tcp=newreno"))
     chosen = [studies.find(name) for name in (studies.available() if study == "all" else [study])]
     chosen = studies.choose(chosen, aqm)
     chosen = [s.as_quick() if quick else s for s in chosen]

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .checks import check_out, check_seed, read_pairs
+from .checks import check_out, check_seed, parse_settings
 from .exits import DONE
 from .options import Json, Out, ScenarioFile, Sets
-from .printing import read_json, version, warn
+from .printing import parse_json, version, warn
 
 
 def run(
@@ -23,21 +23,21 @@ def run(
 ) -> int:
     """Run a scenario once."""
     from .. import _core, output, runner
-    from ..render import reports
+    from ..render import result_text
 
-    checked = _core.Scenario.load(str(scenario), read_pairs(set_))
+    checked = _core.Scenario.load(str(scenario), parse_settings(set_))
     check_seed(seed)
     check_out(out)
     warn(checked.warnings())
     text = runner.run_one(runner.Job(checked, seed))
-    document = read_json(text)
+    document = parse_json(text)
     if out is not None:
         with output.folder(out, {"kind": "run", "version": version()}) as folder:
-            reports.write_run(folder, document, read_json(checked.to_json()))
+            result_text.write_run(folder, document, parse_json(checked.to_json()))
     if json:
         print(text)
         return DONE
-    print(reports.run_text(document))
+    print(result_text.run_text(document))
     if out is not None:
         print(f"\nwritten to {out}")
     return DONE

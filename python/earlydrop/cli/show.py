@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_aqm, check_name, read_pairs
+from .checks import check_aqm, check_name, parse_settings
 from .exits import DONE
 from .failures import InputError
 from .options import Json, Sets
-from .printing import print_json, read_json
+from .printing import parse_json, print_json
 
 
 def show(
@@ -21,12 +21,12 @@ def show(
     /,
     *,
     plot: Annotated[
-        Path | None, Parameter(name="--plot", help="Draw the drop curve into this file too (.png, .pdf or .svg).")
+        Path | None, Parameter(name="--plot", help="Also plot the drop curve to this file (.png, .pdf or .svg).")
     ] = None,
     picture: Annotated[
-        Path | None, Parameter(name="--picture", help="Draw a scenario's network into this file (.png, .pdf or .svg).")
+        Path | None, Parameter(name="--picture", help="Draw a scenario's network to this file (.png, .pdf or .svg).")
     ] = None,
-    against: Annotated[str | None, Parameter(help="Say how a TCP stack differs from this one.")] = None,
+    against: Annotated[str | None, Parameter(help="Show how a TCP stack differs from this one.")] = None,
     set_: Sets = [],  # noqa: B006
     json: Json = False,
 ) -> int:
@@ -50,11 +50,11 @@ def show(
     if against is not None:
         raise InputError(f"--against: belongs to a TCP stack ({', '.join(stacks.names())}); given {aqm}")
     if aqm.endswith(".toml"):
-        return _show_network(aqm, plot, picture, read_pairs(set_), json)
+        return _show_network(aqm, plot, picture, parse_settings(set_), json)
     if picture is not None or set_:
         given = "--set" if picture is None else f"--picture {picture}"
         raise InputError(f"{given}: belongs to a scenario, SCENARIO.toml; given the discipline {aqm}")
-    entries = {e["name"]: e for e in read_json(_core.catalogue())}
+    entries = {e["name"]: e for e in parse_json(_core.catalogue())}
     check_aqm(aqm, list(entries))
     entry = entries[aqm]
     curves = _curves(entry, entries)
@@ -68,7 +68,7 @@ def show(
 
 
 def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, list[float], list[float]]]:
-    """The drop curve of a discipline, and RED's with the same thresholds beside it."""
+    """The drop curves of a discipline and of RED with the same thresholds."""
     from .. import _core
 
     shared = {"min_th", "max_th", "max_p"}
@@ -97,7 +97,7 @@ def _show_network(
     file: str, plot_file: Path | None, picture_file: Path | None, sets: list[tuple[str, str]], as_json: bool
 ) -> int:
     from .. import _core
-    from ..render import charts
+    from ..render import plotting
     from ..scenario import Scenario
 
     if plot_file is not None:
@@ -109,7 +109,7 @@ def _show_network(
     network = scenario.network()
     if picture_file is not None:
         try:
-            charts.write(scenario.picture(), picture_file)
+            plotting.write(scenario.picture(), picture_file)
         except OSError as error:
             raise InputError(f"--picture {picture_file}: {error.strerror}", file=str(picture_file)) from None
     if as_json:
@@ -120,7 +120,7 @@ def _show_network(
 
 
 def _network_text(name: str, network: dict[str, Any]) -> str:
-    """Nodes, links and queues in a table; of many links the first."""
+    """Nodes, links and queues in a table; only the first of many links."""
     shown = 40
     routers = sum(node["router"] for node in network["node"])
     rows = []
@@ -142,19 +142,19 @@ def _network_text(name: str, network: dict[str, Any]) -> str:
 
 
 def _draw(path: Path, entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> None:
-    from ..render import charts
+    from ..render import plotting
 
     if path.suffix not in {".png", ".pdf", ".svg"}:
         raise InputError(f"--plot {path}: given {path.suffix or 'no suffix'}; allowed .png, .pdf, .svg")
     if not curves:
         raise InputError(f"--plot: {entry['title']} has no drop curve")
     marks = _numbers(entry, {"min_th", "max_th"})
-    drawn = [charts.DropCurve(title, averages, values) for title, averages, values in curves]
-    # The certain drops past max_th would press the curve itself flat: a close view stands beside the whole.
+    drawn = [plotting.DropCurve(title, averages, values) for title, averages, values in curves]
+    # With p = 1 above max_th in view, the curve below it looks flat: a second panel shows that part.
     detail = (0.8 * marks["min_th"], 1.05 * marks["max_th"]) if len(marks) == 2 else None
-    drawing = charts.drop_curves(drawn, marks, detail)
+    drawing = plotting.drop_curves(drawn, marks, detail)
     try:
-        charts.write(drawing, path)
+        plotting.write(drawing, path)
     except OSError as error:
         raise InputError(f"--plot {path}: {error.strerror}", file=str(path)) from None
 

@@ -1,4 +1,4 @@
-"""`earlydrop store`: the commands that look after a store of runs."""
+"""`earlydrop store`: inspect, verify and clean up a store of runs."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from .exits import DONE, FAILED
 from .options import Json
 from .printing import print_json
 
-stores = App(name="store", help="Look after a store of runs.", help_format="plaintext")
+stores = App(name="store", help="Inspect, verify and clean up a store of runs.", help_format="plaintext")
 
 StorePlace = Annotated[str, Parameter(name="STORE", help="A store's folder or address.")]
 
 
 @stores.command(name="ls")
 def store_ls(store: StorePlace, /, *, json: Json = False) -> int:
-    """What a store holds: its parts, and its runs by engine and discipline."""
+    """Show the parts of a store, and its runs by engine and discipline."""
     from .. import store as stored
-    from ..store import looking
+    from ..store import listing
 
-    found = looking.summary(stored.open_store(store, create=False))
+    found = listing.summary(stored.open_store(store, create=False))
     if json:
         print_json(found)
     else:
-        print(looking.summary_text(found))
+        print(listing.summary_text(found))
     return DONE
 
 
 @stores.command(name="verify")
 def store_verify(store: StorePlace, /, *, json: Json = False) -> int:
-    """Read every part of a store; exit code 1 if a run is lost, changed or there twice."""
+    """Verify every part of a store; exit code 1 if a run is lost, changed or duplicated."""
     from .. import store as stored
 
     problems = stored.open_store(store, create=False).verify()
@@ -52,11 +52,11 @@ def store_gc(
     /,
     *,
     old: Annotated[
-        bool, Parameter(name="--old", negative="", help="Remove the runs of other engines than this one too.")
+        bool, Parameter(name="--old", negative="", help="Also remove the runs of other versions of the engine.")
     ] = False,
     json: Json = False,
 ) -> int:
-    """Clean a store up: remove what stopped writers left, and make few parts of many."""
+    """Clean up a store: remove partial files of interrupted writers, and merge small parts."""
     from .. import store as stored
 
     found = stored.open_store(store, create=False).gc([stored.engine()] if old else None)
@@ -74,19 +74,20 @@ def store_gc(
 @stores.command(name="export")
 def store_export(
     store: StorePlace,
-    file: Annotated[Path, Parameter(name="FILE", help="Where to: .parquet, or .csv (without lists).")],
+    file: Annotated[Path, Parameter(name="FILE", help="File to write: .parquet, or .csv (without lists).")],
     /,
     *,
     columns: Annotated[
-        list[str], Parameter(name="--columns", negative="", consume_multiple=True, help="Only these (default: all).")
+        list[str],
+        Parameter(name="--columns", negative="", consume_multiple=True, help="Only these columns (default: all)."),
     ] = [],  # noqa: B006
     json: Json = False,
 ) -> int:
-    """All runs as one table, sorted by scenario and seed: the same bytes whoever made the runs."""
+    """Write all runs as one table, sorted by scenario and seed; its bytes do not depend on the order of the runs."""
     from .. import store as stored
-    from ..store import looking
+    from ..store import listing
 
-    rows, width = looking.export(stored.open_store(store, create=False), file, columns or None)
+    rows, width = listing.export(stored.open_store(store, create=False), file, columns or None)
     if json:
         print_json({"file": str(file), "runs": rows, "columns": width})
     else:

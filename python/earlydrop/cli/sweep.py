@@ -27,39 +27,43 @@ def sweep(
     workers: Workers = None,
     cluster: Cluster = None,
     plan: Annotated[
-        bool, Parameter(name="--plan", negative="", help="Check, make the first few runs, say what it costs, stop.")
+        bool,
+        Parameter(
+            name="--plan",
+            negative="",
+            help="Check, make the first few runs, print the estimated cost, stop.",
+        ),
     ] = False,
     json: Json = False,
 ) -> int:
-    """Run a scenario at many points, on all cores or a cluster; what was run before is not run again."""
-    from .. import output
-    from .. import sweep as sweeping
-    from ..sweep import text
-    from ..sweep.report import write_report
+    """Run a scenario at many points, on all cores or a cluster. Stored runs are not repeated."""
+    from .. import output, sweeps
+    from ..sweeps import text
+    from ..sweeps.report import write_report
 
     check_workers(workers)
     if workers is not None and cluster is not None:
         raise InputError("--workers and --cluster exclude each other", allowed="one of them")
-    asked = sweeping.read(file, store)
+    asked = sweeps.parse_file(file, store)
     place = out if out is not None else Path("out") / asked.name
     check_out(place)
     with terminal.Progress() as progress:
-        planned = sweeping.plan(asked, progress)
-    opened = sweeping.open_store(asked.store or place.absolute().parent / "store")
+        planned = sweeps.plan(asked, progress)
+    opened = sweeps.open_store(asked.store or place.absolute().parent / "store")
     said = terminal.say
     said(text.plan_text(planned))
-    executor: sweeping.Executor = (
-        sweeping.Cluster(asked.document, cluster) if cluster else sweeping.Threads(asked.document, workers)
+    executor: sweeps.Executor = (
+        sweeps.Cluster(asked.document, cluster) if cluster else sweeps.Threads(asked.document, workers)
     )
     try:
         with terminal.Meter(asked.name) as meter:
 
-            def told(estimate: sweeping.Estimate) -> None:
+            def told(estimate: sweeps.Estimate) -> None:
                 said(text.estimate_text(estimate))
                 if plan:
-                    raise sweeping.Stop
+                    raise sweeps.Stop
 
-            outcome = sweeping.run(planned, opened, executor, tell=meter, told=told)
+            outcome = sweeps.run(planned, opened, executor, tell=meter, told=told)
     except KeyboardInterrupt:
         raise Interrupted(
             f"interrupted: what was run is in {opened.url}; the same command goes on from there"
@@ -68,7 +72,7 @@ def sweep(
         executor.close()
     if plan:
         return DONE if not outcome.tally.failed else FAILED
-    outcome.warmups = sweeping.judge_warmups(planned, workers)
+    outcome.warmups = sweeps.judge_warmups(planned, workers)
     about = {"kind": "sweep", "name": asked.name, "version": version()}
     with output.folder(place, about) as folder:
         text.write(folder, outcome, opened.url)

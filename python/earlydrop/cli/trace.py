@@ -1,4 +1,4 @@
-"""`earlydrop trace`: the events of a queue, in other tools' formats."""
+"""`earlydrop trace`: the events of a queue in ns-2's trace format or as pcap."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .checks import check_seed, read_pairs
+from .checks import check_seed, parse_settings
 from .exits import DONE
 from .failures import InputError
 from .options import Json, ScenarioFile, Sets
@@ -16,11 +16,11 @@ from .printing import print_json
 
 def trace(
     scenario: ScenarioFile,
-    file: Annotated[Path, Parameter(name="FILE", help="Where to: .tr for ns-2's format, .pcap for pcap.")],
+    file: Annotated[Path, Parameter(name="FILE", help="File to write: .tr for ns-2's format, .pcap for pcap.")],
     /,
     *,
     queue: Annotated[str | None, Parameter(help="The queue (default: the first).")] = None,
-    events: Annotated[int, Parameter(help="At most so many events, from the start of the run.")] = 1_000_000,
+    events: Annotated[int, Parameter(help="Largest number of events, counted from the start of the run.")] = 1_000_000,
     seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
     set_: Sets = [],  # noqa: B006
     json: Json = False,
@@ -29,8 +29,8 @@ def trace(
     import tomllib
 
     from .. import _core, traces
-    from ..sweep.reading import inlined, laid_over
-    from ..tune import _toml
+    from ..sweeps.base_scenario import overlay_toml, with_traces
+    from ..tune.search_space import toml_settings
 
     if file.suffix not in (".tr", ".pcap"):
         given = file.suffix or "no suffix"
@@ -38,10 +38,10 @@ def trace(
     if not 1 <= events <= traces.MOST:
         raise InputError(f"--events: given {events}; allowed 1 to {traces.MOST}", given=str(events))
     check_seed(seed)
-    pairs = read_pairs(set_)
+    pairs = parse_settings(set_)
     _core.Scenario.load(str(scenario), pairs)
-    document = inlined(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
-    made = traces.record(laid_over(document, _toml(pairs)), queue, events, seed)
+    document = with_traces(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
+    made = traces.record(overlay_toml(document, toml_settings(pairs)), queue, events, seed)
     in_ns2s = file.suffix == ".tr"
     content = "".join(traces.ns2(made)).encode() if in_ns2s else b"".join(traces.pcap(made))
     part = file.with_name(f".{file.name}.partial")

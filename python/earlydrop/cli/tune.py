@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_count, check_workers, read_pairs
+from .checks import check_count, check_workers, parse_settings
 from .exits import DONE
 from .failures import InputError, Interrupted
 from .options import Cluster, Json, ScenarioFile, Sets, Workers
@@ -21,28 +21,28 @@ def tune(
     aqm: Annotated[str, Parameter(name="--aqm", help="The discipline whose parameters are searched.")],
     objective: Annotated[
         list[str],
-        Parameter(name="--objective", negative="", consume_multiple=True, help="What is to be better."),
+        Parameter(name="--objective", negative="", consume_multiple=True, help="Measures to improve."),
     ] = ["delay", "goodput"],  # noqa: B006
-    trials: Annotated[int, Parameter(help="Choices of parameters to try.")] = 100,
+    trials: Annotated[int, Parameter(help="Number of parameter sets to try.")] = 100,
     param: Annotated[
         list[str],
         Parameter(name="--param", negative="", help="A parameter and its range: NAME=LOW..HIGH. May be repeated."),
     ] = [],  # noqa: B006
-    seeds: Annotated[int, Parameter(help="Runs of each choice.")] = 5,
-    confirm: Annotated[int, Parameter(help="Fresh seeds on which the best has to prove itself.")] = 20,
+    seeds: Annotated[int, Parameter(help="Runs of each parameter set.")] = 5,
+    confirm: Annotated[int, Parameter(help="New seeds on which the best parameter set is confirmed.")] = 20,
     sensitivity: Annotated[
         Literal["morris", "sobol"] | None,
-        Parameter(help="Say which parameters matter instead of searching; --trials is the size of the sample."),
+        Parameter(help="Analyse which parameters matter instead of searching; --trials is the sample size."),
     ] = None,
     seed: Annotated[int, Parameter(help="Seed of the search.")] = 1,
-    store: Annotated[str, Parameter(name="--store", help="Folder or address that keeps every run.")] = "out/store",
+    store: Annotated[str, Parameter(name="--store", help="Folder or address where runs are stored.")] = "out/store",
     set_: Sets = [],  # noqa: B006
     workers: Workers = None,
     cluster: Cluster = None,
     json: Json = False,
 ) -> int:
-    """Search parameters of a discipline that are better than a scenario's own, and confirm them on fresh seeds."""
-    from .. import sweep as sweeping
+    """Search for better parameters of a discipline than the scenario's own, and confirm them on new seeds."""
+    from .. import sweeps
     from .. import tune as tuning
 
     check_workers(workers)
@@ -50,10 +50,10 @@ def tune(
     check_count("--seeds", seeds)
     if confirm < 2:
         raise InputError(f"--confirm: given {confirm}; allowed 2 or more", given=str(confirm), allowed="2 or more")
-    asked = tuning.problem(scenario, aqm, objective, param, read_pairs(set_))
-    opened = sweeping.open_store(store)
+    asked = tuning.problem(scenario, aqm, objective, param, parse_settings(set_))
+    opened = sweeps.open_store(store)
     runs = tuning.Runs(
-        asked, opened, lambda base: sweeping.Cluster(base, cluster) if cluster else sweeping.Threads(base, workers)
+        asked, opened, lambda base: sweeps.Cluster(base, cluster) if cluster else sweeps.Threads(base, workers)
     )
     try:
         if sensitivity is not None:

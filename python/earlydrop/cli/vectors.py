@@ -21,11 +21,12 @@ def vectors(
     *,
     out: Annotated[Path | None, Parameter(name="--out", help="Write NAME.jsonl.gz for each into this folder.")] = None,
     check: Annotated[
-        Path | None, Parameter(name="--check", help="Compare the files in this folder with what is decided now.")
+        Path | None,
+        Parameter(name="--check", help="Compare the files in this folder with current decisions."),
     ] = None,
     json: Json = False,
 ) -> int:
-    """Decision vectors: recorded decisions, to test other implementations against. Printed, written or checked."""
+    """Print, write or check decision vectors: recorded decisions against which other implementations are tested."""
     from .. import vectors as recorded
 
     known = recorded.names()

@@ -1,4 +1,4 @@
-"""One scenario in both worlds: simulated, and on a real link with the kernel's TCP (iperf3), and what differs."""
+"""Crosscheck of a scenario: simulated, and on an emulated link with the kernel's TCP (iperf3)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class CrosscheckError(EarlydropError):
 
 @dataclass(frozen=True)
 class Crosscheck:
-    """Both worlds' results."""
+    """Results of the simulator and of the link."""
 
     scenario: str
     aqm: str
@@ -153,7 +153,7 @@ class Crosscheck:
 
 @dataclass(frozen=True)
 class Flows:
-    """What the kernel is asked to send."""
+    """The traffic that iperf3 sends."""
 
     count: int
     segment: int
@@ -188,7 +188,7 @@ class Flows:
 
 
 def _traffic(document: Mapping[str, Any]) -> tuple[Flows, str]:
-    """What is sent, and the profile of the scenario's senders."""
+    """The traffic to send, and the profile of the scenario's senders."""
     entries = document["traffic"]
     for number_, entry in enumerate(entries):
         if entry["kind"] != "ftp" or entry.get("direction", "forward") != "forward":
@@ -281,7 +281,7 @@ def run_real(
     stop: Callable[[], bool] = lambda: False,
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
-    """Sends the flows over the link from the beginning to `duration`, s; the result document from `warmup` on.
+    """Send the flows over the link until `duration`, s, and return the result document from `warmup` on.
 
     Every hundred flows need a port, from `port` on. `stop` is asked now and then whether to give up.
 
@@ -299,7 +299,7 @@ def run_real(
         clients = []
         for k, share in enumerate(shares):
             arguments = ["iperf3", "-c", running.outer, "-p", str(port + k), "-P", str(share), "-C", flows.control]
-            # The size that is asked for has the options in it.
+            # iperf3's segment size includes TCP options.
             arguments += ["-M", str(flows.segment + flows.options), "-t", str(int(duration) + 5)]
             clients.append(running.start(arguments, stdout=null.fileno(), stderr=errors[k].fileno()))
         measuring = warmup == 0
@@ -343,7 +343,7 @@ def _server(address: str, port: int) -> Iterator[None]:
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Until somebody listens there, without disturbing him."""
+    """Wait until a process listens there, without connecting to it."""
     wanted = f":{port:04X} "
     for _ in range(500):
         for name in ("tcp", "tcp6"):

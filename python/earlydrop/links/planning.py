@@ -1,4 +1,4 @@
-"""What a real link is to emulate: from options, or from a scenario."""
+"""The plan of an emulated link: from options, or from a scenario."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class OptionError(LinkError):
 
 @dataclass(frozen=True)
 class Plan:
-    """A link to emulate: a checked scenario, and its queue that stands at the link."""
+    """A link to emulate: a checked scenario, and the queue whose link it is."""
 
     scenario: _core.Scenario
     queue: str
     delays: tuple[float, float]
-    """Propagation delay there and back, s."""
+    """Propagation delay, forward and reverse, s."""
     seed: int
     mtu: int = 1500
     sysctls: tuple[tuple[str, str], ...] = ()
@@ -56,14 +56,14 @@ class Plan:
     """Give the loop real-time priority (SCHED_FIFO)."""
     series: float | None = SERIES
     record: int = 0
-    """Arrivals of each direction to keep with their fates."""
+    """Arrivals of each direction to record with their outcomes."""
 
 
 def queue_settings(spec: str | Mapping[str, Any] | Queue, prefix: str) -> list[tuple[str, str]]:
     """A queue's text such as `red limit=120p min_th=20`, its table or its class, as settings below `prefix`.
 
     Raises:
-        OptionError: the text is no such list.
+        OptionError: the text has another form.
     """
     from ..aqm import Queue
 
@@ -142,7 +142,8 @@ def plan(
 ) -> Plan:
     """A link from its parts, through the checker of scenarios.
 
-    What is not said of the way back is as on the way there; without a `reverse_queue` it has room for everything.
+    The reverse direction has the values of the forward direction where none are given; without `reverse_queue` its
+    buffer is unlimited.
     `settings` are the other fields of `Plan`.
 
     Raises:
@@ -169,7 +170,7 @@ def plan(
         "name": "link",
         "duration": "1 s",
         "topology": {"kind": "dumbbell", "pairs": 1, "access": host, "bottleneck": forward, "reverse": back},
-        # The checker wants traffic, and that a queue can hold its packets.
+        # The scenario checker requires traffic, and queues that can hold its largest packet.
         "traffic": [{"kind": "ftp", "segment": mtu - 40}],
     }
     sets: list[tuple[str, str]] = []
@@ -181,7 +182,7 @@ def plan(
             (_, aqm), *settings_of_queue = queue_settings(spec, f"queue.{name}")
         except OptionError as error:
             raise OptionError(f"{option}: {error}") from None
-        # Not a setting too: with one, what the discipline does not know would be left out instead of refused.
+        # Not among `sets`: the checker drops unknown parameters of a discipline that is set, and refuses them here.
         queues[name] = {"aqm": aqm}
         sets += settings_of_queue
     try:
@@ -204,7 +205,7 @@ def from_scenario(scenario: _core.Scenario, at: str | None = None, seed: int | N
     network = json.loads(scenario.network())
     names = list(dict.fromkeys(network["queue"].values()))
     places = list(network["queue"])
-    # A queue that stands at one link is called by its own name, else by its link's.
+    # A queue at a single link is named by itself, others by their links.
     known = [name if names.count(name) == 1 else place for place, name in network["queue"].items()]
     if at is None:
         at = "bottleneck" if "bottleneck" in known else known[0] if len(known) == 1 else None
@@ -215,7 +216,7 @@ def from_scenario(scenario: _core.Scenario, at: str | None = None, seed: int | N
 
 
 def seconds(delay: Any) -> float:
-    """A time as a completed scenario has it, s; the mean where it is drawn."""
+    """A time of a completed scenario, s; the mean of a random one."""
     if isinstance(delay, str):
         number, _, unit = delay.partition(" ")
         return float(number) * {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
@@ -227,7 +228,7 @@ def seconds(delay: Any) -> float:
 
 
 def _delays(network: Mapping[str, Any], link: str) -> tuple[float, float]:
-    """Delay there and back over the link of that name, with the access links of a dumbbell."""
+    """Delay, forward and reverse, over the link of that name, including the access links of a dumbbell."""
     for one in network["link"]:
         there, back = one, one["reverse"] or one
         turned = bool(one["reverse"]) and one["reverse"]["name"] == link

@@ -1,4 +1,4 @@
-"""What a real link has recorded of each arrival: as a table, and run through the simulator."""
+"""Recorded arrivals of an emulated link: as a table, and replayed in the simulator."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ def write_log(path: Path, records: Mapping[str, Mapping[str, np.ndarray[Any, Any
 
 @dataclass(frozen=True)
 class Replay:
-    """A log run through the simulator."""
+    """A log replayed in the simulator."""
 
     arrivals: int
     differing: int
     first: str = field(default="")
-    """What the first difference is."""
+    """The first difference."""
 
 
 def replay(plan: Plan, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]) -> dict[str, Replay]:
-    """Runs recorded arrivals through the simulator's ports; by queue, how many were decided otherwise there.
+    """Replay recorded arrivals in the simulator; by queue, the number of different decisions.
 
     Queues that the scenario does not have, because they have room for everything, are left out.
     """
@@ -92,7 +92,7 @@ def replay(plan: Plan, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]
             *(columns[key].tolist() for key in ("time_s", "flow", "size", "ecn", "class", "ttl", "initial_ttl")),
         )
         theirs = {key: np.frombuffer(simulated[key], dtype=COLUMNS[key]) for key in ("fate", "settled_s", "ecn_out")}
-        # What still waited when the link ended may have left by now in the simulator.
+        # Packets that were queued when the link stopped may have departed in the simulator.
         same = (columns["fate"] == theirs["fate"]) & (columns["ecn_out"] == theirs["ecn_out"])
         same &= (columns["settled_s"] == theirs["settled_s"]) | np.isnan(settled)
         differing = np.flatnonzero(~same & (columns["fate"] != 0))

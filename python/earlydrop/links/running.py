@@ -1,4 +1,4 @@
-"""A real link at work, and the command behind it."""
+"""An emulated link that runs, and the command behind it."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from ..result import Result
 
 RING = 10_000
-"""Packets that the kernel keeps in front of the link until the loop takes them; they are no queue of the link's."""
+"""Packets that the kernel buffers before the loop reads them; they are not part of the link's queue."""
 
 DRAIN = 1.0
-"""How long a link that ends waits for packets under way, s at most."""
+"""Longest time that a stopping link waits for packets in flight, s."""
 
 
 @dataclass(frozen=True)
 class User:
-    """Whom a command runs as."""
+    """The user that a command runs as."""
 
     uid: int
     gid: int
@@ -60,7 +60,7 @@ class User:
 
     @staticmethod
     def calling() -> User | None:
-        """Who called this program, if it has other rights than his: through sudo, or as a setuid program."""
+        """The user who called this program through sudo or as a setuid program; None otherwise."""
         if os.geteuid() == 0 and os.environ.get("SUDO_UID", "").isdigit() and os.environ["SUDO_UID"] != "0":
             return User.named(os.environ["SUDO_UID"])
         if os.geteuid() != os.getuid():
@@ -82,7 +82,7 @@ class Command:
         return self._child.pid
 
     def poll(self) -> int | None:
-        """Its exit code, or minus the signal that ended it; None while it runs."""
+        """The exit code, or minus the number of the signal that ended it; None while it runs."""
         return self.wait_for(0)
 
     def wait_for(self, timeout: float) -> int | None:
@@ -112,14 +112,14 @@ class Command:
 
 
 class Running:
-    """A link at work. Use it as a context manager: its devices and its namespace are gone when the block ends."""
+    """An emulated link that runs. As a context manager, it removes its devices and its namespace at the end."""
 
     def __init__(self, plan: Plan, ends: tuple[str, str] | None = None) -> None:
         self.plan = plan
         self.result: Result | None = None
-        """What happened, once the link has been stopped."""
+        """The result, once the link has stopped."""
         self.records: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
-        """By queue, the arrivals that were kept."""
+        """The recorded arrivals, by queue."""
         if not hasattr(_core, "Link"):
             raise LinkError("links need Linux")
         if not _core.has_tun():
@@ -139,13 +139,13 @@ class Running:
                 ends,
             )
         except OSError as error:
-            # The engine's text says what was being done; the number in front of it says it once more.
+            # The engine's text names the operation; str(error) would repeat it after the error number.
             raise LinkError(error.strerror or str(error)) from error
         self._addresses = self._core.addresses()
 
     @property
     def outer(self) -> str:
-        """IPv4 address in front of the link: what a command behind it reaches through it."""
+        """IPv4 address of the near end: a command behind the link reaches it through the link."""
         return self._address(0, 0)
 
     @property
@@ -170,7 +170,7 @@ class Running:
 
     @property
     def device(self) -> str | None:
-        """Name of the device in front of the link."""
+        """Name of the device at the near end."""
         return self._core.device()
 
     @property
@@ -179,7 +179,7 @@ class Running:
         return self._core.namespace()
 
     def is_alive(self) -> bool:
-        """Whether it carries packets."""
+        """Whether the link forwards packets."""
         return self._core.is_alive()
 
     def environment(self, base: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -268,9 +268,9 @@ class Running:
         return ended
 
     def view(self) -> dict[str, Any] | None:
-        """How the queues look now: packets, average, counts, flows. None if the link no longer answers."""
+        """Current state of the queues: packets, average, counts, flows. None if the link has stopped."""
         for _ in range(100):
-            # The first question waits for the loop to look up.
+            # The loop answers the first request at its next wake-up.
             text = self._core.view()
             if text is not None:
                 view: dict[str, Any] = json.loads(text)
@@ -279,12 +279,12 @@ class Running:
         return None
 
     def restart(self) -> None:
-        """Begins to measure anew: what happened before does not count."""
+        """Restart the measurement: earlier packets do not count."""
         self._core.restart()
         time.sleep(0.1)
 
     def stop(self, drain: float = DRAIN) -> Result:
-        """Ends the processes behind the link, then the link; what happened."""
+        """Stop the processes behind the link, then the link, and return the result."""
         from ..result import Result
 
         if self.result is not None:
@@ -298,7 +298,7 @@ class Running:
         return self.result
 
     def log(self) -> polars.DataFrame:
-        """The arrivals that were kept, both queues one after the other: when, what, and what became of each."""
+        """The recorded arrivals of both queues, one after the other: time, packet and outcome of each."""
         return log(self.records)
 
     def __enter__(self) -> Running:
@@ -311,7 +311,7 @@ class Running:
 
 
 class Link(dict[str, Any]):
-    """A link as a scenario has it; and, as a context manager, that link for real.
+    """A link of a scenario; as a context manager, the same link emulated on this machine.
 
     with ed.link("20 Mbit/s", "20 ms", queue="red limit=120p") as l:
         l.run(["iperf3", "-c", l.outer])
@@ -339,9 +339,9 @@ class Link(dict[str, Any]):
 
 
 def supervise(running: Running, command: Command | None, caught: list[int], panel: Any = None) -> int:
-    """Waits until the command ends, or without one until somebody interrupts; its exit code as a shell gives it.
+    """Wait until the command ends, or until an interruption if there is none, and return the exit code as a shell does.
 
-    Signals that come meanwhile, see `signals`, go on to the command.
+    Signals in `caught` (see `signals`) are passed on to the command.
     """
     import signal
 
@@ -356,7 +356,7 @@ def supervise(running: Running, command: Command | None, caught: list[int], pane
                 return code if code >= 0 else 128 - code
             while caught:
                 number = caught.pop(0)
-                # The terminal has told the command itself.
+                # The terminal has sent SIGINT to the command already.
                 if number != signal.SIGINT or not _in_foreground():
                     command.send_signal(number)
         if panel is not None:
@@ -372,7 +372,7 @@ def _in_foreground() -> bool:
 
 @contextlib.contextmanager
 def signals() -> Iterator[list[int]]:
-    """While the block runs, SIGINT, SIGTERM and SIGHUP interrupt nothing: they go into this list."""
+    """Within the block SIGINT, SIGTERM and SIGHUP do not interrupt: their numbers are appended to the list."""
     import signal
 
     caught: list[int] = []

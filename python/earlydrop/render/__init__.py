@@ -1,1 +1,1 @@
-"""What draws and writes results: charts, pictures of networks, texts, tables, pages."""
+"""Output of results: plots, diagrams of networks, texts, tables, HTML reports."""

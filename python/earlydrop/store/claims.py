@@ -1,4 +1,4 @@
-"""Who is making which runs: so that processes that share a store share the work, and no run is made twice.
+"""Claims of processes on runs, so that processes with a common store share the work and make no run twice.
 
 Each process that is making runs has a file in `claims/` that names them, and keeps it locked. A lock ends with its
 process, however that ends, and then the claim counts no more.
@@ -13,8 +13,7 @@ import secrets
 from collections.abc import Collection
 
 from .files import Folder, held, lock, refused
-
-Run = tuple[str, int]
+from .keys import Run
 
 
 class Claims:

@@ -1,7 +1,7 @@
-"""Where a store's files lie: a folder of this machine, or any address that fsspec knows.
+"""Storage of a store: a local folder, or any address that fsspec supports.
 
-Both write a file whole or not at all. Only a folder has locks, so only there can two processes share their work;
-elsewhere they may both make the same run, and reading takes one of the two.
+Both write files atomically. Only a folder has locks, so only there do two processes share their work; elsewhere both
+may make the same run, and readers use one of the two.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Protocol
 from ..errors import FAILED, WRONG_INPUT, EarlydropError
 
 PARTIAL = ".partial-"
-"""What files are called until they are whole."""
+"""Prefix of files that are not complete."""
 
 
 class StoreError(EarlydropError):

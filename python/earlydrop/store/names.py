@@ -1,4 +1,4 @@
-"""Names of very many things in little memory: a digest of 16 bytes and a number of 4 for each, found by bisection."""
+"""A compact index of very many names: a 16-byte digest and a 4-byte number for each, found by bisection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Result documents from the rows of a store, as far as their columns were read."""
+"""Result documents from the rows of a store, with the fields whose columns were read."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import COST, DIGEST, KEYS
+from .keys import COST, DIGEST, KEYS
 
 if TYPE_CHECKING:
     import polars
 
-    from ..documents import Document
+    from ..document import Document
 
 RECORDED = ("series", "rates", "trace", "traces", "variables")
 """Fields that were recorded over time: one text, `recorded`."""

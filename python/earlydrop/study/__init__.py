@@ -3,29 +3,30 @@
 A study folder holds `study.toml` and perhaps tables of published values (docs/studies.md describes both). The way
 through it:
 
-    reading.py    study.toml -> model.py, everything checked (disciplines.py makes levels from the catalogue)
-    runs.py       model -> runs -> one value for each cell, measure and seed (take.py, formula.py)
-    verdicts.py   values -> verdicts on the claims (select.py says which cells)
-    published.py  the paper's figures, and which reading fits them
-    tables.py, figures.py, drawing.py   the paper's tables and figures beside ours
-    warmups.py    are the warm-ups long enough?
-    text.py, page.py, folder.py, scorecard.py   what is printed and written
+    parser/             study.toml -> model.py, everything checked (disciplines.py makes levels from the catalogue)
+    runs.py             model -> runs -> one value for each cell, measure and seed (extraction.py)
+    verdicts.py         values -> verdicts on the claims (select.py says which cells)
+    published_values.py the paper's figures, and which reading fits them
+    comparison_tables.py, figures.py, plots.py   the paper's tables and figures beside ours
+    warmups.py          are the warm-ups long enough?
+    text.py, report.py, folder.py, scorecard.py  what is printed and written
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..runner import Progress, no_progress
 from ..store import Store
+from ..strict_toml import parse_value, unknown
 from . import runs
-from .model import Study, StudyError
-from .reading import read
+from .claim_results import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, ClaimResult
+from .experiment import StudyError
+from .model import Study
+from .parser import parse_folder
 from .runs import Outcome, Plan, plan
-from .table import unknown
-from .verdicts import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, ClaimResult, judge
+from .verdicts import judge
 
 __all__ = [
     "CONTRADICTED",
@@ -49,6 +50,8 @@ __all__ = [
     "reproduce",
     "run",
 ]
+
+read = parse_folder
 
 
 def home() -> Path:
@@ -105,7 +108,7 @@ def assume(study: Study, values: Mapping[str, str]) -> Study:
         if value in listed and listed[value].set:
             settings = dict(listed[value].set)
         elif assumption.paths:
-            settings = dict.fromkeys(assumption.paths, _value(value))
+            settings = dict.fromkeys(assumption.paths, parse_value(value))
         elif value == assumption.value:
             settings = {}
         elif listed:
@@ -123,14 +126,6 @@ def assume_where_known(studies: Sequence[Study], values: Mapping[str, str]) -> l
         if name not in ids:
             raise StudyError(f'--assume {name}={value}: "{name}": {unknown(name, tuple(dict.fromkeys(ids)))}')
     return [assume(s, {k: v for k, v in values.items() if k in {a.id for a in s.assumptions}}) for s in studies]
-
-
-def _value(text: str) -> object:
-    """A value as `--set` reads it: TOML where it is, else a text."""
-    try:
-        return tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 def run(

@@ -7,9 +7,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..documents import overlay
-from .model import Axis, Level
-from .table import Table, unknown
+from ..document import overlay
+from ..strict_toml import unknown
+from .experiment import Axis, Level
+from .study_table import StudyTable
 
 NUMBERS = frozenset({"real", "whole"})
 """Kinds of parameters that can be multiplied."""
@@ -22,14 +23,14 @@ def catalogue() -> dict[str, dict[str, Any]]:
     return {entry["name"]: entry for entry in json.loads(_core.catalogue())}
 
 
-def levels(t: Table) -> tuple[Level, ...]:
+def levels(t: StudyTable) -> tuple[Level, ...]:
     """One level for each discipline: at each path of `disciplines` a queue that has it.
 
     A queue has the `limit`, of the parameters in `known` those that its discipline knows, and those that stand under
     its name in `own`. All else is the discipline's default.
     """
     entries = catalogue()
-    rules = {path: _rule(Table(one, f"{t.place}: disciplines {path}"), entries) for path, one in
+    rules = {path: _rule(StudyTable(one, f"{t.place}: disciplines {path}"), entries) for path, one in
              t.settings("disciplines").items()}  # fmt: skip
     t.end()
     if not rules:
@@ -40,7 +41,7 @@ def levels(t: Table) -> tuple[Level, ...]:
     )
 
 
-def _rule(t: Table, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def _rule(t: StudyTable, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """The queue of each discipline."""
     limit = t.text("limit")
     known, own, more = t.settings("known", None), t.settings("own", None), t.settings("all", None)
@@ -68,7 +69,7 @@ def _rule(t: Table, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[
     }
 
 
-def settings(t: Table, base: Mapping[str, Any], before: Sequence[Axis]) -> tuple[Level, ...]:
+def settings(t: StudyTable, base: Mapping[str, Any], before: Sequence[Axis]) -> tuple[Level, ...]:
     """A level without changes, then one for each numeric parameter of each discipline of an axis and each factor.
 
     A parameter is multiplied where it has a number; what the scenario's checker refuses is left out. A level's number
@@ -121,7 +122,7 @@ def settings(t: Table, base: Mapping[str, Any], before: Sequence[Axis]) -> tuple
     return tuple(found)
 
 
-def vary_factor(t: Table, value: Any) -> float:
+def vary_factor(t: StudyTable, value: Any) -> float:
     """A factor: a number above 0 that is not 1."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0 or value == 1:
         raise t.fault(f"factors must be numbers above 0, not {value!r}")

@@ -1,4 +1,4 @@
-"""What the figures of a study show: points, bars, steps. Drawn by `drawing.py`."""
+"""Data of a study's figures: points, bars, steps. `plots.py` draws them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from statistics import median
 from typing import Any
 
 from ..analysis import statistics
-from .model import Axis, Cell, Experiment, Figure, Measure, Selection, in_sentence
-from .runs import Outcome, seeds_of, takes_of
+from .experiment import Axis, Cell, Experiment, Measure, Selection, in_sentence
+from .extraction import MISSING
+from .model import Figure
+from .runs import Outcome, extractions_of, seeds_of
 from .select import average_cells
-from .take import MISSING
 
 MOST_STEPS = 1500
 """Points of a distribution function; of more only so many are drawn."""
@@ -282,7 +283,7 @@ def _points(outcome: Outcome, e: Experiment, cells: Sequence[Cell], x: str, y: s
 def _raw(outcome: Outcome, figure: Figure, cell: Cell) -> list[list[Any]]:
     """What was kept of each seed of a cell, in the order of the figure's fields."""
     kept = outcome.drawn.get(figure.id, {}).get(cell, [])
-    return [[one[t] for t in takes_of(figure)] for _, one in kept]
+    return [[one[t] for t in extractions_of(figure)] for _, one in kept]
 
 
 def _known(values: Any, scale: float) -> list[float]:
@@ -363,7 +364,7 @@ def _series(outcome: Outcome, figure: Figure, e: Experiment) -> Data:
 
 
 def _role(figure: Figure, place: int) -> str:
-    last = [line.take.field.rpartition(".")[2] for line in figure.series]
+    last = [line.extraction.field.rpartition(".")[2] for line in figure.series]
     if "average" not in last:
         return ""
     return "average" if last[place] == "average" else "moving"
@@ -371,7 +372,7 @@ def _role(figure: Figure, place: int) -> str:
 
 def _series_label(figure: Figure) -> str:
     names = {"packets": "Packets", "average": "Packets", "cwnd": "Segments", "dropped": "Packets dropped"}
-    last = [line.take.field.rpartition(".")[2] for line in figure.series]
+    last = [line.extraction.field.rpartition(".")[2] for line in figure.series]
     return names.get(last[0], last[0].replace("_", " ").capitalize())
 
 

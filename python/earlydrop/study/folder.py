@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from .. import output
-from ..documents import Document, to_toml
-from . import page, runs, text, warmups
-from .model import Cell, Experiment, Study
-from .published import fit
+from ..document import Document
+from ..toml_writer import to_toml
+from . import report, runs, text, warmups
+from .claim_results import ClaimResult, claim_document
+from .experiment import Cell, Experiment
+from .model import Study
+from .published_values import fit
 from .runs import Outcome
-from .verdicts import ClaimResult, claim_document
 
 
 def document(outcome: Outcome, results: Sequence[ClaimResult], version: str) -> Document:
@@ -34,7 +36,7 @@ def document(outcome: Outcome, results: Sequence[ClaimResult], version: str) -> 
             m.id: {
                 "title": m.title,
                 "unit": m.unit,
-                **({"field": m.take.field} if m.take else {"formula": m.formula.text if m.formula else ""}),
+                **({"field": m.extraction.field} if m.extraction else {"formula": m.formula.text if m.formula else ""}),
             }
             for m in study.measures
         },
@@ -90,7 +92,7 @@ def _estimated(outcome: Outcome, e: Experiment, cell: Cell, measure: str) -> Doc
 
 def first_cell(study: Study, e: Experiment) -> Document:
     """The scenario of an experiment's cell at every base, as a file to run."""
-    found = page.first_scenario(study, e)
+    found = report.first_scenario(study, e)
     found["name"] = file_name(str(found["name"]))
     return found
 
@@ -121,13 +123,13 @@ def write(
         name = file_name(e.id)
         _write_runs(folder / "runs" / name, e, runs.rows(outcome, e))
         (folder / "scenarios" / f"{name}.toml").write_text(to_toml(scenarios[e.id]), encoding="utf-8")
-    return page.write(folder, outcome, results, scenarios, version, stop)
+    return report.write(folder, outcome, results, scenarios, version, stop)
 
 
 def _write_runs(base: Path, e: Experiment, rows: Sequence[Sequence[Any]]) -> None:
     import polars
 
-    from ..render.reports import write_csv
+    from ..render.result_text import write_csv
 
     write_csv(base.with_name(base.name + ".csv"), rows)
     head, body = rows[0], rows[1:]

@@ -20,22 +20,23 @@ import numpy as np
 from .. import runner
 from ..analysis import statistics
 from ..analysis.statistics import Estimate, Warmup
-from ..documents import Document
+from ..document import Document
 from ..runner import Progress, RunError, no_progress
 from ..store import DIGEST, KEYS, Store, scenario_key
 from ..store.files import Memory
 from ..store.names import words
 from ..store.rows import documents, matches
-from ..sweep import execute
-from ..sweep.executors import Executor, Threads
-from ..sweep.plan import Scenarios
-from ..sweep.reading import NEUTRAL
-from .model import Cell, Experiment, Figure, Measure, Study, StudyError
+from ..sweeps import execute
+from ..sweeps.base_scenario import NEUTRAL
+from ..sweeps.executors import Executor, Threads
+from ..sweeps.plan import Scenarios
+from .experiment import Cell, Experiment, Measure, StudyError
+from .extraction import MISSING, Extraction, ExtractionError, paired
+from .model import Figure, Study
 from .select import average_cells
-from .take import MISSING, Take, TakeError, paired
 
-Takes = tuple[Take, ...]
-Kept = dict[Take, Any]
+Extractions = tuple[Extraction, ...]
+Kept = dict[Extraction, Any]
 Run = tuple[str, int]
 """The key of a scenario, and a seed."""
 Values = list[float | None]
@@ -46,7 +47,7 @@ Values = list[float | None]
 
 @dataclass(frozen=True)
 class Planned:
-    """A scenario that the checker has passed. Equal scenarios have equal keys, whatever they are called."""
+    """A checked scenario. Equal scenarios have equal keys, independent of their names."""
 
     key: str
     scenario: runner.Runnable
@@ -141,19 +142,23 @@ def _drawn(
     return tuple(found)
 
 
-def takes_of(figure: Figure) -> Takes:
-    """What a figure needs of each of its runs."""
-    return tuple(line.take for line in figure.series) if figure.kind == "series" else (cast("Take", figure.take),)
+def extractions_of(figure: Figure) -> Extractions:
+    """The values that a figure needs from each of its runs."""
+    return (
+        tuple(line.extraction for line in figure.series)
+        if figure.kind == "series"
+        else (cast("Extraction", figure.extraction),)
+    )
 
 
-def needed(study: Study, e: Experiment) -> Takes:
-    """What the measures of an experiment need of each run."""
-    found: dict[Take, None] = {}
+def needed(study: Study, e: Experiment) -> Extractions:
+    """The values that the measures of an experiment need from each run."""
+    found: dict[Extraction, None] = {}
     known = {m.id for m in study.measures}
 
     def visit(measure: Measure) -> None:
-        if measure.take is not None:
-            found[measure.take] = None
+        if measure.extraction is not None:
+            found[measure.extraction] = None
         for name in measure.formula.names if measure.formula else ():
             if name in known:
                 visit(study.measure(name))
@@ -187,7 +192,7 @@ def _check_curves(study: Study) -> None:
 
 @dataclass
 class Outcome:
-    """What the runs of a study gave: for each cell and measure one value a seed, and what the figures need."""
+    """Results of a study's runs: for each cell and measure one value per seed, and the data of the figures."""
 
     study: Study
     values: dict[str, dict[Cell, dict[str, Values]]]
@@ -195,11 +200,11 @@ class Outcome:
     fixed: frozenset[tuple[str, Cell]] = frozenset()
     """Cells of which every seed gave the same run."""
     drawn: dict[str, dict[Cell, list[tuple[int, Kept]]]] = field(default_factory=dict)
-    """By figure and cell: seeds, and what was kept of them."""
+    """By figure and cell: seeds and their extracted values."""
     cost: dict[str, float] = field(default_factory=dict)
     runs: int = 0
     warmups: dict[str, Warmup] = field(default_factory=dict)
-    """What MSER-5 says of the warm-up, by experiment and cell."""
+    """MSER-5's result for the warm-up, by experiment and cell."""
 
     def series(self, e: Experiment, cell: Cell, measure: str) -> Values:
         """One value a seed."""
@@ -223,15 +228,15 @@ class Outcome:
         return statistics.estimate(values, same_run=self.same_run(e, cells)) if values else None
 
 
-Wanted = dict[Run, tuple[Planned, dict[Take, None]]]
-"""The runs to make, and what is to be kept of each."""
+Wanted = dict[Run, tuple[Planned, dict[Extraction, None]]]
+"""The runs to make, and the values to extract from each."""
 
 
 # ---- running -------------------------------------------------------------------------------------------------------
 
 
 class Runs:
-    """Makes the runs that the store lacks, and takes from them what is needed. Without a store they are made anew."""
+    """Makes the runs that the store lacks, and extracts what is needed. Without a store nothing is kept."""
 
     def __init__(
         self,
@@ -253,14 +258,14 @@ class Runs:
         study = self.plan.study
         wanted: Wanted = {}
         for e in study.experiments:
-            takes = needed(study, e)
+            extractions = needed(study, e)
             for cell in e.cells:
                 for seed in seeds_of(e):
-                    _want(wanted, self.plan.cells[(e.id, cell)], seed, takes)
+                    _want(wanted, self.plan.cells[(e.id, cell)], seed, extractions)
         for figure in study.figures:
             for one in self.plan.figures.get(figure.id, ()):
                 for seed in one.seeds:
-                    _want(wanted, one.planned, seed, takes_of(figure))
+                    _want(wanted, one.planned, seed, extractions_of(figure))
         executor = Threads(None, self.workers)
         try:
             self._probe(wanted, executor)
@@ -284,9 +289,9 @@ class Runs:
         self._cost["run_wall_s"] += tally.engine_s
 
     def _read(self, wanted: Wanted) -> None:
-        """Take what is needed from the rows of the store."""
-        takes = {take for _, needed in wanted.values() for take in needed}
-        columns = [column for take in takes for column in take.columns]
+        """Extract the needed values from the rows of the store."""
+        extractions = {extraction for _, needed in wanted.values() for extraction in needed}
+        columns = [column for extraction in extractions for column in extraction.columns]
 
         def chosen(name: str) -> bool:
             return name == DIGEST or any(matches(name, column) for column in columns)
@@ -296,8 +301,8 @@ class Runs:
             frame = found.filter(here)
             digests = frame[DIGEST].to_list() if DIGEST in frame.columns else [None] * len(frame)
             for run, digest, document in zip(_names(frame), digests, documents(frame), strict=True):
-                one, takes = wanted[run]
-                self._kept[run] = _keep(tuple(takes), one.where, document)
+                one, extractions = wanted[run]
+                self._kept[run] = _keep(tuple(extractions), one.where, document)
                 self._digests[run] = digest
 
         names = words([key for key, _ in wanted]), np.array([seed for _, seed in wanted], np.int64)
@@ -310,32 +315,36 @@ class Runs:
         is called wrong. Nothing is run that would not be run anyway.
         """
         study, place = self.plan.study, self.plan.study.folder / "study.toml"
-        asked: list[tuple[str, Takes, list[Run]]] = []
+        asked: list[tuple[str, Extractions, list[Run]]] = []
         for e in study.experiments:
             star = [(self.plan.cells[(e.id, cell)].key, e.first_seed) for cell in _star(e)]
             asked.append((f"experiment {e.id}", needed(study, e), star))
         for figure in study.figures:
             drawn = [(one.planned.key, one.seeds[0]) for one in self.plan.figures.get(figure.id, ())]
             if drawn:
-                asked.append((f"figure {figure.id}", takes_of(figure), drawn))
+                asked.append((f"figure {figure.id}", extractions_of(figure), drawn))
         for some in ({runs[0] for _, _, runs in asked}, {run for _, _, runs in asked for run in runs}):
             first = {run: wanted[run] for run in some}
             self._run(first, executor, lambda done: None)
             self._read(first)
-            lacking = [(whose, take) for whose, takes, runs in asked for take in self._lacking(takes, runs)]
+            lacking = [
+                (whose, extraction)
+                for whose, extractions, runs in asked
+                for extraction in self._lacking(extractions, runs)
+            ]
             if not lacking:
                 return
-        whose, take = lacking[0]
-        users = [f"measure {m.id}: " for m in study.measures if m.take == take]
-        raise StudyError(f"{place}: {users[0] if users else ''}results of {whose} have no field {take.field}")
+        whose, extraction = lacking[0]
+        users = [f"measure {m.id}: " for m in study.measures if m.extraction == extraction]
+        raise StudyError(f"{place}: {users[0] if users else ''}results of {whose} have no field {extraction.field}")
 
-    def _lacking(self, takes: Takes, runs: Sequence[Run]) -> list[Take]:
-        """What none of those of these runs had that were made."""
+    def _lacking(self, extractions: Extractions, runs: Sequence[Run]) -> list[Extraction]:
+        """The values that no finished run of these has."""
         made = [run for run in runs if run in self._kept]
-        return [t for t in takes if all(self._kept[run].get(t, MISSING) is MISSING for run in made)]
+        return [t for t in extractions if all(self._kept[run].get(t, MISSING) is MISSING for run in made)]
 
     def outcome(self) -> Outcome:
-        """What all runs gave."""
+        """The values of all runs."""
         study = self.plan.study
         values: dict[str, dict[Cell, dict[str, Values]]] = {}
         fixed = set()
@@ -355,19 +364,21 @@ class Runs:
                     fixed.add((e.id, cell))
         drawn: dict[str, dict[Cell, list[tuple[int, Kept]]]] = {}
         for name, scenarios in self.plan.figures.items():
-            takes = takes_of(next(f for f in study.figures if f.id == name))
+            extractions = extractions_of(next(f for f in study.figures if f.id == name))
             drawn[name] = {
-                one.cell: [(seed, {t: self._kept[(one.planned.key, seed)][t] for t in takes}) for seed in one.seeds]
+                one.cell: [
+                    (seed, {t: self._kept[(one.planned.key, seed)][t] for t in extractions}) for seed in one.seeds
+                ]
                 for one in scenarios
             }
         cost = {"runs": float(self.plan.runs), **self._cost}
         return Outcome(study, values, frozenset(fixed), drawn, cost, self.plan.runs)
 
     def _opposite(self, e: Experiment, cell: Cell, seed: int, measure: Measure) -> object:
-        """What the run that a measure compares with gave; None where it was not made."""
+        """The value of the run that a measure compares with; None where it was not made."""
         other = _other(e, cell, measure)
         key = "" if other is None else self.plan.cells[(e.id, other)].key
-        return self._kept.get((key, seed), {}).get(cast("Take", measure.take))
+        return self._kept.get((key, seed), {}).get(cast("Extraction", measure.extraction))
 
 
 def _other(e: Experiment, cell: Cell, measure: Measure) -> Cell | None:
@@ -397,14 +408,14 @@ def _names(frame: Any) -> list[Run]:
     return list(frame.select(*KEYS[:2]).iter_rows())
 
 
-def _want(wanted: Wanted, one: Planned, seed: int, takes: Takes) -> None:
-    wanted.setdefault((one.key, seed), (one, {}))[1].update(dict.fromkeys(takes))
+def _want(wanted: Wanted, one: Planned, seed: int, extractions: Extractions) -> None:
+    wanted.setdefault((one.key, seed), (one, {}))[1].update(dict.fromkeys(extractions))
 
 
-def _keep(takes: Takes, where: str, document: Mapping[str, Any]) -> Kept:
+def _keep(extractions: Extractions, where: str, document: Mapping[str, Any]) -> Kept:
     try:
-        return {take: take(document) for take in takes}
-    except TakeError as error:
+        return {extraction: extraction(document) for extraction in extractions}
+    except ExtractionError as error:
         raise StudyError(f"{where}: field {error}") from error
 
 
@@ -428,7 +439,7 @@ def _measure(
                 }
                 raw = measure.formula.value(inner)
             else:
-                raw = kept[cast("Take", measure.take)]
+                raw = kept[cast("Extraction", measure.extraction)]
                 raw = None if raw is MISSING else raw
                 if measure.against:
                     raw = paired(measure.pairing, raw, opposite(measure))

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from .. import output
-from ..documents import Document
+from ..document import Document
 from ..render.template import render
 from ..runner import Progress, no_progress
 from ..terminal import paragraph, table
 from . import folder as folders
-from . import page, text, warmups
+from . import report, text, warmups
+from .claim_results import VERDICTS, ClaimResult
 from .model import Study
 from .runs import Plan
-from .verdicts import VERDICTS, ClaimResult
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def write(folder: Path, entries: Sequence[Entry], version: str) -> Path:
         "version": version,
         "notes": _notes(entries),
         "runs": sum(e.runs for e in entries),
-        "tally": page.tally([r for e in entries for r in e.results]),
+        "tally": report.tally([r for e in entries for r in e.results]),
         "verdicts": VERDICTS,
         "groups": _groups(entries),
     }
@@ -202,7 +202,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "study": entry.study,
         "counts": [(entry.counts[v], v, v.replace(" ", "-")) for v in VERDICTS],
         "runs": entry.runs,
-        "claims": [page.claim_row(entry.study, r) for r in entry.results],
+        "claims": [report.claim_row(entry.study, r) for r in entry.results],
     }
 
 

@@ -1,4 +1,4 @@
-"""Which cells a selection means, and how the cells of an axis become one number.
+"""Selections of cells, and the reduction of the cells along an axis to one number.
 
 A part of a claim compares two sides. On each side the levels it names are chosen; a reading it does not name is at
 its base (or at the level that is tried); over all other axes it is averaged. These form the *rows*: a row is one
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from ..analysis import statistics
-from .model import Cell, Experiment, Part, Selection
+from .experiment import Cell, Experiment, Selection
+from .model import Part
 
 Column = tuple[Cell, ...]
 """The cells along one axis that become one number; a single cell without such an axis."""
@@ -122,3 +123,14 @@ def along(e: Experiment, part: Part, column: Column, values: Sequence[float]) ->
     axis = e.axis(part.along)
     place = e.names.index(part.along)
     return ALONG[part.reduce]([axis.place(cell[place]) for cell in column], values)
+
+
+def cases_of(e: Experiment, part: Part) -> list[dict[str, str]]:
+    """The levels for which a part is judged one by one; a single case without any where there is no `each`."""
+    cases: list[dict[str, str]] = [{}]
+    for name in part.each:
+        ids = [i for i in part.of.get(name, e.axis(name).ids) if i in e.axis(name).ids]
+        if name in e.base and name not in part.of:
+            ids = [e.base[name]]
+        cases = [{**case, name: i} for case in cases for i in ids]
+    return cases

@@ -20,196 +20,30 @@ from typing import Any
 from ..analysis import statistics
 from ..analysis.measures import KINDS, SCATTER, Margin
 from ..analysis.statistics import ALPHA, Estimate
-from ..documents import Document
-from .model import Axis, Cell, Claim, Experiment, Part, Study, in_sentence
-from .published import PrintedValues, printed_values
-from .reading import cases_of
+from .claim_results import (
+    _ORDER,
+    CONTRADICTED,
+    DEPENDS,
+    EQUIVALENT,
+    NOT_TESTABLE,
+    SUPPORTED,
+    UNDECIDED,
+    Case,
+    ClaimResult,
+    Judged,
+    PartResult,
+    Published,
+    Reading,
+    Tested,
+)
+from .experiment import Axis, Cell, Experiment, in_sentence
+from .model import Claim, Part, Study
+from .published_values import PrintedValues, printed_values
 from .runs import Outcome
-from .select import ALONE, Column, Row, along, rows_of
+from .select import ALONE, Column, Row, along, cases_of, rows_of
 
-SUPPORTED, CONTRADICTED, EQUIVALENT, UNDECIDED = "supported", "contradicted", "equivalent", "undecided"
-DEPENDS, NOT_TESTABLE = "depends on the reading", "not testable"
-VERDICTS = (SUPPORTED, CONTRADICTED, EQUIVALENT, UNDECIDED, DEPENDS, NOT_TESTABLE)
 EVERY_SEED = 6
 """Seeds that "in every run" needs: a null effect has the same sign in all of them one time in thirty-two."""
-
-Reading = Mapping[str, str]
-"""Readings that are off their base; empty for the base."""
-
-
-@dataclass(frozen=True)
-class Published:
-    """What the paper's own figures say about a part of a claim."""
-
-    rows: int
-    agreeing: int
-    effect: float | None
-    relative: float | None
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class Tested:
-    """The number that a predicate looks at, where it is not the effect itself: of minus so many times to."""
-
-    mean: float
-    lower: float | None
-    upper: float | None
-
-
-@dataclass(frozen=True)
-class Case:
-    """A part of a claim, judged for one level of each axis in its `each`."""
-
-    at: Mapping[str, str]
-    verdict: str
-    reason: str = ""
-    """Why nothing could be judged."""
-    effect: float = 0.0
-    """Mean over the seeds: the difference of the two sides, their ratio, or the one side itself."""
-    lower: float | None = None
-    upper: float | None = None
-    """Its 95 % interval, cut at the values the measure can take."""
-    n: int = 0
-    """Seeds."""
-    same_run: bool = False
-    """Every seed gave the same run: one replication, no interval."""
-    tested: Tested | None = None
-    low: float | None = None
-    high: float | None = None
-    """What the predicate holds its number against; None where that side is open."""
-    margin: float | None = None
-    """How far from there is still equal."""
-    control: float | None = None
-    """Mean of the other side, to which relative effects refer."""
-    one_run: tuple[float, float] | None = None
-    """Where the effect of a single run lies with 95 %."""
-    detectable: float | None = None
-    holding: int = 0
-    """Seeds in which the predicate holds."""
-    wins: int = 0
-    losses: int = 0
-    """Seeds above and below what the number is held against."""
-    sign_p: float | None = None
-    p: float = 1.0
-    """Two-sided p value of the test behind the verdict; 1 if undecided."""
-    published: Published | None = None
-    fitted: bool = False
-    """The published values were used to choose the reading, and judge nothing."""
-    cells: frozenset[tuple[str, Cell]] = frozenset()
-    """What it was judged from."""
-
-    @property
-    def relative(self) -> float | None:
-        """The effect as a fraction of the other side."""
-        return self.effect / self.control if self.control else None
-
-    @property
-    def number(self) -> float:
-        """The mean of the number that the predicate looks at."""
-        return self.effect if self.tested is None else self.tested.mean
-
-    @property
-    def slack(self) -> float:
-        """How far inside its bounds that number lies; negative outside."""
-        sides = [self.number - x for x in (self.low,) if x is not None]
-        sides += [x - self.number for x in (self.high,) if x is not None]
-        return min(sides, default=0.0)
-
-    @property
-    def distance(self) -> float | None:
-        """How far ours is from the published effect, as a fraction: of the other side, or of what is published."""
-        theirs = self.published
-        if theirs is None or self.reason:
-            return None
-        if theirs.relative is not None and self.relative is not None:
-            return self.relative - theirs.relative
-        return (self.effect - theirs.effect) / abs(theirs.effect) if theirs.effect else None
-
-    @property
-    def reproduces_size(self) -> bool | None:
-        """Whether a single run of ours would give the published effect, with 95 %; None where one is missing."""
-        theirs = self.published
-        if theirs is None or self.one_run is None:
-            return None
-        if theirs.relative is not None and self.control:
-            ends = sorted(x / self.control for x in self.one_run)
-            return ends[0] <= theirs.relative <= ends[1]
-        return None if theirs.effect is None else self.one_run[0] <= theirs.effect <= self.one_run[1]
-
-
-_ORDER = (CONTRADICTED, UNDECIDED, EQUIVALENT, SUPPORTED)
-
-
-@dataclass(frozen=True)
-class PartResult:
-    """One part of a claim, judged in one reading: all its cases must hold."""
-
-    part: Part
-    verdict: str
-    cases: tuple[Case, ...]
-
-    @property
-    def worst(self) -> Case:
-        """The case that decides the verdict."""
-        return min(self.cases, key=lambda c: (_ORDER.index(c.verdict), c.slack))
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A claim judged in one reading."""
-
-    reading: Reading
-    verdict: str
-    parts: tuple[PartResult, ...]
-
-    @property
-    def numbers(self) -> tuple[object, ...]:
-        """What was found, number by number: a reading that changes nothing finds the same."""
-        cases = [c for part in self.parts for c in part.cases]
-        return tuple((c.effect, c.lower, c.upper, c.control, c.n, c.reason and c.cells) for c in cases)
-
-    @property
-    def p(self) -> float:
-        """p value of the verdict: what supports a claim must hold in all cases, what contradicts it in one."""
-        ps = [c.p for part in self.parts for c in part.cases if c.verdict == self.verdict]
-        if self.verdict == CONTRADICTED:
-            return min(1.0, min(ps) * len([c for part in self.parts for c in part.cases]))
-        return max(ps, default=1.0) if self.verdict in (SUPPORTED, EQUIVALENT) else 1.0
-
-
-@dataclass(frozen=True)
-class ClaimResult:
-    """What became of a claim: its verdict over all readings, how it was reached at the base, what others give."""
-
-    claim: Claim
-    verdict: str
-    base: Judged
-    tried: tuple[Judged, ...] = ()
-    """The readings off the base."""
-    literal: Reading | None = None
-    """The reading that the paper's words mean, where that is not the base."""
-    corrected: float | None = None
-    """p value of the base's verdict after Holm's correction for all claims of the study."""
-
-    @property
-    def n(self) -> int:
-        """Seeds behind the verdict: the fewest of any part."""
-        return min((c.n for p in self.base.parts for c in p.cases if c.n), default=0)
-
-    @property
-    def voices(self) -> tuple[Judged, ...]:
-        """The readings that find something of their own, the literal one first: several with the same runs are one."""
-        every = (self.base, *self.tried)
-        literal = next((j for j in every if j.reading == self.literal), self.base)
-        own: dict[tuple[object, ...], Judged] = {}
-        for one in (literal, *every):
-            own.setdefault(one.numbers, one)
-        return tuple(own.values())
-
-    def alone(self) -> ClaimResult:
-        """The same with the verdict of the base."""
-        return replace(self, verdict=self.base.verdict)
 
 
 # ---- predicates ----------------------------------------------------------------------------------------------------
@@ -221,7 +55,7 @@ def conjunction(verdicts: Sequence[str]) -> str:
 
 
 def headline(literal: str, others: Sequence[str]) -> str:
-    """What is said of a claim in a word: what the literal reading says, if more than half of the others say it too."""
+    """The verdict over all readings: that of the literal one if more than half of the others agree, else `depends`."""
     return literal if not others or 2 * others.count(literal) > len(others) else DEPENDS
 
 
@@ -269,7 +103,7 @@ def inside_verdict(found: Interval, low: float, high: float) -> str:
 
 
 def seed_verdict(verdict: str, holds: Sequence[bool]) -> str:
-    """What must hold in every seed: the interval supports it, and it does in each of at least six."""
+    """The verdict on a claim for every seed: the interval supports it, and it holds in each of at least six seeds."""
     if verdict != SUPPORTED:
         return verdict
     return SUPPORTED if len(holds) >= EVERY_SEED and all(holds) else UNDECIDED
@@ -277,14 +111,14 @@ def seed_verdict(verdict: str, holds: Sequence[bool]) -> str:
 
 @dataclass(frozen=True)
 class _Sides:
-    """Both sides of a comparison, one number a seed; `to` is empty where something is held against a number."""
+    """Both sides of a comparison, one number per seed; `to` is empty for a comparison with a constant."""
 
     of: Sequence[float]
     to: Sequence[float]
 
 
 def _effects(part: Part, sides: _Sides) -> list[float] | None:
-    """What is reported, seed by seed: difference, ratio, or the one side; None where a ratio has no value."""
+    """The effect for each seed: difference, ratio, or the one side; None where a ratio has no value."""
     if part.to is None:
         return list(sides.of)
     if part.ratio:
@@ -293,14 +127,14 @@ def _effects(part: Part, sides: _Sides) -> list[float] | None:
 
 
 def _numbers(part: Part, sides: _Sides) -> list[float] | None:
-    """What the predicate looks at, seed by seed."""
+    """The number that the predicate tests, for each seed."""
     if part.to is None or part.ratio:
         return _effects(part, sides)
     return [a - part.times * b for a, b in zip(sides.of, sides.to, strict=True)]
 
 
 def limits_of(part: Part, control: float | None, margin: float | None) -> tuple[float | None, float | None]:
-    """What the numbers are held against: the lowest and the highest that agree, None where that side is open."""
+    """The bounds of the predicate: the lowest and the highest number that agree, None for an open side."""
     if part.within is not None:
         return part.within
     if part.expect == "equal":
@@ -352,7 +186,7 @@ def decide(
 def margin_of(
     part: Part, margin: Margin | None, axis: Axis | None, control: float | None, level: float
 ) -> float | None:
-    """How far apart is still equal, in the unit of what is judged; None where the measure has no margin.
+    """The largest difference that counts as equal, in the unit of the tested number; None without a margin.
 
     `control` is the mean of the other side (before `times`), `level` that of the measure itself along an axis.
     """
@@ -410,7 +244,7 @@ class _Place:
         return margin_of(part, self.study.measure(part.measure).margin, axis, control, level)
 
     def bounds(self) -> tuple[float, float]:
-        """What the effect can be."""
+        """The range of possible effects."""
         if self.part.to is not None or self.part.reduce in ("slope", "correlation"):
             return -math.inf, math.inf
         if self.part.reduce in ("deviation", "range", "cv"):
@@ -497,7 +331,7 @@ def _judge(place: _Place, sides: _Sides, level: float, same_run: bool) -> Case:
 def _p(
     part: Part, numbers: Sequence[float], verdict: str, limits: tuple[float | None, float | None], margin: float
 ) -> float:
-    """Two-sided p value of the test behind a verdict: how far the interval is from the bound it was held against."""
+    """Two-sided p value of the test behind a verdict, against the bound of the predicate."""
     low, high = limits
     if verdict == UNDECIDED:
         return 1.0
@@ -597,7 +431,7 @@ def _claim(outcome: Outcome, claim: Claim, printed: Mapping[str, PrintedValues])
 
 
 def variants(study: Study, claim: Claim) -> Iterable[tuple[str, str, bool]]:
-    """Readings off their base in which a claim can be judged too: axis, level, and whether it is the literal one."""
+    """Other readings in which a claim can be judged: axis, level, and whether it is the literal one."""
     seen: dict[tuple[str, str], bool] = {}
     for part in claim.parts:
         for axis in study.experiment(part.experiment).readings:
@@ -634,87 +468,3 @@ def judged(outcome: Outcome, claim: Claim, reading: Reading, printed: Mapping[st
 
 
 # ---- as plain values -----------------------------------------------------------------------------------------------
-
-
-def claim_document(result: ClaimResult) -> Document:
-    """A claim and its verdict as plain values."""
-    claim = result.claim
-    found: Document = {
-        "id": claim.id,
-        "claim": claim.text,
-        "where": claim.where,
-        "by": "ours" if claim.ours else "paper",
-        "verdict": result.verdict,
-        "at_base": result.base.verdict,
-        "parts": [_part_document(p) for p in result.base.parts],
-        "note": claim.note,
-    }
-    if claim.untestable:
-        found["reason"] = claim.untestable
-    elif claim.counted:
-        found["counted"] = [
-            {"title": c.title, "ratio": c.ratio, "ratio_at_most": c.ratio_at_most, "holds": c.holds}
-            for c in claim.counted
-        ]
-    else:
-        found |= {"p": result.base.p, "p_holm": result.corrected}
-    if claim.expected:
-        found["expected"] = claim.expected
-    if result.literal is not None:
-        found["literal_reading"] = dict(result.literal)
-    found["also_tried"] = [
-        {"reading": dict(j.reading), "verdict": j.verdict, "parts": [_part_document(p) for p in j.parts]}
-        for j in result.tried
-    ]
-    found["peers"] = [{"tool": p.tool, "text": p.text, "agrees": p.agrees} for p in claim.peers]
-    return found
-
-
-def _part_document(result: PartResult) -> Document:
-    part = result.part
-    return {
-        "experiment": part.experiment,
-        "measure": part.measure,
-        "expect": part.expect,
-        "verdict": result.verdict,
-        "cases": [_case_document(c) for c in result.cases],
-    }
-
-
-def _case_document(case: Case) -> Document:
-    found: Document = {"at": dict(case.at), "verdict": case.verdict}
-    if case.reason:
-        return {**found, "reason": case.reason}
-    found |= {
-        "effect": case.effect,
-        "lower": case.lower,
-        "upper": case.upper,
-        "n": case.n,
-        "replicates": 1 if case.same_run else case.n,
-        "low": case.low,
-        "high": case.high,
-        "margin": case.margin,
-        "control": case.control,
-        "relative": case.relative,
-        "detectable": case.detectable,
-        "seeds_that_hold": case.holding,
-        "above": case.wins,
-        "below": case.losses,
-        "sign_test_p": case.sign_p,
-        "p": case.p,
-        "one_run": None if case.one_run is None else list(case.one_run),
-    }
-    if case.tested is not None:
-        found["tested"] = vars(case.tested).copy()
-    if case.published is not None:
-        p = case.published
-        found["published"] = {
-            "rows": p.rows,
-            "agreeing": p.agreeing,
-            "effect": p.effect,
-            "relative": p.relative,
-            "distance": case.distance,
-            "within_one_run": case.reproduces_size,
-            **({"text": p.text} if p.text else {}),
-        }
-    return found

@@ -1,4 +1,4 @@
-"""Whether the warm-up of a study is long enough: MSER-5 at a few of its cells, made once more with recorded queues."""
+"""Checks the warm-up of a study: MSER-5 on recorded queues at a few of its cells."""
 
 from __future__ import annotations
 

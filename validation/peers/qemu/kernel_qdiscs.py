@@ -488,17 +488,17 @@ def main() -> int:
         ]
         for key in ("drop_rate", "mark_rate"):
             body[-1] += [f"{100 * theirs[key]:.2f}", f"{100 * ours[key]:.2f}"]
-    from earlydrop.links import crossgrid
+    from earlydrop.links import crosscheck_grid
     from earlydrop.terminal import table as show
 
     print(show(head, body, left=2))
     if given.page:
-        crossgrid.put(given.page, "kernel qdiscs", f"Linux {version}.\n\n" + crossgrid.markdown(head, body))
+        crosscheck_grid.put(given.page, "kernel qdiscs", f"Linux {version}.\n\n" + crosscheck_grid.markdown(head, body))
     if given.spread:
         head, body = spread_table(spread(kernel, image, given.spread, given.only))
         print(f"\n{show(head, body, left=2)}")
         if given.page:
-            crossgrid.put(given.page, "kernel spread", crossgrid.markdown(head, body))
+            crosscheck_grid.put(given.page, "kernel spread", crosscheck_grid.markdown(head, body))
     return 0
 
 

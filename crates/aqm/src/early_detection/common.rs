@@ -18,8 +18,8 @@ pub(super) fn past_the_end(over_max: OverMax) -> Verdict {
     }
 }
 
-/// Why `packet` is dropped where RED stands before a FIFO that has no room: an arrival that RED drops never gets as far,
-/// one that it admits or marks is rejected by the FIFO.
+/// Why `packet` is dropped where RED stands before a FIFO that has no room: an arrival that RED drops never gets as
+/// far, one that it admits or marks is rejected by the FIFO.
 pub(super) fn rejected_behind(earlier: Verdict, packet: &Packet, cx: &Context<'_>) -> Reason {
     match earlier {
         Verdict::Drop(reason) => reason,

@@ -40,7 +40,7 @@ words! {
 
 words! {
     /// What to do when the average is past the end of the curve.
-    pub(super) enum OverMax {
+    pub(crate) enum OverMax {
         /// As the dialect has it.
         Auto = "auto",
         /// Drop.
@@ -53,7 +53,7 @@ words! {
 }
 
 words! {
-    /// Which packet dies when there is no room.
+    /// Which packet is dropped when the buffer is full.
     pub(super) enum Victim {
         /// The arrival.
         Tail = "tail",
@@ -210,7 +210,7 @@ pub const fn params(d: Defaults) -> [Param; SHARED] {
             kind: Kind::Choice(Victim::WORDS),
             default: Value::Choice("tail"),
             source: "ns-2.35 (drop_tail_)",
-            doc: "Which packet dies when there is no room: the arrival, the one at the front, or any queued one.",
+            doc: "Which packet is dropped when the buffer is full: the arrival, the one at the front, or any queued one.",
         },
     ]
 }
@@ -253,7 +253,7 @@ pub const fn without_linux(shared: [Param; SHARED]) -> [Param; SHARED] {
 }
 
 /// Those of the shared parameters that a discipline has, by name and in this order, where it does not have all.
-/// [`Settings::read`] still takes the whole list: what is left out has its default.
+/// [`super::Settings::read`] still takes the whole list: what is left out has its default.
 pub const fn only<const N: usize>(all: &[Param; SHARED], names: [&str; N]) -> [Param; N] {
     let mut some = [all[0]; N];
     let mut n = 0;
@@ -292,7 +292,7 @@ pub(super) struct Given {
     pub mean_packet: f64,
     /// Bytes of the largest packet.
     pub max_packet: f64,
-    /// Which packet dies when there is no room.
+    /// Which packet is dropped when the buffer is full.
     pub overflow_victim: Victim,
 }
 

@@ -1,5 +1,5 @@
-//! RED as Linux runs it, `include/net/red.h` with `net/sched/sch_red.c`, set up by iproute2's `tc`. The order is that of
-//! `red_enqueue`:
+//! RED as Linux runs it, `include/net/red.h` with `net/sched/sch_red.c`, set up by iproute2's `tc`. The order is that
+//! of `red_enqueue`:
 //!
 //! ```text
 //! red_calc_qavg: decayed for the idle time or with     Average::observe
@@ -70,8 +70,8 @@ impl Average {
         libm::round(-libm::log2(w_q)).clamp(1.0, 31.0) as u32
     }
 
-    /// tc's choice of the weight (`tc_red_eval_ewma`): the smallest Wlog >= 1 that lets `burst` packets of `mean_packet`
-    /// bytes pass before the average is at `min_bytes`. `None` if no weight does.
+    /// tc's choice of the weight (`tc_red_eval_ewma`): the smallest Wlog >= 1 that lets `burst` packets of
+    /// `mean_packet` bytes pass before the average is at `min_bytes`. `None` if no weight does.
     pub fn wlog_for_burst(min_bytes: f64, burst: f64, mean_packet: f64) -> Option<u32> {
         let excess = burst + 1.0 - min_bytes / mean_packet;
         if excess < 1.0 {
@@ -83,8 +83,8 @@ impl Average {
         })
     }
 
-    /// `red_calc_qavg`: an arrival at `now` finds `backlog` bytes waiting in `queue`. The average after it, bytes, as it is
-    /// compared: whole.
+    /// `red_calc_qavg`: an arrival at `now` finds `backlog` bytes waiting in `queue`. The average after it, bytes, as
+    /// it is compared: whole.
     #[inline]
     pub fn observe(&mut self, backlog: f64, queue: &QueueView<'_>, now: Time) -> f64 {
         match queue.idle_since {
@@ -226,8 +226,8 @@ impl Spacing {
         self.p_b * (self.qcount as f64) >= self.q_r
     }
 
-    /// max_P has become `factor` times what it was. The kernel draws qR from [0, (qth_max - qth_min)/max_P) and keeps it:
-    /// as a probability it goes with max_P.
+    /// max_P has become `factor` times what it was. The kernel draws qR from [0, (qth_max - qth_min)/max_P) and keeps
+    /// it: as a probability it goes with max_P.
     pub(super) fn max_p_moved(&mut self, factor: f64) {
         self.q_r *= factor;
     }

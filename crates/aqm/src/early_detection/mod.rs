@@ -1,5 +1,6 @@
 //! Random early detection for any drop curve, in four dialects, each of which is one file in the order of its program:
-//! [`paper`], [`ns2`], [`ns3`], [`linux`]. [`EarlyDetection`] puts the average and the decision of a dialect around a curve.
+//! [`paper`], [`ns2`], [`ns3`], [`linux`]. [`EarlyDetection`] puts the average and the decision of a dialect around a
+//! curve.
 //!
 //! | | paper (1993) | ns2 (2.35) | ns3 | linux (`sch_red`) |
 //! |---|---|---|---|---|
@@ -26,14 +27,16 @@ use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
 use crate::{Packet, Time};
 use average::Average;
 pub use common::hit;
+pub(crate) use given::OverMax;
 use given::Victim;
 pub use given::{only, params, replacing, without_linux, Defaults, Dialect, SHARED};
 use settings::Rules;
 pub use settings::Settings;
 
-/// Where the spacing of drops stands: what a dialect remembers from one arrival to the next beside the average. A
-/// discipline with several curves or classes (SFRED, AECN) keeps one for each.
+/// What a dialect remembers from one arrival to the next beside the average. A discipline with several curves or
+/// classes (SFRED, AECN) keeps one for each.
 #[derive(Clone, Debug)]
+// With its tag in a byte of its own RED takes 1 % fewer instructions a packet than with one in a niche of the variants.
 #[repr(u8)]
 pub enum Spacing {
     /// Floyd & Jacobson 1993.
@@ -79,6 +82,8 @@ impl Spacing {
 
     /// Decides over `packet`, which finds `length` waiting (in the unit of the average), with the average it has just
     /// made `average`, on `curve`.
+    // Inlined into each discipline's curve, here and in [`EarlyDetection::on_enqueue`]: with `#[inline]` RED takes 3 %
+    // more instructions a packet.
     #[inline(always)]
     pub fn decide(
         &mut self,
@@ -107,15 +112,15 @@ impl Spacing {
     }
 }
 
-/// Average, spacing and decision, around one drop curve: in this order, so that an arrival that finds a short queue needs
-/// two cache lines.
+/// Average, spacing and decision, around one drop curve: in this order, so that an arrival that finds a short queue
+/// needs two cache lines.
 #[repr(C, align(64))]
 pub struct EarlyDetection<C> {
     /// What the parameters say.
     set: Settings,
     /// The averaged queue, in the unit of the thresholds.
     average: Average,
-    /// Where the spacing of drops stands.
+    /// What the dialect remembers between arrivals.
     spacing: Spacing,
     /// p_b by the average.
     curve: C,
@@ -244,7 +249,7 @@ impl EarlyDetection<Linear> {
     }
 }
 
-/// Implements [`crate::policy::Policy`] for a discipline that stands on early detection, its field `core`. With nothing
+/// Implements [`crate::policy::Policy`] for a discipline around early detection, its field `core`. With nothing
 /// more it is early detection with a curve; what differs (`on_enqueue` and `gauges`, perhaps a timer) goes into braces.
 #[macro_export]
 macro_rules! early_detection_policy {

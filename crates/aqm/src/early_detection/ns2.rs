@@ -12,8 +12,8 @@
 //! if there is no room: a forced drop, count = 0       Spacing::on_overflow
 //! ```
 //!
-//! th_min, th_max, max_p and `gentle_` (`calculate_p_new`) are the curve's. A forced drop of the average hits the arrival
-//! (`drop_tail_`). `cautious_`, `ns1_compat_`, priorities and the drop queue are not here.
+//! th_min, th_max, max_p and `gentle_` (`calculate_p_new`) are the curve's. A forced drop of the average hits the
+//! arrival (`drop_tail_`). `cautious_`, `ns1_compat_`, priorities and the drop queue are not here.
 
 use super::common::{decay_at_once, hit, idle_packets, past_the_end};
 use super::given::{Given, OverMax};
@@ -92,8 +92,8 @@ pub fn decay_repeatedly(mut average: f64, weight: f64, times: u64) -> f64 {
     average
 }
 
-/// `q_weight_` where it is left to ns-2 (`initParams`): 1 - exp(-1/(10 rtt C)), with the round trip `rtt` of three times
-/// the link's delay and a packet's time, at least 100 ms, and C = `ptc` packets per second.
+/// `q_weight_` where it is left to ns-2 (`initParams`): 1 - exp(-1/(10 rtt C)), with the round trip `rtt` of three
+/// times the link's delay and a packet's time, at least 100 ms, and C = `ptc` packets per second.
 pub(super) fn automatic_weight(link: &Link, ptc: f64) -> f64 {
     let rtt = (3.0 * (link.delay_s + 1.0 / ptc)).max(0.1);
     1.0 - libm::exp(-1.0 / (10.0 * rtt * ptc))
@@ -173,8 +173,8 @@ impl Spacing {
         Spacing { rules, count: 0, count_bytes: 0, v_prob1: 0.0, old: false }
     }
 
-    /// `enque`: decides over `packet`, which finds `qlen` (packets or bytes) waiting, with the average `qavg` that it has
-    /// just made.
+    /// `enque`: decides over `packet`, which finds `qlen` (packets or bytes) waiting, with the average `qavg` that it
+    /// has just made.
     #[inline]
     pub(super) fn decide(
         &mut self,

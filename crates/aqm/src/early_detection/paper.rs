@@ -77,9 +77,9 @@ impl Average {
 
     /// From when on the time of a link that has been idle since `since` has not been counted, s.
     ///
-    /// An arrival that is dropped at an idle link leaves it idle. What it has not counted, less than a packet's time, the
-    /// next one counts: else arrivals that come faster than packets could be sent would never count any, and an average
-    /// above max_th would stay there for ever.
+    /// An arrival that is dropped at an idle link leaves it idle. What it has not counted, less than a packet's time,
+    /// the next one counts: else arrivals that come faster than packets could be sent would never count any, and an
+    /// average above max_th would stay there for ever.
     fn q_time(&self, since: Time) -> f64 {
         if self.last == Some(since) {
             self.counted_until

@@ -23,7 +23,7 @@ pub struct Settings {
     rate_bps: f64,
     /// What only one dialect has.
     pub(super) rules: Rules,
-    /// Which packet dies when there is no room.
+    /// Which packet is dropped when the buffer is full.
     pub(super) victim: Victim,
     /// Bytes of a mean packet.
     mean_packet: f64,
@@ -41,7 +41,8 @@ pub(super) enum Rules {
 }
 
 impl Settings {
-    /// Reads the shared parameters; `declared` is the discipline's [`params`]. Without a `max_p` among them it is 1.
+    /// Reads the shared parameters; `declared` is the discipline's [`super::params`]. Without a `max_p` among them it
+    /// is 1.
     ///
     /// # Errors
     /// Where values do not fit together: `min_th >= max_th`, a switch that the dialect does not have.

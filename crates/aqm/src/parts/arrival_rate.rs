@@ -3,13 +3,18 @@
 /// An estimate, packets/s.
 #[derive(Clone, Debug)]
 pub struct ArrivalRate {
+    /// The estimate when it last moved, packets/s.
     rate: f64,
+    /// How it moves.
     rule: Rule,
 }
 
+/// How an estimate moves.
 #[derive(Clone, Debug)]
 enum Rule {
+    /// Packets counted in slots of `seconds`, each averaged in by `weight`; `count` in the present slot.
     Slots { weight: f64, seconds: f64, count: f64 },
+    /// Exponential average with the time constant `window`, s; `last` packet at, s.
     Exponential { window: f64, last: f64 },
 }
 

@@ -45,7 +45,7 @@ pub const RED: [Param; 13] = {
 /// # Errors
 /// Where values do not fit together.
 pub fn red(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> {
-    // The average's weight comes from elsewhere, and RED's own must not be asked for.
+    // AutoRED sets the weight of the average at each arrival; RED's own is not among its parameters.
     let mut values = values.clone();
     let set = Settings::read(values.set("w_q", Value::Real(0.002)), &ALL, link)?;
     Ok((set, Linear::new(set.min_th, set.max_th, set.max_p, false)))
@@ -68,10 +68,15 @@ pub fn curve(values: &Values, link: &Link, average: f64) -> f64 {
 
 /// RED with AutoRED's average, around one drop curve.
 pub struct AutoRed<C> {
+    /// RED: average, spacing and drop curve.
     red: EarlyDetection<C>,
+    /// How full the buffer is.
     occupancy: Occupancy,
+    /// p_t at the last arrival, in [0, 1].
     part_taken: f64,
+    /// The weight of the next sample.
     weight: AutoWeight,
+    /// The threshold that moves, if it does.
     levels: Option<TwoLevels>,
 }
 
@@ -113,8 +118,8 @@ impl<C: Movable> AutoRed<C> {
         self.red.decide(average, packet, queue, cx)
     }
 
-    /// The same behind CHOKe's test from min_th on: an arrival that meets its own flow dies with the packet it met, which
-    /// `matched` counts. RED's count stands still then.
+    /// The same behind CHOKe's test from min_th on: an arrival that meets its own flow is dropped with the packet it met,
+    /// which `matched` counts. RED's count does not move then.
     #[inline]
     pub fn decide_behind_match(
         &mut self,

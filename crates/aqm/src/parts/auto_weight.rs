@@ -70,10 +70,15 @@ pub const PARAMS: [Param; 5] = [
 ];
 
 words! {
+    /// How the weight is computed from p_t, the part of the buffer taken.
     enum Rule {
+        /// p_t (1 - p_t) times the change of the queue.
         Traffic = "traffic",
+        /// 4 w_0 p_t (1 - p_t).
         Scaled = "scaled",
+        /// p_t (1 - p_t).
         Plain = "plain",
+        /// w_q, RED's.
         Constant = "constant",
     }
 }
@@ -81,6 +86,7 @@ words! {
 /// [`PARAMS`] after checking.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
+    /// How the weight is computed.
     rule: Rule,
     /// The smallest weight, in (0, 1].
     low: f64,
@@ -93,6 +99,7 @@ pub struct Settings {
 /// The weight of the next sample.
 #[derive(Clone, Debug)]
 pub struct AutoWeight {
+    /// The parameters.
     set: Settings,
     /// ln(Q + 1) of the arrival before.
     previous: f64,

@@ -1,14 +1,24 @@
 //! How many packets a limit holds: the rule that plain queues choose.
 
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Limit, Room};
+
+words! {
+    /// How many packets a limit of N holds.
+    enum Capacity {
+        /// N.
+        N = "n",
+        /// N - 1, as ns-2.35 tests it.
+        NMinus1 = "n_minus_1",
+    }
+}
 
 /// The parameter.
 pub const CAPACITY_RULE: Param = Param {
     name: "capacity_rule",
     symbol: "",
     unit: Unit::None,
-    kind: Kind::Choice(&["n", "n_minus_1"]),
+    kind: Kind::Choice(Capacity::WORDS),
     default: Value::Choice("n"),
     source: "ns-3, Linux; n_minus_1: ns-2.35",
     doc: "How many packets a limit of N holds: N, or N - 1 as in ns-2.",
@@ -16,10 +26,10 @@ pub const CAPACITY_RULE: Param = Param {
 
 /// When an arrival finds room under `limit`, by the rule in `values`.
 pub fn room(values: &Values, limit: Limit) -> Room {
-    match (limit, values.get(&CAPACITY_RULE) == Value::Choice("n_minus_1")) {
-        (Limit::Packets(n), true) => Room::PacketsBelow(n.saturating_sub(1)),
-        (Limit::Bytes(n), true) => Room::BytesWithArrivalBelow(n),
-        (limit, false) => Room::holding(limit),
+    match (values.choice(&[CAPACITY_RULE], CAPACITY_RULE.name), limit) {
+        (Capacity::N, limit) => Room::holding(limit),
+        (Capacity::NMinus1, Limit::Packets(n)) => Room::PacketsBelow(n.saturating_sub(1)),
+        (Capacity::NMinus1, Limit::Bytes(n)) => Room::BytesWithArrivalBelow(n),
     }
 }
 

@@ -13,17 +13,23 @@ pub enum End {
     Tail,
 }
 
+/// The FIFO of one class.
 #[derive(Debug, Default)]
 struct Class {
+    /// Its packets, oldest first.
     waiting: VecDeque<Packet>,
+    /// Their bytes.
     bytes: u64,
 }
 
 /// The packets of all classes. Classes are numbered from 0; their number may grow.
 #[derive(Debug, Default)]
 pub struct ClassFifos {
+    /// The FIFO of each class.
     classes: Vec<Class>,
+    /// Packets of all classes.
     packets: u64,
+    /// Bytes of all classes.
     bytes: u64,
 }
 

@@ -1,11 +1,11 @@
-//! What disciplines share that only order and drop packets: the counters, and what the link is told.
+//! What disciplines that only schedule and drop packets share: counters, and the interface to the link.
 
 use crate::discipline::{Admitted, OnDrop};
 use crate::gate::Counters;
 use crate::policy::Reason;
 use crate::{Discipline, Packet, Time};
 
-/// Where arrivals go, and which packet is next. Drops are for want of room.
+/// Where arrivals go, and which packet is next. Packets are dropped only when the buffer is full.
 pub trait Schedule: Send {
     /// `packet` arrives, its time of admission set to `now`. Whether it is still there afterwards; every packet that
     /// had to go, this one or another, is reported to `dropped`.
@@ -26,7 +26,9 @@ pub trait Schedule: Send {
 
 /// A discipline that is a schedule and nothing else.
 pub struct Classful<S> {
+    /// The queues.
     schedule: S,
+    /// Counts since the last reset.
     counters: Counters,
 }
 

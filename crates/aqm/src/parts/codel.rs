@@ -24,6 +24,18 @@ const fn real(low: f64, auto: bool) -> Kind {
     Kind::Real { low, high: f64::INFINITY, open_low: !auto, open_high: false, auto }
 }
 
+words! {
+    /// How 1/sqrt(count) is computed.
+    enum InvSqrt {
+        /// As the dialect has it.
+        Auto = "auto",
+        /// In floating point (RFC 8289, section 5).
+        Exact = "exact",
+        /// One Newton step in 16 bits for each change of count (`codel_Newton_step`).
+        Newton16 = "newton16",
+    }
+}
+
 /// The parameters of one CoDel.
 pub const PARAMS: [Param; 7] = [
     Param {
@@ -33,7 +45,7 @@ pub const PARAMS: [Param; 7] = [
         kind: real(0.0, false),
         default: Value::Real(0.005),
         source: "RFC 8289, 4.4",
-        doc: "Sojourn time that may stand in the queue for ever.",
+        doc: "Acceptable standing queueing delay; packets that waited less are not dropped.",
     },
     Param {
         name: "interval",
@@ -60,13 +72,13 @@ pub const PARAMS: [Param; 7] = [
         kind: real(0.0, true),
         default: Value::Auto,
         source: "RFC 8289, 5.5: the MTU; Linux: psched_mtu, 1514 B; ns-3: MinBytes, 1500 B",
-        doc: "Nothing is dropped while no more than this waits behind the packet; auto is 1500 B, and 1514 B for linux.",
+        doc: "Nothing is dropped while at most this many bytes wait behind the packet; auto is 1500 B, and 1514 B for linux.",
     },
     Param {
         name: "invsqrt",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["auto", "exact", "newton16"]),
+        kind: Kind::Choice(InvSqrt::WORDS),
         default: Value::Choice("auto"),
         source: "RFC 8289: exact; Linux, ns-3: newton16",
         doc: "1/sqrt(count): exact, or one Newton step in 16 bits for each change of count; auto is the dialect's own.",
@@ -94,12 +106,19 @@ pub const PARAMS: [Param; 7] = [
 /// The settings of one CoDel. Lengths of time are seconds, or for Linux and ns-3 whole ticks of 1024 ns.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// Whose CoDel.
     dialect: Dialect,
+    /// TARGET.
     target: f64,
+    /// INTERVAL.
     interval: f64,
+    /// maxpacket: no more than this may wait for a queue to be left alone, bytes.
     max_packet: f64,
+    /// 1/sqrt(count) by a Newton step in 16 bits.
     newton: bool,
+    /// Sojourn time above which every packet is marked.
     ce_threshold: f64,
+    /// L4S packets see `ce_threshold` alone.
     l4s: bool,
 }
 
@@ -107,10 +126,11 @@ impl Settings {
     /// The settings among `values`, declared as [`PARAMS`].
     pub fn read(values: &Values) -> Result<Self, ParamError> {
         let dialect = values.choice(&PARAMS, "dialect");
-        let or = |name, auto| Some(values.real(&PARAMS, name)).filter(|x| !x.is_nan()).unwrap_or(auto);
-        let newton = match values.word(&PARAMS, "invsqrt") {
-            "auto" => dialect != Dialect::Rfc,
-            word => word == "newton16",
+        let or = |name, auto| values.number(&PARAMS, name).unwrap_or(auto);
+        let newton = match values.choice(&PARAMS, "invsqrt") {
+            InvSqrt::Auto => dialect != Dialect::Rfc,
+            InvSqrt::Exact => false,
+            InvSqrt::Newton16 => true,
         };
         let ce_threshold = or("ce_threshold", f64::INFINITY);
         let l4s = values.flag(&PARAMS, "l4s");
@@ -140,46 +160,59 @@ impl Settings {
     /// Time in `packet`'s queue until `now`. Linux takes the difference of two readings of its clock, ns-3 the reading
     /// of the difference.
     fn sojourn(&self, packet: &Packet, now: Time) -> f64 {
-        match self.dialect {
-            Dialect::Linux => length(self.dialect, now.seconds()) - length(self.dialect, packet.enqueued.seconds()),
-            _ => length(self.dialect, now - packet.enqueued),
+        if self.dialect == Dialect::Linux {
+            length(self.dialect, now.seconds()) - length(self.dialect, packet.enqueued.seconds())
+        } else {
+            length(self.dialect, now - packet.enqueued)
         }
     }
 
     /// Whether the packet's queue is so short that it must not be touched.
     fn small(&self, backlog: u64) -> bool {
-        match self.dialect {
-            Dialect::Ns3 => (backlog as f64) < self.max_packet,
-            _ => backlog as f64 <= self.max_packet,
+        if self.dialect == Dialect::Ns3 {
+            (backlog as f64) < self.max_packet
+        } else {
+            backlog as f64 <= self.max_packet
         }
     }
 }
 
 /// Seconds in the dialect's clock: Linux and ns-3 shift nanoseconds right by 10.
 fn length(dialect: Dialect, seconds: f64) -> f64 {
-    match dialect {
-        Dialect::Rfc => seconds,
-        _ => ((seconds * 1e9).round() as u64 >> 10) as f64,
+    if dialect == Dialect::Rfc {
+        seconds
+    } else {
+        ((seconds * 1e9).round() as u64 >> 10) as f64
     }
 }
 
 /// Where the loop of one dequeue was left when its last packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LeftOff {
+    /// It was not dropped.
     Nowhere,
+    /// On entering the dropping state.
     Entering,
+    /// In the dropping state.
     InLoop,
 }
 
 /// The state of one queue. Times are in the clock of [`Settings`].
 #[derive(Clone, Debug)]
 pub struct CodelState {
+    /// first_above_time_: when the sojourn time will have been above target for an interval; `None` below target.
     first_above: Option<f64>,
+    /// drop_next_: time of the next drop.
     drop_next: f64,
+    /// count_: packets dropped since the dropping state was entered.
     count: u32,
+    /// lastcount_: `count` when it was entered last.
     last_count: u32,
+    /// dropping_: whether CoDel is in the dropping state.
     dropping: bool,
+    /// Where the loop of one dequeue was left.
     left_off: LeftOff,
+    /// rec_inv_sqrt: 1/sqrt(count) in 16 bits after the point.
     invsqrt: u16,
 }
 
@@ -254,7 +287,7 @@ impl CodelState {
         Verdict::Pass
     }
 
-    /// `packets` were dropped from this queue for want of room (Linux tells CoDel so).
+    /// `packets` were dropped from this queue at the limit (in Linux they add to CoDel's count).
     pub fn overflowed(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);
     }

@@ -11,10 +11,13 @@ use crate::{Packet, Time};
 /// p_k = p_(k-1) + a e_k - b e_(k-1) + d e_(k-2), kept in [0, 1], with the error e = queue - `q_ref`.
 #[derive(Clone, Debug)]
 pub struct Controller {
+    /// a, b and d, per packet.
     gains: [f64; 3],
+    /// The queue aimed at, packets.
     q_ref: f64,
     /// The last two errors, the later one first.
     errors: [f64; 2],
+    /// The probability.
     p: f64,
 }
 
@@ -52,10 +55,15 @@ impl Controller {
 /// A controller that samples the queue at fixed intervals. Every arrival that finds room is signalled with the
 /// probability in force.
 pub struct Sampled {
+    /// The control law.
     pub(crate) control: Controller,
+    /// When the queue is sampled.
     ticks: Ticks,
+    /// Packets or bytes.
     measure: Measure,
+    /// The probability is in proportion to the packet's size.
     byte_scaling: bool,
+    /// The limit is tested as in ns-2.
     room_as_ns2: bool,
 }
 

@@ -3,7 +3,7 @@
 
 /// A drop curve, over averages in the unit of its thresholds (packets, or bytes in byte mode).
 pub trait Curve: Send {
-    /// The average below which nothing is dropped; p_b is not asked for there.
+    /// The average below which nothing is dropped; [`Curve::base_probability`] is not called there.
     fn start(&self) -> f64;
 
     /// p_b at `average`, in [0, 1], for `average` at or above [`Curve::start`].
@@ -13,7 +13,7 @@ pub trait Curve: Send {
     fn end(&self) -> f64;
 
     /// What becomes of p_a, the spaced probability of one packet, before the draw: FLoadAutoRED's second stage moves
-    /// it with the load. Not asked by the linux dialect, which has no p_a.
+    /// it with the load. The linux dialect, which has no p_a, does not call it.
     #[inline]
     fn final_probability(&self, p_a: f64) -> f64 {
         p_a
@@ -35,12 +35,19 @@ pub fn probability(curve: &impl Curve, average: f64) -> f64 {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Linear {
+    /// Lower threshold, packets or bytes.
     min_th: f64,
+    /// Upper threshold, packets or bytes.
     max_th: f64,
+    /// `v_a`: slope of p_b/max_p between the thresholds, per packet or byte.
     slope: f64,
+    /// `v_b`: p_b/max_p at an average of 0.
     offset: f64,
+    /// Probability at the upper threshold.
     max_p: f64,
+    /// `v_c` and `v_d`: slope and offset of p_b from max_th to twice max_th; `None` if p_b jumps to 1.
     gentle: Option<(f64, f64)>,
+    /// The gentle part moves with max_p.
     gentle_tracks: bool,
 }
 
@@ -125,8 +132,11 @@ impl Curve for Linear {
 /// A curve given as a function of x = (average - min_th)/(max_th - min_th) on [0, 1).
 #[derive(Clone, Debug)]
 pub struct Shaped<F> {
+    /// Lower threshold, packets or bytes.
     min_th: f64,
+    /// Upper threshold, packets or bytes.
     max_th: f64,
+    /// p_b between the thresholds, by x.
     shape: F,
 }
 

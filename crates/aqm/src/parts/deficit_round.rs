@@ -21,7 +21,7 @@ pub enum Price {
     Packets,
 }
 
-/// Which packet goes when there is no room.
+/// Which packet is dropped when the buffer is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
     /// The arrival.
@@ -30,9 +30,12 @@ pub enum Victim {
     Longest(End),
 }
 
+/// What one class may spend.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
+    /// What it earns in a turn, bytes or packets.
     quantum: u64,
+    /// What it has left to spend, bytes or packets.
     deficit: u64,
     /// The quantum of this turn has been added.
     credited: bool,
@@ -41,12 +44,19 @@ struct Turn {
 /// The classes, their packets and their turns.
 #[derive(Debug)]
 pub struct DeficitRound {
+    /// The packets of each class.
     fifos: ClassFifos,
+    /// The classes with packets, in turn.
     round: Round,
+    /// What each class may spend.
     turns: Vec<Turn>,
+    /// The classes with packets, the longest in bytes first.
     longest: SlotHeap<Reverse<u64>>,
+    /// What a packet costs.
     price: Price,
+    /// Packets or bytes of all classes.
     limit: Limit,
+    /// Which packet is dropped when there is no space.
     victim: Victim,
 }
 
@@ -179,7 +189,9 @@ pub trait Place: Send {
 
 /// Queues that take turns, as a whole discipline: DRR by flow, WRR by class.
 pub struct Rounds<P> {
+    /// The queues.
     round: DeficitRound,
+    /// The queue of a packet.
     place: P,
 }
 

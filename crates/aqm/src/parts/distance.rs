@@ -21,10 +21,10 @@ pub const PARAMS: [Param; 3] = [
         name: "tie",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["newest", "oldest"]),
+        kind: Kind::Choice(Tie::WORDS),
         default: Value::Choice("newest"),
         source: "our reading; section VI: packets are marked from up to bottom",
-        doc: "Who dies among those of equal distance: the newest, which is the arrival if it is one of them, or the oldest.",
+        doc: "Which of several packets of equal distance is dropped: the newest, which is the arrival if it is one of them, or the oldest.",
     },
     Param {
         name: "no_option",
@@ -38,9 +38,13 @@ pub const PARAMS: [Param; 3] = [
 ];
 
 words! {
+    /// What a packet without TTL_i counts as.
     enum NoOption {
+        /// Just sent.
         Nearest = "nearest",
+        /// From farthest away.
         Farthest = "farthest",
+        /// From the next of 32, 64, 128 and 255 above its TTL.
         Guess = "guess",
     }
 }
@@ -48,7 +52,9 @@ words! {
 /// How distances are measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Distance {
+    /// Method 2: the share of the route made, not the hops made.
     share: bool,
+    /// What a packet without TTL_i counts as.
     no_option: NoOption,
 }
 
@@ -116,7 +122,9 @@ fn gives_way(older: u32, newer: u32, tie: Tie) -> bool {
 
 /// The order of all fractions of two bytes.
 struct Shares {
+    /// The rank of hops over route, at hops * 256 + route.
     ranks: Box<[u16]>,
+    /// How many ranks there are.
     count: usize,
 }
 
@@ -138,8 +146,11 @@ fn shares() -> &'static Shares {
 
 /// Some of a FIFO's packets, by distance. Constant time per packet, however many wait.
 pub struct Nearest {
+    /// How distances are measured.
     distance: Distance,
+    /// Which of several nearest packets is dropped.
     tie: Tie,
+    /// The packets by the rank of their distance.
     index: RankIndex,
 }
 
@@ -147,7 +158,7 @@ impl Nearest {
     /// No packets.
     pub fn new(values: &Values) -> Self {
         let distance = Distance::read(values);
-        let tie = if values.word(&PARAMS, "tie") == "oldest" { Tie::Oldest } else { Tie::Newest };
+        let tie = values.choice(&PARAMS, "tie");
         Nearest { distance, tie, index: RankIndex::new(distance.ranks(), tie) }
     }
 

@@ -1,16 +1,40 @@
 //! Queues by flow, served in turn (DRR++ of RFC 8290, 4): a hash, a list of new queues, a list of old ones, and a
-//! deficit in bytes for each. FQ-CoDel and FQ-PIE stand on it.
+//! deficit in bytes for each. FQ-CoDel and FQ-PIE use it.
 //!
 //! A queue is in exactly one of three lists: new, old, or idle (the RFCs' inactive). All packets lie in one pool, so
 //! that memory follows the packets that wait, and not the fullest that each queue has been. Every step costs the same
 //! whatever the number of queues; only [`FairQueues::fattest`] looks at a few times sqrt(queues) numbers.
 
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::hash;
 use crate::random::Generator;
 use crate::Packet;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+
+words! {
+    /// How a flow finds its queue.
+    enum Classify {
+        /// By a hash.
+        Hash = "hash",
+        /// Among the 8 queues of its hash: its own, else an idle one (ns-3 `EnableSetAssociativeHash`).
+        SetAssociative = "set_associative",
+        /// One of its own while there are enough.
+        Perfect = "perfect",
+    }
+}
+
+words! {
+    /// What is halved when the limit is passed.
+    enum BatchRule {
+        /// As the program has it.
+        Auto = "auto",
+        /// The fattest queue's bytes.
+        Bytes = "bytes",
+        /// Its packets.
+        Packets = "packets",
+    }
+}
 
 /// The parameters of the scheduler.
 pub const PARAMS: [Param; 5] = [
@@ -27,7 +51,7 @@ pub const PARAMS: [Param; 5] = [
         name: "classify",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["hash", "set_associative", "perfect"]),
+        kind: Kind::Choice(Classify::WORDS),
         default: Value::Choice("hash"),
         source: "RFC 8290, 4.1.1; ns-3: set_associative as an option",
         doc: "A flow's queue: by hash; of the 8 of its hash its own, else an idle one; one of its own while there are enough.",
@@ -48,13 +72,13 @@ pub const PARAMS: [Param; 5] = [
         kind: Kind::Whole { low: 1, high: 1_000_000 },
         default: Value::Whole(64),
         source: "RFC 8290, 4.1; Linux; ns-3",
-        doc: "At most so many packets are dropped at once when the limit is passed (where the fattest queue pays for it).",
+        doc: "Most packets that are dropped at once when the limit is passed (where the fattest queue loses them).",
     },
     Param {
         name: "batch_rule",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["auto", "bytes", "packets"]),
+        kind: Kind::Choice(BatchRule::WORDS),
         default: Value::Choice("auto"),
         source: "RFC 8290, 4.1: half the packets; Linux, ns-3: half the bytes",
         doc: "What is halved when the limit is passed: the fattest queue's bytes or its packets; auto is packets for rfc, else bytes.",
@@ -67,42 +91,62 @@ const WAYS: usize = 8;
 /// The settings of the scheduler.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// How many queues there are.
     queues: usize,
-    classify: &'static str,
+    /// How a flow finds its queue.
+    classify: Classify,
+    /// Bytes that a queue may send in its turn.
     quantum: i64,
+    /// Most packets that are dropped at once.
     drop_batch: u64,
+    /// When the limit is passed the fattest queue loses half its packets, not half its bytes.
     half_the_packets: bool,
+    /// An empty new queue becomes an old one even if no old queue waits.
     always_through_old: bool,
 }
 
+/// What RFC 8290, Linux and ns-3 do differently where no parameter says otherwise.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Bytes that a queue may send in its turn.
+    quantum: f64,
+    /// When the limit is passed the fattest queue loses half its packets, not half its bytes.
+    half_the_packets: bool,
+    /// An empty new queue becomes an old one even if no old queue waits.
+    always_through_old: bool,
+}
+
+impl Rules {
+    /// RFC 8290, 4.1 and 5.2.2.
+    pub const RFC: Rules = Rules { quantum: 1514.0, half_the_packets: true, always_through_old: true };
+    /// Linux, `sch_fq_codel.c` and `sch_fq_pie.c`.
+    pub const LINUX: Rules = Rules { quantum: 1514.0, half_the_packets: false, always_through_old: false };
+    /// ns-3, `fq-codel-queue-disc.cc` and `fq-pie-queue-disc.cc`.
+    pub const NS3: Rules = Rules { quantum: 1500.0, half_the_packets: false, always_through_old: true };
+}
+
 impl Settings {
-    /// The settings among `values`, declared as [`PARAMS`], in the dialect `word`.
-    pub fn read(values: &Values, word: &str) -> Result<Self, ParamError> {
+    /// The settings among `values`, declared as [`PARAMS`]; `rules` where they leave it open.
+    ///
+    /// # Errors
+    /// If the queues cannot be divided into sets (`set_associative`).
+    pub fn read(values: &Values, rules: Rules) -> Result<Self, ParamError> {
         let queues = values.whole(&PARAMS, "queues") as usize;
-        let classify = values.word(&PARAMS, "classify");
-        if classify == "set_associative" && !queues.is_multiple_of(WAYS) {
+        let classify = values.choice(&PARAMS, "classify");
+        if classify == Classify::SetAssociative && !queues.is_multiple_of(WAYS) {
             return Err(ParamError::new("queues", queues, "a multiple of 8, the queues of one set (set_associative)"));
         }
-        let quantum = values.real(&PARAMS, "quantum");
-        let quantum = if quantum.is_nan() {
-            if word == "ns3" {
-                1500.0
-            } else {
-                1514.0
-            }
-        } else {
-            quantum
-        };
         Ok(Settings {
             queues,
             classify,
-            quantum: quantum as i64,
+            quantum: values.number(&PARAMS, "quantum").unwrap_or(rules.quantum) as i64,
             drop_batch: values.whole(&PARAMS, "drop_batch") as u64,
-            half_the_packets: match values.word(&PARAMS, "batch_rule") {
-                "auto" => word == "rfc",
-                rule => rule == "packets",
+            half_the_packets: match values.choice(&PARAMS, "batch_rule") {
+                BatchRule::Auto => rules.half_the_packets,
+                BatchRule::Bytes => false,
+                BatchRule::Packets => true,
             },
-            always_through_old: word != "linux",
+            always_through_old: rules.always_through_old,
         })
     }
 }
@@ -110,36 +154,56 @@ impl Settings {
 /// The three lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
+    /// Queues that have had no turn since they became active.
     New,
+    /// The other active queues.
     Old,
+    /// Queues without packets.
     Idle,
 }
 
+/// No queue, or no place of the pool.
 const NONE: u32 = u32::MAX;
 
+/// A list of queues.
 #[derive(Clone, Copy, Debug)]
 struct List {
+    /// Its first queue, or `NONE`.
     first: u32,
+    /// Its last queue, or `NONE`.
     last: u32,
+    /// How many queues it holds.
     length: u32,
 }
 
+/// A list without queues.
 const EMPTY: List = List { first: NONE, last: NONE, length: 0 };
 
+/// One queue, and its place on a list.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
+    /// Its oldest packet's place in the pool, or `NONE`.
     first: u32,
+    /// Its newest packet's place in the pool, or `NONE`.
     last: u32,
+    /// Packets in it.
     packets: u64,
+    /// Its byte credits (RFC 8290), bytes.
     deficit: i64,
+    /// The list that it is on.
     list: Which,
+    /// The queue before it on that list, or `NONE`.
     before: u32,
+    /// The queue behind it on that list, or `NONE`.
     after: u32,
 }
 
+/// A place of the pool.
 #[derive(Debug)]
 struct Slot {
+    /// The packet.
     packet: Packet,
+    /// Place of the next packet of the queue, or of the next free place; `NONE` at the end.
     after: u32,
 }
 
@@ -147,22 +211,39 @@ struct Slot {
 #[derive(Debug)]
 enum Classifier {
     Hash,
-    SetAssociative { owners: Vec<Option<u64>> },
-    Perfect { owners: Vec<Option<u64>>, queue_of: HashMap<u64, u32, BuildHasherDefault<FlowHasher>> },
+    /// The last flow of each queue.
+    SetAssociative {
+        owners: Vec<Option<u64>>,
+    },
+    /// The flow of each queue, and the queue of each flow.
+    Perfect {
+        owners: Vec<Option<u64>>,
+        queue_of: HashMap<u64, u32, BuildHasherDefault<FlowHasher>>,
+    },
 }
 
 /// Queues by flow.
 #[derive(Debug)]
 pub struct FairQueues {
+    /// The parameters.
     set: Settings,
+    /// The salt of the hash.
     salt: u64,
+    /// Which queue a flow has.
     classifier: Classifier,
+    /// The queues.
     queues: Vec<Queue>,
+    /// The lists of new, old and idle queues.
     lists: [List; 3],
+    /// The packets of all queues, with free places among them.
     pool: Vec<Slot>,
+    /// The first free place, or `NONE`.
     free: u32,
+    /// The bytes of each queue.
     sizes: Sizes,
+    /// Packets in all queues.
     packets: u64,
+    /// Bytes in all queues.
     bytes: u64,
 }
 
@@ -171,9 +252,9 @@ impl FairQueues {
     pub fn new(set: Settings, random: &mut Generator) -> Self {
         let owners = vec![None; set.queues];
         let classifier = match set.classify {
-            "hash" => Classifier::Hash,
-            "perfect" => Classifier::Perfect { owners, queue_of: HashMap::default() },
-            _ => Classifier::SetAssociative { owners },
+            Classify::Hash => Classifier::Hash,
+            Classify::SetAssociative => Classifier::SetAssociative { owners },
+            Classify::Perfect => Classifier::Perfect { owners, queue_of: HashMap::default() },
         };
         let queue =
             Queue { first: NONE, last: NONE, packets: 0, deficit: 0, list: Which::Idle, before: NONE, after: NONE };
@@ -318,7 +399,7 @@ impl FairQueues {
     }
 
     /// The queue whose turn it is: the first of the new, else of the old, that has not used up its quantum. It may turn
-    /// out empty; then [`FairQueues::emptied`] must be told, and this asked again.
+    /// out empty; then call [`FairQueues::emptied`] and this again.
     pub fn turn(&mut self) -> Option<usize> {
         loop {
             let first = match self.lists[Which::New as usize].first {
@@ -407,10 +488,13 @@ impl FairQueues {
 /// queue that set it shrinks.
 #[derive(Debug)]
 struct Sizes {
+    /// The bytes of each queue.
     bytes: Vec<u64>,
     /// Queues in a block, as a power of two.
     shift: u32,
+    /// Each block's bound, bytes.
     bounds: Vec<u64>,
+    /// Whether a block's bound may be too large.
     stale: Vec<bool>,
 }
 
@@ -479,7 +563,13 @@ mod tests {
         for &(name, value) in given {
             values.set(name, value);
         }
-        FairQueues::new(Settings::read(&values, dialect).unwrap(), &mut Generator::stream(1, "salt"))
+        let rules = match dialect {
+            "rfc" => Rules::RFC,
+            "linux" => Rules::LINUX,
+            "ns3" => Rules::NS3,
+            other => unreachable!("no rules of {other}"),
+        };
+        FairQueues::new(Settings::read(&values, rules).unwrap(), &mut Generator::stream(1, "salt"))
     }
 
     fn arrive(fair: &mut FairQueues, flow: char, size: u32) {
@@ -618,7 +708,7 @@ mod tests {
         assert_eq!(fair.classify(8).0, 0, "all taken: the first");
         let mut values = Values::new();
         values.set("queues", Value::Whole(12)).set("classify", Value::Choice("set_associative"));
-        assert_eq!(Settings::read(&values, "ns3").unwrap_err().name, "queues");
+        assert_eq!(Settings::read(&values, Rules::NS3).unwrap_err().name, "queues");
     }
 
     #[test]

@@ -10,8 +10,11 @@ const FREE: u32 = u32::MAX;
 pub struct FlowIndex {
     /// Open addressing with linear probing; the length is a power of two, at most half of it in use.
     table: Vec<(u64, u32)>,
+    /// The flow of each slot.
     keys: Vec<u64>,
+    /// Slots without a flow, the next one last.
     free: Vec<u32>,
+    /// Flows that have a slot.
     known: usize,
 }
 

@@ -1,4 +1,4 @@
-//! CHOKe's test: waiting packets are drawn at random, and those of the arrival's own flow die with it.
+//! CHOKe's test: waiting packets are drawn at random, and those of the arrival's own flow are dropped with it.
 
 use crate::parts::pick;
 use crate::policy::{Context, QueueView, Reason, Verdict};

@@ -14,17 +14,22 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub struct FlowTable<T> {
     /// First slot of each bucket; as many as a power of two.
     buckets: Vec<u32>,
+    /// The records, with free slots among them.
     slots: Vec<Slot<T>>,
     /// First of the freed slots.
     free: u32,
+    /// Flows in the table.
     len: usize,
 }
 
+/// A place for a flow.
 #[derive(Clone, Debug)]
 struct Slot<T> {
+    /// The flow.
     flow: u64,
     /// Next slot of the bucket, or of the freed ones.
     next: u32,
+    /// What is kept of it.
     record: T,
 }
 

@@ -2,11 +2,13 @@
 
 use crate::Time;
 
-/// Tells at each arrival by how much all counts have shrunk since the last one. Between two arrivals nobody looks at the
-/// counts, so no timer is needed: halvings that fell due in between are made up for together, to the same bits.
+/// By how much all counts have shrunk since the last arrival. Between two arrivals the counts are not read, so no timer
+/// is needed: halvings that fell due in between are applied together, with the same bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Halving {
+    /// Time between two halvings, s.
     interval: f64,
+    /// When the next one is due.
     next: Time,
 }
 

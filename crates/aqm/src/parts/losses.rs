@@ -1,10 +1,10 @@
-//! Who loses a packet: what schemes that keep a drop history learn from a verdict.
+//! Which flows lose a packet by a verdict, for schemes that keep a drop history.
 
 use crate::policy::{Context, QueueView, Verdict};
 use crate::Packet;
 
-/// Calls `charge` with the flow and the size of every packet that dies by `verdict` on `packet`: the arrival, or the
-/// victims named in `cx`. With `marks`, a packet that is marked counts too: its sender is told the same.
+/// Calls `charge` with the flow and the size of every packet that `verdict` on `packet` drops: the arrival, or the
+/// victims named in `cx`. With `marks`, a marked packet counts too.
 ///
 /// An arrival without room is not settled by the first verdict; the answer of `on_overflow` must be charged then.
 #[inline]

@@ -1,9 +1,17 @@
 //! Measuring load and queue: in packets, or in bytes that count as packets of a mean size.
 
 use crate::catalogue::Link;
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::policy::QueueView;
 use crate::Packet;
+
+words! {
+    /// What load and queue count.
+    enum MeasuredIn {
+        Packets = "packet",
+        Bytes = "byte",
+    }
+}
 
 /// The parameter `unit`.
 pub const fn unit(default: &'static str, source: &'static str) -> Param {
@@ -11,7 +19,7 @@ pub const fn unit(default: &'static str, source: &'static str) -> Param {
         name: "unit",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["packet", "byte"]),
+        kind: Kind::Choice(MeasuredIn::WORDS),
         default: Value::Choice(default),
         source,
         doc: "Whether load and queue count packets, or bytes in units of mean_packet.",
@@ -82,7 +90,8 @@ pub struct Measure {
 impl Measure {
     /// From the parameters `unit` and `mean_packet` among `declared`.
     pub fn read(values: &Values, declared: &[Param]) -> Self {
-        Measure { bytes: values.word(declared, "unit") == "byte", mean_packet: values.real(declared, "mean_packet") }
+        let bytes = values.choice::<MeasuredIn>(declared, "unit") == MeasuredIn::Bytes;
+        Measure { bytes, mean_packet: values.real(declared, "mean_packet") }
     }
 
     /// The queue length called `name` among `declared`, packets.

@@ -31,11 +31,8 @@ pub const fn gentle_params(on: bool, source: &'static str) -> [Param; 2] {
 /// The straight line of `set`, with the gentle part that `values` ask for; `declared` holds [`gentle_params`].
 pub fn line(set: &Settings, values: &Values, declared: &[Param]) -> Linear {
     let line = Linear::new(set.min_th, set.max_th, set.max_p, values.flag(declared, "gentle"));
-    let tracks = match values.given("gentle_tracks_maxp") {
-        Some(Value::Flag(given)) => given,
-        _ => set.dialect() == Dialect::Paper,
-    };
-    if tracks {
+    let tracks = values.switch(declared, "gentle_tracks_maxp");
+    if tracks.unwrap_or(set.dialect() == Dialect::Paper) {
         line
     } else {
         line.with_gentle_fixed()

@@ -1,7 +1,7 @@
 //! PIE's three functions (RFC 8033): what the timer does, what an arrival does, what a departure does. The single queue
 //! and every queue of FQ-PIE have such a state.
 
-use crate::params::{words, Kind, Param, Unit, Value, Values};
+use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Context, Limit, Reason, Verdict};
 use crate::{Packet, Time};
 
@@ -14,6 +14,37 @@ words! {
         Linux = "linux",
         /// ns-3, `pie-queue-disc.cc`.
         Ns3 = "ns3",
+    }
+}
+
+words! {
+    /// How the delay is measured.
+    enum Latency {
+        /// How long the last packet waited (RFC 8033, 4.2).
+        Timestamp = "timestamp",
+        /// The backlog over a measured rate of departures (RFC 8033, 5.2).
+        Rate = "rate",
+    }
+}
+
+words! {
+    /// After which delays the probability decays.
+    enum DecayWhen {
+        /// None at all, twice (RFC 8033, 4.2).
+        Zero = "zero",
+        /// Less than half of qdelay_ref, twice (RFC 8033, appendix B).
+        BelowHalf = "below_half",
+    }
+}
+
+words! {
+    /// When PIE works.
+    enum ActiveWhen {
+        Always = "always",
+        /// Since a third of the limit waited (RFC 8033, appendix B).
+        Backlog = "backlog",
+        /// Since the delay reached `active_threshold` (ns-3 `ActiveThreshold`).
+        Delay = "delay",
     }
 }
 
@@ -78,7 +109,7 @@ pub const PARAMS: [Param; 19] = [
         kind: real(1.0, f64::INFINITY, false, true),
         default: Value::Auto,
         source: "RFC 8033, 4.1 without a figure; ns-3: 1000 B; Linux: psched_mtu, 1514 B",
-        doc: "Nothing is dropped while two of these or less wait; auto is 1000 B, and 1514 B for linux.",
+        doc: "Nothing is dropped while at most two of these wait; auto is 1000 B, and 1514 B for linux.",
     },
     Param {
         name: "mark_ecnth",
@@ -93,7 +124,7 @@ pub const PARAMS: [Param; 19] = [
         name: "latency",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["timestamp", "rate"]),
+        kind: Kind::Choice(Latency::WORDS),
         default: Value::Choice("timestamp"),
         source: "RFC 8033, 4.2 and 5.2; Linux, ns-3: timestamp",
         doc: "The delay: how long the last packet waited, or the backlog over a measured rate of departures.",
@@ -135,7 +166,7 @@ pub const PARAMS: [Param; 19] = [
         name: "decay_when",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["zero", "below_half"]),
+        kind: Kind::Choice(DecayWhen::WORDS),
         default: Value::Choice("zero"),
         source: "RFC 8033, 4.2: zero; appendix B: below_half",
         doc: "The probability decays after two updates with no delay, or with less than half of qdelay_ref.",
@@ -150,17 +181,17 @@ pub const PARAMS: [Param; 19] = [
         name: "activity",
         symbol: "",
         unit: Unit::None,
-        kind: Kind::Choice(&["always", "backlog", "delay"]),
+        kind: Kind::Choice(ActiveWhen::WORDS),
         default: Value::Choice("always"),
         source: "RFC 8033, appendix B: backlog; ns-3 ActiveThreshold: delay; both: off by default here",
-        doc: "PIE works always; or only since a third of the limit waited; or only since the delay reached active_threshold.",
+        doc: "When PIE is active: always; once a third of the limit waits; or once the delay reaches active_threshold.",
     },
     time(
         "active_threshold",
         real(0.0, f64::INFINITY, false, false),
         Value::Real(0.015),
         "ours: qdelay_ref; ns-3 has none",
-        "Delay at which PIE begins to work, with activity = \"delay\".",
+        "Delay at which PIE becomes active, with activity = \"delay\".",
     ),
     time(
         "first_update",
@@ -183,34 +214,55 @@ pub const PARAMS: [Param; 19] = [
 /// The settings of one PIE.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// Whose PIE.
     dialect: Dialect,
+    /// QDELAY_REF, s.
     qdelay_ref: f64,
-    /// Time between updates, s.
+    /// T_UPDATE, the time between updates, s.
     pub tupdate: f64,
     /// Time of the first update.
     pub first_update: Time,
+    /// Gain on the deviation of the delay from `qdelay_ref`, 1/s.
     alpha: f64,
+    /// Gain on the change of the delay since the last update, 1/s.
     beta: f64,
+    /// MAX_BURST, s.
     max_burst: f64,
+    /// MEAN_PKTSIZE, bytes.
     mean_packet: f64,
+    /// mark_ecnth, the probability up to which packets are marked.
     mark_ecnth: f64,
-    by_rate: bool,
+    /// How the delay is measured.
+    latency: Latency,
+    /// DQ_THRESHOLD, bytes.
     dq_threshold: f64,
+    /// A departure that leaves the queue empty counts as no delay.
     zero_when_empty: bool,
+    /// From p = 0.1 on, one update adds 0.02 at most (RFC 8033, 5.5).
     cap: bool,
+    /// Drops are spread evenly (RFC 8033, 5.4).
     derandomise: bool,
+    /// Each update adds 0.02 while the delay is above 250 ms.
     fast_growth: bool,
+    /// The probability decays after two delays below this, s, or of zero.
     decay_below: f64,
+    /// The probability is in proportion to the packet's size.
     byte_scaling: bool,
+    /// When PIE works.
     activity: Activity,
+    /// Quiet updates after which a burst is allowed again (ns-3).
     resets_after: u32,
+    /// Packets or bytes.
     limit: Limit,
 }
 
+/// When PIE works.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Activity {
     Always,
+    /// Since a third of the limit waited.
     Backlog,
+    /// Since the delay reached this, s.
     Delay(f64),
 }
 
@@ -218,10 +270,12 @@ impl Settings {
     /// The settings among `values`, declared as [`PARAMS`], for a queue with `limit`.
     pub fn read(values: &Values, dialect: Dialect, limit: Limit) -> Self {
         let number = |name| values.real(&PARAMS, name);
-        let or = |name, auto| Some(number(name)).filter(|x| !x.is_nan()).unwrap_or(auto);
-        let switch = |name, auto| match values.given(name) {
-            Some(Value::Flag(on)) => on,
-            _ => auto,
+        let or = |name, auto| values.number(&PARAMS, name).unwrap_or(auto);
+        let switch = |name, auto| values.switch(&PARAMS, name).unwrap_or(auto);
+        let first_update = match dialect {
+            Dialect::Rfc => number("tupdate"),
+            Dialect::Linux => 0.5,
+            Dialect::Ns3 => 0.0,
         };
         let (linux, tupdate) = (dialect == Dialect::Linux, number("tupdate"));
         let in_bytes = matches!(limit, Limit::Bytes(_));
@@ -229,25 +283,27 @@ impl Settings {
             dialect,
             qdelay_ref: number("qdelay_ref"),
             tupdate,
-            first_update: Time::from_seconds(or("first_update", [tupdate, 0.5, 0.0][dialect as usize])),
+            first_update: Time::from_seconds(or("first_update", first_update)),
             alpha: number("alpha"),
             beta: number("beta"),
             max_burst: number("max_burst"),
             mean_packet: or("mean_packet", if linux { 1514.0 } else { 1000.0 }),
             mark_ecnth: number("mark_ecnth"),
-            by_rate: values.word(&PARAMS, "latency") == "rate",
+            latency: values.choice(&PARAMS, "latency"),
             dq_threshold: number("dq_threshold"),
             zero_when_empty: values.flag(&PARAMS, "zero_when_empty"),
             cap: switch("cap_adjustment", true),
             derandomise: switch("derandomise", linux),
             fast_growth: switch("fast_growth", linux),
-            decay_below: if values.word(&PARAMS, "decay_when") == "zero" { 0.0 } else { number("qdelay_ref") / 2.0 },
+            decay_below: match values.choice(&PARAMS, "decay_when") {
+                DecayWhen::Zero => 0.0,
+                DecayWhen::BelowHalf => number("qdelay_ref") / 2.0,
+            },
             byte_scaling: switch("byte_scaling", dialect == Dialect::Ns3 && in_bytes),
-            activity: match values.word(&PARAMS, "activity") {
-                "always" => Activity::Always,
-                "backlog" => Activity::Backlog,
-                "delay" => Activity::Delay(number("active_threshold")),
-                word => unreachable!("no activity {word}"),
+            activity: match values.choice(&PARAMS, "activity") {
+                ActiveWhen::Always => Activity::Always,
+                ActiveWhen::Backlog => Activity::Backlog,
+                ActiveWhen::Delay => Activity::Delay(number("active_threshold")),
             },
             resets_after: (number("burst_reset") / tupdate) as u32,
             limit,
@@ -296,22 +352,34 @@ fn tuning(p: f64) -> f64 {
 /// ns-3's three states of the burst allowance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Burst {
+    /// NO_BURST.
     None,
+    /// IN_BURST_PROTECTING.
     Protecting,
+    /// IN_BURST.
     Over,
 }
 
 /// The state of one queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PieState {
+    /// PIE->drop_prob_.
     p: f64,
+    /// current_qdelay, the last sample of the delay, s.
     qdelay: f64,
+    /// PIE->qdelay_old_, the delay at the last update, s.
     qdelay_old: f64,
+    /// PIE->burst_allowance_, s.
     burst_allowance: f64,
+    /// ns-3's state of the allowance.
     burst: Burst,
+    /// Quiet updates since a burst (ns-3).
     quiet_updates: u32,
+    /// PIE->accu_prob_, the sum of the probabilities since the last drop.
     accu: f64,
+    /// PIE->active_.
     active: bool,
+    /// When a packet last left.
     last_departure: Option<Time>,
     /// Start and bytes of the present measurement of the departures.
     measuring: Option<(Time, f64)>,
@@ -338,9 +406,10 @@ impl PieState {
         }
     }
 
-    /// The timer: moves the probability. `bytes` wait in this queue.
+    /// The timer (RFC 8033, 4.2; Linux: `pie_calculate_probability`): moves the probability. `bytes` wait in this
+    /// queue.
     pub fn update(&mut self, set: &Settings, bytes: u64) {
-        if set.by_rate {
+        if set.latency == Latency::Rate {
             self.qdelay = match set.dialect {
                 _ if self.measured == 0.0 => 0.0,
                 Dialect::Rfc => bytes as f64 * self.measured / set.dq_threshold,
@@ -379,7 +448,7 @@ impl PieState {
         match set.dialect {
             Dialect::Rfc => self.pass(set.tupdate),
             Dialect::Linux => {
-                if at_rest && (!set.by_rate || self.measured > 0.0) {
+                if at_rest && (set.latency == Latency::Timestamp || self.measured > 0.0) {
                     self.burst_allowance = set.max_burst;
                     self.accu = 0.0;
                     self.last_departure = None;
@@ -401,7 +470,7 @@ impl PieState {
 
     fn pass_ns3(&mut self, set: &Settings, at_rest: bool) {
         self.pass(set.tupdate);
-        if at_rest && (!set.by_rate || self.measured > 0.0) {
+        if at_rest && (set.latency == Latency::Timestamp || self.measured > 0.0) {
             (self.measuring, self.measured) = (None, 0.0);
         }
         match self.burst {
@@ -452,7 +521,7 @@ impl PieState {
         verdict
     }
 
-    /// RFC 8033, appendix B: PIE begins to work when it is `needed`, and rests when there was no delay for a while.
+    /// RFC 8033, appendix B: PIE becomes active when it is `needed`, and inactive when there was no delay for a while.
     fn wake_or_sleep(&mut self, set: &Settings, needed: bool, now: Time, none: impl Fn(f64) -> bool) {
         if !self.active && needed {
             self.active = true;
@@ -466,6 +535,7 @@ impl PieState {
         }
     }
 
+    /// RFC 8033, 4.1 (Linux: `pie_drop_early`): the decision while PIE is active.
     fn decide(&mut self, set: &Settings, packet: &Packet, packets: u64, bytes: u64, cx: &mut Context<'_>) -> Verdict {
         if set.dialect == Dialect::Rfc && self.p == 0.0 && set.low(self.qdelay) && set.low(self.qdelay_old) {
             self.burst_allowance = set.max_burst;
@@ -474,7 +544,7 @@ impl PieState {
             return Verdict::Pass;
         }
         if set.dialect == Dialect::Ns3 && self.burst == Burst::None {
-            // This arrival is still judged.
+            // The decision on this arrival goes on.
             self.burst = Burst::Protecting;
             self.burst_allowance = set.max_burst;
         }
@@ -513,7 +583,7 @@ impl PieState {
 
     /// `packet` has left the queue, in which `bytes` remain.
     pub fn depart(&mut self, set: &Settings, packet: &Packet, bytes: u64, now: Time) {
-        let elapsed = if set.by_rate {
+        let elapsed = if set.latency == Latency::Rate {
             self.measure(set, packet, bytes, now)
         } else {
             self.qdelay = now - packet.enqueued;
@@ -547,7 +617,7 @@ impl PieState {
                 self.measured = if first { elapsed } else { weight * elapsed + (1.0 - weight) * self.measured };
                 self.measuring = None;
             }
-            // In no time at all Linux goes on measuring, and ns-3 begins anew.
+            // With no time elapsed Linux continues the measurement, and ns-3 starts a new one.
             Dialect::Linux if elapsed <= 0.0 => return 0.0,
             Dialect::Linux => {
                 self.measured = if first { rate } else { self.measured - self.measured / 8.0 + rate / 8.0 };

@@ -1,19 +1,23 @@
-//! Which of the queued packets has the least rank? An index of a FIFO's packets by a small whole number, in constant time
-//! per packet however long the queue is.
+//! Which of the queued packets has the least rank? An index of a FIFO's packets by a small whole number, in constant
+//! time per packet however long the queue is.
 //!
 //! Packets of one rank form a list in the order of their arrival; a bitmap of bitmaps finds the least rank in use.
-//! Departures cost nothing: a packet that has left the queue at its head is known by its serial number, and its entry is
-//! passed over when it is met or when its place is needed again. The index has no more places than the queue had slots.
+//! Departures cost nothing: a packet that has left the queue at its head is known by its serial number, and its entry
+//! is passed over when it is met or when its place is needed again. The index has no more places than the queue had
+//! slots.
+
+use crate::params::words;
 
 const NONE: u64 = u64::MAX;
 
-/// Which of several packets of the same rank comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tie {
-    /// The one that joined the queue last.
-    Newest,
-    /// The one that joined the queue first.
-    Oldest,
+words! {
+    /// Which of several packets of the same rank comes first.
+    pub enum Tie {
+        /// The one that joined the queue last.
+        Newest = "newest",
+        /// The one that joined the queue first.
+        Oldest = "oldest",
+    }
 }
 
 /// A packet's place in the list of its rank.
@@ -21,13 +25,16 @@ pub enum Tie {
 struct Node {
     /// How far the serial number of the next in the list is away; 0 for the last.
     next: u32,
+    /// Its rank.
     rank: u16,
 }
 
 /// The list of a rank: the packet that comes first, and, where that is the oldest, the newest one.
 #[derive(Clone, Copy, Debug)]
 struct List {
+    /// Serial number of the packet that comes first, or `NONE`.
     first: u64,
+    /// Serial number of the packet that comes last, or `NONE`.
     last: u64,
 }
 
@@ -36,12 +43,15 @@ const EMPTY: List = List { first: NONE, last: NONE };
 /// The packets of a FIFO by rank.
 #[derive(Debug)]
 pub struct RankIndex {
+    /// Which packet of a rank comes first.
     tie: Tie,
     /// The packet with serial number s has place s modulo their number, a power of two.
     nodes: Vec<Node>,
     /// Packets below this serial number have left.
     start: u64,
+    /// The list of each rank.
     lists: Vec<List>,
+    /// The ranks whose list is not empty.
     used: Bits,
 }
 
@@ -160,9 +170,11 @@ impl RankIndex {
     }
 }
 
-/// A set of small numbers that knows its least one: a bit for each, and above them a bit for each 64 that are not empty.
+/// A set of small numbers that knows its least one: a bit for each, and above them a bit for each 64 that are not
+/// empty.
 #[derive(Debug)]
 struct Bits {
+    /// The bits by level: the numbers themselves first, the top level last.
     levels: Vec<Vec<u64>>,
 }
 

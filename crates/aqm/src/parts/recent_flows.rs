@@ -9,16 +9,24 @@ use crate::parts::flow_table::{FlowTable, NONE};
 /// depend on the length. (The papers' linear search costs as many steps as there are flows.)
 #[derive(Clone, Debug)]
 pub struct RecentFlows<T> {
+    /// The records of the flows.
     table: FlowTable<T>,
+    /// The neighbours of each slot in the list.
     links: Vec<Link>,
+    /// Slot of the flow seen last, or `NONE`.
     newest: u32,
+    /// Slot of the flow seen first, or `NONE`.
     oldest: u32,
+    /// How many flows it may hold.
     most: usize,
 }
 
+/// The neighbours of a flow in the list.
 #[derive(Clone, Copy, Debug)]
 struct Link {
+    /// Slot of the flow seen next after this one, or `NONE`.
     newer: u32,
+    /// Slot of the flow seen right before this one, or `NONE`.
     older: u32,
 }
 
@@ -29,7 +37,7 @@ pub struct Seen<T> {
     pub slot: u32,
     /// Whether it was in the list before.
     pub known: bool,
-    /// The record of the flow that had to give way.
+    /// The record of the evicted flow.
     pub evicted: Option<T>,
 }
 
@@ -51,7 +59,7 @@ impl<T: Copy> RecentFlows<T> {
     }
 
     /// A packet of `flow`: moves the flow to the front. A flow that is not in the list is put there with the record
-    /// `fresh`, and if the list is full the flow at its end gives way first.
+    /// `fresh`, and if the list is full the flow at its end is evicted first.
     #[inline]
     pub fn see(&mut self, flow: u64, fresh: T) -> Seen<T> {
         if let Some(slot) = self.table.find(flow) {

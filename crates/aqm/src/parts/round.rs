@@ -5,9 +5,13 @@ const NOBODY: u32 = u32::MAX;
 /// A ring of numbered classes. One that joins comes last, right before the current one. Every change costs O(1).
 #[derive(Debug)]
 pub struct Round {
+    /// The class after each class in the ring, or `NOBODY`.
     next: Vec<u32>,
+    /// The class before each class in the ring, or `NOBODY`.
     previous: Vec<u32>,
+    /// The class whose turn it is, or `NOBODY`.
     current: u32,
+    /// Classes in the ring.
     classes: usize,
 }
 
@@ -22,7 +26,7 @@ impl Round {
         self.classes
     }
 
-    /// Whether nobody is in the ring.
+    /// Whether the ring is empty.
     pub fn is_empty(&self) -> bool {
         self.classes == 0
     }

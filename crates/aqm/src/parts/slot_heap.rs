@@ -5,6 +5,7 @@ const ABSENT: u32 = u32::MAX;
 /// Slots ordered by key, smallest first, each at most once. Every change costs O(log n).
 #[derive(Debug)]
 pub struct SlotHeap<K> {
+    /// A binary heap of keys and slots.
     heap: Vec<(K, u32)>,
     /// Where each slot stands in the heap.
     place: Vec<u32>,

@@ -5,7 +5,9 @@ use crate::Time;
 /// When a discipline that updates itself at fixed intervals is due.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticks {
+    /// The tick to come.
     next: Time,
+    /// Time between two ticks, s.
     period: f64,
 }
 

@@ -22,8 +22,11 @@ pub const PARAMS: [Param; 1] = [Param {
 }];
 
 words! {
+    /// How far max_th is raised.
     enum Raising {
+        /// By one packet.
         One = "one",
+        /// To 0.88 of the buffer.
         Band = "band",
     }
 }
@@ -31,8 +34,11 @@ words! {
 /// The threshold.
 #[derive(Clone, Debug)]
 pub struct TwoLevels {
+    /// max_th as given, in the unit of the average.
     initial: f64,
+    /// The raised level, in the unit of the average.
     raised: f64,
+    /// max_th now, in the unit of the average.
     current: f64,
 }
 

@@ -3,10 +3,11 @@
 use super::{as_payload, payloads, Distribution, Emission};
 use earlydrop_aqm::random::Generator;
 
-/// Packets at a constant bit rate: the first at the start, the next after as long as the last takes at that rate.
+/// Packets at a constant bit rate: the first at the start, each next one after the transmission time of the last at
+/// that rate.
 ///
-/// With `jitter` (ns-2's `random_`) every interval is stretched or shortened by up to a half, evenly, by one number
-/// that is drawn after the packet has been sent.
+/// With `jitter` (ns-2's `random_`) every interval changes by up to half of it either way, uniformly; the number is
+/// drawn after the packet has been sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cbr {
     /// Rate, headers included, in bit/s.
@@ -15,9 +16,9 @@ pub struct Cbr {
     pub payload: Distribution,
     /// Headers of a packet, in bytes.
     pub header: u32,
-    /// Whether the intervals are drawn.
+    /// Whether the intervals are random.
     pub jitter: bool,
-    /// Interval after the last packet; `None` at first.
+    /// Interval after the last packet; `None` before the first.
     interval: Option<f64>,
 }
 
@@ -44,7 +45,7 @@ impl Cbr {
         8.0 * f64::from(payload + self.header) / self.rate_bps
     }
 
-    /// The interval, in seconds, if it is always the same.
+    /// The interval, in seconds, if it is constant.
     pub fn interval(&self) -> Option<f64> {
         let sizes = payloads(&self.payload)?;
         (sizes.len() == 1 && !self.jitter).then(|| self.time_of(sizes[0]))

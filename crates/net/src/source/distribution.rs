@@ -1,20 +1,20 @@
-//! Distributions of sizes and times: one declaration for every source.
+//! Distributions of sizes and times, common to all sources.
 
 use earlydrop_aqm::random::Generator;
 
-/// A distribution of a number that is not negative: bytes, seconds, a count.
+/// A distribution of a non-negative number: bytes, seconds, a count.
 ///
-/// Every draw takes its uniform numbers from the generator it is given, in a fixed order, and its logarithms and powers
-/// from `libm`, so that it gives the same bits on every machine.
+/// Every draw takes its uniform numbers from the given generator, in a fixed order, and its logarithms and powers from
+/// `libm`, so that it gives the same bits on every machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
-    /// Always the same; draws nothing.
+    /// Constant; draws nothing.
     Fixed(f64),
-    /// Evenly between the two.
+    /// Uniform between two bounds.
     Uniform {
-        /// Smallest value.
+        /// Lower bound.
         low: f64,
-        /// Largest value.
+        /// Upper bound.
         high: f64,
     },
     /// Exponential (`ExponentialRandomVariable` of ns-2: `-mean ln u`).
@@ -24,33 +24,33 @@ pub enum Distribution {
     },
     /// Pareto of the first kind (`ParetoRandomVariable` of ns-2: scale `mean (shape - 1) / shape`).
     Pareto {
-        /// Mean, before `max` cuts it.
+        /// Mean, before truncation at `max`.
         mean: f64,
-        /// Shape, above 1; no variance up to 2.
+        /// Shape, above 1; the variance is infinite up to 2.
         shape: f64,
-        /// Larger values become this one; infinity leaves them.
+        /// Larger values are set to this; infinity for none.
         max: f64,
     },
     /// Log-normal.
     Lognormal {
-        /// Median: `exp` of the logarithm's mean.
+        /// Median: `exp` of the mean of the logarithm.
         median: f64,
         /// Standard deviation of the logarithm.
         sigma: f64,
-        /// Larger values become this one; infinity leaves them.
+        /// Larger values are set to this; infinity for none.
         max: f64,
     },
-    /// Geometric on 1, 2, 3...: trials up to the first success.
+    /// Geometric on 1, 2, 3...: trials up to and including the first success.
     Geometric {
         /// Mean, at least 1.
         mean: f64,
     },
-    /// One of these, each as likely as the others. Never empty.
+    /// One of these values with equal probability. Never empty.
     Sample(Vec<f64>),
-    /// One of these values, with these weights, which need not sum to 1. Never empty.
+    /// One of these values with these weights, which need not sum to 1. Never empty.
     Mix(Vec<(f64, f64)>),
-    /// A distribution function through these points (value, probability), straight between them. The first value has
-    /// its whole probability to itself; the last probability is 1.
+    /// A distribution function through these points (value, probability), linear between them. The first value has its
+    /// whole probability as a point mass; the last probability is 1.
     Cdf(Vec<(f64, f64)>),
 }
 
@@ -84,7 +84,7 @@ impl Distribution {
         }
     }
 
-    /// The mean; for a cut distribution, that before the cut.
+    /// The mean; for a truncated distribution, that before truncation.
     pub fn mean(&self) -> f64 {
         match self {
             Distribution::Fixed(value) => *value,
@@ -117,7 +117,7 @@ impl Distribution {
         }
     }
 
-    /// All values that can be drawn, if they are few; `None` if they are not.
+    /// All possible values if there are at most 16; else `None`.
     pub fn values(&self) -> Option<Vec<f64>> {
         const FEW: usize = 16;
         let mut values = match self {
@@ -136,19 +136,19 @@ fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, 0.0), |(low, high), x| (low.min(x), high.max(x)))
 }
 
-/// A uniform number above 0, as logarithms need it. Only one of 2^53 numbers is changed.
+/// A uniform number above 0, as logarithms need it; only the value 0 of 2^53 is replaced.
 fn positive(random: &mut Generator) -> f64 {
     const SMALLEST: f64 = 1.0 / (1_u64 << 53) as f64;
     random.uniform().max(SMALLEST)
 }
 
-/// A normal deviate (Box and Muller 1958); the second of the pair is not kept, so that a draw has no state.
+/// A normal deviate (Box and Muller 1958); the second of the pair is discarded, so that a draw has no state.
 fn normal(random: &mut Generator) -> f64 {
     let radius = (-2.0 * libm::log(positive(random))).sqrt();
     radius * libm::cos(std::f64::consts::TAU * random.uniform())
 }
 
-/// Value before, value, and the probability between the two.
+/// Previous value, value, and the probability between the two.
 fn steps(parts: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
     let before = std::iter::once((parts[0].0, 0.0)).chain(parts.iter().copied());
     before.zip(parts).map(|((below, from), &(value, to))| (below, value, to - from))
@@ -177,8 +177,8 @@ mod tests {
         values
     }
 
-    /// Kolmogorov and Smirnov's distance from `cdf` stays below the 0.1 % point (1.95 / sqrt n): a wrong alarm in
-    /// one of 1,000 seeds, and the seed is fixed.
+    /// The Kolmogorov-Smirnov distance from `cdf` is below the 0.1 % point (1.95 / sqrt n): one false alarm in 1,000
+    /// seeds, and the seed is fixed.
     fn follows(of: &Distribution, cdf: impl Fn(f64) -> f64) {
         let values = draws(of, "test.distribution");
         let n = N as f64;
@@ -188,7 +188,7 @@ mod tests {
         assert!(distance < 1.95 / n.sqrt(), "{of:?}: {distance}");
     }
 
-    /// The mean of the draws lies within 3.3 standard errors (wrong alarm: 0.1 %).
+    /// The mean of the draws is within 3.3 standard errors (false alarm: 0.1 %).
     fn has_its_mean(of: &Distribution) {
         let values = draws(of, "test.mean");
         let n = N as f64;
@@ -203,7 +203,7 @@ mod tests {
         follows(&Distribution::Exponential { mean: 0.5 }, |x| 1.0 - (-x / 0.5).exp());
         let scale: f64 = 12.0 * 0.2 / 1.2;
         follows(&Distribution::Pareto { mean: 12.0, shape: 1.2, max: f64::INFINITY }, |x| 1.0 - (scale / x).powf(1.2));
-        // The normal distribution function by its logistic form, right to 2e-4 (Bowling et al. 2009).
+        // The normal distribution function by a logistic approximation, accurate to 2e-4 (Bowling et al. 2009).
         follows(&Distribution::Lognormal { median: 10.0, sigma: 1.5, max: f64::INFINITY }, |x| {
             let z = (x / 10.0_f64).ln() / 1.5;
             1.0 / (1.0 + (-(0.07056 * z.powi(3) + 1.5976 * z)).exp())
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn discrete_ones_have_their_chances() {
-        // Each count lies within 3.9 standard deviations of its expectation: 12 counts, wrong alarm 0.1 % together.
+        // Each count is within 3.9 standard deviations of its expectation: 12 counts, false alarm 0.1 % together.
         let counted = |of: &Distribution, chances: &[(f64, f64)]| {
             let values = draws(of, "test.counts");
             for &(value, chance) in chances {

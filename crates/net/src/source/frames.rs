@@ -1,25 +1,25 @@
-//! Video: frames at even intervals, each sent in as many packets as it needs.
+//! Video: frames at a constant rate, each sent in as many packets as it needs.
 
 use super::{Distribution, Emission};
 use earlydrop_aqm::random::Generator;
 
-/// Frames of a video. The packets of a frame leave together; the last has what is left.
+/// Frames of a video. The packets of a frame leave together; the last has the remainder.
 ///
-/// Sizes come from one distribution, times the factor of the frame's place in the group of pictures (large for the frame
-/// that stands alone, small for those that only tell differences).
+/// Frame sizes come from one distribution, times a factor for the frame's position in the group of pictures (large for
+/// intra-coded frames, small for predicted ones).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frames {
-    /// Time from frame to frame, in seconds.
+    /// Time between two frames, in seconds.
     pub interval: f64,
     /// Size of a frame, in bytes.
     pub size: Distribution,
-    /// Factors of the frames of a group, in turn. Never empty.
+    /// Factors of the frames of a group, repeated. Never empty.
     pub group: Vec<f64>,
     /// Largest payload of a packet, in bytes.
     pub payload: u32,
-    /// Bytes of this frame that are not sent yet.
+    /// Bytes of the current frame not sent yet.
     left: u64,
-    /// Frames begun.
+    /// Frames started.
     frames: u64,
 }
 
@@ -45,7 +45,7 @@ impl Frames {
         Emission { after, payload }
     }
 
-    /// Payloads that occur, in bytes, if they are few.
+    /// Possible payloads, in bytes, if there are at most 16.
     pub fn payloads(&self) -> Option<Vec<u32>> {
         const FEW: usize = 16;
         let sizes = self.size.values()?;
@@ -62,7 +62,7 @@ impl Frames {
     }
 }
 
-/// A frame in whole bytes, at least one.
+/// A frame size in whole bytes, at least one.
 fn whole(bytes: f64) -> u64 {
     ((bytes + 0.5) as u64).max(1)
 }

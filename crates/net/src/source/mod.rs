@@ -1,7 +1,7 @@
-//! Traffic sources: what is sent and when, as state machines with injected randomness.
+//! Traffic sources: what is sent and when, as state machines with injected random numbers.
 //!
-//! A [`Source`] sends packets that nobody answers. [`Transfers`] gives a TCP connection one finite amount of data after
-//! the other, [`Sessions`] tells when people click. None of them knows a network.
+//! A [`Source`] sends packets without feedback. [`Transfers`] are the finite transfers of one TCP flow, [`Sessions`]
+//! the requests of web sessions. None of them knows a network.
 
 mod cbr;
 mod distribution;
@@ -16,7 +16,7 @@ pub use distribution::Distribution;
 pub use frames::Frames;
 pub use on_off::OnOff;
 pub use poisson::Poisson;
-pub use sessions::{Habits, Object, Sessions};
+pub use sessions::{Object, SessionPattern, Sessions};
 pub use transfers::{segments, Transfer, Transfers};
 
 use earlydrop_aqm::random::Generator;
@@ -24,7 +24,7 @@ use earlydrop_aqm::random::Generator;
 /// One packet of a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Emission {
-    /// Time since the packet before, or since the source's start for the first, in seconds.
+    /// Time since the previous packet, or since the source's start for the first, in seconds.
     pub after: f64,
     /// Payload, in bytes.
     pub payload: u32,
@@ -33,18 +33,18 @@ pub struct Emission {
 /// A source of packets without feedback.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// At a constant bit rate.
+    /// Constant bit rate.
     Cbr(Cbr),
-    /// Bursts and pauses.
+    /// On-off: bursts and pauses.
     OnOff(OnOff),
-    /// At times without memory.
+    /// Poisson process.
     Poisson(Poisson),
-    /// Frames at even intervals, in several packets each.
+    /// Video frames at a constant rate, each in several packets.
     Frames(Frames),
 }
 
 impl Source {
-    /// The next packet; a source never ends by itself.
+    /// The next packet; a source is endless.
     #[inline]
     pub fn next(&mut self, random: &mut Generator) -> Emission {
         match self {
@@ -55,7 +55,7 @@ impl Source {
         }
     }
 
-    /// Payloads that occur, in bytes, if they are few; `None` if they are not.
+    /// Possible payloads, in bytes, if there are at most 16; else `None`.
     pub fn payloads(&self) -> Option<Vec<u32>> {
         match self {
             Source::Cbr(source) => payloads(&source.payload),
@@ -65,7 +65,7 @@ impl Source {
         }
     }
 
-    /// The time between two packets that recurs, in seconds, if one does.
+    /// The time between two packets, in seconds, if it is constant (on-off: within a burst).
     pub fn interval(&self) -> Option<f64> {
         match self {
             Source::Cbr(source) => source.interval(),
@@ -76,10 +76,10 @@ impl Source {
     }
 }
 
-/// Largest payload of a packet, in bytes: what IPv4's 16 bits of length allow.
+/// Largest payload of a packet, in bytes, given IPv4's 16-bit length.
 pub const LARGEST_PAYLOAD: u32 = 65_535;
 
-/// A drawn size as the payload of a packet: a whole number of bytes, at least one.
+/// A drawn size as a payload: a whole number of bytes, at least one.
 fn as_payload(bytes: f64) -> u32 {
     (bytes + 0.5).clamp(1.0, f64::from(LARGEST_PAYLOAD)) as u32
 }

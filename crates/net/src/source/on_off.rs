@@ -3,10 +3,10 @@
 use super::{Distribution, Emission};
 use earlydrop_aqm::random::Generator;
 
-/// Packets at even intervals during a burst, nothing during a pause.
+/// Packets at a constant rate during a burst, nothing during a pause.
 ///
-/// As in ns-2, a source begins with a pause, a burst is a whole number of packets (the drawn number rounded, at least
-/// one), an interval comes before each of its packets, and the burst's number is drawn before its pause.
+/// As in ns-2, a source starts with a pause, a burst is a whole number of packets (the drawn number rounded, at least
+/// one), an interval precedes each of its packets, and the size of a burst is drawn before its pause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OnOff {
     /// Time between two packets of a burst, in seconds.
@@ -17,7 +17,7 @@ pub struct OnOff {
     pub burst: Distribution,
     /// Length of a pause, in seconds.
     pub pause: Distribution,
-    /// Packets left of this burst.
+    /// Packets left in this burst.
     left: u64,
 }
 
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn the_mean_rate_is_on_over_on_and_off() {
-        // 20,000 bursts: the standard error of either mean is 0.7 %, of their ratio 1 %; within 4 %, wrong alarm 1e-4.
+        // 20,000 bursts: the standard error of either mean is 0.7 %, of their ratio 1 %; within 4 %, false alarm 1e-4.
         for mut source in [OnOff::exponential(0.02, 200, 1.0, 1.35), OnOff::pareto(0.02, 200, 1.0, 1.35, 4.0)] {
             let mut random = Generator::stream(2, "test.on_off");
             let (mut time, mut packets, mut bursts) = (0.0, 0.0, 0);

@@ -3,7 +3,7 @@
 use super::{as_payload, Distribution, Emission};
 use earlydrop_aqm::random::Generator;
 
-/// Packets whose times apart are exponential: a Poisson process. Sizes are drawn apart from times, after them.
+/// Packets with exponential interarrival times. Sizes are drawn independently, after the times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Poisson {
     gap: Distribution,
@@ -12,7 +12,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// A source of so many packets a second in the mean.
+    /// A source with this mean rate, packets per second.
     pub fn new(packets_per_second: f64, payload: Distribution) -> Self {
         Poisson { gap: Distribution::Exponential { mean: 1.0 / packets_per_second }, payload }
     }

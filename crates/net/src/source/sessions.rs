@@ -1,63 +1,63 @@
-//! A crowd on the web: sessions that come by a Poisson process, each some pages, each page some objects.
+//! Web sessions: sessions arrive by a Poisson process, each with some pages, each page with some objects.
 //!
-//! The structure is that of ns-2's `PagePool/WebTraf` and of Feldmann et al., SIGCOMM 1999. Times run from begin to begin
-//! and do not wait for transfers to end: the crowd is as large as the network is slow.
+//! The structure is that of ns-2's `PagePool/WebTraf` and of Feldmann et al., SIGCOMM 1999. Times run from start to
+//! start and do not wait for transfers to end: the slower the network, the more sessions are active.
 
 use super::Distribution;
 use earlydrop_aqm::random::Generator;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// An object that somebody asks for.
+/// An object that a session requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Object {
-    /// When, in seconds since the crowd's start.
+    /// Request time, in seconds since the first start.
     pub at: f64,
-    /// How large, in bytes.
+    /// Size, in bytes.
     pub bytes: u64,
 }
 
-/// Somebody's next object.
+/// The next object of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Visit {
-    /// When, as the bits of a number that is not negative: they have its order.
+    /// Request time as the bits of a non-negative number: they have its order.
     at: u64,
     number: u64,
     objects: u64,
     pages: u64,
 }
 
-/// What people are like.
+/// The distributions of a session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Habits {
-    /// Time from session to session, in seconds.
+pub struct SessionPattern {
+    /// Time between the starts of sessions, in seconds.
     pub session_gap: Distribution,
     /// Pages of a session.
     pub pages: Distribution,
-    /// Time from page to page, in seconds.
+    /// Time between the starts of pages, in seconds.
     pub page_gap: Distribution,
     /// Objects of a page.
     pub objects: Distribution,
-    /// Time from object to object, in seconds.
+    /// Time between the starts of objects, in seconds.
     pub object_gap: Distribution,
     /// Size of an object, in bytes.
     pub size: Distribution,
 }
 
-/// All sessions of a crowd, as one list of objects in the order of their times.
+/// All sessions, as one list of objects in the order of their times.
 #[derive(Clone, Debug)]
 pub struct Sessions {
-    habits: Habits,
+    pattern: SessionPattern,
     next_session: f64,
     sessions: u64,
     open: BinaryHeap<Reverse<Visit>>,
 }
 
 impl Sessions {
-    /// A crowd; its first session begins after one drawn gap.
-    pub fn new(habits: Habits, random: &mut Generator) -> Self {
-        let next_session = habits.session_gap.draw(random);
-        Sessions { habits, next_session, sessions: 0, open: BinaryHeap::new() }
+    /// Starts without sessions; the first starts after one drawn gap.
+    pub fn new(pattern: SessionPattern, random: &mut Generator) -> Self {
+        let next_session = pattern.session_gap.draw(random);
+        Sessions { pattern, next_session, sessions: 0, open: BinaryHeap::new() }
     }
 
     /// The next object.
@@ -70,28 +70,28 @@ impl Sessions {
         };
         self.open.pop();
         let at = f64::from_bits(visit.at);
-        let bytes = (self.habits.size.draw(random) + 0.5) as u64;
+        let bytes = (self.pattern.size.draw(random) + 0.5) as u64;
         let next = |gap: f64, objects, pages| Reverse(Visit { at: (at + gap).to_bits(), objects, pages, ..visit });
         if visit.objects > 1 {
-            let gap = self.habits.object_gap.draw(random);
+            let gap = self.pattern.object_gap.draw(random);
             self.open.push(next(gap, visit.objects - 1, visit.pages));
         } else if visit.pages > 1 {
-            let objects = count(&self.habits.objects, random);
-            let gap = self.habits.page_gap.draw(random);
+            let objects = count(&self.pattern.objects, random);
+            let gap = self.pattern.page_gap.draw(random);
             self.open.push(next(gap, objects, visit.pages - 1));
         }
         Object { at, bytes }
     }
 
     fn open_session(&mut self, random: &mut Generator) {
-        let (pages, objects) = (count(&self.habits.pages, random), count(&self.habits.objects, random));
+        let (pages, objects) = (count(&self.pattern.pages, random), count(&self.pattern.objects, random));
         self.sessions += 1;
         self.open.push(Reverse(Visit { at: self.next_session.to_bits(), number: self.sessions, objects, pages }));
-        self.next_session += self.habits.session_gap.draw(random);
+        self.next_session += self.pattern.session_gap.draw(random);
     }
 }
 
-/// A drawn number of things, at least one.
+/// A drawn count, at least one.
 fn count(of: &Distribution, random: &mut Generator) -> u64 {
     ((of.draw(random) + 0.5) as u64).max(1)
 }
@@ -100,8 +100,8 @@ fn count(of: &Distribution, random: &mut Generator) -> u64 {
 mod tests {
     use super::*;
 
-    fn habits() -> Habits {
-        Habits {
+    fn pattern() -> SessionPattern {
+        SessionPattern {
             session_gap: Distribution::Exponential { mean: 0.5 },
             pages: Distribution::Geometric { mean: 5.0 },
             page_gap: Distribution::Exponential { mean: 1.0 },
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn objects_come_in_the_order_of_their_times_and_as_often_as_declared() {
         let mut random = Generator::stream(5, "test.sessions");
-        let mut sessions = Sessions::new(habits(), &mut random);
+        let mut sessions = Sessions::new(pattern(), &mut random);
         let (mut last, mut objects) = (0.0, 0.0);
         while last < 20_000.0 {
             let object = sessions.next(&mut random);
@@ -122,19 +122,19 @@ mod tests {
             last = object.at;
             objects += 1.0;
         }
-        // 40,000 sessions of 20 objects in the mean (variance 600 by the law of total variance): the standard error of
+        // 40,000 sessions of 20 objects on average (variance 600 by the law of total variance): the standard error of
         // the count is sqrt(40,000 (600 + 400)) = 6,325, or 0.8 %. Within 3.3 of them.
         assert!((objects / 800_000.0 - 1.0_f64).abs() < 0.026, "{objects}");
     }
 
     #[test]
     fn a_session_of_one_page_with_one_object() {
-        let one = Habits {
+        let one = SessionPattern {
             session_gap: Distribution::Fixed(2.0),
             pages: Distribution::Fixed(1.0),
             objects: Distribution::Fixed(1.0),
             size: Distribution::Fixed(500.0),
-            ..habits()
+            ..pattern()
         };
         let mut random = Generator::custom(|| panic!("drawn"));
         let mut sessions = Sessions::new(one, &mut random);
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn pages_and_objects_follow_in_turn() {
-        let two = Habits {
+        let two = SessionPattern {
             session_gap: Distribution::Fixed(100.0),
             pages: Distribution::Fixed(2.0),
             page_gap: Distribution::Fixed(10.0),

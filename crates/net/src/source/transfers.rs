@@ -3,39 +3,39 @@
 use super::Distribution;
 use earlydrop_aqm::random::Generator;
 
-/// One transfer.
+/// A finite transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
-    /// Time since the end of the one before, or since the start for the first, in seconds.
+    /// Time since the end of the previous one, or since the start for the first, in seconds.
     pub after: f64,
-    /// Data, in bytes; none at all opens a connection and no more.
+    /// Data, in bytes; 0 only opens the connection.
     pub bytes: u64,
 }
 
-/// The transfers of one flow: how large each is, how long the user thinks between two, how many there are.
+/// The transfers of one flow: their size, the think time between two, their number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfers {
     /// Size, in bytes.
     pub size: Distribution,
-    /// Time from the end of one to the begin of the next, in seconds.
+    /// Time from the end of one to the start of the next, in seconds.
     pub think: Distribution,
-    /// Transfers still to come; `None` never ends.
+    /// Transfers left; `None` for infinitely many.
     left: Option<u64>,
     first: bool,
 }
 
 impl Transfers {
-    /// `number` transfers, or without end.
+    /// `number` transfers; `None` for infinitely many.
     pub fn new(size: Distribution, think: Distribution, number: Option<u64>) -> Self {
         Transfers { size, think, left: number, first: true }
     }
 
-    /// Transfers still to come; `None` never ends.
+    /// Transfers left; `None` for infinitely many.
     pub fn left(&self) -> Option<u64> {
         self.left
     }
 
-    /// The next transfer, if there is one. Size is drawn before the time to think; the first begins at once.
+    /// The next transfer, if there is one. The size is drawn before the think time; the first starts immediately.
     pub fn next(&mut self, random: &mut Generator) -> Option<Transfer> {
         if let Some(left) = &mut self.left {
             *left = left.checked_sub(1)?;
@@ -47,8 +47,8 @@ impl Transfers {
     }
 }
 
-/// Segments that carry `bytes` in payloads of `segment` bytes; the last may be filled in part. No more than a sender can
-/// number.
+/// Number of segments for `bytes` in payloads of `segment` bytes; the last may be partly filled. At most as many as a
+/// sender can number.
 pub fn segments(bytes: u64, segment: u32) -> i32 {
     bytes.div_ceil(u64::from(segment)).min(i32::MAX as u64 - 2) as i32
 }

@@ -1,4 +1,4 @@
-//! The TCPs by name.
+//! The congestion controls by name.
 
 /// A TCP, named after its congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// All there are.
+    /// All of them.
     pub const ALL: [Flavour; 10] = [
         Flavour::Tahoe,
         Flavour::Reno,
@@ -40,7 +40,7 @@ impl Flavour {
         Flavour::Prague,
     ];
 
-    /// Those that ns-2 has.
+    /// Those of ns-2.
     pub const NS2: [Flavour; 5] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack, Flavour::Vegas];
 
     /// Those of [`rfc`](super::rfc).
@@ -76,17 +76,17 @@ impl Flavour {
         }
     }
 
-    /// Whether its receiver reports blocks in ns-2.
+    /// Whether its receiver sends SACK blocks in ns-2.
     pub fn uses_sack(self) -> bool {
         self == Flavour::Sack
     }
 
-    /// Whether it answers ECN marks. ns-2's Vegas sends segments without ECN.
+    /// Whether it responds to ECN marks. ns-2's Vegas sends segments without ECN.
     pub fn knows_ecn(self) -> bool {
         self != Flavour::Vegas
     }
 
-    /// Whether its first segment is a SYN without payload. ns-2's Vegas sends a segment like all others.
+    /// Whether its first segment is a SYN without payload. ns-2's Vegas starts with a data segment.
     pub fn has_bare_syn(self) -> bool {
         self != Flavour::Vegas
     }

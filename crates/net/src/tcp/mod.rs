@@ -1,30 +1,32 @@
 //! TCP senders and receivers.
 //!
-//! There are two, side by side. [`ns2`] is event for event as ns-2.35: segments instead of bytes, coarse ticks, no
-//! handshake. [`rfc`] is today's TCP: bytes, a handshake, SACK, RACK-TLP, pacing. A [`Sender`] and a [`Receiver`] are of
-//! the one or the other. A call gives a sender what has happened and the [`Output`] to fill; when segments really leave
-//! is not its concern.
+//! There are two implementations. [`ns2`] reproduces ns-2.35 event by event: segments instead of bytes, coarse ticks,
+//! no handshake. [`rfc`] is modern TCP: bytes, a handshake, SACK, RACK-TLP, pacing. [`Sender`] and [`Receiver`] hold
+//! either. A call tells a sender what has happened and fills an [`Output`]; transmission and timers are the caller's.
 
 mod flavour;
 pub mod ns2;
+mod options;
 mod output;
 pub mod rfc;
+pub mod sizes;
 pub mod stacks;
 
 pub use flavour::Flavour;
+pub use options::TcpOptions;
 pub use output::{Output, Sent, Timer, Variable};
 
 /// A sender.
 #[derive(Clone, Debug)]
 pub enum Sender {
-    /// As in ns-2.
+    /// As ns-2.
     Ns2(ns2::Sender),
-    /// As in the RFCs.
+    /// As the RFCs.
     Rfc(Box<rfc::Connection>),
 }
 
 impl Sender {
-    /// The application has data without end: sends what the window allows, at first the SYN.
+    /// The application has unlimited data: sends what the window allows, at first the SYN.
     #[inline]
     pub fn start(&mut self, now: f64, out: &mut Output) {
         match self {
@@ -33,8 +35,8 @@ impl Sender {
         }
     }
 
-    /// The application gives `bytes` more, which are sent in segments with `payload` bytes. Nothing still opens a connection
-    /// that is not open. `last`: it will not give any more. The number of the first byte or segment with them.
+    /// The application writes `bytes`, which are sent in segments with `payload` bytes; 0 bytes open a connection that
+    /// is not open. `last`: it will write no more. Returns the number of the first byte or segment of the data.
     pub fn offer_bytes(&mut self, now: f64, bytes: u64, payload: u32, last: bool, out: &mut Output) -> i64 {
         match self {
             Sender::Ns2(sender) => sender.offer_bytes(now, bytes, payload, out),
@@ -46,7 +48,7 @@ impl Sender {
         }
     }
 
-    /// The application gives nothing more: what has not been sent is never sent.
+    /// The application writes no more: data not sent yet are never sent.
     pub fn end(&mut self) {
         match self {
             Sender::Ns2(sender) => sender.end(),
@@ -70,7 +72,7 @@ impl Sender {
         }
     }
 
-    /// Whether the SYN has been acknowledged.
+    /// Whether the connection is open: the SYN has been acknowledged.
     #[inline(always)]
     pub fn is_open(&self) -> bool {
         match self {
@@ -79,7 +81,7 @@ impl Sender {
         }
     }
 
-    /// The highest number of a segment or byte sent; -1 before the SYN, which is 0.
+    /// The highest segment or byte sent; -1 before the SYN, which is 0.
     pub fn highest_sent(&self) -> i64 {
         match self {
             Sender::Ns2(sender) => i64::from(sender.core.max_sent),
@@ -87,7 +89,7 @@ impl Sender {
         }
     }
 
-    /// Whether all that the application has given is acknowledged. Also if it has given nothing.
+    /// Whether all data written are acknowledged; true also if none were written.
     pub fn finished(&self) -> bool {
         match self {
             Sender::Ns2(sender) => sender.finished(),
@@ -95,7 +97,7 @@ impl Sender {
         }
     }
 
-    /// Segments sent again.
+    /// Number of retransmitted segments.
     pub fn retransmits(&self) -> u32 {
         match self {
             Sender::Ns2(sender) => sender.core.retransmits,
@@ -103,7 +105,7 @@ impl Sender {
         }
     }
 
-    /// Timeouts with segments outstanding.
+    /// Number of timeouts with segments in flight.
     pub fn timeouts(&self) -> u32 {
         match self {
             Sender::Ns2(sender) => sender.core.timeouts,
@@ -111,7 +113,7 @@ impl Sender {
         }
     }
 
-    /// Phase of the clock, s; 0 where it is exact.
+    /// Phase of the RTT clock, s; 0 if the clock is exact.
     pub fn clock_phase(&self) -> f64 {
         match self {
             Sender::Ns2(sender) => sender.core.clock_phase(),
@@ -119,7 +121,7 @@ impl Sender {
         }
     }
 
-    /// Whether changes of variables go to [`Output::changes`].
+    /// Whether changes of variables are added to [`Output::changes`].
     pub fn is_traced(&self) -> bool {
         match self {
             Sender::Ns2(sender) => sender.core.traced,
@@ -127,7 +129,7 @@ impl Sender {
         }
     }
 
-    /// From now on they do, or do not.
+    /// Switches the tracing of variables on or off.
     pub fn trace(&mut self, traced: bool) {
         match self {
             Sender::Ns2(sender) => sender.core.traced = traced,
@@ -139,14 +141,14 @@ impl Sender {
 /// A receiver.
 #[derive(Clone, Debug)]
 pub enum Receiver {
-    /// As in ns-2.
+    /// As ns-2.
     Ns2(ns2::Receiver),
-    /// As in the RFCs.
+    /// As the RFCs.
     Rfc(Box<rfc::Receiver>),
 }
 
 impl Receiver {
-    /// From now on each segment goes through [`ns2::Receiver::take`]: somebody wants to see what it takes in.
+    /// From now on each segment passes [`ns2::Receiver::take`], so that observers see it.
     pub fn watch(&mut self) {
         if let Receiver::Ns2(receiver) = self {
             receiver.watch();

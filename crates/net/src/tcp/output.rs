@@ -1,6 +1,6 @@
-//! What a call of a sender asks for.
+//! The answer of a sender: segments to send, a timer, traced variables.
 
-/// A traced variable of a sender, with ns-2's name where ns-2 has it.
+/// A traced variable of a sender; in backquotes ns-2's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variable {
     /// `cwnd_`, segments.
@@ -13,35 +13,35 @@ pub enum Variable {
     Dupacks,
     /// `backoff_`.
     Backoff,
-    /// `srtt_`, s, without its fraction bits.
+    /// `srtt_`, s, in whole ticks.
     Srtt,
     /// `rttvar_`, s.
     Rttvar,
-    /// The fraction of marked segments as DCTCP estimates it.
+    /// DCTCP's estimate of the fraction of marked segments.
     Alpha,
-    /// The bottleneck's bandwidth as BBR estimates it, bit/s of payload.
+    /// BBR's estimate of the bottleneck bandwidth, bit/s of payload.
     Bandwidth,
-    /// The round-trip time without queues as BBR estimates it, s.
+    /// BBR's estimate of the min RTT, s.
     MinRtt,
 }
 
-/// A segment that a sender wants to be sent.
+/// A segment to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Sequence number: of the segment with [`ns2`](super::ns2), of its first byte on the wire with [`rfc`](super::rfc).
+    /// Sequence number: of the segment with [`ns2`](super::ns2), of its first byte with [`rfc`](super::rfc).
     pub seq: u32,
-    /// Payload, bytes; 0 with [`ns2`](super::ns2), where all segments are of one size.
+    /// Payload, bytes; 0 with [`ns2`](super::ns2), whose segments have one size.
     pub payload: u16,
     /// Its [`Segment::bits`](crate::Segment::bits): ECN field, SYN, ECE, CWR...
     pub bits: u8,
 }
 
-/// When a sender wants to be called next, unless an ACK comes before.
+/// When a sender must be called again, unless an ACK arrives before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Timer {
-    /// The retransmission timer is (re)armed: seconds from now.
+    /// The retransmission timer, (re)armed: seconds from now.
     After(f64),
-    /// All timers together: seconds from the start of the run; infinite if none runs.
+    /// The earliest of all timers: seconds since the start of the run; infinite if none runs.
     At(f64),
 }
 
@@ -50,14 +50,14 @@ pub enum Timer {
 pub struct Output {
     /// Segments to send, in order.
     pub segments: Vec<Sent>,
-    /// The timer, if it has been set.
+    /// The timer, if it was set.
     pub timer: Option<Timer>,
     /// Changes of variables, if the sender is traced.
     pub changes: Vec<(Variable, f64)>,
 }
 
 impl Output {
-    /// The retransmission timer, if it has been (re)armed: seconds from now. Taken out.
+    /// Takes the retransmission timer, if it was (re)armed: seconds from now.
     #[inline(always)]
     pub fn take_after(&mut self) -> Option<f64> {
         match self.timer.take() {
@@ -66,7 +66,7 @@ impl Output {
         }
     }
 
-    /// When the sender wants to be called next, if it has said so: seconds from the start of the run. Taken out.
+    /// Takes the time of the next call, if it was set: seconds since the start of the run.
     #[inline(always)]
     pub fn take_at(&mut self) -> Option<f64> {
         match self.timer.take() {

@@ -1,10 +1,10 @@
-//! The engine alone, on the cases of the speed comparison: what a run costs without Python.
+//! The engine alone on the benchmark cases: the cost of a run without Python.
 //!
 //! `earlydrop-engine CASE [--links auto|stepped] [--events lanes|heap] [--spread] [--duration S]` prints one JSON
-//! document. `--tcp NAME` runs a dumbbell with another TCP of the profile `ns2` than Reno, `--rfc yes|plain|paced` with
-//! NewReno of the profile `rfc`, without delayed ACKs: with SACK, without it, or with SACK, RACK and pacing. Cases A to F are
-//! dumbbells; N10, N100 and N1000 are random networks of so many routers with ten flows for
-//! each, N10-full and N100-full have 10,000 flows as N1000 has, on links that are as much faster.
+//! document. `--tcp NAME` replaces Reno by another TCP of the profile `ns2`; `--rfc yes|plain|paced` uses NewReno of
+//! the profile `rfc` without delayed ACKs: with SACK, without SACK, or with SACK, RACK and pacing. Cases A to F are
+//! dumbbells. N10, N100 and N1000 are random networks of so many routers with ten flows each; N10-full and N100-full
+//! have 10,000 flows like N1000, on correspondingly faster links.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use earlydrop_aqm::catalogue;
@@ -32,7 +32,7 @@ const CASES: [(&str, Case); 5] = [
     ("F", (100_000, 10e9, 2.0, 120_000, 30_000.0, 90_000.0)),
 ];
 
-/// Routers, flows for each, and duration in s, such that the cases have packets in the same order of number.
+/// Routers, flows per router, and duration in s; the cases have packet counts of the same order of magnitude.
 const NETWORKS: [(&str, (usize, usize, f64)); 5] = [
     ("N10", (10, 10, 100.0)),
     ("N100", (100, 10, 10.0)),
@@ -120,8 +120,8 @@ fn main() {
     );
 }
 
-/// Routers joined at random, four links at each on average, a host at each, so many flows for each host, and RED at every
-/// output of a router. For ten flows links have 10 Mbit/s, for more of them as much more, and queues too.
+/// A random network: four links per router on average, one host each with these flows, and RED at every output. With
+/// ten flows per router links have 10 Mbit/s; rates and queues are proportional to the flows.
 fn random_network(routers: usize, flows: usize, duration: f64) -> (Network, Settings) {
     let times = flows / 10;
     let (core, access) = (10 * times, 100 * times);
@@ -139,7 +139,7 @@ fn random_network(routers: usize, flows: usize, duration: f64) -> (Network, Sett
     (network, Settings { duration, ..Settings::default() })
 }
 
-/// User seconds at the start and for the run, and what it found.
+/// User CPU seconds of the set-up and of the run, and its outcome.
 fn go<Q: EventQueue>(network: Network, plan: &Plan, settings: Settings) -> (f64, f64, Outcome) {
     let engine = Engine::<Q>::new(network, plan, settings);
     let start = user_seconds();
@@ -184,13 +184,13 @@ fn build(
     (network, Settings { duration, ..Settings::default() })
 }
 
-/// Delay of a sender's access link where all differ: 5 to 10 ms by the golden ratio, to a nanosecond.
+/// Delay of a sender's access link where all differ: 5 to 10 ms by the golden ratio, in whole nanoseconds.
 fn spread_delay(sender: usize) -> f64 {
     let milliseconds = 5.0 + 5.0 * ((sender + 1) as f64 * 0.618_033_988_749_894_9).fract();
     (milliseconds * 1e6).round() / 1e6 * 1e-3
 }
 
-/// CPU time of this process so far, s.
+/// CPU time of this process, s.
 fn user_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0) / 1e9

@@ -5,11 +5,10 @@ mod outcome;
 pub mod plan;
 mod run;
 mod settings;
-mod sizes;
 mod state;
 pub mod trace;
 
+pub use earlydrop_net::tcp::sizes::{ACK_BYTES, ACK_SIZES, SYN_BYTES};
 pub use outcome::{FlowOutcome, FlowTransfers, Outcome, PortOutcome, Series, TransferOutcome};
 pub use run::Engine;
 pub use settings::Settings;
-pub use sizes::{ACK_BYTES, ACK_SIZES, SYN_BYTES};

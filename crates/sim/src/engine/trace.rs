@@ -2,7 +2,7 @@
 
 use earlydrop_net::tcp::Variable;
 
-/// One event at a queue.
+/// An event at a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueEvent {
     /// s.
@@ -15,21 +15,21 @@ pub struct QueueEvent {
     pub seq: i32,
     /// Bytes on the wire.
     pub size: u32,
-    /// Packets waiting after the event, without the one in transmission; `+` counts the arrival even if it is
+    /// Packets in the queue after the event, without the one in transmission; `+` counts the arrival even if it is
     /// dropped next.
     pub length: u64,
 }
 
-/// The first events of a queue, and a digest of all of them.
+/// The first events of a queue, and a digest of all.
 #[derive(Clone, Debug)]
 pub struct QueueTrace {
     /// The first events.
     pub events: Vec<QueueEvent>,
     keep: usize,
-    /// All events, kept or not.
+    /// Number of all events, kept or not.
     pub total: u64,
     digest: u64,
-    /// Digest after every [`QueueTrace::STRIDE`] events.
+    /// Digests after every [`QueueTrace::STRIDE`] events.
     pub checkpoints: Vec<u64>,
 }
 
@@ -70,7 +70,7 @@ impl QueueTrace {
     }
 }
 
-/// A change of a traced sender's variable.
+/// A change of a traced variable of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VariableChange {
     /// s.

@@ -1,6 +1,6 @@
-//! The standard library's heap: slower, and the oracle for the fast queue.
+//! The event queue on the standard library's heap: slower, and the reference of the tests.
 
-use super::{Event, EventQueue, Watch};
+use super::{Event, EventQueue, Upcoming};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -38,7 +38,7 @@ impl EventQueue for HeapQueue {
         self.0.push(Reverse(Ordered(event)));
     }
 
-    fn pop(&mut self, _watch: &mut impl Watch) -> Option<Event> {
+    fn pop(&mut self, _upcoming: &mut impl Upcoming) -> Option<Event> {
         self.0.pop().map(|Reverse(Ordered(event))| event)
     }
 }

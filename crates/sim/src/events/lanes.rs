@@ -1,26 +1,26 @@
-//! Lanes in front of a wheel.
+//! The event queue of FIFO lanes in front of a timing wheel.
 //!
-//! Most events of a kind are scheduled a constant time ahead, so that each comes later than the one before. A lane
-//! is a plain FIFO that accepts an event if it is not before the lane's last; the head of each lane is a candidate
-//! for the next event. What fits into no lane of its group goes into the timing wheel. Pushing and popping then cost
-//! a few comparisons instead of a walk through a heap.
+//! Most events of a kind are scheduled a constant time ahead, so each is later than the one before. A lane is a FIFO
+//! that accepts an event if it is not before the lane's last; the head of each lane is a candidate for the next event.
+//! Events that fit into no lane of their group go into the timing wheel. Pushing and popping then cost a few
+//! comparisons instead of O(log n) steps of a heap.
 
 use super::wheel::Wheel;
-use super::{Event, EventQueue, Tie, Watch};
+use super::{Event, EventQueue, Tie, Upcoming};
 use crate::fifo::Fifo;
 use crate::prefetch::prefetch;
 
-/// As many events as a lane may hold; more are as well off in the wheel, where memory is shared.
+/// Capacity of a lane; more events are better kept in the wheel, which shares memory.
 const LONGEST: usize = 1 << 14;
 const NEVER: u64 = u64::MAX;
-/// A key before every other.
+/// A key before all others.
 const FIRST: (u64, Tie) = (0, (0, 0, 0));
-/// How far ahead of its first event the memory of a lane is fetched.
+/// How far ahead of its first event the memory of a lane is prefetched.
 const AHEAD: usize = 32;
 
-/// `LANES` lanes and a wheel. Of either half of the lanes, group 0 has a half, groups 1 and 2 a quarter each; a higher
-/// group goes to the wheel at once. A group fills its lanes of the first half before those of the second, which is
-/// looked at only while something is there.
+/// `LANES` lanes and a wheel. In each half of the lanes, group 0 has a half, groups 1 and 2 a quarter each; higher
+/// groups go to the wheel. A group fills its lanes of the first half first; the second half is searched only while it
+/// holds events.
 pub struct LaneQueue<const LANES: usize> {
     head_time: [u64; LANES],
     last: [(u64, Tie); LANES],
@@ -50,13 +50,13 @@ impl<const LANES: usize> LaneQueue<LANES> {
     }
 
     #[inline(always)]
-    fn push_into_group(&mut self, begin: usize, end: usize, event: &Event) -> bool {
-        self.push_into(begin..end, event) || self.push_into(LANES / 2 + begin..LANES / 2 + end, event)
+    fn push_into_group(&mut self, start: usize, end: usize, event: &Event) -> bool {
+        self.push_into(start..end, event) || self.push_into(LANES / 2 + start..LANES / 2 + end, event)
     }
 
-    /// The first among the heads of the first `n` lanes: its time and lane, and whether others have this time.
+    /// The first among the heads of the first `n` lanes: its time and lane, and whether others have the same time.
     ///
-    /// Without branches: which lane comes first cannot be predicted.
+    /// Branch-free: which lane comes first is unpredictable, and mispredictions would cost more than the comparisons.
     #[inline(always)]
     fn first_head(&self, n: usize) -> (u64, usize, bool) {
         let heads = &self.head_time[..n];
@@ -69,7 +69,7 @@ impl<const LANES: usize> LaneQueue<LANES> {
         (first, choice, equal > 1)
     }
 
-    /// The lane whose head comes first among those of the time `first`.
+    /// The lane whose head comes first among those with the time `first`.
     #[inline(never)]
     fn first_of_equals(&self, first: u64) -> usize {
         let equals = (0..LANES).filter(|&i| self.head_time[i] == first);
@@ -117,11 +117,11 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
     }
 
     #[inline(always)]
-    fn pop(&mut self, watch: &mut impl Watch) -> Option<Event> {
+    fn pop(&mut self, upcoming: &mut impl Upcoming) -> Option<Event> {
         let (first, mut choice, equals) =
             if self.second_half == 0 { self.first_head(LANES / 2) } else { self.first_head(LANES) };
         if first >= self.wheel.quiet_until() {
-            if let Some(event) = self.wheel.first_until(first, watch) {
+            if let Some(event) = self.wheel.first_until(first, upcoming) {
                 let before = event.time < first
                     || (event.time == first && event.tie() < self.lanes[self.first_of_equals(first)].front().tie());
                 if before {

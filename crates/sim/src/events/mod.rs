@@ -1,9 +1,9 @@
-//! The event queue: a total order, and two ways to keep it.
+//! The event queue: a total order of events, and two implementations.
 //!
-//! Events run in the order of (time, when they were scheduled, when the event that scheduled them was scheduled,
-//! number). Equal times are common, because window-clocked arrivals meet departures exactly; ns-2 runs first what was
-//! scheduled first, and so do we. The number comes from one counter and settles the rest. If every event were scheduled
-//! at its time, the number would say what the third part says; it is there for those that are scheduled ahead of it.
+//! Events are ordered by (time, when they were scheduled, when the event that scheduled them was scheduled, number).
+//! Equal times are common, because window-clocked arrivals coincide with departures; ns-2 then runs first what was
+//! scheduled first, and so do we. The number comes from one counter and breaks the remaining ties. The third key is
+//! needed for events that analytic links push ahead of time: for all others the number implies it.
 
 mod heap;
 mod lanes;
@@ -14,50 +14,50 @@ pub use lanes::LaneQueue;
 
 use earlydrop_net::Segment;
 
-/// What an event does. The value is small: it travels with the event through the queue.
+/// What an event does. A small value, stored in the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// The segment arrives at position `hop` of its flow's route.
+    /// The segment arrives at `hop` of its flow's route.
     Arrival,
     /// The link in `flow` ends a transmission while packets wait.
     TransmissionEnd,
     /// The retransmission timer of the flow.
     Timer,
-    /// The timer of the ACK that the receiver of the flow delays.
+    /// The delayed-ACK timer of the flow's receiver.
     AckTimer,
     /// The application of the flow starts.
     Start,
     /// The policy timer of the port in `flow`.
     PolicyTimer,
-    /// The measured window begins.
+    /// The measured window starts.
     WindowStart,
-    /// Packets that wait at the merge in `flow` may pass.
+    /// Packets held at the merge in `flow` may pass.
     MergeTurn,
     /// Sample the series.
     Sample,
-    /// The client of the flow asks again, if its request is still without an answer.
+    /// The flow's client retries its request, if it is still unanswered.
     Retry,
-    /// The crowd in `flow` asks for its next object.
-    Crowd,
+    /// The web clients in `flow` request their next object.
+    Web,
     /// A recorded packet arrives at the port.
     Replay,
     /// The application of the flow stops.
     Stop,
 }
 
-/// One event: 48 bytes.
+/// An event: 48 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Event {
-    /// Bits of the time in seconds; for non-negative doubles they compare like the times.
+    /// Bits of the time, s; non-negative doubles have the order of their bits.
     pub time: u64,
-    /// Bits of the time at which the event was (or, on an arithmetic link, would have been) scheduled.
+    /// Bits of the time at which the event was (or, on an analytic link, would have been) scheduled.
     pub scheduled: u64,
-    /// Bits of the time at which the event that scheduled this one was scheduled, or what stands for them.
+    /// Bits of the time at which the event that scheduled this one was scheduled, or a substitute for it.
     pub cause: u64,
-    /// From the global counter.
+    /// Number from the global counter.
     pub number: u64,
-    /// What arrives, or in its fields what else is meant.
+    /// The arriving segment, or other data in its fields.
     pub segment: Segment,
 }
 
@@ -82,20 +82,20 @@ impl Event {
             6 => Kind::WindowStart,
             7 => Kind::MergeTurn,
             9 => Kind::Retry,
-            10 => Kind::Crowd,
+            10 => Kind::Web,
             11 => Kind::Replay,
             12 => Kind::Stop,
             _ => Kind::Sample,
         }
     }
 
-    /// Position in the total order.
+    /// Key of the total order.
     #[inline(always)]
     pub fn key(&self) -> (u64, Tie) {
         (self.time, self.tie())
     }
 
-    /// Position among the events of one time.
+    /// Key among events of the same time.
     #[inline(always)]
     pub fn tie(&self) -> Tie {
         (self.scheduled, self.cause, self.number)
@@ -108,47 +108,47 @@ impl Event {
     }
 }
 
-/// What settles the order of events of one time.
+/// Key among events of the same time.
 pub type Tie = (u64, u64, u64);
 
-/// What a queue may ask about events that it comes across before their time.
-pub trait Watch {
-    /// Puts an event off, if it has moved; false if it is void. An event that is not shown does nothing then.
-    fn review(&mut self, _event: &mut Event) -> bool {
+/// Lets the engine revise or prefetch for events that the queue passes before their time.
+pub trait Upcoming {
+    /// Postpones an event whose timer has moved; returns false if the event is void. The queue need not call it.
+    fn revise(&mut self, _event: &mut Event) -> bool {
         true
     }
 
-    /// How many slots ahead of its time it wants to hear of an event; 0: it does not.
-    fn wants_to_know(&self) -> usize {
+    /// How many slots of the wheel ahead it is notified of an event; 0: never.
+    fn horizon(&self) -> usize {
         0
     }
 
-    /// An event comes after so many slots, at most [`Watch::wants_to_know`], none meaning now: time to fetch what it needs.
-    fn soon(&self, _event: &Event, _slots: usize) {}
+    /// An event is due in so many slots, at most [`Upcoming::horizon`]; 0 means now: time to prefetch.
+    fn due_in(&self, _event: &Event, _slots: usize) {}
 }
 
-/// Events as they were pushed.
-pub struct NoWatch;
+/// Events in the order of insertion.
+pub struct NoUpcoming;
 
-impl Watch for NoWatch {}
+impl Upcoming for NoUpcoming {}
 
-/// A priority queue of events. All implementations pop the same sequence; a test holds them to it.
+/// A priority queue of events. A test compares the sequences that the implementations pop.
 pub trait EventQueue {
-    /// An empty queue for events that come about every `spacing` seconds (a hint).
+    /// An empty queue for events about every `spacing` seconds (a hint).
     fn new(spacing: f64) -> Self;
 
-    /// Adds an event. `lane` groups events whose times tend to rise (a hint, no promise); see [`LaneQueue`].
+    /// Adds an event. `lane` groups events with rising times (a hint, not required); see [`LaneQueue`].
     fn push(&mut self, event: Event, lane: u8);
 
-    /// Takes the first event of the total order.
-    fn pop(&mut self, watch: &mut impl Watch) -> Option<Event>;
+    /// Removes the first event.
+    fn pop(&mut self, upcoming: &mut impl Upcoming) -> Option<Event>;
 
-    /// Asks for the memory of events to come.
+    /// Prefetches the memory of the next events.
     #[inline(always)]
     fn prefetch(&self) {}
 
-    /// An event that comes soon, about `ahead` events after the one just popped, and that no [`Watch`] is told of; to
-    /// prefetch its state.
+    /// An event about `ahead` events after the one just popped, of which no [`Upcoming`] is notified; for prefetching
+    /// its state.
     #[inline(always)]
     fn upcoming(&self, _ahead: usize) -> Option<&Event> {
         None
@@ -163,7 +163,7 @@ mod tests {
     fn lanes_and_heap_pop_the_same_sequence() {
         let mut random = earlydrop_aqm::random::Generator::stream(7, "events");
         for round in 0..40 {
-            // Times rise on the whole, as in a run: an event is never scheduled before one already popped.
+            // Times rise on the whole, as in a run: no event is scheduled before one already popped.
             let scale = [1e-9, 1e-6, 1e-3, 1.0, 1e4][round % 5];
             let (mut heap, mut lanes) = (HeapQueue::new(scale), LaneQueue::<8>::new(scale));
             let mut now = 0.0;
@@ -185,7 +185,7 @@ mod tests {
                     heap.push(event, lane);
                     lanes.push(event, lane);
                 }
-                let (a, b) = (heap.pop(&mut NoWatch), lanes.pop(&mut NoWatch));
+                let (a, b) = (heap.pop(&mut NoUpcoming), lanes.pop(&mut NoUpcoming));
                 assert_eq!(a.map(|e| e.key()), b.map(|e| e.key()));
                 if let Some(event) = a {
                     now = f64::from_bits(event.time);

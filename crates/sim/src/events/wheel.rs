@@ -1,18 +1,18 @@
-//! A hierarchical timing wheel that keeps the total order exactly: a slot is sorted when its turn comes.
+//! A hierarchical timing wheel that keeps the exact total order: a slot is sorted when it becomes current.
 
-use super::{Event, Watch};
+use super::{Event, Upcoming};
 use crate::prefetch::prefetch;
 
-/// Slots of the lowest level: 2^14, so that most events need no second look.
+/// Slots of the lowest level: 2^14, so that most events are placed once.
 const LOW_BITS: u32 = 14;
 const LOW: usize = 1 << LOW_BITS;
 /// Slots of each level above: 2^10.
 const HIGH_BITS: u32 = 10;
 const HIGH: usize = 1 << HIGH_BITS;
 const HIGH_LEVELS: usize = 5;
-/// Events that share a slot on average, if those that are in no lane come as often as all of them.
+/// Events per slot on average, if those outside of lanes are as frequent as all.
 const EVENTS_A_SLOT: f64 = 16.0;
-/// Ticks a second.
+/// Ticks per second.
 const SLOWEST: f64 = 64.0;
 const FASTEST: f64 = 16_777_216.0;
 
@@ -20,16 +20,16 @@ const FASTEST: f64 = 16_777_216.0;
 const NONE: u32 = u32::MAX;
 const EVENTS_A_CHUNK: usize = 5;
 
-/// Some events of a slot.
+/// A chunk of a slot's events.
 #[derive(Clone, Copy)]
 struct Chunk {
     events: [Event; EVENTS_A_CHUNK],
-    /// The next of the slot's chunks, or of the free ones.
+    /// The next chunk of the slot, or of the free list.
     next: u32,
 }
 
-/// The events of a slot: its first chunk and how many are in that; all behind it are full. A push that finds room there
-/// reads nothing of the chunk.
+/// The events of a slot: its first chunk and the number of events in it; all further chunks are full. A push into a
+/// chunk with space reads nothing of it.
 #[derive(Clone, Copy)]
 struct Slot {
     head: u32,
@@ -38,29 +38,28 @@ struct Slot {
 
 const EMPTY: Slot = Slot { head: NONE, len: 0 };
 
-/// Events by tick: levels of slots, each slot of a level as long as the level below. A slot is a list of chunks in one
-/// pool, so that memory goes with the events that wait and not with the slots they have passed, and events of like
-/// times are beside one another.
+/// Events by tick: levels of slots, each slot of a level as long as the whole level below. A slot is a list of chunks
+/// in one pool, so that memory follows the number of events and not of slots, and events of similar times are adjacent.
 pub struct Wheel {
-    /// A power of two, so that its products are exact.
+    /// A power of two, so that products with it are exact.
     ticks_per_second: f64,
     slots: Vec<Slot>,
     pool: Vec<Chunk>,
     free: u32,
     low_occupied: [u64; LOW / 64],
-    /// Which words of `low_occupied` are not zero.
+    /// Nonzero words of `low_occupied`.
     low_words: [u64; LOW / 64 / 64],
     high_occupied: [[u64; HIGH / 64]; HIGH_LEVELS],
-    /// Tick of `current`; every event in the slots is later.
+    /// Tick of `current`; all events in slots are later.
     tick: u64,
     /// Events up to `tick`, latest first.
     current: Vec<Event>,
-    /// No event here has a time of fewer bits than this; lets the wheel say no without a search.
+    /// Lower bound of the times here, in bits; the wheel answers without a search below it.
     quiet_until: u64,
     len: usize,
 }
 
-/// The first bit that is set, from `from` on.
+/// The first set bit at or after `from`.
 #[inline(always)]
 fn next_bit(map: &[u64], from: usize) -> Option<usize> {
     let mut word = from / 64;
@@ -73,7 +72,7 @@ fn next_bit(map: &[u64], from: usize) -> Option<usize> {
 }
 
 impl Wheel {
-    /// An empty wheel for events that come about every `spacing` seconds.
+    /// An empty wheel for events about every `spacing` seconds.
     pub fn new(spacing: f64) -> Self {
         let mut ticks_per_second = SLOWEST;
         while ticks_per_second * EVENTS_A_SLOT * spacing < 1.0 && ticks_per_second < FASTEST {
@@ -94,12 +93,12 @@ impl Wheel {
         }
     }
 
-    /// Bits of the time at which `tick` begins.
-    fn begin(&self, tick: u64) -> u64 {
+    /// Bits of the time at which `tick` starts.
+    fn start(&self, tick: u64) -> u64 {
         (tick as f64 / self.ticks_per_second).to_bits()
     }
 
-    /// The first event, if there is one, has a time of at least so many bits.
+    /// Lower bound of the first event's time, in bits.
     #[inline(always)]
     pub fn quiet_until(&self) -> u64 {
         self.quiet_until
@@ -117,19 +116,19 @@ impl Wheel {
         if tick <= self.tick {
             self.insert(&event);
         } else {
-            self.quiet_until = self.quiet_until.min(self.begin(tick));
+            self.quiet_until = self.quiet_until.min(self.start(tick));
             self.put(&event, tick);
         }
     }
 
-    /// Puts an event of a tick that has come into `current`.
+    /// Inserts an event of a current or past tick into `current`.
     fn insert(&mut self, event: &Event) {
         let at = self.current.iter().rposition(|other| event.before(other)).map_or(0, |i| i + 1);
         self.current.insert(at, *event);
         self.quiet_until = 0;
     }
 
-    /// Puts an event into the slot of `tick`, which is to come.
+    /// Inserts an event into the slot of `tick`, which is later.
     #[inline(always)]
     fn put(&mut self, event: &Event, tick: u64) {
         let highest_difference = 63 - (tick ^ self.tick).leading_zeros();
@@ -153,7 +152,7 @@ impl Wheel {
         self.slots[slot] = Slot { head: self.new_chunk(event, head), len: 1 };
     }
 
-    /// A chunk with its first event.
+    /// A new chunk with its first event.
     #[inline(always)]
     fn new_chunk(&mut self, event: &Event, next: u32) -> u32 {
         let at = self.free;
@@ -176,26 +175,26 @@ impl Wheel {
         self.pool.len() as u32 - 1
     }
 
-    /// The first event, if it is not later than the tick of `limit`; later ones need not be looked at yet. An event
-    /// whose slot has come is first shown to `watch`.
+    /// The first event, if it is not later than the tick of `limit`; later slots are left alone. An event of a current
+    /// slot is first shown to `upcoming`.
     #[inline(always)]
-    pub fn first_until(&mut self, limit: u64, watch: &mut impl Watch) -> Option<&Event> {
+    pub fn first_until(&mut self, limit: u64, upcoming: &mut impl Upcoming) -> Option<&Event> {
         if self.current.is_empty() {
             // The bits of u64::MAX are a NaN: no limit.
             let limit = if limit == u64::MAX { f64::INFINITY } else { f64::from_bits(limit) * self.ticks_per_second };
-            self.advance(limit, watch);
+            self.advance(limit, upcoming);
         }
         self.current.last()
     }
 
-    /// Brings the next slot up to the tick `limit` into `current`, sorted.
+    /// Makes the next slot up to the tick `limit` current, sorted.
     #[inline(never)]
-    fn advance(&mut self, limit: f64, watch: &mut impl Watch) {
+    fn advance(&mut self, limit: f64, upcoming: &mut impl Upcoming) {
         while self.current.is_empty() {
             if let Some(slot) = self.next_low(self.tick as usize & (LOW - 1)) {
                 let tick = self.tick & !(LOW as u64 - 1) | slot as u64;
                 if tick as f64 > limit {
-                    self.quiet_until = self.begin(tick);
+                    self.quiet_until = self.start(tick);
                     return;
                 }
                 self.tick = tick;
@@ -203,11 +202,11 @@ impl Wheel {
                 if self.low_occupied[slot / 64] == 0 {
                     self.low_words[slot / 64 / 64] &= !(1 << (slot / 64 % 64));
                 }
-                self.empty(slot, watch);
+                self.empty(slot, upcoming);
                 self.current.sort_unstable_by_key(|event| std::cmp::Reverse(event.key()));
-                let slots = watch.wants_to_know();
+                let slots = upcoming.horizon();
                 if slots > 0 {
-                    self.announce(slot, slots, watch);
+                    self.announce(slot, slots, upcoming);
                 }
                 continue;
             }
@@ -221,34 +220,34 @@ impl Wheel {
             let shift = LOW_BITS + HIGH_BITS * level as u32;
             let tick = ((self.tick >> shift) & !(HIGH as u64 - 1) | slot as u64) << shift;
             if tick as f64 > limit {
-                self.quiet_until = self.begin(tick);
+                self.quiet_until = self.start(tick);
                 return;
             }
             self.tick = tick;
             self.high_occupied[level][slot / 64] &= !(1 << (slot % 64));
-            self.empty(LOW + level * HIGH + slot, watch);
+            self.empty(LOW + level * HIGH + slot, upcoming);
             self.current.sort_unstable_by_key(|event| std::cmp::Reverse(event.key()));
         }
         self.quiet_until = 0;
     }
 
-    /// Tells of the events in so many slots after this one, the farthest first, and of those whose turn it is; fetches the
-    /// slot after them.
-    fn announce(&self, slot: usize, slots: usize, watch: &impl Watch) {
+    /// Notifies of the events in the slots ahead, the farthest first, and of those now current; prefetches the slot
+    /// after them.
+    fn announce(&self, slot: usize, slots: usize, upcoming: &impl Upcoming) {
         prefetch(&self.pool, self.slots[(slot + slots + 1) % LOW].head as usize);
         for ahead in (1..=slots).rev() {
             let Slot { head: mut at, mut len } = self.slots[(slot + ahead) % LOW];
             while let Some(chunk) = self.pool.get(at as usize) {
                 for event in &chunk.events[..len as usize] {
-                    watch.soon(event, ahead);
+                    upcoming.due_in(event, ahead);
                 }
                 (at, len) = (chunk.next, EVENTS_A_CHUNK as u32);
             }
         }
-        self.current.iter().rev().for_each(|event| watch.soon(event, 0));
+        self.current.iter().rev().for_each(|event| upcoming.due_in(event, 0));
     }
 
-    /// The first slot of the lowest level that is occupied, after `slot`.
+    /// The first occupied slot of the lowest level after `slot`.
     #[inline(always)]
     fn next_low(&self, slot: usize) -> Option<usize> {
         let from = slot + 1;
@@ -260,16 +259,16 @@ impl Wheel {
         Some(word * 64 + self.low_occupied[word].trailing_zeros() as usize)
     }
 
-    /// Takes the events out of a slot: those up to `tick` into `current`, the others into slots to come.
+    /// Empties a slot: events up to `tick` go into `current`, the others into later slots.
     #[inline(always)]
-    fn empty(&mut self, slot: usize, watch: &mut impl Watch) {
+    fn empty(&mut self, slot: usize, upcoming: &mut impl Upcoming) {
         let Slot { head: mut at, mut len } = std::mem::replace(&mut self.slots[slot], EMPTY);
         while at != NONE {
             let next = self.pool[at as usize].next;
             prefetch(&self.pool, next as usize);
             for i in 0..len as usize {
                 let mut event = self.pool[at as usize].events[i];
-                if !watch.review(&mut event) {
+                if !upcoming.revise(&mut event) {
                     self.len -= 1;
                     continue;
                 }
@@ -286,13 +285,13 @@ impl Wheel {
         }
     }
 
-    /// Takes the event that [`Wheel::first_until`] has just shown.
+    /// Removes the event that [`Wheel::first_until`] has just returned.
     #[inline(always)]
     pub fn pop_first(&mut self) -> Option<Event> {
         let event = self.current.pop();
         self.len -= usize::from(event.is_some());
         if self.current.is_empty() {
-            self.quiet_until = if self.len == 0 { u64::MAX } else { self.begin(self.tick + 1) };
+            self.quiet_until = if self.len == 0 { u64::MAX } else { self.start(self.tick + 1) };
         }
         event
     }

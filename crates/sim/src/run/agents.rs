@@ -1,14 +1,14 @@
-//! What stands at the ends of the flows of a traffic entry.
+//! The sources, senders and receivers of a traffic entry.
 
-use crate::engine::network::{Asks, CrowdSpec, FlowSpec, Network, PageHabits, SourceSpec, TransferSpec};
+use crate::engine::network::{FlowSpec, Network, PagePattern, SourceSpec, TransferSpec, WebRequests, WebSpec};
 use crate::scenario::{
     Completion, Connection, Delays, Ends, Ftp, InjectedRandom, Law, Load, Packets, Pages, TcpSpec, Traffic, Web,
 };
 use crate::topology::Times;
 use earlydrop_aqm::random::Generator;
-use earlydrop_net::source::{Cbr, Distribution, Frames, Habits, OnOff, Poisson, Source, Transfers};
+use earlydrop_net::source::{Cbr, Distribution, Frames, OnOff, Poisson, SessionPattern, Source, Transfers};
 
-/// Phases of the clocks of an entry's senders: drawn from a tick of 10 ms, if it does not say.
+/// Phases of the RTT clocks of an entry's senders; by default uniform in a tick of 10 ms.
 pub(super) fn phases(traffic: &Traffic) -> Delays {
     let given = traffic.tcp_spec().and_then(|spec| spec.clock_phase.clone());
     given.map_or(Delays::Uniform(0.0, 0.01), Delays::List)
@@ -21,17 +21,17 @@ pub(super) struct Agents<'a> {
     index: usize,
     seed: u64,
     phases: Times<'a>,
-    /// The crowds that the flows are for, the present one last.
-    crowds: Vec<CrowdSpec>,
+    /// Web clients to which the flows belong, the current ones last.
+    web_clients: Vec<WebSpec>,
 }
 
 impl<'a> Agents<'a> {
     pub fn new(traffic: &'a Traffic, ends: &'a Ends, phases: &'a Delays, index: usize, seed: u64) -> Self {
         let phases = Times::new(phases, seed, &format!("traffic.{index}.clock_phase"));
-        Agents { traffic, ends, index, seed, phases, crowds: Vec::new() }
+        Agents { traffic, ends, index, seed, phases, web_clients: Vec::new() }
     }
 
-    /// Adds flow `i` of the entry, which starts at `start` and goes `there` and its ACKs `back`.
+    /// Adds flow `i` of the entry with its start time, its forward path `there` and its reverse path `back`.
     pub fn add_flow(&mut self, network: &mut Network, i: usize, start: f64, there: &[u32], back: &[u32]) {
         let random = match self.traffic.random {
             None => Generator::stream(self.seed, &format!("traffic.{}.flow.{i}", self.index)),
@@ -51,8 +51,8 @@ impl<'a> Agents<'a> {
                 );
                 if let Some(transfers) = self.transfers(random) {
                     network.transfer(flow, transfers);
-                    if let Some(crowd) = self.crowds.last_mut() {
-                        crowd.flows.push(flow);
+                    if let Some(clients) = self.web_clients.last_mut() {
+                        clients.flows.push(flow);
                     }
                 }
                 if let Load::Ftp(Ftp { lifetime: Some(lifetime), .. }) = self.traffic.load {
@@ -70,24 +70,26 @@ impl<'a> Agents<'a> {
         network.classify(flow, self.traffic.class);
     }
 
-    /// When a TCP flow starts. Those of a crowd wait until they are needed; the crowd begins with the first of them.
+    /// Start time of a TCP flow. Flows of web clients wait for requests; the clients start with their first flow.
     fn start(&mut self, i: usize, start: f64) -> f64 {
-        let asks = match &self.traffic.load {
-            Load::Web(web) if i == 0 => Asks::Sessions(habits(web)),
-            Load::Pages(pages) if i.is_multiple_of(pages.connections as usize) => Asks::Pages(page_habits(pages)),
+        let requests = match &self.traffic.load {
+            Load::Web(web) if i == 0 => WebRequests::Sessions(session_pattern(web)),
+            Load::Pages(pages) if i.is_multiple_of(pages.connections as usize) => {
+                WebRequests::Pages(page_pattern(pages))
+            }
             Load::Web(_) | Load::Pages(_) => return f64::INFINITY,
             _ => return start,
         };
-        let name = match self.crowds.len() {
+        let name = match self.web_clients.len() {
             0 => format!("traffic.{}.crowd", self.index),
             number => format!("traffic.{}.crowd.{number}", self.index),
         };
         let random = Generator::stream(self.seed, &name);
-        self.crowds.push(CrowdSpec { asks, random, start, flows: Vec::new() });
+        self.web_clients.push(WebSpec { requests, random, start, flows: Vec::new() });
         f64::INFINITY
     }
 
-    /// What a TCP flow transfers; nothing if its data are endless.
+    /// The finite transfers of a TCP flow; `None` if its data are unlimited.
     fn transfers(&self, random: Generator) -> Option<TransferSpec> {
         // Flows of one entry are counted together.
         let group = self.index as u32;
@@ -117,14 +119,14 @@ impl<'a> Agents<'a> {
         }
     }
 
-    /// The entry has all its flows.
+    /// Ends the entry: adds its web clients.
     pub fn finish(self, network: &mut Network) {
-        network.crowds.extend(self.crowds);
+        network.web_clients.extend(self.web_clients);
     }
 }
 
-fn habits(web: &Web) -> Habits {
-    Habits {
+fn session_pattern(web: &Web) -> SessionPattern {
+    SessionPattern {
         session_gap: Distribution::Exponential { mean: web.session_gap },
         pages: web.pages.clone(),
         page_gap: web.page_gap.clone(),
@@ -134,8 +136,8 @@ fn habits(web: &Web) -> Habits {
     }
 }
 
-fn page_habits(pages: &Pages) -> PageHabits {
-    PageHabits {
+fn page_pattern(pages: &Pages) -> PagePattern {
+    PagePattern {
         objects: pages.objects.clone(),
         size: pages.size.clone(),
         think: pages.think.clone(),
@@ -156,7 +158,7 @@ fn connection(spec: &TcpSpec, start: f64, clock_phase: f64) -> FlowSpec {
     }
 }
 
-/// A source of packets without feedback, its headers in bytes, and when it falls silent.
+/// A source without feedback, its headers in bytes, and its stop time.
 fn source(load: &Load) -> Option<(Source, u32, Option<f64>)> {
     let sizes = |packets: &Packets| packets.segment.clone();
     let interval = |bytes: u32, rate: f64| 8.0 * f64::from(bytes) / rate;

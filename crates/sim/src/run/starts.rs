@@ -5,7 +5,7 @@ use crate::topology::Times;
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::source::Distribution;
 
-/// Start times, flow after flow, from a random stream of their own.
+/// Start times in the order of the flows, from a random stream of their own.
 pub(super) enum Starts<'a> {
     Times(Times<'a>),
     Every { gap: f64, from: f64 },
@@ -26,7 +26,7 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// When flow `i` starts, in seconds; to be asked for in order.
+    /// Start of flow `i`, in seconds; must be called in the order of the flows.
     pub fn next(&mut self, i: usize) -> f64 {
         match self {
             Starts::Times(times) => times.get(i),

@@ -1,4 +1,4 @@
-//! How large anything in a scenario may be. The checker enforces these; the JSON schema repeats them.
+//! How large anything in a scenario may be, for the checker and the JSON schema.
 
 use super::fields::{Interval, Measure};
 use super::units;
@@ -16,7 +16,7 @@ pub(super) const COUNT: u64 = 200_000;
 pub(super) const FLOWS: u64 = 1_000_000;
 /// Most values of a list.
 pub(super) const LIST: usize = 1_000_000;
-/// Most links of a flow's way out and back.
+/// Most links of a flow's route out and back.
 pub(super) const HOPS: usize = 250;
 /// Largest time to live.
 pub(super) const TTL: u64 = 255;
@@ -24,7 +24,7 @@ pub(super) const TTL: u64 = 255;
 pub(super) const TRACE_BYTES: u64 = 1 << 24;
 /// Latest delivery opportunity of a trace, in milliseconds.
 pub(super) const TRACE_MS: u64 = 1_000_000_000;
-/// Of which at most one packet is lost.
+/// Most packets for each lost one, with `loss = { every = N }`.
 pub(super) const LOSS_EVERY: u64 = 1_000_000_000;
 /// Largest segment, in bytes.
 pub(super) const SEGMENT: u32 = 65_000;
@@ -34,7 +34,7 @@ pub(super) const PACKET: u32 = 65_535;
 pub(super) const WINDOW: u64 = 1_000_000;
 /// Most transfers of a flow.
 pub(super) const TRANSFERS: u64 = 1_000_000_000;
-/// Largest class of packets: disciplines tell eight apart.
+/// Largest class of packets: disciplines distinguish eight.
 pub(super) const CLASS: u64 = 7;
 /// Most points of a distribution.
 pub(super) const POINTS: usize = 10_000;
@@ -51,18 +51,18 @@ pub(super) const MRG_SEED: u64 = 4_294_944_442;
 /// Most skipped random numbers.
 pub(super) const SKIP: u64 = 1_000_000_000;
 
-/// Flows whose rates are recorded without being named.
+/// Most flows whose rates are recorded without `rate_flows`.
 pub(super) const RATE_FLOWS: u64 = 64;
-/// Traffic entries that are counted apart at every queue: each has a histogram there.
+/// Most traffic entries with counters of their own at every queue: each has a histogram there.
 pub(super) const ENTRIES_BY_FLOW: usize = 200;
-/// Flows whose delays or losses are measured one by one: each has a histogram.
+/// Most flows with delays or losses of their own: each has a histogram.
 pub(super) const FLOWS_END_TO_END: u64 = 1000;
 
 /// Simulated time.
 pub(super) const DURATION: Interval = seconds(0.0, 1e6, true);
 /// Start times.
 pub(super) const START: Interval = seconds(0.0, 1e6, false);
-/// How often a packet of 40 B may at most go round a flow's way in a run: a day and more of simulating.
+/// Most round trips of a 40 B packet in a run: more than a day of simulation.
 pub(super) const ROUNDS: f64 = 1e11;
 /// Propagation delays.
 pub(super) const DELAY: Interval = seconds(0.0, 1e4, false);
@@ -89,7 +89,7 @@ pub(super) const RATE: Interval = Interval { low: 0.0, high: 1e15, open_low: tru
 
 /// Rates of a link that may be down.
 pub(super) const RATE_OR_DOWN: Interval = Interval { open_low: false, ..RATE };
-/// After how long a schedule begins anew.
+/// Period of a schedule of rates.
 pub(super) const REPEAT: Interval = seconds(0.0, 1e6, true);
 /// Probabilities.
 pub(super) const PROBABILITY: Interval = Interval { low: 0.0, high: 1.0, open_low: false, open_high: false, unit: "" };

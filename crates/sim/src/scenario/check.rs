@@ -14,11 +14,10 @@ use super::model::{Record, Topology};
 use super::nearest::{some_of, suggestion};
 use super::own::{Aqms, OwnAqm};
 use super::traffic::Direction as Way;
-use super::values::name;
 use super::whole::Scenario;
 use super::{ends, own, reachable, topology, traffic, units};
-use crate::engine::ACK_BYTES;
 use crate::topology::{Dumbbell, LinkSpec, Rate, Routes};
+use earlydrop_net::tcp::sizes::ACK_BYTES;
 
 /// Keys of the document itself.
 pub(super) const SCENARIO: &[&str] =
@@ -41,6 +40,7 @@ pub(super) const RECORD: &[&str] = &[
 ];
 
 const FLOW_NUMBERS: &str = "a list of flow numbers, such as [1, 2]";
+
 /// Checks a document; `file` is named in errors.
 ///
 /// # Errors
@@ -60,7 +60,7 @@ pub fn check_with(doc: &Doc, file: Option<&str>, own: &[OwnAqm]) -> Result<Scena
 
 fn scenario(doc: &Doc, folder: Option<&Path>, aqms: Aqms<'_>) -> Checked<Scenario> {
     let fields = Field::root(doc).table(SCENARIO)?;
-    let name = name(&fields.required("name", "a text")?)?;
+    let name = fields.required("name", "a text")?.name()?;
     let duration = fields.required("duration", units::TIME_FORM)?.measure(&TIMES, bounds::DURATION)?;
     let warmup = warmup(&fields, duration)?;
     let seed = fields.optional("seed").map_or(Ok(1), |field| field.whole(0, bounds::SEED))?;
@@ -78,8 +78,8 @@ fn scenario(doc: &Doc, folder: Option<&Path>, aqms: Aqms<'_>) -> Checked<Scenari
     }
     let nothing = Record::default();
     let mut scenario = Scenario { name, duration, warmup, seed, topology, queues, traffic, ends, record: nothing };
-    moves_on(&scenario)?;
-    room_for_a_packet(&scenario)?;
+    round_trips_take_time(&scenario)?;
+    buffers_hold_a_packet(&scenario)?;
     if let Some(field) = fields.optional("record") {
         scenario.record = record(&field, &scenario)?;
     }
@@ -96,10 +96,10 @@ fn warmup(fields: &Fields<'_>, duration: f64) -> Checked<f64> {
     }
 }
 
-/// A buffer below one packet would let nothing through.
-fn room_for_a_packet(scenario: &Scenario) -> Checked<()> {
+/// A buffer smaller than one packet passes nothing.
+fn buffers_hold_a_packet(scenario: &Scenario) -> Checked<()> {
     let acks = u32::from(ACK_BYTES);
-    // Where all traffic goes between the pairs of a dumbbell, each queue sees what goes its way.
+    // Where all traffic is between the pairs of a dumbbell, each queue gets the packets of one direction.
     let by_pairs =
         matches!(scenario.topology, Topology::Dumbbell(_)) && scenario.ends.iter().all(|ends| ends.between.is_none());
     for queue in &scenario.queues {
@@ -123,9 +123,9 @@ fn room_for_a_packet(scenario: &Scenario) -> Checked<()> {
     Ok(())
 }
 
-/// A flow that waits for its ACKs must not go round in next to no time: with links that are fast enough and have no delay,
-/// a run would have more packets than can ever be simulated, or none that the clock can tell apart.
-fn moves_on(scenario: &Scenario) -> Checked<()> {
+/// Refuses a round trip of almost no time over TCP: over fast links without delay a run would have too many packets to
+/// simulate, or events that the clock cannot separate.
+fn round_trips_take_time(scenario: &Scenario) -> Checked<()> {
     let least = scenario.duration / bounds::ROUNDS;
     let fast = |link: &LinkSpec| least_time(link) < least;
     let suspicious = match &scenario.topology {
@@ -142,7 +142,7 @@ fn moves_on(scenario: &Scenario) -> Checked<()> {
     if !suspicious {
         return Ok(());
     }
-    // Two directions of one link are a cycle, but only a flow between its ends has no other links on its way.
+    // The two directions of a link are a cycle, but only a flow between its ends uses no other links.
     let graph = scenario.topology.graph(scenario.seed).into_owned().drawn(scenario.seed);
     let mut routes = Routes::new(&graph);
     let mut time = |from: u32, to: u32| -> f64 {
@@ -179,7 +179,7 @@ fn least_time(link: &LinkSpec) -> f64 {
     8.0 * f64::from(ACK_BYTES) / fastest + link.least_delay()
 }
 
-/// Whether links make a cycle: something is left when nodes that nothing leads to are taken away, again and again.
+/// Whether links make a cycle: nodes remain after repeatedly removing those without an incoming link (Kahn).
 fn has_cycle(nodes: usize, links: &[(u32, u32)]) -> bool {
     let mut into = vec![0_u32; nodes];
     let mut out = vec![Vec::new(); nodes];
@@ -253,7 +253,7 @@ fn loss_rtt(fields: &Fields<'_>) -> Checked<Option<f64>> {
     }
 }
 
-/// Queues by their names in results; all of them where it says "all".
+/// Queues by their names in results, or "all".
 fn queue_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<String>> {
     const WANTED: &str = "\"all\", or a list of queues by their names in results";
     let graph = scenario.topology.graph(scenario.seed);
@@ -289,7 +289,7 @@ fn series(fields: &Fields<'_>, duration: f64, windows: usize) -> Checked<Option<
     Ok(Some(interval))
 }
 
-/// What the keys of the rates say; nothing of a record's other fields.
+/// The fields of a record that are about rates; the others are at their defaults.
 fn rates(fields: &Fields<'_>, scenario: &Scenario) -> Checked<Record> {
     const WANTED: &str = "the length of the intervals, such as \"10 s\"";
     let (flows, queues) = (fields.optional("rate_flows"), fields.optional("rate_queues"));

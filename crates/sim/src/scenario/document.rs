@@ -16,7 +16,7 @@ pub const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Longest list that an error message repeats.
 const SHOWN: usize = 3;
 
-/// A document: what a TOML file, a JSON text or a Python dict says, not yet checked.
+/// A document from TOML, JSON or Python, not yet checked.
 ///
 /// Whoever builds one by hand keeps it no deeper than [`MAX_DEPTH`], as [`Doc::from_toml`] and [`Doc::from_json`] do.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +71,7 @@ impl Doc {
         }
     }
 
-    /// The value of `key`, to change it.
+    /// The value of `key`, mutable.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Doc> {
         match self {
             Doc::Table(entries) => entries.iter_mut().find(|(name, _)| name == key).map(|(_, value)| value),

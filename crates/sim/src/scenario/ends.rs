@@ -1,28 +1,60 @@
-//! Between which hosts traffic goes: `from`, `to` and `ttl` of a `[[traffic]]` entry.
+//! The ends of a flow: `from`, `to`, `ttl` and `ttl_option` of a `[[traffic]]` entry.
+
+use serde_json::{json, Map, Value as Json};
 
 use super::bounds;
 use super::document::Doc;
-use super::error::ScenarioError;
 use super::fields::{Checked, Field};
-use crate::engine::network::TtlOption;
+use super::forms::{Own, Range, Whole};
+use super::keys::{self, Key, Rows};
+use super::schemas::reference;
 use crate::topology::Graph;
+use earlydrop_net::TtlOption;
 
+static FROM: Key<Own<Vec<String>>> =
+    Key::optional("from", NAMES, "the topology's pairs", "Senders: names or patterns such as `s*`; with `to`.");
+static TO: Key<Own<Vec<String>>> = Key::optional("to", NAMES, "the topology's pairs", "Receivers; with `from`.");
+// 32 is ns-2's default.
+static TTL: Key<Whole> =
+    Key::or("ttl", Whole { low: 1, high: bounds::TTL }, 32, "Time to live of packets and ACKs when they are sent.");
+static TTL_OPTION: Key<Own<TtlOption>> = Key::or(
+    "ttl_option",
+    Own {
+        kind: "flag or text",
+        range: Range::Words("true, false, \"data\""),
+        wanted: "true, false, \"data\"",
+        schema: || json!({ "enum": [true, false, "data"] }),
+        write: |option| match option {
+            TtlOption::All => true.into(),
+            TtlOption::Data => "data".into(),
+            TtlOption::Nothing => false.into(),
+        },
+        read: option,
+    },
+    TtlOption::All,
+    "Which packets carry the time to live that they were sent with, as DDRED needs it: all, none, or all but the ACKs.",
+);
 /// Keys that every entry of `[[traffic]]` may have.
-pub(super) const ENDS: &[&str] = &["from", "to", "ttl", "ttl_option"];
-/// Time to live of a packet when none is given: ns-2's.
-pub(super) const DEFAULT_TTL: u8 = 32;
-/// How many pairs a message counts at most before it says "and more".
+pub(super) const ENDS: Rows = &[&FROM, &TO, &TTL, &TTL_OPTION];
+
+const NAMES: Own<Vec<String>> = Own {
+    kind: "name or list",
+    range: Range::Words("names of nodes, or patterns"),
+    wanted: WANTED,
+    schema: || reference("name_or_names"),
+    write: |names| names.as_slice().into(),
+    read: names,
+};
 pub(super) const WANTED: &str = "a node's name, a pattern such as \"s*\", or a list of these";
 
-/// Where the flows of one `[[traffic]]` entry begin and end.
+/// The ends of the flows of one `[[traffic]]` entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ends {
     /// Names and patterns of the senders and of the receivers; `None` leaves it to the topology's pairs.
     pub between: Option<(Vec<String>, Vec<String>)>,
     /// Time to live that hosts give their packets.
     pub ttl: u8,
-    /// Whether hosts write it into packets, and the time to live at the destination once they know it, as DDRED needs
-    /// it.
+    /// Which packets carry it, and the time to live at the destination once the sender knows it, as DDRED needs it.
     pub ttl_option: TtlOption,
 }
 
@@ -35,9 +67,9 @@ impl Ends {
     }
 }
 
-/// `keys` and those of the ends.
-pub(super) fn with_ends(keys: &[&'static str]) -> Vec<&'static str> {
-    [keys, ENDS].concat()
+/// `others` and the keys of the ends.
+pub(super) fn with_ends(others: &[&'static str]) -> Vec<&'static str> {
+    others.iter().copied().chain(keys::names(ENDS)).collect()
 }
 
 /// Reads the ends of each entry of `[[traffic]]`, whose other keys `traffic` has checked.
@@ -46,21 +78,25 @@ pub(super) fn read(field: &Field<'_>) -> Checked<Vec<Ends>> {
 }
 
 fn one(entry: &Field<'_>) -> Checked<Ends> {
-    let Doc::Table(_) = entry.doc else { return Err(entry.wrong_type("a table [[traffic]]")) };
-    let field = |key: &str| entry.doc.get(key).map(|doc| Field { doc, path: format!("{}.{key}", entry.path) });
-    let between = match (field("from"), field("to")) {
+    let fields = entry.any_table("a table [[traffic]]")?;
+    let missing = |key: &Key<Own<Vec<String>>>| Err(key.missing(&fields));
+    let between = match (FROM.field(&fields), TO.field(&fields)) {
         (None, None) => None,
         (Some(from), Some(to)) => Some((names(&from)?, names(&to)?)),
-        (Some(_), None) => return Err(ScenarioError::new(format!("{}.to", entry.path), "is missing").allowed(WANTED)),
-        (None, Some(_)) => {
-            return Err(ScenarioError::new(format!("{}.from", entry.path), "is missing").allowed(WANTED));
-        }
+        (Some(_), None) => return missing(&TO),
+        (None, Some(_)) => return missing(&FROM),
     };
-    Ok(Ends {
-        between,
-        ttl: field("ttl").map_or(Ok(u64::from(DEFAULT_TTL)), |field| field.whole(1, bounds::TTL))? as u8,
-        ttl_option: field("ttl_option").map_or(Ok(TtlOption::All), |field| option(&field))?,
-    })
+    Ok(Ends { between, ttl: TTL.read(&fields)? as u8, ttl_option: TTL_OPTION.read(&fields)? })
+}
+
+/// Adds the ends as a document has them.
+pub(super) fn write(ends: &Ends, map: &mut Map<String, Json>) {
+    if let Some((from, to)) = &ends.between {
+        FROM.write(from, map);
+        TO.write(to, map);
+    }
+    TTL.write(&ends.ttl.into(), map);
+    TTL_OPTION.write(&ends.ttl_option, map);
 }
 
 fn option(field: &Field<'_>) -> Checked<TtlOption> {
@@ -132,7 +168,7 @@ mod tests {
         use crate::scenario::traffic;
         assert_eq!(with_ends(&["kind"]), ["kind", "from", "to", "ttl", "ttl_option"]);
         for kind in traffic::KINDS {
-            assert!(kind.all_keys().iter().all(|key| !ENDS.contains(key)));
+            assert!(kind.all_keys().iter().all(|key| keys::names(ENDS).all(|end| end != *key)));
         }
     }
 }

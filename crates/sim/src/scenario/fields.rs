@@ -1,8 +1,9 @@
-//! Reading fields: every value knows its path, and a table knows its keys.
+//! Fields of a document: values with their paths, read with checks.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::bounds;
 use super::document::Doc;
 use super::error::{quoted, quoted_list, ScenarioError};
 use super::nearest::suggestion;
@@ -60,7 +61,7 @@ pub(super) struct Measure {
     pub bare: bool,
 }
 
-/// A value and where it stands.
+/// A value and its path in the document.
 #[derive(Clone)]
 pub(super) struct Field<'a> {
     pub doc: &'a Doc,
@@ -101,6 +102,14 @@ impl<'a> Field<'a> {
         Ok(fields)
     }
 
+    /// A table whose keys are checked elsewhere.
+    pub fn any_table(&self, wanted: &str) -> Checked<Fields<'a>> {
+        match self.doc {
+            Doc::Table(entries) => Ok(Fields { entries, path: self.path.clone() }),
+            _ => Err(self.wrong_type(wanted)),
+        }
+    }
+
     /// The items of a list that is not empty.
     pub fn items(&self, wanted: &str) -> Checked<Vec<Field<'a>>> {
         match self.doc {
@@ -120,6 +129,19 @@ impl<'a> Field<'a> {
             Doc::String(text) => Ok(text),
             _ => Err(self.wrong_type(wanted)),
         }
+    }
+
+    /// A name that can be printed on one line.
+    pub fn name(&self) -> Checked<String> {
+        let wanted = format!("a text of 1..{} characters", bounds::NAME);
+        let text = self.text(&wanted)?;
+        if text.is_empty() || text.chars().count() > bounds::NAME {
+            return Err(self.error("has the wrong length").allowed(wanted));
+        }
+        if text.chars().any(char::is_control) {
+            return Err(self.error("has control characters").allowed(wanted));
+        }
+        Ok(text.to_string())
     }
 
     /// One of `words`; an error suggests the nearest.
@@ -207,7 +229,7 @@ impl<'a> Fields<'a> {
         Some(Field { doc, path: join(&self.path, key) })
     }
 
-    /// The field `key`, which must be given; `wanted` says what belongs there.
+    /// The field `key`, which must be given; `wanted` is the value to ask for.
     pub fn required(&self, key: &str, wanted: impl Into<String>) -> Checked<Field<'a>> {
         self.optional(key).ok_or_else(|| self.missing(key).allowed(wanted))
     }

@@ -5,10 +5,9 @@ use earlydrop_aqm::policy::Limit;
 use serde_json::{json, Map, Value as Json};
 
 use super::model::{QueueSpec, Record, Topology};
-use super::traffic;
-use super::values::{delays_json, random_json, seconds};
+use super::values::{seconds, RANDOM};
 use super::whole::Scenario;
-use crate::topology::{Direction, Dumbbell, Graph, LinkSpec, LossPattern, Pairs, Rate};
+use super::{topology, traffic};
 
 impl Scenario {
     /// The scenario in full. It is itself a scenario: reading and checking it gives an equal one.
@@ -20,12 +19,12 @@ impl Scenario {
         map.insert("seed".into(), self.seed.into());
         match &self.topology {
             Topology::Dumbbell(one) => {
-                map.insert("topology".into(), dumbbell(one));
+                map.insert("topology".into(), topology::write_dumbbell(one));
             }
             Topology::Graph(graph) => {
-                map.insert("topology".into(), topology(graph));
-                map.insert("node".into(), nodes(graph));
-                map.insert("link".into(), graph.edges.iter().map(|edge| joined(graph, edge)).collect());
+                map.insert("topology".into(), topology::write_graph(graph));
+                map.insert("node".into(), graph.nodes.iter().map(topology::write_node).collect());
+                map.insert("link".into(), graph.edges.iter().map(|edge| topology::write_edge(graph, edge)).collect());
             }
         }
         let own = self.queues.iter().filter_map(|one| Some((one.spec.spec.name, one.spec.own.as_deref()?)));
@@ -49,8 +48,8 @@ impl Scenario {
         let ports = self.ports(&graph);
         let queues = ports.iter().map(|port| (graph.link_name(port.link).to_string(), Json::from(port.name.clone())));
         json!({
-            "node": nodes(&graph),
-            "link": graph.edges.iter().map(|edge| joined(&graph, edge)).collect::<Vec<_>>(),
+            "node": graph.nodes.iter().map(topology::write_node).collect::<Vec<_>>(),
+            "link": graph.edges.iter().map(|edge| topology::write_edge(&graph, edge)).collect::<Vec<_>>(),
             "queue": queues.collect::<Map<String, Json>>(),
         })
     }
@@ -62,108 +61,12 @@ fn insert(map: &mut Map<String, Json>, key: &str, value: Option<Json>) {
     }
 }
 
-fn rate(x: f64) -> String {
-    format!("{x} bit/s")
-}
-
-fn dumbbell(dumbbell: &Dumbbell) -> Json {
-    json!({
-        "kind": "dumbbell",
-        "pairs": dumbbell.pairs,
-        "senders": link(&dumbbell.senders),
-        "receivers": link(&dumbbell.receivers),
-        "bottleneck": link(&dumbbell.bottleneck),
-        "reverse": link(&dumbbell.reverse),
-    })
-}
-
-fn topology(graph: &Graph) -> Json {
-    let name = |&node: &u32| graph.nodes[node as usize].name.clone();
-    let pairs: Json = match &graph.pairs {
-        Pairs::None => return json!({ "kind": "graph" }),
-        Pairs::Drawn => "random".into(),
-        Pairs::Listed(pairs) => pairs.iter().map(|(from, to)| json!([name(from), name(to)])).collect(),
-    };
-    json!({ "kind": "graph", "pairs": pairs })
-}
-
-fn nodes(graph: &Graph) -> Json {
-    let node = |node: &crate::topology::Node| {
-        let mut map = Map::new();
-        map.insert("name".into(), node.name.clone().into());
-        map.insert("router".into(), node.router.into());
-        insert(&mut map, "place", node.place.map(|place| json!(place)));
-        Json::from(map)
-    };
-    graph.nodes.iter().map(node).collect()
-}
-
-/// A link between two nodes, with its other direction.
-fn joined(graph: &Graph, edge: &crate::topology::Edge) -> Json {
-    let mut map = Map::new();
-    map.insert("from".into(), graph.nodes[edge.from as usize].name.clone().into());
-    map.insert("to".into(), graph.nodes[edge.to as usize].name.clone().into());
-    direction(&mut map, &edge.there);
-    let back = edge.back.as_ref().map_or(Json::Bool(false), |back| {
-        let mut map = Map::new();
-        direction(&mut map, back);
-        map.into()
-    });
-    map.insert("reverse".into(), back);
-    map.into()
-}
-
-fn direction(map: &mut Map<String, Json>, direction: &Direction) {
-    map.insert("name".into(), direction.name.clone().into());
-    if let Json::Object(fields) = link(&direction.link) {
-        map.extend(fields);
-    }
-    insert(map, "queue", direction.queue.clone().map(Json::from));
-}
-
-fn link(link: &LinkSpec) -> Json {
-    let mut map = Map::new();
-    map.insert("rate".into(), varying(&link.rate));
-    map.insert("delay".into(), delays_json(&link.delay));
-    let loss = link.loss.as_ref().map(|loss| {
-        let mut map = Map::new();
-        match loss.pattern {
-            LossPattern::Random(probability) => map.insert("probability".into(), probability.into()),
-            LossPattern::Every(count) => map.insert("every".into(), count.into()),
-        };
-        insert(&mut map, "random", loss.random.map(random_json));
-        map.into()
-    });
-    insert(&mut map, "loss", loss);
-    let jitter = link.jitter.map(
-        |jitter| json!({ "uniform": [seconds(jitter.low), seconds(jitter.high)], "keep_order": jitter.keeps_order }),
-    );
-    insert(&mut map, "jitter", jitter);
-    let reorder = link.reorder.map(|late| json!({ "probability": late.probability, "delay": seconds(late.delay) }));
-    insert(&mut map, "reorder", reorder);
-    map.into()
-}
-
-fn varying(over_time: &Rate) -> Json {
-    match over_time {
-        Rate::Constant(x) => rate(*x).into(),
-        Rate::Schedule { steps, repeat } => {
-            let steps: Vec<[String; 2]> = steps.iter().map(|&(from, x)| [seconds(from), rate(x)]).collect();
-            let mut map = Map::new();
-            map.insert("schedule".into(), json!(steps));
-            insert(&mut map, "repeat", repeat.map(|x| seconds(x).into()));
-            map.into()
-        }
-        Rate::Opportunities { at_ms } => json!({ "trace": at_ms }),
-    }
-}
-
 fn queue(queue: &QueueSpec) -> Json {
     let mut map = Map::new();
     map.insert("aqm".into(), queue.spec.name.into());
     map.insert("limit".into(), limit(queue.limit).into());
     map.insert("ecn".into(), queue.ecn.into());
-    insert(&mut map, "random", queue.random.map(random_json));
+    RANDOM.write_given(queue.random.as_ref(), &mut map);
     for param in queue.spec.all_params() {
         insert(&mut map, param.name, parameter(queue.values.get(param)));
     }

@@ -1,27 +1,143 @@
 //! A link's table: rate, delay, and what else happens to packets on it.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::Read as _;
 use std::path::Path;
+
+use serde_json::{json, Map, Value as Json};
 
 use super::bounds::{self, TIMES};
 use super::document::Doc;
 use super::error::ScenarioError;
 use super::fields::{whole_form, Checked, Field, Fields};
+use super::forms::{or_table, Flag, Own, Quantity, Range, Whole};
+use super::keys::{self, Form, Key, Read, Row, Rows};
+use super::schemas::{self, about, list, object, pair, reference};
 use super::units;
-use super::values::{delays, random, DELAYS_FORM};
+use super::values::{delays, delays_json, seconds, DELAYS_FORM, RANDOM};
 use crate::topology::{Delays, Jitter, LinkSpec, Loss, LossPattern, Rate, Reorder};
 
-/// Keys of a link.
-pub(super) const LINK: &[&str] = &["rate", "delay", "loss", "jitter", "reorder"];
+static RATE: Key<Own<Rate, ()>> = Key::required(
+    "rate",
+    Own {
+        kind: "rate or table",
+        range: Range::Within(bounds::RATE),
+        wanted: units::RATE_FORM,
+        schema: || reference("varying_rate"),
+        write: write_rate,
+        read: (),
+    },
+    "A rate; or `{ schedule = [[time, rate], ...], repeat = time }` for one that changes, or `{ trace = \"FILE\" \
+     }` for a trace in Mahimahi's form.",
+);
+/// The delay of a link of which there is one.
+pub(super) static DELAY: Key<Delay> = Key::required("delay", Delay::One, "Propagation delay.");
+/// The delay of a link between two nodes.
+pub(super) static DRAWN_DELAY: Key<Delay> = Key::required(
+    "delay",
+    Delay::Drawn,
+    "Propagation delay; `{ uniform = [time, time] }` draws it with the run's seed.",
+);
+/// The delay of links of many hosts.
+pub(super) static DELAYS: Key<Delay> = Key::required(
+    "delay",
+    Delay::Listed,
+    "Propagation delay; a list is used in turn, one for each host, and `{ uniform = [time, time] }` draws each \
+     with the run's seed.",
+);
+static LOSS: Key<Own<Loss>> = Key::optional(
+    "loss",
+    Own {
+        kind: "number or table",
+        range: Range::Within(bounds::PROBABILITY),
+        wanted: "a number from 0 to 1",
+        schema: || or_table(PROBABILITY.form.schema(), LOSS_KEYS),
+        write: write_loss,
+        read: loss,
+    },
+    "none",
+    "Probability that a packet is lost on the wire; or `{ probability = 0.01, random = ... }`, or `{ every = 100 \
+     }` for each 100th packet.",
+);
+static JITTER: Key<Own<Jitter>> = Key::optional(
+    "jitter",
+    Own {
+        kind: "time or table",
+        range: Range::Within(bounds::DELAY),
+        wanted: units::TIME_FORM,
+        schema: || or_table(reference("time"), JITTER_KEYS),
+        write: |jitter| {
+            let ends = [seconds(jitter.low), seconds(jitter.high)];
+            json!({ "uniform": ends, "keep_order": jitter.keeps_order })
+        },
+        read: jitter,
+    },
+    "none",
+    "Longest extra delay, drawn for each packet from 0 on; or `{ uniform = [time, time], keep_order = true }`.",
+);
+static REORDER: Key<Own<Reorder>> = Key::optional(
+    "reorder",
+    Own {
+        kind: "table",
+        range: Range::Words(""),
+        wanted: "a table",
+        schema: || keys::table(REORDER_KEYS),
+        write: |late| json!({ "probability": late.probability, "delay": seconds(late.delay) }),
+        read: reorder,
+    },
+    "none",
+    "`{ probability = 0.01, delay = \"5 ms\" }`: the fraction of packets that arrive so much later, so that others \
+     overtake them.",
+);
+/// Keys of a link of which there is one.
+pub(super) const LINK: Rows = &[&RATE, &DELAY, &LOSS, &JITTER, &REORDER];
+/// Keys of a link between two nodes.
+pub(super) const DRAWN_LINK: Rows = &[&RATE, &DRAWN_DELAY, &LOSS, &JITTER, &REORDER];
+/// Keys of links of many hosts.
+pub(super) const ACCESS: Rows = &[&RATE, &DELAYS, &LOSS, &JITTER, &REORDER];
+
 /// Keys of a rate that changes.
-pub(super) const RATE: &[&str] = &["schedule", "repeat", "trace"];
-/// Keys of `loss`.
-pub(super) const LOSS: &[&str] = &["probability", "every", "random"];
-/// Keys of `jitter`.
-pub(super) const JITTER: &[&str] = &["uniform", "keep_order"];
-/// Keys of `reorder`.
-pub(super) const REORDER: &[&str] = &["probability", "delay"];
+const RATE_KEYS: &[&str] = &["schedule", "repeat", "trace"];
+static REPEAT: Key<Quantity> = Key::optional(
+    "repeat",
+    Quantity::time(bounds::REPEAT),
+    "the last rate stays",
+    "The schedule starts again after this time; without it the last rate stays.",
+);
+
+static PROBABILITY: Key<Quantity> = Key::required(
+    "probability",
+    Quantity::number(bounds::PROBABILITY).wanted("a number from 0 to 1").read_as(&bounds::PROBABILITIES),
+    "",
+);
+/// In the place of [`EVERY`].
+static LOSS_PROBABILITY: Key<Quantity> = Key::optional(
+    "probability",
+    Quantity::number(bounds::PROBABILITY).read_as(&bounds::PROBABILITIES),
+    "or `every`",
+    "",
+);
+static EVERY: Key<Whole> = Key::optional("every", Whole { low: 1, high: bounds::LOSS_EVERY }, "or `probability`", "");
+const LOSS_KEYS: Rows = &[&LOSS_PROBABILITY, &EVERY, &RANDOM];
+
+static UNIFORM: Key<Own<[f64; 2]>> = Key::required(
+    "uniform",
+    Own {
+        kind: "list of two times",
+        range: Range::Within(bounds::DELAY),
+        wanted: TWO_TIMES,
+        schema: || pair(reference("time")),
+        write: |ends| json!(ends.map(seconds)),
+        read: two_times,
+    },
+    "",
+);
+static KEEP_ORDER: Key<Flag> = Key::or("keep_order", Flag, false, "");
+const JITTER_KEYS: Rows = &[&UNIFORM, &KEEP_ORDER];
+const TWO_TIMES: &str = "a list of two times, the smaller first";
+
+static LATE: Key<Quantity> = Key::required("delay", Quantity::time(bounds::DELAY), "");
+const REORDER_KEYS: Rows = &[&PROBABILITY, &LATE];
 
 const RATE_FORM: &str =
     "a rate such as \"10 Mbit/s\", { schedule = [[\"0 s\", \"10 Mbit/s\"], ...] } or { trace = \"FILE\" }";
@@ -34,43 +150,50 @@ pub(super) struct Links<'a> {
 }
 
 impl Links<'_> {
-    /// A link with one delay.
+    /// A link of which there is one.
     pub fn one(&self, field: &Field<'_>) -> Checked<LinkSpec> {
-        self.spec(&field.table(LINK)?, Delay::One, None)
+        self.spec(&field.rows(LINK)?, &DELAY, None)
     }
 
     /// A link for each of many hosts: its delay may be a list or drawn.
     pub fn many(&self, field: &Field<'_>) -> Checked<LinkSpec> {
-        self.spec(&field.table(LINK)?, Delay::Listed, None)
+        self.spec(&field.rows(ACCESS)?, &DELAYS, None)
+    }
+
+    /// A link for each of many hosts, or one.
+    pub fn read(&self, field: &Field<'_>, many: bool) -> Checked<LinkSpec> {
+        if many {
+            self.many(field)
+        } else {
+            self.one(field)
+        }
     }
 
     /// The link of a table that may have other keys too; what it leaves out is taken from `default`.
-    pub fn spec(&self, fields: &Fields<'_>, delay: Delay, default: Option<&LinkSpec>) -> Checked<LinkSpec> {
-        let rate = match (fields.optional("rate"), default) {
+    pub fn spec(&self, fields: &Fields<'_>, delay: &Key<Delay>, default: Option<&LinkSpec>) -> Checked<LinkSpec> {
+        let rate = match (RATE.field(fields), default) {
             (Some(field), _) => self.rate(&field)?,
             (None, Some(default)) => default.rate.clone(),
-            (None, None) => return Err(fields.missing("rate").allowed(units::RATE_FORM)),
+            (None, None) => return Err(RATE.missing(fields)),
         };
-        let delay = match (fields.optional("delay"), default) {
-            (Some(field), _) => delay.read(&field)?,
-            (None, Some(default)) => default.delay.clone(),
-            (None, None) => return Err(fields.missing("delay").allowed(delay.form())),
+        let delay = match default {
+            Some(default) => delay.read_or(fields, default.delay.clone())?,
+            None => delay.read(fields)?,
         };
-        let link = LinkSpec {
+        Ok(LinkSpec {
             rate,
             delay,
-            loss: fields.optional("loss").map(|field| loss(&field)).transpose()?,
-            jitter: fields.optional("jitter").map(|field| jitter(&field)).transpose()?,
-            reorder: fields.optional("reorder").map(|field| reorder(&field)).transpose()?,
-        };
-        Ok(link)
+            loss: LOSS.given(fields)?,
+            jitter: JITTER.given(fields)?,
+            reorder: REORDER.given(fields)?,
+        })
     }
 
     fn rate(&self, field: &Field<'_>) -> Checked<Rate> {
         let Doc::Table(_) = field.doc else {
             return field.measure(&bounds::RATES, bounds::RATE).map(Rate::Constant);
         };
-        let fields = field.table(RATE)?;
+        let fields = field.table(RATE_KEYS)?;
         match (fields.optional("schedule"), fields.optional("trace")) {
             (Some(steps), None) => schedule(&fields, &steps),
             (None, Some(trace)) => {
@@ -142,7 +265,6 @@ impl Links<'_> {
 }
 
 /// What a delay may be.
-#[derive(Clone, Copy)]
 pub(super) enum Delay {
     /// One time.
     One,
@@ -152,18 +274,40 @@ pub(super) enum Delay {
     Listed,
 }
 
-impl Delay {
-    fn read(self, field: &Field<'_>) -> Checked<Delays> {
+impl Form for Delay {
+    type Value = Delays;
+
+    fn write(&self, value: &Delays) -> Json {
+        delays_json(value)
+    }
+
+    fn schema(&self) -> Json {
+        reference(if matches!(self, Delay::One) { "time" } else { "delays" })
+    }
+
+    fn wanted(&self) -> String {
+        if matches!(self, Delay::One) { units::TIME_FORM } else { DELAYS_FORM }.into()
+    }
+
+    fn kind(&self) -> String {
+        match self {
+            Delay::One => "time",
+            Delay::Drawn => "time or table",
+            Delay::Listed => "time, list or table",
+        }
+        .into()
+    }
+
+    fn range(&self) -> String {
+        bounds::DELAY.to_string()
+    }
+}
+
+impl Read for Delay {
+    fn read(&self, field: &Field<'_>) -> Checked<Delays> {
         match (self, field.doc) {
             (Delay::One, _) | (Delay::Drawn, Doc::Array(_)) => field.measure(&TIMES, bounds::DELAY).map(Delays::Same),
             _ => delays(field, &TIMES, bounds::DELAY),
-        }
-    }
-
-    fn form(self) -> &'static str {
-        match self {
-            Delay::One => units::TIME_FORM,
-            _ => DELAYS_FORM,
         }
     }
 }
@@ -190,16 +334,10 @@ fn schedule(fields: &Fields<'_>, field: &Field<'_>) -> Checked<Rate> {
         }
     }
     let last = steps[steps.len() - 1].0;
-    let repeat = match fields.optional("repeat") {
-        None => None,
-        Some(field) => {
-            let repeat = field.measure(&TIMES, bounds::REPEAT)?;
-            if repeat <= last {
-                return Err(field.error("ends the schedule before its last step").allowed(format!("above {last} s")));
-            }
-            Some(repeat)
-        }
-    };
+    let repeat = REPEAT.given(fields)?;
+    if let (Some(field), true) = (REPEAT.field(fields), repeat.is_some_and(|repeat| repeat <= last)) {
+        return Err(field.error("ends the schedule before its last step").allowed(format!("above {last} s")));
+    }
     if steps.iter().all(|&(_, rate)| rate == 0.0) {
         return Err(field.error("never sends").allowed("a rate above 0 in one step at least"));
     }
@@ -209,27 +347,33 @@ fn schedule(fields: &Fields<'_>, field: &Field<'_>) -> Checked<Rate> {
 /// `0.01`, `{ probability = 0.01 }` or `{ every = 100 }`.
 fn loss(field: &Field<'_>) -> Checked<Loss> {
     let Doc::Table(_) = field.doc else {
-        return Ok(Loss { pattern: LossPattern::Random(probability(field)?), random: None });
+        return Ok(Loss { pattern: LossPattern::Random(PROBABILITY.form.read(field)?), random: None });
     };
     const WANTED: &str = "probability or every";
-    let fields = field.table(LOSS)?;
-    let random = fields.optional("random").map(|field| random(&field)).transpose()?;
-    let pattern = match (fields.optional("probability"), fields.optional("every")) {
-        (Some(field), None) => LossPattern::Random(probability(&field)?),
-        (None, Some(field)) => LossPattern::Every(field.whole(1, bounds::LOSS_EVERY)?),
-        (None, None) => return Err(fields.missing("probability").allowed(WANTED)),
+    let fields = field.rows(LOSS_KEYS)?;
+    let random = RANDOM.given(&fields)?;
+    let pattern = match (LOSS_PROBABILITY.field(&fields), EVERY.field(&fields)) {
+        (Some(field), None) => LossPattern::Random(PROBABILITY.form.read(&field)?),
+        (None, Some(field)) => LossPattern::Every(EVERY.form.read(&field)?),
+        (None, None) => return Err(fields.missing(LOSS_PROBABILITY.name).allowed(WANTED)),
         (Some(_), Some(every)) => {
             return Err(ScenarioError::new(every.path, "is given beside a probability").allowed(WANTED));
         }
     };
-    if let (LossPattern::Every(_), Some(field)) = (pattern, fields.optional("random")) {
+    if let (LossPattern::Every(_), Some(field)) = (pattern, RANDOM.field(&fields)) {
         return Err(ScenarioError::new(field.path, "is of no use where each so-many-th packet is lost"));
     }
     Ok(Loss { pattern, random })
 }
 
-fn probability(field: &Field<'_>) -> Checked<f64> {
-    field.measure(&bounds::PROBABILITIES, bounds::PROBABILITY)
+fn two_times(field: &Field<'_>) -> Checked<[f64; 2]> {
+    let items = field.items(TWO_TIMES)?;
+    let ends: Vec<f64> = items.iter().map(|item| item.measure(&TIMES, bounds::DELAY)).collect::<Checked<_>>()?;
+    let &[low, high] = &ends[..] else { return Err(field.error("is not an interval").allowed(TWO_TIMES)) };
+    if low > high {
+        return Err(field.error("runs backwards").allowed(TWO_TIMES));
+    }
+    Ok([low, high])
 }
 
 /// `"5 ms"` for up to that much, or `{ uniform = ["1 ms", "5 ms"], keep_order = true }`.
@@ -237,23 +381,65 @@ fn jitter(field: &Field<'_>) -> Checked<Jitter> {
     let Doc::Table(_) = field.doc else {
         return Ok(Jitter { low: 0.0, high: field.measure(&TIMES, bounds::DELAY)?, keeps_order: false });
     };
-    const WANTED: &str = "a list of two times, the smaller first";
-    let fields = field.table(JITTER)?;
-    let uniform = fields.required("uniform", WANTED)?;
-    let items = uniform.items(WANTED)?;
-    let ends: Vec<f64> = items.iter().map(|item| item.measure(&TIMES, bounds::DELAY)).collect::<Checked<_>>()?;
-    let &[low, high] = &ends[..] else { return Err(uniform.error("is not an interval").allowed(WANTED)) };
-    if low > high {
-        return Err(uniform.error("runs backwards").allowed(WANTED));
-    }
-    let keeps_order = fields.optional("keep_order").map_or(Ok(false), |field| field.flag())?;
-    Ok(Jitter { low, high, keeps_order })
+    let fields = field.rows(JITTER_KEYS)?;
+    let [low, high] = UNIFORM.read(&fields)?;
+    Ok(Jitter { low, high, keeps_order: KEEP_ORDER.read(&fields)? })
 }
 
 fn reorder(field: &Field<'_>) -> Checked<Reorder> {
-    let fields = field.table(REORDER)?;
-    Ok(Reorder {
-        probability: probability(&fields.required("probability", "a number from 0 to 1")?)?,
-        delay: fields.required("delay", units::TIME_FORM)?.measure(&TIMES, bounds::DELAY)?,
-    })
+    let fields = field.rows(REORDER_KEYS)?;
+    Ok(Reorder { probability: PROBABILITY.read(&fields)?, delay: LATE.read(&fields)? })
+}
+
+/// The link as a document has it.
+pub(super) fn write(link: &LinkSpec, map: &mut Map<String, Json>) {
+    RATE.write(&link.rate, map);
+    DELAY.write(&link.delay, map);
+    LOSS.write_given(link.loss.as_ref(), map);
+    JITTER.write_given(link.jitter.as_ref(), map);
+    REORDER.write_given(link.reorder.as_ref(), map);
+}
+
+fn write_rate(over_time: &Rate) -> Json {
+    let rate = |x: f64| format!("{x} bit/s");
+    match over_time {
+        Rate::Constant(x) => rate(*x).into(),
+        Rate::Schedule { steps, repeat } => {
+            let steps: Vec<[String; 2]> = steps.iter().map(|&(from, x)| [seconds(from), rate(x)]).collect();
+            let mut map = Map::new();
+            map.insert("schedule".into(), json!(steps));
+            REPEAT.write_given(repeat.as_ref(), &mut map);
+            map.into()
+        }
+        Rate::Opportunities { at_ms } => json!({ "trace": at_ms }),
+    }
+}
+
+fn write_loss(loss: &Loss) -> Json {
+    let mut map = Map::new();
+    match &loss.pattern {
+        LossPattern::Random(probability) => LOSS_PROBABILITY.write(probability, &mut map),
+        LossPattern::Every(count) => EVERY.write(count, &mut map),
+    }
+    RANDOM.write_given(loss.random.as_ref(), &mut map);
+    map.into()
+}
+
+/// Schema of a rate that may change.
+pub(super) fn rate_schema() -> Json {
+    json!({ "anyOf": [reference("rate"), schedule_schema(), trace_schema()] })
+}
+
+fn schedule_schema() -> Json {
+    let step =
+        json!({ "type": "array", "prefixItems": [reference("time"), reference("rate")], "minItems": 2, "maxItems": 2 });
+    let fields = json!({ "schedule": list(step), "repeat": REPEAT.schema() });
+    about(object(&["schedule"], fields), "A rate that changes at given times.")
+}
+
+fn trace_schema() -> Json {
+    let milliseconds = list(schemas::whole(0, bounds::TRACE_MS));
+    let fields = json!({ "trace": { "anyOf": [json!({ "type": "string" }), milliseconds] } });
+    let text = "Milliseconds at which 1500 bytes may pass, in a file as Mahimahi has them or listed.";
+    about(object(&["trace"], fields), text)
 }

@@ -12,7 +12,7 @@ use earlydrop_aqm::policy::Limit;
 /// The network of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
-    /// Pairs of hosts round one bottleneck.
+    /// Pairs of hosts that share one bottleneck.
     Dumbbell(Box<Dumbbell>),
     /// Any other, in full.
     Graph(Graph),
@@ -35,7 +35,7 @@ impl Topology {
         }
     }
 
-    /// How many flows make one for each pair of hosts.
+    /// Number of flows with one for each pair of hosts.
     pub fn pairs(&self) -> u32 {
         match self {
             Topology::Dumbbell(dumbbell) => dumbbell.pairs,
@@ -47,13 +47,13 @@ impl Topology {
         }
     }
 
-    /// Whether the ways of flows must be looked for to know that there are such; `named`: traffic names its ends.
+    /// Whether routes must be searched to know that every flow has one; `named`: traffic names its ends.
     pub(super) fn needs_routes(&self, named: bool) -> bool {
         self.dumbbell().is_none() || named
     }
 }
 
-/// A `[queue.KEY]`.
+/// A table `[queue.KEY]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Queue {
     /// Its key.
@@ -69,7 +69,7 @@ pub struct PortAt {
     pub name: String,
     /// Number of the link.
     pub link: u32,
-    /// Place among [`Scenario::queues`].
+    /// Place among [`Scenario::queues`](super::Scenario::queues).
     pub queue: usize,
 }
 
@@ -112,7 +112,7 @@ impl fmt::Debug for QueueSpec {
 /// Congestion control of a TCP.
 pub use earlydrop_net::tcp::Flavour as Tcp;
 
-/// Which world's rules TCP follows.
+/// Whose rules TCP follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// Segments, coarse clock ticks, no handshake, as in ns-2.
@@ -122,7 +122,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// All there are.
+    /// All of them.
     pub const ALL: &'static [Profile] = &[Profile::Ns2, Profile::Rfc];
 
     /// Name in scenarios.

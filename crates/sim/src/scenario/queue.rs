@@ -15,14 +15,14 @@ use super::model::QueueSpec;
 use super::nearest::suggestion;
 use super::own::{Aqms, OwnAqm};
 use super::units::{self, QueueLength};
-use super::values::random;
+use super::values::RANDOM;
 
 /// Keys of every queue; all others are parameters of its discipline.
 pub(super) const COMMON: &[&str] = &["aqm", "limit", "ecn", "random"];
 /// Buffer when none is given: ns-2's.
 pub(super) const DEFAULT_LIMIT: u64 = 50;
 
-/// Reads a queue that stands in front of each of `links`.
+/// Reads a queue that is in front of each of `links`.
 pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked<QueueSpec> {
     let found = discipline(field, aqms)?;
     if let Some((spec, _)) = found {
@@ -46,7 +46,7 @@ pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked
         values,
         limit: fields.optional("limit").map_or(Ok(Limit::Packets(DEFAULT_LIMIT)), |field| limit(&field))?,
         ecn: fields.optional("ecn").map_or(Ok(false), |field| field.flag())?,
-        random: fields.optional("random").map(|field| random(&field)).transpose()?,
+        random: RANDOM.given(&fields)?,
     })
 }
 

@@ -1,4 +1,4 @@
-//! Whether the flows of a scenario have two different ends, and a way from the one to the other and back.
+//! Whether the flows of a scenario have two different ends, and routes between them in both directions.
 
 use super::bounds;
 use super::ends::{matching, Ends, WANTED};
@@ -8,7 +8,7 @@ use super::nearest::{some_of, suggestion};
 use super::traffic::Traffic;
 use crate::topology::{Graph, Pairs, Routes};
 
-/// Whether every flow has two different ends and a way from the one to the other and back.
+/// Refuses flows without two different ends or without routes between them in both directions.
 pub(super) fn check(field: &Field<'_>, graph: &Graph, ends: &[Ends], traffic: &[Traffic]) -> Checked<()> {
     let routes = Routes::new(graph);
     let mut wanted = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn check(field: &Field<'_>, graph: &Graph, ends: &[Ends], traffic: &[
     wanted.dedup_by_key(|(pair, _)| *pair);
     let mut routes = routes;
     let mut ordered: Vec<_> = wanted.iter().flat_map(|((a, b), path)| [(*b, *a, path), (*a, *b, path)]).collect();
-    // One search serves all that go to one node.
+    // One search serves all flows to a node.
     ordered.sort_unstable();
     for (to, from, path) in ordered {
         let hops = routes.route(from, to).map(|route| route.len());

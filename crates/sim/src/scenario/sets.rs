@@ -7,7 +7,7 @@ use super::nesting::MAX_DEPTH;
 /// Changes `doc` at each path: dotted keys, and numbers for list items (`traffic.0.count`).
 ///
 /// A value is read as TOML (`40`, `true`, `["1 ms", "2 ms"]`), else it is a text (`red`, `20 ms`). Tables that are
-/// missing on the way are made; list items are not.
+/// missing on the path are created; list items are not.
 ///
 /// # Errors
 /// A path that is empty or too deep, or that leads through a plain value or beyond the end of a list.

@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn every_kind_of_topology_has_a_template() {
         let kinds: Vec<&str> = NETWORKS.iter().map(|network| network.kind).collect();
-        assert_eq!(kinds, topology::KINDS.iter().map(|(kind, _)| *kind).collect::<Vec<_>>());
+        assert_eq!(kinds, topology::KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>());
         for network in &NETWORKS {
             let text = template_of("a", network.kind).expect("a kind");
             assert!(text.contains(&format!("\nkind = \"{}\"\n", network.kind)));
@@ -422,9 +422,9 @@ mod tests {
             assert_eq!(scenario.flows(), u64::from(network.flows));
             assert_eq!(scenario.queues[0].key, network.queue);
         }
-        for (kind, keys) in topology::KINDS {
-            let text = template_of("a", kind).expect("a kind");
-            for key in *keys {
+        for kind in topology::KINDS {
+            let text = template_of("a", kind.name).expect("a kind");
+            for key in kind.keys.iter().map(|row| row.name()) {
                 assert!(text.contains(&format!("\n{key} = ")) || text.contains(&format!("\n#{key} = ")), "{key}");
             }
         }

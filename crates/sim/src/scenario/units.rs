@@ -61,7 +61,7 @@ pub const SIZE_FORM: &str = "a size in B, kB or MB, such as \"1000 B\"";
 /// What a queue length may look like.
 pub const QUEUE_FORM: &str = "packets or bytes, such as \"120 packets\", \"120p\" or \"15 kB\"";
 
-/// A queue length: so many packets, or so many bytes.
+/// A queue length, in packets or in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueLength {
     /// Packets, perhaps a fraction (thresholds may be).
@@ -70,7 +70,7 @@ pub enum QueueLength {
     Bytes(f64),
 }
 
-/// Why a text is no value; the caller adds the field and the allowed form.
+/// Why a text is not a value; the caller adds the field and the allowed form.
 pub type Complaint = String;
 
 /// A number has no text form.

@@ -1,33 +1,43 @@
-//! Values that several tables of a scenario have, read and written: names, times that differ, random numbers from elsewhere.
+//! Values that several tables of a scenario have: times that differ, random numbers from elsewhere.
 
 use serde_json::{json, Value as Json};
 
 use super::bounds;
 use super::document::Doc;
-use super::error::quoted_list;
-use super::fields::{whole_form, Checked, Field, Interval, Measure};
+use super::fields::{Checked, Field, Interval, Measure};
+use super::forms::{OneOf, Own, Range, Whole};
+use super::keys::{self, Key, Rows};
 use super::model::{Delays, InjectedRandom};
 
-/// Keys of `random`.
-pub(super) const RANDOM: &[&str] = &["generator", "seed", "skip"];
-
 /// Names of the generators that can be injected.
-pub(super) const GENERATORS: &[&str] = &["mrg32k3a"];
+const GENERATORS: &[&str] = &["mrg32k3a"];
+static GENERATOR: Key<OneOf<&str>> = Key::required("generator", OneOf { all: GENERATORS, name: |name| name }, "");
+static SEED: Key<Whole> = Key::required("seed", Whole { low: 1, high: bounds::MRG_SEED }, "");
+static SKIP: Key<Whole> = Key::or("skip", Whole { low: 0, high: bounds::SKIP }, 0, "");
+/// Keys of `random`.
+const RANDOM_KEYS: Rows = &[&GENERATOR, &SEED, &SKIP];
+
+/// Random numbers from elsewhere.
+pub(super) static RANDOM: Key<Own<InjectedRandom>> =
+    Key::optional("random", INJECTED, "none", "Another simulator's random numbers, to follow its run.");
+
+/// Their form.
+pub(super) const INJECTED: Own<InjectedRandom> = Own {
+    kind: "table",
+    range: Range::Words("`{ generator, seed, skip }`"),
+    wanted: "a table",
+    schema: || keys::table(RANDOM_KEYS),
+    write: |random| match random {
+        InjectedRandom::Mrg32k3a { seed, skip } => json!({ "generator": "mrg32k3a", "seed": seed, "skip": skip }),
+    },
+    read: |field| {
+        let fields = field.rows(RANDOM_KEYS)?;
+        GENERATOR.read(&fields)?;
+        Ok(InjectedRandom::Mrg32k3a { seed: SEED.read(&fields)? as u32, skip: SKIP.read(&fields)? })
+    },
+};
 pub(super) const DELAYS_FORM: &str =
     "a time such as \"20 ms\", a list of times, or { uniform = [\"1 ms\", \"10 ms\"] }";
-
-/// A name that can be printed on one line.
-pub(super) fn name(field: &Field<'_>) -> Checked<String> {
-    let wanted = format!("a text of 1..{} characters", bounds::NAME);
-    let text = field.text(&wanted)?;
-    if text.is_empty() || text.chars().count() > bounds::NAME {
-        return Err(field.error("has the wrong length").allowed(wanted));
-    }
-    if text.chars().any(char::is_control) {
-        return Err(field.error("has control characters").allowed(wanted));
-    }
-    Ok(text.to_string())
-}
 
 /// A time, a list of times, or the ends of an interval to draw from.
 pub(super) fn delays(field: &Field<'_>, measure: &Measure, within: Interval) -> Checked<Delays> {
@@ -59,15 +69,6 @@ fn uniform(field: &Field<'_>, measure: &Measure, within: Interval) -> Checked<De
     }
 }
 
-/// Random numbers from elsewhere.
-pub(super) fn random(field: &Field<'_>) -> Checked<InjectedRandom> {
-    let fields = field.table(RANDOM)?;
-    fields.required("generator", quoted_list(GENERATORS.iter().copied()))?.word(GENERATORS.iter().copied())?;
-    let seed = fields.required("seed", whole_form(1, bounds::MRG_SEED))?.whole(1, bounds::MRG_SEED)?;
-    let skip = fields.optional("skip").map_or(Ok(0), |field| field.whole(0, bounds::SKIP))?;
-    Ok(InjectedRandom::Mrg32k3a { seed: seed as u32, skip })
-}
-
 /// A time as a document has it.
 pub(super) fn seconds(x: f64) -> String {
     format!("{x} s")
@@ -79,14 +80,5 @@ pub(super) fn delays_json(delays: &Delays) -> Json {
         Delays::Same(x) => seconds(*x).into(),
         Delays::List(list) => list.iter().copied().map(seconds).collect(),
         Delays::Uniform(low, high) => json!({ "uniform": [seconds(*low), seconds(*high)] }),
-    }
-}
-
-/// Random numbers from elsewhere as a document has them.
-pub(super) fn random_json(random: InjectedRandom) -> Json {
-    match random {
-        InjectedRandom::Mrg32k3a { seed, skip } => {
-            json!({ "generator": "mrg32k3a", "seed": seed, "skip": skip })
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! What a checked scenario says and its author may not have meant: no faults, but worth a sentence.
+//! Warnings: what is allowed in a scenario but probably not meant.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ impl Scenario {
     fn together(&self) -> Option<String> {
         let mut at: BTreeMap<u64, u64> = BTreeMap::new();
         for traffic in &self.traffic {
-            // The connections of a browser start together, and what it asks for is drawn.
+            // The connections of a browser start together, and its objects are drawn.
             if traffic.tcp().is_none() || matches!(traffic.load, Load::Web(_) | Load::Pages(_)) {
                 continue;
             }
@@ -77,7 +77,7 @@ mod tests {
         let found = warnings("[[traffic]]\nkind = \"ftp\"\ncount = 4\n");
         assert_eq!(found.len(), 1);
         assert!(found[0].starts_with("4 TCP flows start at exactly 0 s,"), "{}", found[0]);
-        // Two entries of one flow each, and entries that go round a list.
+        // Two entries of one flow each, and entries that use a list repeatedly.
         let one = "[[traffic]]\nkind = \"ftp\"\ncount = 1\n";
         assert_eq!(warnings(&one.repeat(2)).len(), 1);
         let listed = warnings("[[traffic]]\nkind = \"ftp\"\ncount = 3\nstart = [\"1 s\", \"2 s\"]\n");

@@ -21,7 +21,7 @@ pub struct Scenario {
     pub seed: u64,
     /// The network.
     pub topology: Topology,
-    /// Queues, in the order of the document; a link without one has room for everything.
+    /// Queues, in the order of the document; a link without one has an unlimited buffer.
     pub queues: Vec<Queue>,
     /// What is sent, in the order of the document.
     pub traffic: Vec<Traffic>,
@@ -57,14 +57,14 @@ impl Scenario {
         graph.links().filter_map(port).collect()
     }
 
-    /// Largest packet, ACKs apart, that surely goes this way between pairs, in bytes on the wire.
+    /// Largest packet other than ACKs that is certain in this direction between pairs, in bytes on the wire.
     pub fn largest_packet(&self, direction: Way) -> u32 {
         let packet =
             |traffic: &Traffic| if traffic.direction == direction { traffic.packet() } else { traffic.request() };
         self.traffic.iter().map(packet).max().unwrap_or(0)
     }
 
-    /// Where each flow begins and ends: as its traffic says, else by the topology's pairs, dealt in turn.
+    /// The ends of each flow: those of its traffic entry, else the topology's pairs, assigned in order.
     pub(crate) fn ends_of_flows(&self, graph: &Graph, seed: u64) -> Vec<(u32, u32)> {
         let mut ends = Vec::with_capacity(self.flows() as usize);
         let hosts = graph.hosts();

@@ -8,7 +8,7 @@ use std::f64::consts::TAU;
 pub const ROUTERS: &str = "routers";
 /// The key of the queues towards the receivers.
 pub const BOTTLENECK: &str = "bottleneck";
-/// The key of the queues on the way back.
+/// The key of the queues in the other direction.
 pub const REVERSE: &str = "reverse";
 
 /// `link` for host number `index`: its own delay where they are listed.
@@ -218,7 +218,7 @@ pub fn flower(petals: u32, petal: u32, core: &LinkSpec, access: &LinkSpec) -> Gr
 }
 
 /// DDRED's two flows: `s1` - `r1` - `r2` - `d` and `s2` - `r2`. `first` is the link of `s1`, `link` every other; the
-/// queue stands at `r2` towards `d`.
+/// queue is at `r2` towards `d`.
 pub fn two_flow(first: &LinkSpec, link: &LinkSpec) -> Graph {
     let mut graph = Graph::default();
     let [s1, r1, r2, d, s2] = [

@@ -1,10 +1,10 @@
-//! The dumbbell: pairs of hosts round one bottleneck.
+//! The dumbbell: pairs of hosts that share one bottleneck.
 
 use super::graph::{Graph, Pairs};
 use super::link::{Delays, LinkSpec};
 use earlydrop_aqm::random::Generator;
 
-/// Pairs of senders and receivers round one bottleneck.
+/// Pairs of senders and receivers that share one bottleneck.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dumbbell {
     /// Number of sender-receiver pairs.

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 pub struct Node {
     /// Name, different from all others.
     pub name: String,
-    /// Whether it stands for a router; hosts are what traffic goes between where nothing else is said.
+    /// Whether it is a router. Traffic without ends of its own goes between the others, the hosts.
     pub router: bool,
-    /// Where it stands in a picture.
+    /// Its place in a picture.
     pub place: Option<[f64; 2]>,
 }
 
@@ -23,7 +23,7 @@ pub struct Edge {
     pub to: u32,
     /// From the one to the other.
     pub there: Direction,
-    /// And back; `None` is a one-way link.
+    /// The other direction; `None` for a link in one direction alone.
     pub back: Option<Direction>,
 }
 
@@ -34,7 +34,7 @@ pub struct Direction {
     pub name: String,
     /// Rate, delay and the rest.
     pub link: LinkSpec,
-    /// The queue in front of it, by the key of its `[queue.KEY]`; without one there is room for everything.
+    /// The queue in front of it, by the key of its `[queue.KEY]`; without one its buffer is unlimited.
     pub queue: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub enum Pairs {
     /// Traffic must say.
     #[default]
     None,
-    /// These, in turn.
+    /// These, assigned to flows in order.
     Listed(Vec<(u32, u32)>),
     /// For each flow two different hosts, drawn from all hosts alike with the run's seed.
     Drawn,
@@ -109,7 +109,7 @@ impl Graph {
         }
     }
 
-    /// A link by its number: its direction, where it begins, where it ends.
+    /// A link by its number: its direction and its two ends.
     pub fn link(&self, link: u32) -> Option<(&Direction, u32, u32)> {
         let edge = &self.edges[link as usize / 2];
         if link.is_multiple_of(2) {

@@ -22,22 +22,22 @@ pub struct LinkSpec {
     pub rate: Rate,
     /// Propagation delay, s.
     pub delay: Delays,
-    /// Packets that are lost on the way.
+    /// Packets that are lost on the wire.
     pub loss: Option<Loss>,
-    /// Delay that differs from packet to packet.
+    /// Extra delay, drawn for each packet.
     pub jitter: Option<Jitter>,
-    /// Packets that come late.
+    /// Packets that others overtake.
     pub reorder: Option<Reorder>,
 }
 
 impl LinkSpec {
     /// A link of constant rate (bit/s) and delay (s) that loses nothing.
-    pub fn constant(rate_bps: f64, delay_s: f64) -> Self {
+    pub const fn constant(rate_bps: f64, delay_s: f64) -> Self {
         LinkSpec::new(Rate::Constant(rate_bps), Delays::Same(delay_s))
     }
 
     /// A link that loses nothing.
-    pub fn new(rate: Rate, delay: Delays) -> Self {
+    pub const fn new(rate: Rate, delay: Delays) -> Self {
         LinkSpec { rate, delay, loss: None, jitter: None, reorder: None }
     }
 
@@ -59,7 +59,7 @@ impl LinkSpec {
         }
     }
 
-    /// What it does beyond sending at one rate, its random streams named after it; `None` for a plain link.
+    /// Its changing rate, loss, jitter and reordering, with random streams named after it; `None` for a plain link.
     pub fn medium(&self, name: &str, seed: u64) -> Option<Medium> {
         if self.is_plain() {
             return None;
@@ -82,20 +82,20 @@ impl LinkSpec {
         Some(medium)
     }
 
-    /// Whether packets take no other way through it than first come, first served at one rate.
+    /// Whether it sends at one rate, in order of arrival, without loss.
     pub fn is_plain(&self) -> bool {
         matches!(self.rate, Rate::Constant(_)) && self.loss.is_none() && self.jitter.is_none() && self.reorder.is_none()
     }
 }
 
-/// Times, one for each link, pair or flow, in seconds.
+/// Times in seconds, one for each link, pair or flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delays {
     /// All the same.
     Same(f64),
-    /// One after the other, from the start again when the list is used up. Never empty.
+    /// Used in order, starting again at the end of the list. Never empty.
     List(Vec<f64>),
-    /// Drawn between the two.
+    /// Drawn uniformly between the two.
     Uniform(f64, f64),
 }
 

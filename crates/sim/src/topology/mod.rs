@@ -1,7 +1,7 @@
 //! Networks as graphs: nodes, links, the routes between hosts, and builders for the usual shapes.
 //!
-//! A [`Graph`] says what there is and nothing of a run: no packet, no discipline, no random number. The scenario
-//! describes one, [`Routes`] finds the way of each flow through it, and `run.rs` makes the engine's network of it.
+//! A [`Graph`] has nodes and links, and nothing of a run: no packet, no discipline, no random number. The scenario
+//! describes one, [`Routes`] finds the route of each flow, and `run.rs` builds the engine's network from it.
 //!
 //! ```
 //! use earlydrop_sim::topology::{builders, LinkSpec, Routes};

@@ -20,11 +20,11 @@ pub struct Random {
     pub core: LinkSpec,
     /// Between a router and its hosts.
     pub access: LinkSpec,
-    /// Draws the network; the run's seed does not change it.
+    /// Seed of the graph; it does not depend on the run's seed.
     pub seed: u64,
 }
 
-/// Routers `r1`, `r2`, ... joined at random, so that each reaches each, with hosts `h1`, `h2`, ... dealt to them in turn
+/// Routers `r1`, `r2`, ... connected at random into one network, with hosts `h1`, `h2`, ... assigned to them in order
 /// and a queue at every output of a router. Flows go between hosts drawn at random.
 ///
 /// Each router but the first is joined to one drawn from those before it; then pairs of routers are drawn and joined

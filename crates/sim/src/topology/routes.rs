@@ -1,18 +1,18 @@
 //! Static shortest-path routes.
 //!
 //! The metric is the number of links (hops), as in ns-2's static routing. Of several next hops that are equally far from
-//! the destination, the node that is listed first is taken. Nothing changes in a run. The way back is found by
-//! itself and may differ from the way there.
+//! the destination, the node that is listed first is taken. Routes do not change in a run. The route back is found
+//! independently and may differ from the route out.
 
 use super::graph::Graph;
 use std::collections::VecDeque;
 
 const NONE: u32 = u32::MAX;
 
-/// Two nodes with no way from one to the other.
+/// Two nodes without a route from one to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreachable {
-    /// Where the way should begin.
+    /// Where the route should begin.
     pub from: u32,
     /// Where it should end.
     pub to: u32,
@@ -20,7 +20,7 @@ pub struct Unreachable {
 
 /// Finds routes.
 ///
-/// A node with one neighbour lies on no one else's way. Such leaves (hosts, most of them) are left out of the search,
+/// A node with one neighbour is on no route but its own. Such leaves (hosts, most of them) are left out of the search,
 /// so that its cost depends on routers, not on hosts.
 pub struct Routes<'a> {
     graph: &'a Graph,
@@ -97,12 +97,12 @@ impl<'a> Routes<'a> {
         found.into_iter().enumerate().map(|(at, route)| route.ok_or_else(|| unreachable(at))).collect()
     }
 
-    /// The node among the routers that stands for `node`: itself, or the neighbour of a leaf.
+    /// The router of `node`: itself, or the neighbour of a leaf.
     fn core(&self, node: u32) -> u32 {
         self.leaf[node as usize].map_or(node, |leaf| leaf.neighbour)
     }
 
-    /// The links from `from` to `to`, none if they are the same; `None` if there is no way.
+    /// The links from `from` to `to`, none if they are the same; `None` without a route.
     pub fn route(&mut self, from: u32, to: u32) -> Option<Vec<u32>> {
         let mut route = Vec::new();
         if from == to {
@@ -173,7 +173,7 @@ impl<'a> Routes<'a> {
         self.graph.link(link).map_or(NONE, |(_, _, to)| to)
     }
 
-    /// The first two of `nodes` with no way from the one to the other, if there are such.
+    /// The first two of `nodes` without a route from one to the other, if any.
     pub fn first_apart(&self, nodes: &[u32]) -> Option<Unreachable> {
         let &root = nodes.first()?;
         let from_root = self.reached(root, &self.out);

@@ -1,4 +1,4 @@
-//! The rules of ns-3's TCPs, as keys of a scenario's traffic.
+//! Options of ns-3's TCPs, as keys of a scenario's traffic.
 
 /// Those of NewReno without SACK.
 macro_rules! no_sack {
@@ -9,7 +9,7 @@ macro_rules! no_sack {
     };
 }
 
-/// Those of BBR, to be gone on with. A SYN is sent again after 1 s on both sides.
+/// Those of BBR, to be continued. The SYN's timeout is 1 s on both sides.
 macro_rules! bbr {
     () => {
         "tcp = 'bbr'\nrack = false\nbackoff_until = 'ack'\n\
@@ -23,7 +23,7 @@ macro_rules! bbr {
     };
 }
 
-/// The options that are ns-3's rules; `docs/tcp-rfc.md` has what each of them does.
+/// The options of one of ns-3's TCPs; `docs/tcp-rfc.md` describes each.
 pub fn rules(tcp: &str) -> &'static str {
     match tcp {
         "reno" => {
@@ -45,7 +45,7 @@ pub fn rules(tcp: &str) -> &'static str {
              rules = { mark_cut = 'round_trip', dctcp_least = 'none' }\n"
         }
         "bbr" => concat!(bbr!(), ", bbr_samples = 'held' }\n"),
-        // With samples of the rate as in Linux on both sides.
+        // With Linux's rate samples on both sides.
         "bbr_fresh" => concat!(bbr!(), " }\n"),
         other => panic!("no tcp {other:?}"),
     }

@@ -1,11 +1,11 @@
-//! Networks of several queues, drawn at random: data and ACKs in one queue, links that lose, delay and reorder packets and
-//! change their rates, times to live that are used up.
+//! Random networks of several queues: data and ACKs in one queue, links with varying rate, loss, jitter and reordering,
+//! times to live that expire.
 
 use super::{agree, checked, parameters, rfc_keys, rounds, Choices, Draw, AQMS, BINARY, DECIMAL};
 use earlydrop_aqm::random::Generator;
 use earlydrop_sim::scenario::Scenario;
 
-/// What a network may be, with the key of its queues and whether these have another on the way back.
+/// Kinds of networks, with the key of the queues and whether there is another one for the reverse direction.
 const KINDS: [(&str, &str, bool); 9] = [
     ("dumbbell", "bottleneck", true),
     ("parking_lot", "bottleneck", true),
@@ -52,10 +52,10 @@ fn queue(draw: &mut Draw, of: &Choices, aqm: &str) -> String {
     }
 }
 
-/// Fields of a link. `odd`: it may be more than a rate and a delay.
+/// Fields of a link. `odd`: it may have a medium.
 fn link(draw: &mut Draw, rates: &[&str], delays: &[&str], odd: bool) -> String {
     let delay = draw.of(delays);
-    // Of delays that are a list or drawn, the first time.
+    // The first of delays that are listed or drawn.
     let delay = delay.split('"').nth(1).unwrap_or(delay).to_string();
     if !odd || draw.index(3) > 0 {
         return format!("rate = \"{}\", delay = \"{delay}\"", draw.of(rates));
@@ -78,7 +78,7 @@ fn link(draw: &mut Draw, rates: &[&str], delays: &[&str], odd: bool) -> String {
 }
 
 fn topology(draw: &mut Draw, of: &Choices, kind: &str) -> String {
-    // Half of the networks have plain links alone.
+    // Half of the networks have constant links only.
     let odd = draw.index(2) == 0;
     let mut one = |key: &str, core: bool| {
         let (rates, delays) = if core { (of.bottlenecks, of.bottleneck_delays) } else { (of.rates, of.delays) };
@@ -114,7 +114,7 @@ fn topology(draw: &mut Draw, of: &Choices, kind: &str) -> String {
             let routers = 3 + draw.index(3);
             for at in 0..routers {
                 let fields = link(draw, of.bottlenecks, of.bottleneck_delays, odd).replace(", ", "\n");
-                // Commas within a table of its own stay.
+                // Keeps commas within a nested table.
                 let fields = rejoined(&fields);
                 let next = (at + 1) % routers;
                 text += &format!(
@@ -129,7 +129,7 @@ fn topology(draw: &mut Draw, of: &Choices, kind: &str) -> String {
     }
 }
 
-/// Lines that end within a bracket go on in the next one.
+/// Joins lines that end within a bracket with the next one.
 fn rejoined(lines: &str) -> String {
     let mut text = String::new();
     let mut depth = 0_i32;

@@ -1,45 +1,45 @@
-//! What an acknowledgement says, at the receiver that sends it and at the sender.
+//! The contents of an ACK, as the receiver sends it and as the sender sees it.
 
-/// Segments from `start` up to, not including, `end`, as a SACK block.
+/// A SACK block: the segments from `start` up to but not including `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// First segment.
     pub start: i32,
-    /// One behind the last.
+    /// One past the last.
     pub end: i32,
 }
 
 impl Block {
-    /// How many segments it has.
+    /// Number of segments.
     pub fn len(&self) -> i32 {
         self.end - self.start
     }
 
-    /// Whether it has none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.end <= self.start
     }
 }
 
-/// An acknowledgement as its sender sees it.
+/// An ACK as the sender sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
     /// Highest segment received in order; -1 before the SYN.
     pub number: i32,
     /// Whether it echoes a mark (ECE).
     pub echo: bool,
-    /// Its SACK blocks. A reference to them keeps the value in two registers.
+    /// Its SACK blocks. A reference keeps the value in two registers.
     pub blocks: &'a Blocks,
 }
 
 impl Ack<'static> {
-    /// A cumulative ACK without more.
+    /// A cumulative ACK without ECE and SACK.
     pub fn plain(number: i32) -> Self {
         Ack { number, echo: false, blocks: &Blocks::NONE }
     }
 }
 
-/// SACK blocks in an ACK, at most (`maxSackBlocks_`).
+/// Most SACK blocks in an ACK (`maxSackBlocks_`).
 pub const MOST_BLOCKS: usize = 3;
 
 /// The SACK blocks of an ACK.
@@ -50,10 +50,10 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// None.
+    /// No blocks.
     pub const NONE: Blocks = Blocks { blocks: [Block { start: 0, end: 0 }; MOST_BLOCKS], count: 0 };
 
-    /// One more.
+    /// Adds a block.
     pub(super) fn push(&mut self, block: Block) {
         self.blocks[usize::from(self.count)] = block;
         self.count += 1;
@@ -65,22 +65,22 @@ impl Blocks {
     }
 }
 
-/// An acknowledgement to send.
+/// An ACK to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Highest segment received in order; -1 before the SYN.
     pub number: i32,
-    /// Whether it echoes a mark.
+    /// Whether it echoes a mark (ECE).
     pub echo: bool,
     /// SACK blocks, the newest first.
     pub blocks: Blocks,
 }
 
-/// What a receiver does with a segment.
+/// A receiver's reaction to a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reply {
-    /// Acknowledges it at once; a timer of its own is void.
+    /// An immediate ACK; a running delayed-ACK timer is void.
     Now(Answer),
-    /// Waits so many seconds for another one ([`Receiver::on_timer`]).
+    /// A delayed ACK: wait this long, s, for another segment (`Receiver::on_timer`).
     Later(f64),
 }

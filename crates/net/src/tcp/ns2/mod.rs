@@ -1,8 +1,8 @@
-//! TCP as ns-2.35 runs it: segments instead of bytes, coarse ticks, no handshake.
+//! TCP as in ns-2.35: segments instead of bytes, coarse ticks, no handshake.
 //!
-//! What every congestion control shares (sequence numbers, the retransmission timer, the RTT estimate, the window's
-//! bookkeeping, ECN) is [`core::Core`]; a congestion control is one file that reacts to ACKs and timeouts on it, with
-//! state of its own if it needs any. A call gives it an [`Ack`] and the [`Output`] to fill.
+//! What the congestion controls have in common (sequence numbers, retransmission timer, RTT estimate, window, ECN) is
+//! in [`core::Core`]. A congestion control is one file that reacts to ACKs and timeouts on it, with its own state if it
+//! needs any. A call takes an [`Ack`] and fills an [`Output`].
 
 mod ack;
 pub mod core;
@@ -48,7 +48,7 @@ impl Control {
     }
 }
 
-/// A sender. Each call answers with segments to send and perhaps a new timer deadline, in an [`Output`].
+/// A sender. Each call fills an [`Output`] with segments to send and perhaps a new timer.
 #[derive(Clone, Debug)]
 pub struct Sender {
     /// State common to all congestion controls.
@@ -57,11 +57,11 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender that has sent nothing and whose application never ends. `window` is the receiver's, in segments (at
-    /// least 1), and the initial ssthresh; `clock_phase` shifts its 10 ms RTT clock (ns-2's `boot_time_`), in seconds.
+    /// A sender that has sent nothing, with unlimited data. `window` is the receiver's, in segments (at least 1), and
+    /// the initial ssthresh; `clock_phase` shifts its 10 ms RTT clock (ns-2's `boot_time_`), in seconds.
     ///
     /// # Panics
-    /// If ns-2 does not have it ([`Flavour::NS2`]).
+    /// If ns-2 does not have this congestion control ([`Flavour::NS2`]).
     pub fn new(flavour: Flavour, window: i32, clock_phase: f64) -> Self {
         assert!(Flavour::NS2.contains(&flavour), "ns-2 has no {}", flavour.name());
         let control = match flavour {
@@ -74,7 +74,7 @@ impl Sender {
         Sender { core: Core::new(window, clock_phase), control }
     }
 
-    /// The application has given nothing yet ([`offer`](Self::offer)).
+    /// The application has written nothing yet; data come by [`offer`](Self::offer).
     pub fn wait_for_data(&mut self) {
         self.core.limit = -1;
     }
@@ -84,7 +84,7 @@ impl Sender {
         !matches!(self.control, Control::Vegas(_))
     }
 
-    /// The application has data: send what the window allows (at first the SYN).
+    /// The application has data: sends what the window allows (at first the SYN).
     #[inline]
     pub fn start(&mut self, now: f64, out: &mut Output) {
         let core = &mut self.core;
@@ -95,9 +95,9 @@ impl Sender {
         }
     }
 
-    /// The application gives `segments` more, and the sender sends what the window allows.
+    /// The application writes `segments` more, and the sender sends what the window allows.
     ///
-    /// The SYN comes on top of the first ones, where it carries nothing ([`Flavour::has_bare_syn`]).
+    /// A bare SYN ([`Flavour::has_bare_syn`]) is added to the first ones.
     pub fn offer(&mut self, now: f64, segments: u32, out: &mut Output) {
         if segments > 0 {
             let first = self.core.limit < 0 && self.has_bare_syn();
@@ -107,14 +107,14 @@ impl Sender {
         self.start(now, out);
     }
 
-    /// The application gives `bytes` more, which are sent in segments with `payload` bytes. Nothing still opens a connection
-    /// that is not open. The number of the first segment with them.
+    /// The application writes `bytes`, which are sent in segments with `payload` bytes; 0 bytes open a connection that
+    /// is not open. Returns the number of the first segment of the data.
     pub fn offer_bytes(&mut self, now: f64, bytes: u64, payload: u32, out: &mut Output) -> i64 {
         let wanted = segments(bytes, payload) as u32;
         let opens = self.core.limit < 0 && self.has_bare_syn();
         let first = self.core.limit + 1 + i32::from(opens);
         if opens && wanted == 0 {
-            // Nothing to send: the connection opens, and that is all.
+            // No data: the connection only opens.
             self.core.limit = 0;
             self.start(now, out);
         } else {
@@ -123,12 +123,12 @@ impl Sender {
         i64::from(first)
     }
 
-    /// The application gives nothing more: what has not been sent is never sent.
+    /// The application writes no more: data not sent yet are never sent.
     pub fn end(&mut self) {
         self.core.limit = self.core.limit.min(self.core.max_sent.max(0));
     }
 
-    /// Whether all that the application has given is acknowledged. Also if it has given nothing.
+    /// Whether all data written are acknowledged; true also if none were written.
     pub fn finished(&self) -> bool {
         self.core.ack >= self.core.limit
     }

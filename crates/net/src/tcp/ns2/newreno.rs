@@ -1,8 +1,8 @@
 //! TCP NewReno: recovery lasts until everything sent before it is acknowledged (ns-2.35 `tcp-newreno.cc`, RFC 6582).
 //!
-//! ns-2's own: the timer starts anew on the first partial ACK only (`newreno_changes1_`); a partial ACK deflates first
-//! the inflation, then cwnd (`partial_window_deflation_`); the full ACK leaves cwnd as it is and grows it; in recovery
-//! an ACK sends two segments at most.
+//! ns-2's choices: only the first partial ACK restarts the timer (`newreno_changes1_`); a partial ACK deflates first
+//! the inflation, then cwnd (`partial_window_deflation_`); the full ACK leaves cwnd as it is and grows it; an ACK in
+//! recovery sends at most two segments.
 
 use super::ack::Ack;
 use super::core::{Action, Core};
@@ -10,7 +10,7 @@ use super::reno;
 use crate::tcp::Output;
 
 pub(super) fn on_ack(core: &mut Core, first_partial: &mut bool, now: f64, ack: Ack, out: &mut Output) {
-    core.heed_echo(ack, out);
+    core.respond_to_echo(ack, out);
     if ack.number > core.last_ack {
         if ack.number >= core.recover || core.action != Action::Dupack {
             if core.dupwnd > 0 {
@@ -38,21 +38,20 @@ pub(super) fn on_ack(core: &mut Core, first_partial: &mut bool, now: f64, ack: A
     }
 }
 
-/// An ACK of some of what was sent before recovery: the next segment is lost too. The count of duplicates stays, and
-/// there is no RTT sample.
+/// A partial ACK: the next segment is lost too. The count of duplicates stays, and there is no RTT sample.
 fn on_partial(core: &mut Core, now: f64, ack: i32, out: &mut Output) {
     let acked = ack - core.last_ack;
     if core.dupwnd > acked {
         core.dupwnd -= acked - 1;
     } else {
         core.set_cwnd(core.cwnd - f64::from(acked - core.dupwnd), out);
-        // Not 0, which would say that recovery is over.
+        // Not 0, which would mean that recovery is over.
         core.dupwnd = 1;
     }
     if core.cwnd < 1.0 {
         core.set_cwnd(1.0, out);
     }
-    core.acknowledge_partly(ack, out);
+    core.acknowledge_partial(ack, out);
     core.send(now, ack + 1, out);
 }
 
@@ -62,7 +61,7 @@ fn on_duplicate(core: &mut Core, now: f64, out: &mut Output) {
         1 | 2 => core.limited_transmit(now, out),
         3 if core.may_retransmit() => {
             core.recover = core.max_sent;
-            core.cut(true, out);
+            core.reduce(true, out);
             reno::retransmit(core, now, out);
         }
         3 if core.action == Action::Ecn => reno::retransmit(core, now, out),
@@ -78,21 +77,21 @@ mod tests {
     use super::*;
     use crate::tcp::Flavour;
 
-    /// Two losses in a window of 16: the ACK up to the second retransmits it at once.
+    /// Two losses in a window of 16: the partial ACK retransmits the second immediately.
     #[test]
     fn partial_ack_retransmits_and_deflates() {
         let (mut sender, mut out) = established(Flavour::NewReno, 4);
-        // 15..=30 are out; 15 and 20 are lost: 14 duplicates.
+        // 15..=30 are in flight; 15 and 20 are lost: 14 duplicates.
         let sent = acks(&mut sender, &mut out, 0.6, &[14; 14]);
         assert_eq!(sent[..3], [31, 32, 15]);
         assert_eq!((sender.core.cwnd, sender.core.dupwnd, sender.core.recover), (8.0, 14, 32));
         let max = sender.core.max_sent;
         out.timer = None;
         assert_eq!(acks(&mut sender, &mut out, 0.7, &[19]), [20, 37]);
-        // Five segments have left, one is sent again: room for one new one more than before.
+        // Five segments have left, one is retransmitted: the window allows one more new one.
         assert_eq!((sender.core.cwnd, sender.core.dupwnd), (8.0, 10));
         assert_eq!(19 + 8 + 10, max + 1);
-        assert!(out.timer.is_some(), "the first partial ACK starts the timer anew");
+        assert!(out.timer.is_some(), "the first partial ACK restarts the timer");
         assert_eq!(sender.core.dupacks, 14);
         out.timer = None;
         let sent = acks(&mut sender, &mut out, 0.8, &[37]);
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn later_partial_acks_leave_the_timer_and_take_from_the_window() {
+    fn later_partial_acks_keep_the_timer_and_deflate_the_window() {
         let (mut sender, mut out) = established(Flavour::NewReno, 4);
         acks(&mut sender, &mut out, 0.6, &[14, 14, 14]);
         assert_eq!((sender.core.cwnd, sender.core.dupwnd), (8.0, 3));
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn two_segments_at_most_for_an_ack_in_recovery() {
+    fn an_ack_in_recovery_sends_at_most_two_segments() {
         let (mut sender, mut out) = established(Flavour::NewReno, 4);
         acks(&mut sender, &mut out, 0.6, &[14, 14, 14]);
         sender.core.dupwnd = 20;

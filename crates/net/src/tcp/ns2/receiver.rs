@@ -1,21 +1,21 @@
 //! The receiver: acknowledges segments with the highest one received in order (ns-2.35 `tcp-sink.cc`).
 //!
-//! A plain one answers every segment at once ([`Receiver::receive`]); what SACK, delayed ACKs and ECN add is in
+//! A plain one answers every segment immediately ([`Receiver::receive`]); SACK, delayed ACKs and ECN are in
 //! [`Receiver::take`].
 
 use super::ack::Block;
 
-/// State that a plain receiver does not need.
+/// State of receivers with SACK or delayed ACKs.
 #[derive(Clone, Debug)]
 pub(super) struct Extra {
     pub(super) sack: bool,
-    /// How long an ACK may wait for the next segment, s (`interval_`).
+    /// Longest delay of an ACK, s (`interval_`).
     pub(super) delay: Option<f64>,
     /// Highest segment received; 0 at first.
     pub(super) highest: i32,
-    /// Blocks reported of late, the newest first.
+    /// Recently sent SACK blocks, the newest first.
     pub(super) recent: Vec<Block>,
-    /// The segment whose ACK waits, and its bits.
+    /// The segment whose ACK is delayed, and its bits.
     pub(super) held: Option<(i32, u8)>,
 }
 
@@ -25,12 +25,12 @@ impl Extra {
     }
 }
 
-/// Which segments have arrived.
+/// The segments received.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
     next: i32,
     pending: u32,
-    /// Segments above `next` that have arrived, one bit each, at `seq` modulo the length; empty until the first gap.
+    /// Segments received above `next`, one bit each at `seq` modulo the length; empty until the first gap.
     ahead: Vec<u64>,
     pub(super) extra: Option<Box<Extra>>,
     /// A mark has arrived, and no CWR since (`ecn_unacked_`).
@@ -38,23 +38,23 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Nothing received yet; every segment is acknowledged at once.
+    /// Nothing received yet; every segment is acknowledged immediately.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One that reports blocks (`TCPSink/Sack1`), delays ACKs by so many seconds (`TCPSink/DelAck`), or both.
+    /// A receiver with SACK (`TCPSink/Sack1`), with ACKs delayed by `delay` seconds (`TCPSink/DelAck`), or both.
     pub fn with(sack: bool, delay: Option<f64>) -> Self {
         let extra = (sack || delay.is_some()).then(|| Box::new(Extra::new(sack, delay)));
         Receiver { extra, ..Self::default() }
     }
 
-    /// From now on it is not plain, though it answers as before: somebody wants to see what it takes in.
+    /// From now on segments pass [`Receiver::take`], so that observers see them; the ACKs stay the same.
     pub fn watch(&mut self) {
         self.extra.get_or_insert_with(|| Box::new(Extra::new(false, None)));
     }
 
-    /// Whether it answers every segment at once, without blocks, and nobody watches it.
+    /// Whether [`Receiver::receive`] suffices: immediate ACKs, no SACK, no observer.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.extra.is_none()
@@ -66,7 +66,7 @@ impl Receiver {
         self.next
     }
 
-    /// Takes in segment `seq`; the acknowledgement to send. `i32` as in segments: -1 before the SYN.
+    /// Receives segment `seq`; returns the number of the ACK. `i32` as in segments: -1 before the SYN.
     #[inline(always)]
     pub fn receive(&mut self, seq: i32) -> i32 {
         if seq == self.next && self.pending == 0 {
@@ -90,7 +90,7 @@ impl Receiver {
             }
             return;
         }
-        self.make_room((seq - self.next) as usize);
+        self.grow_map((seq - self.next) as usize);
         let (word, bit) = self.place(seq);
         if self.ahead[word] & bit == 0 {
             self.ahead[word] |= bit;
@@ -112,7 +112,7 @@ impl Receiver {
         (index / 64, 1 << (index % 64))
     }
 
-    /// Whether `seq` has arrived; forgets it.
+    /// Whether `seq` has arrived; clears its bit.
     fn take_bit(&mut self, seq: i32) -> bool {
         let (word, bit) = self.place(seq);
         let there = self.ahead[word] & bit != 0;
@@ -120,8 +120,8 @@ impl Receiver {
         there
     }
 
-    /// Makes the map hold segments up to `distance` ahead of `next`.
-    fn make_room(&mut self, distance: usize) {
+    /// Grows the bit map to hold segments up to `distance` above `next`.
+    fn grow_map(&mut self, distance: usize) {
         let bits = self.ahead.len() * 64;
         if distance < bits {
             return;

@@ -1,14 +1,14 @@
 //! TCP Reno: fast retransmit and fast recovery that ends with the first new ACK (ns-2.35 `tcp-reno.cc`).
 //!
-//! Differences from RFC 5681, all ns-2's: cwnd is halved at entry and the window inflated apart from it (`dupwnd`);
-//! at exit cwnd stays as halved, and the ACK grows it; the gate of the fast retransmit is `ack > recover`.
+//! Differences from RFC 5681, all ns-2's: cwnd is halved at entry and the inflation kept apart (`dupwnd`); at exit cwnd
+//! stays halved, and the ACK grows it; fast retransmit requires `ack > recover`.
 
 use super::ack::Ack;
 use super::core::{Action, Core};
 use crate::tcp::Output;
 
 pub(super) fn on_ack(core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
-    core.heed_echo(ack, out);
+    core.respond_to_echo(ack, out);
     if ack.number > core.last_ack {
         if core.action == Action::Dupack {
             core.action = Action::Exited;
@@ -29,10 +29,10 @@ fn on_duplicate(core: &mut Core, now: f64, out: &mut Output) {
         1 | 2 => core.limited_transmit(now, out),
         3 if core.may_retransmit() || core.action == Action::Dupack => {
             core.recover = core.max_sent;
-            core.cut(true, out);
+            core.reduce(true, out);
             retransmit(core, now, out);
         }
-        // The window has been cut by an echo already.
+        // An echo has reduced the window already.
         3 if core.action == Action::Ecn => retransmit(core, now, out),
         3 => {}
         _ if core.action == Action::Dupack => core.dupwnd += 1,
@@ -40,7 +40,7 @@ fn on_duplicate(core: &mut Core, now: f64, out: &mut Output) {
     }
 }
 
-/// Sends the first unacknowledged segment again; three segments have left the network.
+/// Retransmits the first unacknowledged segment; three segments have left the network.
 pub(super) fn retransmit(core: &mut Core, now: f64, out: &mut Output) {
     core.action = Action::Dupack;
     core.arm_timer(out);
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn third_duplicate_halves_and_recovery_ends_at_the_new_ack() {
         let (mut sender, mut out) = established(Flavour::Reno, 4);
-        // 16 segments 15..=30 are out, cwnd 16; 15 is lost, the rest give 15 duplicates of ACK 14.
+        // Segments 15..=30 are in flight, cwnd 16; 15 is lost, the rest give 15 duplicates of ACK 14.
         assert_eq!((sender.core.ack, sender.core.max_sent), (14, 30));
         assert_eq!(acks(&mut sender, &mut out, 0.6, &[14, 14]), [31, 32], "limited transmit");
         assert_eq!(acks(&mut sender, &mut out, 0.6, &[14]), [15]);

@@ -6,7 +6,7 @@ use crate::tcp::{Output, Timer};
 
 /// Length of a tick of the RTT clock, s (`tcpTick_`).
 pub(super) const TICK: f64 = 0.01;
-/// Smallest retransmission timeout before backoff, ms (`minrto_`), where nothing else is said.
+/// Default of the smallest retransmission timeout before backoff, ms (`minrto_`).
 pub const MIN_RTO_MS: u16 = 200;
 /// The same, s.
 pub const MIN_RTO: f64 = MIN_RTO_MS as f64 / 1000.0;
@@ -15,14 +15,14 @@ const MAX_RTO: f64 = 60.0;
 /// Retransmission timeout before the first sample, s (`rtxcur_init_`).
 pub const INITIAL_RTO: f64 = 3.0;
 
-/// The upper 33 bits of a tick and the rest: a whole number below 2^20 times either has no rounding error.
+/// The upper 33 bits of a tick and the rest: products of either with whole numbers below 2^20 are exact.
 const TICK_HIGH: f64 = f64::from_bits(TICK.to_bits() & !0xf_ffff);
 const TICK_LOW: f64 = TICK - TICK_HIGH;
 
-/// `time % TICK`, exactly, without the long division of `fmod` (which takes its quotient bit by bit).
+/// `time % TICK`, exactly, without the long division of `fmod`, which computes the quotient bit by bit.
 ///
-/// All three terms are multiples of 2^-59 and both differences are below 2^-6, so nothing is rounded; the quotient may be
-/// one off, and is put right.
+/// It is exact because all three terms are multiples of 2^-59 and both differences are below 2^-6. The quotient may be
+/// one off; the last step corrects that.
 #[inline]
 fn into_tick(time: f64) -> f64 {
     let ticks = f64::from((time / TICK) as i32);
@@ -55,12 +55,12 @@ impl Core {
         (base * f64::from(self.backoff)).clamp(2.0 * TICK, MAX_RTO)
     }
 
-    /// Forgets the segment that is being timed.
+    /// Stops timing the current segment.
     pub fn stop_timing(&mut self) {
         self.timing = false;
     }
 
-    /// An RTT sample of `rtt` seconds, in ticks of the sender's own clock (`rtt_update`).
+    /// Takes an RTT sample of `rtt` seconds, in ticks of the sender's own clock (`rtt_update`).
     pub(super) fn sample_rtt(&mut self, now: f64, rtt: f64, out: &mut Output) {
         let sent = now - rtt + self.clock_phase;
         let ticks = (((rtt + into_tick(sent)) / TICK) as i32).max(1);
@@ -90,7 +90,7 @@ impl Core {
             self.set_backoff(self.backoff << 1, out);
         }
         if self.backoff > 8 {
-            // The estimate is no longer trusted; rto itself stays until the next sample.
+            // The estimate is discarded; rto itself stays until the next sample.
             self.set_rttvar(self.rttvar + (self.srtt >> 3), out);
             self.set_srtt(0, out);
         }
@@ -107,7 +107,7 @@ mod tests {
         let mut core = Core::new(20, 0.0);
         let mut out = Output::default();
         for (rtt, want) in [(0.1, (80, 20, 30)), (0.2, (90, 25, 36)), (0.1, (89, 20, 31)), (0.1, (88, 16, 27))] {
-            // Sent at time zero, so that the clock's phase adds nothing.
+            // Sent at time zero, so that the phase of the clock adds nothing.
             core.sample_rtt(rtt, rtt + 1e-12, &mut out);
             assert_eq!((core.srtt, core.rttvar, (core.rto / TICK).round() as i32), want);
         }
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(core.timeout(), 1.0);
         core.back_off(&mut out);
         assert_eq!(core.timeout(), 2.0);
-        // A longer estimate is not touched.
+        // A longer rto stays.
         core.sample_rtt(3.0, 3.0 + 1e-12, &mut out);
         let estimate = core.rto;
         assert!(estimate > 1.0);

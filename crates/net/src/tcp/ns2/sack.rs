@@ -1,25 +1,24 @@
 //! TCP with selective acknowledgements (ns-2.35 `tcp-sack1.cc`).
 //!
-//! In recovery `pipe` estimates what is in the network, and a segment goes out while it is below cwnd: first the holes
-//! below the highest block, then new ones. Differences from RFC 6675, all ns-2's: `pipe` is a counter (less one for an
-//! ACK and one more for a partial ACK, plus one for a segment sent); every hole counts as lost; duplicates are counted
-//! only if their blocks say something new; the ACK that ends recovery does not grow cwnd; every partial ACK starts the
-//! timer anew.
+//! In recovery a segment is sent while `pipe`, the estimate of the segments in flight, is below cwnd: first the holes
+//! below the highest block, then new segments. Differences from RFC 6675, all ns-2's: `pipe` is a counter (minus 1 for
+//! an ACK, minus 1 more for a partial ACK, plus 1 for a segment sent); every hole counts as lost; duplicates count only
+//! if their blocks are new; the ACK that ends recovery does not grow cwnd; every partial ACK restarts the timer.
 
 use super::ack::Ack;
 use super::core::{Action, Core};
 use super::scoreboard::Scoreboard;
 use crate::tcp::Output;
 
-/// State of its own.
+/// State of SACK recovery.
 #[derive(Clone, Debug)]
 pub(super) struct Sack {
     board: Scoreboard,
-    /// Segments believed to be in the network.
+    /// Estimate of the segments in flight.
     pipe: i32,
     /// In fast recovery.
     recovering: bool,
-    /// Nothing new has been acknowledged since a timeout.
+    /// No new data acknowledged since a timeout.
     after_timeout: bool,
 }
 
@@ -29,7 +28,7 @@ impl Sack {
     }
 
     pub(super) fn on_ack(&mut self, core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
-        core.heed_echo(ack, out);
+        core.respond_to_echo(ack, out);
         if self.recovering {
             self.on_ack_in_recovery(core, now, ack, out);
             self.send_much(core, now, out);
@@ -56,10 +55,10 @@ impl Sack {
             1 | 2 => core.limited_transmit(now, out),
             3 if core.may_retransmit() => {
                 core.recover = core.max_sent;
-                core.cut(true, out);
+                core.reduce(true, out);
                 self.enter_recovery(core, now, out);
             }
-            // The window has been cut by an echo already.
+            // An echo has reduced the window already.
             3 if core.action == Action::Ecn => self.enter_recovery(core, now, out),
             _ => {}
         }
@@ -84,7 +83,7 @@ impl Sack {
             self.after_timeout = false;
             self.board.clear();
         } else if ack.number > core.ack {
-            // `last_ack` stays until recovery is over.
+            // `last_ack` stays until recovery ends.
             core.set_ack(ack.number, out);
             self.board.update(core.ack, ack.blocks.as_slice());
             self.pipe -= 1;
@@ -155,7 +154,7 @@ mod tests {
         out.segments.drain(..).map(|sent| sent.seq as i32).collect()
     }
 
-    /// 15..=30 are out, cwnd 16; 15, 18 and 19 are lost.
+    /// 15..=30 are in flight, cwnd 16; 15, 18 and 19 are lost.
     fn in_recovery() -> (Sender, Output) {
         let (mut sender, mut out) = established(Flavour::Sack, 4);
         assert_eq!(sacks(&mut sender, &mut out, 14, &[(16, 17)]), [31]);
@@ -166,16 +165,17 @@ mod tests {
     }
 
     #[test]
-    fn pipe_counts_what_is_in_the_network() {
+    fn pipe_estimates_the_segments_in_flight() {
         let (mut sender, mut out) = in_recovery();
-        // 18 sent and not acknowledged, three of them arrived: pipe is 15, and each ACK takes one off, until it is below 8.
+        // 18 sent and not acknowledged, three of them arrived: pipe is 15, and each ACK subtracts one until it is below
+        // 8.
         for end in 22..=28 {
             assert_eq!(sacks(&mut sender, &mut out, 14, &[(20, end), (16, 18)]), [], "{end}");
         }
         assert_eq!(sacks(&mut sender, &mut out, 14, &[(20, 29), (16, 18)]), [18]);
         assert_eq!(sacks(&mut sender, &mut out, 14, &[(20, 30), (16, 18)]), [19]);
         assert_eq!(sacks(&mut sender, &mut out, 14, &[(20, 31), (16, 18)]), [33], "no hole is left");
-        // A partial ACK takes two off and starts the timer.
+        // A partial ACK subtracts two and restarts the timer.
         out.timer = None;
         assert_eq!(sacks(&mut sender, &mut out, 17, &[(20, 31)]), [34, 35]);
         assert_eq!((sender.core.ack, sender.core.last_ack), (17, 14));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_without_news_are_not_counted() {
+    fn duplicates_without_new_blocks_are_not_counted() {
         let (mut sender, mut out) = established(Flavour::Sack, 4);
         sacks(&mut sender, &mut out, 14, &[(16, 17)]);
         for _ in 0..5 {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_after_a_timeout_until_a_new_ack() {
+    fn the_scoreboard_is_empty_after_a_timeout_until_a_new_ack() {
         let (mut sender, mut out) = in_recovery();
         sender.on_timeout(2.0, &mut out);
         assert_eq!(out.segments.drain(..).map(|sent| sent.seq).collect::<Vec<_>>(), [15]);

@@ -1,14 +1,14 @@
-//! What a SACK sender knows of the segments that have arrived (ns-2.35 `scoreboard-rq.cc` on `rq.cc`).
+//! The SACK scoreboard of a sender (ns-2.35 `scoreboard-rq.cc` on `rq.cc`).
 
 use super::ack::Block;
 
-/// Segments above the ACK that have been reported, as disjoint blocks in rising order.
+/// SACKed segments above the ACK, as disjoint blocks in rising order.
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
     blocks: Vec<Block>,
-    /// One above the highest ACK that the board knows (`sack_min`).
+    /// One above the highest ACK that the scoreboard has seen (`sack_min`).
     low: i32,
-    /// Where the search for the next hole begins (`h_seqno_`).
+    /// Start of the search for the next hole (`h_seqno_`).
     hint: i32,
     /// Segments in the blocks.
     total: i32,
@@ -19,33 +19,33 @@ impl Scoreboard {
         Scoreboard { blocks: Vec::new(), low: -1, hint: -1, total: 0 }
     }
 
-    /// Forgets the blocks; the lowest segment of interest stays.
+    /// Removes the blocks; `low` stays.
     pub(super) fn clear(&mut self) {
         self.blocks.clear();
         self.total = 0;
         self.hint = -1;
     }
 
-    /// Takes in an ACK; whether it told anything new.
+    /// Processes an ACK; returns whether it was new.
     pub(super) fn update(&mut self, ack: i32, blocks: &[Block]) -> bool {
         let before = self.total;
         let mut changed = false;
         if self.low <= ack {
             self.low = ack + 1;
             if !self.blocks.is_empty() {
-                self.cut_below_low();
-                // Whether or not there was anything to cut.
+                self.trim_below_low();
+                // Even if nothing was removed, as in ns-2.
                 changed = true;
             }
         }
         for &block in blocks {
             self.merge(block);
         }
-        // Against the total before the cut.
+        // Compares with the total before the removal, as in ns-2.
         changed || before != self.total
     }
 
-    fn cut_below_low(&mut self) {
+    fn trim_below_low(&mut self) {
         let low = self.low;
         let gone = self.blocks.iter().take_while(|block| block.end <= low).count();
         self.blocks.drain(..gone);
@@ -70,7 +70,7 @@ impl Scoreboard {
         }
     }
 
-    /// The next segment to send again: the hint, or the end of the block around it if another block lies above.
+    /// The next hole to retransmit: the hint, or the end of the block around it if another block lies above.
     pub(super) fn next_hole(&mut self) -> Option<i32> {
         self.hint = self.hint.max(self.low);
         let at = self.blocks.iter().position(|block| block.end >= self.hint)?;
@@ -89,7 +89,7 @@ impl Scoreboard {
         Some(hole)
     }
 
-    /// `seq` is being sent again.
+    /// `seq` is retransmitted.
     pub(super) fn mark(&mut self, seq: i32) {
         self.hint = self.hint.max(seq + 1);
     }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_cuts_blocks_and_counts_as_news_where_there_are_some() {
+    fn an_ack_trims_blocks_and_counts_as_new_if_there_are_some() {
         let mut board = Scoreboard::new();
         board.update(0, &[block(3, 5), block(8, 12)]);
         assert!(board.update(9, &[]));

@@ -1,12 +1,12 @@
-//! What a receiver adds to cumulative ACKs: SACK blocks, delay, ECN echoes (ns-2.35 `tcp-sink.cc`: `Sacker`,
-//! `DelAckSink`, `TcpSink::ack`).
+//! SACK blocks, delayed ACKs and ECN echoes of a receiver (ns-2.35 `tcp-sink.cc`: `Sacker`, `DelAckSink`,
+//! `TcpSink::ack`).
 
 use super::ack::{Answer, Block, Blocks, Reply, MOST_BLOCKS};
 use super::receiver::{Extra, Receiver};
 use crate::segment::{CE, CWR, ECE, SYN};
 
 impl Receiver {
-    /// Takes in segment `seq` with its [`bits`](crate::Segment::bits): what to answer.
+    /// Receives segment `seq` with its [`bits`](crate::Segment::bits); returns the reaction.
     pub fn take(&mut self, seq: i32, bits: u8) -> Reply {
         let Some(mut extra) = self.extra.take() else {
             let number = self.receive(seq);
@@ -15,7 +15,8 @@ impl Receiver {
         let known = self.has(seq) && seq <= extra.highest && (seq, self.next()) != (0, 0);
         let number = self.receive(seq);
         extra.highest = extra.highest.max(seq);
-        // Two in a row are acknowledged together; not while a gap is being filled (RFC 5681), nor the SYN.
+        // A delayed ACK acknowledges two in-order segments; never while a gap is being filled (RFC 5681), nor for the
+        // SYN.
         let may_wait = extra.held.is_none() && seq == number && seq >= extra.highest && seq != 0;
         let reply = match extra.delay.filter(|_| may_wait) {
             Some(delay) => {
@@ -31,7 +32,7 @@ impl Receiver {
         reply
     }
 
-    /// The ACK that has waited long enough; none if it has been sent since.
+    /// The delayed ACK whose timer expires; `None` if it has been sent since.
     pub fn on_timer(&mut self) -> Option<Answer> {
         let mut extra = self.extra.take()?;
         let held = extra.held.take();
@@ -40,7 +41,7 @@ impl Receiver {
         answer
     }
 
-    /// Whether an ACK waits.
+    /// Whether an ACK is delayed.
     pub fn holds_an_ack(&self) -> bool {
         self.extra.as_ref().is_some_and(|extra| extra.held.is_some())
     }
@@ -50,12 +51,12 @@ impl Receiver {
         Answer { number: self.next() - 1, echo: self.echo(bits), blocks }
     }
 
-    /// Whether the ACK of segments with these bits, taken together, echoes a mark: from a mark on until a CWR comes
-    /// (RFC 3168, 6.1.3). A SYN that asks for ECN is told so.
+    /// Whether the ACK of segments with these bits, combined, echoes a mark: from a mark until a CWR arrives (RFC 3168,
+    /// 6.1.3). A SYN that asks for ECN is answered with an echo.
     #[inline(always)]
     pub fn echo(&mut self, bits: u8) -> bool {
         if bits == 0 {
-            // Segments that are not ECN-capable are not answered with echoes.
+            // Segments that are not ECN-capable get no echo.
             return false;
         }
         if bits & CWR != 0 {
@@ -67,7 +68,7 @@ impl Receiver {
         (bits & CE != 0 && self.unanswered_mark) || bits & (SYN | ECE) == SYN | ECE
     }
 
-    /// Blocks for the ACK of `seq`: the one around it, then those reported of late that it does not cover.
+    /// SACK blocks for the ACK of `seq`: the block around it, then recent ones that it does not cover.
     fn report(&self, extra: &mut Extra, seq: i32, known: bool) -> Blocks {
         let number = self.next() - 1;
         let mut report = Blocks::default();
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_begin_with_the_newest() {
+    fn sack_blocks_start_with_the_newest() {
         let mut receiver = Receiver::with(true, None);
         for seq in 0..3 {
             assert_eq!(now(&mut receiver, seq), (seq, vec![]));
@@ -147,7 +148,7 @@ mod tests {
         assert_eq!(receiver.take(3, 0), Reply::Later(0.1));
         assert_eq!(receiver.on_timer().map(|answer| answer.number), Some(3));
         assert!(!receiver.holds_an_ack());
-        // Out of order, filling part of a gap, filling the rest of it: at once.
+        // Out of order, filling part of a gap, filling the rest of it: immediate ACKs.
         assert_eq!(now(&mut receiver, 6), (3, vec![]));
         assert_eq!(now(&mut receiver, 4), (4, vec![]));
         assert_eq!(now(&mut receiver, 5), (6, vec![]));
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_echoed_until_the_window_has_been_cut() {
+    fn marks_are_echoed_until_cwr_arrives() {
         let mut receiver = Receiver::new();
         let mut echo = |seq, bits| match receiver.take(seq, bits) {
             Reply::Now(answer) => answer.echo,
@@ -167,13 +168,13 @@ mod tests {
         assert!(echo(2, CE));
         assert!(echo(3, ECT0));
         assert!(!echo(4, ECT0 | CWR));
-        assert!(echo(5, CE | CWR), "a new mark in the segment that tells of the cut");
+        assert!(echo(5, CE | CWR), "a new mark in the segment with CWR");
         assert!(!echo(6, 0), "no echo to segments without ECN");
         assert!(echo(7, ECT0));
     }
 
     #[test]
-    fn a_delayed_ack_tells_of_both_segments() {
+    fn a_delayed_ack_echoes_marks_of_both_segments() {
         let mut receiver = Receiver::with(false, Some(0.1));
         receiver.take(0, SYN | ECE);
         receiver.take(1, CE);

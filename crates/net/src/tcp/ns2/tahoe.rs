@@ -1,14 +1,14 @@
 //! TCP Tahoe: fast retransmit, then slow start from the first unacknowledged segment (ns-2.35 `tcp.cc`).
 //!
-//! ns-2's own: the count of duplicate ACKs survives a timeout; every ACK, old ones too, is followed by an attempt to
-//! send; an ECN echo halves cwnd, and only a loss takes it to 1.
+//! ns-2's choices: the count of duplicate ACKs survives a timeout; every ACK, also an old one, is followed by an
+//! attempt to send; an ECN echo halves cwnd, and only a loss sets it to 1.
 
 use super::ack::Ack;
 use super::core::{Action, Core};
 use crate::tcp::Output;
 
 pub(super) fn on_ack(core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
-    core.heed_echo(ack, out);
+    core.respond_to_echo(ack, out);
     if ack.number > core.last_ack {
         core.advance(now, ack, out);
     } else if ack.number == core.last_ack {
@@ -23,12 +23,12 @@ fn on_duplicate(core: &mut Core, now: f64, out: &mut Output) {
         1 | 2 => core.limited_transmit(now, out),
         3 if core.may_retransmit() => {
             core.recover = core.max_sent;
-            core.cut(false, out);
+            core.reduce(false, out);
             go_back(core, out);
         }
         3 if core.action == Action::Ecn => {
-            // An echo has cut ssthresh for this window.
-            core.cut_to_one(out);
+            // An echo has reduced ssthresh for this window.
+            core.reduce_to_one(out);
             go_back(core, out);
         }
         _ => {}
@@ -60,7 +60,7 @@ mod tests {
         assert_eq!(acks(&mut sender, &mut out, 0.6, &[14]), [15]);
         assert_eq!((sender.core.cwnd, sender.core.ssthresh, sender.core.recover), (1.0, 8, 32));
         assert_eq!(acks(&mut sender, &mut out, 0.7, &[14, 14]), [], "later ones do nothing");
-        // Everything is sent again in slow start, up to what has been sent and beyond.
+        // Everything is retransmitted in slow start, and then new segments.
         assert_eq!(acks(&mut sender, &mut out, 0.8, &[15]), [16, 17]);
         assert_eq!(sender.core.cwnd, 2.0);
     }

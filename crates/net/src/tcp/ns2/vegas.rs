@@ -1,28 +1,28 @@
 //! TCP Vegas (ns-2.35 `tcp-vegas.cc`; Brakmo and Peterson 1995).
 //!
-//! Once in a round trip the sender compares the rate it would have without queues with the rate it has: the difference,
-//! in segments, should lie between 1 and 3. Slow start doubles in every other round trip. Losses are found by a fine
-//! timeout of each segment as well.
+//! Once per RTT the sender compares the expected rate, without queues, with the actual rate: the difference, in
+//! segments, should be between 1 and 3. Slow start doubles the window in every other RTT. A fine-grained timeout per
+//! segment detects losses too.
 //!
-//! ns-2's own: the initial window comes one ACK late; cuts are in whole segments; the send times are kept in a ring as
-//! long as the receiver's window, and an ACK whose range passes the ring's end clears nothing of it; a timeout backs
-//! off also where nothing is outstanding; its segments carry no ECN, and all have `packetSize_` bytes on the wire, the
-//! first one as well.
+//! ns-2's choices: the initial window comes one ACK late; reductions are in whole segments; the send times are kept in
+//! a ring as long as the receiver's window, and an ACK whose range wraps around the ring clears nothing; a timeout
+//! backs off even with nothing in flight; segments carry no ECN, and all have `packetSize_` bytes on the wire, the
+//! first one too.
 
 use super::ack::Ack;
 use super::core::{Action, Core};
 use crate::tcp::Output;
 
-/// Fewer segments than this in the queue: grow (`v_alpha_`).
+/// With fewer segments in the queue: grow (`v_alpha_`).
 const ALPHA: i32 = 1;
-/// More than this: shrink (`v_beta_`).
+/// With more: shrink (`v_beta_`).
 const BETA: i32 = 3;
-/// More than this ends slow start (`v_gamma_`).
+/// With more, slow start ends (`v_gamma_`).
 const GAMMA: i32 = 1;
 /// cwnd after a timeout (`v_slowstart_`).
 const AFTER_TIMEOUT: f64 = 2.0;
 
-/// When a segment was sent, s on the sender's own clock, and how often. -1 if it was acknowledged.
+/// Send time of a segment, s on the sender's own clock (-1 once acknowledged), and number of transmissions.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     time: f64,
@@ -31,33 +31,33 @@ struct Record {
 
 const NO_RECORD: Record = Record { time: -1.0, times: 0 };
 
-/// State of its own. Times are seconds since the first segment.
+/// State of Vegas. Times are seconds since the first segment.
 #[derive(Clone, Debug)]
 pub(super) struct Vegas {
-    /// When the own clock began, s.
+    /// Start of the sender's own clock, s.
     began: f64,
     answered: bool,
     /// By sequence number modulo the receiver's window.
     records: Vec<Record>,
-    /// Shortest round trip.
+    /// Min RTT (BaseRTT).
     base_rtt: f64,
-    /// Smoothed round trip, eight times; its deviation, four times.
+    /// Smoothed RTT, times eight; its deviation, times four.
     smooth: f64,
     deviation: f64,
     fine_timeout: f64,
-    /// The present round: its first segment, when it began, its samples.
+    /// The current RTT interval: its first segment, start, samples.
     round: i32,
     round_began: f64,
     samples: u32,
     sum: f64,
-    /// What an ACK adds to cwnd in this round.
+    /// Increment of cwnd per ACK in this interval.
     increment: f64,
-    /// Slow start grows in this round.
+    /// Slow start grows in this interval.
     grows: bool,
-    /// cwnd without its inflation by duplicate ACKs.
+    /// cwnd without the inflation by duplicate ACKs.
     saved: f64,
     cut_at: f64,
-    /// So many new ACKs are still to look for a second loss.
+    /// Number of new ACKs that still check for a second loss.
     worried: i32,
 }
 
@@ -88,7 +88,7 @@ impl Vegas {
         &mut self.records[seq as usize % length]
     }
 
-    /// Sends one segment. The timer starts only if it does not run.
+    /// Sends one segment. Arms the timer only if it is not running.
     fn send(&mut self, core: &mut Core, now: f64, seq: i32, out: &mut Output) {
         if seq == 0 {
             self.records = vec![NO_RECORD; core.window as usize];
@@ -146,11 +146,11 @@ impl Vegas {
         if ack.number >= self.round {
             self.end_round(core, time, out);
         }
-        // Slow start may end before the round does.
+        // Slow start may end before the interval does.
         if self.increment == 1.0 && core.cwnd >= f64::from(core.ssthresh) {
             self.increment = 0.0;
         }
-        // Not if the window is far from being used.
+        // Not if the window is largely unused.
         if self.increment > 0.0 && core.cwnd - f64::from(core.next - core.last_ack) <= 2.0 {
             core.set_cwnd(core.cwnd + self.increment, out);
         }
@@ -170,7 +170,7 @@ impl Vegas {
         }
     }
 
-    /// Once in a round trip: compare rates and choose how cwnd moves in the next round.
+    /// Once per RTT: compares the rates and chooses the increment for the next interval.
     fn end_round(&mut self, core: &mut Core, time: f64, out: &mut Output) {
         let rtt = if self.samples > 0 { self.sum / f64::from(self.samples) } else { time - self.round_began };
         (self.sum, self.samples) = (0.0, 0);
@@ -211,7 +211,7 @@ impl Vegas {
         }
     }
 
-    /// Forgets the segments after `before` up to `ack`, unless they pass the ring's end.
+    /// Clears the segments after `before` up to `ack`, unless they wrap around the ring.
     fn clear(&mut self, before: i32, ack: i32) {
         let length = self.records.len();
         let end = ack as usize % length;
@@ -294,7 +294,7 @@ impl Vegas {
         core.arm_timer(out);
         core.stop_timing();
         core.next = core.ack + 1;
-        core.cut(false, out);
+        core.reduce(false, out);
         core.set_cwnd(AFTER_TIMEOUT, out);
         self.saved = 0.0;
         self.cut_at = now - self.began;
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use crate::tcp::Flavour;
 
-    /// Rounds of 0.1 s in which every segment of the window is acknowledged; cwnd after each.
+    /// RTTs of 0.1 s in which every segment of the window is acknowledged; cwnd after each.
     fn rounds(sender: &mut Sender, out: &mut Output, count: i32, rtt: f64) -> Vec<f64> {
         let mut now = 0.0;
         sender.start(now, out);
@@ -343,7 +343,7 @@ mod tests {
         let mut out = Output::default();
         rounds(&mut sender, &mut out, 7, 0.1);
         sender.core.set_ssthresh(2, &mut out);
-        // Four times as long: three quarters of the segments are believed to wait.
+        // Four times the min RTT: three quarters of the segments count as queued.
         for sent in std::mem::take(&mut out.segments) {
             sender.on_ack(1.1, Ack::plain(sent.seq as i32), &mut out);
         }

@@ -1,6 +1,6 @@
-//! Constants of Linux's clock and pace that several parts share.
+//! Constants of Linux's clock and pacing.
 
-/// What Linux's clock of ticks (jiffies) counts with its usual `HZ` of 250, s.
+/// A tick (jiffy) of Linux's clock with its usual `HZ` of 250, s.
 pub const TICK: f64 = 4e-3;
 /// Below this rate, bytes/s, segments are paced one by one (Linux, `bbr_min_tso_rate`).
 pub(super) const SLOW: f64 = 1.2e6 / 8.0;

@@ -1,4 +1,4 @@
-//! ECN at the sender: what its segments say, and when it reacts to marks.
+//! ECN at the sender: header bits of its segments, and the state of its reaction to marks.
 
 use super::prr::Prr;
 use super::settings::Feedbacks;
@@ -7,8 +7,8 @@ use crate::segment::{AE, CWR, ECE};
 /// The counters of marked packets start with this (RFC 9768).
 pub(super) const FIRST_COUNT: u64 = 5;
 
-/// How many packets were marked if a sender that knows of `known` gets a counter's three bits `ace` with an ACK that newly
-/// covers `packets`: the most that is consistent with both, since the counter may have wrapped around.
+/// Newly marked packets of an ACK with the three counter bits `ace` that newly covers `packets`, after `known` marked
+/// ones: the largest consistent number, as the counter may have wrapped around.
 pub fn marked_packets(known: u64, ace: u8, packets: u64) -> u64 {
     let change = (u64::from(ace) + 8 - known % 8) % 8;
     if packets <= 7 {
@@ -21,15 +21,15 @@ pub fn marked_packets(known: u64, ace: u8, packets: u64) -> u64 {
 #[derive(Clone, Debug)]
 pub(super) struct Ecn {
     feedback: Feedbacks,
-    /// The receiver has agreed.
+    /// The handshake has agreed on ECN.
     pub agreed: bool,
-    /// CWR goes with the next new segment.
+    /// The next new segment carries CWR.
     cwr: bool,
     /// Marked packets that the receiver has counted (RFC 9768).
     marks: u64,
     /// The reduction of the CWR state, if a mark reduces cwnd over a round trip.
     pub reduction: Option<Prr>,
-    /// An echo has found cwnd at 1: nothing is sent before the timer expires (RFC 3168, 6.1.2).
+    /// A mark was echoed at a cwnd of 1: nothing is sent before the timer expires (RFC 3168, 6.1.2).
     pub halted: bool,
 }
 
@@ -50,7 +50,7 @@ impl Ecn {
         ask
     }
 
-    /// Bits of an empty or a retransmitted segment: not ECN-capable (RFC 3168, 6.1.5), unless everything is.
+    /// Bits of an empty or a retransmitted segment: not ECN-capable (RFC 3168, 6.1.5), unless all segments are.
     #[inline(always)]
     pub fn other_bits(&self) -> u8 {
         if self.agreed && self.feedback.marks_all() {
@@ -80,7 +80,7 @@ impl Ecn {
         }
     }
 
-    /// cwnd has been reduced for a loss: the receiver need not echo marks of before.
+    /// cwnd has been reduced for a loss: the receiver need not echo earlier marks.
     pub fn reduced_for_loss(&mut self) {
         self.cwr = self.agreed;
     }
@@ -95,14 +95,14 @@ impl Ecn {
         self.feedback == Feedbacks::Accurate
     }
 
-    /// How many packets an ACK says were marked, by its counter's three bits; it newly covers so many packets.
+    /// Newly marked packets by the three counter bits of an ACK that newly covers `packets`.
     pub fn count(&mut self, ace: u8, packets: u64) -> f64 {
         let marked = marked_packets(self.marks, ace, packets);
         self.marks += marked;
         marked as f64
     }
 
-    /// Whether an ACK with this echo can be taken by the fast path.
+    /// Whether an ACK with this echo may take the fast path.
     #[inline(always)]
     pub fn allows_fast_path(&self, echo: bool) -> bool {
         (!self.agreed || (!echo && !self.accurate())) && self.reduction.is_none() && !self.halted
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn three_bits_of_a_counter() {
-        // (ACE, newly covered) -> marked, one after the other from 5 on, by hand.
+        // (ACE, newly covered) -> marked, in sequence from 5 on, by hand.
         let mut known = FIRST_COUNT;
         for ((ace, packets), marked) in
             [((5, 2), 0), ((6, 2), 1), ((0, 4), 2), ((7, 8), 7), ((7, 20), 16), ((1, 20), 18)]

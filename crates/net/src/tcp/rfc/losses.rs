@@ -1,4 +1,4 @@
-//! How losses are found: by duplicate ACKs (RFC 6582), by SACK (RFC 6675), or by time (RACK-TLP, RFC 8985).
+//! Loss detection: by duplicate ACKs (RFC 6582), by SACK (RFC 6675), or by time (RACK-TLP, RFC 8985).
 
 use super::clock::TICK;
 use super::rack::Rack;
@@ -7,10 +7,10 @@ use super::scoreboard::Scoreboard;
 use super::settings::Settings;
 use super::tlp::Tlp;
 
-/// How long RACK's timer waits beyond what it has to, before that is rounded up to ticks, s (Linux, `TCP_TIMEOUT_MIN_US`).
+/// Added to RACK's timer before it is rounded up to ticks, s (Linux, `TCP_TIMEOUT_MIN_US`).
 const RACK_MARGIN: f64 = 2e-3;
 
-/// One of the three.
+/// One of the three methods.
 #[derive(Clone, Debug)]
 pub(super) enum LossDetection {
     /// Three duplicate ACKs: the first segment is lost (RFC 6582).
@@ -48,13 +48,14 @@ impl LossDetection {
         }
     }
 
-    /// Whether an ACK of the first segment outstanding finds no loss.
+    /// Whether an ACK of the first outstanding segment detects no loss.
     #[inline(always)]
     pub fn allows_fast_path(&self, scoreboard: &Scoreboard) -> bool {
         self.by_time().is_none_or(|time| !time.tlp.is_out() && time.rack.allows_fast_path(scoreboard))
     }
 
-    /// Marks lost what SACK says is lost, after an ACK that newly SACKs so many sequence numbers: how many are newly lost.
+    /// Marks segments lost by SACK, after an ACK that newly SACKs so many sequence numbers. Newly lost sequence
+    /// numbers.
     #[inline]
     pub fn find_by_sack(scoreboard: &mut Scoreboard, sacked: u64) -> u64 {
         if sacked > 0 {
@@ -72,11 +73,11 @@ pub(super) struct RackTlp {
     pub tlp: Tlp,
     /// When RACK's reordering timer expires, s; infinite if it does not run.
     pub reorder_at: f64,
-    /// When a probe goes, s; infinite if none is due.
+    /// When a probe is due, s; infinite if none is.
     pub probe_at: f64,
     /// RACK's timer runs a little longer, in whole ticks.
     ticks: bool,
-    /// The last look has found a lost retransmission: after how many reductions of the window it was sent.
+    /// A lost retransmission was detected last: after how many reductions of cwnd it was sent.
     pub lost_retransmission: Option<u32>,
 }
 
@@ -92,26 +93,26 @@ impl RackTlp {
         }
     }
 
-    /// Marks lost what is late by now: how many sequence numbers are newly lost. Sets the reordering timer.
+    /// Marks late segments lost and sets the reordering timer. Newly lost sequence numbers.
     pub fn find(&mut self, scoreboard: &mut Scoreboard, now: f64, recovering: bool, rtt: &Rtt) -> u64 {
         let reo_wnd = self.rack.reo_wnd(scoreboard, recovering, rtt.min, rtt.smoothed());
         let losses = self.rack.find_losses(scoreboard, now, reo_wnd);
         self.reorder_at = losses.again;
         if self.ticks && losses.again < f64::INFINITY {
             let ticks = ((losses.again - now + RACK_MARGIN) / TICK).ceil();
-            // The tick at hand has begun before: a timer never comes early.
+            // The current tick started earlier: a timer never expires early.
             self.reorder_at = ((now / TICK).floor() + 1.0 + ticks) * TICK;
         }
         self.lost_retransmission = losses.lost_retransmission;
         losses.lost
     }
 
-    /// The window of time beyond which what has not arrived is lost at a timeout (RFC 8985, 6.3), s.
+    /// At a timeout segments sent longer ago than this are lost (RFC 8985, 6.3), s.
     pub fn late_after(&self, scoreboard: &Scoreboard, rtt: &Rtt) -> f64 {
         self.rack.rtt() + self.rack.reo_wnd(scoreboard, true, rtt.min, rtt.smoothed())
     }
 
-    /// No timer runs, and no probe is out.
+    /// Stops the timers and cancels the probe.
     pub fn reset(&mut self) {
         self.tlp.reset();
         (self.reorder_at, self.probe_at) = (f64::INFINITY, f64::INFINITY);

@@ -1,9 +1,8 @@
 //! TCP as in the RFCs: bytes, a handshake, RFC 6298's timer, SACK.
 //!
-//! A [`Connection`] is the sending end. It is composed of parts that each know one thing: the handshake, the round-trip
-//! time and the timeout ([`rto`]), the scoreboard, how losses are found, recovery with proportional rate
-//! reduction, ECN, pacing. How the window grows and shrinks is its congestion control's ([`control`]). The receiving end
-//! is [`Receiver`]. What differs between the TCPs of this kind is an option of the [`Settings`].
+//! A [`Connection`] is the sending end. Its parts are the handshake, RTT samples and the timeout ([`rto`]), the
+//! scoreboard, loss detection, recovery with proportional rate reduction, ECN and pacing. Congestion control
+//! ([`control`]) grows and reduces cwnd. The receiving end is [`Receiver`]. The TCPs differ in their [`Settings`].
 
 mod clock;
 mod connection;
@@ -32,8 +31,8 @@ pub use ecn::marked_packets;
 pub use prr::Bound;
 pub use receiver::{Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
-pub use scoreboard::Range;
 pub use settings::{Base, ControlKind, Feedbacks, Restart, Settings};
+pub use wire::Range;
 pub use wire::{
     block_bytes, unwrap, wrap, Arrived, Feedback, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS, SYN_OPTIONS_WITH_STAMPS,
 };

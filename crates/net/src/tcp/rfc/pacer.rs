@@ -3,8 +3,8 @@
 use super::clock::SLOW;
 use super::settings::Settings;
 
-/// Below half of ssthresh, and above, pacing is faster than cwnd/SRTT by these factors, so that it does not hold the window
-/// back (Linux, `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
+/// Pacing rate over cwnd/SRTT below half of ssthresh, and above, so that pacing does not limit growth (Linux,
+/// `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
 const IN_SLOW_START: f64 = 2.0;
 const IN_AVOIDANCE: f64 = 1.2;
 
@@ -13,23 +13,23 @@ const IN_AVOIDANCE: f64 = 1.2;
 pub(super) struct Pacer {
     /// Whether departures are paced at all.
     pub on: bool,
-    /// Segments that leave at once, where that is not slow.
+    /// Segments of a burst, where the rate is not slow.
     burst: u32,
-    /// A late departure takes its lateness off the time to the next, half of it at most (Linux,
+    /// A late departure shortens the time to the next by its lateness, to half at least (Linux,
     /// `tcp_update_skb_after_send`).
     makes_up: bool,
     mss: f64,
-    /// When the segment leaves that the pacing rate holds back, s; infinite if none is held.
+    /// When the segment held back by pacing departs, s; infinite if none is held.
     pub next_at: f64,
     /// The earliest departure of the next segment, s.
     pub released: f64,
-    /// Of the burst that has begun: what it adds to that, s, and its segments.
+    /// The burst in progress: the time it adds, s, and its segments.
     owed: f64,
     together: u32,
 }
 
-/// The pacing rate that follows from the window, segments/s. A window that proportional rate reduction has left nothing of
-/// counts as one segment: what a timer sends all the same would else have no next behind it, ever.
+/// The pacing rate for a cwnd, segments/s. PRR may reduce cwnd to nothing, which counts as one segment: else nothing
+/// would follow what a timer sends.
 pub(super) fn rate_of_window(cwnd: f64, ssthresh: f64, srtt: f64) -> f64 {
     let factor = if cwnd < ssthresh / 2.0 { IN_SLOW_START } else { IN_AVOIDANCE };
     factor * cwnd.max(1.0) / srtt
@@ -73,7 +73,7 @@ impl Pacer {
         }
     }
 
-    /// Segments that leave at once at `rate` segments/s: one where that is slow (Linux, `bbr_min_tso_segs`).
+    /// Segments of a burst at `rate` segments/s: one where that is slow (Linux, `bbr_min_tso_segs`).
     #[inline(always)]
     pub fn burst(&self, rate: f64) -> u32 {
         if rate * self.mss < SLOW {

@@ -3,18 +3,17 @@
 //! All in full-sized segments. Data are sent in whole segments, so the proportional part is rounded up to one, as in
 //! RFC 6937's own table (section 4).
 
-/// What bounds the sending once less is in the network than should be (RFC 6937, section 3).
+/// What bounds sending once pipe is below ssthresh (RFC 6937, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// Conservative reduction bound: as much as was delivered (CRB).
     Conservative,
     /// Slow start reduction bound: one segment an ACK more (SSRB).
     SlowStart,
-    /// One segment more for each ACK that advances the window and tells of no further loss, else as much as was delivered or
-    /// is still due; the reduction is that of cwnd (RFC 9937; Linux, `tcp_cwnd_reduction`).
+    /// SSRB for an ACK that advances the window and reports no loss, else CRB; of cwnd, not FlightSize (RFC 9937;
+    /// Linux, `tcp_cwnd_reduction`).
     SafeAck,
-    /// As `SlowStart` for an ACK that says that what was sent again has arrived, and as much as this ACK delivers for any other
-    /// (Linux before that, ns-3).
+    /// SSRB for an ACK that delivers a retransmission, else as much as the ACK delivers (earlier Linux; ns-3).
     RepairAck,
 }
 
@@ -23,30 +22,29 @@ pub enum Bound {
 pub struct Prr {
     delivered: f64,
     out: f64,
-    at_begin: f64,
+    recover_fs: f64,
     bound: Bound,
     /// What the proportional part is rounded up to.
     unit: f64,
 }
 
 impl Prr {
-    /// A recovery begins with so many segments outstanding (`RecoverFS`).
+    /// A recovery starts with so many segments outstanding (`RecoverFS`).
     pub fn new(flight: f64, bound: Bound) -> Self {
-        Prr { delivered: 0.0, out: 0.0, at_begin: flight.max(1.0), bound, unit: 1.0 }
+        Prr { delivered: 0.0, out: 0.0, recover_fs: flight.max(1.0), bound, unit: 1.0 }
     }
 
-    /// The same with a proportional part in bytes, of `mss` a segment: nothing goes before a whole segment is due (ns-3).
+    /// The same with the proportional part in bytes, `mss` a segment: a segment is sent once a whole one is due (ns-3).
     pub fn in_bytes(self, mss: f64) -> Self {
         Prr { unit: 1.0 / mss, ..self }
     }
 
-    /// An ACK says that `delivered` more have arrived (cumulatively or by SACK), with `pipe` in the network: how many may
-    /// be sent (`sndcnt`). `ssthresh` is where the recovery leads. `safe`: it advances the window, and tells of no loss
-    /// ([`Bound::SafeAck`]) or covers what was sent again ([`Bound::RepairAck`]).
+    /// An ACK newly delivers `delivered` segments, with `pipe` in flight: how many may be sent (`sndcnt`). `safe`: it
+    /// advances the window, and reports no loss ([`Bound::SafeAck`]) or covers a retransmission ([`Bound::RepairAck`]).
     pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64, safe: bool) -> f64 {
         self.delivered += delivered;
         let count = if pipe > ssthresh {
-            (self.delivered * ssthresh / self.at_begin / self.unit).ceil() * self.unit - self.out
+            (self.delivered * ssthresh / self.recover_fs / self.unit).ceil() * self.unit - self.out
         } else {
             let conservative = self.delivered - self.out;
             let limit = match self.bound {
@@ -60,7 +58,7 @@ impl Prr {
         count.max(0.0)
     }
 
-    /// How many are sent at least: one as long as none has been (Linux; RFC 6937 leaves it to the first retransmission).
+    /// The least that is sent: one segment until one has been (Linux; RFC 6937 leaves it to the first retransmission).
     pub fn least(&self) -> f64 {
         if self.out > 0.0 {
             0.0
@@ -69,7 +67,7 @@ impl Prr {
         }
     }
 
-    /// So many segments have been sent, new or again (`prr_out`).
+    /// So many segments have been sent or retransmitted (`prr_out`).
     pub fn sent(&mut self, segments: f64) {
         self.out += segments;
     }
@@ -79,11 +77,11 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// One segment of 20 is lost, two new ones have gone by limited transmit, and every ACK reports one more. At which ACKs
-    /// (by segments delivered) something is sent, with this `RecoverFS`.
+    /// One segment of 20 is lost, limited transmit has sent two new ones, and every ACK SACKs one more. The ACKs (by
+    /// segments delivered) on which segments are sent, with this `RecoverFS`.
     fn sent_at(flight: u32, ssthresh: f64, acks: u32) -> Vec<u32> {
         let mut prr = Prr::new(f64::from(flight), Bound::SlowStart);
-        // 22 outstanding without the lost one and the two that have been reported before.
+        // 22 outstanding, less the lost one and the two SACKed before.
         let mut pipe = 19.0;
         let mut at = Vec::new();
         for delivered in 1..=acks {
@@ -103,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn half_the_rate_for_a_halved_window() {
+    fn half_the_rate_for_a_halved_cwnd() {
         // ssthresh 10: every second ACK sends, the first the retransmission.
         assert_eq!(sent_at(20, 10.0, 15), [1, 3, 5, 7, 9, 11, 13, 15]);
         assert_eq!(sent_at(22, 10.0, 15), [1, 3, 5, 7, 9, 12, 14]);
@@ -111,8 +109,8 @@ mod tests {
 
     #[test]
     fn the_bounds_after_a_burst_of_losses() {
-        // The first 15 of 20 lost; two new segments by limited transmit, so that seven ACKs come; the third of them begins
-        // the recovery with 22 outstanding, 15 lost, 3 reported: pipe 4.
+        // The first 15 of 20 are lost; with two segments of limited transmit seven ACKs come. The third starts the
+        // recovery with 22 outstanding, 15 lost, 3 SACKed: pipe 4.
         let run = |bound| {
             let (mut prr, mut pipe, mut sent) = (Prr::new(22.0, bound), 4.0, Vec::new());
             for _ in 0..3 {
@@ -126,7 +124,7 @@ mod tests {
         assert_eq!(run(Bound::SlowStart), [2.0, 2.0, 2.0]);
         assert_eq!(run(Bound::Conservative), [1.0, 1.0, 1.0]);
         assert_eq!(run(Bound::SafeAck), [1.0, 1.0, 1.0], "no ACK advances the window");
-        assert_eq!(run(Bound::RepairAck), [1.0, 1.0, 1.0], "no ACK of what was sent again");
+        assert_eq!(run(Bound::RepairAck), [1.0, 1.0, 1.0], "no ACK of a retransmission");
     }
 
     #[test]
@@ -138,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_of_what_was_sent_again_sends_one_more() {
+    fn an_ack_of_a_retransmission_sends_one_more() {
         let mut prr = Prr::new(22.0, Bound::RepairAck);
         assert_eq!((prr.on_ack(1.0, 4.0, 10.0, false), prr.least()), (1.0, 1.0));
         assert_eq!(prr.on_ack(1.0, 4.0, 10.0, false), 1.0, "two delivered, none sent");

@@ -1,7 +1,8 @@
-//! RACK (RFC 8985): losses by time. A segment is lost if one sent later has arrived and it has not, some time after.
+//! RACK (RFC 8985): loss detection by time. A segment is lost if one sent later is delivered and it is not, some time
+//! after.
 //!
-//! Segments that were sent once are in the order of their sending, and retransmitted ones have a queue of their own, so
-//! that a look at both fronts finds what is due.
+//! Segments sent once are in the order of sending, and retransmitted ones have a queue of their own, so losses are at
+//! either front.
 
 use super::scoreboard::{Delivered, Scoreboard, DUP_THRESH};
 use std::collections::VecDeque;
@@ -9,25 +10,25 @@ use std::collections::VecDeque;
 /// Recoveries for which a larger reordering window lasts (RFC 8985, 6.2, step 4).
 const PERSIST: u32 = 16;
 
-/// What RACK knows (RFC 8985, 5.2 to 5.4).
+/// RACK's state (RFC 8985, 5.2 to 5.4).
 #[derive(Clone, Debug)]
 pub struct Rack {
-    /// Of the segment sent last of those that have arrived: when it was sent, its end, how long it took.
+    /// Of the last sent segment that is delivered: departure time, s, end, RTT, s.
     sent: f64,
     end: u64,
     rtt: f64,
-    /// One behind the highest that has arrived.
+    /// One behind the highest delivered number.
     fack: u64,
     reordering_seen: bool,
     reo_wnd_mult: f64,
     reo_wnd_persist: u32,
-    /// Until then duplicates do not count again.
+    /// Until this is acknowledged duplicates do not count again.
     dsack_round: Option<u64>,
-    /// Below this, no segment that was sent once waits for its verdict.
+    /// Below this no segment that was sent once is undecided.
     judged: u64,
-    /// Retransmitted segments, in the order of that.
+    /// Retransmitted segments, in order of retransmission.
     retransmissions: VecDeque<Retransmission>,
-    /// A SACKed retransmission has arrived, whatever time stamp is echoed.
+    /// A SACKed retransmission is delivered, whatever time stamp is echoed.
     trusts_sacks: bool,
 }
 
@@ -39,14 +40,14 @@ struct Retransmission {
     reductions: u32,
 }
 
-/// What is newly lost.
+/// Newly detected losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Losses {
     /// Sequence numbers.
     pub lost: u64,
-    /// When to look again, s; infinite if nothing waits.
+    /// When the reordering timer expires, s; infinite if no segment is undecided.
     pub again: f64,
-    /// If a retransmission is among them: after how many reductions the last of these was sent.
+    /// With a lost retransmission: after how many reductions of cwnd the last one was sent.
     pub lost_retransmission: Option<u32>,
 }
 
@@ -74,19 +75,19 @@ fn sent_after(sent: f64, end: u64, than_sent: f64, than_end: u64) -> bool {
 }
 
 impl Rack {
-    /// Nothing has arrived. An ACK that SACKs what lies beyond a hole echoes the time stamp of what came before that hole, so
-    /// a SACKed retransmission says nothing (RFC 8985, 6.2, step 2); with `trusts_sacks` it does, if it took the smallest
-    /// round-trip time at least (Linux, `tcp_sacktag_one`).
+    /// Nothing delivered. An ACK that SACKs beyond a hole echoes the time stamp of the segment before the hole, so it
+    /// does not tell which transmission of a SACKed segment has arrived (RFC 8985, 6.2, step 2). With `trusts_sacks`
+    /// the retransmission has, if it took the min RTT at least (Linux, `tcp_sacktag_one`).
     pub fn new(trusts_sacks: bool) -> Self {
         Rack { trusts_sacks, ..Rack::default() }
     }
 
-    /// A segment has been retransmitted, after so many reductions of the window.
+    /// A segment has been retransmitted, after so many reductions of cwnd.
     pub fn retransmitted(&mut self, start: u64, now: f64, reductions: u32) {
         self.retransmissions.push_back(Retransmission { start, sent: now, reductions });
     }
 
-    /// A segment has arrived (6.2, steps 2 and 3). `echo` is the time stamp that the ACK echoes, if any.
+    /// A segment is newly delivered (6.2, steps 2 and 3). `echo` is the time stamp that the ACK echoes, if any.
     pub fn delivered(&mut self, delivered: &Delivered, now: f64, echo: Option<f64>, min_rtt: f64) {
         let record = &delivered.record;
         if record.end() >= self.fack {
@@ -96,7 +97,7 @@ impl Rack {
         }
         let took = now - record.sent;
         if record.is_retransmitted() {
-            // It may be the first transmission that has arrived. Time stamps are a little coarse.
+            // The first transmission may have arrived. Time stamps have a granularity.
             let before = echo.is_some_and(|echo| echo < record.sent - 1e-6);
             if (before && !(delivered.by_sack && self.trusts_sacks)) || took < min_rtt {
                 return;
@@ -109,8 +110,8 @@ impl Rack {
         }
     }
 
-    /// Whether the first segment outstanding, and so any, was not sent before the last that has arrived, and no verdict is
-    /// due: an ACK of it finds no loss.
+    /// Whether no outstanding segment was sent before the last delivered one, and none is undecided: an ACK of the
+    /// first detects no loss.
     pub fn allows_fast_path(&self, board: &Scoreboard) -> bool {
         self.retransmissions.is_empty()
             && board.front().is_none_or(|front| {
@@ -118,7 +119,7 @@ impl Rack {
             })
     }
 
-    /// A segment has come twice (6.2, step 4): reordering lasts longer than was thought.
+    /// A DSACK (6.2, step 4): the reordering window grows.
     pub fn duplicate(&mut self, una: u64, next: u64) {
         if self.dsack_round.is_some_and(|round| una >= round) {
             self.dsack_round = None;
@@ -138,7 +139,7 @@ impl Rack {
         }
     }
 
-    /// How long a segment may come late, s (6.2, step 4).
+    /// The reordering window, s (6.2, step 4).
     pub fn reo_wnd(&self, board: &Scoreboard, recovering: bool, min_rtt: f64, srtt: f64) -> f64 {
         if !self.reordering_seen && (recovering || board.sacked_segments() >= DUP_THRESH as usize) {
             return 0.0;
@@ -146,12 +147,12 @@ impl Rack {
         (self.reo_wnd_mult * min_rtt / 4.0).min(srtt)
     }
 
-    /// Round-trip time of the segment that was sent last of those that have arrived, s.
+    /// RTT of the last sent segment that is delivered, s.
     pub fn rtt(&self) -> f64 {
         self.rtt
     }
 
-    /// Marks lost what is late (6.2, step 5).
+    /// Marks late segments lost (6.2, step 5).
     pub fn find_losses(&mut self, board: &mut Scoreboard, now: f64, reo_wnd: f64) -> Losses {
         let (mut lost, mut again, mut lost_retransmission) = (0, f64::INFINITY, None);
         let due = |sent: f64| sent + self.rtt + reo_wnd;
@@ -212,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_third_report_ends_the_wait() {
-        // Everything takes 100 ms; 1 is lost.
+        // RTTs are 100 ms; 1 is lost.
         let (mut rack, mut board) = (Rack::default(), board(10));
         for (segment, ms) in [(2, 101.0), (3, 102.0)] {
             let now = ms * 1e-3;

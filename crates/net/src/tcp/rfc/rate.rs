@@ -1,9 +1,9 @@
-//! The rate at which segments arrive, by ACKs (Linux `tcp_rate.c`; draft-cheng-iccrg-delivery-rate-estimation).
+//! Delivery rate samples (Linux `tcp_rate.c`; draft-cheng-iccrg-delivery-rate-estimation).
 
 use super::scoreboard::Delivered;
 use std::collections::VecDeque;
 
-/// What was known when a segment was sent.
+/// State when a segment was sent.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     delivered: f64,
@@ -13,35 +13,35 @@ struct Mark {
     app_limited: bool,
 }
 
-/// What an ACK says of the rate.
+/// A rate sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Segments a second; none if the interval is too short to tell.
+    /// Segments/s; `None` if the interval is too short.
     pub rate: Option<f64>,
-    /// What had been delivered when the segment was sent that this is about, and now, segments.
+    /// Segments delivered when the sampled segment was sent, and now.
     pub prior_delivered: f64,
     /// See above.
     pub delivered: f64,
-    /// The application had too little to send then.
+    /// Sending was application-limited then.
     pub app_limited: bool,
 }
 
-/// Keeps count of what has arrived.
+/// The delivery rate estimator.
 #[derive(Clone, Debug, Default)]
 pub struct Rate {
     delivered: f64,
     delivered_at: f64,
     first_sent: f64,
-    /// The flow is application-limited until so many have arrived.
+    /// Application-limited until so many segments are delivered; 0 if not.
     limited_until: f64,
-    /// By segment outstanding, from the one with number `first` on.
+    /// For each outstanding segment, from number `first` on.
     marks: VecDeque<Mark>,
     first: u64,
     best: Option<Mark>,
     held: Option<Held>,
 }
 
-/// A sample that stays until another takes its place, as in ns-3.
+/// A held sample, as in ns-3.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     prior_delivered: f64,
@@ -54,14 +54,14 @@ struct Held {
 }
 
 impl Rate {
-    /// Nothing sent. `held`: a sample stays until a segment arrives that was sent when more had been delivered than when
-    /// the last such segment was; with it the time in which something has arrived counts from the begin of the sample before.
+    /// Nothing sent. `held`: a sample is replaced only when a segment arrives that was sent with more delivered, and
+    /// its ACK interval starts with the sample before.
     pub fn new(held: bool) -> Self {
         Rate { held: held.then(Held::default), ..Rate::default() }
     }
 
-    /// Segment `number` of the connection is sent, or sent again, with `pipe` segments in the network: samples begin anew with
-    /// none.
+    /// Segment `number` of the connection is sent or retransmitted, with `pipe` segments in flight. With none, sampling
+    /// restarts.
     pub fn sent(&mut self, number: u64, now: f64, pipe: f64) {
         if pipe <= 0.0 {
             self.first_sent = now;
@@ -81,12 +81,12 @@ impl Rate {
         }
     }
 
-    /// The application has no more data, with `pipe` segments in the network.
+    /// The application has no more data, with `pipe` segments in flight.
     pub fn app_limited(&mut self, pipe: f64) {
         self.limited_until = (self.delivered + pipe).max(f64::MIN_POSITIVE);
     }
 
-    /// A segment of so many full ones has arrived.
+    /// A segment has been delivered, which counts as so many full ones.
     pub fn arrived(&mut self, delivered: &Delivered, segments: f64, now: f64) {
         self.delivered += segments;
         self.delivered_at = now;
@@ -115,7 +115,7 @@ impl Rate {
         }
     }
 
-    /// What all that has arrived since the last call says; `min_rtt` in seconds.
+    /// The sample of the segments delivered since the last call; `min_rtt` in seconds.
     pub fn sample(&mut self, min_rtt: f64) -> Option<Sample> {
         if let Some(held) = &mut self.held {
             self.best = None;
@@ -143,7 +143,7 @@ impl Rate {
         if self.limited_until > 0.0 && self.delivered > self.limited_until {
             self.limited_until = 0.0;
         }
-        // The slower of sending and arriving: ACKs that come in bursts say too much.
+        // The longer of send and ACK interval: bursts of ACKs would overestimate the rate.
         let interval = (mark.sent - mark.first_sent).max(self.delivered_at - mark.delivered_at);
         let rate = (interval > 0.0 && interval >= min_rtt * (1.0 - 1e-9))
             .then(|| (self.delivered - mark.delivered) / interval);
@@ -156,7 +156,7 @@ mod tests {
     use super::super::scoreboard::Scoreboard;
     use super::*;
 
-    /// Segments sent at `gap`, arriving at `apart`, the first after 100 ms.
+    /// Segments sent every `gap`, delivered every `apart` seconds, the first after 100 ms.
     fn samples(count: u64, gap: f64, apart: f64) -> Vec<f64> {
         let (mut rate, mut board) = (Rate::default(), Scoreboard::new(1));
         for i in 0..count {
@@ -174,17 +174,17 @@ mod tests {
     }
 
     #[test]
-    fn the_slower_of_sending_and_arriving() {
-        // The first flight says how much has arrived since its begin.
+    fn the_longer_of_send_and_ack_interval() {
+        // The first flight is sampled from its start.
         let found = samples(50, 1e-3, 2e-3);
         assert!((found[49] - 50.0 / 0.198).abs() < 1.0, "{}", found[49]);
         assert!((found[0] - 10.0).abs() < 1e-9, "one in 100 ms");
-        // ACKs in a burst do not say more than was sent.
+        // A burst of ACKs does not exceed the send rate.
         let found = samples(50, 2e-3, 0.0);
         assert!(found.iter().all(|&rate| rate <= 500.0 + 1e-6));
     }
 
-    /// One segment in flight at a time, sent when the one before has arrived and `gap` has passed: the last rate.
+    /// One segment in flight at a time, sent `gap` seconds after the ACK of the one before: the last rate.
     fn alone(held: bool, gap: f64) -> f64 {
         let (mut rate, mut board, mut now, mut last) = (Rate::new(held), Scoreboard::new(1), 1.0, 0.0);
         for i in 0..20 {
@@ -200,9 +200,9 @@ mod tests {
     }
 
     #[test]
-    fn a_held_sample_counts_the_pause_before_as_well() {
-        // A segment every 0.1 s + gap, which arrives after 0.1 s: 10 segments a second. A held sample's time begins with the
-        // segment before, so that pacing by it makes the gap longer and longer.
+    fn a_held_sample_includes_the_pause_before_it() {
+        // An RTT of 0.1 s: 10 segments/s. A held sample's interval starts with the segment before, so pacing at its
+        // rate makes the gap longer and longer.
         for gap in [0.1, 0.3] {
             assert!((alone(false, gap) - 10.0).abs() < 1e-9);
             assert!((alone(true, gap) - 1.0 / (0.2 + gap)).abs() < 1e-9, "{}", alone(true, gap));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_of_a_thirsty_application_say_so() {
+    fn samples_of_a_limited_application_are_app_limited() {
         let (mut rate, mut board) = (Rate::default(), Scoreboard::new(1));
         rate.app_limited(0.0);
         board.sent(1, 1, false, 0.0);

@@ -1,8 +1,8 @@
-//! What a sender is doing about losses.
+//! The recovery state of a sender.
 
 use super::prr::Prr;
 
-/// Where it stands.
+/// Recovery state.
 #[derive(Clone, Debug)]
 pub(super) enum Phase {
     /// No loss is known.
@@ -27,8 +27,8 @@ pub(super) struct FastRecovery {
 #[derive(Clone, Debug)]
 pub(super) struct Recovery {
     pub phase: Phase,
-    /// Next number to send when the last recovery started, or the timer last expired: once all below is acknowledged, it is
-    /// over (RFC 6582, `recover`; RFC 6675, `RecoveryPoint`).
+    /// Next number to send when the last recovery started, or the timer last expired: once all below is acknowledged,
+    /// it is over (RFC 6582, `recover`; RFC 6675, `RecoveryPoint`).
     pub point: u64,
     /// Next number to send at the last reduction of cwnd of any kind, and how many there were.
     pub reduced: u64,
@@ -39,7 +39,7 @@ pub(super) struct Recovery {
     pub dupacks: u32,
     /// Bytes sent by limited transmit since they started.
     pub limited: u64,
-    /// Segments that may be sent whatever the window.
+    /// Segments that may be sent whatever cwnd is.
     pub forced: u32,
 }
 
@@ -80,7 +80,7 @@ impl Recovery {
         self.phase = Phase::Fast(FastRecovery { prr, partial: false, rescue_from: una });
     }
 
-    /// The proportional rate reduction at hand.
+    /// The current proportional rate reduction.
     #[inline(always)]
     pub fn prr(&mut self) -> Option<&mut Prr> {
         match &mut self.phase {
@@ -89,7 +89,7 @@ impl Recovery {
         }
     }
 
-    /// cwnd has been reduced with `next` the next number to send: not again for what has been sent before.
+    /// cwnd has been reduced with `next` the next number to send: not again for segments sent before.
     pub fn note_reduction(&mut self, next: u64) {
         self.reduced = next;
         self.reductions += 1;

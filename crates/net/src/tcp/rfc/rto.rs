@@ -2,35 +2,35 @@
 
 /// The first timeout, without any sample, s (RFC 6298, 2.1).
 pub const INITIAL_RTO: f64 = 1.0;
-/// The timeout of data after that of the SYN has expired, s (RFC 6298, 5.7).
+/// The timeout of data after a timeout of the SYN, s (RFC 6298, 5.7).
 pub const RTO_AFTER_LOST_SYN: f64 = 3.0;
 /// The longest timeout, s (RFC 6298, 2.5: at least 60 s).
 pub const MAX_RTO: f64 = 60.0;
-/// Granularity of the clock, s: the least that the variation adds (RFC 6298, 2.3, `G`).
+/// Clock granularity, s: a lower bound of what RTTVAR adds (RFC 6298, 2.3, `G`).
 pub const GRANULARITY: f64 = 1e-3;
 
-/// The estimate of the round-trip time and the timeout that follows from it.
+/// SRTT, RTTVAR and the timeout.
 #[derive(Clone, Debug)]
 pub struct Rto {
     srtt: f64,
     rttvar: f64,
     value: f64,
     least: f64,
-    /// The least that the variation adds, s.
+    /// Lower bound of what RTTVAR adds, s.
     granularity: f64,
     sampled: bool,
 }
 
 impl Rto {
-    /// Before the first sample. `least` is the smallest timeout, s (RFC 6298, 2.4: 1 s); with `of_variation` it is the least
-    /// that the variation adds to the round-trip time (Linux, `tcp_rto_min`).
+    /// Before the first sample. `least` is the smallest timeout, s (RFC 6298, 2.4: 1 s); with `of_variation` the least
+    /// that RTTVAR adds to SRTT (Linux, `tcp_rto_min`).
     pub fn new(least: f64, of_variation: bool) -> Self {
         let granularity = if of_variation { least.max(GRANULARITY) } else { GRANULARITY };
         Rto { srtt: 0.0, rttvar: 0.0, value: INITIAL_RTO, least, granularity, sampled: false }
     }
 
     fn estimate(&self) -> f64 {
-        // None is NaN, and the compiler need not see to it.
+        // Neither is NaN, for which `f64::max` would test.
         let larger = |one: f64, other: f64| if other > one { other } else { one };
         let value = larger(self.srtt + larger(self.granularity, 4.0 * self.rttvar), self.least);
         if value > MAX_RTO {
@@ -40,11 +40,10 @@ impl Rto {
         }
     }
 
-    /// A round-trip time of `rtt` seconds has been measured (RFC 6298, 2.2 and 2.3). A backoff ends with it (section 5,
-    /// after 5.7).
+    /// An RTT sample, s (RFC 6298, 2.2 and 2.3). It ends the backoff (section 5, after 5.7).
     pub fn sample(&mut self, rtt: f64) {
         if self.sampled {
-            // In this order: the variation uses the mean of before.
+            // In this order: RTTVAR uses the SRTT before this sample.
             self.rttvar = 0.75 * self.rttvar + 0.25 * (self.srtt - rtt).abs();
             self.srtt = 0.875 * self.srtt + 0.125 * rtt;
         } else {
@@ -67,7 +66,7 @@ impl Rto {
         }
     }
 
-    /// The timer of the SYN had expired when the connection opened (RFC 6298, 5.7).
+    /// The SYN's timer had expired when the connection opened (RFC 6298, 5.7).
     pub fn syn_was_lost(&mut self) {
         self.value = RTO_AFTER_LOST_SYN.max(self.least);
     }
@@ -77,12 +76,12 @@ impl Rto {
         self.value
     }
 
-    /// The smoothed round-trip time, s; none before the first sample.
+    /// SRTT, s; `None` before the first sample.
     pub fn srtt(&self) -> Option<f64> {
         self.sampled.then_some(self.srtt)
     }
 
-    /// Its variation, s.
+    /// RTTVAR, s.
     pub fn rttvar(&self) -> f64 {
         self.rttvar
     }
@@ -98,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_estimate_by_hand() {
-        // Samples of 0.1, 0.2, 0.1, 0.1 s: worked out from section 2 with a pencil.
+        // Samples of 0.1, 0.2, 0.1, 0.1 s, by section 2.
         let mut rto = Rto::new(0.0, false);
         let mut step = |sample| {
             rto.sample(sample);

@@ -1,16 +1,16 @@
-//! Round-trip times: which of them an ACK measures, and what is kept of them.
+//! RTT samples: which an ACK gives, and the estimates from them.
 
 use super::rto::Rto;
 use super::scoreboard::Delivered;
 use super::settings::Settings;
 use super::wire::Feedback;
 
-/// The time from `then` to `now` by clocks of whole milliseconds, one at least, s.
+/// Time from `then` to `now` by time stamps in whole milliseconds, 1 ms at least, s.
 fn whole_milliseconds(then: f64, now: f64) -> f64 {
     1e-3 * ((1e3 * now).floor() - (1e3 * then).floor()).max(1.0)
 }
 
-/// The lesser of two times; neither is NaN, which `f64::min` would have to see to.
+/// The earlier of two times, neither NaN (`f64::min` would test for that).
 #[inline(always)]
 pub(super) fn earlier(one: f64, other: f64) -> f64 {
     if other < one {
@@ -20,19 +20,19 @@ pub(super) fn earlier(one: f64, other: f64) -> f64 {
     }
 }
 
-/// What is known of the round-trip time.
+/// Estimates of the RTT.
 #[derive(Clone, Debug)]
 pub(super) struct Rtt {
     /// SRTT, RTTVAR and the timeout.
     pub rto: Rto,
-    /// Smallest of a segment, and smallest SRTT, s.
+    /// Min RTT of segments, and min SRTT, s.
     pub min: f64,
     pub min_smoothed: f64,
     /// Segments carry time stamps.
     stamps: bool,
-    /// The first segment from here on that an ACK covers is a sample (`rtt_sample = "first"`); else beyond all numbers.
+    /// With `rtt_sample = "first"`: samples are taken of segments from this number on; else beyond all numbers.
     sampled_from: u64,
-    /// Congestion control takes an ACK's time from what SACK tells, or from time stamps of whole milliseconds.
+    /// Congestion control takes RTT samples from SACKed segments, or from time stamps in whole milliseconds.
     coarse: bool,
 }
 
@@ -45,11 +45,11 @@ impl Rtt {
             min_smoothed: f64::INFINITY,
             stamps: settings.timestamps,
             sampled_from: if settings.rtt_sample_first { 0 } else { u64::MAX },
-            coarse: settings.bbr.stamps_milliseconds && by_model,
+            coarse: settings.bbr.linux.millisecond_stamps && by_model,
         }
     }
 
-    /// Whether the newest segment that an ACK covers says all.
+    /// Whether the newest segment that an ACK covers suffices for its sample.
     pub fn allows_fast_path(&self) -> bool {
         self.sampled_from == u64::MAX
     }
@@ -60,7 +60,7 @@ impl Rtt {
         self.rto.srtt().unwrap_or(0.0)
     }
 
-    /// A round-trip time of the connection, s.
+    /// An RTT sample, s.
     #[inline(always)]
     pub fn sample(&mut self, rtt: f64) {
         self.rto.sample(rtt);
@@ -68,20 +68,20 @@ impl Rtt {
         self.min_smoothed = earlier(self.min_smoothed, self.rto.srtt().unwrap_or(rtt));
     }
 
-    /// How long the last segment took that an ACK covers, if it says so.
+    /// The RTT of the last segment that an ACK covers, if it gives one, s.
     #[inline(always)]
     pub fn latest(&mut self, latest: Option<f64>) {
         self.min = earlier(self.min, latest.unwrap_or(f64::INFINITY));
     }
 
-    /// The timer has expired with `next` the next number to send: what was sent before is no sample.
+    /// The timer has expired with `next` the next number to send: segments sent before give no sample.
     pub fn timed_out(&mut self, next: u64) {
         if self.sampled_from < u64::MAX {
             self.sampled_from = next;
         }
     }
 
-    /// To be told of the segments that an ACK covers.
+    /// Collects the segments that an ACK covers.
     #[inline(always)]
     pub fn measure(&self) -> Measured {
         Measured {
@@ -95,8 +95,8 @@ impl Rtt {
         }
     }
 
-    /// What an ACK that advances the window, or does not, measures for the timer, s (RFC 6298, section 3: Karn's
-    /// algorithm; RFC 7323, 4.1: with time stamps every ACK that advances the window says).
+    /// An ACK's RTT sample for the timer, s (RFC 6298, section 3: Karn's algorithm; RFC 7323, 4.1: with time stamps
+    /// every ACK that advances the window gives one).
     #[inline(always)]
     pub fn of_ack(&self, measured: &Measured, advances: bool, now: f64, feedback: &Feedback) -> Option<f64> {
         match (advances, self.stamps) {
@@ -107,8 +107,8 @@ impl Rtt {
         }
     }
 
-    /// What it says to the congestion control, s: how long the last segment took, without the delay of its ACK (Linux,
-    /// `ca_rtt_us`). `rtt` is what it measures for the timer.
+    /// An ACK's RTT sample for congestion control, s: of the last segment, without the delay of its ACK (Linux,
+    /// `ca_rtt_us`). `rtt` is the sample for the timer.
     #[inline(always)]
     pub fn of_last_segment(&self, measured: &Measured, rtt: Option<f64>, now: f64, feedback: &Feedback) -> Option<f64> {
         if !self.coarse {
@@ -120,15 +120,15 @@ impl Rtt {
     }
 }
 
-/// When the segments were sent that an ACK covers, as far as round-trip times follow from that.
+/// Departure times, s, of the segments that an ACK covers.
 pub(super) struct Measured {
     /// The latest of those that were sent once.
     newest: Option<f64>,
     /// The first from this number on, if it was sent once.
     first: u64,
     of_first: Option<f64>,
-    /// With the rule of that name: the latest that was SACKed and sent once, the last that was acknowledged and sent once,
-    /// and whether any was acknowledged that was retransmitted.
+    /// By SACK: the latest that was SACKed and sent once, the last that was acknowledged and sent once, and whether a
+    /// retransmitted segment was acknowledged.
     coarse: bool,
     sacked: f64,
     acked: f64,
@@ -136,7 +136,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// A segment has arrived.
+    /// A segment is newly delivered.
     #[inline(always)]
     pub fn add(&mut self, delivered: &Delivered) {
         let record = &delivered.record;

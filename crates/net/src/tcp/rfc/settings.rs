@@ -1,5 +1,5 @@
-//! What the ends of a connection do: every option has the name of its key in scenarios (`stacks::options` says which
-//! values there are, who has them and where they come from).
+//! Settings of a connection's ends. A field has the name of its key in scenarios, BBR's are grouped; `stacks::options`
+//! has the values, the TCPs that have them, and their sources.
 
 use super::control::{
     Algorithm, Avoidance, Bbr, BbrRules, Counting, Cubic, CubicRules, Dctcp, HyStart, Ledbat, LinuxCubic, NewReno,
@@ -30,12 +30,12 @@ pub enum ControlKind {
     Prague,
 }
 
-/// What a reaction to a loss leaves a part of.
+/// What a loss reduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// What is outstanding (RFC 5681, equation 4).
+    /// FlightSize (RFC 5681, equation 4).
     Flight,
-    /// What is in the network (`pipe`), as ns-3's NewReno does.
+    /// What is in flight (`pipe`), as in ns-3's NewReno.
     Pipe,
     /// cwnd, and ssthresh is a whole number, as in Linux (RFC 9438, 4.6 allows it).
     Cwnd,
@@ -50,7 +50,7 @@ pub enum Restart {
     First,
 }
 
-/// How a receiver tells of marks.
+/// How a receiver echoes CE marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedbacks {
     /// Not at all: data are not ECN-capable.
@@ -64,13 +64,13 @@ pub enum Feedbacks {
 }
 
 impl Feedbacks {
-    /// Whether everything that a sender sends is ECN-capable: such congestion controls are for queues that mark so early that
-    /// what is not would be dropped (RFC 8257, 3.5; Linux, `tcp_ca_needs_ecn`).
+    /// Whether all segments are ECN-capable, retransmissions too: queues for such congestion controls mark so early
+    /// that they would drop others (RFC 8257, 3.5; Linux, `tcp_ca_needs_ecn`).
     pub(super) fn marks_all(self) -> bool {
         matches!(self, Feedbacks::Dctcp | Feedbacks::Accurate)
     }
 
-    /// The ECN field of what is ECN-capable.
+    /// The ECN field of ECN-capable segments.
     pub(super) fn capable(self) -> u8 {
         match self {
             Feedbacks::None => 0,
@@ -80,7 +80,7 @@ impl Feedbacks {
     }
 }
 
-/// What the ends of a connection do. Sizes are in bytes, times in seconds.
+/// Settings of a connection. Sizes are in bytes, times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Congestion control.
@@ -93,7 +93,7 @@ pub struct Settings {
     pub sack: bool,
     /// Time stamps in every segment (RFC 7323).
     pub timestamps: bool,
-    /// Marks.
+    /// How marks are echoed.
     pub feedback: Feedbacks,
     /// Smallest retransmission timeout (RFC 6298, 2.4: 1 s).
     pub min_rto: f64,
@@ -101,101 +101,101 @@ pub struct Settings {
     pub initial_window: Option<u32>,
     /// Segments that an ACK adds to the window in slow start, at most (RFC 3465, `L`).
     pub abc_limit: f64,
-    /// How the window grows in avoidance.
+    /// How ACKs are counted in congestion avoidance.
     pub avoidance: Counting,
-    /// What a loss leaves a part of.
+    /// What a loss reduces.
     pub ssthresh: Base,
-    /// Whether a timeout in a recovery leaves ssthresh as the recovery has set it; `None`: with [`Base::Cwnd`], as in Linux.
+    /// A timeout within a recovery keeps its ssthresh; `None`: with [`Base::Cwnd`], as in Linux.
     pub timeout_cut_kept: Option<bool>,
     /// Which ACKs restart the timer during a recovery; `None`: every one with SACK, the first without.
     pub rto_restart: Option<Restart>,
     /// The ACK that ends a fast recovery grows the window as well.
     pub exit_ack_grows: bool,
-    /// Without SACK: a duplicate ACK says that the segment behind those that are known to be so has arrived, and this
-    /// guess stays until an ACK or a timeout proves it wrong, as in ns-3 ([`Board::move_guesses`]). What is in the network is
-    /// less by it, and the window is not inflated.
+    /// Without SACK: a duplicate ACK SACKs the next segment until an ACK or a timeout proves that wrong, as in ns-3
+    /// (`Scoreboard::move_emulated_sacks`), and does not inflate cwnd.
     pub guesses_kept: bool,
-    /// Without SACK: duplicate ACKs begin a recovery again where the one before ended, and not only beyond (RFC 6582, 3.2).
+    /// Without SACK: the next recovery may start at the last recovery point, not only beyond (RFC 6582, 3.2).
     pub recovery_again_at_end: bool,
-    /// Without time stamps: the round-trip time is that of the first segment that an ACK covers, if that was sent once (Karn), and
-    /// not that of the last of those that were.
+    /// Without time stamps: an ACK's RTT sample is that of the first segment it covers, if sent once (Karn), not that
+    /// of the last one sent once.
     pub rtt_sample_first: bool,
-    /// The ACK that ends the repair after a timeout grows the window by what it covers beyond that alone.
+    /// The ACK that ends recovery after a timeout grows cwnd only by what was sent after the timeout.
     pub timeout_end_new: bool,
-    /// The last ACK of slow start may bring the window beyond ssthresh.
+    /// The last ACK of slow start may bring cwnd beyond ssthresh.
     pub slow_start_end_beyond: bool,
-    /// A mark brings the window down over a round trip by proportional rate reduction, and not at once.
+    /// A mark reduces cwnd over one round trip by proportional rate reduction (CWR state), not at once.
     pub mark_cut_round_trip: bool,
-    /// The handshake's round-trip time is a sample though the SYN was sent again, from the first time on (ns-3), and the timer
-    /// follows from it.
+    /// The handshake's RTT is a sample even if the SYN was retransmitted, then from the first SYN on (ns-3).
     pub syn_sample_always: bool,
-    /// DCTCP's window may fall below two segments, and goes on with one (ns-3).
+    /// DCTCP's cwnd may fall below two segments; one can always be sent (ns-3).
     pub dctcp_least_none: bool,
-    /// The receiver acknowledges the first mark, the segment behind it and each CWR at once, as Linux does.
+    /// The receiver immediately acknowledges the first mark, the segment behind it and each CWR, as Linux does.
     pub mark_ack_at_once: bool,
-    /// The window grows by all that an ACK says has arrived, as in Linux, and not by what it acknowledges up to a limit.
+    /// cwnd grows by all newly delivered segments, SACKed ones too, as in Linux, not by the cumulative ACK up to a
+    /// limit.
     pub growth_arrived: bool,
-    /// `min_rto` is the least that the variation adds, as in Linux, and not the least of the whole timeout.
+    /// `min_rto` bounds what the RTT variation adds to SRTT, as in Linux, not the timeout.
     pub min_rto_for_variation: bool,
-    /// What CUBIC does with RFC 9438's arithmetic.
+    /// Options of RFC 9438's CUBIC.
     pub cubic: CubicRules,
-    /// CUBIC's arithmetic is that of Linux, not that of RFC 9438.
+    /// CUBIC is computed as in Linux, not as in RFC 9438.
     pub cubic_linux: bool,
-    /// Its clock ticks (see [`TICK`]), and it computes in whole numbers.
+    /// Its clock has ticks ([`TICK`](super::TICK)), and it computes in whole numbers.
     pub cubic_clock_ticks: bool,
-    /// What BBR does.
+    /// Options of BBR.
     pub bbr: BbrRules,
-    /// Segments that go at once where sending is paced.
+    /// Segments of a burst where sending is paced.
     pub pacing_burst: u32,
-    /// What goes later than the pace allows takes its lateness off the gap behind it, half of the gap at most (Linux,
+    /// A late departure shortens the inter-departure time behind it by its lateness, to half at least (Linux,
     /// `tcp_update_skb_after_send`).
     pub late_segment_made_up: bool,
-    /// A single new segment waits for the next ACK, to go as one of a pair (Linux, `tcp_tso_should_defer`).
+    /// A lone new segment waits for the next ACK, to leave in a burst of two (Linux, `tcp_tso_should_defer`).
     pub send_pairs: bool,
-    /// With [`Settings::pairs`]: only if that ACK is due within a millisecond (Linux since 6.18).
+    /// With [`Settings::send_pairs`]: only if that ACK is due within a millisecond (Linux since 6.18).
     pub pair_wait_due: bool,
-    /// Every ACK of new data ends the timer's backoff, as in ns-3, and not a round-trip time alone (RFC 6298, section 5).
+    /// Every ACK of new data ends the timer's backoff, as in ns-3, not only an RTT sample (RFC 6298, section 5).
     pub backoff_until_ack: bool,
-    /// What was sent again and is reported by SACK counts as in the network until it is acknowledged (ns-3).
+    /// A SACKed retransmission counts as in flight until the cumulative ACK covers it (ns-3).
     pub reported_repair_counts: bool,
-    /// The retransmission timer runs on from the last ACK while nothing is outstanding, if there is more to send, and what is
-    /// sent does not restart it (ns-3): where the pace is slow it expires for nothing.
+    /// The retransmission timer keeps running while nothing is outstanding but there is data to send, and sending does
+    /// not restart it (ns-3): at a slow pacing rate that gives spurious timeouts.
     pub idle_timer_runs: bool,
-    /// With SACK and without RACK: what begins a recovery before the third duplicate ACK is that the second segment outstanding is lost (ns-3), and
-    /// not the first (RFC 6675, section 5); only a duplicate ACK does.
+    /// With SACK and without RACK: a duplicate ACK before the third starts a recovery if the second outstanding segment
+    /// is lost (ns-3), not the first (RFC 6675, section 5).
     pub recovery_start_second: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction with this bound (RFC 6937); `None` is RFC 6675's own rule.
     pub prr: Option<Bound>,
-    /// Its proportional part is in bytes, so that a segment goes once a whole one is due (ns-3), and not once a part of it is.
+    /// Its proportional part is in bytes: a segment is sent once a whole one is due (ns-3), not once part of it is.
     pub prr_part_bytes: bool,
-    /// Losses by time, and probes at the end of what was sent (RFC 8985); needs SACK.
+    /// RACK and tail loss probes (RFC 8985); needs SACK.
     pub rack: bool,
-    /// RACK's timer runs for a little longer, in whole ticks (Linux, `tcp_rack_mark_lost`), see [`TICK`].
+    /// RACK's timer runs a little longer, in whole ticks ([`TICK`](super::TICK); Linux, `tcp_rack_mark_lost`).
     pub rack_timer_ticks: bool,
-    /// What was sent again and is reported by SACK has arrived for RACK (Linux), see [`Rack::new`].
+    /// RACK takes a SACKed retransmission as delivered, whatever time stamp is echoed (Linux).
     pub rack_repeats_reported: bool,
-    /// The retransmission timer begins anew when the first segment outstanding is sent again (Linux,
-    /// `tcp_xmit_retransmit_queue`), unless RACK's runs.
+    /// Retransmitting the first outstanding segment restarts the retransmission timer (Linux,
+    /// `tcp_xmit_retransmit_queue`), unless RACK's timer runs.
     pub repair_timer_restarts: bool,
-    /// A retransmission that RACK finds lost cuts the window once more (RFC 5681, 4.3), unless it was sent before the
-    /// last reduction.
+    /// A lost retransmission that RACK detects does not reduce cwnd once more, as RFC 5681, 4.3, has it for those sent
+    /// since the last reduction.
     pub lost_retransmit_cut_none: bool,
-    /// HyStart++ (RFC 9406), or what came before it.
+    /// HyStart++ (RFC 9406), or classic HyStart.
     pub hystart: HyStart,
-    /// A lesser reaction to marks (RFC 8511).
+    /// ABE: a smaller reduction for marks (RFC 8511).
     pub abe: bool,
-    /// Sends at the rate of the window (section on pacing in the documentation), not in bursts.
+    /// Pacing over the RTT.
     pub pacing: bool,
     /// Finite data end with a FIN.
     pub fin: bool,
-    /// How long the receiver lets an ACK wait; `None`: it does not.
+    /// How long the receiver delays an ACK; `None`: not at all.
     pub delayed_ack: Option<f64>,
-    /// The last of several new segments that go at once is acknowledged at once (Linux: `__tcp_transmit_skb` sets PSH in it, and
-    /// `tcp_cleanup_rbuf` answers that when the application reads).
+    /// The last segment of a burst gets an immediate ACK (Linux: `__tcp_transmit_skb` sets PSH in it, to which
+    /// `tcp_cleanup_rbuf` replies when the application reads).
     pub push_ack_at_once: bool,
-    /// The receiver holds SACKs of a loss back for a millisecond, from the fourth on (Linux, `tcp_comp_sack_delay_ns`).
+    /// SACK compression: from the fourth SACK of a loss on, the receiver delays them by 1 ms (Linux,
+    /// `tcp_comp_sack_delay_ns`).
     pub late_sack_compressed: bool,
 }
 
@@ -294,7 +294,7 @@ impl Settings {
                 let dctcp = Dctcp::new(start(most), Avoidance::new(self.avoidance));
                 Algorithm::Dctcp(dctcp.leaving(self.dctcp_least_none))
             }
-            ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss)).with_sack(self.sack))),
+            ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss), self.sack))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
             ControlKind::Prague => Algorithm::Prague(Prague::new(most, self.hystart)),
         }

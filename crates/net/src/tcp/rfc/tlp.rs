@@ -1,31 +1,31 @@
-//! Tail loss probes (RFC 8985, section 7): what is sent when ACKs stay away, long before the timer would expire.
+//! Tail loss probes (RFC 8985, section 7): sent when ACKs are missing, before the retransmission timer expires.
 
-/// Before there is a round-trip time, s (RFC 8985, 7.2).
+/// Without an RTT sample, s (RFC 8985, 7.2).
 const WITHOUT_SRTT: f64 = 1.0;
 
-/// The probe that is out.
+/// A probe in flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Probe {
     /// `SND.NXT` when it was sent (`TLP.end_seq`).
     end: u64,
-    /// It was data that had been sent before (`TLP.is_retrans`).
+    /// It was a retransmission (`TLP.is_retrans`).
     again: bool,
 }
 
-/// What the ACK at hand says of the probe.
+/// The result of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing that asks for a reaction.
+    /// No reaction.
     Nothing,
-    /// The probe has repaired a loss: the window must be cut.
+    /// The probe has repaired a loss: cwnd must be reduced.
     Repaired,
 }
 
-/// State of the probes.
+/// State of tail loss probes.
 #[derive(Clone, Debug)]
 pub struct Tlp {
     probe: Option<Probe>,
-    /// A round-trip time has been sampled since the last probe.
+    /// There was an RTT sample since the last probe.
     sampled: bool,
 }
 
@@ -35,7 +35,7 @@ impl Default for Tlp {
     }
 }
 
-/// How long to wait before a probe, s (7.2): with one segment out the receiver may wait for a second one.
+/// Probe timeout, s (7.2): with one segment in flight its ACK may be delayed.
 pub fn timeout(srtt: Option<f64>, one_segment: bool, ack_delay: f64) -> f64 {
     match srtt {
         Some(srtt) => 2.0 * srtt + if one_segment { ack_delay } else { 0.0 },
@@ -44,29 +44,29 @@ pub fn timeout(srtt: Option<f64>, one_segment: bool, ack_delay: f64) -> f64 {
 }
 
 impl Tlp {
-    /// Whether a probe may be sent (7.3): none is out, and there has been a sample since the last.
+    /// Whether a probe may be sent (7.3): none is in flight, and there was an RTT sample since the last.
     pub fn may_probe(&self) -> bool {
         self.probe.is_none() && self.sampled
     }
 
-    /// Whether a probe is out.
+    /// Whether a probe is in flight.
     pub fn is_out(&self) -> bool {
         self.probe.is_some()
     }
 
-    /// A probe has been sent, new data or data again; `next` is the next sequence number to send.
+    /// A probe has been sent, new data or a retransmission; `next` is the next sequence number to send.
     pub fn sent(&mut self, next: u64, again: bool) {
         self.probe = Some(Probe { end: next, again });
         self.sampled = false;
     }
 
-    /// A round-trip time has been sampled.
+    /// There is an RTT sample.
     pub fn sampled(&mut self) {
         self.sampled = true;
     }
 
-    /// An ACK of everything below `ack` (7.4); `duplicate`: it says that the end of the probe has come twice; `bare`: it is a
-    /// duplicate ACK without any report.
+    /// An ACK of everything below `ack` (7.4); `duplicate`: with a DSACK of the probe; `bare`: a duplicate ACK without
+    /// SACK blocks.
     pub fn on_ack(&mut self, ack: u64, duplicate: bool, bare: bool) -> Verdict {
         let Some(probe) = self.probe.filter(|probe| ack >= probe.end) else { return Verdict::Nothing };
         if !probe.again || duplicate {
@@ -80,7 +80,7 @@ impl Tlp {
         Verdict::Nothing
     }
 
-    /// A timeout or a recovery makes the probe void.
+    /// A timeout or a recovery cancels the probe.
     pub fn reset(&mut self) {
         self.probe = None;
     }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_ack_says_of_a_probe() {
+    fn results_of_acks() {
         let probe = |again| {
             let mut tlp = Tlp::default();
             tlp.sent(1000, again);

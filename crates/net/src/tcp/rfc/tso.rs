@@ -1,8 +1,8 @@
-//! Segments that leave as one, as in Linux's TCP segmentation offload.
+//! TCP segmentation offload (TSO) as in Linux, which hands bursts of segments to the device.
 //!
-//! Linux hands bursts of segments to the device. Two traces of that remain where every segment is sent by itself: a lone
-//! segment may wait for a second one (`tcp_tso_should_defer`), and the last segment of a burst carries PSH, which the
-//! receiver acknowledges at once (`__tcp_transmit_skb`, `tcp_cleanup_rbuf`).
+//! Segments are simulated one by one, with two effects of TSO: a lone segment may wait for a second one
+//! (`tcp_tso_should_defer`), and the last segment of a burst carries PSH, which gets an immediate ACK
+//! (`__tcp_transmit_skb`, `tcp_cleanup_rbuf`).
 
 use super::settings::Settings;
 use super::wire::wrap;
@@ -14,22 +14,22 @@ const RECENT: f64 = 1e-3;
 /// A burst is what leaves in so many seconds (Linux, `sk_pacing_shift`).
 const BURST_TIME: f64 = 1.0 / 1024.0;
 
-/// Which of the two are done.
+/// Which of the two effects are on.
 #[derive(Clone, Debug)]
 pub(super) struct Tso {
-    /// A lone new segment waits for the next ACK, to leave as one of two.
+    /// A lone new segment waits for the next ACK, to leave in a burst of two.
     pub pairs: bool,
     /// Only if that ACK is due within a millisecond (Linux since 6.18).
     only_if_due: bool,
     /// The last segment of a burst carries PSH.
     pub pushes: bool,
-    /// New segments below have been looked at.
+    /// New segments below this number are done.
     pushed: u64,
 }
 
-/// What decides whether a lone segment waits.
+/// State that decides whether a lone segment waits.
 pub(super) struct Lone {
-    /// Of the congestion window, segments, and what of it is free.
+    /// cwnd and its free part, segments.
     pub cwnd: f64,
     pub free: f64,
     /// When the last segment left, and the first of those in flight, s.
@@ -48,13 +48,13 @@ impl Tso {
         }
     }
 
-    /// Whether every segment leaves by itself, without PSH.
+    /// Whether every segment leaves on its own, without PSH.
     pub fn allows_fast_path(&self) -> bool {
         !self.pairs && !self.pushes
     }
 
-    /// Whether a lone segment waits until the window has space for two: one has just left, so that an ACK will come, and a
-    /// segment is less than a third of the window.
+    /// Whether a lone segment waits until cwnd has space for two: one has just left, so an ACK will come, and cwnd is
+    /// more than three segments.
     pub fn waits(&self, now: f64, lone: &Lone) -> bool {
         let Lone { cwnd, free, last_sent, first_sent, srtt } = *lone;
         let due = || first_sent + srtt - now <= RECENT;
@@ -82,8 +82,7 @@ impl Tso {
         }
     }
 
-    /// Segments of a burst at a pacing rate of `rate` segments/s that nothing is held to: two at least
-    /// (`tcp_tso_autosize`).
+    /// Segments of a burst at `rate` segments/s where sending is not paced: two at least (`tcp_tso_autosize`).
     pub fn burst(rate: f64) -> usize {
         ((rate * BURST_TIME) as usize).max(2)
     }

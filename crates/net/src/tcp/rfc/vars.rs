@@ -1,4 +1,4 @@
-//! The congestion window, and what statistics and traces see of a sender.
+//! Variables of a sender for statistics and traces: cwnd, ssthresh, counters.
 
 use super::control::Window;
 use crate::tcp::{Output, Variable};
@@ -65,7 +65,7 @@ impl Vars {
         }
     }
 
-    /// What congestion controls see and set.
+    /// The variables that congestion controls set.
     #[inline(always)]
     pub fn window(&self) -> Window {
         Window { cwnd: self.cwnd, ssthresh: self.ssthresh }

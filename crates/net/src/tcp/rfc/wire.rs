@@ -1,9 +1,10 @@
-//! What goes over the wire: sequence numbers of 32 bits, segments and what an ACK says.
+//! The wire format: 32-bit sequence numbers, segments and ACKs.
 
-use super::scoreboard::Range;
+/// A range of sequence numbers: the first, and one behind the last.
+pub type Range = (u64, u64);
 
-/// Sequence number `wire` of a connection that began with `first`, as the number of bytes since then (0 is the SYN),
-/// the one next to `near`; none if it is from before the connection (RFC 9293, 3.4: arithmetic modulo 2^32).
+/// Sequence number `wire` of a connection that started with `first`, counted from the SYN (0): the one closest to
+/// `near`; `None` from before the connection (RFC 9293, 3.4: arithmetic modulo 2^32).
 pub fn unwrap(wire: u32, first: u32, near: u64) -> Option<u64> {
     let distance = wire.wrapping_sub(first).wrapping_sub(near as u32) as i32;
     near.checked_add_signed(i64::from(distance))
@@ -14,7 +15,7 @@ pub fn wrap(number: u64, first: u32) -> u32 {
     first.wrapping_add(number as u32)
 }
 
-/// A segment that reaches a receiver.
+/// A segment that arrives at a receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived {
     /// Sequence number on the wire.
@@ -32,26 +33,26 @@ pub struct Arrived {
 /// SACK blocks in an ACK, at most: four fit into the options, three beside time stamps (RFC 2018, section 3).
 pub const MOST_BLOCKS: usize = 4;
 
-/// What an ACK says.
+/// An ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feedback {
     /// The next sequence number expected, on the wire.
     pub ack: u32,
-    /// It answers a SYN.
+    /// It acknowledges a SYN (SYN-ACK).
     pub syn: bool,
-    /// The first block is of a segment that had arrived before (RFC 2883).
+    /// The first block is a DSACK (RFC 2883).
     pub duplicate: bool,
-    /// ECE: a marked segment has arrived (RFC 3168); in the answer to a SYN, yes to ECN.
+    /// ECE: a marked segment has arrived (RFC 3168); in the SYN-ACK agreement on ECN.
     pub echo: bool,
     /// The counter of marked packets modulo 8 (accurate ECN).
     pub ace: u8,
-    /// How many of the blocks there are.
+    /// Number of SACK blocks.
     pub count: u8,
     /// SACK blocks on the wire, the newest first.
     pub blocks: [(u32, u32); MOST_BLOCKS],
     /// `TSecr`: when the segment that it echoes was sent, s.
     pub stamp: f64,
-    /// How long the segment that it answers was on its way, s.
+    /// One-way delay of the acknowledged segment, s.
     pub one_way: f64,
 }
 
@@ -71,7 +72,7 @@ impl Feedback {
         }
     }
 
-    /// The blocks, as numbers of a connection that began with `first`, next to `near`.
+    /// The blocks, as numbers of a connection that started with `first`, close to `near`.
     pub fn ranges(&self, first: u32, near: u64) -> ([Range; MOST_BLOCKS], usize) {
         let mut ranges = [(0, 0); MOST_BLOCKS];
         let mut count = 0;
@@ -84,7 +85,7 @@ impl Feedback {
         (ranges, count)
     }
 
-    /// Adds a block, if there is room for `most`.
+    /// Adds a block if there are fewer than `most`.
     pub fn push(&mut self, range: Range, first: u32, most: usize) {
         if usize::from(self.count) < most.min(MOST_BLOCKS) {
             self.blocks[usize::from(self.count)] = (wrap(range.0, first), wrap(range.1, first));

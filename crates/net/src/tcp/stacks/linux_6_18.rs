@@ -1,5 +1,5 @@
-//! `linux-6.18`: what Linux 6.18 does where it departs from the RFCs. Each row names the function of the kernel; the
-//! measurements behind them are in `docs/crosscheck.md`.
+//! `linux-6.18`: how Linux 6.18 differs from the RFCs. Each row names the kernel function; `docs/crosscheck.md` has the
+//! measurements.
 
 use super::options::Value;
 use super::stack::{Row, Stack};

@@ -1,7 +1,7 @@
-//! TCP stacks by name: what is the default of each option, in the RFCs, in Linux 6.18, in ns-3.37.
+//! TCP stacks by name: defaults of all options in the RFCs, Linux 6.18 and ns-3.37.
 //!
-//! A stack is a short list of rows over the table of [`options`], in a file of its own. A name carries its date: what a
-//! newer kernel does is a new stack, and a row that was wrong is corrected with a word in the changelog.
+//! A stack is a short list of rows over the table of [`options`], in a file of its own. Its name has a version: a newer
+//! kernel is a new stack. Corrections of a row are in the changelog.
 
 pub mod linux_6_18;
 pub mod ns2_2_35;
@@ -31,8 +31,8 @@ impl Stack {
         own(self.rows).or_else(|| own(rfc::STACK.rows))
     }
 
-    /// What a connection does: `given` says which options a scenario sets. Segments have `mss` bytes of payload; with
-    /// `ecn` data are ECN-capable.
+    /// The settings of a connection: `given` has the options that a scenario sets. Segments have `mss` bytes of
+    /// payload; with `ecn` data are ECN-capable.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Stack {
             let value = match given(opt, &settings)? {
                 Some(value) => Some(value),
                 None => self.row(opt.key, tcp).map(|row| in_bytes(opt, row.value, mss)).filter(|_| {
-                    // A default makes way for what the scenario says of the options that it needs.
+                    // A default yields if the scenario sets an option so that the default would have no effect.
                     !opt.needs.iter().any(|need| need.always && !(need.holds)(&settings))
                 }),
             };
@@ -61,7 +61,7 @@ impl Stack {
         Ok(settings)
     }
 
-    /// What a connection does of which nothing else is said.
+    /// The defaults.
     pub fn plain(&self, tcp: &str, mss: u32, ecn: bool) -> Settings {
         match self.settings::<std::convert::Infallible>(tcp, mss, ecn, |_, _| Ok(None)) {
             Ok(settings) => settings,
@@ -70,7 +70,7 @@ impl Stack {
     }
 }
 
-/// What `settings` do that the stack does not say.
+/// The options in which `settings` differ from the stack's defaults.
 pub fn besides(stack: &'static Stack, settings: &Settings, tcp: &str) -> Vec<(&'static Opt, Value)> {
     let plain = stack.plain(tcp, settings.mss, settings.feedback != Feedbacks::None);
     options::all()
@@ -79,7 +79,7 @@ pub fn besides(stack: &'static Stack, settings: &Settings, tcp: &str) -> Vec<(&'
         .collect()
 }
 
-/// The stack that says most of what `settings` do, and what they do besides.
+/// The stack closest to `settings`, and the options in which they differ.
 pub fn nearest(settings: &Settings, tcp: &str) -> (&'static Stack, Vec<(&'static Opt, Value)>) {
     let mut best = (&rfc::STACK, besides(&rfc::STACK, settings, tcp));
     for stack in STACKS {
@@ -93,7 +93,7 @@ pub fn nearest(settings: &Settings, tcp: &str) -> (&'static Stack, Vec<(&'static
     best
 }
 
-/// A window of so many segments is that many bytes.
+/// A window in segments, in bytes.
 fn in_bytes(opt: &Opt, value: Value, mss: u32) -> Value {
     match (&opt.values, value) {
         (Values::Window(..), Value::Whole(segments)) => Value::Whole(segments * u64::from(mss)),
@@ -101,7 +101,7 @@ fn in_bytes(opt: &Opt, value: Value, mss: u32) -> Value {
     }
 }
 
-/// The congestion control, and what belongs to it.
+/// The congestion control and its ECN feedback.
 fn start(tcp: &str, mss: u32, ecn: bool) -> Settings {
     let control = match tcp {
         "cubic" => ControlKind::Cubic,
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_name_options_that_the_tcp_has_and_values_that_they_can_be() {
+    fn rows_have_options_of_the_tcp_and_allowed_values() {
         for stack in STACKS {
             for row in stack.rows {
                 let opt = options::named(row.key).unwrap_or_else(|| panic!("{}: {}", stack.name, row.key));
@@ -141,12 +141,12 @@ mod tests {
     }
 
     #[test]
-    fn no_row_says_what_the_rfcs_say_anyway() {
+    fn no_row_repeats_the_rfcs() {
         for stack in STACKS.into_iter().filter(|stack| stack.name != rfc::STACK.name) {
             for row in stack.rows {
                 let opt = options::named(row.key).expect(row.key);
                 if row.key == "timeout_cut" {
-                    // What it is without a row depends on ssthresh.
+                    // Its default depends on ssthresh.
                     continue;
                 }
                 let tcps = if row.only.is_empty() { stack.tcps } else { row.only };

@@ -1,5 +1,5 @@
-//! `ns2-2.35`: ns-2's TCPs, event by event. Their code is [`crate::tcp::ns2`]; they have none of the options of
-//! the RFC TCP but `window`, `ecn`, `delayed_ack`, `limited_transmit` and `min_rto`, with ranges of their own.
+//! `ns2-2.35`: ns-2's TCPs ([`crate::tcp::ns2`]), equal in every event. Of the RFC TCP's options they have `window`,
+//! `ecn`, `delayed_ack`, `limited_transmit` and `min_rto`, with ranges of their own.
 
 use super::stack::Stack;
 

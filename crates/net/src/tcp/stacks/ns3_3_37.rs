@@ -1,5 +1,5 @@
-//! `ns3-3.37`: what ns-3.37 does where it departs from the RFCs. Each row names the file of `src/internet/model`;
-//! `docs/tcp-rfc.md` has the comparisons.
+//! `ns3-3.37`: how ns-3.37 differs from the RFCs. Each row names the file of `src/internet/model`; `docs/tcp-rfc.md`
+//! has the comparisons.
 
 use super::options::Value;
 use super::stack::{Row, Stack};

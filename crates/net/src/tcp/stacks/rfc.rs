@@ -1,4 +1,4 @@
-//! `rfc`: the RFCs, with their options as the text recommends them.
+//! `rfc`: the RFCs, with their recommended options.
 
 use super::options::Value;
 use super::stack::{Row, Stack};

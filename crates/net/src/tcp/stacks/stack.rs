@@ -1,4 +1,4 @@
-//! What a TCP stack declares.
+//! The declaration of a TCP stack.
 
 use super::options::Value;
 use std::fmt;
@@ -7,11 +7,11 @@ use std::fmt;
 pub struct Row {
     /// The option's key.
     pub key: &'static str,
-    /// What it is. A window is in segments.
+    /// Its value. A window is in segments.
     pub value: Value,
     /// The TCPs that have this default; empty: all.
     pub only: &'static [&'static str],
-    /// Where that comes from: a section of an RFC, a function of the kernel, a file of ns-3.
+    /// Its source: a section of an RFC, a function of the kernel, a file of ns-3.
     pub source: &'static str,
 }
 
@@ -19,13 +19,13 @@ pub struct Row {
 pub struct Stack {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in one sentence.
+    /// A one-sentence description.
     pub about: &'static str,
     /// The TCPs that it has.
     pub tcps: &'static [&'static str],
-    /// Its defaults, where they are not those of [`rfc::STACK`].
+    /// Its defaults, where they differ from those of [`super::rfc::STACK`].
     pub rows: &'static [Row],
-    /// Whether it is ns-2's, which is not made of [`options`] ([`crate::tcp::ns2`]).
+    /// Whether it is ns-2's, which does not use [`super::options`] ([`crate::tcp::ns2`]).
     pub is_ns2: bool,
 }
 

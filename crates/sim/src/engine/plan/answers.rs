@@ -1,22 +1,22 @@
-//! Whether senders take ACKs ahead of their time.
+//! Whether senders may process ACKs ahead of their arrival time.
 
 use super::super::network::{FlowSpec, Network};
-use super::super::sizes::SYN_BYTES;
 use super::feeders::{sizes, Feeder, Neighbour};
 use super::mode::{is_fold, Mode};
 use super::times::{ahead, keeps_step, transmission, TOLERANCE};
 use earlydrop_net::tcp::ns2::core::MIN_RTO;
 use earlydrop_net::tcp::rfc::{self, ControlKind};
+use earlydrop_net::tcp::sizes::SYN_BYTES;
 
-/// Whether senders may take ACKs ahead of their time: all their ACKs come, by folds, from one serial link, and what
-/// they send in answer goes over a link of their own and then by an event to an arithmetic port. These links have one rate
-/// and send data of one size, in less time than an ACK or a timer is scheduled ahead.
+/// Whether senders may process ACKs ahead of their arrival time: all their ACKs come, over folds, from one serial link,
+/// and the segments sent in response go over the sender's own link and then by an event to an analytic port. These
+/// links have one rate and one data size, whose transmission takes less time than an ACK or a timer is scheduled ahead.
 pub fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour], modes: &[Mode]) -> bool {
     let mut serial = None;
     let mut uniform = None;
     (0..network.flows()).all(|flow| {
         let (forward, reverse) = network.route(flow);
-        // Packets without feedback come at events of their own.
+        // Packets without feedback are sent by events of their own.
         let Some(&last) = reverse.last() else { return false };
         let spec = &network.flow_specs[flow];
         let (first, last) = (forward[0] as usize, last as usize);
@@ -28,7 +28,7 @@ pub fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighb
             && spec.wire > SYN_BYTES
             && spec.bare().is_none_or(|bare| spec.wire > bare.max(spec.syn()))
             && modes[first] == Mode::Stepped
-            && forward.get(1).is_some_and(|&next| modes[next as usize] == Mode::ArithmeticPort)
+            && forward.get(1).is_some_and(|&next| modes[next as usize] == Mode::AnalyticPort)
             && is_fold(modes[last])
             && !is_fold(modes[from as usize])
             && *serial.get_or_insert(from) == from
@@ -44,7 +44,7 @@ pub fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighb
     })
 }
 
-/// The shortest time for which a timer of a sender is set, s; none if it may be as short as anything.
+/// Shortest time for which a sender's timer is set, s; `None` without a lower bound.
 fn shortest_timer(spec: &FlowSpec) -> Option<f64> {
     let Some(settings) = &spec.options.rfc else { return Some(MIN_RTO) };
     let finds_losses_by_time = settings.rack && settings.sack;

@@ -1,4 +1,4 @@
-//! Links that the order of events wants stepped after all.
+//! Demotion: links that must be stepped after all because of the order of events.
 
 use super::super::network::Network;
 use super::feeders::{each_hop, sizes, Feeder};
@@ -9,13 +9,13 @@ use super::times::{ahead, transmission, TOLERANCE};
 use earlydrop_net::tcp::ns2::core::MIN_RTO;
 use std::collections::BTreeMap;
 
-/// Takes back choices that the order of events does not allow; whether there were any.
+/// Demotes links whose mode the order of events does not allow; returns whether there were any.
 pub fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut [Mode]) -> bool {
     let mut changed = demote_behind_delays(network, modes);
     for link in 0..modes.len() {
         let unfounded = match (modes[link], feeders[link]) {
             (Mode::SlowFold, Feeder::Link(source)) => {
-                !matches!(modes[source as usize], Mode::Merge | Mode::ArithmeticPort)
+                !matches!(modes[source as usize], Mode::Merge | Mode::AnalyticPort)
             }
             _ => false,
         };
@@ -24,9 +24,9 @@ pub fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut
             changed = true;
         }
     }
-    // Where streams merge, simultaneous arrivals must come in the order of their histories. That holds if every
-    // stream arrives by events of its own; if every stream is a fold of one link from an origin that starts packets
-    // by events; or if all are folds of one depth from one serial origin.
+    // Where streams merge, simultaneous arrivals must be ordered by their histories. That holds if every stream arrives
+    // by its own events; if all streams are folds of one link from an origin that starts packets by events; or if all
+    // are folds of one depth from one serial origin.
     let common = common_origins(network, feeders, apart, modes);
     let mut demoted = Vec::new();
     each_hop(network, |feeder, link| {
@@ -50,8 +50,8 @@ pub fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut
     changed
 }
 
-/// A receiver that delays ACKs takes segments by events, between which its timer may expire: the link behind it is
-/// stepped.
+/// A receiver with delayed ACKs takes segments by events, since its timer may expire between them: the link in front of
+/// it is stepped.
 fn demote_behind_delays(network: &Network, modes: &mut [Mode]) -> bool {
     let mut changed = false;
     for flow in (0..network.flows()).filter(|&flow| network.flow_specs[flow].options.ack_waits().next().is_some()) {
@@ -64,16 +64,16 @@ fn demote_behind_delays(network: &Network, modes: &mut [Mode]) -> bool {
     changed
 }
 
-/// How long ahead links push arrivals, s: stepped ones, and folds with their index.
+/// How far ahead links push arrivals, s: stepped ones, and folds with their index.
 #[derive(Default)]
 struct Pushed {
     stepped: Vec<f64>,
     folds: Vec<(usize, f64)>,
 }
 
-/// Streams on their way to where they meet can tie before it: at links that are equally far from there, packets sent at one
-/// time arrive at one time. If one of these links is a fold and another is stepped, the fold's arrival has its number
-/// ahead of time and the other's has not (it may have waited behind a longer packet), so the fold is stepped too.
+/// Streams can tie before they meet: on links equally far from the meeting point, packets sent simultaneously arrive
+/// simultaneously. If one link is a fold and another is stepped, the fold's arrival gets its number ahead of time and
+/// the other's does not (its packet may have waited behind a longer one). So the fold is stepped too.
 fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
     // By meeting point and hops before it.
     let mut pushed: BTreeMap<(usize, usize), Pushed> = BTreeMap::new();
@@ -85,7 +85,7 @@ fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode
             if feeders[link] != Feeder::Several {
                 continue;
             }
-            // Backwards, through the sender from its ACKs to its segments, to where streams met before.
+            // Backwards, through the sender from its ACKs to its segments, to where the streams met before.
             for before in 1..way.len() {
                 let hop = (meeting + way.len() - before) % way.len();
                 let source = way[hop];
@@ -121,12 +121,12 @@ fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode
     changed
 }
 
-/// An arithmetic port settles a tie between an arrival and a departure by when each was scheduled. If both are always
-/// scheduled a common time ahead, that is a tie too, which only events can settle.
+/// An analytic port orders an arrival and a departure of the same time by when each was scheduled. If both are always
+/// scheduled equally far ahead, that ties too, and only events decide.
 fn demote_ambiguous_ports(network: &Network, modes: &mut [Mode]) -> bool {
     let mut changed = false;
     each_hop(network, |feeder, link| {
-        if modes[link] != Mode::ArithmeticPort {
+        if modes[link] != Mode::AnalyticPort {
             return;
         }
         let ambiguous = match feeder {
@@ -144,16 +144,16 @@ fn demote_ambiguous_ports(network: &Network, modes: &mut [Mode]) -> bool {
     changed
 }
 
-/// An event that a fold, a merge or an arithmetic port pushes has its number before its time. That can matter only
-/// against an end of transmission, a timer, or the next packet of a constant bit rate that was scheduled at the same
-/// time for the same time: where one can be, the last link of the fold is stepped.
+/// An event pushed by a fold, a merge or an analytic port gets its number ahead of time. That matters only against an
+/// end of transmission, a timer, or the next packet of a constant bit rate scheduled simultaneously for the same time.
+/// Where one is possible, the last link of the fold is stepped.
 fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
     let mut ends: Vec<f64> = (0..modes.len())
         .filter(|&link| matches!(modes[link], Mode::Stepped | Mode::SteppedPort))
         .flat_map(|link| network.sizes.iter().map(move |&size| transmission(network, link, size)))
-        // The next packet of a constant bit rate is such an event too.
+        // The next packet of a constant bit rate is such an event.
         .chain(network.flow_specs.iter().filter_map(|flow| flow.interval))
-        // And so is the end of an ACK's delay.
+        // So is the timer of a delayed ACK.
         .chain(network.flow_specs.iter().flat_map(|flow| flow.options.ack_waits()))
         .collect();
     ends.sort_unstable_by(f64::total_cmp);
@@ -172,7 +172,7 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
         while let Some((link, sizes)) = hops.next() {
             let link = link as usize;
             let next = hops.peek().map(|&(next, _)| modes[next as usize]);
-            // At a merge, ends of transmission play no part.
+            // At a merge, ends of transmission do not matter.
             let early = !matches!(modes[link], Mode::Stepped | Mode::SteppedPort);
             if !early || next.is_some_and(|next| is_fold(next) || next == Mode::Merge) {
                 continue;

@@ -1,15 +1,15 @@
-//! Who feeds a link, and with what.
+//! The source of each link's packets, and the packet sizes.
 
 use super::super::network::{FlowSpec, Network, PortKind};
 use earlydrop_net::tcp::ns2::core::INITIAL_RTO;
 
-/// Who feeds a link.
+/// The source of a link's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feeder {
     Nobody,
     Link(u32),
     Sender,
-    /// Receivers, all of them behind this link.
+    /// Receivers only, all of them behind this link.
     ReceiverBehind(u32),
     Several,
 }
@@ -43,7 +43,7 @@ pub fn feeders(network: &Network) -> Vec<Feeder> {
     feeders
 }
 
-/// What passes from its source to a link: sizes there and here, bytes.
+/// The packets on their way from the source to a link: sizes at both, bytes.
 #[derive(Clone, Copy)]
 pub struct Neighbour {
     pub flows: u32,
@@ -52,18 +52,18 @@ pub struct Neighbour {
     pub syn: (u16, u16),
     pub smallest_at_source: u16,
     pub largest_here: u16,
-    /// All but SYNs, and segments without payload, are of one size here, as far as they are of one flow.
+    /// All packets of a flow but SYNs, and segments without payload, have one size here.
     pub one_size: bool,
-    /// One of the flows, and whether its ACKs come by here, not its data.
+    /// One of the flows, and whether its ACKs pass here rather than its data.
     pub flow: u32,
     pub acks: bool,
-    /// SYNs come by here, not their ACKs alone.
+    /// SYNs pass here, not only their ACKs.
     pub carries_syns: bool,
-    /// A SYN is sent again after a time-out. Whether the first is gone from here by then, surely.
+    /// A SYN is retransmitted after a timeout: whether the first has certainly left this link by then.
     pub syns_apart: bool,
     /// Segments without payload of the only flow, at the source and here; they may come between data.
     pub bare: Option<(u16, u16)>,
-    /// Receivers alone are behind it.
+    /// Only receivers follow it.
     pub ends: bool,
 }
 
@@ -92,7 +92,7 @@ pub fn neighbours(network: &Network) -> Vec<Neighbour> {
             let at = &mut neighbours[link as usize];
             at.flows += 1;
             at.data = (size(spec.wire, source, spec.acks()[0]), size(spec.wire, hop, largest_ack(spec)));
-            // The answer to a SYN has no blocks.
+            // The answer to a SYN has no SACK blocks.
             at.syn = (size(spec.syn(), source, spec.syn_answer()), size(spec.syn(), hop, spec.syn_answer()));
             at.bare = spec.bare().filter(|_| hop < forward.len()).map(|bytes| (bytes, bytes));
             at.one_size &= hop < forward.len() || (spec.acks().len() == 1 && spec.options.rfc.is_none());
@@ -116,7 +116,7 @@ pub fn neighbours(network: &Network) -> Vec<Neighbour> {
     neighbours
 }
 
-/// Sizes of what a flow sends, and of what comes back, bytes.
+/// Sizes of a flow's packets and of their ACKs, bytes.
 pub fn sizes(spec: &FlowSpec) -> (Vec<u16>, Vec<u16>) {
     let data = [spec.wire, spec.syn()].into_iter().chain(spec.bare()).collect();
     (data, spec.acks().iter().copied().chain([spec.syn_answer()]).collect())
@@ -126,7 +126,7 @@ fn largest_ack(spec: &FlowSpec) -> u16 {
     spec.acks()[spec.acks().len() - 1]
 }
 
-/// How long a SYN can wait at `link`, s. Where its flow is alone, no packet of it is about while it opens.
+/// Longest wait of a SYN at `link`, s. Where its flow is alone, no other packet of it is in flight while it opens.
 fn longest_wait(network: &Network, link: usize, flows: u32) -> f64 {
     let spec = &network.links[link];
     match spec.port.map(|port| &network.ports[port as usize].kind) {

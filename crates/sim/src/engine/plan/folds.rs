@@ -1,15 +1,15 @@
-//! Links that one source feeds: whether they need no events, and where folds begin.
+//! Links with a single source: whether they need no events, and where folds start.
 
 use super::super::network::Network;
-use super::super::sizes::{ACK_BYTES, SYN_BYTES};
 use super::feeders::{sizes, Feeder, Neighbour};
 use super::mode::{is_fold, Mode};
 use super::times::{ahead, keeps_step, transmission, TOLERANCE};
+use earlydrop_net::tcp::sizes::{ACK_BYTES, SYN_BYTES};
 
-/// A fold of more links would lose the order of simultaneous arrivals.
+/// Longest fold, links: a longer one would lose the order of simultaneous arrivals.
 pub const DEEPEST_FOLD: u8 = 2;
 
-/// How a link could be run if it were alone; the order of events may take it back.
+/// The mode of a link considered on its own; `demote` may change it.
 pub fn first_guess(
     network: &Network,
     feeders: &[Feeder],
@@ -19,7 +19,7 @@ pub fn first_guess(
     link: usize,
 ) -> Mode {
     if let Some(port) = network.links[link].port {
-        return if decides_at_enqueue[port as usize] { Mode::ArithmeticPort } else { Mode::SteppedPort };
+        return if decides_at_enqueue[port as usize] { Mode::AnalyticPort } else { Mode::SteppedPort };
     }
     match feeders[link] {
         Feeder::Link(source) | Feeder::ReceiverBehind(source)
@@ -33,20 +33,19 @@ pub fn first_guess(
     }
 }
 
-/// Whether no packet at `link` ever waits for the one before: the next one comes no sooner than its transmission at the
-/// source takes.
+/// Whether no packet at `link` ever waits: the next one arrives no sooner than its transmission at the source takes.
 ///
-/// With `margin` (s), not even to the instant.
+/// With a `margin` (s), not even to the instant.
 pub fn never_waits(network: &Network, at: &Neighbour, source: usize, link: usize, margin: f64) -> bool {
     let over_before =
         |first: u16, next: u16| transmission(network, link, first) + margin <= transmission(network, source, next);
     if at.flows == 1 {
-        // A segment without payload ends at the receiver, which does not answer it: it may wait there for the one before,
-        // if that does not hold up the next one, and that takes no more time for both than the source does.
+        // A segment without payload ends at the receiver, which does not answer it. So it may wait for the packet
+        // before it, as long as it does not delay the next one, and both together take no longer than at the source.
         let bare = at.bare.is_none_or(|(source, here)| {
             over_before(here, source) && (at.ends || (over_before(at.data.1, source) && over_before(at.syn.1, source)))
         });
-        // A SYN never comes after data of its flow.
+        // A SYN never follows data of its flow.
         return bare
             && over_before(at.data.1, at.data.0)
             && over_before(at.syn.1, at.data.0)
@@ -55,15 +54,16 @@ pub fn never_waits(network: &Network, at: &Neighbour, source: usize, link: usize
     over_before(at.largest_here, at.smallest_at_source)
 }
 
-/// Whether the links that `source` feeds are all alike, for each source: one flow each, one rate, data of one size; and
-/// an arrival there is scheduled longer ahead than a transmission there takes.
+/// For each source, whether the links behind it are alike: one flow each, one rate, one data size, and arrivals
+/// scheduled further ahead than a transmission takes.
 ///
-/// Two packets that start on two such links at one time do so in the order of the events that started them. Where a
-/// packet has waited, that is the end of the transmission before it, else its arrival, which was scheduled before that.
-/// So the one with fewer transmissions before it since the link was idle comes first, and these cannot be equally many,
-/// as the source is serial. A SYN must take less time than data: what follows it without a pause comes last.
+/// Two packets that start simultaneously on two such links are ordered by the events that started them. If a packet has
+/// waited, that is the end of the transmission before it; else it is its arrival, which was scheduled before that. So
+/// the packet with fewer transmissions before it since its link was idle comes first, and the numbers differ because
+/// the source is serial. A SYN must take less time than data: a packet that follows it without a pause comes last.
 ///
-/// Where doubles become coarser, transmissions in step with one another may round to one time; the engine notes that.
+/// At powers of two, where doubles become coarser, synchronous transmissions may round to one time; the engine notes
+/// that.
 pub fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec<bool> {
     let mut common = vec![None; network.links.len()];
     let mut alike = vec![true; network.links.len()];
@@ -92,7 +92,7 @@ pub fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) ->
     alike
 }
 
-/// Where a fold begins, and how many links it has up to and including `link`; depth 0 is not folded.
+/// Where a fold starts, and its number of links up to and including `link`; depth 0 is no fold.
 pub fn origin(feeders: &[Feeder], modes: &[Mode], link: usize) -> (usize, u8) {
     let (mut at, mut depth) = (link, 0);
     while is_fold(modes[at]) && depth <= DEEPEST_FOLD {

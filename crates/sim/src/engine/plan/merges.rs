@@ -7,14 +7,14 @@ use super::mode::{by_events, Mode};
 use super::times::{ahead, TOLERANCE};
 use std::collections::BTreeMap;
 
-/// A merge whose packets all come, by folds, from one link that sends them one at a time. Then the first packet that
-/// can still come after this one is known to be no earlier than the origin's next start plus the shortest way here;
-/// what arrives before that may pass at once.
+/// A merge whose packets all come, over folds, from one link that sends them one at a time. The next packet still to
+/// come arrives no earlier than the origin's next start plus the shortest path to here; packets that arrive before that
+/// may pass immediately.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Early {
-    /// The link that sends them.
+    /// The origin: the link that sends them.
     pub origin: u32,
-    /// Shortest way from a start at the origin to the merge, for segments with data, s.
+    /// Shortest path from a start at the origin to the merge, for data segments, s.
     pub latency: f64,
     /// The same if a SYN, which is shorter, may come.
     pub latency_of_syn: f64,
@@ -42,7 +42,7 @@ pub fn early(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &[Mod
                 total - TOLERANCE
             };
             let data = latency(spec.wire);
-            // Its answer is no smaller than the smallest ACK.
+            // The answer is at least as large as the smallest ACK.
             let syn = latency(spec.syn()).min(data);
             let new = Early { origin: from as u32, latency: data, latency_of_syn: syn };
             let at = early.entry(link as u32).or_insert(new);
@@ -70,9 +70,9 @@ impl Common {
     }
 }
 
-/// What the streams that meet in a link have in common: the origin and depth of their folds, if all have the same.
-/// `usize::MAX` stands for any origin that starts packets by events, if they are apart on the folded link: where one
-/// begins as the one before ends, the event of that end decides its order among the streams.
+/// Common origin and depth of the folds that meet in a link, if they have one. `usize::MAX` stands for any origin that
+/// starts packets by events, provided that they are apart on the folded link: if one starts as the one before ends, the
+/// event of that end decides their order.
 pub fn common_origins(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &[Mode]) -> Vec<Common> {
     let mut common = vec![Common::Nothing; modes.len()];
     each_hop(network, |feeder, link| {
@@ -81,7 +81,7 @@ pub fn common_origins(network: &Network, feeders: &[Feeder], apart: &[bool], mod
         }
         let (from, depth) = match feeder {
             Feeder::Link(source) => descent(feeders, apart, modes, source as usize),
-            // Agents send at events of their own.
+            // Senders start packets by their own events.
             _ => (usize::MAX, 0),
         };
         common[link] = common[link].and(from, depth);
@@ -89,7 +89,7 @@ pub fn common_origins(network: &Network, feeders: &[Feeder], apart: &[bool], mod
     common
 }
 
-/// Origin and depth of the fold that ends in `link`, as far as streams that meet must have them in common: see
+/// Origin and depth of the fold that ends in `link`, as far as meeting streams must have them in common; see
 /// [`common_origins`].
 fn descent(feeders: &[Feeder], apart: &[bool], modes: &[Mode], link: usize) -> (usize, u8) {
     match origin(feeders, modes, link) {

@@ -1,10 +1,11 @@
-//! The plan: which links can be worked out by arithmetic, decided from the graph when the network is built.
+//! The plan: which links are analytic, decided from the graph when the network is built (`docs/engine.md`).
 //!
-//! A link is *stepped* (arrival and end of transmission are events) wherever streams merge in an order that events
-//! must decide, a discipline looks at departures, or packets wait in bursts. It is *arithmetic* where the order of
-//! its packets is already fixed and nothing can be dropped: then its departures follow from two numbers, and the
-//! packet goes on to the next hop in the same call. The choice changes no result; `docs/engine.md` has the argument,
-//! and a test compares every run with the all-stepped one.
+//! A link is *stepped* (an event for each arrival and each end of transmission) where streams merge in an order that
+//! only events can decide, where a discipline acts at departures, or where packets wait in bursts. It is *analytic*
+//! where the order of its packets is fixed and nothing can be dropped: departures then follow from arrival and end of
+//! the last transmission, and the packet goes on to its next hop in the same call, which saves two events per packet. A
+//! *fold* is an analytic link with a single serial source. The choice changes no result; a test compares runs with
+//! all-stepped ones.
 
 mod answers;
 mod demote;
@@ -26,24 +27,23 @@ use merges::early;
 use std::collections::BTreeSet;
 use times::TOLERANCE;
 
-/// Modes of all links of a network.
+/// Modes of the links of a network.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Mode by link.
     pub modes: Vec<Mode>,
-    /// The merges that packets may pass ahead of their time, by rising number of the link.
+    /// Merges that packets may pass ahead of time, by rising number of the link.
     pub early: Vec<(u32, Early)>,
-    /// By link: whether every packet finds the one before gone for some time.
+    /// By link: whether there is a pause before every packet.
     pub apart: Vec<bool>,
-    /// By link that needs no events though packets may wait: the size of a full segment there, bytes; 0 where ACKs of several
-    /// sizes pass.
+    /// By fold or own link where packets may wait: the size of a full segment, bytes; 0 if ACKs of several sizes pass.
     pub full: Vec<u16>,
-    /// Whether senders take ACKs ahead of their time; their own links need no events then.
+    /// Whether senders process ACKs ahead of time; their own links are then analytic.
     pub answers_ahead: bool,
 }
 
 impl Plan {
-    /// Every hop stepped: right for any network, and the oracle.
+    /// Every link stepped: valid for any network, and the reference of the tests.
     pub fn all_stepped(network: &Network) -> Plan {
         let mode = |link: &LinkSpec| if link.port.is_some() { Mode::SteppedPort } else { Mode::Stepped };
         let modes: Vec<Mode> = network.links.iter().map(mode).collect();
@@ -51,7 +51,8 @@ impl Plan {
         Plan { apart: vec![false; links], full: vec![0; links], modes, early: Vec::new(), answers_ahead: false }
     }
 
-    /// Arithmetic where the graph allows it. `decides_at_enqueue[p]`: port p's discipline needs no events of its own.
+    /// Analytic where the graph allows it. `decides_at_enqueue[p]`: the discipline of port p needs no events of its
+    /// own.
     pub fn from_graph(network: &Network, decides_at_enqueue: &[bool]) -> Plan {
         if network.needs_events || !goes_one_way(network) {
             return Plan::all_stepped(network);
@@ -62,7 +63,7 @@ impl Plan {
         let mut modes: Vec<Mode> = (0..network.links.len())
             .map(|link| first_guess(network, &feeders, &neighbours[link], decides_at_enqueue, &alike, link))
             .collect();
-        // All links from one source in the same way, so that their packets can be told apart.
+        // All folds behind one source have the same mode, so that their packets stay distinguishable.
         let slow: BTreeSet<Feeder> =
             modes.iter().zip(&feeders).filter(|(&mode, _)| mode == Mode::SlowFold).map(|(_, &feeder)| feeder).collect();
         for (mode, feeder) in modes.iter_mut().zip(&feeders) {
@@ -89,22 +90,22 @@ impl Plan {
         Plan { modes, early, apart, full, answers_ahead }
     }
 
-    /// Whether and when packets may pass `link` ahead of their time.
+    /// Whether and when packets may pass `link` ahead of time.
     pub fn early(&self, link: u32) -> Option<Early> {
         let at = self.early.binary_search_by_key(&link, |&(merge, _)| merge).ok()?;
         Some(self.early[at].1)
     }
 
-    /// How many links are run by arithmetic, and how many by events.
+    /// Number of analytic and of stepped links.
     pub fn count(&self) -> (usize, usize) {
-        let arithmetic = self.modes.iter().filter(|m| !matches!(m, Mode::Stepped | Mode::SteppedPort)).count();
-        (arithmetic, self.modes.len() - arithmetic)
+        let analytic = self.modes.iter().filter(|m| !matches!(m, Mode::Stepped | Mode::SteppedPort)).count();
+        (analytic, self.modes.len() - analytic)
     }
 }
 
-/// Whether the rules below have been argued for this network, and drawn by the test that compares plans: every flow goes
-/// through one port at most on its way out and one on its way back, the same for all; no link carries both data and ACKs;
-/// nothing is lost or late on a link, and no time to live is used up.
+/// Whether the rules below are proven for this network, and covered by the tests that compare plans: every flow passes
+/// at most one port in each direction, the same for all; no link carries both data and ACKs; no link has a medium, and
+/// no time to live expires.
 fn goes_one_way(network: &Network) -> bool {
     let mut out = vec![false; network.links.len()];
     let mut back = out.clone();

@@ -1,39 +1,39 @@
-//! How a link is run.
+//! The ways to run a link.
 
-/// How a link is run.
+/// The way to run a link (`docs/engine.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Arrivals are events, departures arithmetic; nothing is ever dropped.
+    /// Analytic; arrivals are events, since streams merge here. Nothing is ever dropped.
     Merge,
-    /// No event at all: one serial source feeds it, in the order of its packets.
+    /// Analytic, without any event: one serial source feeds it in order, and no packet waits.
     Fold,
-    /// No event either, though packets may wait: all links from its source are alike, with one flow each.
+    /// Analytic, without any event, though packets may wait: all links behind its source are alike, with one flow each.
     SlowFold,
-    /// A sender's own link that needs no events.
+    /// A sender's own link, analytic, without any event.
     Own,
-    /// A plain FIFO with events.
+    /// A FIFO with unlimited buffer, by events.
     Stepped,
-    /// A port whose discipline decides at enqueue: departures are arithmetic.
-    ArithmeticPort,
-    /// A port with events.
+    /// A port whose discipline decides at enqueue: departures are computed at arrival.
+    AnalyticPort,
+    /// A port by events.
     SteppedPort,
 }
 
-/// Whether a link needs no event to pass a packet on.
+/// Whether a link passes packets on without any event.
 pub fn is_fold(mode: Mode) -> bool {
     matches!(mode, Mode::Fold | Mode::SlowFold)
 }
 
-/// Whether packets start there at events.
+/// Whether packets start there by events.
 pub fn by_events(mode: Mode) -> bool {
     matches!(mode, Mode::Stepped | Mode::SteppedPort)
 }
 
-/// The same link, run by events.
+/// The mode of the same link by events.
 pub fn stepped(mode: Mode) -> Mode {
     match mode {
         Mode::Fold | Mode::SlowFold | Mode::Merge => Mode::Stepped,
-        Mode::ArithmeticPort => Mode::SteppedPort,
+        Mode::AnalyticPort => Mode::SteppedPort,
         other => other,
     }
 }

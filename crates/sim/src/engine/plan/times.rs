@@ -1,10 +1,10 @@
-//! Times at links, and what rounding may do to them.
+//! Times at links, and the effect of rounding on them.
 
 use super::super::network::Network;
 
-/// No run is as long as this, s.
+/// Longer than any run, s.
 pub const LONGEST_RUN: f64 = 1e9;
-/// Differences of times below this may vanish in rounding, s.
+/// Differences of times below this may vanish by rounding, s.
 pub const TOLERANCE: f64 = 1e-9;
 
 /// Transmission time of `size` bytes at a link, s.
@@ -12,16 +12,17 @@ pub fn transmission(network: &Network, link: usize, size: u16) -> f64 {
     8.0 * f64::from(size) / network.links[link].rate_bps
 }
 
-/// How long ahead an arrival at the other end of a link is scheduled, s.
+/// How far ahead the arrival at the other end of a link is scheduled, s.
 pub fn ahead(network: &Network, link: usize, size: u16) -> f64 {
     transmission(network, link, size) + network.links[link].delay_s
 }
 
-/// Whether sums of two different times and `transmission`, from `earliest` on, are different or lie about a power of two.
+/// Whether sums of `transmission` and two different times, from `earliest` on, stay different or lie on both sides of a
+/// power of two.
 ///
-/// Below and above a power of two all times are multiples of one step, and the sum is off by the same, unless it is off
-/// by exactly half a step: then the even one of two neighbours is taken. That is so for one range of times, which
-/// follows from the last bit of `transmission`.
+/// Between two powers of two all doubles are multiples of one step. The rounding error of the sum is the same for all
+/// of them, unless it is exactly half a step: then the sum is rounded to the even neighbour. That happens in one range
+/// of times, which follows from the last bit of `transmission`.
 pub fn keeps_step(transmission: f64, earliest: f64) -> bool {
     let bits = transmission.to_bits();
     let power = f64::from_bits(bits & (0x7ff << 52));

@@ -1,6 +1,6 @@
-//! The run loop: what each event does, and what each segment does at its next hop.
+//! The run loop: what each event does, and each segment at its next hop.
 
-use super::fetching::Eyes;
+use super::prefetching::Prefetcher;
 use super::Engine;
 use crate::engine::outcome::Outcome;
 use crate::engine::plan::Mode;
@@ -17,7 +17,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// Runs to the end.
     pub fn run(mut self) -> Outcome {
         let end = self.settings.duration;
-        while let Some(event) = self.queue.pop(&mut Eyes { net: &mut self.net, ports: &self.ports }) {
+        while let Some(event) = self.queue.pop(&mut Prefetcher { net: &mut self.net, ports: &self.ports }) {
             let now = f64::from_bits(event.time);
             if now >= end {
                 break;
@@ -35,12 +35,12 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::AckTimer => self.on_ack_timer(segment.flow(), key),
                 Kind::Start => self.on_start(segment, key),
                 Kind::Retry => self.on_retry(segment, key),
-                Kind::Crowd => self.on_crowd(segment.flow() as usize, key),
+                Kind::Web => self.on_web_request(segment.flow() as usize, key),
                 Kind::Replay => self.on_replay(segment.seq() as usize, key),
                 Kind::Stop => self.net.flows[segment.flow() as usize].sender.end(),
                 Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
                 Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
-                Kind::WindowStart => self.begin_window(now),
+                Kind::WindowStart => self.start_window(now),
                 Kind::Sample => self.sample(now, segment.seq()),
             }
         }
@@ -54,7 +54,7 @@ impl<Q: EventQueue> Engine<Q> {
             return self.on_source(event, key);
         }
         if self.applications.has(flow) {
-            return self.begin_transfer(flow, key);
+            return self.start_transfer(flow, key);
         }
         self.net.flows[flow as usize].sender.start(key.now, &mut self.out);
         self.flush(flow, key);
@@ -88,13 +88,13 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// A segment stands at the near end of the link that its next hop leads over, at the event `key`.
+    /// A segment reaches the near end of its next link, at the event `key`.
     pub(super) fn set_out(&mut self, segment: Segment, key: Key) {
         let route = self.net.routes[segment.flow() as usize];
         self.arrive(route, self.net.step_of(route, segment.hop()), segment, key);
     }
 
-    /// The same, where its route and hop are known.
+    /// The same with known route and hop.
     #[inline(never)]
     pub(super) fn arrive(&mut self, route: Route, step: Step, mut segment: Segment, key: Key) {
         let link = step.link;
@@ -112,10 +112,10 @@ impl<Q: EventQueue> Engine<Q> {
                     self.wait(link, segment);
                 }
             }
-            Mode::ArithmeticPort => {
+            Mode::AnalyticPort => {
                 let port = &mut self.ports[at.port as usize];
                 let mut packet = packet(&self.net.times_to_live, &segment, &step);
-                match port.arithmetic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
+                match port.analytic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
                     Answer::Dropped => self.dropped(segment, key.now),
                     Answer::Leaves { start, marked } => {
                         if marked {

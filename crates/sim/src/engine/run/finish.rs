@@ -8,7 +8,7 @@ use crate::events::EventQueue;
 use crate::losses::FlowLosses;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// What the run found.
+    /// Collects the results.
     pub(super) fn finish(mut self) -> Outcome {
         let end = self.settings.duration;
         let rate = |link: u32| {
@@ -36,7 +36,7 @@ impl<Q: EventQueue> Engine<Q> {
         });
         let ports = ports.collect();
         let flow_losses = self.finish_losses();
-        // With many flows, what is found of them needs as much room as what is no longer needed.
+        // With many flows, the results need as much memory as the state that they replace.
         (self.net.links, self.net.steps, self.pool) = (Vec::new(), Vec::new(), Vec::new());
         drop(self.queue);
         let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).enumerate()).map(
@@ -55,7 +55,7 @@ impl<Q: EventQueue> Engine<Q> {
                     timeouts: flow.sender.timeouts() - rare.timeouts_before + past.1,
                     drops: tally.drops,
                     marks: tally.marks,
-                    unasked: self.sources.counted(index),
+                    without_feedback: self.sources.counted(index),
                     payloads: self.payloads.counted(index, self.specs.kind(index as u32)),
                     transfers: self.applications.of_flow(index as u32),
                     lost: rare.lost,
@@ -80,13 +80,13 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// By flow: what it sent and lost; empty if not asked for.
+    /// By flow: packets sent and lost; empty if not asked for.
     fn finish_losses(&mut self) -> Vec<FlowLosses> {
         let Some(losses) = self.losses.take() else { return Vec::new() };
         let mut flows = losses.flows;
         for (index, (of_flow, flow)) in flows.iter_mut().zip(&self.net.flows).enumerate() {
-            let unasked = self.sources.counted(index).map_or(0, |(sent, _)| sent as i64);
-            of_flow.sent += sent(&flow.sender) + unasked;
+            let without_feedback = self.sources.counted(index).map_or(0, |(sent, _)| sent as i64);
+            of_flow.sent += sent(&flow.sender) + without_feedback;
         }
         flows
     }

@@ -1,11 +1,10 @@
-//! A network in motion: what every event does. Each part of it has a file, which adds its methods to the engine.
+//! The engine: the state of a running network and what each event does to it. Each part has a file with its methods.
 
-mod arithmetic;
-mod crowds;
+mod analytic;
 mod dispatch;
-mod fetching;
 mod finish;
 mod ports;
+mod prefetching;
 mod receivers;
 mod replay;
 mod rfc;
@@ -15,6 +14,7 @@ mod set_up;
 mod sources;
 mod stepped;
 mod transfers;
+mod web;
 
 use crate::engine::outcome::Series;
 use crate::engine::settings::Settings;
@@ -36,7 +36,7 @@ use earlydrop_net::tcp::Output;
 use earlydrop_net::Segment;
 use hdrhistogram::Histogram;
 
-/// A network in motion.
+/// A running network.
 pub struct Engine<Q> {
     queue: Q,
     counter: u64,
@@ -53,40 +53,40 @@ pub struct Engine<Q> {
     payloads: Payloads,
     ports: Vec<Port>,
     merges: Vec<AheadMerge>,
-    /// Links that are more than a rate and a delay, by rising number.
+    /// Links with varying rate, loss, jitter or reordering, by rising number.
     media: Vec<(u32, Medium)>,
     losses_by_distance: Vec<u64>,
-    /// Of the time stamps.
+    /// Resolution of time stamps.
     ticks_per_second: f64,
-    /// Connections without an answer to their SYN, and SYNs on their way.
+    /// Connections without an answer to their SYN, and SYNs in flight.
     opening: u32,
     pool: Vec<(Segment, u32)>,
     free_slot: u32,
     out: Output,
-    /// Room for the packets that one call drops.
+    /// Packets dropped by one call; kept to reuse its memory.
     dropped: Dropped,
-    /// SACK blocks of the ACKs that are on their way.
+    /// SACK blocks of the ACKs in flight.
     blocks: BlockPool,
-    /// By flow: the timer of a delayed ACK; none at all if no flow delays ACKs.
+    /// Delayed-ACK timer by flow; empty if no flow delays ACKs.
     ack_timers: Vec<AckTimer>,
     series: Option<Series>,
     /// Payload available in order, if rates are recorded.
     rates: Option<Box<Rates>>,
     variables: Vec<VariableChange>,
-    /// Round-trip times by traffic entry, microseconds; empty if not asked for.
+    /// RTTs by traffic entry, microseconds; empty if not asked for.
     round_trips: Vec<Histogram<u32>>,
-    /// By flow: how its delays vary; empty if not asked for.
+    /// Delay variation by flow; empty if not asked for.
     variations: Vec<Variation>,
     losses: Option<Box<Losses>>,
     link_counts: (usize, usize),
-    /// Before what time senders take ACKs ahead of it.
+    /// Time before which senders process ACKs ahead of their arrival.
     answers_until: f64,
     /// Recorded packets that arrive at the port.
     replay: Vec<(Time, Packet)>,
 }
 
 impl<Q: EventQueue> Engine<Q> {
-    /// Schedules an event, while the one at `key` runs.
+    /// Schedules an event from the event at `key`.
     pub(super) fn schedule(&mut self, time: f64, key: Key, kind: Kind, index: u32) {
         self.counter += 1;
         let segment = Segment::new(index, 0, 0, 0);

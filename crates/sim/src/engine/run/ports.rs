@@ -1,4 +1,4 @@
-//! Ports with events: what arrives, what leaves, what is dropped, and the timer of the policy.
+//! Stepped ports: arrivals, departures, drops, and the policy's timer.
 
 use super::Engine;
 use crate::engine::state::net::Rare;
@@ -10,13 +10,13 @@ use earlydrop_net::segment::{SACK, SYN};
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// `packet`, which is all that the queue sees of `segment`, arrives at the port of `link`. It carries the rest of the
-    /// segment along, and the `lane` of the event that comes next: what leaves the queue needs nothing from elsewhere.
+    /// `packet`, the queue's view of `segment`, arrives at the port of `link`. It carries the rest of the segment and
+    /// the `lane` of its next event, so that a departure reads no other memory.
     pub(super) fn offer(&mut self, link: u32, segment: Segment, mut packet: Packet, lane: u8, key: Key) {
         let at = &self.net.links[link as usize];
         let port = &mut self.ports[at.port as usize];
         port.notice_idle(at, key);
-        (packet.tag, packet.note) = segment.luggage(lane.into());
+        (packet.tag, packet.note) = segment.packed(lane.into());
         let mut dropped = std::mem::take(&mut self.dropped);
         let who = |segment: &Segment| self.applications.who(segment);
         let replay = !self.replay.is_empty();
@@ -26,14 +26,14 @@ impl<Q: EventQueue> Engine<Q> {
         }
         self.drop_all(dropped, key.now);
         match taken.then {
-            Then::Pull => self.pull(link, key),
+            Then::Dequeue => self.dequeue(link, key),
             Then::End => self.push_transmission_end(link),
             Then::Nothing => {}
         }
     }
 
-    /// The link of a stepped port is free: it takes the next packet or becomes idle.
-    pub(super) fn pull(&mut self, link: u32, key: Key) {
+    /// The link of a stepped port is ready: it dequeues a packet or becomes idle.
+    pub(super) fn dequeue(&mut self, link: u32, key: Key) {
         let port = &mut self.ports[self.net.links[link as usize].port as usize];
         let mut dropped = std::mem::take(&mut self.dropped);
         let who = |segment: &Segment| self.applications.who(segment);
@@ -49,7 +49,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The packets that a port has dropped in one call; their room is kept for the next.
+    /// Counts the packets that a port dropped in one call; their memory is reused.
     #[inline(always)]
     fn drop_all(&mut self, mut victims: Dropped, now: f64) {
         for &(victim, _) in &victims {
@@ -71,7 +71,7 @@ impl<Q: EventQueue> Engine<Q> {
         count_at(&mut self.losses_by_distance, made);
     }
 
-    /// A packet's time to live is used up at `now`.
+    /// A packet's time to live expires at `now`.
     #[inline(never)]
     pub(super) fn expired(&mut self, segment: Segment, now: f64) {
         self.forget(&segment);
@@ -80,7 +80,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// A segment is gone before it has arrived: what was kept for it is given back.
+    /// A segment disappears before its arrival: frees what was kept for it.
     #[inline(always)]
     pub(super) fn forget(&mut self, segment: &Segment) {
         self.opening -= u32::from(segment.bits() & SYN != 0);
@@ -89,7 +89,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The counts of a flow that are seldom needed.
+    /// The rarely used counters of a flow.
     pub(super) fn rare(&mut self, flow: u32) -> &mut Rare {
         if self.rare.is_empty() {
             self.rare = vec![Rare::default(); self.specs.len()];
@@ -97,9 +97,9 @@ impl<Q: EventQueue> Engine<Q> {
         &mut self.rare[flow as usize]
     }
 
-    /// A policy's timer does not take its number from the counter: among events of one time that were scheduled at one
-    /// time it comes first. A fold gives an arrival its number ahead of time, so that the counter could not tell in all
-    /// plans alike which of the two was scheduled first.
+    /// Schedules a policy's timer, first among the events of its time that were scheduled simultaneously. It takes no
+    /// number from the counter, since folds give arrivals their numbers ahead of time: the counter would order the two
+    /// differently in different plans.
     pub(super) fn schedule_policy_timer(&mut self, port: u32, now: f64) {
         if let Some(time) = self.ports[port as usize].next_timer() {
             let segment = Segment::new(port, 0, 0, 0);
@@ -108,7 +108,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The policy of a port has set its timer to this event.
+    /// The timer of a port's policy expires.
     pub(super) fn on_policy_timer(&mut self, port: u32, key: Key) {
         let at = &mut self.ports[port as usize];
         at.notice_idle(&self.net.links[at.link as usize], key);
@@ -117,7 +117,7 @@ impl<Q: EventQueue> Engine<Q> {
     }
 }
 
-/// One more in the class of a distance.
+/// Increments the count of a distance.
 #[inline(never)]
 fn count_at(counts: &mut Vec<u64>, distance: u8) {
     let at = usize::from(distance);

@@ -1,16 +1,16 @@
-//! Receivers: segments in, ACKs out, some of them late.
+//! Receivers: segments in, immediate and delayed ACKs out.
 
 use super::Engine;
-use crate::engine::sizes::ACK_BYTES;
 use crate::engine::state::order::Key;
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::segment::{ECE, SACK, SYN};
 use earlydrop_net::tcp::ns2::{Answer, Reply};
+use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::tcp::Receiver;
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// Turns a segment that reaches its receiver into the ACK that leaves it, unless that waits.
+    /// Turns a segment that reaches its receiver into its ACK, unless that is delayed.
     #[inline(always)]
     pub(super) fn receive(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         match &mut self.net.arrivals[segment.flow() as usize].receiver {
@@ -21,11 +21,11 @@ impl<Q: EventQueue> Engine<Q> {
                 self.count_arrival(&segment, in_order, key.now);
                 Some(segment.answered(number, ACK_BYTES))
             }
-            _ => self.receive_specially(segment, key),
+            _ => self.receive_slow_path(segment, key),
         }
     }
 
-    /// Counts a segment with payload that has reached its receiver, and the segments that are in order with it.
+    /// Counts a data segment that has reached its receiver, and the segments that are now in order.
     #[inline(always)]
     fn count_arrival(&mut self, segment: &Segment, in_order: u32, now: f64) {
         if now >= self.settings.warmup && now < self.settings.duration {
@@ -37,9 +37,9 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// As [`Engine::receive`], where the receiver reports blocks or delays ACKs, or the segment is a SYN or has ECN bits.
+    /// Slow path of [`Engine::receive`]: SACK, delayed ACKs, a SYN, or ECN bits.
     #[inline(never)]
-    fn receive_specially(&mut self, segment: Segment, key: Key) -> Option<Segment> {
+    fn receive_slow_path(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         match self.net.arrivals[segment.flow() as usize].receiver {
             Receiver::Rfc(_) => self.receive_rfc(segment, key),
             Receiver::Ns2(_) => self.receive_reporting(segment, key),
@@ -73,7 +73,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// If rates are recorded: the payload that a segment made available in order.
+    /// Records the payload that a segment made available in order, if rates are recorded.
     #[inline(never)]
     fn note_delivery(&mut self, segment: &Segment, in_order: u32, now: f64) {
         let Some(rates) = &mut self.rates else { return };
@@ -106,8 +106,8 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// A flow's receiver has been replaced: nothing waits any more.
-    pub(super) fn forget_ack(&mut self, flow: u32) {
+    /// Cancels a delayed ACK, since the flow's receiver is replaced.
+    pub(super) fn cancel_delayed_ack(&mut self, flow: u32) {
         if let Some(timer) = self.ack_timers.get_mut(flow as usize) {
             timer.deadline = f64::INFINITY;
         }
@@ -121,11 +121,11 @@ impl<Q: EventQueue> Engine<Q> {
         self.queue.push(event, 3);
     }
 
-    /// The entry of a receiver's timer comes up.
+    /// The queue entry of a delayed-ACK timer is due.
     pub(super) fn on_ack_timer(&mut self, flow: u32, key: Key) {
         let timer = &mut self.ack_timers[flow as usize];
         if timer.entry != key.now {
-            // A shorter wait has begun since, and has an entry of its own.
+            // A shorter delay has started since, with its own entry.
             return;
         }
         timer.entry = f64::INFINITY;
@@ -139,7 +139,7 @@ impl<Q: EventQueue> Engine<Q> {
         timer.deadline = f64::INFINITY;
         let segment = timer.segment;
         let Receiver::Ns2(receiver) = &mut self.net.arrivals[flow as usize].receiver else {
-            return self.answer_late(segment, key);
+            return self.send_delayed_ack(segment, key);
         };
         if let Some(answer) = receiver.on_timer() {
             let ack = self.acknowledgement(segment, &answer);

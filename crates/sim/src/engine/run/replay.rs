@@ -1,4 +1,4 @@
-//! Recorded packets that arrive at a port, in place of traffic.
+//! Replay: recorded packets arrive at a port, in place of traffic.
 
 use super::Engine;
 use crate::engine::state::order::Key;
@@ -9,8 +9,8 @@ use earlydrop_net::record::Fate;
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// Lets recorded packets, which carry on one after the other in time, arrive at the first port, whose traffic they
-    /// alone are; what becomes of each is among its port's outcome.
+    /// Adds recorded packets, in rising order of time, as the only traffic of the first port. Their fates are in the
+    /// port's outcome.
     pub fn replay(mut self, arrivals: Vec<(Time, Packet)>) -> Self {
         if let Some(port) = self.ports.first_mut() {
             port.watch.observer().fates = Some(vec![Fate::Queued; arrivals.len()]);
@@ -20,7 +20,7 @@ impl<Q: EventQueue> Engine<Q> {
         self
     }
 
-    /// An arrival comes after everything else of its time, as if it had been scheduled then.
+    /// Schedules an arrival after all other events of its time, as if it had been scheduled at that time.
     fn schedule_replay(&mut self, index: usize) {
         if let Some(&(time, _)) = self.replay.get(index) {
             self.counter += 1;

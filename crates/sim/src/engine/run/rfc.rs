@@ -1,22 +1,21 @@
-//! Both ends of flows in TCP's `rfc` profile: bytes in place of segment numbers, ACKs that say more, timers at absolute
-//! times.
+//! Both ends of flows of the `rfc` profile: sequence numbers in bytes, ACKs with more fields, timers at absolute times.
 
 use super::Engine;
 use crate::engine::plan::Mode;
-use crate::engine::sizes::{syn_bytes, ACK_BYTES};
 use crate::engine::state::order::Key;
 use crate::events::EventQueue;
 use earlydrop_net::segment::{ECE, SACK, SYN};
 use earlydrop_net::tcp::rfc::{self, Arrived, Feedback, Reply};
+use earlydrop_net::tcp::sizes::{syn_bytes, ACK_BYTES};
 use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::Segment;
 
-/// Of the number of a timer's event: among events that agree in their times and causes it comes last, behind those of slow
-/// folds too, so that its place does not depend on how far ahead links without events number their packets.
+/// In the number of a timer's event: among events with equal times and causes it comes last, also after those of slow
+/// folds. So its place does not depend on how far ahead analytic links number their packets.
 const LAST: u64 = 0b111 << 61;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// Carries out what a sender of this profile has just asked for.
+    /// Executes the output of a sender of this profile.
     #[inline(never)]
     pub(super) fn flush_rfc(&mut self, flow: u32, key: Key) {
         self.carry_out_rfc(flow, key);
@@ -72,7 +71,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// A segment reaches its receiver: the ACK that leaves it at once, if one does.
+    /// A segment reaches its receiver; returns the immediate ACK, if there is one.
     pub(super) fn receive_rfc(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let flow = segment.flow();
         let age = segment.age_ticks(Segment::stamp(key.now, self.ticks_per_second));
@@ -97,15 +96,15 @@ impl<Q: EventQueue> Engine<Q> {
             if stamped_ack > 0 {
                 return Some(self.blocks.rfc.keep(segment.answered(ack, stamped_ack).with_bits(SACK), &feedback));
             }
-            // Its number and an echo are all that it says.
+            // The ACK has no fields but its number and an echo.
             return Some(segment.answered(ack, ACK_BYTES).with_bits(if feedback.echo { ECE } else { 0 }));
         }
-        self.receive_rfc_slowly(segment, &arrived, age, key)
+        self.receive_rfc_slow_path(segment, &arrived, age, key)
     }
 
-    /// The same where more is to be done.
+    /// Slow path of [`Engine::receive_rfc`].
     #[inline(never)]
-    fn receive_rfc_slowly(&mut self, segment: Segment, arrived: &Arrived, age: u32, key: Key) -> Option<Segment> {
+    fn receive_rfc_slow_path(&mut self, segment: Segment, arrived: &Arrived, age: u32, key: Key) -> Option<Segment> {
         let (flow, payload) = (segment.flow(), arrived.payload);
         let arrivals = &mut self.net.arrivals[flow as usize];
         let stamped_ack = arrivals.stamped_ack;
@@ -130,11 +129,11 @@ impl<Q: EventQueue> Engine<Q> {
         match reply {
             Reply::Nothing => None,
             Reply::Now(feedback) => {
-                self.forget_ack(flow);
+                self.cancel_delayed_ack(flow);
                 Some(self.feedback(segment, &feedback))
             }
             Reply::Both(first, second) => {
-                self.forget_ack(flow);
+                self.cancel_delayed_ack(flow);
                 let first = self.feedback(segment, &first);
                 self.set_out(first, key);
                 Some(self.feedback(segment, &second))
@@ -165,7 +164,7 @@ impl<Q: EventQueue> Engine<Q> {
         counted.1 += u64::from(payload);
     }
 
-    /// The ACK that says so in answer to `segment`.
+    /// The ACK with this `feedback` in response to `segment`.
     fn feedback(&mut self, segment: Segment, feedback: &Feedback) -> Segment {
         let Some(settings) = &self.specs.kind(segment.flow()).options.rfc else { return segment };
         let size = if feedback.syn {
@@ -178,8 +177,8 @@ impl<Q: EventQueue> Engine<Q> {
         self.blocks.rfc.keep(ack, feedback)
     }
 
-    /// A delayed ACK has waited long enough.
-    pub(super) fn answer_late(&mut self, segment: Segment, key: Key) {
+    /// The delayed-ACK timer expires.
+    pub(super) fn send_delayed_ack(&mut self, segment: Segment, key: Key) {
         let Receiver::Rfc(receiver) = &mut self.net.arrivals[segment.flow() as usize].receiver else { return };
         if let Some(feedback) = receiver.on_timer() {
             let ack = self.feedback(segment, &feedback);
@@ -187,7 +186,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The sender takes an ACK. Whether it is open now, and was not before.
+    /// The sender processes an ACK.
     pub(super) fn answer_rfc(&mut self, segment: Segment, key: Key) {
         let Sender::Rfc(connection) = &mut self.net.flows[segment.flow() as usize].sender else { return };
         let opening = !connection.is_open();

@@ -1,4 +1,4 @@
-//! What is measured while a network runs: the window, series, delays and losses from end to end.
+//! Measurement during a run: the window, the series, end-to-end delays and losses.
 
 use super::Engine;
 use crate::engine::state::end_to_end::sent;
@@ -8,8 +8,8 @@ use crate::losses::{FlowLosses, Synchronisation};
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// The measured window begins: what was counted before does not count.
-    pub(super) fn begin_window(&mut self, now: f64) {
+    /// Starts the measured window: resets all counters.
+    pub(super) fn start_window(&mut self, now: f64) {
         self.answers_until = self.settings.duration;
         for port in &mut self.ports {
             port.restart(now);
@@ -47,12 +47,12 @@ impl<Q: EventQueue> Engine<Q> {
         self.queue.push(Event::new(next, 0.0, 0, self.counter, Kind::Sample, segment), 3);
     }
 
-    /// Whether more is noted of what receivers take in than counts.
+    /// Whether receivers record more than counters.
     pub(super) fn watches_receivers(&self) -> bool {
         self.rates.is_some() || !self.variations.is_empty()
     }
 
-    /// Sets observers up where losses are measured; `rtts` says how long a loss event lasts at each port, s.
+    /// Creates observers where losses are measured; `rtts` are the lengths of a loss event at each port, s.
     pub(super) fn watch_losses(&mut self, rtts: &[f64]) {
         let Some(losses) = &self.losses else { return };
         for (port, &rtt) in self.ports.iter_mut().zip(rtts) {
@@ -61,7 +61,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The measured window begins.
+    /// Starts the measured window.
     fn restart_losses(&mut self) {
         let Some(losses) = &mut self.losses else { return };
         for (of_flow, flow) in losses.flows.iter_mut().zip(&self.net.flows) {
@@ -69,7 +69,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// If it is asked for how delays vary: a segment with payload reaches its receiver at `now`.
+    /// A data segment reaches its receiver at `now`; records its delay if delay variation is measured.
     #[inline(never)]
     pub(super) fn note_delay(&mut self, segment: Segment, now: f64) {
         let Some(variation) = self.variations.get_mut(segment.flow() as usize) else { return };

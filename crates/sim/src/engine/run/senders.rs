@@ -1,4 +1,4 @@
-//! Senders: the ACKs that they take, at events or ahead of time, what they send, and their timers.
+//! Senders: the ACKs they process, at events or ahead of time, what they send, and their timers.
 
 use super::Engine;
 use crate::engine::plan::Mode;
@@ -11,7 +11,7 @@ use earlydrop_net::tcp::{Sender, Timer};
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// The sender takes an ACK, at an event or ahead of its time.
+    /// The sender processes an ACK, at an event or ahead of its arrival.
     #[inline(never)]
     pub(super) fn answer(&mut self, segment: Segment, key: Key) {
         let Sender::Ns2(sender) = &mut self.net.flows[segment.flow() as usize].sender else {
@@ -27,7 +27,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.flush(segment.flow(), key);
     }
 
-    /// An ACK arrives at `now`: the time since the segment that it answers was sent.
+    /// An ACK arrives at `now`: records the time since its segment was sent.
     #[inline(never)]
     pub(super) fn note_round_trip(&mut self, ack: Segment, now: f64) {
         let Some(entry_of) = &self.settings.entry_of else { return };
@@ -38,9 +38,8 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// Whether the sender may take an ACK ahead of its time, `arrival`: no other comes before it, and the timer
-    /// does not expire before it. While a connection opens, the others must
-    /// not know of it before the time.
+    /// Whether the sender may process an ACK ahead of its `arrival`: no other ACK comes before it, and the timer does
+    /// not expire before. Never while a connection opens, which other flows must not see before its time.
     #[inline(always)]
     pub(super) fn may_answer(&self, segment: &Segment, hop: Hop) -> bool {
         let flow = &self.net.flows[segment.flow() as usize];
@@ -51,7 +50,7 @@ impl<Q: EventQueue> Engine<Q> {
             && flow.sender.is_open()
     }
 
-    /// Carries out what the sender of `flow` has just asked for.
+    /// Executes the output of the sender of `flow`.
     #[inline(always)]
     pub(super) fn flush(&mut self, flow: u32, key: Key) {
         if let Some(Timer::At(_)) = self.out.timer {
@@ -88,14 +87,15 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// Changes of the traced sender's variables.
+    /// Records changes of the traced sender's variables.
     #[cold]
     pub(super) fn note_changes(&mut self, time: f64) {
         let changes = self.out.changes.drain(..);
         self.variables.extend(changes.map(|(variable, value)| VariableChange { time, variable, value }));
     }
 
-    /// One entry a flow in the event queue: a timer that moves to a later time is put off when its entry comes up.
+    /// Arms the timer. Each flow has one entry in the event queue: a timer that moves to a later time is postponed when
+    /// the entry is due, which saves a removal per ACK.
     #[inline(always)]
     fn arm_timer(&mut self, flow: u32, key: Key, delay: f64) {
         self.counter += 1;
@@ -128,7 +128,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         state.deadline = f64::INFINITY;
         state.sender.on_timeout(key.now, &mut self.out);
-        self.number_anew(flow as u32);
+        self.renumber(flow as u32);
         self.flush(flow as u32, key);
     }
 }

@@ -1,11 +1,10 @@
-//! How a network is set in motion.
+//! Builds the state of a network from its description and schedules the first events.
 
 use super::Engine;
 use crate::engine::network::Network;
 use crate::engine::outcome::Series;
 use crate::engine::plan::{Mode, Plan};
 use crate::engine::settings::Settings;
-use crate::engine::sizes::SYN_BYTES;
 use crate::engine::state::applications::Applications;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::link::{Link, NONE};
@@ -21,17 +20,18 @@ use crate::engine::trace::QueueTrace;
 use crate::events::{EventQueue, Kind};
 use crate::shares;
 use crate::shares::Shares;
+use earlydrop_net::tcp::sizes::SYN_BYTES;
 use earlydrop_net::tcp::Output;
 use earlydrop_net::{Segment, Wire};
 use std::collections::BinaryHeap;
 
-/// With more flows than this, the state of the flow of a coming event is fetched ahead.
+/// With more flows, the state of a coming event's flow is prefetched.
 const FLOWS_IN_CACHE: usize = 2000;
-/// With more ports than this, the state of the port of a coming event is.
+/// With more ports, the state of a coming event's port is prefetched.
 const PORTS_IN_CACHE: usize = 100;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// Sets `network` up to run as `plan` says.
+    /// The engine for `network` with the modes of `plan`.
     pub fn new(network: Network, plan: &Plan, settings: Settings) -> Self {
         let (routes, steps) = routes(&network, plan, &settings);
         let mut port_links = vec![0; network.ports.len()];
@@ -68,7 +68,7 @@ impl<Q: EventQueue> Engine<Q> {
         let largest = network.sizes.iter().copied().max().unwrap_or(SYN_BYTES);
         let spacing = if together > 0.0 { 8.0 * f64::from(largest) / together } else { 1e-3 };
         let ports: Vec<Port> = (network.ports.into_iter().zip(port_links))
-            .map(|(spec, link)| Port::new(spec, link, plan.modes[link as usize] == Mode::ArithmeticPort))
+            .map(|(spec, link)| Port::new(spec, link, plan.modes[link as usize] == Mode::AnalyticPort))
             .collect();
         let mut flows = Vec::with_capacity(flow_count);
         flows.extend(network.flow_specs.iter().map(|spec| Flow {
@@ -101,12 +101,18 @@ impl<Q: EventQueue> Engine<Q> {
         let specs = network.flow_specs;
         let mut engine = Engine {
             queue: Q::new(spacing),
-            // The numbers up to here are those of the policies' timers.
+            // The numbers up to here belong to the policies' timers.
             counter: timers,
             events: 0,
             net: Net { links, steps, times_to_live, routes, flows, arrivals, port_of, disciplines, stages },
             sources: Sources::new(network.sources, flow_count),
-            applications: Applications::new(network.transfers, &ideals, network.crowds, network.groups, flow_count),
+            applications: Applications::new(
+                network.transfers,
+                &ideals,
+                network.web_clients,
+                network.groups,
+                flow_count,
+            ),
             stops: network.stops,
             tallies: vec![Tally::default(); specs.len()],
             rare: Vec::new(),
@@ -139,12 +145,12 @@ impl<Q: EventQueue> Engine<Q> {
             replay: Vec::new(),
             settings,
         };
-        engine.schedule_beginnings();
+        engine.schedule_starts();
         engine.watch_losses(&loss_rtts);
         engine
     }
 
-    fn schedule_beginnings(&mut self) {
+    fn schedule_starts(&mut self) {
         if self.settings.warmup > 0.0 {
             self.schedule(self.settings.warmup, START, Kind::WindowStart, 0);
         }
@@ -181,7 +187,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         for flow in 0..self.net.flows.len() as u32 {
             let start = self.specs.start(flow);
-            // A flow of a crowd's pool waits until somebody needs it.
+            // A flow of a web clients' pool waits for an object.
             if start < f64::INFINITY {
                 self.schedule(start, START, Kind::Start, flow);
             }
@@ -189,7 +195,7 @@ impl<Q: EventQueue> Engine<Q> {
         for (flow, time) in std::mem::take(&mut self.stops) {
             self.schedule(time, START, Kind::Stop, flow);
         }
-        self.schedule_crowds();
+        self.schedule_web();
         for port in 0..self.ports.len() as u32 {
             self.schedule_policy_timer(port, START.now);
         }

@@ -1,4 +1,4 @@
-//! Packets without feedback: sources send them, sinks count them.
+//! Packets without feedback: sources and sinks.
 
 use super::Engine;
 use crate::engine::state::order::Key;
@@ -6,7 +6,7 @@ use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// A source starts, or its next packet is due. It says when the one after comes once this one is on its way.
+    /// A source starts, or its next packet is due. The time of the packet after it is drawn after sending.
     pub(super) fn on_source(&mut self, event: Segment, key: Key) {
         let flow = event.flow();
         let at = self.sources.of_flow[flow as usize] as usize;
@@ -15,7 +15,7 @@ impl<Q: EventQueue> Engine<Q> {
             return;
         }
         if self.sources.at_work[at].next > 0 {
-            self.send_unasked(flow, at, seq, key);
+            self.send_without_feedback(flow, at, seq, key);
             seq = seq.wrapping_add(1) & i32::MAX;
         }
         loop {
@@ -29,12 +29,12 @@ impl<Q: EventQueue> Engine<Q> {
                 self.queue.push(Event::new(time, key.now, cause, self.counter, Kind::Start, next), 3);
                 return;
             }
-            self.send_unasked(flow, at, seq, key);
+            self.send_without_feedback(flow, at, seq, key);
             seq = seq.wrapping_add(1) & i32::MAX;
         }
     }
 
-    fn send_unasked(&mut self, flow: u32, at: usize, seq: i32, key: Key) {
+    fn send_without_feedback(&mut self, flow: u32, at: usize, seq: i32, key: Key) {
         let source = &mut self.sources.at_work[at];
         source.sent += u64::from(key.now >= self.settings.warmup);
         let size = (source.next + source.header).min(u32::from(u16::MAX)) as u16;
@@ -55,7 +55,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The same where rates or delays are recorded.
+    /// The same with recorded rates or delays.
     #[inline(never)]
     pub(super) fn recorded_sink(&mut self, segment: Segment, now: f64) {
         if let Some(rates) = self.rates.as_mut().filter(|_| now < self.settings.duration) {

@@ -1,4 +1,4 @@
-//! Links with events: arrival, end of transmission.
+//! Stepped links: arrivals and ends of transmission are events.
 
 use super::Engine;
 use crate::engine::plan::Mode;
@@ -9,12 +9,12 @@ use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// A link has ended a transmission while something waits, or its port wants to know.
+    /// A link ends a transmission while packets wait, or its discipline needs to know.
     pub(super) fn on_transmission_end(&mut self, link: usize, key: Key) {
         if self.net.links[link].mode == Mode::SteppedPort {
             let port = self.net.links[link].port as usize;
             self.ports[port].on_transmission_end(key.now);
-            self.pull(link as u32, key);
+            self.dequeue(link as u32, key);
             return;
         }
         let slot = self.net.links[link].head;
@@ -26,8 +26,8 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// A stepped link begins to send `segment`, at an event that was scheduled at `cause`. It takes two numbers: the
-    /// arrival's and the end of transmission's. `lane` is that of the arrival, or [`UNKNOWN`].
+    /// A stepped link starts to transmit `segment`, at an event scheduled at `cause`. Takes two numbers, of the arrival
+    /// and of the end of transmission. `lane` is that of the arrival, or [`UNKNOWN`].
     #[inline(always)]
     pub(super) fn transmit(&mut self, link: u32, mut segment: Segment, lane: u8, now: f64, cause: f64) {
         self.counter += 2;
@@ -53,7 +53,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// A link that is more than a rate and a delay begins to send `segment`: when it arrives, unless it is lost.
+    /// A link with a medium starts to transmit `segment`; returns its arrival, unless it is lost.
     #[inline(never)]
     fn send_over_medium(&mut self, link: u32, segment: &Segment, now: f64) -> Option<f64> {
         let at = self.media.binary_search_by_key(&link, |&(link, _)| link).ok()?;
@@ -63,7 +63,7 @@ impl<Q: EventQueue> Engine<Q> {
         wire.free = sent.end;
         if sent.arrival.is_none() {
             self.forget(segment);
-            // In transit for ever, if the link has no rate left.
+            // In flight for ever, if the rate of the link stays 0.
             self.rare(segment.flow()).lost += u32::from(sent.end.is_finite());
             if let Some(losses) = self.losses.as_mut().filter(|_| sent.end.is_finite()) {
                 losses.lost(*segment, now);
@@ -72,7 +72,7 @@ impl<Q: EventQueue> Engine<Q> {
         sent.arrival
     }
 
-    /// `segment` waits at a plain stepped link. The first to wait puts the end of transmission into the event queue.
+    /// `segment` waits at a stepped link without a port. The first to wait schedules the end of transmission.
     pub(super) fn wait(&mut self, link: u32, segment: Segment) {
         let slot = self.store(segment);
         let at = &mut self.net.links[link as usize];
@@ -89,7 +89,7 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn push_transmission_end(&mut self, link: u32) {
         let at = &self.net.links[link as usize];
         if at.wire.free == f64::INFINITY {
-            // A link that is down for good.
+            // A link that stays down.
             return;
         }
         let segment = Segment::new(link, 0, 0, 0);

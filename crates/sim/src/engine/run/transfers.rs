@@ -1,8 +1,8 @@
-//! Finite transfers: what begins them, what a new connection is, when they are complete.
+//! Finite transfers: their start, new connections, their completion.
 //!
-//! A new connection of a flow has a fresh sender and receiver, which count segments from 0. On the way segments and ACKs
-//! carry their number plus the connection's base, one beyond all numbers of the connection before: what is late from
-//! there is told from what is new, and ignored. ns-2 has no such thing: an agent that is reset takes late packets for its
+//! A new connection of a flow has a fresh sender and receiver, which count segments from 0. In flight, segments and
+//! ACKs carry their number plus the connection's base, one beyond all numbers of the previous connection. So late
+//! packets of that one are recognised and ignored. ns-2 has no such rule: a reset agent accepts late packets as its
 //! own.
 
 use super::Engine;
@@ -23,16 +23,16 @@ use earlydrop_net::Segment;
 const TICK: f64 = 0.01;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// A flow begins its next transfer.
-    pub(super) fn begin_transfer(&mut self, flow: u32, key: Key) {
+    /// A flow starts its next transfer.
+    pub(super) fn start_transfer(&mut self, flow: u32, key: Key) {
         let application = self.applications.of(flow);
         if application.bytes.is_none() {
-            // The first one; the others have been drawn at the end of the one before.
+            // The first one; later ones are drawn at the end of the previous one.
             let Some(transfers) = &mut application.transfers else { return };
             let Some(transfer) = transfers.next(&mut application.random) else { return };
             application.bytes = Some(transfer.bytes);
         }
-        application.begun = key.now;
+        application.started = key.now;
         application.received = false;
         let Behaviour { request, pages, .. } = application.spec;
         let group = application.spec.group as usize;
@@ -41,7 +41,7 @@ impl<Q: EventQueue> Engine<Q> {
             None => self.serve(flow, key),
             Some((_, retry)) => {
                 let application = self.applications.of(flow);
-                application.state = State::Asking;
+                application.state = State::Requesting;
                 application.requests = application.requests.wrapping_add(1) & i32::MAX;
                 application.retry = retry;
                 self.ask(flow, key);
@@ -49,7 +49,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The client sends its request, the way the ACKs go.
+    /// The client sends its request, on the reverse path.
     fn ask(&mut self, flow: u32, key: Key) {
         let application = self.applications.of(flow);
         let Some((bytes, _)) = application.spec.request else { return };
@@ -65,15 +65,15 @@ impl<Q: EventQueue> Engine<Q> {
         self.queue.push(Event::new(time, key.now, cause, self.counter, Kind::Retry, event), 3);
     }
 
-    /// A request has been without an answer for so long.
+    /// A request has been unanswered for its retry interval.
     pub(super) fn on_retry(&mut self, event: Segment, key: Key) {
         let application = self.applications.of(event.flow());
-        if application.state == State::Asking && application.requests == event.seq() {
+        if application.state == State::Requesting && application.requests == event.seq() {
             self.ask(event.flow(), key);
         }
     }
 
-    /// Where on its route a flow has its receiver; nowhere if packets do not live to see it.
+    /// The hop of a flow's receiver; `None` if the time to live of its packets expires before.
     fn hop_of_receiver(&self, flow: u32) -> Option<u8> {
         use Action::{Client, Expired};
         (0..=u8::MAX).find_map(|hop| match self.net.step(flow, usize::from(hop)).action {
@@ -98,18 +98,18 @@ impl<Q: EventQueue> Engine<Q> {
         let whole = self.specs.kind(flow).options.rfc.is_none();
         let application = self.applications.of(flow);
         application.segments = wanted;
-        // Segments of ns-2 are all of one size.
+        // Segments of ns-2 have one size.
         application.missing =
             if whole { 0 } else { (u64::from(wanted) * u64::from(payload)).saturating_sub(bytes) as u32 };
         let sender = &mut self.net.flows[flow as usize].sender;
         let first = sender.offer_bytes(key.now, bytes, payload, last, &mut self.out);
         self.applications.of(flow).first = Some(first);
         self.note_start_up(flow, key.now);
-        self.number_anew(flow);
+        self.renumber(flow);
         self.flush(flow, key);
     }
 
-    /// A fresh sender and a fresh receiver, whose numbers begin behind all that are on their way.
+    /// Creates a new sender and receiver, whose numbers start after all in flight.
     fn reconnect(&mut self, flow: u32) {
         let state = &mut self.net.flows[flow as usize];
         if self.rare.is_empty() {
@@ -128,12 +128,13 @@ impl<Q: EventQueue> Engine<Q> {
         let traced_from = match &state.sender {
             Sender::Ns2(sender) => {
                 let beyond = application.base.saturating_add(sender.core.max_sent).saturating_add(2);
-                // After a thousand million segments nothing is late from the first ones.
+                // Wraps around after 10^9 segments, when no packet of the first ones is in flight.
                 application.base = if beyond > i32::MAX / 2 { 0 } else { beyond };
                 application.base
             }
             Sender::Rfc(connection) => {
-                // What is late from the connection before lies below all numbers of this one. Traces show them less one.
+                // Late packets of the previous connection have lower numbers than all of this one. Traces show them
+                // reduced by one.
                 first = connection.numbers().1.wrapping_add(1);
                 1
             }
@@ -141,7 +142,7 @@ impl<Q: EventQueue> Engine<Q> {
         if self.applications.traced {
             application.bases.push(traced_from);
         }
-        // ns-2 draws a phase for every agent that is made.
+        // ns-2 draws a phase for each new agent.
         let clock_phase = TICK * application.random.uniform();
         let spec = FlowSpec { clock_phase, ..self.specs.kind(flow).clone() };
         let traced = state.sender.is_traced();
@@ -157,36 +158,36 @@ impl<Q: EventQueue> Engine<Q> {
             receiver.watch();
         }
         self.net.arrivals[flow as usize].receiver = receiver;
-        self.forget_ack(flow);
+        self.cancel_delayed_ack(flow);
     }
 
-    /// Gives what a sender has just sent its numbers on the way.
-    pub(super) fn number_anew(&mut self, flow: u32) {
+    /// Adds the connection's base to the numbers of the segments just sent.
+    pub(super) fn renumber(&mut self, flow: u32) {
         let base = self.applications.base(flow);
         if base != 0 {
             self.out.segments.iter_mut().for_each(|sent| sent.seq = sent.seq.wrapping_add_signed(base));
         }
     }
 
-    /// Counts the time to a transfer's first segment with data, once that is sent.
+    /// Records the time to a transfer's first data segment, once that is sent.
     fn note_start_up(&mut self, flow: u32, now: f64) {
         let highest = self.net.flows[flow as usize].sender.highest_sent();
         let application = self.applications.of(flow);
         if application.first.is_some_and(|first| first <= highest) {
             application.first = None;
-            let (time, group) = (now - application.begun, application.spec.group as usize);
+            let (time, group) = (now - application.started, application.spec.group as usize);
             let start_up = &mut self.applications.groups[group].start_up;
             *start_up = (start_up.0 + time, start_up.1 + 1);
         }
     }
 
-    /// The sender of finite transfers takes an ACK, or a request.
+    /// The sender of finite transfers processes an ACK, or a request.
     pub(super) fn answer_server(&mut self, segment: Segment, key: Key) {
         let flow = segment.flow();
         let application = self.applications.of(flow);
         if segment.bits() & REQUEST != 0 {
-            // A request that has been sent twice is answered once.
-            if application.state == State::Asking && application.requests == segment.seq() {
+            // A repeated request is answered once.
+            if application.state == State::Requesting && application.requests == segment.seq() {
                 self.serve(flow, key);
             }
             return;
@@ -212,7 +213,7 @@ impl<Q: EventQueue> Engine<Q> {
         if self.applications.of(flow).first.is_some() {
             self.note_start_up(flow, key.now);
         }
-        self.number_anew(flow);
+        self.renumber(flow);
         self.flush(flow, key);
         self.end_if_finished(flow, finished, key);
     }
@@ -239,7 +240,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The receiver takes a segment of a transfer; the ACK that leaves it at once, if one does.
+    /// The receiver takes a segment of a transfer; returns the immediate ACK, if there is one.
     pub(super) fn receive_client(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let flow = segment.flow();
         let (max_sent, limit) = match &self.net.flows[flow as usize].sender {
@@ -253,7 +254,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
         };
         let base = self.applications.base(flow);
-        // From a connection before; the second where numbers have begun again at 0 since.
+        // From a previous connection; the second case after numbers have wrapped around.
         if segment.seq() < base || segment.seq() - base > max_sent {
             self.opening -= u32::from(segment.bits() & SYN != 0);
             return None;
@@ -265,7 +266,8 @@ impl<Q: EventQueue> Engine<Q> {
         self.end_if_received(flow, complete, ack, key)
     }
 
-    /// After a segment, which `ack` answers at once: the transfer may be complete. The ACK, if it has still to be sent.
+    /// After a segment, whose immediate ACK is `ack`: the transfer may be complete. Returns the ACK if it is still to
+    /// be sent.
     fn end_if_received(&mut self, flow: u32, has_all: bool, ack: Option<Segment>, key: Key) -> Option<Segment> {
         let application = self.applications.of(flow);
         let complete = has_all && application.state == State::Sending && !application.received;
@@ -280,7 +282,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
             return ack;
         }
-        // The client goes on; the ACK leaves before its next request.
+        // The client goes on; the ACK is sent before its next request.
         if let Some(ack) = ack {
             self.set_out(ack, key);
         }
@@ -289,28 +291,28 @@ impl<Q: EventQueue> Engine<Q> {
         None
     }
 
-    /// After a transfer: the next one, now or later, or none.
+    /// After a transfer: the next one, immediately or later, if there is one.
     fn end_transfer(&mut self, flow: u32, key: Key) {
         let application = self.applications.of(flow);
         application.state = State::Idle;
         application.bytes = None;
-        let (crowd, fresh, asked) =
-            (application.spec.crowd, application.spec.fresh, application.spec.request.is_some());
+        let (clients, fresh, asked) =
+            (application.spec.clients, application.spec.fresh, application.spec.request.is_some());
         if fresh && !asked {
-            // The connection is closed: its timer must not run on.
+            // The connection is closed; its timer must not expire.
             let state = &mut self.net.flows[flow as usize];
             state.deadline = f64::INFINITY;
             state.armed_number = 0;
         }
-        if crowd != NONE {
-            let crowd = &mut self.applications.crowds[crowd as usize];
-            match crowd.waiting.pop_front() {
-                Some((since, bytes)) => self.begin_object(flow, bytes, since, key),
-                None => crowd.idle.push_back(flow),
+        if clients != NONE {
+            let clients = &mut self.applications.web_clients[clients as usize];
+            match clients.waiting.pop_front() {
+                Some((since, bytes)) => self.start_object(flow, bytes, since, key),
+                None => clients.idle.push_back(flow),
             }
-            let Behaviour { crowd, pages, .. } = self.applications.of(flow).spec;
+            let Behaviour { clients, pages, .. } = self.applications.of(flow).spec;
             if pages {
-                self.plan_page(crowd as usize, key);
+                self.plan_page(clients as usize, key);
             }
             return;
         }
@@ -321,7 +323,7 @@ impl<Q: EventQueue> Engine<Q> {
         if transfer.after > 0.0 {
             self.schedule(key.now + transfer.after, key, Kind::Start, flow);
         } else {
-            self.begin_transfer(flow, key);
+            self.start_transfer(flow, key);
         }
     }
 }

@@ -1,9 +1,9 @@
-//! What is kept of finite transfers: where each flow stands, crowds, and what is counted.
+//! State of finite transfers and web clients, and their counters.
 
 use super::end_to_end::Ideal;
 use super::link::NONE;
 use super::observer::Who;
-use crate::engine::network::{Asks, CrowdSpec, PageHabits, TransferSpec};
+use crate::engine::network::{PagePattern, TransferSpec, WebRequests, WebSpec};
 use crate::engine::outcome::{FlowTransfers, TransferOutcome};
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::segment::REQUEST;
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 pub struct Applications {
     pub all: Vec<Application>,
     pub of_flow: Vec<u32>,
-    pub crowds: Vec<Crowd>,
+    pub web_clients: Vec<WebClients>,
     pub groups: Vec<TransferOutcome>,
     pub traced: bool,
 }
@@ -25,7 +25,7 @@ impl Applications {
     pub fn new(
         specs: Vec<(u32, TransferSpec)>,
         ideals: &[Ideal],
-        crowds: Vec<CrowdSpec>,
+        web_clients: Vec<WebSpec>,
         groups: u32,
         flows: usize,
     ) -> Self {
@@ -36,25 +36,31 @@ impl Applications {
                 Application::new(spec, ideal)
             })
             .collect();
-        let crowds = crowds.into_iter().enumerate().map(|(index, spec)| {
-            let CrowdSpec { asks, mut random, start, flows } = spec;
+        let web_clients = web_clients.into_iter().enumerate().map(|(index, spec)| {
+            let WebSpec { requests, mut random, start, flows } = spec;
             for &flow in &flows {
                 let behaviour = &mut all[of_flow[flow as usize] as usize].spec;
-                behaviour.crowd = index as u32;
-                behaviour.pages = matches!(asks, Asks::Pages(_));
+                behaviour.clients = index as u32;
+                behaviour.pages = matches!(requests, WebRequests::Pages(_));
             }
-            let asks = match asks {
-                Asks::Sessions(habits) => {
-                    let mut sessions = Sessions::new(habits, &mut random);
+            let requests = match requests {
+                WebRequests::Sessions(pattern) => {
+                    let mut sessions = Sessions::new(pattern, &mut random);
                     let next = sessions.next(&mut random);
-                    Asking::Sessions { sessions, next }
+                    WebState::Sessions { sessions, next }
                 }
-                Asks::Pages(habits) => Asking::Pages { habits, page: Page::default() },
+                WebRequests::Pages(pattern) => WebState::Pages { pattern, page: Page::default() },
             };
-            Crowd { asks, random, start, idle: flows.into(), waiting: VecDeque::new() }
+            WebClients { requests, random, start, idle: flows.into(), waiting: VecDeque::new() }
         });
-        let crowds = crowds.collect();
-        Applications { all, of_flow, crowds, groups: vec![TransferOutcome::default(); groups as usize], traced: false }
+        let web_clients = web_clients.collect();
+        Applications {
+            all,
+            of_flow,
+            web_clients,
+            groups: vec![TransferOutcome::default(); groups as usize],
+            traced: false,
+        }
     }
 
     /// Whether a flow has finite transfers.
@@ -70,12 +76,12 @@ impl Applications {
         &mut self.all[self.of_flow[flow as usize] as usize]
     }
 
-    /// What is added to a flow's numbers on the way.
+    /// The base added to a flow's numbers in flight.
     pub fn base(&self, flow: u32) -> i32 {
         self.find(flow).map_or(0, |application| application.base)
     }
 
-    /// From now on [`shown`](Self::shown) is asked for.
+    /// Keeps the bases, for [`shown`](Self::shown).
     pub fn trace(&mut self) {
         self.traced = true;
     }
@@ -95,7 +101,7 @@ impl Applications {
         Who { seq: self.shown(segment), ..Who::from(segment) }
     }
 
-    /// The window begins: what was counted before does not count.
+    /// Starts the window: resets the counters.
     pub fn restart(&mut self) {
         for application in &mut self.all {
             application.past = (0, 0);
@@ -104,12 +110,12 @@ impl Applications {
         self.groups.iter_mut().for_each(|group| *group = TransferOutcome::default());
     }
 
-    /// Segments sent again, and timeouts, of a flow's connections before the present one.
+    /// Retransmitted segments and timeouts of a flow's previous connections.
     pub fn past_connections(&self, flow: u32) -> (u32, u32) {
         self.find(flow).map_or((0, 0), |application| application.past)
     }
 
-    /// A flow's transfers.
+    /// The counters of a flow's transfers.
     pub fn of_flow(&self, flow: u32) -> Option<FlowTransfers> {
         self.find(flow).map(|application| FlowTransfers {
             completed: application.completed,
@@ -118,22 +124,22 @@ impl Applications {
         })
     }
 
-    /// The groups' transfers.
+    /// The counters of the groups.
     pub fn finish(&mut self) -> Vec<TransferOutcome> {
         std::mem::take(&mut self.groups)
     }
 
-    /// A transfer of a flow is complete.
+    /// A transfer of a flow completes.
     pub fn completed(&mut self, flow: u32, now: f64) {
         let application = self.of(flow);
-        let time = now - application.begun;
+        let time = now - application.started;
         application.completed += 1;
         application.ever_completed = application.ever_completed.saturating_add(1);
         application.time = time;
         let (bytes, group) = (application.bytes.unwrap_or(0), application.spec.group);
         if application.spec.pages {
-            let crowd = application.spec.crowd;
-            return self.completed_object(crowd, group, now);
+            let clients = application.spec.clients;
+            return self.completed_object(clients, group, now);
         }
         let slowdown =
             (bytes > 0).then(|| time / application.spec.ideal.time(application.segments, application.missing));
@@ -146,46 +152,46 @@ impl Applications {
 }
 
 impl Applications {
-    /// An object of a page is there; with the last one the page is complete.
-    pub fn completed_object(&mut self, crowd: u32, group: u32, now: f64) {
-        let Asking::Pages { page, .. } = &mut self.crowds[crowd as usize].asks else { return };
+    /// An object of a page completes, and with the last one the page.
+    fn completed_object(&mut self, clients: u32, group: u32, now: f64) {
+        let WebState::Pages { page, .. } = &mut self.web_clients[clients as usize].requests else { return };
         page.open -= 1;
         if page.open == 0 {
             let group = &mut self.groups[group as usize];
             group.bytes += page.bytes;
-            group.times.push(now - page.begun);
+            group.times.push(now - page.started);
         }
     }
 }
 
-/// What a TCP flow with finite transfers keeps beside its sender and receiver.
+/// State of a TCP flow's finite transfers.
 pub struct Application {
     pub spec: Behaviour,
     pub transfers: Option<Transfers>,
     pub random: Generator,
     pub state: State,
-    /// Added to the numbers of this connection's segments on their way.
+    /// Added to the numbers of this connection's segments in flight.
     pub base: i32,
     /// Bases of all connections, if segments are traced.
     pub bases: Vec<i32>,
-    /// Whether the sender has been used.
+    /// Whether the sender has been used by a connection.
     pub used: bool,
-    /// Data of the transfer at hand or to come, bytes; whether it has been drawn.
+    /// Data of the current or next transfer, bytes, and whether they have been drawn.
     pub bytes: Option<u64>,
-    /// Segments that carry them.
+    /// Number of its segments.
     pub segments: u32,
-    /// Bytes that the last of them lacks.
+    /// Bytes that the last segment is short of a full one.
     pub missing: u32,
-    /// When the transfer began, s.
-    pub begun: f64,
-    /// First segment with its data, until that has been sent.
+    /// Start of the transfer, s.
+    pub started: f64,
+    /// Its first data segment, until that is sent.
     pub first: Option<i64>,
-    /// Whether the receiver has all of the transfer.
+    /// Whether the receiver has all data of the transfer.
     pub received: bool,
-    /// Requests sent, and when the present one is sent again, s.
+    /// Number of the requests sent, and time of the next retry, s.
     pub requests: i32,
     pub retry: f64,
-    /// Segments sent again, and timeouts, of connections before this one, within the window.
+    /// Retransmitted segments and timeouts of previous connections, within the window.
     pub past: (u32, u32),
     pub completed: u32,
     pub ever_completed: u32,
@@ -197,7 +203,7 @@ impl Application {
     pub fn new(spec: TransferSpec, ideal: Ideal) -> Self {
         let TransferSpec { transfers, random, fresh, received, request, group } = spec;
         Application {
-            spec: Behaviour { fresh, received, request, group, crowd: NONE, pages: false, ideal },
+            spec: Behaviour { fresh, received, request, group, clients: NONE, pages: false, ideal },
             transfers,
             random,
             state: State::Idle,
@@ -207,7 +213,7 @@ impl Application {
             bytes: None,
             segments: 0,
             missing: 0,
-            begun: 0.0,
+            started: 0.0,
             first: None,
             received: false,
             requests: 0,
@@ -221,58 +227,58 @@ impl Application {
     }
 }
 
-/// Where a flow stands.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nothing to do: before the first transfer, between two, after the last.
+    /// Idle: before the first transfer, between two, after the last.
     Idle,
-    /// The request is on its way.
-    Asking,
-    /// Data are being sent.
+    /// The request is in flight.
+    Requesting,
+    /// Data are sent.
     Sending,
 }
 
-/// What does not change.
+/// Constant properties.
 #[derive(Clone, Copy)]
 pub struct Behaviour {
     pub fresh: bool,
     pub received: bool,
     pub request: Option<(u16, f64)>,
     pub group: u32,
-    /// The crowd that the flow belongs to.
-    pub crowd: u32,
+    /// The web clients to which the flow belongs.
+    pub clients: u32,
     pub ideal: Ideal,
-    /// What it transfers are objects of pages, which are counted as pages.
+    /// Its transfers are objects of pages, which are counted as pages.
     pub pages: bool,
 }
 
-/// People who ask for objects over a pool of flows.
-pub struct Crowd {
-    pub asks: Asking,
+/// Web clients that request objects over a pool of flows.
+pub struct WebClients {
+    pub requests: WebState,
     pub random: Generator,
     pub start: f64,
-    /// Flows without a transfer, the longest idle first: what is late of their last one is gone.
+    /// Idle flows, the longest idle first: late packets of its last transfer are gone.
     pub idle: VecDeque<u32>,
-    /// Objects without a flow: since when they wait, and their bytes.
+    /// Objects without a flow: request times and bytes.
     pub waiting: VecDeque<(f64, u64)>,
 }
 
-/// Where a crowd stands.
-pub enum Asking {
-    /// The sessions, and the next object of all of them.
+/// Requests of web clients.
+pub enum WebState {
+    /// The sessions, and their next object.
     Sessions { sessions: Sessions, next: Object },
-    /// The page at hand.
-    Pages { habits: PageHabits, page: Page },
+    /// The current page.
+    Pages { pattern: PagePattern, page: Page },
 }
 
-/// A page that is being loaded.
+/// A page being loaded.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page {
-    /// Pages that were begun.
+    /// Number of pages started.
     pub number: u64,
-    /// When it was begun, s.
-    pub begun: f64,
-    /// Its objects that are not complete, and the bytes of all of them.
+    /// Start time, s.
+    pub started: f64,
+    /// Objects not complete, and the bytes of all objects.
     pub open: u64,
     pub bytes: u64,
 }

@@ -1,18 +1,18 @@
-//! What is measured from end to end, if asked for: what is lost when, how delays vary, how long transfers take at best.
+//! End-to-end measurement, if asked for: losses, delay variation, the shortest possible durations of transfers.
 
 use crate::engine::network::{Network, TransferSpec};
 use crate::engine::settings::Settings;
-use crate::engine::sizes::ACK_BYTES;
 use crate::losses::FlowLosses;
 use crate::variation::Variation;
+use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::tcp::Sender;
 use earlydrop_net::Segment;
 use std::sync::Arc;
 
-/// What flows sent and lost. Queues drop at events, and links that lose packets start them at events, so that the losses
-/// of all flows come in the order of time.
+/// Packets sent and lost by flow. Queues drop at events, and links with loss start packets at events, so that the
+/// losses of all flows come in order of time.
 pub struct Losses {
-    /// By flow: links of its way out.
+    /// By flow: links of its forward path.
     pub out: Arc<[u8]>,
     pub flows: Vec<FlowLosses>,
 }
@@ -38,13 +38,13 @@ impl Losses {
         self.flows[flow as usize].sent += sent(sender);
     }
 
-    /// A sender of the `rfc` profile sends so many packets.
+    /// A sender of the `rfc` profile sends `packets`.
     pub fn sent(&mut self, flow: u32, packets: usize) {
         self.flows[flow as usize].sent += packets as i64;
     }
 }
 
-/// Segments that a sender of ns-2's has sent, each time that it did. Others are counted as they leave.
+/// Segments sent by a sender of ns-2. Those of others are counted when they leave.
 pub fn sent(sender: &Sender) -> i64 {
     match sender {
         Sender::Ns2(sender) => i64::from(sender.core.max_sent) + 1 + i64::from(sender.core.retransmits),
@@ -52,8 +52,7 @@ pub fn sent(sender: &Sender) -> i64 {
     }
 }
 
-/// By flow: how its delays vary, all that is propagation taken for the least. Links that are more than a rate and a delay
-/// are not counted on.
+/// Delay variation by flow, with the propagation delays as lower bound. The delay of a medium is not included in it.
 pub fn variations(network: &Network, settings: &Settings, ticks_per_second: f64) -> Vec<Variation> {
     let count = if settings.jitter { network.flows() } else { 0 };
     let floor = |flow: usize| -> f64 {
@@ -63,7 +62,7 @@ pub fn variations(network: &Network, settings: &Settings, ticks_per_second: f64)
     (0..count).map(|flow| Variation::new(floor(flow), ticks_per_second)).collect()
 }
 
-/// By port: how long a loss event lasts there, s; empty if losses are not measured.
+/// Length of a loss event by port, s; empty if losses are not measured.
 pub fn loss_rtts(network: &Network, settings: &Settings) -> Vec<f64> {
     if !settings.losses {
         return Vec::new();
@@ -80,23 +79,22 @@ pub fn loss_rtts(network: &Network, settings: &Settings) -> Vec<f64> {
     of_port.into_iter().map(|sums| settings.loss_rtt.unwrap_or_else(|| mean(sums))).collect()
 }
 
-/// Length of a loss event at a queue that no flow with feedback passes, s: the round-trip time that RFC 7928 takes where
-/// it needs one (3.2).
+/// Length of a loss event at a queue without flows with feedback, s: the RTT that RFC 7928, 3.2 assumes.
 const USUAL_RTT: f64 = 0.1;
 
-/// What a transfer takes if all its segments leave at once over the empty path, after its connection is open.
+/// Duration of a transfer whose segments all leave at once over the empty path, once its connection is open.
 #[derive(Clone, Copy, Default)]
 pub struct Ideal {
     /// With one segment, s.
     first: f64,
-    /// Each one more, s: its transmission over the slowest link of the way out.
+    /// Each further one, s: its transmission on the slowest link of the forward path.
     next: f64,
-    /// What a byte less in the last segment saves, s: its transmissions over all links of the way out.
+    /// Saved per byte missing in the last segment, s: its transmissions on all links of the forward path.
     byte: f64,
 }
 
 impl Ideal {
-    /// With so many segments, s, so many bytes of the last one missing.
+    /// Duration with this number of `segments`, of which the last lacks `missing` bytes, s.
     pub fn time(self, segments: u32, missing: u32) -> f64 {
         self.first + f64::from(segments.saturating_sub(1)) * self.next - f64::from(missing) * self.byte
     }
@@ -105,18 +103,18 @@ impl Ideal {
         let flow = flow as usize;
         let bytes = network.flow_specs[flow].wire;
         let back = match (transfer.request, transfer.received) {
-            (Some((request, _)), _) => network.way_back_s(flow, request),
+            (Some((request, _)), _) => network.reverse_time_s(flow, request),
             (None, true) => 0.0,
-            (None, false) => network.way_back_s(flow, ACK_BYTES),
+            (None, false) => network.reverse_time_s(flow, ACK_BYTES),
         };
         let out = network.route(flow).0.iter().map(|&link| network.links[link as usize].rate_bps);
         let slowest = out.clone().fold(f64::INFINITY, f64::min);
         let byte = out.map(|rate| 8.0 / rate).sum();
-        Ideal { first: network.way_out_s(flow, bytes) + back, next: 8.0 * f64::from(bytes) / slowest, byte }
+        Ideal { first: network.forward_time_s(flow, bytes) + back, next: 8.0 * f64::from(bytes) / slowest, byte }
     }
 }
 
-/// Of each flow with finite transfers, in the order of the network.
+/// For each flow with finite transfers, in the order of the network.
 pub fn ideals(network: &Network) -> Vec<Ideal> {
     network.transfers.iter().map(|(flow, transfer)| Ideal::new(network, *flow, transfer)).collect()
 }

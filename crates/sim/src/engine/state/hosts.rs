@@ -1,5 +1,4 @@
-//! The sender and the receiver of a flow, as its settings want them, and what ACKs say beside their number while they
-//! are on their way.
+//! Construction of a flow's sender and receiver, and the contents of ACKs in flight.
 
 use crate::engine::network::FlowSpec;
 use earlydrop_net::segment::{ECE, SACK};
@@ -8,7 +7,7 @@ use earlydrop_net::tcp::rfc::{Connection, Feedback};
 use earlydrop_net::tcp::{ns2, rfc, Receiver, Sender};
 use earlydrop_net::Segment;
 
-/// The sender of a flow, whose numbers on the wire begin with `first` (as in the RFCs; 0 in ns-2).
+/// The sender of a flow; `first` is its initial sequence number (0 in ns-2).
 pub fn sender(spec: &FlowSpec, first: u32) -> Sender {
     if let Some(settings) = &spec.options.rfc {
         return Sender::Rfc(Box::new(Connection::new(**settings, first)));
@@ -22,7 +21,7 @@ pub fn sender(spec: &FlowSpec, first: u32) -> Sender {
     Sender::Ns2(sender)
 }
 
-/// The receiver of a flow, for such a sender.
+/// The receiver of a flow, with the same initial sequence number.
 pub fn receiver(spec: &FlowSpec, first: u32) -> Receiver {
     match &spec.options.rfc {
         Some(settings) => Receiver::Rfc(Box::new(settings.receiver(first))),
@@ -30,10 +29,10 @@ pub fn receiver(spec: &FlowSpec, first: u32) -> Receiver {
     }
 }
 
-/// Size on the wire of an ACK with time stamps and without blocks, bytes; 0 if its flow's have none.
+/// Size of an ACK with time stamps and without SACK blocks, bytes; 0 without time stamps.
 pub fn stamped_ack(spec: &FlowSpec) -> u16 {
     let stamps = spec.options.rfc.as_ref().is_some_and(|settings| {
-        // What else they say has to be kept too.
+        // Its other fields must be kept too.
         settings.timestamps || settings.feedback == rfc::Feedbacks::Accurate
     });
     if stamps {
@@ -43,13 +42,13 @@ pub fn stamped_ack(spec: &FlowSpec) -> u16 {
     }
 }
 
-/// SACK blocks of ACKs on their way, so that a segment stays small. The place of an ACK's blocks stands where its time
-/// stamp was, which is kept with them.
+/// SACK blocks of ACKs in flight, so that segments stay small. The place of an ACK's blocks replaces its time stamp,
+/// which is stored with them.
 #[derive(Default)]
 pub struct BlockPool {
     kept: Vec<(Blocks, u32)>,
     free: Vec<u32>,
-    /// What ACKs of the `rfc` profile say.
+    /// Contents of ACKs of the `rfc` profile.
     pub rfc: FeedbackPool,
 }
 
@@ -64,8 +63,8 @@ impl BlockPool {
         ack.with_note(self.kept.len() as u32 - 1)
     }
 
-    /// An ACK of `number` has arrived: what it says, and the segment with its time stamp. Its blocks are there until
-    /// others are kept.
+    /// The contents of an ACK `number` that has arrived, and its segment with the time stamp. The blocks are valid
+    /// until the next call of [`keep`](Self::keep).
     #[inline(always)]
     pub fn open(&mut self, mut segment: Segment, number: i32) -> (Ack<'_>, Segment) {
         let mut ack = Ack::plain(number);
@@ -81,7 +80,7 @@ impl BlockPool {
         (ack, segment)
     }
 
-    /// The ACK has been dropped.
+    /// The ACK was dropped.
     pub fn free(&mut self, ack: Segment) {
         if ack.note() & RFC_PLACE != 0 {
             self.rfc.open(ack.note());
@@ -91,7 +90,7 @@ impl BlockPool {
     }
 }
 
-/// What ACKs of this profile say while they are on their way, with their time stamps.
+/// Contents of ACKs of the `rfc` profile in flight, with their time stamps.
 #[derive(Default)]
 pub struct FeedbackPool {
     kept: Vec<(Feedback, u32)>,
@@ -115,7 +114,8 @@ impl FeedbackPool {
         ack.with_note(place | RFC_PLACE)
     }
 
-    /// The ACK whose place is `note` is gone. What it said, and its time stamp, are there until another is kept.
+    /// Frees the place `note` of an ACK; its contents and time stamp are valid until the next call of
+    /// [`keep`](Self::keep).
     pub fn open(&mut self, note: u32) -> &(Feedback, u32) {
         let place = note & !RFC_PLACE;
         self.free.push(place);
@@ -123,5 +123,5 @@ impl FeedbackPool {
     }
 }
 
-/// Of the place of an ACK's blocks: it is among those of this profile.
+/// In the place of an ACK's blocks: it is in the pool of the `rfc` profile.
 const RFC_PLACE: u32 = 1 << 31;

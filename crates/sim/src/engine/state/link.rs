@@ -1,45 +1,45 @@
-//! The state of a link, and where packets that wait without events stand among one another.
+//! State of a link, and the order of packets that wait without events.
 
 use super::order::Key;
 use crate::engine::plan::Mode;
-use crate::engine::sizes::ACK_BYTES;
 use earlydrop_net::segment::SYN;
+use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::{Segment, Wire};
 
-/// No port, no slot, no application.
+/// Index of no port, slot or application.
 pub const NONE: u32 = u32::MAX;
 
-/// A link in one direction.
+/// State of one direction of a link.
 #[repr(align(64))]
 pub struct Link {
     pub wire: Wire,
-    /// When the event that began the present transmission was scheduled; for a sender's own link that needs no events,
-    /// the first transmission since it was idle.
+    /// When the event that started the current transmission was scheduled; for a sender's own analytic link that of the
+    /// first transmission since it was idle.
     pub cause: f64,
-    /// Number of the end of the present transmission, taken when it began.
+    /// Number of the end of the current transmission, taken at its start.
     pub reserved: u64,
-    /// Packets that wait at a plain stepped link: a list in the pool. At a slow fold or a sender's own link `head` is
-    /// the chain of the next packet, if it waits, and `tail` the size of a full segment (0: ACKs of several sizes pass).
+    /// Waiting packets of a stepped link without a port: a list in the pool. At a slow fold or own link `head` is the
+    /// chain of the next packet, if it waits, and `tail` the size of a full segment (0: ACKs of several sizes pass).
     pub head: u32,
     pub tail: u32,
     pub mode: Mode,
-    /// Whether it has a place in `Engine::media`.
+    /// Whether it has an entry in `Engine::media`.
     pub varies: bool,
-    /// The port, or for a merge that packets may pass ahead of time its place in `Engine::merges`.
+    /// The port, or for a merge that packets may pass ahead of time its index in `Engine::merges`.
     pub port: u32,
 }
 
-/// Where a packet stands among those that started at the same time on links that are alike (`docs/engine.md`, rules 7
-/// and 8): 0 if it has not waited, else the number of transmissions before it without a pause (23 bits), above them
-/// whether a short segment was among these (a bit; then those since are counted, downwards), and what rounding has made
-/// equal (8 bits). Where ACKs of several sizes pass, the sizes of the last six stand in place of a number, the last first and
-/// the largest least. Less comes first.
+/// The chain: the order of a packet among those that start simultaneously on links that are alike (`docs/engine.md`,
+/// rules 7 and 8), lower first. It is 0 if the packet has not waited. Else it is the number of transmissions before it
+/// without a pause (23 bits); above these a bit if a short segment was among them, after which the number counts down
+/// the ones since; and above it 8 bits for what rounding has made equal. Where ACKs of several sizes pass, the sizes of
+/// the last six replace the number: the last in the highest bits, and larger sizes as lower values.
 pub type Chain = u32;
 const AFTER_SHORT: Chain = 1 << 23;
 const COUNT: Chain = AFTER_SHORT - 1;
 const ROUNDING_SHIFT: u32 = 24;
 const ORDER: Chain = (1 << ROUNDING_SHIFT) - 1;
-/// Of a size: bits, and bytes from one to the next.
+/// Of a size: bits, and bytes per step.
 const SIZE_BITS: u32 = 4;
 const SIZE_STEP: u32 = 4;
 const SIZES: u32 = (1 << SIZE_BITS) - 1;
@@ -51,10 +51,10 @@ impl Link {
         (self.wire.free, self.wire.started, self.reserved) < (key.now, key.scheduled, key.number)
     }
 
-    /// A packet is ready for a slow fold or a sender's own link at `ready`, by an event that was scheduled at
-    /// `scheduled`: its start, arrival and chain.
+    /// A packet is ready for a slow fold or own link at `ready`, by an event scheduled at `scheduled`; returns its
+    /// start, arrival and chain.
     ///
-    /// `one_size`: all that pass have one size, but SYNs.
+    /// `one_size`: all packets but SYNs have one size.
     #[inline(always)]
     pub fn pass(&mut self, segment: &Segment, ready: f64, scheduled: f64, one_size: bool) -> (f64, f64, Chain) {
         let (start, chain) = if self.wire.waits(ready, scheduled) { (self.wire.free, self.head) } else { (ready, 0) };
@@ -77,8 +77,8 @@ impl Link {
         (start, arrival, chain)
     }
 
-    /// Doubles become coarser at every power of two, so that two packets that started one step apart can have
-    /// followers that start at one time. The error of the sum tells which was the first.
+    /// Records rounding. Doubles become coarser at every power of two, so the followers of two packets that started one
+    /// step apart may start simultaneously. The rounding error of the sum tells which was first.
     #[inline(never)]
     fn note_rounding(&mut self, bytes: u16) {
         let error = self.wire.transmission(bytes) - (self.wire.free - self.wire.started);
@@ -95,8 +95,8 @@ impl Link {
     }
 }
 
-/// The chain of what waits behind a segment of so many bytes, which had the place `chain`, at a link where full segments
-/// have `full` bytes (0: ACKs of several sizes pass), if that segment was not full or others before were not.
+/// The chain of the packet behind a segment of `bytes` with the chain `chain`, at a link whose full segments have
+/// `full` bytes (0: ACKs of several sizes pass), if that segment or one before it was not full.
 #[inline(never)]
 fn behind(chain: Chain, bytes: u16, full: u32) -> Chain {
     if full == 0 {
@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn what_waits_behind_packets_of_several_sizes() {
-        // In the order in which the transmissions before them began: none, then by the last, the larger first, then by those
-        // before it.
+        // In the order of the transmissions before them: none; then by the last one, larger first; then by earlier
+        // ones.
         let behind_acks = |sizes: &[u16]| sizes.iter().fold(0, |chain, &bytes| behind(chain, bytes, 0));
         let order: [&[u16]; 9] =
             [&[], &[76], &[76, 76], &[40, 76], &[68], &[76, 52], &[40], &[76, 40], &[40, 40, 40, 40, 40, 40]];

@@ -1,4 +1,4 @@
-//! The state of a network in motion. Nothing here knows what an event does.
+//! State of a running network. Nothing here depends on what events do.
 
 pub mod applications;
 pub mod end_to_end;

@@ -1,4 +1,4 @@
-//! What is noted of single packets at a port, if asked for.
+//! Recording of single packets at a port, if asked for.
 
 use crate::engine::trace::QueueTrace;
 use crate::losses::Synchronisation;
@@ -9,7 +9,7 @@ use earlydrop_aqm::Time;
 use earlydrop_net::record::Fate;
 use earlydrop_net::Segment;
 
-/// A packet, as far as observers look at it.
+/// A packet as observers see it.
 #[derive(Clone, Copy)]
 pub struct Who {
     /// Index of its flow.
@@ -26,20 +26,20 @@ impl From<&Segment> for Who {
     }
 }
 
-/// A port's trace, what each flow had of the queue, in all and over time, and how many lose at once. Its methods stay out
-/// of the way of runs without one.
+/// A port's trace, the flows' shares of the queue, their rates, and their simultaneous losses. Its methods are not
+/// inlined, so that runs without an observer do not load their code.
 #[derive(Default)]
 pub struct Observer {
     pub trace: Option<QueueTrace>,
     pub shares: Option<Shares>,
     pub rates: Option<Rates>,
     pub synchronisation: Option<Synchronisation>,
-    /// What became of recorded packets, by sequence number.
+    /// Fates of recorded packets, by sequence number.
     pub fates: Option<Vec<Fate>>,
 }
 
 impl Observer {
-    /// A packet arrived at `now`, `hop` being its place on its flow's way; the queue has `length` packets with it.
+    /// A packet arrived at `now`, at `hop` of its flow's route; the queue holds `length` packets including it.
     #[cold]
     #[inline(never)]
     fn arrived(&mut self, now: f64, who: Who, hop: usize, length: u64) {
@@ -69,7 +69,7 @@ impl Observer {
         }
     }
 
-    /// A packet left at `now`, having waited so many seconds; `length` packets are left.
+    /// A packet departed at `now` after `waited` seconds; `length` packets are left.
     #[cold]
     #[inline(never)]
     fn departed(&mut self, now: f64, who: Who, waited: f64, length: u64) {
@@ -84,7 +84,7 @@ impl Observer {
         }
     }
 
-    /// It is settled what becomes of a recorded packet.
+    /// The fate of a recorded packet.
     #[cold]
     #[inline(never)]
     fn settled(&mut self, segment: &Segment, fate: Fate) {
@@ -102,18 +102,17 @@ impl Observer {
         }
     }
 }
-/// A port's observer, if it has one: what arithmetic and stepped ports tell of their packets. `who` is asked only if there
-/// is one.
+/// A port's observer, if it has one; analytic and stepped ports call it alike. `who` is evaluated only if there is one.
 #[derive(Default)]
 pub struct Watched(Option<Box<Observer>>);
 
 impl Watched {
-    /// The observer; now there is one.
+    /// The observer; creates it if necessary.
     pub fn observer(&mut self) -> &mut Observer {
         self.0.get_or_insert_default()
     }
 
-    /// A packet arrived at `now`, `hop` being its place on its flow's way; the queue has `length` packets with it.
+    /// A packet arrived at `now`, at `hop` of its flow's route; the queue holds `length` packets including it.
     #[inline(always)]
     pub fn arrived(&mut self, now: f64, who: impl FnOnce() -> Who, hop: usize, length: u64) {
         if let Some(observer) = &mut self.0 {
@@ -129,7 +128,7 @@ impl Watched {
         }
     }
 
-    /// These packets were dropped in one call, and why; `length` packets are left.
+    /// Packets dropped by one call, with reasons; `length` packets are left.
     #[inline(always)]
     pub fn lost(&mut self, now: f64, victims: &[(Segment, Reason)], who: impl Fn(&Segment) -> Who, length: u64) {
         let Some(observer) = &mut self.0 else { return };
@@ -139,7 +138,7 @@ impl Watched {
         }
     }
 
-    /// A packet left at `now`, having waited so many seconds; `length` packets are left.
+    /// A packet departed at `now` after `waited` seconds; `length` packets are left.
     #[inline(always)]
     pub fn departed(&mut self, now: f64, who: impl FnOnce() -> Who, waited: f64, length: u64) {
         if let Some(observer) = &mut self.0 {
@@ -147,7 +146,7 @@ impl Watched {
         }
     }
 
-    /// It is settled what becomes of a recorded packet.
+    /// The fate of a recorded packet.
     #[inline(always)]
     pub fn settled(&mut self, segment: &Segment, fate: Fate) {
         if let Some(observer) = &mut self.0 {
@@ -163,7 +162,7 @@ impl Watched {
         }
     }
 
-    /// The measured window begins.
+    /// The measured window starts.
     pub fn restart(&mut self) {
         let Some(observer) = &mut self.0 else { return };
         if let Some(shares) = &mut observer.shares {
@@ -174,7 +173,7 @@ impl Watched {
         }
     }
 
-    /// The run ends: what was noted.
+    /// The run ends; takes the observer.
     pub fn finish(&mut self) -> Observer {
         let mut observer = *self.0.take().unwrap_or_default();
         if let Some(synchronisation) = &mut observer.synchronisation {

@@ -1,4 +1,4 @@
-//! Where events stand in the order, and packets on their way to a merge.
+//! The order of events, and of packets on their way to a merge.
 
 use crate::engine::plan::Early;
 use earlydrop_net::Segment;
@@ -13,33 +13,33 @@ pub struct Key {
     pub number: u64,
 }
 
-/// The beginning of the run.
+/// The start of the run.
 pub const START: Key = Key { now: 0.0, scheduled: 0.0, number: 0 };
 
-/// A packet's last hop: when it is over, when it started, when the event that started it was scheduled.
+/// A packet's last hop: its arrival, its start, and when the event that started it was scheduled.
 #[derive(Clone, Copy)]
 pub struct Hop {
     pub arrival: f64,
     pub start: f64,
     pub cause: f64,
-    /// Behind a slow fold, its place among the packets that started there at the same time.
+    /// After a slow fold, its chain among the packets that started there simultaneously.
     pub order: u64,
 }
 
-/// The number of an event behind a slow fold: this bit, 32 bits of its chain, and the counter.
+/// In the number of an event after a slow fold: this bit, 32 bits of its chain, and the counter.
 pub const BEHIND_SLOW_FOLD: u64 = 1 << 63;
 pub const COUNTER_BITS: u32 = 31;
 
 /// A merge that packets may pass ahead of time.
 pub struct AheadMerge {
     pub early: Early,
-    /// Packets that something may still come before; the first is on top.
+    /// Held packets; the first is on top.
     pub pending: BinaryHeap<Pending>,
-    /// When an event will look after them, if no other packet has until then.
+    /// Time of the event that will release them, unless another packet does before.
     pub wake: f64,
 }
 
-/// A packet on its way to a merge; the number settles ties.
+/// A packet on its way to a merge; the number breaks ties.
 pub struct Pending {
     pub hop: Hop,
     pub number: u64,

@@ -1,11 +1,11 @@
-//! What a queue sees of a segment, and the segment that a packet carries.
+//! Conversion between a segment and the packet that a queue sees and stores.
 
 use super::routes::{Step, CLASS_SHIFT, INITIAL, LAST};
 use earlydrop_aqm::{Ecn, Packet, Time};
 use earlydrop_net::segment::{CE, SYN};
 use earlydrop_net::Segment;
 
-/// What the queue sees of a segment.
+/// The queue's view of a segment.
 #[inline(always)]
 pub fn packet(times_to_live: &[(u8, u8)], segment: &Segment, step: &Step) -> Packet {
     let ecn = match segment.bits() & 3 {
@@ -31,14 +31,14 @@ pub fn packet(times_to_live: &[(u8, u8)], segment: &Segment, step: &Step) -> Pac
     if step.rest & (INITIAL | LAST) != 0 {
         let (initial, last) = times_to_live[segment.flow() as usize];
         packet.initial_ttl = initial;
-        // Whoever sends a SYN does not know it yet.
+        // The sender of a SYN does not know it yet.
         packet.final_ttl = if step.rest & LAST != 0 && segment.bits() & SYN == 0 { last } else { 0 };
     }
     packet
 }
 
-/// The segment that a packet carries, with its packet's ECN field, and the lane of its next event. In a `replay` packets
-/// have flows of their own.
+/// The segment that a packet carries, with the packet's ECN field, and the lane of its next event. In a `replay`
+/// packets have their own flow keys.
 #[inline(always)]
 pub fn unpacked(packet: &Packet, replay: bool) -> (Segment, u8) {
     let flow = if replay { 0 } else { packet.flow as u32 };

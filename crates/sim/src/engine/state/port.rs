@@ -1,4 +1,4 @@
-//! Ports: queues that are watched. An arithmetic and a stepped one keep the same statistics and tell an observer the same.
+//! Ports: measured queues. Analytic and stepped ones keep the same statistics and call observers alike.
 
 use super::link::Link;
 use super::observer::{Observer, Watched, Who};
@@ -13,7 +13,7 @@ use earlydrop_aqm::{gate, Discipline, Packet, Time};
 use earlydrop_net::record::Fate;
 use earlydrop_net::{Segment, Wire};
 
-/// A packet that waits at an arithmetic port: when it will start is known already.
+/// A packet that waits at an analytic port; its start is known already.
 #[derive(Clone, Copy, Default)]
 struct Waiting {
     start: f64,
@@ -27,26 +27,26 @@ struct Waiting {
 
 /// The two ways to run a port.
 enum Runner {
-    /// Departures worked out at arrival.
-    Arithmetic { gate: Box<Gate>, waiting: Box<WaitingRoom> },
+    /// Departures are computed at arrival.
+    Analytic { gate: Box<Gate>, waiting: Box<WaitingQueue> },
     /// Arrivals and departures are events.
     Stepped {
         discipline: Box<dyn Discipline>,
-        /// The end of the present transmission is in the event queue.
+        /// The end of the current transmission is in the event queue.
         end_pending: bool,
-        /// The discipline has been told that the link found nothing.
+        /// The discipline has been notified that the link found it empty.
         idle: bool,
     },
 }
 
-/// Packets with their starting times.
+/// Packets with their start times.
 #[derive(Default)]
-struct WaitingRoom {
+struct WaitingQueue {
     queue: Fifo<Waiting>,
     bytes: u64,
 }
 
-/// A queue with its statistics. What every packet needs lies in the first two cache lines.
+/// A queue with its statistics. The fields that every packet needs are in the first two cache lines.
 #[repr(C, align(64))]
 pub struct Port {
     runner: Runner,
@@ -58,49 +58,49 @@ pub struct Port {
     pub aqm: String,
 }
 
-/// What an arithmetic port says to an arrival.
+/// The decision of an analytic port on an arrival.
 pub enum Answer {
-    /// It is dropped.
+    /// Dropped.
     Dropped,
-    /// It will go to the link then.
+    /// Accepted; its transmission starts at this time.
     Leaves { start: f64, marked: bool },
 }
 
-/// What a stepped port says to an arrival.
+/// The decision of a stepped port on an arrival.
 pub struct Taken {
-    /// It was marked as it was admitted.
+    /// It was marked on admission.
     pub marked: bool,
     pub then: Then,
 }
 
-/// What is to be done after an arrival at a stepped port.
+/// What the caller must do after an arrival at a stepped port.
 pub enum Then {
-    /// The link is free and takes a packet.
-    Pull,
-    /// The end of the present transmission becomes an event.
+    /// The link is ready: dequeue a packet.
+    Dequeue,
+    /// Schedule the end of the current transmission.
     End,
     Nothing,
 }
 
-/// A packet that goes from a stepped port to its link.
+/// A packet that departs from a stepped port.
 pub struct Departure {
     pub segment: Segment,
     /// Lane of its next event.
     pub lane: u8,
-    /// It has been marked since it was admitted.
+    /// It was marked at its departure.
     pub marked: bool,
-    /// The end of its transmission is an event.
+    /// Schedule the end of its transmission.
     pub wants_end: bool,
 }
 
-/// Room for the packets that a stepped port drops in one call.
+/// Packets that a stepped port drops in one call.
 pub type Dropped = Vec<(Segment, Reason)>;
 
 impl Port {
-    pub fn new(spec: PortSpec, link: u32, arithmetic: bool) -> Port {
-        let runner = match (spec.kind, arithmetic) {
+    pub fn new(spec: PortSpec, link: u32, analytic: bool) -> Port {
+        let runner = match (spec.kind, analytic) {
             (PortKind::Fifo(fifo), true) => {
-                Runner::Arithmetic { gate: Box::new(fifo.into_gate()), waiting: Box::default() }
+                Runner::Analytic { gate: Box::new(fifo.into_gate()), waiting: Box::default() }
             }
             (kind, _) => Runner::Stepped { discipline: kind.into_discipline(), end_pending: false, idle: true },
         };
@@ -115,38 +115,38 @@ impl Port {
         }
     }
 
-    /// Packets waiting.
+    /// Packets in the queue.
     pub fn packets(&self) -> u64 {
         match &self.runner {
-            Runner::Arithmetic { waiting, .. } => waiting.queue.len() as u64,
+            Runner::Analytic { waiting, .. } => waiting.queue.len() as u64,
             Runner::Stepped { discipline, .. } => discipline.packets(),
         }
     }
 
-    /// The policy's average, packets.
+    /// The policy's averaged queue, packets.
     pub fn average(&self) -> Option<f64> {
         match &self.runner {
-            Runner::Arithmetic { gate, .. } => gate.average(),
+            Runner::Analytic { gate, .. } => gate.average(),
             Runner::Stepped { discipline, .. } => discipline.average(),
         }
     }
 
-    /// Counts over the measured window.
+    /// Counters over the measured window.
     pub fn counters(&self) -> &Counters {
         match &self.runner {
-            Runner::Arithmetic { gate, .. } => &gate.counters,
+            Runner::Analytic { gate, .. } => &gate.counters,
             Runner::Stepped { discipline, .. } => discipline.counters(),
         }
     }
 
-    /// Lets every packet go that has started before (`now`, scheduled at `scheduled`).
+    /// Removes every packet that has started before (`now`, scheduled at `scheduled`).
     pub fn catch_up(&mut self, now: f64, scheduled: f64) {
-        if let Runner::Arithmetic { gate, waiting } = &mut self.runner {
+        if let Runner::Analytic { gate, waiting } = &mut self.runner {
             catch_up(gate, waiting, &mut self.stats, &mut self.watch, now, scheduled);
         }
     }
 
-    /// The measured window begins.
+    /// The measured window starts.
     pub fn restart(&mut self, now: f64) {
         self.catch_up(now, 0.0);
         self.queued_at_start = self.packets();
@@ -156,12 +156,12 @@ impl Port {
         self.stats.restart(now, self.queued_at_start);
         self.watch.restart();
         match &mut self.runner {
-            Runner::Arithmetic { gate, .. } => gate.counters = Counters::default(),
+            Runner::Analytic { gate, .. } => gate.counters = Counters::default(),
             Runner::Stepped { discipline, .. } => discipline.reset_counters(),
         }
     }
 
-    /// The run ends. What was noted of single packets.
+    /// The run ends; takes the observer.
     pub fn finish(&mut self, now: f64) -> Observer {
         self.catch_up(now, 0.0);
         let length = self.packets();
@@ -173,11 +173,11 @@ impl Port {
     }
 }
 
-/// Departures worked out at arrival.
+/// Analytic ports: departures are computed at arrival.
 impl Port {
-    /// An arrival at an arithmetic port, at an event that was scheduled at `scheduled`.
+    /// An arrival at an analytic port, by an event scheduled at `scheduled`.
     #[inline(always)]
-    pub fn arithmetic_arrival(
+    pub fn analytic_arrival(
         &mut self,
         wire: &Wire,
         segment: &Segment,
@@ -185,7 +185,7 @@ impl Port {
         now: f64,
         scheduled: f64,
     ) -> Answer {
-        let Runner::Arithmetic { gate, waiting } = &mut self.runner else { return Answer::Dropped };
+        let Runner::Analytic { gate, waiting } = &mut self.runner else { return Answer::Dropped };
         catch_up(gate, waiting, &mut self.stats, &mut self.watch, now, scheduled);
         let length = waiting.queue.len() as u64;
         self.stats.advance(now, length);
@@ -233,7 +233,7 @@ impl Port {
 #[inline(always)]
 fn catch_up(
     gate: &mut Gate,
-    waiting: &mut WaitingRoom,
+    waiting: &mut WaitingQueue,
     stats: &mut QueueStats,
     watch: &mut Watched,
     now: f64,
@@ -256,11 +256,11 @@ fn catch_up(
     }
 }
 
-/// Arrivals and departures by events. `who` says how observers see a packet, and in a `replay` packets have flows of
-/// their own.
+/// Stepped ports: arrivals and departures by events. `who` gives the observers' view of a packet; in a `replay` packets
+/// have their own flow keys.
 impl Port {
-    /// Before the event `key`: tells the discipline if the link `at` has been free since the end of its last transmission,
-    /// found nothing then, and no event said so.
+    /// Before the event `key`: notifies the discipline if the link `at` has been ready since the end of its last
+    /// transmission, found the queue empty, and no event has reported it.
     #[inline(always)]
     pub fn notice_idle(&mut self, at: &Link, key: Key) {
         if let Runner::Stepped { discipline, end_pending: false, idle } = &mut self.runner {
@@ -271,7 +271,7 @@ impl Port {
         }
     }
 
-    /// `packet`, which is all that the queue sees of `segment`, arrives. It carries the rest of the segment along.
+    /// `packet`, the queue's view of `segment`, arrives. It carries the rest of the segment.
     #[inline(always)]
     pub fn enqueue(
         &mut self,
@@ -300,9 +300,9 @@ impl Port {
         }
         self.watch.lost(now, dropped, who, length);
         let then = if *idle {
-            Then::Pull
+            Then::Dequeue
         } else {
-            // A packet that goes to the link at once never counts as waiting.
+            // A packet that is transmitted immediately never counts as queued.
             self.stats.grown(length);
             if !*end_pending && length > 0 {
                 *end_pending = true;
@@ -314,7 +314,7 @@ impl Port {
         Taken { marked, then }
     }
 
-    /// The link is free: it takes the next packet or becomes idle. The length up to `now` is counted.
+    /// The link is ready: dequeues the next packet or becomes idle. The length up to `now` has been counted.
     #[inline(always)]
     pub fn dequeue(
         &mut self,
@@ -355,15 +355,15 @@ impl Port {
         }
     }
 
-    /// When the policy wants its timer.
+    /// Time of the policy's timer.
     pub fn next_timer(&self) -> Option<Time> {
         match &self.runner {
-            Runner::Arithmetic { .. } => None,
+            Runner::Analytic { .. } => None,
             Runner::Stepped { discipline, .. } => discipline.next_timer(),
         }
     }
 
-    /// The policy has set its timer to `now`.
+    /// The policy's timer expires at `now`.
     pub fn on_timer(&mut self, now: f64) {
         if let Runner::Stepped { discipline, .. } = &mut self.runner {
             discipline.on_timer(Time::from_seconds(now));
@@ -371,17 +371,17 @@ impl Port {
     }
 }
 
-/// Where it lies in memory, for what fetches it ahead.
+/// Memory addresses, for prefetching.
 impl Port {
     /// Address of the discipline; 0 if the port is not stepped.
     pub fn discipline_address(&self) -> usize {
         match &self.runner {
-            Runner::Arithmetic { .. } => 0,
+            Runner::Analytic { .. } => 0,
             Runner::Stepped { discipline, .. } => std::ptr::from_ref(&**discipline).addr(),
         }
     }
 
-    /// Shows what the discipline has elsewhere, and the next arrival or departure will need.
+    /// Visits the discipline's other memory that its next arrival or departure needs.
     #[inline(always)]
     pub fn memory(&self, leaving: bool, visit: &mut dyn FnMut(*const u8, usize)) {
         if let Runner::Stepped { discipline, .. } = &self.runner {

@@ -1,11 +1,11 @@
-//! Where a packet goes next: the hops of every flow.
+//! Routes: the hops of every flow.
 
 use crate::engine::network::{Network, TtlOption};
 use crate::engine::plan::{Mode, Plan};
 use crate::engine::settings::Settings;
 use std::collections::BTreeMap;
 
-/// Where a flow's hops are: flows whose hops differ in their own links alone share them.
+/// A flow's route. Flows whose hops differ only in their own links share the hops, which saves memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     /// The first hop.
@@ -14,66 +14,66 @@ pub struct Route {
     pub first: u32,
 }
 
-/// One hop, in eight bytes: thousands of flows have many of them, and each packet needs another.
+/// One hop, in eight bytes: thousands of flows have many hops, and each packet reads another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Step {
-    /// The link, or [`NO_LINK`]; with [`OWN`], counted from the flow's first.
+    /// The link, or [`NO_LINK`]; with [`OWN`] its number counts from the flow's first link.
     pub link: u32,
     pub action: Action,
     pub ttl: u8,
     /// Links behind it.
     pub made: u8,
-    /// Lane of its event (2 bits), what packets say there of their time to live ([`INITIAL`], [`LAST`]), class of the
-    /// flow's packets (4 bits).
+    /// Lane of its event (2 bits), time-to-live option of its packets ([`INITIAL`], [`LAST`]), class of the flow's
+    /// packets (4 bits).
     pub rest: u8,
 }
 
-/// Where a hop leads.
+/// What a segment does at a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
-    /// An arrival event at the link.
+    /// Arrives at the link by an event.
     AtEvent,
-    /// Through the link in the same call; no packet can meet another there.
+    /// Passes the link in the same call; no packet can meet another there.
     Through,
-    /// Through the link in the same call.
+    /// Passes the link in the same call.
     Fold,
     /// The same, where packets may wait.
     SlowFold,
     /// The same, where they have several sizes.
     MixedFold,
-    /// Through the link in the same call if nothing can come before, else as soon as nothing can.
+    /// Passes the link in the same call if nothing can come before it, else as soon as nothing can.
     Ahead,
-    /// The receiver takes the segment at an event.
+    /// Reaches the receiver by an event.
     ReceiverAtEvent,
-    /// The receiver takes it in the same call, at a time to come.
+    /// Reaches the receiver in the same call, ahead of time.
     Receiver,
-    /// The sender takes the ACK at an event.
+    /// Reaches the sender by an event, as an ACK.
     Sender,
-    /// The sender takes it in the same call if nothing can come before, else at an event.
+    /// Reaches the sender in the same call if nothing can come before it, else by an event.
     SenderAhead,
-    /// The sender of finite transfers takes the ACK at an event.
+    /// Reaches the sender of finite transfers by an event.
     Server,
-    /// The receiver of transfers over more than one connection takes the segment at an event.
+    /// Reaches the receiver of transfers over several connections by an event.
     Client,
-    /// The receiver of packets without feedback counts the packet in the same call; nothing follows.
+    /// Reaches a sink, which counts it in the same call.
     Sink,
-    /// The packet's time to live is used up; it is counted in the same call.
+    /// Its time to live expires; it is counted in the same call.
     Expired,
-    /// As a sink, and more is noted than counts.
+    /// Reaches a sink that records more than counters, in the same call.
     RecordedSink,
-    /// The same at an event: packets may have overtaken one another on the last link.
+    /// The same by an event: packets may have been reordered on the last link.
     RecordedSinkAtEvent,
 }
 
 pub const OWN: u32 = 1 << 31;
-/// A flow's own links are looked for among so many from its first on.
+/// Number of links, from a flow's first on, among which its own links are searched.
 pub const OWN_LINKS: usize = 4;
-/// Where a hop leads to a host.
+/// The hop leads to a host.
 pub const NO_LINK: u32 = OWN - 1;
 const LANE: u8 = 3;
-/// No lane: what a packet does next is to be looked up.
+/// No lane: the next event must be looked up.
 pub const UNKNOWN: u8 = 3;
-/// Packets say with how much time to live they started; with how much they will arrive.
+/// Packets carry their initial time to live; they carry the one at their destination.
 pub const INITIAL: u8 = 4;
 pub const LAST: u8 = 8;
 pub const CLASS_SHIFT: u32 = 4;
@@ -84,7 +84,7 @@ impl Step {
         self.rest & LANE
     }
 
-    /// The lane of the event that it is, if it is nothing else, or [`UNKNOWN`].
+    /// The lane of the hop's event if it has only that, else [`UNKNOWN`].
     #[inline(always)]
     pub fn lane_of_event(&self) -> u8 {
         if matches!(self.action, Action::AtEvent | Action::ReceiverAtEvent | Action::Sender) {
@@ -95,11 +95,11 @@ impl Step {
     }
 }
 
-/// The hops of every flow: links out, receiver, links back, sender.
+/// The hops of every flow: forward links, receiver, reverse links, sender.
 pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, Vec<Step>) {
     let (mut routes, mut all) = (Vec::with_capacity(network.flows()), Vec::new());
     let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
-    // Whether a flow has finite transfers, and whether over more than one connection.
+    // Whether a flow has finite transfers, and whether over several connections.
     let mut applications = vec![(false, false); network.flows()];
     for (flow, spec) in &network.transfers {
         applications[*flow as usize] = (true, !spec.is_plain());
@@ -129,7 +129,7 @@ pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route
             }
         };
         let host = |action| Step { link: NO_LINK, action, ttl: 0, made: 0, rest: 0 };
-        // The receiver never learns what is left of an ACK's time to live at the sender; nor does a constant bit rate.
+        // An ACK's receiver never reads its time to live; nor does a sink of a constant bit rate.
         let tells = match time.option {
             TtlOption::Nothing => 0,
             _ if reverse.is_empty() => INITIAL,
@@ -138,7 +138,7 @@ pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route
         let mut steps: Vec<Step> = forward.iter().enumerate().map(|(made, &link)| hop(made, link, tells)).collect();
         if let Some(&back) = reverse.first() {
             let folded = plan.modes[back as usize] == Mode::Fold;
-            // A window that is sampled must not be ahead of the time.
+            // A sampled cwnd must not be ahead of time.
             let sampled = settings.series.is_some() && settings.cwnd_flows.contains(&(flow as u32));
             steps.push(host(match (reconnects, folded) {
                 (true, _) => Action::Client,
@@ -162,7 +162,7 @@ pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route
                 None => Action::Sink,
             }));
         }
-        // Segments enter their first link without an event; the others share the lanes out in the order of the hops.
+        // Segments enter their first link without an event; the other hops get lanes in round robin.
         let at_event = |step: &&mut Step| {
             use Action::{Ahead, Expired, Fold, MixedFold, Receiver, RecordedSink, Sink, SlowFold, Through};
             !matches!(

@@ -1,24 +1,24 @@
-//! What is kept of sources of packets without feedback.
+//! State of sources without feedback.
 
 use super::link::NONE;
 use crate::engine::network::SourceSpec;
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::source::Source;
 
-/// A source at work.
+/// An active source.
 pub struct AtWork {
     pub source: Source,
     pub random: Generator,
     pub header: u32,
     pub stop: f64,
-    /// Payload of the packet that the event to come sends, bytes; none before the first has been asked for.
+    /// Payload of the next packet, bytes; `None` before the first is drawn.
     pub next: u32,
     /// Packets sent, and payload received, bytes, within the window.
     pub sent: u64,
     pub received_bytes: u64,
 }
 
-/// All sources, and which flow has which.
+/// All sources, and the source of each flow.
 pub struct Sources {
     pub at_work: Vec<AtWork>,
     pub of_flow: Vec<u32>,
@@ -35,7 +35,7 @@ impl Sources {
         Sources { at_work: at_work.collect(), of_flow }
     }
 
-    /// Packets that a flow's source has sent, and payload of it that was received, bytes, within the window.
+    /// Packets that a flow's source has sent, and payload received, bytes, within the window.
     pub fn counted(&self, flow: usize) -> Option<(u64, u64)> {
         let source = self.at_work.get(*self.of_flow.get(flow)? as usize)?;
         Some((source.sent, source.received_bytes))

@@ -1,19 +1,19 @@
-//! The flows' settings, kept once where many flows have the same: with 100,000 flows they would take 7 MB.
+//! The settings of all flows, shared between equal ones: with 100,000 flows copies would take 7 MB.
 
 use crate::engine::network::FlowSpec;
 
 /// The settings of all flows.
 pub struct Specs {
-    /// Without the start and the clock's phase, which are each flow's own.
+    /// Without start and clock phase, which differ between flows.
     kinds: Vec<FlowSpec>,
-    /// By flow: which of the kinds.
+    /// Index into `kinds` by flow.
     kind_of: Vec<u32>,
     /// By flow: when it starts, s.
     starts: Vec<f64>,
 }
 
 impl Specs {
-    /// Flows with the settings of the flow before share them.
+    /// A flow shares the settings of the previous flow if they are equal.
     pub fn new(specs: &[FlowSpec]) -> Self {
         let mut kinds: Vec<FlowSpec> = Vec::new();
         let mut kind_of = Vec::with_capacity(specs.len());
@@ -27,18 +27,18 @@ impl Specs {
         Specs { kinds, kind_of, starts: specs.iter().map(|spec| spec.start).collect() }
     }
 
-    /// How many flows there are.
+    /// Number of flows.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// A flow's settings but for its start and the phase of its clock.
+    /// A flow's settings without its start and clock phase.
     #[inline]
     pub fn kind(&self, flow: u32) -> &FlowSpec {
         &self.kinds[self.kind_of[flow as usize] as usize]
     }
 
-    /// A flow's settings, its clock having this phase in seconds.
+    /// A flow's settings with its start and this clock phase, s.
     pub fn whole(&self, flow: u32, clock_phase: f64) -> FlowSpec {
         FlowSpec { start: self.start(flow), clock_phase, ..self.kind(flow).clone() }
     }

@@ -9,7 +9,8 @@ use super::super::bounds;
 use super::super::document::Doc;
 use super::super::error::{quoted, ScenarioError};
 use super::super::fields::{Checked, Field, Fields, Interval, Measure};
-use super::super::forms::{object, reference};
+use super::super::keys::{Form, Key, Read};
+use super::super::schemas::{object, reference};
 use super::super::units;
 
 /// What a distribution is of: how its values are read and written.
@@ -44,8 +45,8 @@ pub(super) const COUNT: Of = Of {
     value: "number",
 };
 
-/// Keys that name a law, and the keys that go with each.
-const LAWS: &[(&str, &[&str])] = &[
+/// Keys that name a distribution, and the keys that may go with each.
+const NAMES: &[(&str, &[&str])] = &[
     ("uniform", &[]),
     ("exponential", &[]),
     ("pareto", &["shape", "max"]),
@@ -70,7 +71,7 @@ const KEYS: &[&str] = &[
     "sigma",
     "max",
 ];
-/// Shapes of Pareto's law: with 1 or less it has no mean.
+/// Shapes of a Pareto distribution: at 1 and below it has no mean.
 const SHAPE: Interval = Interval { low: 1.0, high: 100.0, open_low: true, open_high: false, unit: "" };
 /// Standard deviations of a logarithm.
 const SIGMA: Interval = Interval { low: 0.0, high: 10.0, open_low: false, open_high: false, unit: "" };
@@ -109,7 +110,7 @@ pub(super) fn read(field: &Field<'_>, of: &Of, within: Interval) -> Checked<Dist
         return field.measure(of.measure, within).map(Distribution::Fixed);
     }
     let fields = field.table(KEYS)?;
-    let mut given = LAWS.iter().filter_map(|(law, extra)| fields.optional(law).map(|field| (*law, *extra, field)));
+    let mut given = NAMES.iter().filter_map(|(law, extra)| fields.optional(law).map(|field| (*law, *extra, field)));
     let Some((law, extra, first)) = given.next() else {
         return Err(field.error("names no distribution").allowed(of.form));
     };
@@ -145,17 +146,6 @@ pub(super) fn read(field: &Field<'_>, of: &Of, within: Interval) -> Checked<Dist
         "cdf" => cdf(&first, of, within),
         _ => cdf_file(&first, within),
     }
-}
-
-/// A distribution under `key`, or another where it is not given.
-pub(super) fn read_or(
-    fields: &Fields<'_>,
-    key: &str,
-    of: &Of,
-    within: Interval,
-    default: Distribution,
-) -> Checked<Distribution> {
-    fields.optional(key).map_or(Ok(default), |field| read(&field, of, within))
 }
 
 fn ends(field: &Field<'_>, of: &Of, within: Interval) -> Checked<Distribution> {
@@ -217,8 +207,8 @@ fn rising(points: Vec<(f64, f64)>) -> Option<Distribution> {
     (rises && points.last().is_some_and(|last| last.1 == 1.0)).then_some(Distribution::Cdf(points))
 }
 
-/// A file of lines with a value in base units and the probability up to it; what follows a `#` is for people. Its path is
-/// taken from the scenario's folder.
+/// A file of lines with a value in base units and the probability up to it; a `#` begins a comment. Its path starts
+/// from the scenario's folder.
 fn cdf_file(field: &Field<'_>, within: Interval) -> Checked<Distribution> {
     const WANTED: &str = "a text file, each line a value and the probability up to it, both rising, the last 1";
     let name = field.text(WANTED)?;
@@ -295,9 +285,76 @@ pub(super) fn schema(of: &Of) -> Json {
     json!({ "oneOf": laws })
 }
 
-/// Reads a size that may also be a number of packets of so many bytes.
-pub(super) fn size_in_packets(fields: &Fields<'_>, key: &str, segment: u32) -> Checked<Distribution> {
-    let field = fields.required(key, SIZE.form)?;
+/// A value or a distribution.
+pub(super) struct Draw {
+    pub of: &'static Of,
+    pub within: Interval,
+}
+
+impl Form for Draw {
+    type Value = Distribution;
+
+    fn write(&self, value: &Distribution) -> Json {
+        write(value, self.of)
+    }
+
+    fn schema(&self) -> Json {
+        let value = match self.of.value {
+            "number" => json!({ "type": "number", "minimum": self.within.low }),
+            name => reference(name),
+        };
+        json!({ "anyOf": [value, reference(&format!("{}_distribution", self.of.value))] })
+    }
+
+    fn wanted(&self) -> String {
+        self.of.form.into()
+    }
+
+    fn kind(&self) -> String {
+        format!("{} or distribution", self.of.value)
+    }
+
+    fn range(&self) -> String {
+        self.within.to_string()
+    }
+}
+
+impl Read for Draw {
+    fn read(&self, field: &Field<'_>) -> Checked<Distribution> {
+        read(field, self.of, self.within)
+    }
+}
+
+/// An amount of data: a size, a number of packets, or a distribution of sizes.
+pub(super) struct Data;
+
+impl Form for Data {
+    type Value = Distribution;
+
+    fn write(&self, value: &Distribution) -> Json {
+        write(value, &SIZE)
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "anyOf": [reference("queue_length"), reference("size_distribution")] })
+    }
+
+    fn wanted(&self) -> String {
+        SIZE.form.into()
+    }
+
+    fn kind(&self) -> String {
+        "size, packets or distribution".into()
+    }
+
+    fn range(&self) -> String {
+        bounds::TRANSFER.to_string()
+    }
+}
+
+/// Reads an amount of data; a packet has `segment` bytes of it.
+pub(super) fn read_data(fields: &Fields<'_>, key: &Key<Data>, segment: u32) -> Checked<Distribution> {
+    let field = fields.required(key.name, key.form.wanted())?;
     if let Doc::String(text) = field.doc {
         if let Ok(units::QueueLength::Packets(packets)) = units::queue_length(text) {
             let bytes = packets * f64::from(segment);

@@ -1,57 +1,114 @@
-//! What a kind of traffic declares, and numbers that several kinds have.
+//! What a kind of traffic declares, and forms that several kinds have.
 
-use serde_json::{Map, Value as Json};
+use serde_json::{json, Map, Value as Json};
 
 use super::super::bounds;
 use super::super::document::Doc;
-use super::super::fields::{whole_form, Checked, Fields};
+use super::super::fields::{whole_form, Checked, Field, Fields, Interval};
+use super::super::forms::Quantity;
+use super::super::keys::{self, Form, Key, Read, Rows};
+use super::super::schemas::{self, about};
 use super::model::Load;
+use super::{common, tcp};
 
-/// A kind of traffic: its name, its keys beside the common ones, how it is read, written and described.
+/// A kind of traffic.
 pub(in crate::scenario) struct Kind {
+    /// Its name in scenarios.
     pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it sends.
+    pub about: &'static str,
+    /// Over TCP an entry has the keys of TCP, and without a count one flow a pair; else one flow.
+    pub over_tcp: bool,
     /// Keys of its own.
-    pub keys: &'static [&'static [&'static str]],
-    /// Keys that must be given.
-    pub required: &'static [&'static str],
-    /// Whether an entry without a count has one flow a pair, else one flow.
-    pub flow_a_pair: bool,
+    pub keys: Rows,
     pub read: fn(&Fields<'_>) -> Checked<Load>,
-    /// Schema of its own keys.
-    pub schema: fn() -> Map<String, Json>,
 }
-
-/// Keys of every kind.
-pub(in crate::scenario) const COMMON: &[&str] =
-    &["kind", "name", "count", "start", "class", "direction", "pairs", "random"];
 
 impl Kind {
-    /// All keys of an entry of this kind.
+    /// All keys of an entry of this kind, but those of its ends.
     pub fn all_keys(&self) -> Vec<&'static str> {
-        COMMON.iter().chain(self.keys.iter().copied().flatten()).copied().collect()
+        let tcp = if self.over_tcp { tcp::all_keys() } else { Vec::new() };
+        let common = std::iter::once("kind").chain(keys::names(common::keys(self.over_tcp)));
+        common.chain(tcp).chain(keys::names(self.keys)).collect()
     }
-}
 
-/// A whole number that fits 32 bits.
-pub(super) fn whole_or(fields: &Fields<'_>, key: &str, low: u64, high: u64, default: u32) -> Checked<u32> {
-    fields.optional(key).map_or(Ok(default), |field| field.whole(low, high).map(|x| x as u32))
-}
-
-/// A whole number from 1, or "endless".
-pub(super) fn number_or(fields: &Fields<'_>, key: &str, default: Option<u64>) -> Checked<Option<u64>> {
-    let Some(field) = fields.optional(key) else { return Ok(default) };
-    match field.doc {
-        Doc::String(word) if word == ENDLESS => Ok(None),
-        Doc::String(_) => {
-            Err(field.error("is no number").allowed(format!("{}, or \"{ENDLESS}\"", whole_form(1, bounds::TRANSFERS))))
+    /// The schema of an entry of this kind, with the keys `ends`.
+    pub fn schema(&self, ends: Rows) -> Json {
+        let mut map = Map::new();
+        map.insert("kind".into(), json!({ "const": self.name }));
+        keys::properties(common::keys(self.over_tcp), &mut map);
+        if self.over_tcp {
+            tcp::schema(&mut map);
         }
-        _ => field.whole(1, bounds::TRANSFERS).map(Some),
+        keys::properties(self.keys, &mut map);
+        keys::properties(ends, &mut map);
+        let required = self.keys.iter().filter(|row| row.is_required()).map(|row| row.name());
+        let required: Vec<&str> = std::iter::once("kind").chain(required).collect();
+        let mut schema = about(schemas::object(&required, map.into()), self.about);
+        schema["title"] = self.title.into();
+        schema
     }
-}
-
-pub(super) fn write_number(number: Option<u64>) -> Json {
-    number.map_or_else(|| ENDLESS.into(), Json::from)
 }
 
 /// A number of transfers without end.
 pub(super) const ENDLESS: &str = "endless";
+
+/// A whole number from 1, or `"endless"`: `None`.
+pub(super) struct Number;
+
+impl Form for Number {
+    type Value = Option<u64>;
+
+    fn write(&self, value: &Option<u64>) -> Json {
+        value.map_or_else(|| ENDLESS.into(), Json::from)
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "anyOf": [schemas::whole(1, bounds::TRANSFERS), { "const": ENDLESS }] })
+    }
+
+    fn wanted(&self) -> String {
+        format!("{}, or \"{ENDLESS}\"", whole_form(1, bounds::TRANSFERS))
+    }
+
+    fn kind(&self) -> String {
+        "whole number or text".into()
+    }
+
+    fn range(&self) -> String {
+        format!("1..{}, \"{ENDLESS}\"", bounds::TRANSFERS)
+    }
+}
+
+impl Read for Number {
+    fn read(&self, field: &Field<'_>) -> Checked<Option<u64>> {
+        match field.doc {
+            Doc::String(word) if word == ENDLESS => Ok(None),
+            Doc::String(_) => Err(field.error("is no number").allowed(self.wanted())),
+            _ => field.whole(1, bounds::TRANSFERS).map(Some),
+        }
+    }
+}
+
+/// A number of transfers, requests or pages.
+pub(super) const fn number(default: Option<u64>, about: &'static str) -> Key<Number> {
+    Key::or("number", Number, default, about)
+}
+
+/// A mean length of bursts or pauses, exponential unless the kind says otherwise.
+pub(super) const fn period(name: &'static str, within: Interval, default: f64, about: &'static str) -> Key<Quantity> {
+    Key::or(name, Quantity::time(within), default, about)
+}
+
+/// How long a burst may be.
+pub(super) const ON: Interval = Interval { open_low: true, ..bounds::START };
+/// How long a pause may be.
+pub(super) const OFF: Interval = bounds::START;
+
+/// Time from packet to packet, or from frame to frame.
+pub(super) const fn interval(default: f64, about: &'static str) -> Key<Quantity> {
+    const WITHIN: Interval = Interval { low: 1e-6, high: 10.0, open_low: false, open_high: false, unit: "s" };
+    Key::or("interval", Quantity::time(WITHIN), default, about)
+}

@@ -1,4 +1,4 @@
-//! `[[traffic]]`: who sends what. One file a kind; what kinds have in common stands here.
+//! `[[traffic]]`: who sends what. Each kind has a file; here is what they share.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,19 +7,20 @@ use serde_json::{Map, Value as Json};
 
 use super::bounds;
 use super::document::Doc;
-use super::ends::{with_ends, Ends};
+use super::ends::{self, with_ends, Ends};
 use super::error::ScenarioError;
 use super::fields::{Checked, Field, Fields};
+use super::keys::Rows;
 use super::model::{InjectedRandom, Topology};
-use super::values::name;
-use crate::engine::network::TtlOption;
 use crate::topology::Pairs;
 
 mod cbr;
+pub(super) mod common;
 mod distribution;
 mod ftp;
 mod kind;
 mod model;
+mod ns2;
 mod onoff;
 mod packets;
 mod pages;
@@ -34,12 +35,13 @@ mod video;
 mod voip;
 mod web;
 
-use kind::whole_or;
+use common::{CLASS, COUNT, DIRECTION, NAME, PAIRS, RANDOM};
 pub(super) use kind::Kind;
 pub use model::{
     Cbr, Completion, Connection, Direction, Ftp, Law, Load, OnOff, Packets, Pages, Poisson, Requests, Starts, TcpSpec,
     Traffic, Transfers, Video, Voip, Web,
 };
+use starts::START;
 
 /// All kinds, in the order in which people see them.
 pub(super) const KINDS: &[&Kind] = &[
@@ -54,6 +56,10 @@ pub(super) const KINDS: &[&Kind] = &[
     &voip::KIND,
     &video::KIND,
 ];
+
+/// Keys of TCP, those of stacks other than ns-2's left out.
+pub(super) const TCP: [Rows; 2] = [tcp::KEYS, ns2::OPTIONS];
+
 /// Reads all traffic.
 pub(super) fn read(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Checked<Vec<Traffic>> {
     if let Doc::Table(_) = field.doc {
@@ -84,7 +90,7 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Check
     let doc = distribution::with_files_in(field.doc, folder);
     let field = &Field { doc: &doc, path: field.path.clone() };
     let named = |kind: &&&Kind| matches!(field.doc.get("kind"), Some(Doc::String(word)) if word == kind.name);
-    // Keys are checked by the kind; one that is missing or wrong is told before any other fault.
+    // The kind decides which keys are allowed, so a missing or unknown kind is reported before any other fault.
     let kind: &Kind = match KINDS.iter().find(named) {
         Some(kind) => kind,
         None => {
@@ -98,12 +104,12 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Check
     let fields = field.table(&with_ends(&kind.all_keys()))?;
     let load = (kind.read)(&fields)?;
     let random = random(&fields, kind)?;
-    let default = if kind.flow_a_pair { topology.pairs() } else { 1 };
+    let default = if kind.over_tcp { topology.pairs() } else { 1 };
     Ok(Traffic {
-        name: fields.optional("name").map(|field| name(&field)).transpose()?,
-        count: whole_or(&fields, "count", 1, bounds::COUNT, default)?,
-        start: starts::read(&fields)?,
-        class: whole_or(&fields, "class", 0, bounds::CLASS, 0)? as u8,
+        name: NAME.given(&fields)?,
+        count: COUNT.read_or(&fields, default.into())? as u32,
+        start: START.read(&fields)?,
+        class: CLASS.read(&fields)? as u8,
         direction: direction(&fields, topology)?,
         pairs: pairs(&fields, topology)?,
         random,
@@ -115,10 +121,8 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Check
 pub(super) fn write(traffic: &Traffic, ends: &Ends) -> Json {
     let mut map = Map::new();
     map.insert("kind".into(), traffic.kind().into());
-    if let Some(name) = &traffic.name {
-        map.insert("name".into(), name.as_str().into());
-    }
-    map.insert("count".into(), traffic.count.into());
+    NAME.write_given(traffic.name.as_ref(), &mut map);
+    COUNT.write(&traffic.count.into(), &mut map);
     match &traffic.load {
         Load::Ftp(load) => ftp::write(load, &mut map),
         Load::Transfers(load) => transfers::write(load, &mut map),
@@ -131,107 +135,49 @@ pub(super) fn write(traffic: &Traffic, ends: &Ends) -> Json {
         Load::Voip(load) => voip::write(load, &mut map),
         Load::Video(load) => video::write(load, &mut map),
     }
-    map.insert("start".into(), starts::write(&traffic.start));
+    START.write(&traffic.start, &mut map);
     if traffic.class != 0 {
-        map.insert("class".into(), traffic.class.into());
+        CLASS.write(&traffic.class.into(), &mut map);
     }
-    if let Some(random) = traffic.random {
-        map.insert("random".into(), super::values::random_json(random));
-    }
+    RANDOM.write_given(traffic.random.as_ref(), &mut map);
     if traffic.direction != Direction::Forward {
-        map.insert("direction".into(), traffic.direction.name().into());
+        DIRECTION.write(&traffic.direction, &mut map);
     }
-    if let Some(pairs) = &traffic.pairs {
-        map.insert("pairs".into(), pairs.iter().map(|pair| pair + 1).collect());
-    }
-    if let Some((from, to)) = &ends.between {
-        map.insert("from".into(), from.as_slice().into());
-        map.insert("to".into(), to.as_slice().into());
-    }
-    map.insert("ttl".into(), ends.ttl.into());
-    let told = match ends.ttl_option {
-        TtlOption::All => true.into(),
-        TtlOption::Data => "data".into(),
-        TtlOption::Nothing => false.into(),
-    };
-    map.insert("ttl_option".into(), told);
+    PAIRS.write_given(traffic.pairs.as_ref(), &mut map);
+    ends::write(ends, &mut map);
     map.into()
-}
-
-/// Schemas of the common keys.
-pub(super) fn common_schema(kind: &Kind) -> Map<String, Json> {
-    use super::forms::{about, name, reference, whole, with_default};
-    use serde_json::json;
-    let pair = json!({ "type": "integer", "minimum": 1 });
-    let mut map = Map::new();
-    map.insert("kind".into(), json!({ "const": kind.name }));
-    map.insert("name".into(), name());
-    let count = whole(1, bounds::COUNT);
-    map.insert(
-        "count".into(),
-        if kind.flow_a_pair {
-            about(count, "Number of flows; by default one a pair.")
-        } else {
-            about(with_default(count, 1), "Number of flows.")
-        },
-    );
-    map.insert("start".into(), about(with_default(reference("starts"), "0 s"), "Start times."));
-    map.insert(
-        "class".into(),
-        about(
-            with_default(whole(0, bounds::CLASS), 0),
-            "Class of the packets, for disciplines that tell classes apart.",
-        ),
-    );
-    map.insert(
-        "direction".into(),
-        about(
-            with_default(json!({ "enum": Direction::ALL.map(Direction::name) }), Direction::Forward.name()),
-            "Which way data go between the pairs of a topology.",
-        ),
-    );
-    map.insert("random".into(), super::forms::random());
-    map.insert(
-        "pairs".into(),
-        about(
-            json!({ "anyOf": [pair.clone(), { "type": "array", "items": pair, "minItems": 1 }] }),
-            "Pairs of a topology, by number from 1, that the flows are dealt to.",
-        ),
-    );
-    map
 }
 
 /// Random numbers from elsewhere, for one flow.
 fn random(fields: &Fields<'_>, kind: &Kind) -> Checked<Option<InjectedRandom>> {
-    let Some(field) = fields.optional("random") else { return Ok(None) };
-    let one_flow = match fields.optional("count") {
+    let Some(field) = RANDOM.field(fields) else { return Ok(None) };
+    let one_flow = match COUNT.field(fields) {
         Some(count) => matches!(count.doc, Doc::Integer(1)),
-        None => !kind.flow_a_pair,
+        None => !kind.over_tcp,
     };
     if !one_flow {
         return Err(field.error("is for one flow").allowed("count = 1"));
     }
-    super::values::random(&field).map(Some)
+    RANDOM.given(fields)
 }
 
-/// Which way data go between pairs.
+/// Direction of the data between pairs.
 fn direction(fields: &Fields<'_>, topology: &Topology) -> Checked<Direction> {
-    let Some(field) = between_pairs(fields, "direction", topology)? else { return Ok(Direction::Forward) };
-    let word = field.word(Direction::ALL.iter().map(|direction| direction.name()))?;
-    Ok(if word == Direction::Reverse.name() { Direction::Reverse } else { Direction::Forward })
+    between_pairs(fields, DIRECTION.name, topology)?;
+    DIRECTION.read(fields)
 }
 
-/// The pairs that flows are dealt to.
+/// The pairs that flows are assigned to.
 fn pairs(fields: &Fields<'_>, topology: &Topology) -> Checked<Option<Vec<u32>>> {
-    let Some(field) = between_pairs(fields, "pairs", topology)? else { return Ok(None) };
+    let Some(field) = between_pairs(fields, PAIRS.name, topology)? else { return Ok(None) };
     let one = |field: &Field<'_>| field.whole(1, topology.pairs().into()).map(|pair| pair as u32 - 1);
     match field.doc {
-        Doc::Array(_) => field.items("a list of pairs")?.iter().map(one).collect::<Checked<_>>().map(Some),
+        Doc::Array(_) => field.items(PAIRS.form.wanted)?.iter().map(one).collect::<Checked<_>>().map(Some),
         _ => one(&field).map(|pair| Some(vec![pair])),
     }
 }
 
-/// A key that only goes with the listed pairs of a topology.
+/// A key that is allowed only with the listed pairs of a topology.
 fn between_pairs<'a>(fields: &Fields<'a>, key: &str, topology: &Topology) -> Checked<Option<Field<'a>>> {
     let Some(field) = fields.optional(key) else { return Ok(None) };
     if fields.optional("from").is_some() || fields.optional("to").is_some() {

@@ -1,8 +1,8 @@
 //! Checked traffic: plain typed data in SI units.
 
-use crate::engine::network::TcpOptions;
 use earlydrop_net::source::Distribution;
 use earlydrop_net::tcp::stacks::Stack;
+use earlydrop_net::tcp::TcpOptions;
 
 use super::super::model::{Delays, InjectedRandom, Profile, Tcp};
 
@@ -17,9 +17,9 @@ pub struct Traffic {
     pub start: Starts,
     /// Class of the packets, for disciplines that tell classes apart.
     pub class: u8,
-    /// Which way data go between pairs.
+    /// Direction of the data between pairs.
     pub direction: Direction,
-    /// Pairs, by index from 0, that the flows are dealt to in turn; `None` goes on where the entry before has stopped.
+    /// Pairs, by index from 0, assigned to the flows in order; `None` continues after the pairs of the entry before.
     pub pairs: Option<Vec<u32>>,
     /// Random numbers from elsewhere, to follow another simulator's run; then there is one flow.
     pub random: Option<InjectedRandom>,
@@ -36,9 +36,9 @@ pub enum Load {
     Transfers(Transfers),
     /// Requests and what a server answers over TCP.
     Requests(Requests),
-    /// Objects that a crowd asks for, over a pool of TCP connections.
+    /// Objects of web sessions, over a pool of TCP connections.
     Web(Web),
-    /// Pages that somebody loads, one after the other, over several TCP connections.
+    /// Pages that a browser loads, one after the other, over several TCP connections.
     Pages(Pages),
     /// Packets at a constant bit rate.
     Cbr(Cbr),
@@ -96,7 +96,7 @@ impl Traffic {
         matches!(self.load, Load::Transfers(_) | Load::Requests(_) | Load::Web(_) | Load::Pages(_))
     }
 
-    /// What its clients ask with, in bytes on the wire; goes against its data.
+    /// Size of its clients' requests on the wire, in bytes; they travel against the data.
     pub fn request(&self) -> u32 {
         match &self.load {
             Load::Requests(load) => load.request,
@@ -105,7 +105,7 @@ impl Traffic {
         }
     }
 
-    /// The largest packet that surely occurs, in bytes on the wire: of sizes without a bound, the smallest.
+    /// The largest packet that is certain to occur, in bytes on the wire; of unbounded sizes, the smallest.
     pub fn packet(&self) -> u32 {
         let surely = |packets: &Packets| {
             let (low, high) = packets.segment.range();
@@ -126,7 +126,7 @@ impl Traffic {
 /// Start times of the flows of an entry, in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Starts {
-    /// A value, values in turn, or drawn evenly from an interval.
+    /// One value, a list used in order, or drawn uniformly from an interval.
     Times(Delays),
     /// Flow i, from 0, at `from + i * gap`.
     Every {
@@ -139,14 +139,14 @@ pub enum Starts {
     Poisson {
         /// Mean time from flow to flow.
         gap: f64,
-        /// Begin of the process.
+        /// Start of the process.
         from: f64,
     },
-    /// Each drawn by itself.
+    /// Drawn independently for each flow.
     Drawn(Distribution),
 }
 
-/// Which way data go between the pairs of a topology.
+/// Direction of the data between the pairs of a topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the first to the second of a pair; over a dumbbell through `bottleneck`.
@@ -173,7 +173,7 @@ impl Direction {
 pub struct TcpSpec {
     /// Congestion control.
     pub tcp: Tcp,
-    /// Which world's rules TCP follows.
+    /// Whose rules TCP follows.
     pub profile: Profile,
     /// The stack, if the scenario names one.
     pub stack: Option<&'static Stack>,
@@ -183,19 +183,19 @@ pub struct TcpSpec {
     pub header: u32,
     /// Largest window, in segments.
     pub window: u32,
-    /// Phases of the senders' clock ticks, in seconds, used in turn; `None` lets them be drawn.
+    /// Phases of the senders' clock ticks, in seconds, used in order; `None`: they are drawn.
     pub clock_phase: Option<Vec<f64>>,
     /// ECN, delayed ACKs, limited transmit.
     pub options: TcpOptions,
 }
 
 impl TcpSpec {
-    /// Its stack, and the options that differ from it: the shortest way to say what it does.
+    /// Its stack, and the options that differ from it: the shortest description of what it does.
     pub fn shortest(&self) -> (&'static str, serde_json::Value) {
         super::stacks::shortest(self)
     }
 
-    /// Options that change nothing, and what they would need to.
+    /// Options without effect, and what they would need to have one.
     pub fn idle_options(&self) -> Vec<(&'static str, &'static str)> {
         self.options.rfc.as_ref().map_or_else(Vec::new, |settings| super::rfc::idle(settings, self.tcp, self.stack))
     }
@@ -263,7 +263,7 @@ pub struct Transfers {
     pub size: Distribution,
     /// Transfers of a flow; `None` without end.
     pub number: Option<u64>,
-    /// From the end of one to the begin of the next, in seconds.
+    /// From the end of a transfer to the start of the next, in seconds.
     pub think: Distribution,
     /// Whether each has a connection of its own.
     pub connection: Connection,
@@ -284,13 +284,13 @@ pub struct Requests {
     pub number: Option<u64>,
     /// From the end of an answer to the next request, in seconds.
     pub think: Distribution,
-    /// Time without any of the answer after which a request is sent again, in seconds; it doubles each time.
+    /// Time without any of the answer after which a request is retransmitted, in seconds; it doubles each time.
     pub retry: f64,
     /// Whether each answer has a connection of its own.
     pub connection: Connection,
 }
 
-/// A crowd on the web.
+/// Web sessions over a pool of connections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Web {
     /// The servers' TCP.
@@ -316,7 +316,7 @@ pub struct Web {
 pub struct Pages {
     /// The servers' TCP.
     pub tcp: TcpSpec,
-    /// Connections of one who loads pages.
+    /// Connections of a browser.
     pub connections: u32,
     /// Objects of a page.
     pub objects: Distribution,
@@ -324,11 +324,11 @@ pub struct Pages {
     pub size: Distribution,
     /// Size of a request on the wire, in bytes: one packet.
     pub request: u32,
-    /// From the end of a page to the begin of the next, in seconds.
+    /// From the end of a page to the start of the next, in seconds.
     pub think: Distribution,
     /// Pages of each; `None` without end.
     pub number: Option<u64>,
-    /// Time without any of the answer after which a request is sent again, in seconds; it doubles each time.
+    /// Time without any of the answer after which a request is retransmitted, in seconds; it doubles each time.
     pub retry: f64,
     /// Whether each object has a connection of its own.
     pub connection: Connection,
@@ -356,7 +356,7 @@ pub struct Cbr {
     pub jitter: bool,
 }
 
-/// Law of the lengths of bursts and pauses.
+/// Distribution of the lengths of bursts and pauses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
     /// Exponential.
@@ -378,7 +378,7 @@ pub struct OnOff {
     pub on: f64,
     /// Mean length of a pause, in seconds.
     pub off: f64,
-    /// Law of both.
+    /// Distribution of both.
     pub law: Law,
     /// When the source falls silent, in seconds; `None` never.
     pub stop: Option<f64>,
@@ -417,7 +417,7 @@ pub struct Video {
     pub interval: f64,
     /// Size of a frame, in bytes.
     pub frame: Distribution,
-    /// Factors of the frames of a group, in turn.
+    /// Factors of the frames of a group, used in order.
     pub group: Vec<f64>,
     /// Largest payload of a packet, in bytes.
     pub segment: u32,

@@ -1,13 +1,15 @@
 //! Sizes of packets, and what sources without feedback have in common.
 
 use earlydrop_net::source::Distribution;
-use serde_json::{json, Map, Value as Json};
+use serde_json::{Map, Value as Json};
 
-use super::super::bounds::{self, SIZES, TIMES};
+use super::super::bounds;
+use super::super::document::Doc;
 use super::super::error::ScenarioError;
-use super::super::fields::{Checked, Fields, Interval};
-use super::super::forms::{about, reference, with_default};
-use super::distribution::{self, SIZE};
+use super::super::fields::{Checked, Field, Fields};
+use super::super::forms::{Bytes, Quantity};
+use super::super::keys::{Form, Key, Read};
+use super::distribution::{Draw, SIZE};
 use super::model::Packets;
 
 /// Payload of a packet when none is given, in bytes.
@@ -15,16 +17,91 @@ pub(super) const DEFAULT_SEGMENT: u32 = 1000;
 /// Headers of a packet over UDP when none are given, in bytes: ns-2's agents count none.
 pub(super) const DEFAULT_UDP_HEADER: u32 = 0;
 
+/// Payload of a packet, with this default.
+pub(super) const fn segment(default: u32) -> Key<Bytes> {
+    Key::or("segment", Bytes { low: 1, high: bounds::SEGMENT }, default, "Payload of a packet.")
+}
+
+/// Headers of a packet, with this default.
+pub(super) const fn header(default: u32) -> Key<Bytes> {
+    Key::or(
+        "header",
+        Bytes { low: 0, high: bounds::PACKET },
+        default,
+        "Headers of a packet, at most 65,535 B with the payload.",
+    )
+}
+
+/// Payload of packets whose sizes may differ.
+pub(super) static SEGMENT: Key<Payload> = Key::or(
+    "segment",
+    Payload,
+    Distribution::Fixed(DEFAULT_SEGMENT as f64),
+    "Payload of a packet; with `mix` a mix of sizes.",
+);
+/// Their headers.
+pub(super) static HEADER: Key<Bytes> = Key::or(
+    "header",
+    Bytes { low: 0, high: bounds::PACKET },
+    DEFAULT_UDP_HEADER,
+    "Headers of a packet, at most 65,535 B with the payload. ns-2 counts none; UDP over IPv4 has 28 B.",
+);
+/// When a source falls silent.
+pub(super) static STOP: Key<Quantity> =
+    Key::optional("stop", Quantity::time(bounds::START), "never", "When the source falls silent.");
+
+/// A whole number of bytes, or a distribution of sizes.
+pub(super) struct Payload;
+
+const SIZES: Draw = Draw { of: &SIZE, within: bounds::PAYLOAD };
+const BYTES: Bytes = Bytes { low: 1, high: bounds::SEGMENT };
+
+impl Form for Payload {
+    type Value = Distribution;
+
+    fn write(&self, value: &Distribution) -> Json {
+        SIZES.write(value)
+    }
+
+    fn schema(&self) -> Json {
+        SIZES.schema()
+    }
+
+    fn wanted(&self) -> String {
+        SIZES.wanted()
+    }
+
+    fn kind(&self) -> String {
+        SIZES.kind()
+    }
+
+    fn range(&self) -> String {
+        SIZES.range()
+    }
+}
+
+impl Read for Payload {
+    fn read(&self, field: &Field<'_>) -> Checked<Distribution> {
+        match field.doc {
+            Doc::Table(_) => SIZES.read(field),
+            _ => BYTES.read(field).map(|bytes| Distribution::Fixed(bytes.into())),
+        }
+    }
+}
+
 /// Payload and headers, in bytes, which together fit an IP packet.
-pub(super) fn segment_and_header(fields: &Fields<'_>, segment: u32, header: u32) -> Checked<(u32, u32)> {
-    let segment = bytes_or(fields, "segment", 1, bounds::SEGMENT, segment)?;
-    let header = bytes_or(fields, "header", 0, bounds::PACKET, header)?;
+pub(super) fn segment_and_header(
+    fields: &Fields<'_>,
+    segment: &Key<Bytes>,
+    header: &Key<Bytes>,
+) -> Checked<(u32, u32)> {
+    let (segment, header) = (segment.read(fields)?, header.read(fields)?);
     fits(fields, f64::from(segment), header)?;
     Ok((segment, header))
 }
 
 /// An IP packet holds payload and headers.
-fn fits(fields: &Fields<'_>, segment: f64, header: u32) -> Checked<()> {
+pub(super) fn fits(fields: &Fields<'_>, segment: f64, header: u32) -> Checked<()> {
     if segment + f64::from(header) <= f64::from(bounds::PACKET) {
         return Ok(());
     }
@@ -34,45 +111,23 @@ fn fits(fields: &Fields<'_>, segment: f64, header: u32) -> Checked<()> {
         .allowed(format!("{} B together", bounds::PACKET)))
 }
 
-/// A whole number of bytes.
-pub(super) fn bytes_or(fields: &Fields<'_>, key: &str, low: u32, high: u32, default: u32) -> Checked<u32> {
-    let Some(field) = fields.optional(key) else { return Ok(default) };
-    let within = Interval { low: low.into(), high: high.into(), open_low: false, open_high: false, unit: "B" };
-    let bytes = field.measure(&SIZES, within)?;
-    if bytes.fract() == 0.0 {
-        Ok(bytes as u32)
-    } else {
-        Err(field.error("is not a whole number of bytes").allowed(within.to_string()))
-    }
-}
-
-/// Payloads from a distribution, headers, and an end. A single size is a whole number of bytes.
+/// Payloads, headers, and an end.
 pub(super) fn read(fields: &Fields<'_>) -> Checked<Packets> {
-    let header = bytes_or(fields, "header", 0, bounds::PACKET, DEFAULT_UDP_HEADER)?;
-    let segment = match fields.optional("segment") {
-        Some(field) if matches!(field.doc, super::super::document::Doc::Table(_)) => {
-            distribution::read(&field, &SIZE, bounds::PAYLOAD)?
-        }
-        _ => Distribution::Fixed(bytes_or(fields, "segment", 1, bounds::SEGMENT, DEFAULT_SEGMENT)?.into()),
-    };
-    // What is drawn above the largest packet is cut to it.
+    let header = HEADER.read(fields)?;
+    let segment = SEGMENT.read(fields)?;
+    // Larger sizes from an unbounded distribution are limited to the largest packet.
     let largest = if segment.values().is_some() { segment.range().1 } else { segment.range().0 };
     fits(fields, largest, header)?;
-    Ok(Packets { segment, header, stop: stop(fields)? })
-}
-
-/// When a source falls silent.
-pub(super) fn stop(fields: &Fields<'_>) -> Checked<Option<f64>> {
-    fields.optional("stop").map(|field| field.measure(&TIMES, bounds::START)).transpose()
+    Ok(Packets { segment, header, stop: STOP.given(fields)? })
 }
 
 /// The interval from packet to packet must be long enough for the engine's clock.
-pub(super) fn not_too_fast(fields: &Fields<'_>, key: &str, rate: f64, bytes: f64) -> Checked<()> {
+pub(super) fn not_too_fast(fields: &Fields<'_>, key: &Key<Quantity>, rate: f64, bytes: f64) -> Checked<()> {
     let shortest = bounds::CBR_INTERVAL;
     if 8.0 * bytes / rate >= shortest {
         return Ok(());
     }
-    let field = fields.required(key, "")?;
+    let field = fields.required(key.name, "")?;
     Err(field
         .error("sends packets too fast")
         .given(format!("{rate} bit/s in packets of {bytes} B"))
@@ -80,44 +135,7 @@ pub(super) fn not_too_fast(fields: &Fields<'_>, key: &str, rate: f64, bytes: f64
 }
 
 pub(super) fn write(packets: &Packets, map: &mut Map<String, Json>) {
-    map.insert("segment".into(), distribution::write(&packets.segment, &SIZE));
-    map.insert("header".into(), format!("{} B", packets.header).into());
-    write_stop(packets.stop, map);
-}
-
-pub(super) fn write_sizes(segment: u32, header: u32, map: &mut Map<String, Json>) {
-    map.insert("segment".into(), format!("{segment} B").into());
-    map.insert("header".into(), format!("{header} B").into());
-}
-
-pub(super) fn write_stop(stop: Option<f64>, map: &mut Map<String, Json>) {
-    if let Some(stop) = stop {
-        map.insert("stop".into(), format!("{stop} s").into());
-    }
-}
-
-pub(super) fn size_schema(segment: u32, header: u32, map: &mut Map<String, Json>) {
-    let of = |bytes: u32| with_default(reference("size"), format!("{bytes} B"));
-    map.insert("segment".into(), about(of(segment), "Payload of a packet."));
-    map.insert("header".into(), about(of(header), "Headers of a packet."));
-}
-
-pub(super) fn stop_schema(map: &mut Map<String, Json>) {
-    map.insert("stop".into(), about(reference("time"), "When the source falls silent; by default never."));
-}
-
-pub(super) fn schema(map: &mut Map<String, Json>) {
-    let segment = json!({ "anyOf": [reference("size"), reference("size_distribution")] });
-    map.insert(
-        "segment".into(),
-        about(with_default(segment, format!("{DEFAULT_SEGMENT} B")), "Payload of a packet, or a mix of sizes."),
-    );
-    map.insert(
-        "header".into(),
-        about(
-            with_default(reference("size"), format!("{DEFAULT_UDP_HEADER} B")),
-            "Headers of a packet; 28 B for UDP over IPv4.",
-        ),
-    );
-    stop_schema(map);
+    SEGMENT.write(&packets.segment, map);
+    HEADER.write(&packets.header, map);
+    STOP.write_given(packets.stop.as_ref(), map);
 }

@@ -4,36 +4,32 @@ use serde_json::{Map, Value as Json};
 
 use super::super::bounds;
 use super::super::fields::{Checked, Fields};
-use super::super::forms::{about, reference};
-use super::super::units;
+use super::super::forms::Quantity;
+use super::super::keys::Key;
 use super::kind::Kind;
 use super::model::{Load, Poisson};
-use super::packets;
+use super::packets::{self, HEADER, SEGMENT, STOP};
+
+static RATE: Key<Quantity> =
+    Key::required("rate", Quantity::rate(bounds::RATE), "Mean rate of each flow, headers included.");
 
 pub(super) const KIND: Kind = Kind {
     name: "poisson",
-    keys: &[&["rate", "segment", "header", "stop"]],
-    required: &["rate"],
-    flow_a_pair: false,
+    title: "Poisson",
+    about: "Packets at the times of a Poisson process, over UDP",
+    over_tcp: false,
+    keys: &[&RATE, &SEGMENT, &HEADER, &STOP],
     read,
-    schema,
 };
 
 fn read(fields: &Fields<'_>) -> Checked<Load> {
     let packets = packets::read(fields)?;
-    let rate = fields.required("rate", units::RATE_FORM)?.measure(&bounds::RATES, bounds::RATE)?;
-    packets::not_too_fast(fields, "rate", rate, packets.segment.mean() + f64::from(packets.header))?;
+    let rate = RATE.read(fields)?;
+    packets::not_too_fast(fields, &RATE, rate, packets.segment.mean() + f64::from(packets.header))?;
     Ok(Load::Poisson(Poisson { rate, packets }))
 }
 
 pub(super) fn write(load: &Poisson, map: &mut Map<String, Json>) {
-    map.insert("rate".into(), format!("{} bit/s", load.rate).into());
+    RATE.write(&load.rate, map);
     packets::write(&load.packets, map);
-}
-
-fn schema() -> Map<String, Json> {
-    let mut map = Map::new();
-    map.insert("rate".into(), about(reference("rate"), "Mean rate of each flow, headers included."));
-    packets::schema(&mut map);
-    map
 }

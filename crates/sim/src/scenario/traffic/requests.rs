@@ -1,67 +1,60 @@
 //! `kind = "requests"`: a client asks, a server answers over TCP.
 
-use earlydrop_net::source::Distribution;
 use serde_json::{Map, Value as Json};
 
-use super::super::bounds::{self, TIMES};
+use super::super::bounds;
 use super::super::fields::{Checked, Fields, Interval};
-use super::super::forms::{about, reference, with_default};
-use super::distribution::{self, SIZE, TIME};
-use super::kind::{number_or, write_number, Kind, ENDLESS};
+use super::super::forms::{Bytes, OneOf, Quantity};
+use super::super::keys::Key;
+use super::distribution::{self, Data, Draw};
+use super::kind::{number, Kind, Number};
 use super::model::{Connection, Load, Requests};
-use super::transfers::{connection, connection_schema, number_schema, size_schema, think_schema};
-use super::{packets, tcp};
+use super::tcp;
+use super::transfers::{connection, think};
 
-/// A request when none is given, in bytes on the wire.
-pub(super) const DEFAULT_REQUEST: u32 = 400;
-/// A request is sent again after this time when none is given, in seconds.
-pub(super) const DEFAULT_RETRY: f64 = 1.0;
-/// Largest request: one packet of an Ethernet.
-pub(super) const LARGEST_REQUEST: u32 = 1500;
+static SIZE: Key<Data> = Key::required("size", Data, "Data of an answer.");
+/// At most one packet of an Ethernet.
+pub(super) static REQUEST: Key<Bytes> =
+    Key::or("request", Bytes { low: 1, high: 1500 }, 400, "A request on the wire, headers included: one packet.");
+static NUMBER: Key<Number> = number(None, "Requests of a flow.");
+static THINK: Key<Draw> = think("From the end of an answer to the next request.");
+pub(super) static RETRY: Key<Quantity> = Key::or(
+    "retry",
+    Quantity::time(Interval { low: 0.001, ..bounds::START }),
+    1.0,
+    "When an unanswered request is retransmitted; the time doubles with each retransmission.",
+);
+static CONNECTION: Key<OneOf<Connection>> =
+    connection(Connection::Same, "Whether each answer opens a connection of its own.");
 
 pub(super) const KIND: Kind = Kind {
     name: "requests",
-    keys: &[tcp::KEYS, tcp::OPTIONS, &["size", "request", "number", "think", "retry", "connection"]],
-    required: &["size"],
-    flow_a_pair: true,
+    title: "Requests",
+    about: "A client asks, a server answers over TCP",
+    over_tcp: true,
+    keys: &[&SIZE, &REQUEST, &NUMBER, &THINK, &RETRY, &CONNECTION],
     read,
-    schema,
 };
 
 fn read(fields: &Fields<'_>) -> Checked<Load> {
     let tcp = tcp::read(fields)?;
-    let within = Interval { low: 0.001, ..bounds::START };
     Ok(Load::Requests(Requests {
-        request: packets::bytes_or(fields, "request", 1, LARGEST_REQUEST, DEFAULT_REQUEST)?,
-        size: distribution::size_in_packets(fields, "size", tcp.segment)?,
-        number: number_or(fields, "number", None)?,
-        think: distribution::read_or(fields, "think", &TIME, bounds::START, Distribution::Fixed(0.0))?,
-        retry: fields.optional("retry").map_or(Ok(DEFAULT_RETRY), |field| field.measure(&TIMES, within))?,
-        connection: connection(fields, Connection::Same)?,
+        request: REQUEST.read(fields)?,
+        size: distribution::read_data(fields, &SIZE, tcp.segment)?,
+        number: NUMBER.read(fields)?,
+        think: THINK.read(fields)?,
+        retry: RETRY.read(fields)?,
+        connection: CONNECTION.read(fields)?,
         tcp,
     }))
 }
 
 pub(super) fn write(load: &Requests, map: &mut Map<String, Json>) {
     tcp::write(&load.tcp, map);
-    map.insert("request".into(), format!("{} B", load.request).into());
-    map.insert("size".into(), distribution::write(&load.size, &SIZE));
-    map.insert("number".into(), write_number(load.number));
-    map.insert("think".into(), distribution::write(&load.think, &TIME));
-    map.insert("retry".into(), format!("{} s", load.retry).into());
-    map.insert("connection".into(), load.connection.name().into());
-}
-
-fn schema() -> Map<String, Json> {
-    let mut map = Map::new();
-    tcp::schema(&mut map);
-    let request = with_default(reference("size"), format!("{DEFAULT_REQUEST} B"));
-    map.insert("request".into(), about(request, "A request on the wire: one packet."));
-    map.insert("size".into(), size_schema("Data of an answer."));
-    map.insert("number".into(), number_schema(ENDLESS.into(), "Requests of a flow."));
-    map.insert("think".into(), think_schema("From the end of an answer to the next request."));
-    let retry = with_default(reference("time"), format!("{DEFAULT_RETRY} s"));
-    map.insert("retry".into(), about(retry, "When an unanswered request is sent again; doubles each time."));
-    map.insert("connection".into(), connection_schema(Connection::Same));
-    map
+    REQUEST.write(&load.request, map);
+    SIZE.write(&load.size, map);
+    NUMBER.write(&load.number, map);
+    THINK.write(&load.think, map);
+    RETRY.write(&load.retry, map);
+    CONNECTION.write(&load.connection, map);
 }

@@ -1,5 +1,5 @@
-//! TCP stacks but ns-2's: their options as keys of a traffic entry and of its table `rules`, read, written and described
-//! from the one table ([`earlydrop_net::tcp::stacks::options`]).
+//! TCP stacks other than ns-2's: their options as keys of a traffic entry and of its table `rules`, read, written and
+//! described from the one table ([`earlydrop_net::tcp::stacks::options`]).
 
 use serde_json::{json, Map, Value as Json};
 
@@ -7,16 +7,16 @@ use super::super::bounds::{NUMBERS, SIZES, TIMES};
 use super::super::document::Doc;
 use super::super::error::quoted_list;
 use super::super::fields::{Checked, Field, Fields, Interval};
-use super::super::forms::{about, object, reference, whole, with_default};
+use super::super::keys;
 use super::super::model::Tcp;
+use super::super::schemas::{self, about, object, reference, whole, with_default};
+use super::ns2;
 use earlydrop_net::tcp::rfc::{Feedbacks, Settings};
 use earlydrop_net::tcp::stacks::options::{self, Opt, Place, Value, Values};
 use earlydrop_net::tcp::stacks::{self, Stack};
 
 /// Options of time stamps in every segment, bytes (RFC 7323, appendix A).
 pub(super) const STAMPS: u32 = earlydrop_net::tcp::rfc::STAMP_BYTES as u32;
-/// Keys that ns-2's TCPs have too, with ranges and defaults of their own.
-pub(super) const SHARED: [&str; 4] = ["window", "delayed_ack", "limited_transmit", "min_rto"];
 /// The order in which a scenario is written in full. Stores are keyed by that text.
 const ORDER: [&str; 26] = [
     "window",
@@ -47,7 +47,12 @@ const ORDER: [&str; 26] = [
     "pacing",
 ];
 
-/// Whether a key is refused here, as it says something of ns-2 alone.
+/// Whether ns-2's TCPs have this key too, with a range and a default of their own.
+fn is_ns2(key: &str) -> bool {
+    keys::names(ns2::OPTIONS).any(|name| name == key)
+}
+
+/// Refuses keys that only ns-2's TCPs have.
 pub(super) fn refuse_others(fields: &Fields<'_>) -> Checked<()> {
     match fields.optional("clock_phase") {
         Some(field) => {
@@ -57,9 +62,9 @@ pub(super) fn refuse_others(fields: &Fields<'_>) -> Checked<()> {
     }
 }
 
-/// Refuses the keys of other stacks in ns-2's. With `named` the scenario says `stack`, else `profile` or neither.
+/// Refuses keys that ns-2's TCPs do not have. `named`: the scenario names a `stack`.
 pub(super) fn refuse(fields: &Fields<'_>, named: bool) -> Checked<()> {
-    let others = options::ENTRY_KEYS.iter().copied().filter(|key| !SHARED.contains(key)).chain(["rules"]);
+    let others = options::ENTRY_KEYS.iter().copied().filter(|key| !is_ns2(key)).chain(["rules"]);
     let Some(field) = others.into_iter().find_map(|key| fields.optional(key)) else { return Ok(()) };
     let other = if named { "another stack" } else { "profile = \"rfc\"" };
     Err(field.error(format!("is for {other}")).allowed(format!("no such key, or {other}")))
@@ -115,7 +120,7 @@ pub(super) fn read(
     })
 }
 
-/// Options that make another TCP of one.
+/// Refuses options that contradict the TCP's name.
 fn refuse_contradictions(opt: &Opt, field: &Field<'_>, value: Value, tcp: Tcp) -> Checked<()> {
     let (message, allowed) = match (opt.key, value, tcp) {
         ("sack", Value::Flag(true), Tcp::NewReno) => {
@@ -161,7 +166,7 @@ pub(super) fn has(tcp: Tcp) -> bool {
     stacks::rfc::STACK.tcps.contains(&tcp.name())
 }
 
-/// Whether a TCP is for marks, so that it sends ECN-capable data if nothing is said.
+/// Whether a TCP needs ECN, which is then on by default.
 pub(super) fn wants_ecn(tcp: Tcp) -> bool {
     matches!(tcp, Tcp::Dctcp | Tcp::Prague)
 }
@@ -214,7 +219,7 @@ fn write_rules(settings: &Settings, map: &mut Map<String, Json>) {
     }
 }
 
-/// What of a connection's options changes nothing, and what it would need. Those of its stack are not named.
+/// Options without effect, and what each would need. Those of its stack are left out.
 pub(super) fn idle(settings: &Settings, tcp: Tcp, stack: Option<&'static Stack>) -> Vec<(&'static str, &'static str)> {
     let stack = stack.unwrap_or_else(|| stacks::nearest(settings, tcp.name()).0);
     let ecn = settings.feedback != Feedbacks::None;
@@ -225,47 +230,46 @@ pub(super) fn idle(settings: &Settings, tcp: Tcp, stack: Option<&'static Stack>)
         .collect()
 }
 
-/// The schema of the options.
-pub(super) fn schema(map: &mut Map<String, Json>) {
-    let plain = stacks::rfc::STACK.plain("ledbat", 1000, false);
-    let form = |opt: &'static Opt| {
-        let words = json!({ "enum": opt.words() });
-        let flag = json!({ "type": "boolean" });
-        let form = match &opt.values {
-            Values::Flag(_) => flag,
-            Values::Either(..) | Values::Words(..) => words,
-            Values::WordsOrFlag(..) => json!({ "anyOf": [words, flag] }),
-            Values::Switch(..) => json!({ "anyOf": [flag, words] }),
-            Values::Whole(low, high, ..) => whole(*low, *high),
-            Values::Seconds(..) => reference("time"),
-            Values::Number(..) => json!({ "type": "number" }),
-            Values::Wait(..) => json!({ "anyOf": [flag, reference("time")] }),
-            Values::Window(segments, ..) => window_schema(whole(1, *segments)),
-        };
-        match opt.get(&plain) {
-            Some(value) => with_default(form, written(opt, value, plain.mss)),
-            None => form,
-        }
+/// The schema of an option.
+fn form(opt: &'static Opt) -> Json {
+    let words = json!({ "enum": opt.words() });
+    let flag = json!({ "type": "boolean" });
+    let form = match &opt.values {
+        Values::Flag(_) => flag,
+        Values::Either(..) | Values::Words(..) => words,
+        Values::WordsOrFlag(..) => json!({ "anyOf": [words, flag] }),
+        Values::Switch(..) => json!({ "anyOf": [flag, words] }),
+        Values::Whole(low, high, ..) => whole(*low, *high),
+        Values::Seconds(..) => reference("time"),
+        Values::Number(..) => json!({ "type": "number" }),
+        Values::Wait(..) => json!({ "anyOf": [flag, reference("time")] }),
+        Values::Window(segments, ..) => schemas::window(whole(1, *segments)),
     };
-    let mut rules = Map::new();
-    for opt in options::all() {
-        match opt.place {
-            Place::Entry if SHARED.contains(&opt.key) => {}
-            Place::Entry => drop(map.insert(opt.key.into(), about(form(opt), &format!("{} Profile rfc.", opt.about)))),
-            Place::Rules => drop(rules.insert(opt.key.into(), about(form(opt), opt.about))),
-        }
+    let plain = stacks::rfc::STACK.plain("ledbat", 1000, false);
+    match opt.get(&plain) {
+        Some(value) => with_default(form, written(opt, value, plain.mss)),
+        None => form,
     }
-    // Where a stack is named, any option may stand there.
-    for opt in options::all().filter(|opt| opt.place == Place::Entry) {
-        rules.insert(opt.key.into(), about(form(opt), &format!("{} With stack.", opt.about)));
-    }
-    let text = "Single options that differ from the stack. With profile only those that have no key of their own.";
-    map.insert("rules".into(), about(object(&[], rules.into()), text));
 }
 
-/// Schema of a window in segments or bytes.
-pub(super) fn window_schema(segments: Json) -> Json {
-    json!({ "anyOf": [segments, reference("size")] })
+/// Adds the schemas of the options that have a key of their own, but those that ns-2's TCPs have too.
+pub(super) fn schema(map: &mut Map<String, Json>) {
+    for opt in options::all().filter(|opt| opt.place == Place::Entry && !is_ns2(opt.key)) {
+        map.insert(opt.key.into(), about(form(opt), &format!("{} Profile rfc.", opt.about)));
+    }
+}
+
+/// The schema of `rules`. Where a stack is named, any option may be there.
+pub(super) fn rules_schema() -> Json {
+    let of = |place: Place| options::all().filter(move |opt| opt.place == place);
+    let mut rules = Map::new();
+    for opt in of(Place::Rules) {
+        rules.insert(opt.key.into(), about(form(opt), opt.about));
+    }
+    for opt in of(Place::Entry) {
+        rules.insert(opt.key.into(), about(form(opt), &format!("{} With stack.", opt.about)));
+    }
+    object(&[], rules.into())
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ fn values(stack: &'static stacks::Stack, tcp: &str) -> Json {
     all.into()
 }
 
-/// The shortest way to say what a traffic entry's TCP does: a stack, and the options that differ from it.
+/// The shortest description of a traffic entry's TCP: a stack, and the options that differ from it.
 pub(super) fn shortest(spec: &TcpSpec) -> (&'static str, Json) {
     let Some(settings) = &spec.options.rfc else { return (stacks::ns2_2_35::STACK.name, json!({})) };
     let (stack, others): (_, Vec<(&Opt, Value)>) = match spec.stack {

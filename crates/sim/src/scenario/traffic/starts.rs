@@ -1,22 +1,40 @@
-//! Start times: a value, a list, or a law.
+//! Start times: a value, a list, or a distribution.
 
 use serde_json::{json, Value as Json};
 
 use super::super::bounds::{self, TIMES};
 use super::super::document::Doc;
 use super::super::fields::{Checked, Field, Fields, Interval};
-use super::super::forms::{object, reference};
+use super::super::forms::{Own, Range};
+use super::super::keys::Key;
 use super::super::model::Delays;
+use super::super::schemas::{object, reference};
+use super::super::units;
 use super::super::values::delays;
 use super::distribution::{self, TIME};
 use super::model::Starts;
 
-/// Keys of a start that is a law of its own.
+/// Keys of starts at regular intervals.
 const EVERY: &[&str] = &["every", "from"];
+/// Keys of starts at the times of a Poisson process.
 const POISSON: &[&str] = &["poisson", "from"];
 
-pub(super) fn read(fields: &Fields<'_>) -> Checked<Starts> {
-    let Some(field) = fields.optional("start") else { return Ok(Starts::Times(Delays::Same(0.0))) };
+pub(super) static START: Key<Own<Starts>> = Key::or(
+    "start",
+    Own {
+        kind: "time, list or distribution",
+        range: Range::Within(bounds::START),
+        wanted: units::TIME_FORM,
+        schema: || reference("starts"),
+        write,
+        read,
+    },
+    Starts::Times(Delays::Same(0.0)),
+    "Start times of the entry's flows. A list is used in turn; `{ every = \"1 s\" }` starts them one after the other, \
+     `{ poisson = \"1 s\" }` at the times of a Poisson process.",
+);
+
+fn read(field: &Field<'_>) -> Checked<Starts> {
     let has = |key: &str| field.doc.get(key).is_some();
     if has("every") {
         let fields = field.table(EVERY)?;
@@ -29,9 +47,9 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<Starts> {
         return Ok(Starts::Poisson { gap, from: from(&fields)? });
     }
     if matches!(field.doc, Doc::Table(_)) && !has("uniform") {
-        return drawn(&field);
+        return drawn(field);
     }
-    delays(&field, &TIMES, bounds::START).map(Starts::Times)
+    delays(field, &TIMES, bounds::START).map(Starts::Times)
 }
 
 fn from(fields: &Fields<'_>) -> Checked<f64> {
@@ -52,7 +70,7 @@ fn seconds(x: f64) -> Json {
     format!("{x} s").into()
 }
 
-pub(super) fn write(starts: &Starts) -> Json {
+fn write(starts: &Starts) -> Json {
     match starts {
         Starts::Times(delays) => super::super::values::delays_json(delays),
         Starts::Every { gap, from } => json!({ "every": seconds(*gap), "from": seconds(*from) }),

@@ -2,35 +2,90 @@
 
 use serde_json::{json, Map, Value as Json};
 
-use super::super::bounds::{self, SECONDS, TIMES};
+use super::super::bounds::{self, SECONDS};
 use super::super::document::Doc;
 use super::super::error::quoted_list;
 use super::super::fields::{Checked, Field, Fields};
-use super::super::forms::{about, reference, whole, with_default};
+use super::super::forms::{Bytes, Flag, OneOf, Own, Range};
+use super::super::keys::{self, Key, Rows};
 use super::super::model::{Profile, Tcp};
+use super::super::schemas::{self, reference};
 use super::super::values::list;
-use super::kind::whole_or;
 use super::model::TcpSpec;
-use super::{packets, rfc};
-use crate::engine::network::TcpOptions;
-use earlydrop_net::tcp::ns2::core::{MIN_RTO, MIN_RTO_MS};
-use earlydrop_net::tcp::stacks::{self, Stack, STACKS};
+use super::{ns2, packets, rfc};
+use earlydrop_net::tcp::ns2::core::MIN_RTO_MS;
+use earlydrop_net::tcp::stacks::{self, options, Stack, STACKS};
+use earlydrop_net::tcp::TcpOptions;
 use std::sync::Arc;
 
-/// Keys, beside those of the [`OPTIONS`].
-pub(super) const KEYS: &[&str] = &["tcp", "profile", "stack", "segment", "header", "clock_phase", "ecn", "rules"];
-/// Keys of options.
-pub(super) const OPTIONS: &[&str] = earlydrop_net::tcp::stacks::options::ENTRY_KEYS;
+static TCP: Key<OneOf<Tcp>> =
+    Key::or("tcp", OneOf { all: &Tcp::ALL, name: Tcp::name }, Tcp::Reno, "Congestion control.");
+static PROFILE: Key<OneOf<Profile>> = Key::optional(
+    "profile",
+    OneOf { all: Profile::ALL, name: Profile::name },
+    "`\"ns2\"` for the TCPs of ns-2, else `\"rfc\"`",
+    "`ns2`: segments, clock ticks of 10 ms, no handshake beyond one SYN, as ns-2.35; `rfc`: as in the RFCs.",
+);
+static STACK: Key<OneOf<&Stack>> = Key::optional(
+    "stack",
+    OneOf { all: &STACKS, name: |stack| stack.name },
+    "none",
+    "A TCP stack by name, in place of `profile` and single options; `rules` overrides its options.",
+);
+static SEGMENT: Key<Bytes> = packets::segment(packets::DEFAULT_SEGMENT);
+static HEADER: Key<Bytes> = Key::or(
+    "header",
+    Bytes { low: 0, high: bounds::PACKET },
+    DEFAULT_HEADER,
+    "Headers of a packet, at most 65,535 B with the payload. By default 0 B with vegas, and 12 B more with time \
+     stamps.",
+);
+static CLOCK_PHASE: Key<Own<Vec<f64>>> = Key::optional(
+    "clock_phase",
+    Own {
+        kind: "seconds, time or list",
+        range: Range::Within(bounds::PHASE),
+        wanted: "seconds, or a time such as \"2.5 ms\"",
+        schema: phases_schema,
+        write: |phases| json!(phases),
+        read: phases,
+    },
+    "drawn",
+    "Phases of the senders' clock ticks, in seconds (ns-2's `boot_time_`).",
+);
+static ECN: Key<Flag> = Key::or(
+    "ecn",
+    Flag,
+    false,
+    "Send ECN-capable data and answer marks; not with vegas. The queue needs `ecn = true` too.",
+);
+static RULES: Key<Own<(), ()>> = Key::optional(
+    "rules",
+    Own {
+        kind: "table",
+        range: Range::Words(""),
+        wanted: "a table",
+        schema: rfc::rules_schema,
+        write: |()| Json::Null,
+        read: (),
+    },
+    "none",
+    "Single options that differ from the stack. With profile only those that have no key of their own.",
+);
+/// Keys, beside those of options.
+pub(super) const KEYS: Rows = &[&TCP, &PROFILE, &STACK, &SEGMENT, &HEADER, &CLOCK_PHASE, &ECN, &RULES];
+
 /// Headers of a packet when none are given, in bytes: TCP and IPv4 without options. ns-2's Vegas counts none.
 const DEFAULT_HEADER: u32 = 40;
 const DEFAULT_VEGAS_HEADER: u32 = 0;
-/// How long an ACK waits where it is only said that it does, s (ns-2's `interval_`).
-const DEFAULT_ACK_DELAY: f64 = 0.1;
-/// Window when none is given, in segments: no limit in practice.
-pub(super) const DEFAULT_WINDOW: u32 = 1000;
+
+/// All keys of TCP.
+pub(super) fn all_keys() -> Vec<&'static str> {
+    keys::names(KEYS).chain(options::ENTRY_KEYS.iter().copied()).collect()
+}
 
 pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
-    let tcp = tcp(fields)?;
+    let tcp = TCP.read(fields)?;
     let named = stack(fields, tcp)?;
     let profile = match named {
         Some(stack) => [Profile::Rfc, Profile::Ns2][usize::from(stack.is_ns2)],
@@ -41,20 +96,20 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
     }
     rfc::refuse(fields, named.is_some())?;
     let header = if tcp == Tcp::Vegas { DEFAULT_VEGAS_HEADER } else { DEFAULT_HEADER };
-    let (segment, header) = packets::segment_and_header(fields, packets::DEFAULT_SEGMENT, header)?;
+    let (segment, header) = segment_and_header(fields, header)?;
     Ok(TcpSpec {
         tcp,
         profile,
         stack: named,
         segment,
         header,
-        window: whole_or(fields, "window", 1, bounds::WINDOW, DEFAULT_WINDOW)?,
-        clock_phase: fields.optional("clock_phase").map(|field| phases(&field)).transpose()?,
+        window: ns2::WINDOW.read(fields)? as u32,
+        clock_phase: CLOCK_PHASE.given(fields)?,
         options: TcpOptions {
             ecn: ecn(fields, tcp)?,
-            delayed_ack: fields.optional("delayed_ack").map_or(Ok(None), |field| delayed_ack(&field))?,
-            limited_transmit: fields.optional("limited_transmit").map_or(Ok(true), |field| field.flag())?,
-            min_rto_ms: fields.optional("min_rto").map_or(Ok(MIN_RTO_MS), |field| min_rto(&field))?,
+            delayed_ack: ns2::DELAYED_ACK.read(fields)?,
+            limited_transmit: ns2::LIMITED_TRANSMIT.read(fields)?,
+            min_rto_ms: ns2::MIN_RTO.read(fields)?,
             rfc: None,
         },
     })
@@ -63,8 +118,8 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
 fn read_rfc(fields: &Fields<'_>, tcp: Tcp, named: Option<&'static Stack>) -> Checked<TcpSpec> {
     rfc::refuse_others(fields)?;
     let header = DEFAULT_HEADER + if rfc::timestamps(fields, named.is_some())? { rfc::STAMPS } else { 0 };
-    let (segment, header) = packets::segment_and_header(fields, packets::DEFAULT_SEGMENT, header)?;
-    let ecn = fields.optional("ecn").map_or(Ok(rfc::wants_ecn(tcp)), |field| field.flag())?;
+    let (segment, header) = segment_and_header(fields, header)?;
+    let ecn = ECN.read_or(fields, rfc::wants_ecn(tcp))?;
     let settings = rfc::read(fields, named.unwrap_or(&stacks::rfc::STACK), named.is_some(), tcp, segment, ecn)?;
     Ok(TcpSpec {
         tcp,
@@ -83,9 +138,8 @@ fn read_rfc(fields: &Fields<'_>, tcp: Tcp, named: Option<&'static Stack>) -> Che
 }
 
 fn ecn(fields: &Fields<'_>, tcp: Tcp) -> Checked<bool> {
-    let Some(field) = fields.optional("ecn") else { return Ok(false) };
-    let wanted = field.flag()?;
-    if wanted && !tcp.knows_ecn() {
+    let wanted = ECN.read(fields)?;
+    if let (Some(field), true) = (ECN.field(fields), wanted && !tcp.knows_ecn()) {
         let able = Tcp::NS2.iter().filter(|tcp| tcp.knows_ecn()).map(|tcp| tcp.name());
         return Err(field
             .error("is for TCPs that answer marks; in ns-2 this one sends packets without ECN")
@@ -95,50 +149,25 @@ fn ecn(fields: &Fields<'_>, tcp: Tcp) -> Checked<bool> {
     Ok(wanted)
 }
 
-/// `true`, `false`, or how long an ACK may wait.
-fn delayed_ack(field: &Field<'_>) -> Checked<Option<f64>> {
-    match field.doc {
-        Doc::Bool(false) => Ok(None),
-        Doc::Bool(true) => Ok(Some(DEFAULT_ACK_DELAY)),
-        _ => field.measure(&TIMES, bounds::ACK_DELAY).map(Some),
-    }
-}
-
-/// In whole milliseconds, as the sender keeps it.
-fn min_rto(field: &Field<'_>) -> Checked<u16> {
-    let seconds = field.measure(&TIMES, bounds::SHORTEST_RTO)?;
-    Ok((seconds * 1000.0).round() as u16)
-}
-
-fn tcp(fields: &Fields<'_>) -> Checked<Tcp> {
-    let Some(field) = fields.optional("tcp") else { return Ok(Tcp::Reno) };
-    let name = field.word(Tcp::ALL.iter().map(|tcp| tcp.name()))?;
-    Ok(Tcp::ALL.iter().copied().find(|tcp| tcp.name() == name).unwrap_or(Tcp::Reno))
-}
-
 /// The stack, if one is named.
 fn stack(fields: &Fields<'_>, tcp: Tcp) -> Checked<Option<&'static Stack>> {
-    let Some(field) = fields.optional("stack") else { return Ok(None) };
-    let name = field.word(STACKS.into_iter().map(|stack| stack.name))?;
-    if let Some(profile) = fields.optional("profile") {
+    let (Some(field), Some(stack)) = (STACK.field(fields), STACK.given(fields)?) else { return Ok(None) };
+    if let Some(profile) = PROFILE.field(fields) {
         return Err(profile.error("stands beside stack, which says it").allowed("the one or the other"));
     }
-    let found = stacks::named(name);
-    if let Some(stack) = found.filter(|stack| !stack.tcps.contains(&tcp.name())) {
+    if !stack.tcps.contains(&tcp.name()) {
         return Err(field
             .error("does not have this TCP")
             .given(format!("tcp = {:?}", tcp.name()))
             .allowed(format!("with it tcp = {}", quoted_list(stack.tcps.iter().copied()))));
     }
-    Ok(found)
+    Ok(Some(stack))
 }
 
 /// By default that of ns-2, where it has this TCP.
 fn profile(fields: &Fields<'_>, tcp: Tcp) -> Checked<Profile> {
     let default = if Tcp::NS2.contains(&tcp) { Profile::Ns2 } else { Profile::Rfc };
-    let Some(field) = fields.optional("profile") else { return Ok(default) };
-    let name = field.word(Profile::ALL.iter().map(|profile| profile.name()))?;
-    let profile = Profile::ALL.iter().copied().find(|profile| profile.name() == name).unwrap_or(default);
+    let (Some(field), profile) = (PROFILE.field(fields), PROFILE.read_or(fields, default)?) else { return Ok(default) };
     let (known, names) = match profile {
         Profile::Ns2 => (Tcp::NS2.contains(&tcp), quoted_list(Tcp::NS2.iter().map(|tcp| tcp.name()))),
         Profile::Rfc => (rfc::has(tcp), rfc::names()),
@@ -159,55 +188,37 @@ fn phases(field: &Field<'_>) -> Checked<Vec<f64>> {
     }
 }
 
+fn segment_and_header(fields: &Fields<'_>, default_header: u32) -> Checked<(u32, u32)> {
+    let (segment, header) = (SEGMENT.read(fields)?, HEADER.read_or(fields, default_header)?);
+    packets::fits(fields, f64::from(segment), header)?;
+    Ok((segment, header))
+}
+
+/// Every key that matters to this TCP; of ns-2's options those that differ from their defaults.
 pub(super) fn write(spec: &TcpSpec, map: &mut Map<String, Json>) {
-    map.insert("tcp".into(), spec.tcp.name().into());
-    map.insert("profile".into(), spec.profile.name().into());
-    packets::write_sizes(spec.segment, spec.header, map);
+    TCP.write(&spec.tcp, map);
+    PROFILE.write(&spec.profile, map);
+    SEGMENT.write(&spec.segment, map);
+    HEADER.write(&spec.header, map);
     if let Some(settings) = &spec.options.rfc {
         return rfc::write(settings, spec.tcp, map);
     }
-    map.insert("window".into(), spec.window.into());
-    if let Some(phases) = &spec.clock_phase {
-        map.insert("clock_phase".into(), json!(phases));
-    }
-    if spec.options.ecn {
-        map.insert("ecn".into(), true.into());
-    }
-    if let Some(delay) = spec.options.delayed_ack {
-        map.insert("delayed_ack".into(), format!("{delay} s").into());
-    }
-    if !spec.options.limited_transmit {
-        map.insert("limited_transmit".into(), false.into());
-    }
-    if spec.options.min_rto_ms != MIN_RTO_MS {
-        map.insert("min_rto".into(), format!("{} ms", spec.options.min_rto_ms).into());
-    }
+    ns2::WINDOW.write(&spec.window.into(), map);
+    CLOCK_PHASE.write_given(spec.clock_phase.as_ref(), map);
+    ECN.write_given(Some(&spec.options.ecn).filter(|on| **on), map);
+    ns2::DELAYED_ACK.write_given(Some(&spec.options.delayed_ack).filter(|delay| delay.is_some()), map);
+    ns2::LIMITED_TRANSMIT.write_given(Some(&spec.options.limited_transmit).filter(|on| !**on), map);
+    ns2::MIN_RTO.write_given(Some(&spec.options.min_rto_ms).filter(|ms| **ms != MIN_RTO_MS), map);
 }
 
+/// Adds the schemas of all keys of TCP.
 pub(super) fn schema(map: &mut Map<String, Json>) {
-    let tcps: Vec<_> = Tcp::ALL.iter().map(|tcp| tcp.name()).collect();
-    map.insert("tcp".into(), with_default(json!({ "enum": tcps }), Tcp::Reno.name()));
-    let profiles: Vec<_> = Profile::ALL.iter().map(|profile| profile.name()).collect();
-    map.insert("profile".into(), about(json!({ "enum": profiles }), "By default ns2 for the TCPs of ns-2, else rfc."));
-    let names = STACKS.map(|stack| stack.name);
-    let text = "A TCP stack by name, in place of profile and single options; rules overrides those.";
-    map.insert("stack".into(), about(json!({ "enum": names }), text));
-    packets::size_schema(packets::DEFAULT_SEGMENT, DEFAULT_HEADER, map);
-    let window = with_default(rfc::window_schema(whole(1, bounds::WINDOW)), DEFAULT_WINDOW);
-    map.insert("window".into(), about(window, "Largest window, in segments; in the profile rfc also in bytes."));
+    keys::properties(KEYS, map);
+    keys::properties(ns2::OPTIONS, map);
     rfc::schema(map);
-    let number = json!({ "type": "number", "minimum": bounds::PHASE.low, "exclusiveMaximum": bounds::PHASE.high });
-    let phase = json!({ "anyOf": [number, reference("time")] });
-    let list = json!({ "type": "array", "items": phase.clone(), "minItems": 1 });
-    let phases = about(json!({ "anyOf": [phase, list] }), "Phases of the senders' clock ticks, in seconds.");
-    map.insert("clock_phase".into(), phases);
-    let flag = |default: bool| with_default(json!({ "type": "boolean" }), default);
-    map.insert("ecn".into(), about(flag(false), "Send ECN-capable data and answer marks; not with vegas."));
-    let delay = with_default(json!({ "anyOf": [{ "type": "boolean" }, reference("time")] }), false);
-    let text = "Acknowledge every second segment, or after this time; true means 100 ms.";
-    map.insert("delayed_ack".into(), about(delay, text));
-    let text = "Send a new segment on each of the first two duplicate acknowledgements (RFC 3042).";
-    map.insert("limited_transmit".into(), about(flag(true), text));
-    let text = "The shortest retransmission timeout, before it is doubled; at least 0.2 s.";
-    map.insert("min_rto".into(), about(with_default(reference("time"), format!("{MIN_RTO} s")), text));
+}
+
+fn phases_schema() -> Json {
+    let phase = json!({ "anyOf": [schemas::number(bounds::PHASE), reference("time")] });
+    json!({ "anyOf": [phase.clone(), schemas::list(phase)] })
 }

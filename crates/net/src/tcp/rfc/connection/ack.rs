@@ -1,6 +1,6 @@
-//! What an ACK does.
+//! Processing of an ACK.
 //!
-//! The order is fixed: round-trip time, what has arrived, losses, marks, recovery or growth, timers, sending.
+//! The order is fixed: newly delivered segments, RTT, losses, marks, recovery or growth, timers, sending.
 
 use super::Connection;
 use crate::tcp::rfc::control::Acked;
@@ -9,28 +9,29 @@ use crate::tcp::rfc::rack::Rack;
 use crate::tcp::rfc::rate::Rate;
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::rtt::Measured;
-use crate::tcp::rfc::scoreboard::{Delivered, Range, Record};
+use crate::tcp::rfc::scoreboard::{Delivered, Record};
 use crate::tcp::rfc::tlp::Verdict;
+use crate::tcp::rfc::wire::Range;
 use crate::tcp::rfc::wire::{unwrap, Feedback};
 use crate::tcp::{Output, Variable};
 
-/// What an ACK newly tells to have arrived.
+/// What an ACK newly delivers.
 struct Arrived {
-    /// Sequence numbers, and of these by SACK.
+    /// Sequence numbers, and those of them by SACK.
     numbers: u64,
     sacked: u64,
     /// Segments.
     packets: u64,
     /// The flags of these segments, together.
     flags: u8,
-    /// Sequence numbers that were marked lost; counted for models of the path alone.
+    /// Sequence numbers that were marked lost; counted for models of the path only.
     were_lost: u64,
-    /// The segment that has arrived twice (RFC 2883).
+    /// The DSACK (RFC 2883).
     duplicate: Option<Range>,
     measured: Measured,
 }
 
-/// Takes note of each segment that has arrived.
+/// Notes each newly delivered segment.
 struct Notes<'a> {
     rack: Option<&'a mut Rack>,
     rate: Option<&'a mut Rate>,
@@ -69,7 +70,7 @@ impl Connection {
         }
     }
 
-    /// The slow path: an ACK that may say anything.
+    /// The slow path: any ACK.
     #[inline(never)]
     fn on_any_ack(&mut self, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
         let flight_before = self.scoreboard.outstanding();
@@ -92,10 +93,10 @@ impl Connection {
         }
         if let Some(rate) = &mut self.rate {
             rate.forget_before(self.scoreboard.number(0));
-            let least = if self.settings.bbr.rtt_smoothed { self.rtt.min_smoothed } else { self.rtt.min };
+            let least = if self.settings.bbr.ns3.smoothed_rtt { self.rtt.min_smoothed } else { self.rtt.min };
             info.rate = rate.sample(least);
         }
-        if self.owns_window() && self.settings.bbr.recovery_end_at_once {
+        if self.owns_window() && self.settings.bbr.immediate_recovery_end {
             self.end_recovery_of_model();
         }
         let entered = self.find_losses_and_react(now, ack, advanced, flight_before, &arrived, feedback, &mut info, out);
@@ -194,7 +195,7 @@ impl Connection {
         entered
     }
 
-    /// What is newly lost by what is known now, in sequence numbers.
+    /// Newly lost sequence numbers.
     #[inline(always)]
     fn find_losses(&mut self, now: f64, advanced: u64, arrived: &Arrived) -> u64 {
         let recovering = !self.recovery.is_open();
@@ -217,19 +218,19 @@ impl Connection {
     #[inline(always)]
     fn tell_control(&mut self, now: f64, pipe_before: u64, arrived: &Arrived, info: &mut Acked, out: &mut Output) {
         info.recovering = !self.recovery.is_open();
-        info.resent = Record::any_in_flight_again(arrived.flags);
+        info.retransmission_delivered = Record::any_in_flight_again(arrived.flags);
         if self.rate.is_some() {
-            // What only a model of the path asks for.
+            // For models of the path only.
             info.timed_out = self.recovery.is_loss();
-            info.repaired = self.segments(arrived.were_lost);
+            info.lost_delivered = self.segments(arrived.were_lost);
             info.pipe = self.segments(self.scoreboard.pipe());
             info.pipe_before = self.segments(pipe_before);
-            info.ahead = (self.pacer.released - now).max(0.0);
+            info.departs_in = (self.pacer.released - now).max(0.0);
         }
         let mut window = self.window();
         self.control.on_any_ack(&mut window, info);
         self.vars.set_window(window, out);
-        if let Some(rate) = self.rate.as_mut().filter(|_| self.control.view().holds_back()) {
+        if let Some(rate) = self.rate.as_mut().filter(|_| self.control.view().is_app_limited()) {
             rate.app_limited(info.pipe);
         }
         if self.vars.traced {
@@ -248,8 +249,8 @@ impl Connection {
         });
     }
 
-    /// Whether an ACK that advances the window says nothing else, while nothing is or may be lost, nothing has been
-    /// retransmitted, and the window is not being reduced.
+    /// Whether an ACK that advances the window reports nothing else, while no segment is SACKed, lost or retransmitted,
+    /// no loss can be detected, and cwnd is not being reduced.
     #[inline(always)]
     fn may_take_fast_path(&self, feedback: &Feedback) -> bool {
         self.recovery.is_open()
@@ -261,8 +262,7 @@ impl Connection {
             && self.detection.allows_fast_path(&self.scoreboard)
     }
 
-    /// What [`on_any_ack`](Self::on_any_ack) does where the fast path may be taken: no loss can be found, none is repaired,
-    /// and what is left are the round-trip time, growth, timers and sending, in the same order.
+    /// The fast path of [`on_any_ack`](Self::on_any_ack): RTT, growth, timers and sending, in the same order.
     fn on_expected_ack(&mut self, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
         let flight_before = self.scoreboard.outstanding();
         let advanced = ack - self.una;
@@ -309,7 +309,7 @@ impl Connection {
         self.plan_probe(now, true);
     }
 
-    /// A round-trip time of the connection, s.
+    /// An RTT sample, s.
     #[inline(always)]
     pub(super) fn sample(&mut self, rtt: f64, out: &mut Output) {
         self.rtt.sample(rtt);
@@ -342,7 +342,7 @@ impl Connection {
             pipe: 0.0,
             una: self.una,
             next: self.next,
-            // RFC 8257, 3.3: what an ACK with ECE acknowledges counts as marked.
+            // RFC 8257, 3.3: segments that an ACK with ECE acknowledges count as marked.
             marked: if feedback.echo && self.ecn.agreed { self.segments(advanced) } else { 0.0 },
             window_limited: self.window_limited,
             recovering: false,
@@ -350,15 +350,15 @@ impl Connection {
             paced: self.settings.pacing,
             lost: 0.0,
             pipe_before: 0.0,
-            ahead: 0.0,
+            departs_in: 0.0,
             rate: None,
-            resent: false,
-            repaired: 0.0,
+            retransmission_delivered: false,
+            lost_delivered: 0.0,
             one_way: self.settings.timestamps.then_some(feedback.one_way),
         }
     }
 
-    /// RFC 5681, section 2: a duplicate ACK; with SACK one that tells something new (RFC 6675, section 2).
+    /// RFC 5681, section 2: a duplicate ACK; with SACK one that newly SACKs a segment (RFC 6675, section 2).
     fn count_duplicates(&mut self, advanced: u64, sacked: u64, ack: u64, out: &mut Output) {
         if advanced > 0 {
             self.recovery.clear_duplicates();
@@ -371,8 +371,8 @@ impl Connection {
         self.vars.set_dupacks(self.recovery.dupacks, out);
     }
 
-    /// Without SACK, a duplicate ACK: a segment counts as arrived, if the rule is to emulate SACK so. Outside of recoveries
-    /// limited transmit does it, and the duplicate that starts a recovery.
+    /// Without SACK: a duplicate ACK emulates a SACK, if that is an option. Outside of recoveries only with limited
+    /// transmit, or if it starts a recovery.
     fn emulate_sack(&mut self) {
         let makes = match self.recovery.phase {
             Phase::Open => self.settings.limited_transmit || self.may_enter_recovery(),

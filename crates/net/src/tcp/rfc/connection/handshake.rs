@@ -1,4 +1,4 @@
-//! The handshake: SYN, its answer, and what they say about time and ECN.
+//! The handshake: SYN, SYN-ACK, its RTT sample and the agreement on ECN.
 
 use super::Connection;
 use crate::segment::SYN;
@@ -8,7 +8,7 @@ use crate::tcp::{Output, Sent, Variable};
 /// Window after a timeout, segments (RFC 5681, 3.1: LW).
 pub(super) const LOSS_WINDOW: f64 = 1.0;
 
-/// Where a connection stands.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Closed,
@@ -16,11 +16,11 @@ pub(super) enum State {
     Established,
 }
 
-/// The connection's opening.
+/// The handshake.
 #[derive(Clone, Debug)]
 pub(super) struct Handshake {
     pub state: State,
-    /// Timeouts of the SYN, and when the one was sent that is timed, s.
+    /// Timeouts of the SYN, and when the timed one was sent, s.
     timeouts: u32,
     sent: f64,
 }
@@ -50,7 +50,7 @@ impl Connection {
         self.send_syn(now, out);
     }
 
-    /// The answer to the SYN.
+    /// The SYN-ACK.
     pub(super) fn open(&mut self, now: f64, feedback: &Feedback, out: &mut Output) {
         if !feedback.syn || feedback.ack != wrap(1, self.first) {
             return;
@@ -70,7 +70,7 @@ impl Connection {
         if timeouts > 0 && !always {
             self.rtt.rto.syn_was_lost();
         }
-        // RFC 6928, 2: one lost SYN does not cost the initial window, more do (RFC 5681, 3.1).
+        // RFC 6928, 2: the initial window survives one lost SYN, not more (RFC 5681, 3.1).
         let initial = if timeouts > 1 { LOSS_WINDOW } else { self.settings.initial_window() };
         self.vars.set_cwnd(initial, out);
         self.last_sent = now;

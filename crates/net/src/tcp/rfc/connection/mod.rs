@@ -1,4 +1,4 @@
-//! The sending end of a connection: its parts, and what happens to it.
+//! The sending end of a connection: state and events.
 
 mod ack;
 mod handshake;
@@ -56,7 +56,7 @@ pub struct Connection {
     /// When the last segment left, s, and whether new data have been sent since the last ACK or timer.
     pub(super) last_sent: f64,
     sent_new: bool,
-    /// What kept the last ACK from sending more was the window, not a lack of data.
+    /// cwnd limited sending at the last ACK, not a lack of data.
     pub(super) window_limited: bool,
     /// Every part of this connection allows the fast path.
     fast_path: bool,
@@ -94,7 +94,7 @@ impl Connection {
             ecn: Ecn::new(settings.feedback),
             pacer: Pacer::new(&settings, models),
             tso,
-            rate: models.then(|| Box::new(Rate::new(settings.bbr.samples_held))),
+            rate: models.then(|| Box::new(Rate::new(settings.bbr.ns3.held_samples))),
             last_sent: 0.0,
             sent_new: false,
             window_limited: false,
@@ -149,7 +149,7 @@ impl Connection {
         self.vars.timeouts
     }
 
-    /// The timeout as it stands, s.
+    /// The current timeout, s.
     pub fn rto(&self) -> f64 {
         self.rtt.rto.value()
     }
@@ -169,12 +169,12 @@ impl Connection {
         self.vars.traced
     }
 
-    /// From now on they do, or do not.
+    /// Turns that on or off.
     pub fn trace(&mut self, traced: bool) {
         self.vars.traced = traced;
     }
 
-    /// What it is doing about losses: `closed`, `opening`, `open`, `recovery` or `loss`.
+    /// State: `closed`, `opening`, `open`, `recovery` or `loss`.
     pub fn standing(&self) -> &'static str {
         match (self.handshake.state, &self.recovery.phase) {
             (State::Closed, _) => "closed",
@@ -190,7 +190,7 @@ impl Connection {
         &self.control
     }
 
-    /// Whether all that the application has given is acknowledged.
+    /// Whether all data that the application has given are acknowledged.
     pub fn finished(&self) -> bool {
         self.handshake.state == State::Closed || self.una >= self.limit()
     }
@@ -217,7 +217,7 @@ impl Connection {
         self.end_event(out);
     }
 
-    /// The application gives nothing more: what has not been sent is never sent.
+    /// The application ends: unsent data are discarded.
     pub fn end(&mut self) {
         self.limit = self.limit.min(self.next.max(1));
     }
@@ -228,7 +228,7 @@ impl Connection {
             State::Closed => return,
             State::SynSent => self.open(now, feedback, out),
             State::Established if feedback.syn => {
-                // Our answer to the SYN's answer has been lost, or the SYN came twice.
+                // Our ACK of the SYN-ACK was lost, or the SYN arrived twice.
                 out.segments.push(Sent { seq: wrap(self.next, self.first), payload: 0, bits: 0 });
             }
             State::Established => self.on_ack(now, feedback, out),
@@ -236,7 +236,7 @@ impl Connection {
         self.end_event(out);
     }
 
-    /// What an event ends with: PSH in what it has sent, and when to wake up.
+    /// Ends an event: sets PSH in the segments sent, and the wake-up time.
     fn end_event(&mut self, out: &mut Output) {
         if self.tso.pushes {
             self.push(out);
@@ -247,7 +247,7 @@ impl Connection {
         }
         debug_assert!(
             wake < f64::INFINITY || !self.is_open() || (self.scoreboard.is_empty() && self.next >= self.limit()),
-            "there is something to do, and no timer runs: nothing may ever happen again"
+            "data are left and no timer runs: a stalled flow"
         );
         out.timer = Some(Timer::At(wake));
     }
@@ -257,7 +257,7 @@ impl Connection {
     }
 
     fn segments(&self, bytes: u64) -> f64 {
-        // Of 63 bits the conversion is one instruction.
+        // The conversion of a signed number is one instruction.
         bytes as i64 as f64 / self.mss()
     }
 
@@ -265,7 +265,7 @@ impl Connection {
         self.vars.window()
     }
 
-    /// Whether the congestion control models the path: it sets cwnd by itself, and no rule of loss recovery touches that.
+    /// Whether the congestion control models the path and sets cwnd on its own, in a recovery too.
     fn owns_window(&self) -> bool {
         self.rate.is_some()
     }

@@ -1,4 +1,4 @@
-//! Reactions to losses and marks: fast recovery, reductions of the window, and growth where there is none.
+//! Reactions to losses and marks: fast recovery, reductions of cwnd, and growth otherwise.
 
 use super::Connection;
 use crate::tcp::rfc::control::{Acked, Window};
@@ -27,20 +27,20 @@ impl Connection {
             return self.scoreboard.sacked() > 0
                 && (dupacks >= DUP_THRESH || self.scoreboard.front().is_some_and(Record::is_lost));
         }
-        // RFC 6582, 3.2 (1): not again for what was sent before the last time.
+        // RFC 6582, 3.2 (1): not for segments sent before the last recovery point.
         let point = self.recovery.point;
         let beyond = self.una > point || (self.settings.recovery_again_at_end && self.una == point);
         dupacks == DUP_THRESH && (beyond || point == 0)
     }
 
-    /// Whether cwnd may be reduced: once for what is outstanding at a time.
+    /// Whether cwnd may be reduced: once per flight.
     fn may_reduce(&self) -> bool {
         self.una >= self.recovery.reduced
     }
 
-    /// Whether a loss that is found after a timeout starts a recovery.
+    /// Whether a loss detected in the recovery after a timeout starts a fast recovery.
     pub(super) fn reenters_recovery(&self) -> bool {
-        self.settings.bbr.lost_again_recovers && self.owns_window() && self.recovery.is_loss()
+        self.settings.bbr.linux.lost_retransmission_recovers && self.owns_window() && self.recovery.is_loss()
     }
 
     /// A recovery is over.
@@ -51,24 +51,24 @@ impl Connection {
         self.recovery.phase = Phase::Open;
     }
 
-    /// For a model of the path a recovery is over as soon as all is acknowledged that it was to retransmit.
+    /// For a model of the path a recovery is over as soon as the recovery point is acknowledged.
     pub(super) fn end_recovery_of_model(&mut self) {
         if self.una >= self.recovery.point && !self.recovery.is_open() {
             self.leave_recovery();
         }
     }
 
-    /// What a reaction to a loss takes as the flight, segments.
+    /// The flight that a loss reduces, segments.
     pub(super) fn flight(&self) -> f64 {
         match self.settings.ssthresh {
-            // RFC 5681, 3.2 (2): without what limited transmit has sent.
+            // RFC 5681, 3.2 (2): without segments of limited transmit.
             Base::Flight => self.segments(self.scoreboard.outstanding() - self.recovery.limited),
             Base::Pipe => self.segments(self.scoreboard.pipe()),
             Base::Cwnd => self.vars.cwnd,
         }
     }
 
-    /// The same where so many bytes were outstanding when the ACK came.
+    /// The same with so many bytes outstanding before the ACK.
     fn flight_before(&self, flight: u64) -> f64 {
         match self.settings.ssthresh {
             Base::Cwnd => self.vars.cwnd,
@@ -76,7 +76,7 @@ impl Connection {
         }
     }
 
-    /// A proportional rate reduction that starts now: of what is outstanding, or of cwnd as in Linux.
+    /// A proportional rate reduction that starts now, of FlightSize, or of cwnd as in Linux.
     fn reduction(&self, bound: Bound) -> Prr {
         let outstanding = self.segments(self.scoreboard.outstanding());
         let prr = Prr::new(if bound == Bound::SafeAck { self.vars.cwnd } else { outstanding }, bound);
@@ -111,7 +111,7 @@ impl Connection {
             time.tlp.reset();
         }
         if self.settings.sack {
-            // RFC 6675, section 5 (4.1) to (4.3): the first one goes whatever the window.
+            // RFC 6675, section 5 (4.1) to (4.3): the first retransmission is sent whatever cwnd is.
             if self.detection.by_time().is_none() {
                 self.scoreboard.mark_lost(0);
             }
@@ -130,10 +130,10 @@ impl Connection {
         }
     }
 
-    /// RFC 5681, 4.3: a lost retransmission is a second sign of congestion. Only of what was sent since the last reduction,
-    /// so once in a round trip. The recovery starts anew, up to what has been sent by now. The reduction is of the window
-    /// that it was to end with: the flight still has what is SACKed, and less is in flight during a recovery. `arrived` bytes
-    /// came with this ACK. Whether there was such a reduction.
+    /// RFC 5681, 4.3: a lost retransmission is a second sign of congestion, if it was sent since the last reduction, so
+    /// once in a round trip. The recovery restarts with a new recovery point. The reduction is of ssthresh, as
+    /// FlightSize includes SACKed segments, and less is in flight during a recovery. The ACK newly delivers `arrived`
+    /// bytes. Whether cwnd was reduced.
     pub(super) fn reduce_for_lost_retransmission(&mut self, now: f64, arrived: u64, out: &mut Output) -> bool {
         let since = self.detection.by_time().and_then(|time| time.lost_retransmission);
         if since != Some(self.recovery.reductions) || self.settings.lost_retransmit_cut_none || self.owns_window() {
@@ -151,7 +151,7 @@ impl Connection {
         self.note_reduction_for_loss();
         if recovering {
             self.recovery.point = self.next;
-            // RFC 9937: of what could arrive before this ACK (`RecoverFS`); Linux takes the window.
+            // RFC 9937: what could be delivered before this ACK (`RecoverFS`); Linux takes cwnd.
             let left = self.segments(self.scoreboard.outstanding() - self.scoreboard.sacked() + arrived);
             let prr = self.settings.prr;
             let prr = prr.map(|bound| Prr::new(if bound == Bound::SafeAck { cwnd } else { left }, bound));
@@ -164,7 +164,7 @@ impl Connection {
         true
     }
 
-    /// The loss that a probe has repaired costs what any loss does.
+    /// A probe has repaired a loss, which reduces cwnd as any loss does.
     pub(super) fn react_to_probe(&mut self, now: f64, flight: u64, out: &mut Output) {
         if !self.may_reduce() || self.owns_window() {
             return;
@@ -177,7 +177,7 @@ impl Connection {
         self.vars.set_cwnd(ssthresh.min(self.vars.cwnd), out);
     }
 
-    /// A CE mark is echoed. RFC 3168, 6.1.2: once in a window of data. `flight` was outstanding when the ACK came, bytes.
+    /// A CE mark is echoed. RFC 3168, 6.1.2: once in a window of data. `flight` bytes were outstanding before the ACK.
     pub(super) fn on_echo(&mut self, now: f64, flight: u64, out: &mut Output) {
         let reduced = self.recovery.reduced;
         if !self.recovery.is_open() || (self.una <= reduced && reduced > 0) || self.owns_window() {
@@ -203,15 +203,15 @@ impl Connection {
         }
     }
 
-    /// The round trip is over in which a mark reduces cwnd.
+    /// The CWR state is over.
     fn end_reduction_for_mark(&mut self, out: &mut Output) {
         if self.ecn.reduction.take().is_some() {
             self.vars.set_cwnd(self.vars.ssthresh, out);
         }
     }
 
-    /// What an ACK does to cwnd in a recovery, at its end, or outside of one. `entered`: a reaction to a loss starts now;
-    /// `echo`: the ACK echoes a mark.
+    /// Adjusts cwnd in a recovery, at its end, or outside of one. `entered`: a reaction to a loss starts now; `echo`:
+    /// the ACK echoes a mark.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn recover_or_grow(
         &mut self,
@@ -241,15 +241,15 @@ impl Connection {
         }
     }
 
-    /// With a model of the path.
+    /// The recovery of a model of the path.
     fn recover_with_model(&mut self, advanced: u64, entered: bool) {
         if !entered {
             self.end_recovery_of_model();
         }
-        // Unless the first outstanding is a retransmission in flight.
+        // Unless the first outstanding segment is a retransmission in flight.
         let open = self.scoreboard.get(0).is_some_and(|first| !first.is_retransmitted() || first.is_sacked());
         let partial = advanced > 0 && !entered && self.recovery.is_fast();
-        if self.settings.bbr.partial_ack_sends && partial && open {
+        if self.settings.bbr.ns3.partial_ack_sends && partial && open {
             self.recovery.forced = 1;
         }
     }
@@ -275,7 +275,7 @@ impl Connection {
         let (pipe, delivered) = (self.segments(self.scoreboard.pipe()), self.segments(arrived));
         let safe = advanced > 0
             && match self.settings.prr {
-                Some(Bound::RepairAck) => info.resent,
+                Some(Bound::RepairAck) => info.retransmission_delivered,
                 _ => info.lost == 0.0,
             };
         let ssthresh = self.vars.ssthresh;

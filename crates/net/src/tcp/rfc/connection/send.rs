@@ -1,4 +1,4 @@
-//! What goes out, and when: lost segments first, then new data, then what may be lost (RFC 6675, section 4, `NextSeg`).
+//! Sending: lost segments first, then new data, then segments that may be lost (RFC 6675, section 4, `NextSeg`).
 
 use super::Connection;
 use crate::segment::FIN;
@@ -10,7 +10,7 @@ use crate::tcp::rfc::wire::wrap;
 use crate::tcp::{Output, Sent};
 
 impl Connection {
-    /// Sends what the window, the receiver's window and the pacing rate allow.
+    /// Sends what cwnd, the receiver's window and the pacing rate allow.
     pub(super) fn transmit(&mut self, now: f64, out: &mut Output) {
         if !self.is_open() || self.ecn.halted {
             return;
@@ -22,13 +22,13 @@ impl Connection {
         if quiet && nothing_else && self.transmit_new(now, out) {
             return;
         }
-        if self.settings.bbr.empty_start_restarts {
+        if self.settings.bbr.ns3.idle_restart {
             self.start_from_nothing(now, out);
         }
         let mut second_of_pair = false;
         loop {
             if self.pacer.on && !self.goes_unpaced() && !self.may_release(now) {
-                // The pacing rate holds back what the window allows.
+                // Pacing holds back what cwnd allows.
                 return;
             }
             let index = self.scoreboard.next_lost();
@@ -61,8 +61,8 @@ impl Connection {
         }
     }
 
-    /// The fast path, for full segments of new data: nothing is lost, and nothing but their leaving is to be noted. Whether
-    /// nothing more may go; else what is left is not a full segment, or the receiver's window is full.
+    /// The fast path for full segments of new data, with nothing lost. Whether cwnd or pacing ends sending; else less
+    /// than a full segment is left, or the receiver's window is full.
     #[inline(always)]
     pub(super) fn transmit_new(&mut self, now: f64, out: &mut Output) -> bool {
         let mss = u64::from(self.settings.mss);
@@ -91,21 +91,21 @@ impl Connection {
         false
     }
 
-    /// Tells the congestion control if something is to be sent now while nothing is in flight.
+    /// Notifies the congestion control if a segment is sent now with nothing in flight.
     #[inline(never)]
     fn start_from_nothing(&mut self, now: f64, out: &mut Output) {
         let goes = now >= self.pacer.released || self.goes_unpaced();
         let some = self.next < self.limit() || !self.scoreboard.is_empty();
         if goes && some && self.scoreboard.pipe() == 0 {
             let mut window = self.window();
-            self.control.control().on_start(&mut window, now);
+            self.control.control().on_idle_send(&mut window, now);
             self.vars.set_cwnd(window.cwnd, out);
         }
     }
 
-    /// Whether the next segment does not wait for the pace.
+    /// Whether the next segment is not paced.
     fn goes_unpaced(&self) -> bool {
-        self.recovery.forced > 0 && self.settings.bbr.repair_pace_at_once
+        self.recovery.forced > 0 && self.settings.bbr.ns3.unpaced_retransmission
     }
 
     /// Sets PSH in the last of each burst of new segments that this event has sent.
@@ -135,14 +135,14 @@ impl Connection {
             )
     }
 
-    /// Whether the congestion window has space for so many bytes more.
+    /// Whether cwnd has space for so many bytes more.
     fn window_allows(&self, bytes: u64, new: bool) -> bool {
         if self.recovery.forced > 0 {
             return true;
         }
         let mut window = self.vars.cwnd;
         if self.settings.dctcp_least_none && self.scoreboard.is_empty() {
-            // No ACK would ever come.
+            // No ACK would ever arrive.
             window = window.max(1.0);
         }
         // RFC 3042: one new segment on each of the first two duplicate ACKs.
@@ -162,7 +162,7 @@ impl Connection {
         self.segments(self.scoreboard.pipe() + bytes) <= window + 1e-9
     }
 
-    /// After a pause of more than a timeout the window starts anew (RFC 5681, 4.1).
+    /// After an idle time longer than the timeout cwnd restarts (RFC 5681, 4.1).
     #[inline(always)]
     pub(super) fn restart_when_idle(&mut self, now: f64, out: &mut Output) {
         if self.scoreboard.is_empty() && self.next < self.limit() && now - self.last_sent > self.rtt.rto.value() {
@@ -186,14 +186,14 @@ impl Connection {
         }
         let payload = left.min(u64::from(self.settings.mss));
         if payload > space || (payload == 0 && space == 0) {
-            // The receiver's window is full (RFC 9293, 3.8.6.2.1: no part of a segment to fill it up).
+            // The receiver's window is full (RFC 9293, 3.8.6.2.1: no small segment to fill it).
             self.window_limited = false;
             return false;
         }
         let fin = fin_due && payload == left;
         let mut bits = if fin { FIN } else { 0 };
         if payload > 0 {
-            // RFC 3168, 6.1: new data are ECN-capable, and the first after a reduction says so.
+            // RFC 3168, 6.1: new data are ECN-capable, and the first after a reduction carry CWR.
             bits |= self.ecn.capable() | self.ecn.take_cwr();
         }
         let len = payload as u32 + u32::from(fin);
@@ -231,7 +231,7 @@ impl Connection {
         true
     }
 
-    /// Retransmits the segment at `index` of those outstanding. `counts`: as one more in flight.
+    /// Retransmits the outstanding segment at `index`. `counts`: as one more in flight.
     pub(super) fn retransmit(&mut self, now: f64, index: usize, counts: bool, out: &mut Output) {
         let Some(&record) = self.scoreboard.get(index) else { return };
         let reordering = self.detection.by_time().is_some_and(|time| time.reorder_at < f64::INFINITY);
@@ -261,9 +261,9 @@ impl Connection {
         }
     }
 
-    /// What samples of the delivery rate take for in flight, segments: they start anew with none.
+    /// In flight by the rate sampling, which restarts with none, segments.
     pub(super) fn in_flight(&self) -> f64 {
-        if self.settings.bbr.sample_start_outstanding {
+        if self.settings.bbr.linux.sampling_restarts_if_none_outstanding {
             self.segments(self.scoreboard.outstanding())
         } else {
             self.segments(self.scoreboard.pipe())
@@ -284,17 +284,17 @@ impl Connection {
         }
     }
 
-    /// So many segments have left: when the next may.
+    /// So many segments have departed: sets when the next may.
     #[inline(always)]
     fn pace(&mut self, now: f64, segments: f64) {
         let Some(rate) = self.pacing_rate() else { return };
-        if self.settings.bbr.repair_pace_at_once && now < self.pacer.released {
+        if self.settings.bbr.ns3.unpaced_retransmission && now < self.pacer.released {
             return;
         }
         self.pacer.sent(now, segments, rate);
     }
 
-    /// Segments a second. The first window goes as a burst, as there is no round-trip time of data yet.
+    /// Segments/s. The first window is sent as a burst, as there is no RTT sample of data yet.
     #[inline(always)]
     fn pacing_rate(&self) -> Option<f64> {
         if let Some(rate) = self.control.view().pacing_rate() {
@@ -304,7 +304,8 @@ impl Connection {
         Some(rate_of_window(self.vars.cwnd, self.vars.ssthresh, srtt))
     }
 
-    /// Whether the pacing rate lets a segment go now; if not, the pacer says when.
+    /// Whether pacing lets a segment depart now; else [`Pacer::next_at`](crate::tcp::rfc::pacer::Pacer::next_at) says
+    /// when.
     #[inline(always)]
     fn may_release(&mut self, now: f64) -> bool {
         let may = self.pacer.may_release(now);

@@ -1,3 +1,4 @@
+use super::super::control::{LinuxRules, Ns3Rules};
 use super::super::scoreboard::Record;
 use super::super::*;
 use super::*;
@@ -5,50 +6,50 @@ use crate::segment::{CE, FIN};
 use crate::tcp::{Output, Variable};
 use earlydrop_aqm::random::Generator;
 
-/// What becomes of segments and ACKs on their way, as probabilities.
+/// Probabilities of what happens to segments and ACKs on the path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Path {
     lost: f64,
     acks_lost: f64,
-    /// Segments that take 4 ms longer, so that others overtake them.
+    /// Reordering: segments delayed by 4 ms.
     late: f64,
     marked: f64,
-    /// ACKs behind which none arrives for 0.3 s.
+    /// ACKs after which all are lost for 0.3 s.
     silenced: f64,
-    /// Segments with which every other of 16 is lost.
+    /// Segments that start a burst of losses, every other of 16.
     burst: f64,
 }
 
-/// What a sender did.
+/// The trace of a sender.
 #[derive(Debug, Default, PartialEq)]
-struct Deeds {
+struct SenderTrace {
     /// Segments, and when they were sent.
     sent: Vec<(f64, Sent)>,
-    /// After each call, when it wanted to be called next.
+    /// Its wake-up time after each call.
     wakes: Vec<f64>,
     retransmits: u32,
 }
 
-/// What a sender does over a link of 1000 segments/s and 20 ms each way. ACKs take the short way unless `traced`.
-fn deeds(settings: Settings, seed: u64, traced: bool, path: Path) -> Deeds {
+/// Runs a sender over a link of 1000 segments/s and 20 ms each way. ACKs take the fast path unless `traced`.
+fn run_over(settings: Settings, seed: u64, traced: bool, path: Path) -> SenderTrace {
     let mut random = Generator::stream(seed, "test.short_way");
     let (mut sender, mut receiver) = (Connection::new(settings, 7), settings.receiver(7));
     sender.trace(traced);
-    let (mut out, mut deeds, mut free, mut wake) = (Output::default(), Deeds::default(), 0.0_f64, f64::INFINITY);
-    // By time and number: segments with the time of their sending, and ACKs.
-    let mut coming = std::collections::BTreeMap::new();
+    let (mut out, mut trace, mut free, mut wake) = (Output::default(), SenderTrace::default(), 0.0_f64, f64::INFINITY);
+    // By time and number: segments with their departure time, and ACKs.
+    let mut in_transit = std::collections::BTreeMap::new();
     let (mut number, mut silent_until, mut answered, mut in_burst) = (0, 0.0, 0, 0);
     for step in 0..4000 {
-        let next = coming.keys().next().map_or(f64::INFINITY, |&(bits, _)| f64::from_bits(bits));
+        let next = in_transit.keys().next().map_or(f64::INFINITY, |&(bits, _)| f64::from_bits(bits));
         let now = if step == 0 { 0.0 } else { earlier(next, wake) };
-        assert!(now < f64::INFINITY, "something is to come");
+        assert!(now < f64::INFINITY, "a segment, an ACK or a timer is left");
         let mut drawn = || random.uniform();
         if step == 0 {
             sender.offer(now, None, false, &mut out);
         } else if next > wake {
             sender.on_wake(now, &mut out);
         } else {
-            match coming.pop_first().map(|(_, what)| what) {
+            match in_transit.pop_first().map(|(_, what)| what) {
                 Some(Ok(feedback)) => {
                     sender.on_feedback(now, &feedback, &mut out);
                     answered += 1;
@@ -67,16 +68,16 @@ fn deeds(settings: Settings, seed: u64, traced: bool, path: Path) -> Deeds {
                         silent_until = now + 0.3;
                     }
                     number += 1;
-                    coming.insert(((now + 0.02).to_bits(), number), Ok(feedback));
+                    in_transit.insert(((now + 0.02).to_bits(), number), Ok(feedback));
                     continue;
                 }
                 None => {}
             }
         }
         wake = out.take_at().unwrap_or(wake);
-        deeds.wakes.push(wake);
+        trace.wakes.push(wake);
         for mut packet in std::mem::take(&mut out.segments) {
-            deeds.sent.push((now, packet));
+            trace.sent.push((now, packet));
             free = free.max(now) + 1e-3;
             if in_burst == 0 && drawn() < path.burst {
                 in_burst = 16;
@@ -88,19 +89,19 @@ fn deeds(settings: Settings, seed: u64, traced: bool, path: Path) -> Deeds {
             let late = if drawn() < path.late { 4e-3 } else { 0.0 };
             packet.bits |= if packet.bits & CE != 0 && drawn() < path.marked { CE } else { 0 };
             number += 1;
-            coming.insert(((free + 0.02 + late).to_bits(), number), Err((now, packet)));
+            in_transit.insert(((free + 0.02 + late).to_bits(), number), Err((now, packet)));
         }
     }
     if traced && matches!(settings.control, ControlKind::Dctcp) {
         let alphas = out.changes.iter().filter(|(variable, _)| *variable == Variable::Alpha).count();
         assert!(alphas + 4 > answered, "every ACK is traced: {alphas} of {answered}");
     }
-    deeds.retransmits = sender.vars.retransmits;
-    deeds
+    trace.retransmits = sender.vars.retransmits;
+    trace
 }
 
 #[test]
-fn the_short_way_of_an_ack_leads_where_the_long_one_does() {
+fn the_fast_path_of_an_ack_equals_the_slow_path() {
     let controls = [
         ControlKind::NewReno,
         ControlKind::Cubic,
@@ -109,7 +110,7 @@ fn the_short_way_of_an_ack_leads_where_the_long_one_does() {
         ControlKind::Ledbat { target: 0.1, gain: 1.0 },
         ControlKind::Prague,
     ];
-    // Few losses, far apart; losses of ACKs, reordering and pauses as well; many of all; losses one beside the other.
+    // Rare losses; lost ACKs, reordering and pauses too; many of all; bursts of losses.
     let calm = Path { lost: 0.015, marked: 0.02, ..Path::default() };
     let rough = Path { lost: 0.02, acks_lost: 0.1, late: 0.02, marked: 0.02, silenced: 0.005, burst: 0.0 };
     let wild = Path { lost: 0.06, acks_lost: 0.3, late: 0.05, marked: 0.4, silenced: 0.01, burst: 0.0 };
@@ -133,7 +134,7 @@ fn the_short_way_of_an_ack_leads_where_the_long_one_does() {
                 rack,
                 timestamps: has(3),
                 pacing: has(4),
-                // Of those that wait none is sent: every second segment is acknowledged, or what comes out of order.
+                // No delayed ACK is sent by its timer here: only those of second segments, or out of order.
                 delayed_ack: (seed % 5 == 4).then_some(0.2),
                 send_pairs: seed % 11 == 5,
                 mark_cut_round_trip: has(6),
@@ -144,12 +145,12 @@ fn the_short_way_of_an_ack_leads_where_the_long_one_does() {
                 rack_repeats_reported: has(4),
                 repair_timer_restarts: has(5),
                 late_segment_made_up: has(6),
-                // Probes send again what has been sent where the receiver has no more room.
+                // With a full receiver's window probes are retransmissions.
                 window: if seed % 7 == 3 { 4 * 1448 } else { 1 << 30 },
                 ssthresh: if has(3) { Base::Cwnd } else { Base::Flight },
                 ..Settings::default()
             };
-            let (short, long) = (deeds(settings, seed, false, path), deeds(settings, seed, true, path));
+            let (short, long) = (run_over(settings, seed, false, path), run_over(settings, seed, true, path));
             let highest = short.sent.iter().map(|(_, packet)| packet.seq).max();
             let alive = (highest, short.retransmits);
             assert!(highest > Some(bytes) && short.retransmits > retransmits, "{alive:?} {path:?} {settings:?}");
@@ -160,23 +161,23 @@ fn the_short_way_of_an_ack_leads_where_the_long_one_does() {
     }
 }
 
-/// An open connection with ten segments out since 0.1 s, all after a round trip of 0.1 s.
-fn ten_out(settings: Settings) -> (Connection, Output) {
+/// An open connection with ten segments in flight since 0.1 s, and an RTT of 0.1 s.
+fn ten_in_flight(settings: Settings) -> (Connection, Output) {
     let mut out = Output::default();
     let mut connection = Connection::new(settings, 0);
     connection.offer(0.0, None, false, &mut out);
-    let answer = Feedback { syn: true, echo: true, ..Feedback::new(1, 0.0) };
-    connection.on_feedback(0.1, &answer, &mut out);
+    let syn_ack = Feedback { syn: true, echo: true, ..Feedback::new(1, 0.0) };
+    connection.on_feedback(0.1, &syn_ack, &mut out);
     assert_eq!(out.segments.len(), 12, "a SYN, an empty segment and ten with data");
     out.segments.clear();
     (connection, out)
 }
 
 #[test]
-fn a_halted_sender_waits_for_its_timer_whatever_arrives() {
+fn a_halted_sender_waits_for_its_timer() {
     // RFC 3168, 6.1.2.
     let settings = Settings { control: ControlKind::Dctcp, feedback: Feedbacks::Dctcp, ..Settings::default() };
-    let (mut connection, mut out) = ten_out(settings);
+    let (mut connection, mut out) = ten_in_flight(settings);
     (connection.ecn.halted, connection.rto_at) = (true, 0.9);
     for segment in 1..=10 {
         let ack = Feedback::new(1 + 1448 * segment, 0.1);
@@ -188,9 +189,9 @@ fn a_halted_sender_waits_for_its_timer_whatever_arrives() {
 }
 
 #[test]
-fn an_ack_of_what_was_sent_again_measures_nothing() {
-    // Karn's algorithm, also once a recovery is over: what was sent again in it may be beyond its end.
-    let (mut connection, mut out) = ten_out(Settings { timestamps: false, ..Settings::default() });
+fn an_ack_of_a_retransmission_gives_no_rtt_sample() {
+    // Karn's algorithm, also after a recovery: its retransmissions may be beyond the recovery point.
+    let (mut connection, mut out) = ten_in_flight(Settings { timestamps: false, ..Settings::default() });
     let srtt = |connection: &Connection| connection.srtt().expect("a sample");
     connection.scoreboard.retransmitted(0, 0.25, true);
     connection.on_feedback(0.3, &Feedback::new(1 + 1448, 0.0), &mut out);
@@ -200,73 +201,86 @@ fn an_ack_of_what_was_sent_again_measures_nothing() {
 }
 
 #[test]
-fn what_was_sent_before_something_that_has_arrived_gets_a_timer() {
-    // RFC 8985, 6.2: also once nothing is lost any more, as after a recovery whose last repetition was sent later.
-    let (mut connection, mut out) = ten_out(Settings { rack: true, ..Settings::default() });
+fn a_segment_sent_before_a_delivered_one_starts_the_reordering_timer() {
+    // RFC 8985, 6.2: also with nothing lost, as after a recovery whose last retransmission was sent later.
+    let (mut connection, mut out) = ten_in_flight(Settings { rack: true, ..Settings::default() });
     let mut later = Scoreboard::new(1448);
     later.sent(1, 1448, false, 0.15);
     let rack = &mut connection.detection.by_time_mut().expect("RACK").rack;
     later.acknowledge(1449, |delivered| rack.delivered(&delivered, 0.25, None, 0.1));
     connection.on_feedback(0.26, &Feedback::new(1 + 1448, 0.1), &mut out);
-    // The last to arrive took 0.16 s, and reordering may take a quarter of the shortest round trip.
+    // The last RTT was 0.16 s, and the reordering window is a quarter of the min RTT.
     let wake = out.take_at().expect("a timer");
     assert!((wake - (0.1 + 0.16 + 0.1 / 4.0)).abs() < 1e-9, "{wake}");
 }
 
 #[test]
-fn the_window_begins_anew_after_a_pause_that_an_ack_ends() {
+fn cwnd_restarts_after_an_idle_time_that_an_ack_ends() {
     // RFC 5681, 4.1.
-    let (mut connection, mut out) = ten_out(Settings::default());
+    let (mut connection, mut out) = ten_in_flight(Settings::default());
     connection.last_sent = -2.0;
     connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
     assert_eq!((connection.vars.cwnd, out.segments.len()), (10.0, 10), "not eleven");
 }
 
-/// An ACK of so many segments, which echoes `stamp` and reports others, counted from 1.
-fn report(acknowledged: u32, stamp: f64, reported: Option<(u64, u64)>) -> Feedback {
+/// An ACK of so many segments that echoes `stamp` and SACKs others, counted from 1.
+fn ack_of(acknowledged: u32, stamp: f64, sacked: Option<(u64, u64)>) -> Feedback {
     let mut feedback = Feedback::new(1 + 1448 * acknowledged, stamp);
-    if let Some((first, last)) = reported {
+    if let Some((first, last)) = sacked {
         feedback.push((1 + 1448 * (first - 1), 1 + 1448 * last), 0, 3);
     }
     feedback
 }
 
+fn linux(linux: LinuxRules) -> BbrRules {
+    BbrRules { linux, ..BbrRules::default() }
+}
+
+fn ns3(ns3: Ns3Rules) -> BbrRules {
+    BbrRules { ns3, ..BbrRules::default() }
+}
+
 fn bbr(rules: BbrRules) -> (Connection, Output) {
-    ten_out(Settings { control: ControlKind::Bbr, rack: true, bbr: rules, ..Settings::default() })
+    ten_in_flight(Settings { control: ControlKind::Bbr, rack: true, bbr: rules, ..Settings::default() })
 }
 
 #[test]
-fn the_ack_that_ends_a_recovery_may_begin_another_with_bbr() {
-    for (recovery_end_at_once, standing, window) in [(true, "recovery", 10.0), (false, "open", 9.0)] {
-        let (mut connection, mut out) = bbr(BbrRules { recovery_end_at_once, ..BbrRules::default() });
-        connection.on_feedback(0.2, &report(0, 0.0, Some((2, 4))), &mut out);
-        assert_eq!((connection.standing(), connection.vars.cwnd), ("recovery", 9.0), "six out and three arrived");
+fn the_ack_that_ends_a_recovery_may_start_another_with_bbr() {
+    for (immediate_recovery_end, standing, window) in [(true, "recovery", 10.0), (false, "open", 9.0)] {
+        let (mut connection, mut out) = bbr(BbrRules { immediate_recovery_end, ..BbrRules::default() });
+        connection.on_feedback(0.2, &ack_of(0, 0.0, Some((2, 4))), &mut out);
+        assert_eq!(
+            (connection.standing(), connection.vars.cwnd),
+            ("recovery", 9.0),
+            "six in flight and three delivered"
+        );
         connection.on_wake(0.25, &mut out);
         connection.on_wake(0.29, &mut out);
         let sent: Vec<u32> = out.segments.iter().map(|packet| (packet.seq - 1) / 1448 + 1).collect();
         assert_eq!(sent, [1, 11, 12]);
         let (mut whole, mut ignored) = (connection.clone(), Output::default());
         // 11 is lost as well.
-        connection.on_feedback(0.4, &report(10, 0.2, Some((12, 12))), &mut out);
+        connection.on_feedback(0.4, &ack_of(10, 0.2, Some((12, 12))), &mut out);
         assert_eq!(connection.standing(), standing);
-        // It is not: the window of before is back, and grows by the nine that have arrived.
-        whole.on_feedback(0.4, &report(12, 0.29, None), &mut ignored);
+        // It is not: cwnd is restored, and grows by nine delivered segments.
+        whole.on_feedback(0.4, &ack_of(12, 0.29, None), &mut ignored);
         assert_eq!((whole.standing(), whole.vars.cwnd), ("open", window + 9.0));
     }
 }
 
 #[test]
-fn what_is_lost_again_after_a_timeout_begins_a_recovery_or_not() {
-    for (lost_again, standing) in [(true, "recovery"), (false, "loss")] {
-        let (mut connection, mut out) = bbr(BbrRules { lost_again_recovers: lost_again, ..BbrRules::default() });
+fn a_lost_retransmission_after_a_timeout_may_start_a_recovery() {
+    for (lost_retransmission_recovers, standing) in [(true, "recovery"), (false, "loss")] {
+        let (mut connection, mut out) =
+            bbr(linux(LinuxRules { lost_retransmission_recovers, ..LinuxRules::default() }));
         connection.on_timeout(1.1, &mut out);
-        connection.on_feedback(1.2, &report(1, 1.1, None), &mut out);
+        connection.on_feedback(1.2, &ack_of(1, 1.1, None), &mut out);
         for now in [1.25, 1.29] {
             connection.on_wake(now, &mut out);
         }
         let sent: Vec<u32> = out.segments.iter().map(|packet| (packet.seq - 1) / 1448 + 1).collect();
         assert_eq!((sent, connection.standing()), (vec![1, 2, 3, 4], "loss"));
-        connection.on_feedback(1.4, &report(1, 1.29, Some((4, 4))), &mut out);
+        connection.on_feedback(1.4, &ack_of(1, 1.29, Some((4, 4))), &mut out);
         assert_eq!(connection.standing(), standing);
     }
 }
@@ -275,7 +289,7 @@ fn what_is_lost_again_after_a_timeout_begins_a_recovery_or_not() {
 fn a_retransmission_restarts_the_timer_unless_racks_runs() {
     for (reorder_at, index, rto_at) in [(f64::INFINITY, 0, 1.2), (0.25, 0, 0.9), (f64::INFINITY, 1, 0.9)] {
         let settings = Settings { repair_timer_restarts: true, rack: true, ..Settings::default() };
-        let (mut connection, mut out) = ten_out(settings);
+        let (mut connection, mut out) = ten_in_flight(settings);
         connection.detection.by_time_mut().expect("RACK").reorder_at = reorder_at;
         connection.rto_at = 0.9;
         connection.retransmit(0.2, index, true, &mut out);
@@ -290,27 +304,27 @@ fn a_retransmission_restarts_the_timer_unless_racks_runs() {
 #[test]
 fn a_partial_ack_sends_one_unless_the_first_is_a_retransmission_in_flight() {
     for (partial_ack_sends, ack, sent) in [(true, 4, 1), (false, 4, 0), (true, 1, 0)] {
-        let rules = BbrRules { partial_ack_sends, repair_pace_at_once: true, ..BbrRules::default() };
+        let rules = ns3(Ns3Rules { partial_ack_sends, unpaced_retransmission: true, ..Ns3Rules::default() });
         let (mut connection, mut out) = bbr(rules);
-        // 1 and 2 are lost, and go again.
-        connection.on_feedback(0.2, &report(0, 0.0, Some((3, 5))), &mut out);
-        connection.on_feedback(0.2, &report(0, 0.0, Some((3, 6))), &mut out);
+        // 1 and 2 are lost and retransmitted.
+        connection.on_feedback(0.2, &ack_of(0, 0.0, Some((3, 5))), &mut out);
+        connection.on_feedback(0.2, &ack_of(0, 0.0, Some((3, 6))), &mut out);
         (connection.pacer.released, connection.vars.cwnd) = (0.0, 100.0);
         connection.on_wake(0.25, &mut out);
         assert!(connection.scoreboard.get(1).is_some_and(Record::is_retransmitted), "{:?}", out.segments);
         out.segments.clear();
         (connection.pacer.released, connection.vars.cwnd) = (9.0, 1.0);
-        connection.on_feedback(0.3, &report(ack, 0.2, Some((7, 8))), &mut out);
+        connection.on_feedback(0.3, &ack_of(ack, 0.2, Some((7, 8))), &mut out);
         assert_eq!((connection.standing(), out.segments.len()), ("recovery", sent), "{partial_ack_sends} {ack}");
     }
 }
 
 #[test]
-fn a_single_segment_waits_for_an_ack_that_is_due() {
-    // Ten were sent at 0.1, with a round-trip time of 0.1 s: the next ACK is due at 0.2.
+fn a_lone_segment_waits_for_an_ack_that_is_due() {
+    // Ten were sent at 0.1 with an RTT of 0.1 s: the next ACK is due at 0.2.
     for (due, now, waits) in [(true, 0.1995, true), (true, 0.1985, false), (false, 0.1985, true)] {
         let settings = Settings { send_pairs: true, pair_wait_due: due, ..Settings::default() };
-        let (mut connection, _) = ten_out(settings);
+        let (mut connection, _) = ten_in_flight(settings);
         (connection.vars.cwnd, connection.last_sent) = (11.0, now - 0.5e-3);
         assert_eq!(connection.waits_for_another(now), waits, "{due} {now}");
         connection.vars.cwnd = 12.0;
@@ -319,10 +333,10 @@ fn a_single_segment_waits_for_an_ack_that_is_due() {
 }
 
 #[test]
-fn the_timer_runs_on_with_nothing_outstanding_or_stops() {
+fn the_timer_may_run_with_nothing_outstanding() {
     for idle_timer_runs in [false, true] {
-        let (mut connection, mut out) = ten_out(Settings { idle_timer_runs, ..Settings::default() });
-        // The pace holds back what could go.
+        let (mut connection, mut out) = ten_in_flight(Settings { idle_timer_runs, ..Settings::default() });
+        // Pacing holds back the next segment.
         (connection.pacer.on, connection.pacer.released) = (true, 10.0);
         connection.limit = u64::from(u32::MAX);
         connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
@@ -330,19 +344,19 @@ fn the_timer_runs_on_with_nothing_outstanding_or_stops() {
         assert_eq!(connection.rto_at < f64::INFINITY, idle_timer_runs);
         let at = connection.rto_at;
         connection.on_timeout(at.min(9.0), &mut out);
-        assert_eq!(connection.vars.timeouts, u32::from(idle_timer_runs), "it expires for nothing");
+        assert_eq!(connection.vars.timeouts, u32::from(idle_timer_runs), "a spurious timeout");
     }
 }
 
 #[test]
-fn where_the_first_measures_nothing_does_that_was_sent_before_a_timeout() {
+fn with_samples_of_the_first_segment_a_retransmitted_first_gives_none() {
     for (rtt_sample_first, measured) in [(true, 0), (false, 1)] {
         let settings = Settings { rtt_sample_first, timestamps: false, ..Settings::default() };
-        let (mut connection, mut out) = ten_out(settings);
+        let (mut connection, mut out) = ten_in_flight(settings);
         let before = connection.rtt.rto.srtt();
         let at = connection.rto_at;
         connection.on_timeout(at, &mut out);
-        // The first was sent again; the ACK covers the second, too, which was sent once.
+        // The first was retransmitted; the ACK covers the second too, which was sent once.
         let feedback = Feedback::new(1 + 2 * 1448, 0.1);
         connection.on_feedback(at + 0.1, &feedback, &mut out);
         assert_eq!(u32::from(connection.rtt.rto.srtt() != before), measured);
@@ -350,53 +364,55 @@ fn where_the_first_measures_nothing_does_that_was_sent_before_a_timeout() {
 }
 
 #[test]
-fn time_stamps_count_whole_milliseconds_or_do_not() {
-    for (stamps_milliseconds, expected) in [(true, 0.087), (false, 0.0878)] {
-        let (mut connection, mut out) = bbr(BbrRules { stamps_milliseconds, ..BbrRules::default() });
-        connection.on_feedback(0.2, &report(0, 0.0, Some((2, 4))), &mut out);
-        // Of what the ACK covers 1 is new, which was sent again.
-        connection.on_feedback(0.2879, &report(4, 0.2001, None), &mut out);
+fn time_stamps_may_be_in_whole_milliseconds() {
+    for (millisecond_stamps, expected) in [(true, 0.087), (false, 0.0878)] {
+        let (mut connection, mut out) = bbr(linux(LinuxRules { millisecond_stamps, ..LinuxRules::default() }));
+        connection.on_feedback(0.2, &ack_of(0, 0.0, Some((2, 4))), &mut out);
+        // The ACK newly covers 1, a retransmission.
+        connection.on_feedback(0.2879, &ack_of(4, 0.2001, None), &mut out);
         let Algorithm::Bbr(bbr) = connection.algorithm() else { panic!("BBR") };
         assert!((bbr.min_rtt() - expected).abs() < 1e-9, "{}", bbr.min_rtt());
     }
 }
 
 #[test]
-fn samples_of_the_rate_begin_anew_with_nothing_outstanding_or_nothing_in_the_network() {
+fn rate_sampling_restarts_with_nothing_outstanding_or_nothing_in_flight() {
     for (outstanding, segments) in [(true, 10.0), (false, 1.0)] {
-        let (mut connection, mut out) = bbr(BbrRules { sample_start_outstanding: outstanding, ..BbrRules::default() });
+        let rules = LinuxRules { sampling_restarts_if_none_outstanding: outstanding, ..LinuxRules::default() };
+        let (mut connection, mut out) = bbr(linux(rules));
         connection.settings.window = 10 * 1448;
-        connection.on_feedback(0.2, &report(0, 0.0, Some((2, 10))), &mut out);
-        assert_eq!((out.segments.len(), connection.in_flight()), (1, segments), "the first goes again");
+        connection.on_feedback(0.2, &ack_of(0, 0.0, Some((2, 10))), &mut out);
+        assert_eq!((out.segments.len(), connection.in_flight()), (1, segments), "the first is retransmitted");
     }
 }
 
 #[test]
-fn a_window_of_half_a_segment_that_does_not_grow_sends_one() {
-    let (mut connection, mut out) = ten_out(Settings { dctcp_least_none: true, ..Settings::default() });
+fn a_cwnd_of_half_a_segment_sends_one() {
+    let (mut connection, mut out) = ten_in_flight(Settings { dctcp_least_none: true, ..Settings::default() });
     (connection.window_limited, connection.vars.cwnd) = (false, 0.5);
     connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
     assert_eq!((connection.vars.cwnd, out.segments.len()), (0.5, 1));
 }
 
 #[test]
-fn a_timeout_waits_for_the_pace_or_does_not() {
-    for (repair_pace_at_once, sent) in [(false, 0), (true, 1)] {
-        let bbr = BbrRules { repair_pace_at_once, ..BbrRules::default() };
-        let (mut connection, mut out) = ten_out(Settings { control: ControlKind::Bbr, bbr, ..Settings::default() });
+fn a_timeout_is_paced_or_not() {
+    for (unpaced_retransmission, sent) in [(false, 0), (true, 1)] {
+        let bbr = ns3(Ns3Rules { unpaced_retransmission, ..Ns3Rules::default() });
+        let (mut connection, mut out) =
+            ten_in_flight(Settings { control: ControlKind::Bbr, bbr, ..Settings::default() });
         let ack = connection.acked(0.2, Some(0.1), 0, 0, 0, &Feedback::new(1, 0.1));
         connection.control.control().on_any_ack(&mut Window { cwnd: 1.0, ssthresh: 0.0 }, &ack);
         connection.pacer.released = 2.0;
         connection.on_wake(connection.rto_at, &mut out);
         assert_eq!((connection.vars.timeouts, out.segments.len()), (1, sent));
-        // The next segment follows the pace again.
-        assert!(repair_pace_at_once == (connection.pacer.released < 2.0));
+        // The next segment is paced again.
+        assert!(unpaced_retransmission == (connection.pacer.released < 2.0));
     }
 }
 
 #[test]
-fn what_must_go_goes_whatever_the_window() {
-    let (mut connection, mut out) = ten_out(Settings::default());
+fn a_forced_segment_is_sent_whatever_cwnd_is() {
+    let (mut connection, mut out) = ten_in_flight(Settings::default());
     (connection.recovery.forced, connection.vars.cwnd) = (1, 4.0);
     connection.on_feedback(0.2, &Feedback::new(1 + 1448, 0.1), &mut out);
     assert_eq!((connection.recovery.forced, out.segments.len()), (0, 1));
@@ -407,21 +423,21 @@ fn the_last_full_segment_carries_the_fin() {
     let mut out = Output::default();
     let mut connection = Connection::new(Settings { fin: true, ..Settings::default() }, 0);
     connection.offer(0.0, Some(12 * 1448), true, &mut out);
-    let answer = Feedback { syn: true, ..Feedback::new(1, 0.0) };
-    connection.on_feedback(0.1, &answer, &mut out);
+    let syn_ack = Feedback { syn: true, ..Feedback::new(1, 0.0) };
+    connection.on_feedback(0.1, &syn_ack, &mut out);
     for segment in 1..=12 {
         connection.on_feedback(0.2, &Feedback::new(1 + 1448 * segment, 0.1), &mut out);
     }
-    // Beside a SYN and an empty segment.
+    // With a SYN and an empty segment.
     assert_eq!(out.segments.len(), 14, "no segment of its own");
     let ends = out.segments.iter().filter(|packet| packet.bits & FIN != 0);
     assert!(ends.eq(std::iter::once(&Sent { seq: 1 + 11 * 1448, payload: 1448, bits: FIN })));
 }
 
 #[test]
-fn a_window_of_nothing_does_not_pace_for_ever() {
-    // Proportional rate reduction leaves no window where all that is outstanding is lost; the timer sends all the same.
-    let mut sent_again = 0;
+fn a_cwnd_of_zero_does_not_stop_pacing() {
+    // PRR reduces cwnd to zero where all outstanding segments are lost; the timer still sends.
+    let mut retransmits = 0;
     for seed in 0..400 {
         let settings = Settings {
             control: ControlKind::Cubic,
@@ -440,13 +456,13 @@ fn a_window_of_nothing_does_not_pace_for_ever() {
             ..Settings::default()
         };
         let path = Path { lost: 0.3, acks_lost: 0.3, ..Path::default() };
-        sent_again += deeds(settings, seed, false, path).retransmits;
+        retransmits += run_over(settings, seed, false, path).retransmits;
     }
-    assert!(sent_again > 1000, "{sent_again}");
+    assert!(retransmits > 1000, "{retransmits}");
 }
 
 #[test]
-fn a_window_of_less_than_a_segment_sends_one() {
+fn with_a_cwnd_below_one_segment_each_ack_sends_one() {
     for seed in 0..200 {
         let settings = Settings {
             control: ControlKind::Dctcp,
@@ -457,9 +473,9 @@ fn a_window_of_less_than_a_segment_sends_one() {
             delayed_ack: None,
             ..Settings::default()
         };
-        // Segment after segment is marked, and each ACK sends another.
-        let deeds = deeds(settings, seed, false, Path { marked: 0.9, ..Path::default() });
-        let (sent, again) = (deeds.sent.len(), deeds.retransmits);
+        // Nearly every segment is marked, and each ACK sends another.
+        let trace = run_over(settings, seed, false, Path { marked: 0.9, ..Path::default() });
+        let (sent, again) = (trace.sent.len(), trace.retransmits);
         assert!(sent > 1500 && again == 0, "{seed}: {sent} {again}");
     }
 }

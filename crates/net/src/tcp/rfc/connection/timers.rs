@@ -1,4 +1,4 @@
-//! The timers: retransmission, RACK's reordering timer, tail loss probes, the pace.
+//! The timers: retransmission, RACK's reordering timer, tail loss probes, pacing.
 
 use super::handshake::{State, LOSS_WINDOW};
 use super::Connection;
@@ -8,7 +8,7 @@ use crate::tcp::rfc::settings::{Base, Restart};
 use crate::tcp::rfc::tlp;
 use crate::tcp::Output;
 
-/// Times so near each other, s, are the same but for rounding.
+/// Times that differ by less, s, differ by rounding only.
 const SAME_TIME: f64 = 1e-9;
 
 impl Connection {
@@ -16,8 +16,8 @@ impl Connection {
     pub fn on_wake(&mut self, now: f64, out: &mut Output) {
         let (reorder_at, probe_at) =
             self.detection.by_time().map_or((f64::INFINITY, f64::INFINITY), |time| (time.reorder_at, time.probe_at));
-        // ns-3: the pace comes first, and the timer then finds what that has sent. Where it is spurious at each second
-        // segment both are due at once.
+        // ns-3: pacing comes first, and the timer then finds the segment it has sent. With a spurious timeout at every
+        // second segment both are due at the same time.
         let expired = now >= self.rto_at && now < probe_at;
         let paced_first = expired && self.settings.idle_timer_runs && self.pacer.next_at <= self.rto_at + SAME_TIME;
         if expired && !paced_first {
@@ -54,15 +54,15 @@ impl Connection {
             return;
         }
         self.vars.timeouts += 1;
-        // RFC 5681, 3.1 (4): not when the same segment is lost again.
+        // RFC 5681, 3.1 (4): not when a retransmission of the same segment is lost.
         let again = self.recovery.is_loss() && self.recovery.timed_out_at == self.una;
         if !again {
             let flight = self.flight();
             let window = self.window();
             let mut ssthresh = self.control.control().on_timeout(&window, flight, now);
             if self.recovery.is_fast() {
-                // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. In Linux the
-                // window has been reduced for this loss.
+                // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. Linux has
+                // reduced cwnd for this loss.
                 let keeps = self.settings.timeout_cut_kept.unwrap_or(self.settings.ssthresh == Base::Cwnd);
                 ssthresh = if keeps { self.vars.ssthresh } else { ssthresh.min(self.vars.ssthresh) };
             }
@@ -80,17 +80,17 @@ impl Connection {
         let before = self.scoreboard.pipe();
         let mut since = f64::INFINITY;
         if let Some(time) = self.detection.by_time_mut() {
-            // RFC 8985, 6.3: only what is late by RACK's measure, and the first.
+            // RFC 8985, 6.3: only the first, and those outside of RACK's reordering window.
             since = now - time.late_after(&self.scoreboard, &self.rtt);
             time.reset();
         }
         self.scoreboard.mark_all_lost(since);
         let lost = self.segments(before.saturating_sub(self.scoreboard.pipe()));
-        self.control.control().on_late(lost, true);
+        self.control.control().on_timer_loss(lost, true);
         self.rtt.rto.back_off();
         self.rto_at = now + self.rtt.rto.value();
         self.recovery.forced = 1;
-        if self.settings.bbr.repair_pace_at_once {
+        if self.settings.bbr.ns3.unpaced_retransmission {
             self.pacer.released = now;
         }
         self.transmit(now, out);
@@ -100,7 +100,7 @@ impl Connection {
     #[inline(always)]
     pub(super) fn set_timer_after_ack(&mut self, now: f64, advanced: bool) {
         if self.ecn.halted {
-            // It is the timer alone that lets the next segment go, also once nothing is outstanding any more.
+            // Only the timer lets the next segment go, also with nothing outstanding.
         } else if self.scoreboard.is_empty() && !self.timer_runs_idle() {
             self.rto_at = f64::INFINITY;
         } else if advanced && self.ack_restarts_timer() {
@@ -108,7 +108,7 @@ impl Connection {
         }
     }
 
-    /// Something has been sent (RFC 6298, 5.1).
+    /// A segment has been sent (RFC 6298, 5.1).
     #[inline(always)]
     pub(super) fn set_timer_after_send(&mut self, now: f64) {
         if self.rto_at == f64::INFINITY {
@@ -133,13 +133,13 @@ impl Connection {
         }
     }
 
-    /// RACK's timer: what has not arrived by now is lost.
+    /// RACK's timer: late segments are lost.
     fn on_reorder_timer(&mut self, now: f64, out: &mut Output) {
         let recovering = !self.recovery.is_open();
         let Some(time) = self.detection.by_time_mut() else { return };
         let lost = time.find(&mut self.scoreboard, now, recovering, &self.rtt);
         let segments = self.segments(lost);
-        self.control.control().on_late(segments, false);
+        self.control.control().on_timer_loss(segments, false);
         let reduced = if self.may_enter_recovery() || (lost > 0 && self.reenters_recovery()) {
             self.enter_recovery(now, out);
             true
@@ -156,7 +156,8 @@ impl Connection {
         self.transmit(now, out);
     }
 
-    /// Sets the time of a probe (RFC 8985, 7.2) after an ACK that `advanced` the window, or when new data have been sent.
+    /// Sets the time of a probe (RFC 8985, 7.2) after an ACK that `advanced` the window, or when new data have been
+    /// sent.
     #[inline]
     pub(super) fn plan_probe(&mut self, now: f64, advanced: bool) {
         let sent_new = std::mem::take(&mut self.sent_new);
@@ -171,7 +172,7 @@ impl Connection {
         }
     }
 
-    /// RFC 8985, 7.3: new data if there are any, else the last segment again; then the timer starts anew.
+    /// RFC 8985, 7.3: sends new data if there are any, else retransmits the last segment; restarts the timer.
     fn probe(&mut self, now: f64, out: &mut Output) {
         let Some(time) = self.detection.by_time_mut() else { return };
         time.probe_at = f64::INFINITY;

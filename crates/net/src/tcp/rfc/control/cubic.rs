@@ -1,20 +1,20 @@
-//! CUBIC (RFC 9438): the window is a cubic function of the time since the last reduction.
+//! CUBIC (RFC 9438): cwnd is a cubic function of the time since the last reduction.
 
 use super::slow_start::SlowStart;
 use super::{Acked, Control, Window, LEAST_SSTHRESH};
 
-/// How steep the function is, segments/s^3 (RFC 9438, 5.1).
+/// `C`, segments/s^3 (RFC 9438, 5.1).
 const C: f64 = 0.4;
-/// What a loss leaves of the window (4.6).
+/// Multiplicative decrease for a loss (4.6).
 const BETA: f64 = 0.7;
-/// What a mark leaves with ABE (RFC 8511, section 3).
+/// The same for a mark with ABE (RFC 8511, section 3).
 const ABE_BETA: f64 = 0.85;
-/// Growth of the Reno-friendly window, segments a window (4.3): 3 (1 - beta) / (1 + beta).
+/// Growth of the Reno-friendly window, segments per cwnd (4.3): 3 (1 - beta) / (1 + beta).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// The target is at most so many windows (4.2).
+/// The target is at most so many times cwnd (4.2).
 const MOST: f64 = 1.5;
 
-/// A stage of congestion avoidance, from its first ACK on.
+/// A congestion avoidance epoch, from its first ACK on.
 #[derive(Clone, Debug)]
 struct Epoch {
     begun: f64,
@@ -24,13 +24,13 @@ struct Epoch {
     origin: f64,
 }
 
-/// Rules of RFC 9438 that not all CUBICs have.
+/// Options of RFC 9438's CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CubicRules {
-    /// Never slower than Reno (4.3).
+    /// Has a Reno-friendly region (4.3).
     pub friendly: bool,
-    /// Counts ACKs up to a number that follows from a target in whole segments, as ns-3 does, and does not add a part of a
-    /// segment with each (4.4). See [`Cubic::grow_whole`].
+    /// Counts ACKs towards a target in whole segments, as ns-3 does (`grow_whole`), instead of adding a
+    /// fraction of a segment with each (4.4).
     pub whole: bool,
 }
 
@@ -40,8 +40,8 @@ impl Default for CubicRules {
     }
 }
 
-/// With whole segments: ACKs for each segment of the window while the target is not above it, and at most before the first
-/// loss; at least two for a segment.
+/// With whole segments: ACKs per segment of cwnd while the target is not above it, and at most before the first loss;
+/// ACKs per segment of growth at least.
 const IDLE_ACKS: f64 = 100.0;
 const MOST_ACKS_BEFORE_A_LOSS: f64 = 20.0;
 const LEAST_ACKS: f64 = 2.0;
@@ -103,9 +103,9 @@ impl Cubic {
         whole(whole(flight) * beta).max(LEAST_SSTHRESH)
     }
 
-    /// Growth as ns-3 has it: the target is in whole segments, one smallest round-trip time ahead; `cwnd` / (target - `cwnd`)
-    /// ACKs make a segment, two at least. What has been counted is kept when that number falls and over reductions, so that
-    /// ACKs that came while the target was not above the window count later.
+    /// Growth as in ns-3: the target is in whole segments, one min RTT ahead; `cwnd` / (target - `cwnd`) ACKs, two at
+    /// least, add a segment. The count is kept when that number falls and over reductions, so ACKs that came while the
+    /// target was not above cwnd count later.
     fn grow_whole(&mut self, window: &mut Window, segments: f64, now: f64) {
         let cwnd = window.cwnd.floor();
         self.counted += segments.floor();
@@ -134,7 +134,7 @@ impl Cubic {
 
 impl Control for Cubic {
     fn on_any_ack(&mut self, _: &mut Window, ack: &Acked) {
-        // Time without enough data does not count (4.2; 5.8 names why).
+        // Application-limited time does not count (4.2; 5.8 says why).
         if let Some(epoch) = self.epoch.as_mut().filter(|_| !ack.window_limited) {
             epoch.begun += ack.now - self.last_ack;
         }
@@ -156,7 +156,7 @@ impl Control for Cubic {
             return self.grow_whole(window, segments, ack.now);
         }
         let epoch = self.epoch.get_or_insert_with(|| {
-            // 4.2; after a timeout (4.8) and after slow start without a loss `w_max` is not above.
+            // 4.2. After a timeout (4.8) and after slow start without a loss `w_max` is not above cwnd.
             if self.w_max <= window.cwnd {
                 self.w_max = window.cwnd;
             }
@@ -166,7 +166,7 @@ impl Control for Cubic {
             Epoch { begun: ack.now, k: k(self.w_max, window.cwnd), w_est: window.cwnd, origin: self.w_max }
         });
         let t = ack.now - epoch.begun;
-        // 4.3: as fast as Reno once its window has been reached again.
+        // 4.3: as fast as Reno once cwnd has reached `cwnd_prior`.
         let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { ALPHA };
         let friendly = self.rules.friendly && w_cubic(t, epoch.k, self.w_max) < epoch.w_est;
         epoch.w_est += alpha * segments / window.cwnd;
@@ -189,7 +189,7 @@ impl Control for Cubic {
 
     fn on_timeout(&mut self, window: &Window, flight: f64, _: f64) -> f64 {
         let ssthresh = self.reduce(window, flight, BETA);
-        // 4.8: the next stage begins with K = 0 and W_max = cwnd.
+        // 4.8: the next epoch starts with K = 0 and W_max = cwnd.
         self.w_max = 0.0;
         self.cwnd_prior = 0.0;
         self.least_srtt = f64::INFINITY;

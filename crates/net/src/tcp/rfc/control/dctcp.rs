@@ -1,12 +1,12 @@
-//! DCTCP (RFC 8257): the window shrinks by the fraction of what was marked.
+//! DCTCP (RFC 8257): marks reduce cwnd in proportion to the marked fraction.
 
 use super::slow_start::SlowStart;
 use super::{Acked, Avoidance, Control, NewReno, Window, LEAST_SSTHRESH};
 use crate::tcp::Variable;
 
-/// Weight of a window in the estimate (RFC 8257, 4.2).
+/// Weight of a new sample, `g` (RFC 8257, 4.2).
 pub const G: f64 = 1.0 / 16.0;
-/// The estimate at first (RFC 8257, 3.3: 1 is conservative).
+/// Initial estimate (RFC 8257, 3.3: 1 is conservative).
 const INITIAL_ALPHA: f64 = 1.0;
 
 /// The moving average of the marked fraction, window by window (RFC 8257, 3.3, `DCTCP.Alpha`).
@@ -45,7 +45,7 @@ impl Fraction {
     }
 }
 
-/// Its state: RFC 5681's, but for what it makes of marks.
+/// RFC 5681 with another reaction to marks.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
     reno: NewReno,
@@ -60,7 +60,7 @@ impl Dctcp {
         Dctcp { reno, fraction: Fraction::default(), least: LEAST_SSTHRESH }
     }
 
-    /// `any`: a mark may leave less than two segments (ns-3).
+    /// `any`: a mark may reduce cwnd below two segments (ns-3).
     pub fn leaving(self, any: bool) -> Self {
         Dctcp { least: if any { 0.0 } else { LEAST_SSTHRESH }, ..self }
     }
@@ -91,7 +91,7 @@ impl Control for Dctcp {
 
     fn on_mark(&mut self, window: &Window, _: f64, _: f64) -> f64 {
         // 3.3, step 9, with the estimate as it stands.
-        self.reno.begin_avoidance();
+        self.reno.enter_avoidance();
         (window.cwnd * (1.0 - self.alpha() / 2.0)).max(self.least)
     }
 }
@@ -102,7 +102,7 @@ mod tests {
     use super::super::{Counting, HyStart};
     use super::*;
 
-    /// So many windows of 10 segments, of which `marked` are marked.
+    /// ACKs of so many windows of 10 segments, `marked` of them marked.
     fn windows(fraction: &mut Fraction, count: u64, marked: f64) {
         let mut una = fraction.window_end;
         for _ in 0..count {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_to_the_fraction_of_marks() {
+    fn the_estimate_converges_to_the_marked_fraction() {
         let mut fraction = Fraction::default();
         windows(&mut fraction, 200, 3.0);
         assert!((fraction.alpha() - 0.3).abs() < 1e-4, "{}", fraction.alpha());
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_reaction_by_hand() {
-        // alpha 0.5 and a quarter marked: 0.484375; of 100 segments 75.78 are left.
+        // alpha 0.5 and a quarter marked: 0.484375; 100 segments become 75.78.
         let mut dctcp = Dctcp::new(SlowStart::new(1.0, HyStart::Off), Avoidance::new(Counting::Window));
         dctcp.fraction.alpha = 0.5;
         windows(&mut dctcp.fraction, 1, 2.5);

@@ -1,15 +1,15 @@
-//! LEDBAT (RFC 6817): a sender that yields, by keeping the queueing delay it sees near a target.
+//! LEDBAT (RFC 6817): yields to others by keeping its queueing delay near a target.
 
 use super::{Acked, Control, Window, LEAST_SSTHRESH};
 use std::collections::VecDeque;
 
-/// Minima of so many minutes are remembered (RFC 6817, 2.5: `BASE_HISTORY`).
+/// Minutes whose minima count (RFC 6817, 2.5: `BASE_HISTORY`).
 const BASE_HISTORY: usize = 10;
 /// The current delay is the smallest of so many samples (`CURRENT_FILTER`).
 const CURRENT_FILTER: usize = 4;
-/// Segments by which the window may exceed what was outstanding (`ALLOWED_INCREASE`).
+/// Segments by which cwnd may exceed FlightSize (`ALLOWED_INCREASE`).
 const ALLOWED_INCREASE: f64 = 1.0;
-/// Smallest window, segments (`MIN_CWND`).
+/// Smallest cwnd, segments (`MIN_CWND`).
 const MIN_CWND: f64 = 2.0;
 
 /// Its state.
@@ -47,7 +47,7 @@ impl Ledbat {
         }
     }
 
-    /// How long segments wait in queues, s.
+    /// Queueing delay, s.
     fn queueing(&self) -> f64 {
         let least = |delays: &VecDeque<f64>| delays.iter().copied().fold(f64::INFINITY, f64::min);
         least(&self.current) - least(&self.base)
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_by_hand() {
+    fn cwnd_by_hand() {
         // Target 100 ms, ten segments, one acknowledged.
         for (queueing, expected) in [(0.0, 0.1), (0.1, 0.0), (0.15, -0.05)] {
             assert!((change(queueing) - expected).abs() < 1e-9, "{queueing}: {}", change(queueing));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn not_much_more_than_is_outstanding() {
+    fn cwnd_exceeds_the_flight_by_one_at_most() {
         let mut ledbat = Ledbat::new(0.1, 1.0);
         let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
         ledbat.on_any_ack(&mut window, &Acked { one_way: Some(0.02), flight_before: 4.0, ..acked(1.0) });
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn the_base_is_forgotten_after_ten_minutes() {
+    fn the_base_delay_expires_after_ten_minutes() {
         let mut ledbat = Ledbat::new(0.1, 1.0);
         ledbat.note(0.01, 0.0);
         for minute in 1..=9 {

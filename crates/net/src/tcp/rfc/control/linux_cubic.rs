@@ -1,26 +1,26 @@
-//! CUBIC as Linux computes it (`tcp_cubic.c`): in whole segments, and with rules of its own in the place of some of RFC 9438's.
+//! CUBIC as Linux computes it (`tcp_cubic.c`): in whole segments, and otherwise than RFC 9438 in these points.
 //!
-//! - How many segments must be acknowledged before the window grows by one (`cnt`) is a whole number, at least 2.
-//! - The Reno-friendly window grows by 8/15 of a segment a window, also beyond the window before the loss, and where it is
-//!   ahead the window follows it within a round trip.
-//! - The function is looked at one smallest round-trip time ahead, not one smoothed one.
-//! - As long as nothing was lost a window of ACKs adds a twentieth at least.
+//! - The acknowledged segments after which cwnd grows by one (`cnt`) are a whole number, at least 2.
+//! - The Reno-friendly window grows by 8/15 of a segment per cwnd, also beyond the cwnd before the loss. Where it is
+//!   ahead, cwnd reaches it within a round trip.
+//! - The cubic function is evaluated one min RTT ahead, not one smoothed RTT.
+//! - Before the first loss a cwnd of ACKs adds at least a twentieth of it.
 
 use super::super::clock::TICK;
 use super::{slow_start::SlowStart, Acked, Control, Window, LEAST_SSTHRESH};
 
-/// How steep the function is, segments/s^3 (`bic_scale` of 41, in units of 10/1024).
+/// `C`, segments/s^3 (`bic_scale` of 41, in units of 10/1024).
 const C: f64 = 410.0 / 1024.0;
-/// What a loss leaves of the window (`beta`).
+/// Multiplicative decrease (`beta`).
 const BETA: f64 = 717.0 / 1024.0;
-/// Segments for one more in the Reno-friendly window, over the window (`beta_scale` over 8).
+/// Acknowledged segments per segment of Reno-friendly growth, over cwnd (`beta_scale` over 8).
 const FRIENDLY: f64 = 15.0 / 8.0;
 /// `cnt` is at most this before the first loss, and at least this ever.
 const MOST_BEFORE_LOSS: f64 = 20.0;
 const LEAST: f64 = 2.0;
-/// The same window is not looked at again before, s (`HZ / 32`).
+/// With cwnd unchanged, `cnt` is not updated again before, s (`HZ / 32`).
 const PAUSE: f64 = 1.0 / 32.0;
-/// For so long after the begin of an epoch round-trip times do not count as the smallest, s.
+/// RTTs within this time after the start of an epoch do not count for the min RTT, s.
 const UNTRUSTED: f64 = 1.0;
 
 #[derive(Clone, Debug)]
@@ -42,12 +42,12 @@ pub struct LinuxCubic {
     cnt: f64,
     credit: f64,
     looked_at: (f64, f64),
-    /// Its clock counts ticks, and the function is worked out in whole units of 1/1024 s.
+    /// Its clock counts ticks, and the function is computed in whole units of 1/1024 s.
     ticks: bool,
 }
 
 impl LinuxCubic {
-    /// No reduction yet. With `ticks` time is that of Linux's clock of ticks, and the function is looked at once a tick.
+    /// No reduction yet. With `ticks` the clock counts jiffies, and `cnt` is updated once in each.
     pub fn new(slow_start: SlowStart, ticks: bool) -> Self {
         LinuxCubic {
             slow_start,
@@ -199,16 +199,16 @@ mod tests {
     }
 
     #[test]
-    fn the_function_is_looked_at_once_a_tick() {
+    fn the_count_is_updated_once_a_tick() {
         let (mut cubic, mut window) = reduced(100.0);
         (cubic.min_rtt, cubic.ticks) = (0.0981, true);
         let mut at = |now: f64, segments: f64, window: &mut Window| {
             cubic.grow(window, &Acked { now, ..acked(segments) });
             (window.cwnd, cubic.cnt)
         };
-        // 98.1 ms are 25 ticks, as 0.1 s above; 5.003 s is in the tick that begins at 5 s.
+        // 98.1 ms are 25 ticks, as 0.1 s above; 5.003 s is in the tick that starts at 5 s.
         assert_eq!(at(5.003, 23.0, &mut window), (71.0, 23.0));
-        // A window of 71 wants 71/2, but not in the same tick.
+        // A cwnd of 71 gives 71/2, but not in the same tick.
         assert_eq!(at(5.0035, 1.0, &mut window), (71.0, 23.0));
         assert_eq!(at(5.0045, 1.0, &mut window), (71.0, 35.0));
     }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_timeout_a_window_adds_a_twentieth() {
+    fn after_a_timeout_cwnd_grows_by_a_twentieth() {
         let (mut cubic, _) = reduced(100.0);
         let ssthresh = cubic.on_timeout(&Window { cwnd: 40.0, ssthresh: 30.0 }, 0.0, 1.0);
         let mut window = Window { cwnd: ssthresh, ssthresh };

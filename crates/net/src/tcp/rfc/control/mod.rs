@@ -1,6 +1,6 @@
-//! Congestion control of the `rfc` profile: how the window grows and what a reaction makes of it. One file each.
+//! Congestion control of the `rfc` profile: growth and reduction of cwnd, one file each.
 //!
-//! Finding losses and sending again is not its concern; that is the [connection's](super::Connection).
+//! Loss detection and retransmission are the [connection's](super::Connection).
 
 mod bbr;
 mod cubic;
@@ -12,7 +12,7 @@ mod prague;
 mod slow_start;
 
 use super::rate::Sample;
-pub use bbr::{Bbr, BbrRules};
+pub use bbr::{Bbr, BbrRules, LinuxRules, Ns3Rules};
 pub use cubic::{Cubic, CubicRules};
 pub use dctcp::Dctcp;
 pub use ledbat::Ledbat;
@@ -42,98 +42,98 @@ impl Window {
     }
 }
 
-/// What an ACK says, and what is known besides.
+/// An ACK, and the state of the connection with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
     /// s.
     pub now: f64,
     /// Segments newly acknowledged by the cumulative ACK.
     pub segments: f64,
-    /// Segments that have arrived, by what this ACK says, cumulatively or by SACK.
+    /// Newly delivered segments, acknowledged cumulatively or by SACK.
     pub delivered: f64,
-    /// The round-trip time that the ACK measures, s, if it does.
+    /// RTT sample, s.
     pub rtt: Option<f64>,
-    /// Smoothed round-trip time, s; 0 before the first sample.
+    /// Smoothed RTT, s; 0 before the first sample.
     pub srtt: f64,
     /// Outstanding before the ACK, segments.
     pub flight_before: f64,
-    /// In the network after it, segments; as all that follows from it, 0 for those who do not ask for a rate.
+    /// In flight after it, segments; 0 for controls without a model of the path ([`Control::owns_window`]).
     pub pipe: f64,
     /// First sequence number not acknowledged.
     pub una: u64,
     /// Next sequence number to send.
     pub next: u64,
-    /// Segments of those newly acknowledged that count as marked.
+    /// Newly acknowledged segments that count as marked.
     pub marked: f64,
-    /// Whether the window was the reason not to send more.
+    /// Whether cwnd limited sending.
     pub window_limited: bool,
-    /// Whether the sender recovers from a loss, and whether from a timeout.
+    /// Whether the sender is in a recovery, and whether in that after a timeout.
     pub recovering: bool,
     /// See above.
     pub timed_out: bool,
     /// Whether sending is paced.
     pub paced: bool,
-    /// Segments newly taken for lost.
+    /// Segments newly marked lost.
     pub lost: f64,
-    /// In the network before this ACK, segments; see [`Acked::pipe`].
+    /// In flight before this ACK, segments; see [`Acked::pipe`].
     pub pipe_before: f64,
-    /// How far ahead of now the pace has the next segment, s; see [`Acked::pipe`].
-    pub ahead: f64,
-    /// The rate of arrivals, for those who ask for it ([`Control::owns_window`]).
+    /// Time until pacing lets the next segment depart, s; see [`Acked::pipe`].
+    pub departs_in: f64,
+    /// Sample of the delivery rate; see [`Acked::pipe`].
     pub rate: Option<Sample>,
-    /// Whether something that was sent again has arrived.
-    pub resent: bool,
-    /// Segments that were taken for lost and have arrived; see [`Acked::pipe`].
-    pub repaired: f64,
-    /// One-way delay of the segment that the ACK answers, s, with an unknown offset, if the ACK carries time stamps.
+    /// Whether a retransmission is newly delivered.
+    pub retransmission_delivered: bool,
+    /// Newly delivered segments that were marked lost; see [`Acked::pipe`].
+    pub lost_delivered: f64,
+    /// One-way delay of the acknowledged segment, s, with an unknown offset; needs time stamps.
     pub one_way: Option<f64>,
 }
 
 /// A congestion control.
 pub trait Control {
-    /// Whether it sets the window by itself on every ACK, in recovery too, and no rule for recoveries touches it.
+    /// Whether it models the path and sets cwnd on every ACK, in a recovery too, where no other rule does.
     fn owns_window(&self) -> bool {
         false
     }
 
-    /// Segments a second that it wants to send, if it says so.
+    /// Its own pacing rate, segments/s.
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
 
-    /// Whether it sends less than it could for now, so that rates of arrival say little (BBR's ProbeRTT).
-    fn holds_back(&self) -> bool {
+    /// Whether it keeps in flight low on purpose, so that rate samples are application-limited (BBR's ProbeRTT).
+    fn is_app_limited(&self) -> bool {
         false
     }
 
-    /// Whether ACKs that tell of marks grow the window as well.
+    /// Whether ACKs that echo marks grow cwnd too.
     fn grows_with_marks(&self) -> bool {
         false
     }
 
-    /// The handshake is over, and took `rtt`, s.
+    /// The handshake has ended, with an RTT of `rtt` seconds and an initial window, segments.
     fn on_open(&mut self, _window: f64, _rtt: f64, _now: f64) {}
 
-    /// Every ACK of the connection, once its losses are known, and before a reaction to marks and any growth.
+    /// Every ACK of the connection: after loss detection, before the reaction to marks and growth.
     fn on_any_ack(&mut self, _window: &mut Window, _ack: &Acked) {}
 
-    /// A timer has found so many segments to be lost; `expired`: the retransmission timer, after [`Control::on_timeout`].
-    fn on_late(&mut self, _lost: f64, _expired: bool) {}
+    /// A timer has marked so many segments lost; `expired`: the retransmission timer, after [`Control::on_timeout`].
+    fn on_timer_loss(&mut self, _lost: f64, _expired: bool) {}
 
-    /// Something is about to be sent while nothing is in the network.
-    fn on_start(&mut self, _window: &mut Window, _now: f64) {}
+    /// A segment is about to be sent with nothing in flight.
+    fn on_idle_send(&mut self, _window: &mut Window, _now: f64) {}
 
-    /// What it has estimated, for traces.
+    /// Its estimates, for traces.
     fn gauges(&self, _note: &mut dyn FnMut(Variable, f64)) {}
 
-    /// An ACK of new data that may grow the window: no recovery, no mark, and the window was used.
+    /// An ACK of new data that may grow cwnd: outside of recoveries, without a mark, with sending limited by cwnd.
     fn grow(&mut self, window: &mut Window, ack: &Acked);
 
-    /// A loss, at most once in a window: the new ssthresh. `flight` is what was outstanding, segments (RFC 5681: FlightSize
-    /// and not cwnd).
+    /// A loss, at most once in a window: the new ssthresh. `flight` is FlightSize, segments.
     fn on_loss(&mut self, window: &Window, flight: f64, now: f64) -> f64;
 
-    /// An ECN echo, at most once in a window (RFC 3168, 6.1.2: as for a loss): the new ssthresh, which cwnd becomes too.
+    /// An ECN echo, at most once in a window (RFC 3168, 6.1.2: as for a loss): the new ssthresh, which cwnd becomes
+    /// too.
     fn on_mark(&mut self, window: &Window, flight: f64, now: f64) -> f64 {
         self.on_loss(window, flight, now)
     }
@@ -144,28 +144,28 @@ pub trait Control {
     }
 }
 
-/// Slow start (RFC 5681, 3.1; RFC 3465 with its limit `most` an ACK): what is left of the acknowledged segments once cwnd
-/// has reached ssthresh.
+/// Slow start (RFC 5681, 3.1), by up to `most` segments an ACK (RFC 3465, `L`). The acknowledged segments that remain
+/// once cwnd has reached ssthresh.
 pub fn slow_start(window: &mut Window, segments: f64, most: f64) -> f64 {
     let grown = segments.min(most);
-    let room = window.ssthresh - window.cwnd;
-    if grown <= room {
+    let space = window.ssthresh - window.cwnd;
+    if grown <= space {
         window.cwnd += grown;
         return 0.0;
     }
     window.cwnd = window.ssthresh;
-    segments - room
+    segments - space
 }
 
-/// How avoidance counts ACKs.
+/// How congestion avoidance counts ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
-    /// What is acknowledged is counted, and the window is one segment larger each time that a window has been (RFC 5681's
-    /// recommendation; RFC 3465, 2.1). A reaction begins the count anew, as in Linux.
+    /// cwnd grows by one segment for each cwnd of acknowledged segments (RFC 5681's recommendation; RFC 3465, 2.1). A
+    /// reduction resets the count, as in Linux.
     Window,
-    /// The same with whole segments of the window, and a reaction leaves the count as it is, as in ns-3.
+    /// The same with cwnd in whole segments; a reduction keeps the count, as in ns-3.
     Kept,
-    /// Each ACK adds 1/cwnd (RFC 5681, equation 3), which is a little less in a small window, as cwnd grows meanwhile.
+    /// Each ACK adds 1/cwnd (RFC 5681, equation 3).
     PerAck,
 }
 
@@ -182,7 +182,7 @@ impl Avoidance {
         Avoidance { counting, acked: 0.0 }
     }
 
-    /// So many segments have been acknowledged.
+    /// So many segments are newly acknowledged.
     pub fn grow(&mut self, window: &mut Window, segments: f64) {
         let wanted = match self.counting {
             Counting::PerAck => {
@@ -199,7 +199,7 @@ impl Avoidance {
         }
     }
 
-    /// A reaction begins the count anew.
+    /// cwnd has been reduced.
     pub fn reset(&mut self) {
         if self.counting == Counting::Window {
             self.acked = 0.0;
@@ -227,7 +227,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// [`Control::on_any_ack`], the standard's without a detour.
+    /// [`Control::on_any_ack`], inlined for NewReno.
     #[inline(always)]
     pub fn on_any_ack(&mut self, window: &mut Window, ack: &Acked) {
         match self {
@@ -236,7 +236,7 @@ impl Algorithm {
         }
     }
 
-    /// [`Control::grow`], the standard's without a detour.
+    /// [`Control::grow`], inlined for NewReno.
     #[inline(always)]
     pub fn grow(&mut self, window: &mut Window, ack: &Acked) {
         match self {
@@ -245,7 +245,7 @@ impl Algorithm {
         }
     }
 
-    /// As the interface that all have.
+    /// Through the trait.
     #[inline]
     pub fn control(&mut self) -> &mut dyn Control {
         match self {
@@ -259,7 +259,7 @@ impl Algorithm {
         }
     }
 
-    /// The same to look at.
+    /// The same, read only.
     #[inline]
     pub fn view(&self) -> &dyn Control {
         match self {
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     /// An ACK of so many segments.
-    pub(super) fn acked(segments: f64) -> Acked {
+    pub fn acked(segments: f64) -> Acked {
         Acked {
             now: 0.0,
             segments,
@@ -297,10 +297,10 @@ mod tests {
             paced: false,
             lost: 0.0,
             pipe_before: 0.0,
-            ahead: 0.0,
+            departs_in: 0.0,
             rate: None,
-            resent: false,
-            repaired: 0.0,
+            retransmission_delivered: false,
+            lost_delivered: 0.0,
             one_way: None,
         }
     }
@@ -313,9 +313,9 @@ mod tests {
         assert!(!window.slow_start());
         let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
         slow_start(&mut window, 2.0, 1.0);
-        assert_eq!(window.cwnd, 11.0, "a delayed ACK counts once (RFC 5681)");
+        assert_eq!(window.cwnd, 11.0, "a delayed ACK adds one segment (RFC 5681)");
         slow_start(&mut window, 2.0, 2.0);
-        assert_eq!(window.cwnd, 13.0, "or twice (RFC 3465, L = 2)");
+        assert_eq!(window.cwnd, 13.0, "or two (RFC 3465, L = 2)");
     }
 
     #[test]
@@ -331,7 +331,7 @@ mod tests {
             counted.grow(&mut window, 1.0);
         }
         assert_eq!(window.cwnd, 12.0);
-        // Whole segments of the window, and the count outlives a reaction.
+        // cwnd in whole segments; the count outlives a reduction.
         let (mut cut, mut kept) = (Window { cwnd: 4.5, ssthresh: 2.0 }, Avoidance::new(Counting::Kept));
         kept.grow(&mut cut, 3.0);
         kept.reset();

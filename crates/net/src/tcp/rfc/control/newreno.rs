@@ -1,9 +1,9 @@
-//! The standard (RFC 5681): slow start, one segment a round trip in avoidance, half the flight after a loss.
+//! RFC 5681: slow start, congestion avoidance by one segment a round trip, half the flight after a loss.
 
 use super::slow_start::SlowStart;
 use super::{Acked, Avoidance, Control, Window, LEAST_SSTHRESH};
 
-/// What an echo leaves of the flight with ABE (RFC 8511, section 3).
+/// Multiplicative decrease for a mark with ABE (RFC 8511, section 3).
 const ABE_BETA: f64 = 0.8;
 
 /// Its state.
@@ -15,13 +15,13 @@ pub struct NewReno {
 }
 
 impl NewReno {
-    /// `abe`: an ECN echo costs less than a loss (RFC 8511).
+    /// `abe`: a smaller reduction for a mark than for a loss (RFC 8511).
     pub fn new(slow_start: SlowStart, avoidance: Avoidance, abe: bool) -> Self {
         NewReno { slow_start, avoidance, abe }
     }
 
-    /// After a reaction: slow start is over, and avoidance counts anew.
-    pub(super) fn begin_avoidance(&mut self) {
+    /// cwnd has been reduced: slow start is over, and avoidance resets its count.
+    pub(super) fn enter_avoidance(&mut self) {
         self.slow_start.end();
         self.avoidance.reset();
     }
@@ -39,7 +39,7 @@ impl Control for NewReno {
     }
 
     fn on_loss(&mut self, _: &Window, flight: f64, _: f64) -> f64 {
-        self.begin_avoidance();
+        self.enter_avoidance();
         (flight / 2.0).max(LEAST_SSTHRESH)
     }
 
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_what_is_outstanding_and_not_of_the_window() {
+    fn half_the_flight_not_half_of_cwnd() {
         // RFC 5681, equation 4.
         let mut reno = reno(false);
         let window = Window { cwnd: 40.0, ssthresh: 30.0 };

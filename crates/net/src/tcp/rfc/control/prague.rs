@@ -1,8 +1,8 @@
 //! A scalable control for L4S (RFC 9331, section 4; like TCP Prague): DCTCP's reaction to exact counts of marks.
 //!
-//! Beside DCTCP: its segments are ECT(1), marks are counted by accurate ECN, sending is paced, an ACK grows the window by what
-//! it covers without marks, and a loss leaves 0.7 of the window as CUBIC's would. Below a round-trip time of 25 ms it grows and
-//! shrinks as if that were its own, so that the short queue that it finds is no advantage over those who find a long one
+//! Beyond DCTCP: its segments are ECT(1), marks are counted by accurate ECN, sending is paced, an ACK grows cwnd by its
+//! unmarked segments, and a loss reduces cwnd to 0.7 as CUBIC's would. RTTs below 25 ms count as 25 ms for growth and
+//! reduction, so that a short queue is no advantage over flows in a long one
 //! (draft-briscoe-iccrg-prague-congestion-control, 2.4.4).
 
 use super::dctcp::Fraction;
@@ -10,9 +10,9 @@ use super::slow_start::SlowStart;
 use super::{Acked, Control, Window, LEAST_SSTHRESH};
 use crate::tcp::Variable;
 
-/// What a loss leaves of the flight (RFC 9438's, so that classic queues are shared with CUBIC).
+/// Multiplicative decrease for a loss, RFC 9438's, to share classic queues with CUBIC.
 const LOSS_BETA: f64 = 0.7;
-/// The round-trip time that shorter ones are taken for, s.
+/// The virtual RTT: shorter RTTs count as this, s.
 const VIRTUAL_RTT: f64 = 0.025;
 
 /// Its state.
@@ -58,7 +58,7 @@ impl Control for Prague {
             }
             segments = self.slow_start.grow(window, ack);
         }
-        // A segment per virtual round-trip time squared.
+        // A segment per virtual RTT, squared.
         let ratio = if ack.srtt > 0.0 { (ack.srtt / VIRTUAL_RTT).min(1.0) } else { 1.0 };
         window.cwnd += ratio * ratio * segments / window.cwnd;
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn growth_is_by_what_is_not_marked() {
+    fn unmarked_segments_grow_cwnd() {
         let mut prague = Prague::new(1.0, super::super::HyStart::Off);
         let mut window = Window { cwnd: 20.0, ssthresh: 10.0 };
         prague.grow(&mut window, &Acked { marked: 1.0, ..acked(3.0) });
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_balance_of_growth_and_marks() {
-        // Two marks a round trip hold the window: one segment of growth against alpha W / 2 (RFC 9331, B.1, with 2/p).
+        // Two marks a round trip balance growth by one segment: alpha W / 2 (RFC 9331, B.1, with 2/p).
         let mut prague = Prague::new(1.0, super::super::HyStart::Off);
         let mut window = Window { cwnd: 40.0, ssthresh: 10.0 };
         let (mut una, mut sum) = (1_u64, 0.0);

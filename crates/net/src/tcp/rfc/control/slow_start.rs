@@ -2,34 +2,35 @@
 
 use super::{Acked, Window};
 
-/// RTT samples of a round before it says anything (RFC 9406, 4.3: `N_RTT_SAMPLE`).
+/// RTT samples that a round needs (RFC 9406, 4.3: `N_RTT_SAMPLE`).
 const SAMPLES: u32 = 8;
-/// Bounds of the rise of the round-trip time that ends slow start, s, and what part of it counts (4.3: `MIN_RTT_THRESH`,
-/// `MAX_RTT_THRESH`, `MIN_RTT_DIVISOR`).
+/// RTT increase that ends slow start: bounds, s, and divisor of the RTT (4.3: `MIN_RTT_THRESH`, `MAX_RTT_THRESH`,
+/// `MIN_RTT_DIVISOR`).
 const LEAST_RISE: f64 = 4e-3;
 const LARGEST_RISE: f64 = 16e-3;
 const RISE_DIVISOR: f64 = 8.0;
-/// In conservative slow start growth is so much slower, for so many rounds (4.3: `CSS_GROWTH_DIVISOR`, `CSS_ROUNDS`).
+/// Conservative slow start: divisor of growth, and rounds (4.3: `CSS_GROWTH_DIVISOR`, `CSS_ROUNDS`).
 const GROWTH_DIVISOR: f64 = 4.0;
 const ROUNDS: u32 = 5;
 /// Segments that an ACK adds without pacing, at most (4.3: `L`).
 const LIMIT: f64 = 8.0;
 
-/// Classic HyStart (Ha and Rhee 2011; Linux, `hystart_update`): the smallest window, the samples of a round before its smallest
-/// counts, the time between ACKs of a train, s, and what their delay may be, s.
+/// Classic HyStart (Ha and Rhee 2011; Linux, `hystart_update`): the smallest cwnd, samples that a round needs, the
+/// largest gap between ACKs of a train, s, and bounds of the delay increase, s.
 const LEAST_WINDOW: f64 = 16.0;
 const CLASSIC_SAMPLES: u32 = 8;
 const TRAIN_GAP: f64 = 2e-3;
 const ACK_DELAY: f64 = 1e-3;
 
-/// What ends slow start before a loss does.
+/// How slow start ends before a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing.
     Off,
     /// HyStart++ (RFC 9406).
     PlusPlus,
-    /// HyStart as in Linux: at once, by the delay or by the length of a train of ACKs, and after a timeout too.
+    /// Classic HyStart as in Linux: ends slow start at once, by delay or by the length of an ACK train, after a timeout
+    /// too.
     Classic,
 }
 
@@ -43,7 +44,7 @@ pub struct SlowStart {
 }
 
 impl SlowStart {
-    /// An ACK adds `most` segments at most (RFC 5681: 1; RFC 3465's `L`), or as HyStart++ has it.
+    /// An ACK adds up to `most` segments (RFC 5681: 1; RFC 3465's `L`), or HyStart++'s limit.
     pub fn new(most: f64, hystart: Kind) -> Self {
         SlowStart {
             most,
@@ -53,12 +54,12 @@ impl SlowStart {
         }
     }
 
-    /// `passes`: the last ACK of slow start may bring the window beyond ssthresh (ns-3), and not to it (Linux).
+    /// `passes`: the last ACK of slow start may bring cwnd beyond ssthresh (ns-3), not only to it (Linux).
     pub fn passing(self, passes: bool) -> Self {
         SlowStart { passes, ..self }
     }
 
-    /// An ACK that may grow the window, which is below ssthresh: what is left of its segments beyond it.
+    /// An ACK that may grow cwnd, which is below ssthresh. Its segments that remain once ssthresh is reached.
     pub fn grow(&mut self, window: &mut Window, ack: &Acked) -> f64 {
         if self.classic.as_mut().is_some_and(|classic| classic.is_over(window.cwnd, ack)) {
             window.ssthresh = window.cwnd;
@@ -91,7 +92,7 @@ impl SlowStart {
         self.hystart = None;
     }
 
-    /// A timeout: classic HyStart begins anew.
+    /// A timeout resets classic HyStart.
     pub fn restart(&mut self) {
         self.hystart = None;
         self.classic = self.classic.as_ref().map(|_| Classic::default());
@@ -104,7 +105,7 @@ struct Classic {
     round_end: u64,
     begun: f64,
     last: f64,
-    /// Smallest samples of this round and of all, s.
+    /// Min RTT of this round, and of all, s.
     current: f64,
     least: f64,
     samples: u32,
@@ -119,7 +120,7 @@ impl Default for Classic {
 }
 
 impl Classic {
-    /// An ACK in slow start; whether that ends with it.
+    /// An ACK in slow start. Whether slow start ends.
     fn is_over(&mut self, cwnd: f64, ack: &Acked) -> bool {
         let Some(rtt) = ack.rtt.filter(|_| !self.found) else { return false };
         self.least = self.least.min(rtt);
@@ -151,11 +152,11 @@ impl Classic {
 #[derive(Clone, Debug)]
 struct HyStart {
     window_end: u64,
-    /// Smallest samples of the round before and of this one, s.
+    /// Min RTT of the last round and of this one, s.
     last: f64,
     current: f64,
     samples: u32,
-    /// In conservative slow start: the smallest sample when it began, and rounds since.
+    /// In conservative slow start: min RTT when it started, and rounds since.
     baseline: Option<f64>,
     rounds: u32,
 }
@@ -167,7 +168,7 @@ impl Default for HyStart {
 }
 
 impl HyStart {
-    /// An ACK in slow start; whether growth is conservative.
+    /// An ACK in slow start. Whether growth is conservative.
     fn on_ack(&mut self, ack: &Acked) -> bool {
         if let Some(rtt) = ack.rtt {
             self.current = self.current.min(rtt);
@@ -192,7 +193,7 @@ impl HyStart {
             self.current = f64::INFINITY;
             self.samples = 0;
             self.window_end = ack.next;
-            // The round in which it began counts.
+            // The round in which it started counts.
             self.rounds += u32::from(conservative);
         }
         conservative
@@ -208,7 +209,7 @@ mod tests {
     use super::super::tests::acked;
     use super::*;
 
-    /// Rounds of so many ACKs of one segment each, with these round-trip times in ms; cwnd after each.
+    /// cwnd after each of these rounds of so many one-segment ACKs, with RTTs in ms.
     fn rounds(times: &[f64], acks: u64) -> (Vec<f64>, Window) {
         let (mut start, mut window) =
             (SlowStart::new(1.0, Kind::PlusPlus), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
@@ -227,8 +228,8 @@ mod tests {
     }
 
     #[test]
-    fn the_rise_that_ends_it() {
-        // An eighth of the last round's smallest, from 4 to 16 ms: 20, 100 and 200 ms end at 24, 112.5 and 216 ms.
+    fn the_rtt_increase_that_ends_slow_start() {
+        // An eighth of the last round's min RTT, from 4 to 16 ms: 20, 100 and 200 ms end at 24, 112.5 and 216 ms.
         for (last, exit) in [(20.0, 24.0), (100.0, 112.5), (200.0, 216.0)] {
             let (below, _) = rounds(&[last, last, exit - 0.1], 16);
             let (at, _) = rounds(&[last, last, exit + 1e-9], 16);
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn five_conservative_rounds_end_it() {
+    fn five_conservative_rounds_end_slow_start() {
         let (after, window) = rounds(&[100.0, 100.0, 120.0, 120.0, 120.0, 120.0, 120.0, 120.0, 120.0], 16);
         assert!(window.ssthresh < f64::INFINITY && window.ssthresh == window.cwnd, "{window:?}");
         assert_eq!(after[7], after[8], "over");
@@ -251,14 +252,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fall_below_the_baseline_takes_it_back() {
+    fn an_rtt_below_the_baseline_resumes_slow_start() {
         let (after, window) = rounds(&[100.0, 100.0, 120.0, 110.0, 110.0], 16);
         assert_eq!(after[4] - after[3], 16.0, "as before");
         assert_eq!(window.ssthresh, f64::INFINITY);
     }
 
     #[test]
-    fn the_last_ack_stops_at_ssthresh_or_not() {
+    fn the_last_ack_may_pass_ssthresh() {
         let mut window = Window { cwnd: 3.0, ssthresh: 4.5 };
         assert_eq!(SlowStart::new(8.0, Kind::Off).grow(&mut window, &acked(5.0)), 3.5);
         assert_eq!(window.cwnd, 4.5);
@@ -279,11 +280,11 @@ mod tests {
         assert_eq!(window.cwnd, 60.0, "all of them if sending is paced");
     }
 
-    /// A round of ACKs of one segment, so far apart and all with this round-trip time, s, from `begin` on: the window at which
-    /// slow start ended, if it did.
-    fn classic(start: &mut SlowStart, window: &mut Window, round: u64, begin: f64, gap: f64, rtt: f64) -> Option<f64> {
+    /// A round of ACKs of one segment, `gap` seconds apart with this RTT, s, from `from` on: cwnd
+    /// at which slow start ended, if it did.
+    fn classic(start: &mut SlowStart, window: &mut Window, round: u64, from: f64, gap: f64, rtt: f64) -> Option<f64> {
         for i in 0..20 {
-            let now = begin + gap * i as f64;
+            let now = from + gap * i as f64;
             let una = 1 + 20 * round + i;
             start.grow(window, &Acked { now, rtt: Some(rtt), una, next: 20 * (round + 1), ..acked(1.0) });
             if !window.slow_start() {

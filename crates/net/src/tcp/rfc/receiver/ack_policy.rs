@@ -1,28 +1,28 @@
-//! When an ACK goes: at once, or later together with others (RFC 5681, 4.2, and what Linux adds).
+//! When ACKs are sent: immediate, delayed or compressed (RFC 5681, 4.2, and what Linux adds).
 
 use super::ReceiverSettings;
 
-/// So many ACKs of a loss go at once; then so many segments wait at most (Linux, `TCP_FASTRETRANS_THRESH`,
+/// Immediate ACKs of a loss, then the most segments whose SACK is compressed (Linux, `TCP_FASTRETRANS_THRESH`,
 /// `tcp_comp_sack_nr`).
 const FIRST_SACKS: u8 = 3;
 const MOST_WAITING: u8 = 44;
-/// How long they wait, s (Linux, `tcp_comp_sack_delay_ns`).
+/// Delay of compressed SACKs, s (Linux, `tcp_comp_sack_delay_ns`).
 pub const SACK_WAIT: f64 = 1e-3;
-/// Segments that are acknowledged at once when marks start (Linux, `tcp_enter_quickack_mode` in `tcp_ecn_check_ce`).
+/// Immediate ACKs when marks start (Linux, `tcp_enter_quickack_mode` in `tcp_ecn_check_ce`).
 const QUICK: u8 = 2;
 
-/// A segment whose ACK waits.
+/// A segment whose ACK is delayed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
-    /// How long it was on its way, s.
+    /// Its one-way delay, s.
     pub one_way: f64,
     /// The next sequence number expected after it.
     pub next: u64,
 }
 
-/// What of a segment decides when its ACK goes.
+/// Properties of a segment that decide when its ACK is sent.
 pub(super) struct Came {
-    /// It changes what is to be said of marks.
+    /// It changes the ECN echo.
     pub news_of_marks: bool,
     /// It advances the cumulative ACK.
     pub in_order: bool,
@@ -42,28 +42,28 @@ pub(super) struct Came {
     pub unacknowledged: u64,
 }
 
-/// When its ACK goes.
+/// When its ACK is sent.
 pub(super) enum When {
     Now,
-    /// So many seconds later, unless another goes before.
+    /// So many seconds later, unless another is sent before.
     After(f64),
-    /// With one that waits already.
+    /// With one that is delayed already.
     WithAnother,
 }
 
 /// Delayed ACKs, quick ACKs and compressed SACKs.
 #[derive(Clone, Debug)]
 pub(super) struct AckPolicy {
-    /// How long an ACK may wait for a second segment, s.
+    /// How long an ACK may be delayed, s.
     delay: Option<f64>,
-    /// The first mark, the segment behind it and each CWR are acknowledged at once.
+    /// The first mark, the segment behind it and each CWR get an immediate ACK.
     quick_marks: bool,
-    /// From the fourth on, the SACKs of a loss wait.
+    /// From the fourth on, SACKs of a loss are compressed.
     compressed: bool,
     held: Option<Held>,
-    /// ACKs that go at once.
+    /// Immediate ACKs left (quickack).
     quick: u8,
-    /// The loss that SACKs tell of starts here; how many SACKs of it went at once, and segments whose SACK waits.
+    /// Start of the loss that SACKs report; its immediate SACKs, and segments whose SACK is compressed.
     gap_at: u64,
     told: u8,
     untold: u8,
@@ -83,37 +83,37 @@ impl AckPolicy {
         }
     }
 
-    /// Whether an ACK waits.
+    /// Whether an ACK is delayed.
     pub fn holds_an_ack(&self) -> bool {
         self.held.is_some()
     }
 
-    /// Whether none ever does.
+    /// Whether no ACK ever is.
     #[inline(always)]
     pub fn answers_all_at_once(&self) -> bool {
         self.delay.is_none() && !self.compressed
     }
 
-    /// The ACK that waits goes now.
+    /// The delayed ACK is sent now.
     pub fn release(&mut self) -> Option<Held> {
         self.held.take()
     }
 
-    /// The ACK that has waited long enough, if none went since.
+    /// The delayed ACK whose timer has expired, if it was not sent before.
     pub fn on_timer(&mut self) -> Option<Held> {
         let held = self.held.take()?;
         self.untold = 0;
         Some(held)
     }
 
-    /// A mark has come, the first since CWR.
+    /// The first mark since CWR has arrived.
     pub fn on_first_mark(&mut self) {
         if self.quick_marks {
             self.quick = QUICK;
         }
     }
 
-    /// A segment has come that is to be acknowledged, `one_way` seconds after it was sent.
+    /// A segment to be acknowledged has arrived, `one_way` seconds after it was sent.
     pub fn on_segment(&mut self, came: &Came, one_way: f64) -> When {
         let quick = self.quick > 0;
         let held = Held { one_way, next: came.next };
@@ -123,7 +123,7 @@ impl AckPolicy {
             return if waiting { When::WithAnother } else { When::After(SACK_WAIT) };
         }
         self.untold = 0;
-        // RFC 5681, 4.2: out of order, and what fills a gap, at once; every second segment; and what comes twice.
+        // RFC 5681, 4.2: immediate for segments out of order or in a gap, duplicates, and every second segment.
         let may_wait = !came.news_of_marks
             && !quick
             && came.in_order
@@ -145,7 +145,7 @@ impl AckPolicy {
         }
     }
 
-    /// Whether the ACK of a segment may wait since it tells of a loss that others have told of.
+    /// Whether the ACK of a segment may be compressed, as others have reported the same loss.
     fn sack_waits(&mut self, came: &Came) -> bool {
         if !came.has_gap || came.unacknowledged > u64::from(came.payload) || self.untold >= MOST_WAITING {
             return false;

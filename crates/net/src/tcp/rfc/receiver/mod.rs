@@ -1,37 +1,37 @@
-//! The receiver: what its ACKs say (RFC 9293), with SACK and duplicate SACK (RFC 2018, RFC 2883), which time stamp is echoed
-//! (RFC 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). When they go is [`ack_policy`]'s.
+//! The receiver: contents of its ACKs (RFC 9293), with SACK and DSACK (RFC 2018, RFC 2883), the echoed time stamp (RFC
+//! 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when they are sent.
 //!
-//! The application takes data at once, so the window that is offered does not move.
+//! The application reads data immediately, so the offered window is constant.
 
 mod ack_policy;
 
-use super::scoreboard::Range;
 use super::settings::{Feedbacks, Settings};
+use super::wire::Range;
 use super::wire::{unwrap, wrap, Arrived, Feedback};
 use crate::segment::{CE, CWR, ECE, FIN, PSH, SYN};
 pub use ack_policy::SACK_WAIT;
 use ack_policy::{AckPolicy, Came, Held, When};
 
-/// What a receiver does.
+/// Settings of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverSettings {
     /// First sequence number on the wire.
     pub first: u32,
     /// SACK blocks in an ACK, at most; 0 without SACK.
     pub blocks: u8,
-    /// How long an ACK may wait for a second segment, s. `None`: every segment is acknowledged at once.
+    /// How long an ACK may be delayed, s. `None`: every ACK is immediate.
     pub delay: Option<f64>,
-    /// What it says of marks.
+    /// How marks are echoed.
     pub feedback: Feedbacks,
-    /// With [`Feedbacks::Classic`]: the first mark, the segment behind it and each CWR are acknowledged at once (Linux,
+    /// With [`Feedbacks::Classic`]: the first mark, the segment behind it and each CWR get an immediate ACK (Linux,
     /// `tcp_enter_quickack_mode` in `tcp_ecn_check_ce`, and `tcp_ecn_accept_cwr`).
     pub mark_ack_at_once: bool,
-    /// From the fourth on, the ACKs of what arrives out of order wait for a millisecond (Linux, `__tcp_ack_snd_check`).
+    /// SACK compression: from the fourth on, SACKs of a loss are delayed by 1 ms (Linux, `__tcp_ack_snd_check`).
     pub compressed: bool,
 }
 
 impl Settings {
-    /// The receiver for such a sender, of a connection that begins with the number `first`.
+    /// For a sender with these settings, whose connection starts with the number `first`.
     pub fn receiver(&self, first: u32) -> Receiver {
         let (blocks, delay, feedback) = (self.blocks(), self.delayed_ack, self.feedback);
         let (mark_ack_at_once, compressed) = (self.mark_ack_at_once, self.late_sack_compressed);
@@ -39,17 +39,17 @@ impl Settings {
     }
 }
 
-/// What a receiver answers.
+/// The reply to a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant)]
 pub enum Reply {
-    /// Nothing: what came carries nothing, or its ACK waits with another.
+    /// None: the segment is empty, or its ACK is delayed with another.
     Nothing,
-    /// An ACK at once; a timer of its own is void.
+    /// An immediate ACK; the timer is cancelled.
     Now(Feedback),
-    /// Two ACKs at once, in this order.
+    /// Two immediate ACKs, in this order.
     Both(Feedback, Feedback),
-    /// Waits so many seconds for another segment ([`Receiver::on_timer`]).
+    /// Delayed by so many seconds ([`Receiver::on_timer`]).
     Later(f64),
 }
 
@@ -59,20 +59,20 @@ pub struct Receiver {
     settings: ReceiverSettings,
     /// Next sequence number expected; 0 before the SYN.
     next: u64,
-    /// What has arrived beyond, the newest first; disjoint.
-    ahead: Vec<Range>,
+    /// Disjoint ranges received beyond it, the newest first.
+    beyond: Vec<Range>,
     policy: AckPolicy,
     /// Time stamp to echo, and the last acknowledgement sent (RFC 7323, 4.3: `TS.Recent`, `Last.ACK.sent`).
     recent: f64,
     acked: u64,
     ecn: bool,
-    /// A mark has arrived, and no CWR since (RFC 3168, 6.1.3).
+    /// A marked segment has arrived, and no CWR since (RFC 3168, 6.1.3).
     unanswered_mark: bool,
     /// The last segment was marked (RFC 8257, 3.2: `DCTCP.CE`).
     marked: bool,
     /// Marked packets that have arrived, from 5 on (accurate ECN).
     count: u64,
-    /// One behind the FIN, once that has come.
+    /// One behind the FIN, once that has arrived.
     fin_at: Option<u64>,
 }
 
@@ -83,7 +83,7 @@ impl Receiver {
             policy: AckPolicy::new(&settings),
             settings,
             next: 0,
-            ahead: Vec::new(),
+            beyond: Vec::new(),
             recent: 0.0,
             acked: 0,
             ecn: false,
@@ -94,7 +94,8 @@ impl Receiver {
         }
     }
 
-    /// Next sequence number expected: 0 before the SYN, then one more than the bytes received in order (two after a FIN).
+    /// Next sequence number expected: 0 before the SYN, then one more than the bytes received in order (two after a
+    /// FIN).
     pub fn next(&self) -> u64 {
         self.next
     }
@@ -104,13 +105,13 @@ impl Receiver {
         self.next.saturating_sub(1) - u64::from(self.fin_at == Some(self.next))
     }
 
-    /// Whether an ACK waits.
+    /// Whether an ACK is delayed.
     pub fn holds_an_ack(&self) -> bool {
         self.policy.holds_an_ack()
     }
 
-    /// Whether a segment is acknowledged at once if it is where one is expected: it carries payload and nothing else, no ACK
-    /// waits or may wait, and nothing is new about marks.
+    /// Whether a segment, if it is the expected one, gets an immediate plain ACK: it carries payload only, no ACK is or
+    /// may be delayed, and the ECN echo does not change.
     #[inline(always)]
     fn answers_at_once(&self, arrived: &Arrived) -> bool {
         let marks = self.ecn && (self.marked || arrived.bits & CE == CE || arrived.bits & CWR != 0);
@@ -118,11 +119,11 @@ impl Receiver {
         data && !marks && self.next > 0 && self.policy.answers_all_at_once()
     }
 
-    /// Takes in a segment with payload, if it is the next one, nothing has arrived beyond, and it is to be acknowledged at once
-    /// with nothing but its number. What the ACK says then, as [`take`](Self::take) would; else nothing is done.
+    /// The fast path of [`take`](Self::take): takes in a segment with payload if it is the next one, nothing has
+    /// arrived beyond it, and its ACK is immediate and plain. The ACK; `None` if nothing was done.
     #[inline(always)]
     pub fn take_next(&mut self, arrived: &Arrived) -> Option<Feedback> {
-        let expected = arrived.seq == wrap(self.next, self.settings.first) && self.ahead.is_empty();
+        let expected = arrived.seq == wrap(self.next, self.settings.first) && self.beyond.is_empty();
         if !expected || !self.answers_at_once(arrived) {
             return None;
         }
@@ -134,21 +135,20 @@ impl Receiver {
         Some(self.quick_answer(arrived))
     }
 
-    /// The same for the next one behind what arrived last beyond a gap, where it meets nothing else: the block that is
-    /// reported first grows.
+    /// The same for the next segment behind the newest range, if it touches no other: the first SACK block grows.
     #[inline]
     pub fn take_beyond(&mut self, arrived: &Arrived) -> Option<Feedback> {
-        let &(_, start) = self.ahead.first()?;
+        let &(_, start) = self.beyond.first()?;
         let end = start + u64::from(arrived.payload);
         if arrived.seq != wrap(start, self.settings.first)
             || !self.answers_at_once(arrived)
-            || self.ahead[1..].iter().any(|&(from, to)| from <= end && start <= to)
+            || self.beyond[1..].iter().any(|&(from, to)| from <= end && start <= to)
         {
             return None;
         }
-        self.ahead[0].1 = end;
+        self.beyond[0].1 = end;
         let mut feedback = self.quick_answer(arrived);
-        for &range in &self.ahead {
+        for &range in &self.beyond {
             feedback.push(range, self.settings.first, usize::from(self.settings.blocks));
         }
         Some(feedback)
@@ -172,11 +172,11 @@ impl Receiver {
         let Some(start) = unwrap(arrived.seq, self.settings.first, self.next) else { return Reply::Nothing };
         let end = start + u64::from(arrived.payload) + u64::from(arrived.bits & FIN != 0);
         if self.next == 0 || end == start {
-            // Before the SYN, or the third segment of the handshake.
+            // Before the SYN, or the last segment of the handshake.
             return Reply::Nothing;
         }
         let changed = self.ecn && self.note_mark(arrived.bits);
-        // RFC 8257, 3.2: what waits is acknowledged by itself, with the state that it arrived in.
+        // RFC 8257, 3.2: delayed segments are acknowledged on their own, with the state they arrived in.
         let apart = changed && self.settings.feedback == Feedbacks::Dctcp;
         let earlier = if apart { self.policy.release().map(|held| self.answer_held(&held)) } else { None };
         if arrived.bits & FIN != 0 {
@@ -188,7 +188,7 @@ impl Receiver {
         }
         let one_way = arrived.now - arrived.stamp;
         let duplicate = self.has(start, end);
-        let had_gap = !self.ahead.is_empty();
+        let had_gap = !self.beyond.is_empty();
         let in_order = start <= self.next && end > self.next;
         if !duplicate {
             self.add(start, end);
@@ -197,7 +197,7 @@ impl Receiver {
             news_of_marks: changed,
             in_order,
             had_gap,
-            has_gap: !self.ahead.is_empty(),
+            has_gap: !self.beyond.is_empty(),
             duplicate,
             fin: arrived.bits & FIN != 0,
             pushed: in_order && arrived.bits & PSH != 0,
@@ -220,7 +220,7 @@ impl Receiver {
 
     fn take_syn(&mut self, arrived: &Arrived) -> Reply {
         if arrived.seq != self.settings.first {
-            // Late, from a connection before.
+            // From an earlier connection.
             return Reply::Nothing;
         }
         if self.next == 0 {
@@ -232,20 +232,20 @@ impl Receiver {
         let mut answer = Feedback::new(wrap(1, self.settings.first), arrived.stamp);
         answer.syn = true;
         answer.echo = self.ecn;
-        // Accurate ECN: how the ECN field of the SYN has arrived.
+        // Accurate ECN: the ECN field with which the SYN has arrived.
         answer.ace = [0b010, 0b011, 0b100, 0b110][usize::from(arrived.bits & CE)];
         answer.one_way = arrived.now - arrived.stamp;
         self.acked = self.acked.max(1);
         Reply::Now(answer)
     }
 
-    /// The ACK that has waited long enough; none if it has been sent since.
+    /// The delayed ACK whose timer has expired; `None` if it has been sent.
     pub fn on_timer(&mut self) -> Option<Feedback> {
         let held = self.policy.on_timer()?;
         Some(self.answer(held.one_way, None, (self.next, self.next)))
     }
 
-    /// The ACK of what waits, without the segment that has come since; its echo is that of before.
+    /// The delayed ACK without the newly arrived segment, with the echo before it.
     fn answer_held(&mut self, held: &Held) -> Feedback {
         let mut feedback = Feedback::new(wrap(held.next, self.settings.first), self.recent);
         feedback.one_way = held.one_way;
@@ -254,7 +254,7 @@ impl Receiver {
         feedback
     }
 
-    /// RFC 3168, 6.1.3: from a mark on until a CWR comes, which goes first. Whether the state of DCTCP has changed.
+    /// RFC 3168, 6.1.3: ECE from a mark on until CWR, which is processed first. Whether the state of DCTCP has changed.
     fn note_mark(&mut self, bits: u8) -> bool {
         let before = self.marked;
         self.marked = bits & CE == CE;
@@ -270,7 +270,7 @@ impl Receiver {
         self.count += u64::from(self.marked);
         match self.settings.feedback {
             Feedbacks::Dctcp => self.marked != before,
-            // At once when marks begin.
+            // Immediate when marks start.
             Feedbacks::Accurate => self.marked && !before,
             Feedbacks::Classic => self.settings.mark_ack_at_once && bits & CWR != 0,
             Feedbacks::None => false,
@@ -278,28 +278,28 @@ impl Receiver {
     }
 
     fn has(&self, start: u64, end: u64) -> bool {
-        end <= self.next || self.ahead.iter().any(|&(from, to)| from <= start && end <= to)
+        end <= self.next || self.beyond.iter().any(|&(from, to)| from <= start && end <= to)
     }
 
     fn add(&mut self, start: u64, end: u64) {
         if start <= self.next {
             self.next = end;
-            while let Some(at) = self.ahead.iter().position(|&(from, to)| from <= self.next && to > self.next) {
-                self.next = self.ahead[at].1;
+            while let Some(at) = self.beyond.iter().position(|&(from, to)| from <= self.next && to > self.next) {
+                self.next = self.beyond[at].1;
             }
             let next = self.next;
-            self.ahead.retain(|&(_, to)| to > next);
+            self.beyond.retain(|&(_, to)| to > next);
             return;
         }
         let mut merged = (start, end);
-        self.ahead.retain(|&(from, to)| {
+        self.beyond.retain(|&(from, to)| {
             let touches = from <= merged.1 && merged.0 <= to;
             if touches {
                 merged = (merged.0.min(from), merged.1.max(to));
             }
             !touches
         });
-        self.ahead.insert(0, merged);
+        self.beyond.insert(0, merged);
     }
 
     fn answer(&mut self, one_way: f64, duplicate: Option<Range>, came: Range) -> Feedback {
@@ -318,15 +318,15 @@ impl Receiver {
             return feedback;
         }
         if let Some(range) = duplicate {
-            // RFC 2883, section 4: what came twice first, then the block around it.
+            // RFC 2883, section 4: the DSACK first, then the block around it.
             feedback.duplicate = true;
             feedback.push(range, first, most);
-            if let Some(at) = self.ahead.iter().position(|&(from, to)| from <= came.0 && came.1 <= to) {
-                let around = self.ahead.remove(at);
-                self.ahead.insert(0, around);
+            if let Some(at) = self.beyond.iter().position(|&(from, to)| from <= came.0 && came.1 <= to) {
+                let around = self.beyond.remove(at);
+                self.beyond.insert(0, around);
             }
         }
-        for &range in &self.ahead {
+        for &range in &self.beyond {
             feedback.push(range, first, most);
         }
         feedback
@@ -356,7 +356,7 @@ mod tests {
         receiver.take(&Arrived { seq, payload, bits, stamp: 0.0, now: 0.05 })
     }
 
-    /// Segment `n` (from 1) of 100 bytes; the ACK at once, in segments.
+    /// Segment `n` (from 1) of 100 bytes; the immediate ACK, in segments.
     fn now(receiver: &mut Receiver, n: u32) -> (u32, Vec<(u32, u32)>) {
         let Reply::Now(ack) = send(receiver, 1 + 100 * (n - 1), 100, 0) else { panic!("{n} waits") };
         let segment = |seq: u32| (seq - 1) / 100;
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn blocks_as_in_rfc_2018() {
-        // RFC 2018, section 4: the newest first, then those reported before.
+        // RFC 2018, section 4: the newest first, then earlier blocks.
         let mut receiver = receiver(3, None);
         assert_eq!(now(&mut receiver, 1), (1, vec![]));
         assert_eq!(now(&mut receiver, 3), (1, vec![(3, 3)]));
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fin_and_what_comes_before_the_syn_are_no_plain_data() {
+    fn a_fin_and_segments_before_the_syn_are_not_plain_data() {
         let segment = |seq, bits| Arrived { seq, payload: 100, bits, stamp: 0.0, now: 0.05 };
         let mut open = receiver(3, None);
         assert_eq!(open.take_next(&segment(1, FIN)), None);
@@ -410,7 +410,7 @@ mod tests {
         assert_eq!(receiver.on_timer(), None);
         assert_eq!(send(&mut receiver, 201, 100, 0), Reply::Later(0.2));
         assert_eq!(receiver.on_timer().map(|ack| ack.ack), Some(301));
-        // Out of order, filling part of a gap, filling the rest of it, twice: at once (RFC 5681, 4.2).
+        // Immediate (RFC 5681, 4.2): out of order, part of a gap, the rest of it, duplicate.
         assert_eq!(now(&mut receiver, 6), (3, vec![(6, 6)]));
         assert_eq!(now(&mut receiver, 4), (4, vec![(6, 6)]));
         assert_eq!(now(&mut receiver, 5), (6, vec![]));
@@ -420,15 +420,16 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_segment_is_not_answered() {
+    fn an_empty_segment_gets_no_ack() {
         let mut receiver = receiver(3, Some(0.2));
         assert_eq!(send(&mut receiver, 1, 0, 0), Reply::Nothing);
         assert!(matches!(send(&mut receiver, 1, 0, FIN), Reply::Now(Feedback { ack: 2, .. })));
     }
 
     #[test]
-    fn the_time_stamp_is_that_of_the_earliest() {
-        // RFC 7323, 4.3: (A) delayed ACKs echo the first, (B) a hole the last in order, (C) a filled hole the filling one.
+    fn the_earliest_time_stamp_is_echoed() {
+        // RFC 7323, 4.3: (A) delayed ACKs echo the first, (B) a hole the last in order, (C) a filled hole the filling
+        // one.
         let mut receiver = receiver(3, Some(0.2));
         let mut take = |n: u32, stamp: f64| {
             let arrived = Arrived { seq: 1 + 100 * (n - 1), payload: 100, bits: 0, stamp, now: 9.0 };
@@ -445,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_echoed_until_the_window_has_been_cut() {
+    fn marks_are_echoed_until_cwr() {
         let settings = ReceiverSettings {
             first: 0,
             blocks: 0,

@@ -1,4 +1,4 @@
-//! Options of single congestion controls, but BBR.
+//! Options of single congestion controls other than BBR.
 
 use super::option::{Group, Opt, Place, Values, LINUX_CUBIC, RFC_CUBIC};
 use crate::tcp::rfc::ControlKind;

@@ -1,7 +1,7 @@
-//! The options of the RFC TCP: one table, from which come the keys of scenarios and of the scripts of segments, their
-//! checks and messages, the JSON schema, and the documentation.
+//! The options of the RFC TCP: one table, from which the keys of scenarios and of test scripts, their checks and
+//! messages, the JSON schema, and the documentation are generated.
 //!
-//! A row is an [`Opt`]. Without a word about an option a connection does what the RFCs say.
+//! A row is an [`Opt`]. Without any option a connection follows the RFCs.
 
 mod bbr;
 mod controls;
@@ -10,7 +10,7 @@ mod option;
 
 pub use option::{Group, Need, Opt, Place, Value, Values, ACK_DELAY};
 
-/// The table. An option that another needs comes before it.
+/// The table. An option precedes those whose conditions name it.
 const TABLE: [&[Opt]; 3] = [general::OPTIONS, controls::OPTIONS, bbr::OPTIONS];
 
 /// All options.
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_there_afterwards() {
+    fn get_returns_what_was_set() {
         for opt in all() {
             let values: Vec<Value> = match &opt.values {
                 Values::Flag(_) => vec![Value::Flag(true), Value::Flag(false)],
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_a_connection_does_what_the_rfcs_say() {
+    fn by_default_a_connection_follows_the_rfcs() {
         for opt in all().filter(|opt| opt.place == Place::Rules) {
             let first = Value::Word(opt.words()[0]);
             assert_eq!(opt.get(&Settings::default()), Some(first), "{}", opt.key);

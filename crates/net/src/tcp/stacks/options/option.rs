@@ -1,26 +1,26 @@
-//! What an option declares: values, where a connection keeps them, what it needs.
+//! The declaration of an option: its values, its place in [`Settings`], its requirements.
 
 use crate::tcp::rfc::{ControlKind, Feedbacks, HyStart, Settings};
 
-/// How long an ACK waits where it is only said that it does, s (RFC 5681, 4.2 allows 0.5 s).
+/// Delay of ACKs with `delayed_ack = true`, s (RFC 5681, 4.2 allows 0.5 s).
 pub const ACK_DELAY: f64 = 0.2;
 
-/// What an option is about.
+/// Subject of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Opening and closing a connection, what its segments carry.
+    /// Opening and closing a connection, header options.
     Handshake,
-    /// Round-trip times and the retransmission timeout.
+    /// RTT samples and the retransmission timeout.
     Timer,
-    /// How losses are found.
+    /// Loss detection.
     Loss,
-    /// What is sent in a recovery, and what it leaves of the window.
+    /// Retransmission and cwnd in a recovery.
     Recovery,
-    /// What the receiver acknowledges, and when.
+    /// ACKs of the receiver.
     Receiver,
-    /// When segments go.
+    /// Departure times.
     Pacing,
-    /// How the window grows, whatever the congestion control.
+    /// Growth of cwnd with any congestion control.
     Growth,
     /// CUBIC.
     Cubic,
@@ -66,12 +66,12 @@ impl Group {
     }
 }
 
-/// Where a scenario has the key.
+/// Where the key is in a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In the traffic entry itself. Written in full.
+    /// In the traffic entry itself. Always written out.
     Entry,
-    /// In its table `rules`. Written where it is not as the RFCs have it.
+    /// In its table `rules`. Written out where it differs from the RFCs.
     Rules,
 }
 
@@ -93,7 +93,7 @@ pub enum Value {
 type Get<T> = fn(&Settings) -> T;
 type Set<T> = fn(&mut Settings, T);
 
-/// Which values an option can have, and where [`Settings`] keep it.
+/// Possible values of an option, and access to its field of [`Settings`].
 pub enum Values {
     /// `true` or `false`.
     Flag(fn(&mut Settings) -> &mut bool),
@@ -105,7 +105,7 @@ pub enum Values {
     WordsOrFlag(&'static [&'static str], Get<usize>, Set<usize>),
     /// `false`, `true`, or a word.
     Switch(&'static str, Get<HyStart>, Set<HyStart>),
-    /// A whole number from the first to the second; `None` is a rule of its own, which is no number.
+    /// A whole number from the first to the second; `None` is a default without a number.
     Whole(u64, u64, Get<Option<u64>>, Set<u64>),
     /// A time from the first to the second, s.
     Seconds(f64, f64, Get<f64>, Set<f64>),
@@ -117,14 +117,14 @@ pub enum Values {
     Window(u64, f64, Get<u64>, Set<u64>),
 }
 
-/// What must hold for an option to have an effect.
+/// A condition without which an option has no effect.
 #[derive(Clone, Copy)]
 pub struct Need {
-    /// In the words of a scenario.
+    /// As a scenario would write it.
     pub says: &'static str,
     /// Whether it holds.
     pub holds: fn(&Settings) -> bool,
-    /// Whether scenarios that ask for the option without it are refused in the old form (`profile`) as well.
+    /// Whether a violation is an error in the old form of scenarios (`profile`) too.
     pub always: bool,
 }
 
@@ -132,29 +132,29 @@ pub struct Need {
 pub struct Opt {
     /// Its key.
     pub key: &'static str,
-    /// Where a scenario has it.
+    /// Where it is in a scenario.
     pub place: Place,
-    /// What it is about.
+    /// Its subject.
     pub group: Group,
-    /// What it can be.
+    /// Its values.
     pub values: Values,
     /// The TCPs that have it; empty: all.
     pub controls: &'static [&'static str],
-    /// What it needs to have an effect.
+    /// Its conditions.
     pub needs: &'static [&'static Need],
-    /// Where its values come from: a section of an RFC; a function of Linux; a file of ns-3.
+    /// Source of its values: a section of an RFC, a function of Linux, a file of ns-3.
     pub source: &'static str,
     /// What it does.
     pub about: &'static str,
 }
 
 impl Opt {
-    /// Whether a TCP has it.
+    /// Whether `tcp` has it.
     pub fn is_for(&self, tcp: &str) -> bool {
         self.controls.is_empty() || self.controls.contains(&tcp)
     }
 
-    /// What it is set to; `None` where no number says that.
+    /// Its value; `None` for a default without a number.
     pub fn get(&self, settings: &Settings) -> Option<Value> {
         let mut copy = *settings;
         Some(match &self.values {
@@ -178,7 +178,7 @@ impl Opt {
     ///
     /// # Errors
     ///
-    /// What it can be, if this is none of it.
+    /// The allowed values, if `value` is not one of them.
     pub fn set(&'static self, settings: &mut Settings, value: Value) -> Result<(), String> {
         match (&self.values, value) {
             (Values::Flag(field), Value::Flag(on)) => *field(settings) = on,
@@ -207,7 +207,7 @@ impl Opt {
         Ok(())
     }
 
-    /// The words that it can be.
+    /// Its words.
     pub fn words(&'static self) -> &'static [&'static str] {
         match &self.values {
             Values::Either(words, _) => words,
@@ -217,7 +217,7 @@ impl Opt {
         }
     }
 
-    /// What it can be, in words.
+    /// Its allowed values, as text.
     pub fn allowed(&'static self) -> String {
         let quoted: Vec<String> = self.words().iter().map(|word| format!("{word:?}")).collect();
         match &self.values {
@@ -232,7 +232,7 @@ impl Opt {
         }
     }
 
-    /// The first thing that it needs and that does not hold.
+    /// The first condition that does not hold.
     pub fn lacks(&self, settings: &Settings) -> Option<&'static Need> {
         self.needs.iter().copied().find(|need| !(need.holds)(settings))
     }
@@ -270,9 +270,9 @@ pub(super) static PAIRS: Need = need("send_pairs = true", |s| s.send_pairs);
 pub(super) static COUNTED: Need = need("growth = \"acked\"", |s| !s.growth_arrived);
 pub(super) static LINUX_CUBIC: Need = must("cubic = \"linux\"", |s| s.cubic_linux);
 pub(super) static RFC_CUBIC: Need = must("cubic = \"rfc9438\"", |s| !s.cubic_linux);
-pub(super) static NO_AGGREGATION: Need = must("bbr_aggregation = false", |s| !s.bbr.aggregation);
-pub(super) static NO_BUDGET: Need = must("bbr_budget = false", |s| !s.bbr.budget);
-pub(super) static POLICER: Need = need("bbr_policer = true", |s| s.bbr.policer);
+pub(super) static NO_AGGREGATION: Need = must("bbr_aggregation = false", |s| !s.bbr.linux.ack_aggregation);
+pub(super) static NO_BUDGET: Need = must("bbr_budget = false", |s| !s.bbr.linux.quantization_budget);
+pub(super) static POLICER: Need = need("bbr_policer = true", |s| s.bbr.linux.long_term_bandwidth);
 
 fn is_bbr(settings: &Settings) -> bool {
     settings.control == ControlKind::Bbr

@@ -1,0 +1,211 @@
+//! COBALT's parameters: their declaration, and the settings that follow from the values given.
+
+use crate::catalogue::Link;
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+
+const fn real(low: f64, high: f64, open_low: bool, auto: bool) -> Kind {
+    Kind::Real { low, high, open_low, open_high: false, auto }
+}
+
+words! {
+    /// Whose COBALT.
+    pub(super) enum Dialect {
+        /// Linux, `sch_cake.c`.
+        Linux = "linux",
+        /// ns-3, `cobalt-queue-disc.cc`.
+        Ns3 = "ns3",
+    }
+}
+
+words! {
+    /// Which packet is dropped at a full queue, as a parameter.
+    enum Overflow {
+        /// As the dialect has it.
+        Auto = "auto",
+        Head = "head",
+        Arrival = "arrival",
+    }
+}
+
+pub(super) const PARAMS: [Param; 12] = [
+    Param {
+        name: "dialect",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(Dialect::WORDS),
+        default: Value::Choice("linux"),
+        source: "Linux sch_cake",
+        doc: "Whose COBALT: Linux's in CAKE or ns-3's; they differ in which packets are late, and in what an overflow drops.",
+    },
+    Param {
+        name: "target",
+        symbol: "",
+        unit: Unit::Seconds,
+        kind: real(0.0, 1e6, true, false),
+        default: Value::Real(0.005),
+        source: "Linux, ns-3",
+        doc: "Acceptable standing queueing delay; packets that waited longer are late.",
+    },
+    Param {
+        name: "interval",
+        symbol: "",
+        unit: Unit::Seconds,
+        kind: real(1e-6, 1e6, false, false),
+        default: Value::Real(0.1),
+        source: "Linux, ns-3",
+        doc: "How long the sojourn time may stay above target before the first signal; about the largest round-trip time.",
+    },
+    Param {
+        name: "increment",
+        symbol: "",
+        unit: Unit::None,
+        kind: real(0.0, 1.0, false, false),
+        default: Value::Real(1.0 / 256.0),
+        source: "Linux, ns-3",
+        doc: "What an overflow adds to p_blue.",
+    },
+    Param {
+        name: "decrement",
+        symbol: "",
+        unit: Unit::None,
+        kind: real(0.0, 1.0, false, false),
+        default: Value::Real(1.0 / 4096.0),
+        source: "Linux, ns-3",
+        doc: "What an empty queue takes from p_blue.",
+    },
+    Param {
+        name: "max_packet",
+        symbol: "",
+        unit: Unit::Bytes,
+        kind: real(0.0, 1e9, false, false),
+        default: Value::Real(1514.0),
+        source: "Linux: psched_mtu",
+        doc: "Packet whose transmission time bounds target, interval and the sojourn time of a late packet (linux only).",
+    },
+    Param {
+        name: "linux_r0",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Flag { auto: false },
+        default: Value::Flag(false),
+        source: "ours: the published intent; Linux: true",
+        doc: "1/sqrt(count) is 0 until the first signal, so that the second late packet is signalled at once.",
+    },
+    Param {
+        name: "overflow",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(Overflow::WORDS),
+        default: Value::Choice("auto"),
+        source: "Linux: head; ns-3: arrival",
+        doc: "Which packet is dropped at a full queue; auto is the head for linux, the arrival for ns3.",
+    },
+    Param {
+        name: "blue_threshold",
+        symbol: "",
+        unit: Unit::Seconds,
+        kind: real(0.0, f64::INFINITY, false, true),
+        default: Value::Auto,
+        source: "ns-3: 400 ms; Linux: none",
+        doc: "A sojourn time above this counts for BLUE like an overflow; auto is 400 ms for ns3, none for linux.",
+    },
+    Param {
+        name: "ns3_clock",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Flag { auto: false },
+        default: Value::Flag(false),
+        source: "ns-3.37, m_lastUpdateTimeBlue; off is what its authors meant",
+        doc: "BLUE keeps the time of its last change in 32 bits of nanoseconds: after 4.3 s it changes at every event instead of once per target (ns3 only).",
+    },
+    Param {
+        name: "ce_threshold",
+        symbol: "",
+        unit: Unit::Seconds,
+        kind: real(0.0, f64::INFINITY, false, true),
+        default: Value::Auto,
+        source: "ns-3: off",
+        doc: "Every packet that waited longer than this is marked too; auto is off.",
+    },
+    Param {
+        name: "l4s",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Flag { auto: false },
+        default: Value::Flag(false),
+        source: "ns-3 UseL4s",
+        doc: "Packets with ECT(1) or CE are marked above ce_threshold and see nothing else; the others see no ce_threshold.",
+    },
+];
+
+/// The parameters after checking.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    /// Whose COBALT.
+    pub dialect: Dialect,
+    /// Sojourn time above which a packet is late, s.
+    pub target: f64,
+    /// CoDel's interval, s.
+    pub interval: f64,
+    /// Sojourn time that a late packet must exceed too, s (Linux: four packets of `max_packet`).
+    pub floor: f64,
+    /// p_inc: what an overflow adds to `p_blue`.
+    pub increment: f64,
+    /// p_dec: what an empty queue takes off `p_blue`.
+    pub decrement: f64,
+    /// 1/sqrt(count) starts at 0, as in Linux' zeroed memory.
+    pub r0: bool,
+    /// An overflow drops the head of the queue, not the arrival.
+    pub head_dropped: bool,
+    /// Sojourn time that counts for BLUE like an overflow, s.
+    pub blue_threshold: f64,
+    /// BLUE's clock wraps at 32 bits of nanoseconds (ns-3).
+    pub short_clock: bool,
+    /// Sojourn time above which every packet is marked, s.
+    pub ce_threshold: f64,
+    /// L4S packets see `ce_threshold` alone.
+    pub l4s: bool,
+}
+
+impl Settings {
+    /// The settings among `values`, at `link`.
+    pub fn read(values: &Values, link: &Link) -> Result<Self, ParamError> {
+        let number = |name| values.real(&PARAMS, name);
+        let or = |name, auto| values.number(&PARAMS, name).unwrap_or(auto);
+        let dialect = values.choice(&PARAMS, "dialect");
+        let linux = dialect == Dialect::Linux;
+        let packet = if linux { 8.0 * number("max_packet") / link.rate_bps } else { 0.0 };
+        let target = f64::max(number("target"), 1.5 * packet);
+        let raised = target - number("target");
+        let interval = number("interval") + raised;
+        let (l4s, ce_threshold) = (values.flag(&PARAMS, "l4s"), or("ce_threshold", f64::INFINITY));
+        if l4s && ce_threshold.is_infinite() {
+            return Err(ParamError::new(
+                "l4s",
+                true,
+                "false, or with a ce_threshold: nothing else would act on L4S packets",
+            ));
+        }
+        if linux && values.flag(&PARAMS, "ns3_clock") {
+            return Err(ParamError::new("ns3_clock", true, "false: only ns-3 keeps this time in 32 bits"));
+        }
+        Ok(Settings {
+            dialect,
+            target,
+            interval: if linux { interval.max(2.0 * target) } else { interval },
+            floor: 4.0 * packet,
+            increment: number("increment"),
+            decrement: number("decrement"),
+            r0: values.flag(&PARAMS, "linux_r0"),
+            head_dropped: match values.choice(&PARAMS, "overflow") {
+                Overflow::Auto => linux,
+                Overflow::Head => true,
+                Overflow::Arrival => false,
+            },
+            blue_threshold: or("blue_threshold", if linux { f64::INFINITY } else { 0.4 }),
+            short_clock: values.flag(&PARAMS, "ns3_clock"),
+            ce_threshold,
+            l4s,
+        })
+    }
+}

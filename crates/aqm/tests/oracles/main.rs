@@ -1,0 +1,18 @@
+//! Disciplines against a second, slow implementation of their source, decision by decision. An oracle shares no code
+//! with the crate, and each of its rules is broken in turn: the comparison must notice.
+
+mod choke;
+mod codel;
+mod ddred;
+mod dualpi2;
+mod fq_codel;
+mod pie;
+mod published_red;
+mod red;
+mod round_robin;
+mod sfred;
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/script.rs"]
+mod script;

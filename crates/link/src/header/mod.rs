@@ -1,0 +1,207 @@
+//! What a queue reads from an IP packet, and the one thing it may write: CE (RFC 791, 2474, 3168, 8200).
+//!
+//! Nothing here trusts the packet. One without a usable IP header is [`Malformed`]; the link drops and counts it as a
+//! router would. Everything else is forwarded, whatever follows that header.
+
+mod flow;
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use earlydrop_aqm::{Ecn, Packet};
+use etherparse::{Ipv6ExtensionSlice, LaxIpSlice};
+pub use flow::{Endpoints, Fragment, Fragments};
+
+/// Bytes of an IPv4 header without options.
+const IPV4_HEADER: usize = 20;
+/// Bytes of an IPv6 header.
+const IPV6_HEADER: usize = 40;
+/// Protocols whose header starts with two ports: TCP, UDP, DCCP, SCTP, UDP-Lite.
+const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
+/// Usual initial times to live: 32, 64 (Linux, BSD), 128 (Windows), 255 (routers).
+const INITIAL_TTLS: [u8; 4] = [32, 64, 128, 255];
+
+/// Why a packet cannot be forwarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// It has no bytes.
+    Empty,
+    /// It is neither IPv4 nor IPv6.
+    Version,
+    /// A length field is smaller than the header.
+    HeaderLength,
+    /// It is shorter than its header.
+    TruncatedHeader,
+    /// It is shorter than its length field says.
+    Truncated,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Malformed::Empty => "empty",
+            Malformed::Version => "neither IPv4 nor IPv6",
+            Malformed::HeaderLength => "impossible header length",
+            Malformed::TruncatedHeader => "truncated header",
+            Malformed::Truncated => "truncated",
+        })
+    }
+}
+
+/// The header of one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Addresses, protocol and ports.
+    pub endpoints: Endpoints,
+    /// ECN field.
+    pub ecn: Ecn,
+    /// DSCP.
+    pub dscp: u8,
+    /// Time to live, or hop limit.
+    pub ttl: u8,
+    /// Which fragment it is, if it is one.
+    pub fragment: Option<Fragment>,
+}
+
+impl Header {
+    /// Reads the IP header, the extension headers as far as they are sound, and the ports.
+    ///
+    /// # Errors
+    /// If there is no usable IP header.
+    #[inline]
+    pub fn read(packet: &[u8]) -> Result<Header, Malformed> {
+        let version = packet.first().ok_or(Malformed::Empty)? >> 4;
+        match version {
+            4 => check_ipv4(packet)?,
+            6 => check_ipv6(packet)?,
+            _ => return Err(Malformed::Version),
+        }
+        let Ok((slice, _)) = LaxIpSlice::from_slice(packet) else { return Err(Malformed::TruncatedHeader) };
+        Ok(match &slice {
+            LaxIpSlice::Ipv4(ip) => {
+                let header = ip.header();
+                let fragment = header.is_fragmenting_payload().then(|| Fragment {
+                    id: u32::from(header.identification()),
+                    first: header.fragments_offset().value() == 0,
+                    more: header.more_fragments(),
+                });
+                Header {
+                    endpoints: Endpoints {
+                        source: IpAddr::V4(Ipv4Addr::from(header.source())),
+                        destination: IpAddr::V4(Ipv4Addr::from(header.destination())),
+                        protocol: ip.payload().ip_number.0,
+                        ports: ports(ip.payload().ip_number.0, fragment, ip.payload().payload),
+                    },
+                    ecn: ecn(header.ecn().value()),
+                    dscp: header.dcp().value(),
+                    ttl: header.ttl(),
+                    fragment,
+                }
+            }
+            LaxIpSlice::Ipv6(ip) => {
+                let header = ip.header();
+                let fragment = ip.extensions().clone().into_iter().find_map(|extension| match extension {
+                    Ipv6ExtensionSlice::Fragment(part) if part.is_fragmenting_payload() => Some(Fragment {
+                        id: part.identification(),
+                        first: part.fragment_offset().value() == 0,
+                        more: part.more_fragments(),
+                    }),
+                    _ => None,
+                });
+                Header {
+                    endpoints: Endpoints {
+                        source: IpAddr::V6(Ipv6Addr::from(header.source())),
+                        destination: IpAddr::V6(Ipv6Addr::from(header.destination())),
+                        protocol: ip.payload().ip_number.0,
+                        ports: ports(ip.payload().ip_number.0, fragment, ip.payload().payload),
+                    },
+                    ecn: ecn(header.ecn().value()),
+                    dscp: header.dscp().value(),
+                    ttl: header.hop_limit(),
+                    fragment,
+                }
+            }
+        })
+    }
+
+    /// The packet as a queue sees it; `size` in bytes on the wire, `key` its flow key.
+    ///
+    /// The class is the IP precedence (DSCP / 8). No header field holds the initial time to live, so it is taken to be
+    /// the next of 32, 64, 128 and 255, for disciplines that use the number of hops behind a packet.
+    pub fn packet(&self, size: u32, key: u64) -> Packet {
+        let initial = INITIAL_TTLS.into_iter().find(|&start| self.ttl <= start).unwrap_or(u8::MAX);
+        Packet { ecn: self.ecn, class: self.dscp >> 3, ttl: self.ttl, initial_ttl: initial, ..Packet::new(key, size) }
+    }
+}
+
+fn check_ipv4(packet: &[u8]) -> Result<(), Malformed> {
+    let length = usize::from(packet[0] & 0xf) * 4;
+    if length < IPV4_HEADER {
+        return Err(Malformed::HeaderLength);
+    }
+    if packet.len() < length {
+        return Err(Malformed::TruncatedHeader);
+    }
+    let total = usize::from(u16::from_be_bytes([packet[2], packet[3]]));
+    if total < length {
+        return Err(Malformed::HeaderLength);
+    }
+    if total > packet.len() {
+        return Err(Malformed::Truncated);
+    }
+    Ok(())
+}
+
+fn check_ipv6(packet: &[u8]) -> Result<(), Malformed> {
+    if packet.len() < IPV6_HEADER {
+        return Err(Malformed::TruncatedHeader);
+    }
+    // A length of 0 means that a jumbo payload option has it (RFC 2675).
+    let payload = usize::from(u16::from_be_bytes([packet[4], packet[5]]));
+    if IPV6_HEADER + payload > packet.len() {
+        return Err(Malformed::Truncated);
+    }
+    Ok(())
+}
+
+fn ecn(bits: u8) -> Ecn {
+    match bits & 3 {
+        0 => Ecn::NotEct,
+        1 => Ecn::Ect1,
+        2 => Ecn::Ect0,
+        _ => Ecn::Ce,
+    }
+}
+
+fn ports(protocol: u8, fragment: Option<Fragment>, payload: &[u8]) -> (u16, u16) {
+    if !WITH_PORTS.contains(&protocol) || fragment.is_some_and(|part| !part.first) {
+        return (0, 0);
+    }
+    match payload {
+        [a, b, c, d, ..] => (u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d])),
+        _ => (0, 0),
+    }
+}
+
+/// Sets CE in a packet that [`Header::read`] has accepted. The IPv4 checksum is updated by the difference (RFC 1624),
+/// so that a wrong one stays wrong.
+pub fn set_ce(packet: &mut [u8]) {
+    match packet {
+        [first, second, rest @ ..] if *first >> 4 == 4 && rest.len() >= 10 => {
+            let before = u16::from_be_bytes([*first, *second]);
+            *second |= 0b11;
+            let after = u16::from_be_bytes([*first, *second]);
+            let checksum = u16::from_be_bytes([rest[8], rest[9]]);
+            // HC' = ~(~HC + ~m + m'), in ones' complement.
+            let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+            let folded = (sum & 0xffff) + (sum >> 16);
+            let folded = (folded & 0xffff) + (folded >> 16);
+            rest[8..10].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+        }
+        [first, second, ..] if *first >> 4 == 6 => *second |= 0b11 << 4,
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

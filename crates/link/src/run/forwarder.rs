@@ -1,0 +1,308 @@
+//! One direction in operation: a [`Path`] and the memory of its packets.
+//!
+//! A packet is copied once, from the read buffer into a slot; the path carries only the number of the slot (`tag`).
+//! Slots are reused, so that memory grows with the queue and not with the traffic.
+
+use std::os::fd::OwnedFd;
+
+use earlydrop_aqm::policy::Reason;
+use earlydrop_aqm::{Ecn, Packet, Time};
+use earlydrop_net::record::Fate;
+use hdrhistogram::Histogram;
+
+use super::outcome::{DeviceLosses, PathOutcome, Series, View};
+use super::{Clock, Direction, Settings};
+use crate::burst::{self, Burst};
+use crate::flows::Flows;
+use crate::header::{set_ce, Fragments, Header, Malformed};
+use crate::path::{Delivery, Path, Watch};
+use crate::record::Record;
+
+/// Up to this many deliveries are written one at a time; more that are due together are written as a burst.
+const SINGLY: usize = 3;
+/// Upper bound of the lateness histogram, ns.
+const LATEST_NS: u64 = 60_000_000_000;
+/// Flows in a [`View`].
+const FLOWS_IN_VIEW: usize = 10;
+
+/// A packet in memory.
+#[derive(Default)]
+struct Slot {
+    bytes: Vec<u8>,
+    flow: u32,
+    /// Number in the record.
+    number: Option<u32>,
+    /// ECN field at arrival.
+    ecn: Ecn,
+}
+
+/// The stored packets and everything that is counted when their fates are known.
+struct Ledger {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    flows: Flows,
+    record: Option<Record>,
+    /// Longest record, arrivals.
+    max_record: usize,
+}
+
+impl Ledger {
+    /// Whether `packet` carries CE and arrived without.
+    fn is_marked(&self, packet: &Packet) -> bool {
+        packet.ecn == Ecn::Ce && self.slots[packet.tag as usize].ecn != Ecn::Ce
+    }
+
+    fn settle(&mut self, packet: &Packet, fate: Fate) {
+        if let (Some(record), Some(number)) = (&mut self.record, self.slots[packet.tag as usize].number) {
+            record.settle(number as usize, fate);
+        }
+    }
+}
+
+impl Watch for Ledger {
+    fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason) {
+        self.settle(packet, Fate::Dropped { at: now, reason });
+        self.flows.get_mut(self.slots[packet.tag as usize].flow).drops += 1;
+        self.free.push(packet.tag);
+    }
+
+    fn departed(&mut self, packet: &Packet, now: Time) {
+        self.settle(packet, Fate::Departed { at: now, ecn: packet.ecn });
+        let slot = &self.slots[packet.tag as usize];
+        if packet.ecn != slot.ecn {
+            self.flows.get_mut(slot.flow).marks += 1;
+        }
+    }
+
+    fn lost(&mut self, packet: &Packet, _now: Time) {
+        self.flows.get_mut(self.slots[packet.tag as usize].flow).lost += 1;
+        self.free.push(packet.tag);
+    }
+}
+
+/// One direction in operation.
+pub(super) struct Forwarder {
+    pub(super) from: OwnedFd,
+    pub(super) path: Path,
+    ledger: Ledger,
+    fragments: Fragments,
+    lateness: Histogram<u64>,
+    device_losses: DeviceLosses,
+    delivered: (u64, u64),
+    ce_set: u64,
+    /// Packets read, and written, in bursts.
+    pub(super) in_bursts: (u64, u64),
+    series: Option<Series>,
+    window_start: f64,
+    /// Deliveries being written.
+    due: Vec<Delivery>,
+    /// Packets read one right after the other.
+    pub(super) streak: u32,
+}
+
+impl Forwarder {
+    pub(super) fn new(direction: Direction, settings: &Settings) -> Forwarder {
+        Forwarder {
+            from: direction.from,
+            path: Path::new(direction.spec),
+            ledger: Ledger {
+                slots: Vec::new(),
+                free: Vec::new(),
+                flows: Flows::default(),
+                record: (settings.record > 0).then(Record::default),
+                max_record: settings.record,
+            },
+            fragments: Fragments::new(),
+            lateness: Histogram::new_with_bounds(1, LATEST_NS, 3).expect("these bounds are valid"),
+            device_losses: DeviceLosses::default(),
+            delivered: (0, 0),
+            ce_set: 0,
+            in_bursts: (0, 0),
+            series: settings.series.map(|_| Series::default()),
+            window_start: 0.0,
+            due: Vec::with_capacity(burst::MOST),
+            streak: 0,
+        }
+    }
+
+    /// A packet was read at `now`.
+    pub(super) fn arrive(&mut self, bytes: &[u8], now: Time) {
+        let header = match Header::read(bytes) {
+            Ok(header) => header,
+            Err(malformed) => {
+                let kind = match malformed {
+                    Malformed::Empty => 0,
+                    Malformed::Version => 1,
+                    Malformed::HeaderLength => 2,
+                    Malformed::TruncatedHeader => 3,
+                    Malformed::Truncated => 4,
+                };
+                self.device_losses.malformed[kind] += 1;
+                return;
+            }
+        };
+        let endpoints = self.fragments.endpoints(&header);
+        let key = endpoints.key();
+        let ledger = &mut self.ledger;
+        let tag = ledger.free.pop().unwrap_or_else(|| {
+            ledger.slots.push(Slot::default());
+            ledger.slots.len() as u32 - 1
+        });
+        let packet = Packet { tag, ..header.packet(bytes.len() as u32, key) };
+        let flow = ledger.flows.number(key, &endpoints, now.seconds());
+        let counts = ledger.flows.get_mut(flow);
+        counts.arrivals += 1;
+        counts.arrived_bytes += bytes.len() as u64;
+        counts.last = now.seconds();
+        let max_record = ledger.max_record;
+        let number = ledger
+            .record
+            .as_mut()
+            .and_then(|record| (record.arrivals.len() < max_record).then(|| record.arrived(packet, now) as u32));
+        let slot = &mut ledger.slots[tag as usize];
+        (slot.flow, slot.number, slot.ecn) = (flow, number, header.ecn);
+        slot.bytes.clear();
+        slot.bytes.extend_from_slice(bytes);
+        self.path.arrive(packet, now, ledger);
+    }
+
+    /// Writes every delivery that is due to `to`, several at a time if there is a `burst`.
+    pub(super) fn deliver(&mut self, to: &OwnedFd, clock: Clock, burst: &mut Option<Burst>) {
+        let mut now = clock.now();
+        self.path.advance(now, &mut self.ledger);
+        let at_once = if burst.is_some() { burst::MOST } else { 1 };
+        loop {
+            self.due.clear();
+            let path = &mut self.path;
+            self.due.extend(std::iter::from_fn(|| path.deliver(now)).take(at_once));
+            if self.due.is_empty() {
+                return;
+            }
+            for delivery in &self.due {
+                if self.ledger.is_marked(&delivery.packet) {
+                    set_ce(&mut self.ledger.slots[delivery.packet.tag as usize].bytes);
+                }
+            }
+            // Packets that the kernel did not take in a burst are written one at a time.
+            let mut done = 0;
+            if let Some(ring) = burst.as_mut().filter(|_| self.due.len() > SINGLY) {
+                let slots = &self.ledger.slots;
+                let packets = self.due.iter().map(|delivery| slots[delivery.packet.tag as usize].bytes.as_slice());
+                match ring.write(to, packets) {
+                    Ok(results) => {
+                        now = clock.now();
+                        done = results.len();
+                        self.in_bursts.1 += done as u64;
+                        for (i, &result) in results.iter().enumerate() {
+                            self.delivered(i, result >= 0, now);
+                        }
+                    }
+                    Err(_) => *burst = None,
+                }
+            }
+            for i in done..self.due.len() {
+                let written = nix::unistd::write(to, &self.ledger.slots[self.due[i].packet.tag as usize].bytes);
+                self.delivered(i, written.is_ok(), now);
+                now = clock.now();
+            }
+            self.path.advance(now, &mut self.ledger);
+        }
+    }
+
+    /// The delivery `self.due[i]` was `written`, or refused, at `now`.
+    fn delivered(&mut self, i: usize, written: bool, now: Time) {
+        let delivery = self.due[i];
+        let tag = delivery.packet.tag;
+        let late = now - delivery.at;
+        self.lateness.saturating_record((late * 1e9) as u64);
+        let (from, until) = delivery.sent;
+        self.path.seconds().sent(from.seconds() + late, until.seconds() + late, delivery.packet.size);
+        if written {
+            let slot = &self.ledger.slots[tag as usize];
+            let (flow, bytes) = (slot.flow, slot.bytes.len() as u64);
+            self.ce_set += u64::from(self.ledger.is_marked(&delivery.packet));
+            let flow = self.ledger.flows.get_mut(flow);
+            flow.delivered += 1;
+            flow.delivered_bytes += bytes;
+            self.delivered.0 += 1;
+            self.delivered.1 += bytes;
+        } else {
+            self.device_losses.refused += 1;
+        }
+        self.ledger.free.push(tag);
+    }
+
+    pub(super) fn sample(&mut self, now: Time) {
+        let Some(series) = &mut self.series else { return };
+        self.path.advance(now, &mut self.ledger);
+        series.time.push(now.seconds());
+        series.packets.push(self.path.packets());
+        series.average.push(self.path.average().unwrap_or(f64::NAN));
+        series.dropped.push(self.path.counters().drops());
+    }
+
+    /// Starts the measured window at `now`.
+    pub(super) fn restart(&mut self, now: Time) {
+        self.path.restart(now, &mut self.ledger);
+        self.ledger.flows.restart();
+        self.lateness.reset();
+        self.device_losses = DeviceLosses::default();
+        (self.delivered, self.ce_set, self.in_bursts) = ((0, 0), 0, (0, 0));
+        self.window_start = now.seconds();
+        if let Some(series) = &mut self.series {
+            *series = Series::default();
+        }
+    }
+
+    pub(super) fn view(&mut self, now: Time) -> View {
+        self.path.advance(now, &mut self.ledger);
+        let mut gauges = Vec::new();
+        self.path.gauges(&mut |name, value| gauges.push((name, value)));
+        let all = self.ledger.flows.all();
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        let shown = order.len().min(FLOWS_IN_VIEW);
+        if order.len() > shown {
+            order.select_nth_unstable_by_key(shown - 1, |&i| std::cmp::Reverse(all[i].delivered_bytes));
+        }
+        View {
+            time: now.seconds(),
+            packets: self.path.packets(),
+            bytes: self.path.bytes(),
+            average: self.path.average(),
+            sojourn_mean: self.path.stats().mean_sojourn(),
+            counters: *self.path.counters(),
+            gauges,
+            flows: order[..shown].iter().map(|&i| (i, all[i].clone())).collect(),
+        }
+    }
+
+    pub(super) fn finish(mut self, now: Time) -> PathOutcome {
+        self.path.finish(now, &mut self.ledger);
+        let window = (self.window_start, now.seconds());
+        let rate_bps = self.path.mean_rate(window.0, window.1).unwrap_or(self.path.rate_bps());
+        PathOutcome {
+            window,
+            rate_bps,
+            counters: *self.path.counters(),
+            has_average: self.path.average().is_some(),
+            queued: (self.path.queued_at_start(), self.path.packets()),
+            lost: self.path.lost(),
+            delivered: self.delivered,
+            ce_set: self.ce_set,
+            in_bursts: self.in_bursts,
+            in_flight: self.path.in_flight() as u64,
+            busy: self.path.seconds().busy(),
+            lateness: self.lateness,
+            flows: self.ledger.flows.all().to_vec(),
+            device_losses: self.device_losses,
+            series: self.series,
+            record: self.ledger.record,
+            stats: self.path.into_stats(),
+        }
+    }
+
+    /// Whether no packet is queued, in transmission or on the delay line.
+    pub(super) fn is_empty(&self) -> bool {
+        self.path.packets() == 0 && self.path.in_flight() == 0
+    }
+}

@@ -1,0 +1,170 @@
+//! A link in operation: packets read from one TUN device pass a [`Path`](crate::path::Path) and are written to the
+//! other.
+//!
+//! One thread serves both directions. It sleeps until the next delivery or the next packet. Its lateness is measured
+//! and does not accumulate: the path's departure times follow from the arrivals alone.
+
+mod event_loop;
+mod forwarder;
+mod outcome;
+
+use std::io::Result;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use earlydrop_aqm::Time;
+use nix::errno::Errno;
+
+use crate::path::PathSpec;
+use crate::sys;
+use event_loop::EventLoop;
+use forwarder::Forwarder;
+pub use outcome::{DeviceLosses, PathOutcome, Series, View};
+
+/// Real-time priority: in the middle of the range, below the kernel's own threads.
+const PRIORITY: i32 = 50;
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Run with real-time priority (SCHED_FIFO).
+    pub real_time: bool,
+    /// Interval of the sampled series, s.
+    pub series: Option<f64>,
+    /// Arrivals of each direction to record with their fates.
+    pub record: usize,
+}
+
+/// One direction of a link.
+pub struct Direction {
+    /// The TUN device whose packets it carries.
+    pub from: OwnedFd,
+    /// Queue, rate, delay, loss.
+    pub spec: PathSpec,
+}
+
+/// A link in operation.
+pub struct Running {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<Result<[PathOutcome; 2]>>>,
+    clock: Clock,
+}
+
+/// Requests to the loop, and its answers.
+#[derive(Default)]
+struct Shared {
+    /// Stop now.
+    stop: AtomicBool,
+    /// Stop as soon as no packet is queued or in flight.
+    drain: AtomicBool,
+    /// How often a new measured window was requested.
+    restarts: AtomicU64,
+    /// Keep `view` up to date.
+    watched: AtomicBool,
+    view: Mutex<Option<[View; 2]>>,
+}
+
+impl Shared {
+    fn view(&self) -> MutexGuard<'_, Option<[View; 2]>> {
+        // A view is replaced as a whole, so one left behind by a panic is consistent.
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Wall time since the link started.
+#[derive(Clone, Copy, Debug)]
+struct Clock(Instant);
+
+impl Clock {
+    #[inline]
+    fn now(self) -> Time {
+        Time::from_seconds(self.0.elapsed().as_secs_f64())
+    }
+}
+
+impl Running {
+    /// Starts the loop on a thread of its own: `there` carries packets from its device to that of `back`, and `back`
+    /// the reverse. Time starts now.
+    ///
+    /// # Errors
+    /// If no thread can be started, or without the permission for real-time priority.
+    pub fn start(there: Direction, back: Direction, settings: &Settings) -> Result<Running> {
+        let shared = Arc::new(Shared::default());
+        let clock = Clock(Instant::now());
+        let settings = settings.clone();
+        let of_loop = Arc::clone(&shared);
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let body = move || {
+            let prepared = prepare(&settings);
+            let good = prepared.is_ok();
+            if ready.send(prepared).is_err() || !good {
+                return Err(Errno::ECANCELED.into());
+            }
+            // Held until the loop ends.
+            let _awake = if settings.real_time { sys::stay_awake() } else { None };
+            let directions = [Forwarder::new(there, &settings), Forwarder::new(back, &settings)];
+            EventLoop::new(directions, of_loop, clock, &settings).run()
+        };
+        let thread = thread::Builder::new().name("link".to_string()).spawn(body)?;
+        is_ready.recv().map_err(|_| Errno::ECANCELED)??;
+        Ok(Running { shared, thread: Some(thread), clock })
+    }
+
+    /// Seconds since it started.
+    pub fn time(&self) -> f64 {
+        self.clock.now().seconds()
+    }
+
+    /// Whether the loop still runs; it ends on its own only when a device is taken away.
+    pub fn is_alive(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Starts a new measured window, within some milliseconds.
+    pub fn restart(&self) {
+        self.shared.restarts.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The state of both directions some milliseconds ago; `None` before the first one is taken.
+    pub fn view(&self) -> Option<[View; 2]> {
+        self.shared.watched.store(true, Ordering::Relaxed);
+        self.shared.view().clone()
+    }
+
+    /// Stops the loop once no packet is queued or in flight, or after `patience`; returns what it measured.
+    ///
+    /// # Errors
+    /// If it has ended before, because a device was taken away or by a panic.
+    pub fn stop(&mut self, patience: Duration) -> Result<[PathOutcome; 2]> {
+        self.shared.drain.store(true, Ordering::Release);
+        let start = Instant::now();
+        while self.is_alive() && start.elapsed() < patience {
+            thread::sleep(Duration::from_millis(2));
+        }
+        self.shared.stop.store(true, Ordering::Release);
+        let Some(thread) = self.thread.take() else { return Err(Errno::ECANCELED.into()) };
+        thread.join().unwrap_or_else(|_| Err(Errno::EOWNERDEAD.into()))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            // The outcome of a dropped link is not used.
+            drop(thread.join());
+        }
+    }
+}
+
+/// Makes the calling thread wake punctually.
+fn prepare(settings: &Settings) -> Result<()> {
+    nix::sys::prctl::set_timerslack(1)?;
+    if settings.real_time {
+        sys::real_time(PRIORITY)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! What a network says of a TCP connection beside its congestion control.
+
+use super::ns2::core::MIN_RTO_MS;
+use super::rfc::{Settings, SACK_WAIT};
+use std::sync::Arc;
+
+/// Options of a TCP connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpOptions {
+    /// Data are sent as ECT(0) and CE marks reduce cwnd, if the congestion control knows ECN.
+    pub ecn: bool,
+    /// Longest delay of an ACK, s. `None`: every segment is acknowledged at once.
+    pub delayed_ack: Option<f64>,
+    /// Limited transmit: a new segment on each of the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Smallest retransmission timeout before backoff, ms; at least [`MIN_RTO_MS`], which the engine's plan relies on.
+    pub min_rto_ms: u16,
+    /// Stacks other than ns-2's: their settings, in place of all of the above. Flows of one kind share them.
+    pub rfc: Option<Arc<Settings>>,
+}
+
+impl TcpOptions {
+    /// How long the receiver may delay an ACK, s; nothing if it delays none.
+    pub fn ack_waits(&self) -> impl Iterator<Item = f64> {
+        let compressed = self.rfc.as_ref().is_some_and(|settings| settings.late_sack_compressed);
+        self.delayed_ack.into_iter().chain(compressed.then_some(SACK_WAIT))
+    }
+}
+
+impl Default for TcpOptions {
+    fn default() -> Self {
+        TcpOptions { ecn: false, delayed_ack: None, limited_transmit: true, min_rto_ms: MIN_RTO_MS, rfc: None }
+    }
+}

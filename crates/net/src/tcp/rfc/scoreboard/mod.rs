@@ -1,0 +1,371 @@
+//! The scoreboard of RFC 6675: the outstanding segments, when each was sent, whether it is SACKed, lost or
+//! retransmitted.
+//!
+//! `IsLost` (section 4) is a mark that is set once, as further SACKs cannot revoke it; `pipe` is updated, not
+//! recounted.
+
+mod lost;
+mod sack;
+
+use super::wire::{Range, MOST_BLOCKS};
+use std::collections::VecDeque;
+
+/// SACKed.
+const SACKED: u8 = 1;
+/// Marked lost.
+const LOST: u8 = 2;
+/// Retransmitted since it was marked lost (or by rule 3 of `NextSeg`), and the retransmission is not known to be lost.
+const IN_FLIGHT_AGAIN: u8 = 4;
+/// Sent more than once.
+const RETRANSMITTED: u8 = 8;
+/// Its last sequence number is the FIN.
+const FIN: u8 = 16;
+
+/// Duplicate ACKs, or discontiguous ranges, that say that a segment is lost (RFC 6675, `DupThresh`).
+pub const DUP_THRESH: u32 = 3;
+
+/// A segment that has been sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    /// Its first sequence number.
+    pub start: u64,
+    /// When it was sent last, s.
+    pub sent: f64,
+    /// Sequence numbers that it takes.
+    pub len: u32,
+    flags: u8,
+}
+
+impl Record {
+    /// One behind its last sequence number.
+    pub fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    /// Whether it is SACKed.
+    pub fn is_sacked(&self) -> bool {
+        self.flags & SACKED != 0
+    }
+
+    /// Whether it is marked lost.
+    pub fn is_lost(&self) -> bool {
+        self.flags & LOST != 0
+    }
+
+    /// Adds the flags of this segment to those of others.
+    pub fn add_marks(&self, others: &mut u8) {
+        *others |= self.flags;
+    }
+
+    /// Whether one of the segments with these flags is [`Record::is_in_flight_again`].
+    pub fn any_in_flight_again(marks: u8) -> bool {
+        marks & IN_FLIGHT_AGAIN != 0
+    }
+
+    /// Whether it was retransmitted since it was marked lost, so that it is in flight.
+    pub fn is_in_flight_again(&self) -> bool {
+        self.flags & IN_FLIGHT_AGAIN != 0
+    }
+
+    /// Whether it was sent more than once.
+    pub fn is_retransmitted(&self) -> bool {
+        self.flags & RETRANSMITTED != 0
+    }
+
+    /// Whether it ends the connection.
+    pub fn is_fin(&self) -> bool {
+        self.flags & FIN != 0
+    }
+
+    /// Payload, bytes.
+    pub fn payload(&self) -> u32 {
+        self.len - u32::from(self.is_fin())
+    }
+}
+
+/// A newly delivered segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    /// Its record as it was.
+    pub record: Record,
+    /// Its number in the connection, from 0 on.
+    pub number: u64,
+    /// By a SACK block, not by the cumulative ACK.
+    pub by_sack: bool,
+}
+
+/// The segments between the highest cumulative ACK and the highest sent.
+#[derive(Clone, Debug)]
+pub struct Scoreboard {
+    records: VecDeque<Record>,
+    /// Number of the first record, counted over the connection.
+    first: u64,
+    mss: u64,
+    /// Sequence numbers that are SACKed, lost, and in flight again.
+    sacked: u64,
+    lost: u64,
+    in_flight_again: u64,
+    outstanding: u64,
+    /// Segments that are SACKed, and that were sent more than once.
+    sacked_segments: usize,
+    retransmitted_segments: usize,
+    /// Without SACK: segments behind the first that duplicate ACKs SACK, and their length.
+    emulated_sacks: usize,
+    emulated: u64,
+    /// One behind the highest SACKed number.
+    highest_sacked: u64,
+    /// Below this every segment is SACKed or marked lost.
+    loss_edge: u64,
+    /// Below this all lost segments are retransmitted; number of the first that may not be.
+    waiting_from: u64,
+    waiting: u64,
+    /// The SACK blocks of the last ACK, and as on the wire; their number, 0 if they are obsolete.
+    known: [Range; MOST_BLOCKS],
+    on_wire: [(u32, u32); MOST_BLOCKS],
+    blocks: u8,
+    /// Numbers of the segment SACKed last, of the highest SACKed, and of the one that starts at `loss_edge`, where
+    /// searches start.
+    last_sacked: u64,
+    highest: u64,
+    edge: u64,
+    /// Flags that a retransmitted segment keeps when it is SACKed: none, or [`IN_FLIGHT_AGAIN`].
+    kept: u8,
+}
+
+impl Scoreboard {
+    /// Nothing outstanding. Most segments have `mss` bytes of payload.
+    pub fn new(mss: u32) -> Self {
+        Scoreboard {
+            records: VecDeque::new(),
+            first: 0,
+            mss: u64::from(mss),
+            sacked: 0,
+            lost: 0,
+            in_flight_again: 0,
+            outstanding: 0,
+            sacked_segments: 0,
+            retransmitted_segments: 0,
+            emulated_sacks: 0,
+            emulated: 0,
+            highest_sacked: 0,
+            loss_edge: 0,
+            waiting_from: 0,
+            waiting: 0,
+            known: [(0, 0); MOST_BLOCKS],
+            on_wire: [(0, 0); MOST_BLOCKS],
+            blocks: 0,
+            last_sacked: 0,
+            highest: 0,
+            edge: 0,
+            kept: 0,
+        }
+    }
+
+    /// A SACKed retransmission still counts as in flight, until the cumulative ACK covers it or a timeout (ns-3,
+    /// `TcpTxBuffer::Update`).
+    pub fn counting_sacked_retransmissions(self) -> Self {
+        Scoreboard { kept: IN_FLIGHT_AGAIN, ..self }
+    }
+
+    /// Sequence numbers sent and not cumulatively acknowledged (RFC 5681, FlightSize).
+    pub fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// SACKed sequence numbers above the cumulative ACK.
+    pub fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    /// SACKed segments above the cumulative ACK.
+    pub fn sacked_segments(&self) -> usize {
+        self.sacked_segments
+    }
+
+    /// Sequence numbers marked lost and not SACKed since.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// In flight (RFC 6675, `pipe`): segments neither SACKed nor lost, and retransmissions.
+    pub fn pipe(&self) -> u64 {
+        self.outstanding - self.sacked - self.emulated - self.lost + self.in_flight_again
+    }
+
+    /// Without SACK: a duplicate ACK SACKs the next segment behind those it has SACKed, never the first outstanding one
+    /// (Linux, `tcp_add_reno_sack`; ns-3).
+    pub fn emulate_sack(&mut self) {
+        if let Some(record) = self.records.get(1 + self.emulated_sacks) {
+            self.emulated_sacks += 1;
+            self.emulated += u64::from(record.len);
+        }
+    }
+
+    /// Forgets SACKs by duplicate ACKs.
+    pub fn forget_emulated_sacks(&mut self) {
+        (self.emulated_sacks, self.emulated) = (0, 0);
+    }
+
+    /// A cumulative ACK, with `before` records outstanding before it, leaves the SACKs by duplicate ACKs beyond it. If
+    /// one of these was of the segment that is the first now, it was wrong: another segment is SACKed in its place, and
+    /// the first is lost. Whether that is so.
+    pub fn move_emulated_sacks(&mut self, before: usize) -> bool {
+        let gone = before - self.records.len();
+        if self.emulated_sacks == 0 || gone == 0 {
+            return false;
+        }
+        let left = (self.emulated_sacks + 1).saturating_sub(gone);
+        self.emulated_sacks = left.saturating_sub(1);
+        self.emulated = self.records.iter().skip(1).take(self.emulated_sacks).map(|record| u64::from(record.len)).sum();
+        if left > 0 {
+            self.emulate_sack();
+        }
+        left > 0
+    }
+
+    /// Marks the first segment lost, retransmitted or not.
+    pub fn mark_first_lost(&mut self) {
+        if !self.records.is_empty() {
+            self.mark_retransmission_lost(0);
+        }
+    }
+
+    /// Whether no segment is lost, in flight again, or SACKed by duplicate ACKs.
+    pub fn is_whole(&self) -> bool {
+        self.lost == 0 && self.in_flight_again == 0 && self.emulated_sacks == 0
+    }
+
+    /// Whether in addition none is SACKed or retransmitted.
+    pub fn is_plain(&self) -> bool {
+        self.is_whole() && self.sacked_segments == 0 && self.retransmitted_segments == 0
+    }
+
+    /// The first outstanding segment.
+    pub fn front(&self) -> Option<&Record> {
+        self.records.front()
+    }
+
+    /// How many segments are outstanding.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// The record of the outstanding segment at `index`.
+    pub fn get(&self, index: usize) -> Option<&Record> {
+        self.records.get(index)
+    }
+
+    /// Number of the segment at `index`.
+    pub fn number(&self, index: usize) -> u64 {
+        self.first + index as u64
+    }
+
+    /// A new segment has been sent.
+    pub fn sent(&mut self, start: u64, len: u32, fin: bool, now: f64) {
+        self.records.push_back(Record { start, sent: now, len, flags: if fin { FIN } else { 0 } });
+        self.outstanding += u64::from(len);
+    }
+
+    /// The segment at `index` has been retransmitted. `counts`: as one more in flight.
+    pub fn retransmitted(&mut self, index: usize, now: f64, counts: bool) {
+        let record = &mut self.records[index];
+        record.sent = now;
+        self.retransmitted_segments += usize::from(!record.is_retransmitted());
+        record.flags |= RETRANSMITTED;
+        if counts && record.flags & IN_FLIGHT_AGAIN == 0 {
+            record.flags |= IN_FLIGHT_AGAIN;
+            self.in_flight_again += u64::from(record.len);
+        }
+    }
+
+    /// Removes the segments that a cumulative ACK covers; those not SACKed before go to `delivered`. Their sequence
+    /// numbers.
+    pub fn acknowledge(&mut self, ack: u64, mut delivered: impl FnMut(Delivered)) -> u64 {
+        let mut fresh = 0;
+        while let Some(&record) = self.records.front() {
+            if record.start >= ack {
+                break;
+            }
+            if record.end() > ack {
+                // Does not occur with receivers that keep segments whole.
+                fresh += self.trim_front((ack - record.start) as u32);
+                break;
+            }
+            self.records.pop_front();
+            let number = self.first;
+            self.first += 1;
+            if record.flags & !FIN == 0 {
+                self.outstanding -= u64::from(record.len);
+                fresh += u64::from(record.len);
+                delivered(Delivered { record, number, by_sack: false });
+                continue;
+            }
+            self.sacked_segments -= usize::from(record.is_sacked());
+            self.retransmitted_segments -= usize::from(record.is_retransmitted());
+            self.take_out(&record, u64::from(record.len));
+            if !record.is_sacked() {
+                fresh += u64::from(record.len);
+                delivered(Delivered { record, number, by_sack: false });
+            }
+        }
+        fresh
+    }
+
+    fn take_out(&mut self, record: &Record, len: u64) {
+        self.outstanding -= len;
+        if record.is_sacked() {
+            self.sacked -= len;
+        }
+        if record.is_lost() {
+            self.lost -= len;
+        }
+        if record.is_in_flight_again() {
+            self.in_flight_again -= len;
+        }
+    }
+
+    fn trim_front(&mut self, by: u32) -> u64 {
+        let record = self.records[0];
+        self.take_out(&record, u64::from(by));
+        let front = &mut self.records[0];
+        front.start += u64::from(by);
+        front.len -= by;
+        if record.is_sacked() {
+            0
+        } else {
+            u64::from(by)
+        }
+    }
+
+    /// Index of the segment that contains `seq`, or of the next one.
+    pub fn index_of(&self, seq: u64) -> usize {
+        let Some(front) = self.records.front() else { return 0 };
+        if seq <= front.start {
+            return 0;
+        }
+        let guess = (seq.saturating_sub(front.start) / self.mss.max(1)) as usize;
+        match self.records.get(guess) {
+            Some(record) if record.start <= seq && seq < record.end() => guess,
+            _ if self.records.back().is_none_or(|last| last.end() <= seq) => self.records.len(),
+            _ => self.records.partition_point(|record| record.end() <= seq),
+        }
+    }
+
+    /// The same, with the likely number of that segment.
+    #[inline]
+    fn index_near(&self, seq: u64, number: u64) -> usize {
+        let index = number.wrapping_sub(self.first) as usize;
+        match self.records.get(index) {
+            Some(record) if record.start <= seq && seq < record.end() => index,
+            _ => self.index_of(seq),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,30 @@
+//! Sizes of ACKs and SYNs on the wire, headers included.
+
+use super::rfc;
+
+/// An ACK without options, bytes: TCP and IPv4 headers (ns-2's `tcpip_base_hdr_size_`).
+pub const ACK_BYTES: u16 = 40;
+
+/// ACKs of ns-2's SACK with 0 to 3 SACK blocks, bytes.
+pub const ACK_SIZES: [u16; 4] = [ACK_BYTES, 48, 56, 64];
+
+/// A SYN of ns-2, bytes.
+pub const SYN_BYTES: u16 = 40;
+
+/// A SYN of a connection with these settings, bytes.
+pub fn syn_bytes(settings: &rfc::Settings) -> u16 {
+    ACK_BYTES + if settings.timestamps { rfc::SYN_OPTIONS_WITH_STAMPS } else { rfc::SYN_OPTIONS }
+}
+
+/// ACKs of a connection with these settings, bytes: without SACK blocks, with one, and so on.
+pub fn ack_sizes(settings: &rfc::Settings) -> &'static [u16] {
+    const PLAIN: [u16; 5] = sizes(ACK_BYTES);
+    const STAMPED: [u16; 5] = sizes(ACK_BYTES + rfc::STAMP_BYTES);
+    let all = if settings.timestamps { &STAMPED } else { &PLAIN };
+    &all[..=usize::from(settings.blocks())]
+}
+
+const fn sizes(bare: u16) -> [u16; 5] {
+    use rfc::block_bytes as blocks;
+    [bare, bare + blocks(1), bare + blocks(2), bare + blocks(3), bare + blocks(4)]
+}

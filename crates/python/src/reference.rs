@@ -1,0 +1,112 @@
+//! What there is to choose from: disciplines, TCP stacks, keys of a scenario.
+
+use crate::errors::{internal, raise};
+use earlydrop_aqm::catalogue::{all, AqmSpec, Link};
+use earlydrop_aqm::params::{Kind, Param};
+use earlydrop_sim::scenario::{self, stack_catalogue, Doc};
+use earlydrop_sim::vectors;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use serde_json::{json, Value};
+
+/// The TCP stacks and their options, as JSON.
+#[pyfunction]
+pub fn stacks() -> String {
+    stack_catalogue().to_string()
+}
+
+/// Every discipline with its parameters, as JSON.
+#[pyfunction]
+pub fn catalogue() -> String {
+    let entries: Vec<Value> = all().iter().map(|spec| entry(spec)).collect();
+    Value::from(entries).to_string()
+}
+
+/// An entry of the catalogue.
+pub fn entry(spec: &AqmSpec) -> Value {
+    json!({
+        "name": spec.name,
+        "title": spec.title,
+        "family": spec.family,
+        "year": spec.year,
+        "summary": spec.summary,
+        "source": spec.source,
+        "doc": spec.documentation(),
+        "parameters": spec.all_params().map(parameter).collect::<Vec<_>>(),
+    })
+}
+
+fn parameter(param: &Param) -> Value {
+    let (kind, choices) = match param.kind {
+        Kind::Real { .. } => ("real", Value::Null),
+        Kind::Whole { .. } => ("whole", Value::Null),
+        Kind::Flag { .. } => ("flag", Value::Null),
+        Kind::Choice(words) => ("choice", json!(words)),
+    };
+    json!({
+        "name": param.name,
+        "symbol": param.symbol,
+        "unit": param.unit.name(),
+        "kind": kind,
+        "range": param.range(),
+        "choices": choices,
+        "default": param.default.to_string(),
+        "source": param.source,
+        "doc": param.doc,
+    })
+}
+
+/// A commented scenario to start from, with a topology of this kind, as TOML.
+#[pyfunction]
+#[pyo3(signature = (name, topology="dumbbell"))]
+pub fn template(name: &str, topology: &str) -> PyResult<String> {
+    scenario::template_of(name, topology).map_err(raise)
+}
+
+/// The decision vectors of a discipline, as JSON lines; None if there is no such discipline.
+#[pyfunction(name = "vectors")]
+pub fn decision_vectors(py: Python<'_>, aqm: &str) -> Option<String> {
+    py.detach(|| vectors::vectors(aqm))
+}
+
+/// JSON schema of a scenario.
+#[pyfunction]
+pub fn schema() -> String {
+    scenario::schema().to_string()
+}
+
+/// The kinds of topologies and of traffic with their keys, as JSON.
+#[pyfunction]
+pub fn reference() -> String {
+    scenario::reference().to_string()
+}
+
+/// p_b at each averaged queue (packets), or None where the discipline has no drop curve. `parameters_json`: a JSON
+/// object as in a scenario's queue table, without `aqm` and `limit`.
+#[pyfunction]
+#[pyo3(signature = (aqm, parameters_json, averages, rate_bps=10e6, delay_s=0.01))]
+pub fn drop_curve(
+    aqm: &str,
+    parameters_json: &str,
+    averages: Vec<f64>,
+    rate_bps: f64,
+    delay_s: f64,
+) -> PyResult<Option<Vec<f64>>> {
+    let Value::Object(mut queue) = serde_json::from_str(parameters_json).map_err(internal)? else {
+        return Err(PyTypeError::new_err("parameters_json must be a JSON object"));
+    };
+    queue.insert("aqm".into(), json!(aqm));
+    let link = json!({ "rate": format!("{rate_bps} bit/s"), "delay": format!("{delay_s} s") });
+    let document = json!({
+        "name": "curve", "duration": "1 s",
+        "topology": { "kind": "dumbbell", "pairs": 1, "access": link, "bottleneck": link },
+        "queue": { "bottleneck": queue },
+        "traffic": [{ "kind": "ftp" }],
+    });
+    let doc = Doc::from_json(&document).map_err(raise)?;
+    let checked = scenario::check(&doc, None).map_err(raise)?;
+    let queue = &checked.queues[0].spec;
+    let link = Link { rate_bps, delay_s };
+    let curve = queue.spec.curve.map(|curve| averages.iter().map(|&a| curve(&queue.values, &link, a)).collect());
+    Ok(curve)
+}

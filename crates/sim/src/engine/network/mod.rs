@@ -1,0 +1,216 @@
+//! A network as the engine runs it: links, ports, flows and their routes.
+
+mod specs;
+
+use earlydrop_net::medium::Medium;
+use earlydrop_net::tcp::sizes::ACK_BYTES;
+use earlydrop_net::tcp::Flavour;
+pub use earlydrop_net::tcp::TcpOptions;
+pub use earlydrop_net::TtlOption;
+pub use specs::{
+    FlowSpec, LinkSpec, PagePattern, PortKind, PortSpec, SourceSpec, TimeToLive, TransferSpec, Way, WebRequests,
+    WebSpec,
+};
+
+/// A network: links, ports, flows and their routes.
+#[derive(Default)]
+pub struct Network {
+    /// Links.
+    pub links: Vec<LinkSpec>,
+    /// Ports.
+    pub ports: Vec<PortSpec>,
+    /// Flows.
+    pub flow_specs: Vec<FlowSpec>,
+    /// Packet sizes that occur on the wire, bytes.
+    pub sizes: Vec<u16>,
+    /// Sources without feedback, each with its flow.
+    pub sources: Vec<(u32, SourceSpec)>,
+    /// Finite transfers, each with its flow.
+    pub transfers: Vec<(u32, TransferSpec)>,
+    /// Web clients.
+    pub web_clients: Vec<WebSpec>,
+    /// Flows whose data end at a time, s.
+    pub stops: Vec<(u32, f64)>,
+    /// Number of groups of transfers.
+    pub groups: u32,
+    /// Class of each flow's packets; empty if all are 0.
+    pub classes: Vec<u8>,
+    /// The proof for analytic links does not cover this network: every link is stepped.
+    pub needs_events: bool,
+    /// Links with varying rate, loss, jitter or reordering, by rising number.
+    pub media: Vec<(u32, Medium)>,
+    hops: Vec<u32>,
+    routes: Vec<(u32, u8, u8)>,
+    times_to_live: Vec<TimeToLive>,
+}
+
+/// Longest route of a flow in both directions, links.
+pub const MOST_HOPS: usize = 250;
+/// Time to live of ns-2's packets (`ttl_`).
+pub const NS2_TTL: u8 = 32;
+
+impl Network {
+    /// An empty network.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a link; returns its index.
+    pub fn link(&mut self, rate_bps: f64, delay_s: f64, port: Option<u32>) -> u32 {
+        self.links.push(LinkSpec { rate_bps, delay_s, port });
+        self.links.len() as u32 - 1
+    }
+
+    /// Adds a port; returns its index.
+    pub fn port(&mut self, port: PortSpec) -> u32 {
+        self.ports.push(port);
+        self.ports.len() as u32 - 1
+    }
+
+    /// Adds a flow without feedback over these links, with a time to live as in [`flow_with_ttl`](Self::flow_with_ttl);
+    /// returns its index.
+    pub fn source(&mut self, spec: SourceSpec, forward: &[u32], initial: u8, option: TtlOption) -> u32 {
+        let wire = |payload: u32| (payload + spec.header).min(u32::from(u16::MAX)) as u16;
+        let payloads = spec.source.payloads();
+        let largest = payloads.as_ref().and_then(|sizes| sizes.iter().copied().max());
+        let flow = FlowSpec {
+            flavour: Flavour::Reno,
+            interval: Some(spec.source.interval().unwrap_or(f64::INFINITY)),
+            start: spec.start,
+            clock_phase: 0.0,
+            window: 1,
+            payload: largest.map_or(0, |size| size.min(u32::from(u16::MAX)) as u16),
+            wire: largest.map_or(u16::MAX, wire),
+            options: TcpOptions::default(),
+        };
+        // The plan assumes one packet size per flow.
+        self.needs_events |= payloads.is_none_or(|sizes| sizes.len() > 1);
+        let index = self.flow_with_ttl(flow, forward, &[], initial, option);
+        self.sources.push((index, spec));
+        index
+    }
+
+    /// Replaces the unlimited data of a TCP flow by finite transfers.
+    pub fn transfer(&mut self, flow: u32, spec: TransferSpec) {
+        // In the profile `rfc` the last segment has any size.
+        self.needs_events |= !spec.is_plain() || self.flow_specs[flow as usize].options.rfc.is_some();
+        self.groups = self.groups.max(spec.group + 1);
+        self.transfers.push((flow, spec));
+    }
+
+    /// Ends the data of a TCP flow at a time, s.
+    pub fn stop(&mut self, flow: u32, time: f64) {
+        self.needs_events = true;
+        self.stops.push((flow, time));
+    }
+
+    /// Sets the class of a flow's packets.
+    pub fn classify(&mut self, flow: u32, class: u8) {
+        if class != 0 || !self.classes.is_empty() {
+            self.classes.resize(self.flows().max(self.classes.len()), 0);
+            self.classes[flow as usize] = class;
+        }
+    }
+
+    /// Adds a flow over `forward`, whose ACKs return over `reverse` (empty without feedback); returns its index.
+    ///
+    /// # Panics
+    /// If a direction in use has no link, or the whole route has more than 250.
+    pub fn flow(&mut self, flow: FlowSpec, forward: &[u32], reverse: &[u32]) -> u32 {
+        assert!(
+            !forward.is_empty()
+                && reverse.is_empty() == flow.interval.is_some()
+                && forward.len() + reverse.len() <= MOST_HOPS,
+            "a route has 1 to {MOST_HOPS} links"
+        );
+        self.flow_with_ttl(flow, forward, reverse, NS2_TTL, TtlOption::All)
+    }
+
+    /// The same with an initial time to live. As in ns-2, each link subtracts one, and a packet with 0 left is dropped
+    /// at the other end, even if that is its destination.
+    pub fn flow_with_ttl(
+        &mut self,
+        flow: FlowSpec,
+        forward: &[u32],
+        reverse: &[u32],
+        initial: u8,
+        option: TtlOption,
+    ) -> u32 {
+        let initial_hops = usize::from(initial);
+        let expires = match (forward.len() >= initial_hops, reverse.len() >= initial_hops) {
+            (true, _) => Some(Way::Forward),
+            (false, true) => Some(Way::Reverse),
+            (false, false) => None,
+        };
+        let forward = &forward[..forward.len().min(initial_hops)];
+        let reverse = if expires == Some(Way::Forward) { &[] } else { &reverse[..reverse.len().min(initial_hops)] };
+        let last = initial.saturating_sub(forward.len() as u8);
+        self.times_to_live.push(TimeToLive { initial, option, expires, last });
+        self.routes.push((self.hops.len() as u32, forward.len() as u8, reverse.len() as u8));
+        self.hops.extend_from_slice(forward);
+        self.hops.extend_from_slice(reverse);
+        // A segment of 0 bytes takes no time, which the plan does not cover.
+        self.needs_events |= flow.bare() == Some(0);
+        let (acks, answer) =
+            if flow.interval.is_some() { (&[][..], None) } else { (flow.acks(), Some(flow.syn_answer())) };
+        let sizes = [flow.wire, flow.syn()].into_iter().chain(flow.bare()).chain(acks.iter().copied()).chain(answer);
+        for size in sizes {
+            if !self.sizes.contains(&size) {
+                self.sizes.push(size);
+            }
+        }
+        self.flow_specs.push(flow);
+        self.routes.len() as u32 - 1
+    }
+
+    /// Sets the varying rate, loss, jitter or reordering of `link`.
+    pub fn medium(&mut self, link: u32, medium: Medium) {
+        self.media.push((link, medium));
+        self.media.sort_by_key(|&(link, _)| link);
+    }
+
+    /// Whether `link` has a [`Medium`].
+    pub fn varies(&self, link: u32) -> bool {
+        self.media.binary_search_by_key(&link, |&(link, _)| link).is_ok()
+    }
+
+    /// A flow's time to live.
+    pub fn time_to_live(&self, flow: usize) -> TimeToLive {
+        self.times_to_live[flow]
+    }
+
+    /// Number of flows.
+    pub fn flows(&self) -> usize {
+        self.routes.len()
+    }
+
+    /// Time of a packet over the empty links of a flow's forward path, s.
+    pub fn forward_time_s(&self, flow: usize, bytes: u16) -> f64 {
+        self.empty_route_s(self.route(flow).0, bytes)
+    }
+
+    /// The same for its reverse path; 0 without feedback.
+    pub fn reverse_time_s(&self, flow: usize, bytes: u16) -> f64 {
+        self.empty_route_s(self.route(flow).1, bytes)
+    }
+
+    fn empty_route_s(&self, links: &[u32], bytes: u16) -> f64 {
+        let links = links.iter().map(|&link| &self.links[link as usize]);
+        links.map(|link| 8.0 * f64::from(bytes) / link.rate_bps + link.delay_s).sum()
+    }
+
+    /// Base RTT of a flow, s: a full segment to the receiver and its ACK back, over empty links. `None` without
+    /// feedback.
+    pub fn base_rtt_s(&self, flow: usize) -> Option<f64> {
+        let spec = &self.flow_specs[flow];
+        let with_feedback = spec.interval.is_none();
+        with_feedback.then(|| self.forward_time_s(flow, spec.wire) + self.reverse_time_s(flow, ACK_BYTES))
+    }
+
+    /// The links of a flow, forward and reverse.
+    pub fn route(&self, flow: usize) -> (&[u32], &[u32]) {
+        let (at, forward, reverse) = self.routes[flow];
+        let (at, forward, reverse) = (at as usize, forward as usize, reverse as usize);
+        (&self.hops[at..at + forward], &self.hops[at + forward..at + forward + reverse])
+    }
+}

@@ -1,0 +1,185 @@
+//! Analytic links: a segment goes on to its next hop in the same call, through merges also ahead of time.
+
+use super::Engine;
+use crate::engine::state::order::{AheadMerge, Hop, Key, Pending, BEHIND_SLOW_FOLD, COUNTER_BITS};
+use crate::engine::state::routes::{Action, Route};
+use crate::events::{Event, EventQueue, Kind};
+use earlydrop_net::Segment;
+
+/// Order of the packets of senders' own links: this bit if the packet has waited, its chain, 39 bits of the time whose
+/// lower ones are in the number, and the number of the packet that started the chain.
+const WAITED: u64 = 1 << 63;
+const CHAIN_SHIFT: u32 = 31;
+const LOW_BITS: u32 = 8;
+/// Resolution of that time, ticks per second (2^26), and its last tick.
+const TICKS: f64 = 67_108_864.0;
+const LATEST: f64 = ((1_u64 << (CHAIN_SHIFT + LOW_BITS)) - 1) as f64;
+
+impl<Q: EventQueue> Engine<Q> {
+    /// Forwards a segment through every hop that needs no event.
+    #[inline(always)]
+    pub(super) fn forward(&mut self, route: Route, mut segment: Segment, mut hop: Hop) {
+        loop {
+            let step = self.net.step_of(route, segment.hop());
+            match step.action {
+                Action::Through => {
+                    let (start, cause) = (hop.arrival, hop.start);
+                    let arrival = self.net.links[step.link as usize].wire.arrival(start, segment.size());
+                    hop = Hop { arrival, start, cause, order: hop.order };
+                    segment = segment.at_next_hop();
+                }
+                Action::Fold => {
+                    hop = self.relay(step.link, hop, segment.size());
+                    segment = segment.at_next_hop();
+                }
+                Action::SlowFold => {
+                    hop = self.relay_slow_fold(step.link, hop, &segment, true);
+                    segment = segment.at_next_hop();
+                }
+                Action::MixedFold => {
+                    hop = self.relay_mixed(step.link, hop, &segment);
+                    segment = segment.at_next_hop();
+                }
+                Action::Receiver => {
+                    let key = Key { now: hop.arrival, scheduled: hop.start, number: 0 };
+                    let Some(ack) = self.receive(segment, key) else { return };
+                    segment = ack;
+                }
+                Action::Sink => return self.sink(segment, hop.arrival),
+                Action::Expired => return self.expired(segment, hop.arrival),
+                Action::RecordedSink => return self.recorded_sink(segment, hop.arrival),
+                Action::Ahead => {
+                    if !self.may_pass(step.link, hop) {
+                        return self.hold(step.link, hop, segment);
+                    }
+                    hop = self.relay(step.link, hop, segment.size());
+                    hop.order = 0;
+                    segment = segment.at_next_hop();
+                }
+                Action::SenderAhead if self.may_answer(&segment, hop) => {
+                    self.counter += 1;
+                    let key = Key { now: hop.arrival, scheduled: hop.start, number: self.counter };
+                    return self.answer(segment, key);
+                }
+                _ => {
+                    self.counter += 1;
+                    let number = match hop.order {
+                        0 => self.counter,
+                        order => order | self.counter & ((1 << COUNTER_BITS) - 1),
+                    };
+                    if step.action == Action::SenderAhead {
+                        self.net.flows[segment.flow() as usize].acks_coming += 1;
+                    }
+                    return self.push_arrival(segment, hop, number, step.lane());
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn push_arrival(&mut self, segment: Segment, hop: Hop, number: u64, lane: u8) {
+        let Hop { arrival, start, cause, .. } = hop;
+        self.queue.push(Event::new(arrival, start, cause.to_bits(), number, Kind::Arrival, segment), lane);
+    }
+
+    /// A packet that comes by `hop` passes the analytic `link`.
+    #[inline(always)]
+    pub(super) fn relay(&mut self, link: u32, hop: Hop, bytes: u16) -> Hop {
+        let (start, arrival, cause) = self.net.links[link as usize].wire.relay(hop.arrival, hop.start, bytes);
+        Hop { arrival, start, cause, order: hop.order }
+    }
+
+    /// Slow path of [`Engine::relay`], where packets may wait.
+    #[inline(always)]
+    fn relay_slow_fold(&mut self, link: u32, hop: Hop, segment: &Segment, one_size: bool) -> Hop {
+        let at = &mut self.net.links[link as usize];
+        let before = at.wire.started;
+        let (start, arrival, chain) = at.pass(segment, hop.arrival, hop.start, one_size);
+        let cause = if chain > 0 { before } else { hop.start };
+        Hop { arrival, start, cause, order: BEHIND_SLOW_FOLD | u64::from(chain) << COUNTER_BITS }
+    }
+
+    #[inline(never)]
+    fn relay_mixed(&mut self, link: u32, hop: Hop, segment: &Segment) -> Hop {
+        self.relay_slow_fold(link, hop, segment, false)
+    }
+
+    /// A sender transmits over its own link, which needs no events.
+    ///
+    /// Two packets that start simultaneously on two such links are ordered by their chains, then by the events that
+    /// started these (`docs/engine.md`, rule 7).
+    #[inline(always)]
+    pub(super) fn send_over_own(&mut self, link: u32, lane: u8, segment: Segment, key: Key, one_size: bool) {
+        let at = &mut self.net.links[link as usize];
+        let (start, arrival, chain) = at.pass(&segment, key.now, key.scheduled, one_size);
+        let (cause, number) = if chain > 0 {
+            let begin = at.cause as u64;
+            (WAITED | u64::from(chain) << CHAIN_SHIFT | begin >> LOW_BITS, begin << (64 - LOW_BITS) | at.reserved)
+        } else {
+            self.counter += 1;
+            at.cause = (key.scheduled * TICKS).min(LATEST);
+            at.reserved = self.counter;
+            (key.scheduled.to_bits(), self.counter)
+        };
+        let segment = segment.at_next_hop();
+        self.queue.push(Event::new(arrival, start, cause, number, Kind::Arrival, segment), lane);
+    }
+}
+
+/// Merges that packets pass ahead of time.
+impl<Q: EventQueue> Engine<Q> {
+    /// Time before which packets may pass a merge: nothing still to leave the origin can arrive earlier.
+    #[inline(always)]
+    fn passes_until(&self, merge: &AheadMerge) -> f64 {
+        let latency = if self.opening == 0 { merge.early.latency } else { merge.early.latency_of_syn };
+        self.net.links[merge.early.origin as usize].wire.free + latency
+    }
+
+    /// Whether a packet that arrives at a merge by `hop` may pass immediately.
+    #[inline(always)]
+    pub(super) fn may_pass(&self, link: u32, hop: Hop) -> bool {
+        let merge = &self.merges[self.net.links[link as usize].port as usize];
+        hop.arrival < self.passes_until(merge) && merge.pending.is_empty()
+    }
+
+    /// Holds a packet until none can arrive before it at a merge. That may release others.
+    #[inline(never)]
+    pub(super) fn hold(&mut self, link: u32, hop: Hop, segment: Segment) {
+        self.counter += 1;
+        let merge = self.net.links[link as usize].port as usize;
+        self.merges[merge].pending.push(Pending { hop, number: self.counter, segment });
+        self.pass_pending(link, hop.start, f64::NEG_INFINITY);
+    }
+
+    /// Passes all held packets of a merge that may pass, and all that arrive up to `now`, since unknown ones arrive
+    /// later. For the others schedules an event, unless there is one.
+    #[inline(never)]
+    fn pass_pending(&mut self, link: u32, scheduled: f64, now: f64) {
+        let merge = self.net.links[link as usize].port as usize;
+        let until = self.passes_until(&self.merges[merge]);
+        while let Some(first) = self.merges[merge].pending.peek() {
+            if first.hop.arrival > now && first.hop.arrival >= until {
+                let wake = first.hop.arrival;
+                if wake < self.merges[merge].wake {
+                    self.merges[merge].wake = wake;
+                    let key = Key { now: scheduled, scheduled, number: 0 };
+                    self.schedule(wake, key, Kind::MergeTurn, link);
+                }
+                return;
+            }
+            let Some(first) = self.merges[merge].pending.pop() else { return };
+            let hop = Hop { order: 0, ..self.relay(link, first.hop, first.segment.size()) };
+            let route = self.net.routes[first.segment.flow() as usize];
+            self.forward(route, first.segment.at_next_hop(), hop);
+        }
+    }
+
+    /// An event of [`Engine::pass_pending`]; void if an earlier one has been scheduled since.
+    pub(super) fn on_merge_turn(&mut self, link: u32, now: f64) {
+        let merge = &mut self.merges[self.net.links[link as usize].port as usize];
+        if merge.wake == now {
+            merge.wake = f64::INFINITY;
+            self.pass_pending(link, now, now);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Prefetches the state that coming events need, in networks whose state exceeds the caches. No result depends on it.
+
+use super::Engine;
+use crate::engine::state::net::{Net, STAGES};
+use crate::engine::state::port::Port;
+use crate::events::{Event, EventQueue, Kind, Upcoming};
+use crate::prefetch::{prefetch, prefetch_bytes, prefetch_lines};
+
+/// Cache lines of a port that every packet needs, and of a FIFO with its gate.
+const PORT_LINES: usize = 3;
+const DISCIPLINE_LINES: usize = 3;
+/// How many events ahead the address is prefetched, and the state at it.
+const FAR: usize = 10;
+const NEAR: usize = 3;
+/// Stages with many ports: the address, the state at it, and then the discipline's other memory.
+const AHEAD_IN_LANE: [usize; STAGES + 1] = [2, 6, 10];
+
+/// What the event queue may read of the engine.
+pub(super) struct Prefetcher<'a> {
+    pub net: &'a mut Net,
+    pub ports: &'a [Port],
+}
+
+impl Upcoming for Prefetcher<'_> {
+    /// Postpones a timer that has moved since. It is void if it was stopped or has another entry.
+    #[inline(always)]
+    fn revise(&mut self, event: &mut Event) -> bool {
+        if event.kind() != Kind::Timer {
+            return true;
+        }
+        let flow = event.segment.flow();
+        let state = &mut self.net.flows[flow as usize];
+        if state.entry.to_bits() != event.time {
+            return false;
+        }
+        if state.armed_number != event.number {
+            if state.deadline == f64::INFINITY {
+                state.entry = f64::INFINITY;
+                return false;
+            }
+            *event = state.timer_event(flow);
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn horizon(&self) -> usize {
+        self.net.stages
+    }
+
+    #[inline(always)]
+    fn due_in(&self, event: &Event, slots: usize) {
+        if self.net.stages > 1 {
+            return follow(self.net, self.ports, event, slots);
+        }
+        if slots == 0 {
+            return;
+        }
+        match event.kind() {
+            Kind::Arrival => self.net.prefetch(event.segment.flow()),
+            Kind::Timer => prefetch(&self.net.flows, event.segment.flow() as usize),
+            Kind::TransmissionEnd => prefetch(&self.net.links, event.segment.flow() as usize),
+            _ => {}
+        }
+    }
+}
+
+impl<Q: EventQueue> Engine<Q> {
+    /// Prefetches for the next events outside of the wheel: first the address, then the state at it.
+    #[inline(always)]
+    pub(super) fn prefetch(&self) {
+        self.queue.prefetch();
+        if self.net.stages > 1 {
+            return self.prefetch_hops();
+        }
+        if let Some(far) = self.queue.upcoming(FAR) {
+            prefetch(&self.net.routes, far.segment.flow() as usize);
+        }
+        let Some(near) = self.queue.upcoming(NEAR) else { return };
+        match near.kind() {
+            Kind::TransmissionEnd => prefetch(&self.net.links, near.segment.flow() as usize),
+            Kind::Arrival => self.net.prefetch(near.segment.flow()),
+            _ => {}
+        }
+    }
+
+    /// The same with so many queues that their state exceeds the caches.
+    #[inline(never)]
+    fn prefetch_hops(&self) {
+        for (stage, ahead) in AHEAD_IN_LANE.into_iter().enumerate().rev() {
+            if let Some(event) = self.queue.upcoming(ahead) {
+                follow(&self.net, &self.ports, event, stage);
+            }
+        }
+    }
+}
+
+/// Prefetches for `event` where every hop is an event, step by step: from the flow to its hop (stage 2, [`STAGES`]),
+/// the link, its port and discipline (1), and the discipline's other memory (0), each when the one before has arrived.
+#[inline(always)]
+fn follow(net: &Net, ports: &[Port], event: &Event, stage: usize) {
+    let segment = &event.segment;
+    let (link, leaving) = match event.kind() {
+        Kind::Arrival if stage == STAGES => {
+            let route = net.routes[segment.flow() as usize];
+            return prefetch(&net.steps, route.steps as usize + segment.hop());
+        }
+        Kind::Arrival => (net.step(segment.flow(), segment.hop()).link, false),
+        Kind::TransmissionEnd => (segment.flow(), true),
+        _ => return,
+    };
+    let Some(&port) = net.port_of.get(link as usize) else {
+        if stage == 1 {
+            prefetch(&net.flows, segment.flow() as usize);
+            prefetch(&net.arrivals, segment.flow() as usize);
+        }
+        return;
+    };
+    if stage == 0 {
+        if let Some(port) = ports.get(port as usize) {
+            port.memory(leaving, &mut |first, bytes| prefetch_bytes(first, bytes));
+        }
+    } else if stage == 1 {
+        prefetch(&net.links, link as usize);
+        if let (Some(port), Some(&discipline)) = (ports.get(port as usize), net.disciplines.get(port as usize)) {
+            prefetch_lines(std::ptr::from_ref(port).cast(), PORT_LINES);
+            prefetch_lines(std::ptr::without_provenance(discipline), DISCIPLINE_LINES);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The keys of topologies and of traffic as plain values, for documentation and for listings.
+
+use serde_json::{json, Value as Json};
+
+use super::ends::ENDS;
+use super::keys::{docs, Rows};
+use super::link::{ACCESS, DRAWN_LINK};
+use super::{topology, traffic};
+
+/// Kinds of topologies (`topologies`) and of traffic (`traffic`): `name`, `title`, `about`, `keys`, and of traffic
+/// `over_tcp`. Then the keys of other tables: `links` (of hosts), `node`, `link` (`[[link]]`), `entry` (every
+/// `[[traffic]]`) and `tcp`. A key has `key`, `type`, `default` (a value, or null), `otherwise` (words in its place),
+/// `allowed` and `about`.
+pub fn reference() -> Json {
+    let kind = |name: &str, title: &str, about: &str, keys: Rows| json!({ "name": name, "title": title, "about": about, "keys": docs(keys) });
+    let topologies = topology::KINDS.iter().map(|one| kind(one.name, one.title, one.about, one.keys));
+    let traffic = traffic::KINDS.iter().map(|one| {
+        let mut entry = kind(one.name, one.title, one.about, one.keys);
+        entry["over_tcp"] = one.over_tcp.into();
+        entry
+    });
+    json!({
+        "topologies": topologies.collect::<Vec<_>>(),
+        "traffic": traffic.collect::<Vec<_>>(),
+        "links": docs(ACCESS),
+        "node": docs(topology::NODE),
+        "link": docs(&[topology::JOINS, DRAWN_LINK].concat()),
+        "entry": docs(&[traffic::common::keys(true), ENDS].concat()),
+        "tcp": docs(&traffic::TCP.concat()),
+    })
+}

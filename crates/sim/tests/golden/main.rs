@@ -1,0 +1,4 @@
+//! Stored results: the same bytes on any machine and in any build.
+
+mod drawn;
+mod stored;

@@ -1,0 +1,149 @@
+//! Networks whose transmissions are in step, so that events coincide over long times.
+
+use super::*;
+
+/// A dumbbell of equal hosts, slower than the bottleneck in a simple ratio: their transmissions are often in step, and
+/// stay so across powers of two, where doubles become coarser.
+fn in_step(number: u64, rfc: bool) -> (String, Scenario) {
+    let mut draw = Draw(Generator::stream(number, "test.in_step"));
+    let hosts = ["1 Mbit/s", "2 Mbit/s", "5 Mbit/s"];
+    let delays = ["\"5 ms\"", "\"10 ms\"", "\"8 ms\"", "[\"5 ms\", \"10 ms\"]", "{ uniform = [\"5 ms\", \"20 ms\"] }"];
+    let (senders, receivers) = (draw.of(&hosts), draw.of(&hosts));
+    let (near, far) = (delays[draw.index(9).saturating_sub(4)], delays[draw.index(9).saturating_sub(4)]);
+    let aqm = draw.of(&["droptail", "red", "nlred"]);
+    let mut text = format!(
+        "name = \"in step {number}\"\nduration = \"4.2 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\n\
+         series = \"100 ms\"\n{}\n[topology]\nkind = \"dumbbell\"\npairs = {flows}\n\
+         senders = {{ rate = \"{senders}\", delay = {near} }}\nreceivers = {{ rate = \"{receivers}\", delay = {far} }}\n\
+         bottleneck = {{ rate = \"{}\", delay = \"{}\" }}\n\n[queue.bottleneck]\naqm = \"{aqm}\"\nlimit = \"{} packets\"\n",
+        draw.of(&["0 s", "1 s"]),
+        draw.of(&["", "cwnd_flows = [1, 2]\n"]),
+        draw.of(&["10 Mbit/s", "20 Mbit/s", "40 Mbit/s"]),
+        draw.of(&["10 ms", "20 ms", "8 ms"]),
+        draw.of(&["60", "400"]),
+        flows = [10, 30, 100][draw.index(3)],
+    );
+    if aqm != "droptail" {
+        text += "min_th = 20\nmax_th = 50\ndialect = \"ns2\"\n";
+    }
+    if draw.index(4) == 0 {
+        text += "\n[queue.reverse]\naqm = \"droptail\"\nlimit = \"20 packets\"\n";
+    }
+    let start = draw.of(&["\"0 s\"", "{ uniform = [\"0 s\", \"1 s\"] }", "[\"0 s\", \"100 ms\"]"]);
+    text += &format!("\n[[traffic]]\nkind = \"ftp\"\nsegment = 960\nheader = 40\nstart = {start}\n");
+    if rfc {
+        let mut draw = Draw(Generator::stream(number, "test.in_step.rfc"));
+        if draw.index(2) == 0 {
+            text = text.replace("\nlimit = ", "\necn = true\nlimit = ");
+        }
+        return checked(number, text + &rfc_keys_without_short_timers(&mut draw));
+    }
+    let mut draw = Draw(Generator::stream(number, "test.in_step.tcp"));
+    if draw.index(2) == 0 {
+        text += &format!("tcp = \"{}\"\n", draw.of(&["tahoe", "newreno", "sack", "sack", "vegas"]));
+        text += &format!("delayed_ack = {}\n", draw.of(&["false", "true", "\"10 ms\""]));
+    }
+    checked(number, text)
+}
+
+/// Keys of a traffic entry of the profile `rfc` whose senders may process ACKs ahead of time.
+fn rfc_keys_without_short_timers(draw: &mut Draw) -> String {
+    let tcp = draw.of(&["reno", "newreno", "sack", "sack", "cubic", "dctcp", "ledbat"]);
+    let mut text = format!("tcp = \"{tcp}\"\nprofile = \"rfc\"\n");
+    text += &format!("delayed_ack = {}\n", draw.of(&["false", "false", "false", "\"10 ms\""]));
+    text += &format!("window = {}\n", draw.of(&["1000", "1000", "20", "4"]));
+    text += &format!("min_rto = \"{}\"\n", draw.of(&["1 s", "0.2 s", "0.2 s"]));
+    if tcp != "ledbat" {
+        text += &format!("timestamps = {}\n", draw.of(&["true", "false"]));
+    }
+    text += &format!("ecn = {}\n", draw.of(&["true", "false"]));
+    text += draw.of(&["", "", "initial_window = 1\n", "initial_window = 30\n", "send_pairs = true\n"]);
+    text += draw.of(&["", "", "growth = \"arrived\"\nssthresh = \"cwnd\"\nprr = \"safe_ack\"\n"]);
+    text
+}
+
+/// Answers to SYNs arrive one after the other at the bottleneck's rate, as far apart as full segments on the senders'
+/// own links. So windows start in step, each behind a segment without payload.
+#[test]
+fn windows_that_start_in_step_keep_their_order() {
+    for (tcp, delay) in [("sack", "0.03125 s"), ("newreno", "0.0625 s")] {
+        let text = format!(
+            "name = \"in step\"\nduration = \"2 s\"\nwarmup = \"0 s\"\nseed = 1\n[record]\ntrace = 1000000\n\
+             [topology]\nkind = \"dumbbell\"\npairs = 12\naccess = {{ rate = \"20971520 bit/s\", delay = \"{delay}\" }}\n\
+             bottleneck = {{ rate = \"1048576 bit/s\", delay = \"0.015625 s\" }}\n\
+             [queue.bottleneck]\naqm = \"droptail\"\nlimit = \"60 packets\"\n\
+             [[traffic]]\nkind = \"ftp\"\ncount = 12\nsegment = 1000\nheader = 40\nstart = \"0 s\"\ntcp = \"{tcp}\"\n\
+             profile = \"rfc\"\ntimestamps = false\ndelayed_ack = false\nmin_rto = \"1 s\"\n"
+        );
+        let (text, scenario) = checked(0, text);
+        let (plan, packets) = agree(&text, &scenario);
+        assert!(plan.answers_ahead && packets > 500, "{packets}");
+    }
+}
+
+/// A thousand flows, ten times slower than the bottleneck, over half a second and one.
+const MANY_IN_STEP: &str = r#"
+name = "many in step"
+duration = "1.1 s"
+seed = 1
+
+[record]
+trace = 1000000
+
+[topology]
+kind = "dumbbell"
+pairs = 1000
+senders = { rate = "100 Mbit/s", delay = "5 ms" }
+receivers = { rate = "100 Mbit/s", delay = "5 ms" }
+bottleneck = { rate = "1 Gbit/s", delay = "20 ms" }
+
+[queue.bottleneck]
+aqm = "red"
+limit = "12000 packets"
+min_th = 3000
+max_th = 9000
+dialect = "ns2"
+
+[[traffic]]
+kind = "ftp"
+count = 1000
+segment = 960
+header = 40
+window = 1000
+start = { uniform = ["0 s", "1 s"] }
+"#;
+
+#[test]
+fn many_transmissions_in_step_keep_their_order() {
+    let (text, scenario) = checked(0, MANY_IN_STEP.to_string());
+    let (plan, packets) = agree(&text, &scenario);
+    assert!(plan.answers_ahead && plan.count().1 == 0, "no event but arrivals at the port: {:?}", plan.count());
+    assert!(packets > 100_000, "the network is alive: {packets}");
+}
+
+#[test]
+fn transmissions_in_step_keep_their_order() {
+    let (mut slow, mut ahead) = (0, 0);
+    for number in 1..=rounds(40) {
+        let (text, scenario) = in_step(number, false);
+        let (plan, _) = agree(&text, &scenario);
+        slow += usize::from(plan.modes.contains(&Mode::SlowFold));
+        ahead += usize::from(plan.answers_ahead);
+    }
+    assert!(slow > 20 && ahead > 10, "links with no events and packets that wait: {slow}, {ahead}");
+}
+
+/// The same with segments without payload, and ACKs of several sizes.
+#[test]
+fn transmissions_in_step_keep_their_order_in_the_rfc_profile() {
+    let (mut slow, mut ahead, mut blocks) = (0, 0, 0);
+    for number in 1..=rounds(40) {
+        let (text, scenario) = in_step(number, true);
+        let (plan, _) = agree(&text, &scenario);
+        slow += usize::from(plan.modes.contains(&Mode::SlowFold));
+        ahead += usize::from(plan.answers_ahead);
+        blocks += usize::from(plan.answers_ahead && plan.modes.contains(&Mode::SlowFold) && !text.contains("newreno"));
+    }
+    let seen = (slow, ahead, blocks);
+    assert!(slow > 20 && ahead > 4 && blocks > 4, "links with no events and packets that wait: {seen:?}");
+}

@@ -1,0 +1,153 @@
+//! Stacks by name: the same scenario as option by option, and options without effect refused, one of each group.
+
+use crate::ns3_rules;
+
+use earlydrop_sim::scenario::{check, Doc};
+
+fn scenario(entry: &str) -> String {
+    format!(
+        "name = 's'\nduration = '1 s'\n[topology]\nkind = 'dumbbell'\npairs = 1\n\
+         access = {{ rate = '10 Mbit/s', delay = '1 ms' }}\nbottleneck = {{ rate = '1 Mbit/s', delay = '10 ms' }}\n\
+         [queue.bottleneck]\naqm = 'red'\nlimit = '50 packets'\n[[traffic]]\nkind = 'ftp'\n{entry}"
+    )
+}
+
+/// The scenario in full, as stores are keyed by it.
+fn full(entry: &str) -> String {
+    let doc = Doc::from_toml(&scenario(entry), None).unwrap();
+    check(&doc, None).unwrap_or_else(|error| panic!("{entry}\n{error}")).to_json().to_string()
+}
+
+fn refusal(entry: &str) -> String {
+    let doc = Doc::from_toml(&scenario(entry), None).unwrap();
+    check(&doc, None).expect_err(entry).to_string()
+}
+
+/// Options that make a sender Linux's, as they were found one by one.
+const LINUX: &str =
+    "profile = 'rfc'\ndelayed_ack = '40 ms'\nmin_rto = '0.2 s'\nmin_rto_for = 'variation'\nrack = true\n\
+     prr = 'safe_ack'\ngrowth = 'arrived'\nssthresh = 'cwnd'\nwindow = 4000\nsend_pairs = true\n";
+const EVERY: &str = "rack_timer = 'ticks', late_sack = 'compressed', rack_repeats = 'reported', \
+     repair_timer = 'restarts', push_ack = 'at_once', pair_wait = 'due', mark_ack = 'at_once'";
+const LOSS_BASED: &str = "lost_retransmit_cut = 'none', exit_ack = 'grows', mark_cut = 'round_trip'";
+const BBR: &str =
+    "bbr_first_rtt = 'handshake', bbr_inflight = 'at_departure', bbr_rounds = 'valid', bbr_rates = 'three', \
+     bbr_sample_start = 'outstanding', bbr_least = 'unless_conserving', bbr_recovery_end = 'at_once', \
+     bbr_lost_again = 'recovers', bbr_timers = 'count', bbr_same_rtt = 'changes_nothing', bbr_stamps = 'milliseconds', \
+     late_segment = 'made_up'";
+
+#[test]
+fn linux_by_name_is_linux_option_by_option() {
+    for ecn in ["", "ecn = true\n"] {
+        let named = |tcp: &str| full(&format!("tcp = '{tcp}'\nstack = 'linux-6.18'\n{ecn}"));
+        let reno = format!("tcp = 'reno'\n{LINUX}{ecn}rules = {{ {EVERY}, {LOSS_BASED} }}");
+        assert_eq!(named("reno"), full(&reno));
+        let cubic = format!(
+            "tcp = 'cubic'\n{LINUX}{ecn}cubic = 'linux'\nhystart = 'classic'\nrules = {{ {EVERY}, {LOSS_BASED}, cubic_clock = 'ticks' }}"
+        );
+        assert_eq!(named("cubic"), full(&cubic));
+        let bbr = format!(
+            "tcp = 'bbr'\n{LINUX}{ecn}bbr_budget = true\nbbr_aggregation = true\nbbr_policer = true\npacing_burst = 2\n\
+             rules = {{ {EVERY}, {BBR} }}"
+        );
+        assert_eq!(named("bbr"), full(&bbr));
+    }
+}
+
+#[test]
+fn ns3_by_name_is_ns3_option_by_option() {
+    for tcp in ["reno", "newreno_lt", "cubic", "dctcp", "bbr"] {
+        let old = full(&format!("profile = 'rfc'\n{}", ns3_rules::rules(tcp)));
+        let name = tcp.trim_end_matches("_lt");
+        assert_eq!(full(&format!("stack = 'ns3-3.37'\ntcp = '{name}'")), old, "{tcp}");
+    }
+}
+
+#[test]
+fn the_other_two_are_the_profiles() {
+    for tcp in ["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "ledbat", "prague"] {
+        assert_eq!(full(&format!("stack = 'rfc'\ntcp = '{tcp}'")), full(&format!("profile = 'rfc'\ntcp = '{tcp}'")));
+    }
+    for tcp in ["tahoe", "reno", "newreno", "sack", "vegas"] {
+        assert_eq!(
+            full(&format!("stack = 'ns2-2.35'\ntcp = '{tcp}'")),
+            full(&format!("profile = 'ns2'\ntcp = '{tcp}'"))
+        );
+    }
+}
+
+#[test]
+fn single_options_override_a_stack() {
+    let entry =
+        "tcp = 'cubic'\nstack = 'linux-6.18'\nrules = { delayed_ack = false, hystart = true, late_sack = 'at_once' }";
+    let found: serde_json::Value = serde_json::from_str(&full(entry)).unwrap();
+    let traffic = &found["traffic"][0];
+    assert_eq!((&traffic["delayed_ack"], &traffic["hystart"]), (&false.into(), &true.into()));
+    assert!(traffic["rules"].get("late_sack").is_none(), "as the RFCs have it");
+    assert_eq!(traffic["rules"]["rack_timer"], "ticks");
+    // A stack's default makes way for what it needs.
+    let found: serde_json::Value =
+        serde_json::from_str(&full("tcp = 'cubic'\nstack = 'linux-6.18'\nrules = { sack = false }")).unwrap();
+    assert_eq!(found["traffic"][0]["rack"], false);
+}
+
+#[test]
+fn what_has_no_effect_is_refused() {
+    // One of each group: option, what it needs.
+    for (entry, message) in [
+        (
+            "tcp = 'reno'\nstack = 'rfc'\nrules = { rtt_sample = 'first' }",
+            "rules.rtt_sample: has no effect: it needs timestamps = false",
+        ),
+        (
+            "tcp = 'reno'\nstack = 'rfc'\nrules = { backoff_until = 'ack' }",
+            "rules.backoff_until: has no effect: it needs timestamps = false",
+        ),
+        (
+            "tcp = 'cubic'\nstack = 'rfc'\nrules = { recovery_start = 'second' }",
+            "rules.recovery_start: has no effect: it needs rack = false",
+        ),
+        (
+            "tcp = 'newreno'\nstack = 'rfc'\nrules = { prr_part = 'bytes' }",
+            "rules.prr_part: has no effect: it needs prr and sack",
+        ),
+        (
+            "tcp = 'reno'\nstack = 'rfc'\nrules = { mark_ack = 'at_once' }",
+            "rules.mark_ack: has no effect: it needs ecn = true",
+        ),
+        (
+            "tcp = 'reno'\nstack = 'rfc'\nrules = { pair_wait = 'due' }",
+            "rules.pair_wait: has no effect: it needs send_pairs = true",
+        ),
+        (
+            "tcp = 'reno'\nstack = 'rfc'\nrules = { growth = 'arrived', abc_limit = 8 }",
+            "rules.abc_limit: has no effect: it needs growth = \"acked\"",
+        ),
+        (
+            "tcp = 'cubic'\nstack = 'linux-6.18'\nrules = { cubic_growth = 'whole' }",
+            "rules.cubic_growth: has no effect: it needs cubic = \"rfc9438\"",
+        ),
+        ("tcp = 'reno'\nstack = 'rfc'\nrules = { dctcp_least = 'none' }", "rules.dctcp_least: is for tcp = \"dctcp\""),
+        ("tcp = 'reno'\nstack = 'rfc'\nrules = { ledbat_gain = 2 }", "rules.ledbat_gain: is for tcp = \"ledbat\""),
+        (
+            "tcp = 'bbr'\nstack = 'rfc'\nrules = { bbr_timers = 'count' }",
+            "rules.bbr_timers: has no effect: it needs bbr_policer = true",
+        ),
+        (
+            "tcp = 'bbr'\nstack = 'rfc'\nrules = { exit_ack = 'grows' }",
+            "rules.exit_ack: has no effect: it needs another tcp than bbr",
+        ),
+        ("tcp = 'reno'\nstack = 'rfc'\nabe = true", "abe: has no effect: it needs ecn = true"),
+        ("tcp = 'reno'\nstack = 'rfc'\nprofile = 'rfc'", "profile: stands beside stack"),
+        ("tcp = 'vegas'\nstack = 'rfc'", "stack: does not have this TCP"),
+        ("tcp = 'reno'\nstack = 'linux'", "stack: is unknown"),
+        ("tcp = 'reno'\nstack = 'ns2-2.35'\nrules = { window = 9 }", "rules: is for another stack"),
+        ("tcp = 'reno'\nstack = 'rfc'\nabe = true\nrules = { abe = true }", "rules.abe: is given twice"),
+        ("tcp = 'reno'\nprofile = 'rfc'\nrules = { abe = true }", "rules.abe: unknown key"),
+    ] {
+        let found = refusal(entry);
+        assert!(found.starts_with(&format!("traffic[0].{message}")), "{entry}\n{found}");
+    }
+    // What holds anyway may be said.
+    full("tcp = 'cubic'\nstack = 'rfc'\nrules = { recovery_start = 'first' }");
+}

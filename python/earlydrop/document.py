@@ -1,0 +1,66 @@
+"""Scenario and result documents as dicts: values by dotted path, and whether two results are the same."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Document = dict[str, Any]
+
+
+def overlay(document: Mapping[str, Any], changes: Mapping[str, Any]) -> Document:
+    """A copy of `document` with each `"a.b.0.c" = value` of `changes` put in its place.
+
+    A number in a path is the position in a list. Tables on the way are made where they are missing; a value
+    that is a table replaces the table that was there.
+    """
+    result: Document = copy.deepcopy(dict(document))
+    for path, value in changes.items():
+        _put(result, path, copy.deepcopy(value))
+    return result
+
+
+def _put(document: Document, path: str, value: Any) -> None:
+    *parents, last = path.split(".")
+    here: Any = document
+    for step in parents:
+        here = here[_position(here, step, path)] if isinstance(here, list) else here.setdefault(step, {})
+        if not isinstance(here, (dict, list)):
+            raise KeyError(f"{path}: {step} is not a table or a list")
+    if isinstance(here, list):
+        here[_position(here, last, path)] = value
+    else:
+        here[last] = value
+
+
+def _position(items: list[Any], step: str, path: str) -> int:
+    if not step.isdigit() or int(step) >= len(items):
+        raise KeyError(f"{path}: there is no item {step} in a list of {len(items)}")
+    return int(step)
+
+
+def lookup(document: Mapping[str, Any], path: str) -> Any:
+    """The value at a dotted path, or None where there is none."""
+    here: Any = document
+    for step in path.split("."):
+        if isinstance(here, Mapping):
+            here = here.get(step)
+        elif isinstance(here, list) and step.isdigit() and int(step) < len(here):
+            here = here[int(step)]
+        else:
+            return None
+    return here
+
+
+def digest(result: Mapping[str, Any]) -> str:
+    """A hash of a result document without its name, seed, version and cost: equal for equal results."""
+    kept = {k: v for k, v in result.items() if k not in ("scenario", "seed", "version", "cost")}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+
+
+def same_run(results: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether several seeds all gave the same run."""
+    return len(results) > 1 and len({digest(one) for one in results}) == 1

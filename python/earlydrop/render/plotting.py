@@ -1,0 +1,399 @@
+"""Style of all plots: for papers, without a display, with colours for colour blindness and print."""
+
+from __future__ import annotations
+
+import base64
+import io
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..analysis.compare import Comparison
+
+COLUMN, PAGE = 3.5, 7.2
+"""Widths in inches: one column and two columns of a journal page."""
+
+STYLE: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 8,
+    "axes.labelcolor": "#222222",
+    "axes.edgecolor": "#555555",
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
+    "axes.formatter.limits": (-5, 7),
+    "grid.color": "#e3e3e3",
+    "grid.linewidth": 0.6,
+    "xtick.color": "#333333",
+    "ytick.color": "#333333",
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 7.5,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "figure.dpi": 110,
+    "savefig.dpi": 220,
+    "figure.constrained_layout.use": True,
+    "figure.constrained_layout.w_pad": 0.08,
+    "figure.constrained_layout.h_pad": 0.05,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "earlydrop",
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one series is drawn: apart by colour, marker and dashes, so that any one of them suffices."""
+
+    colour: str
+    marker: str
+    dashes: str | tuple[int, tuple[int, ...]]
+
+
+# Okabe & Ito's colours, in an order that keeps neighbours far apart in grey too.
+LOOKS = (
+    Look("#D55E00", "o", "-"),
+    Look("#0072B2", "s", "-"),
+    Look("#009E73", "^", (0, (5, 1))),
+    Look("#B05A97", "D", (0, (3, 1, 1, 1))),
+    Look("#666666", "v", (0, (1, 1))),
+    Look("#E69F00", "P", (0, (6, 2))),
+    Look("#56B4E9", "X", (0, (4, 1, 1, 1, 1, 1))),
+    Look("#000000", "*", "-"),
+)
+
+MOST_RATES = 10
+"""Flows whose rates over time can still be told apart in one plot."""
+
+VERDICT_COLOURS = {"supported": "#1b7f4b", "contradicted": "#b3261e", "undecided": "#7a6a00"}
+
+
+def look(index: int) -> Look:
+    """The look of the series at a position; positions beyond the list start again."""
+    return LOOKS[index % len(LOOKS)]
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw and save in this style, leaving matplotlib's own settings as they were."""
+    import matplotlib
+
+    with matplotlib.rc_context(cast("Any", STYLE)):
+        yield
+
+
+def figure(width: float, height: float) -> Figure:
+    """An empty figure that needs no display."""
+    from matplotlib.figure import Figure as New
+
+    return New(figsize=(width, height), layout="constrained")
+
+
+def save(drawing: Figure, base: Path, note: str = "", formats: Sequence[str] = ("png", "pdf")) -> list[Path]:
+    """Write several formats beside each other; `note` is printed small below, for runs that are no result."""
+    with styled():
+        _settle(drawing, note)
+        paths = [base.with_name(f"{base.name}.{name}") for name in formats]
+        for name, path in zip(formats, paths, strict=True):
+            drawing.savefig(path, metadata=cast("Any", _UNDATED.get(name)))
+    return paths
+
+
+_UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+
+
+def write(drawing: Figure, path: Path) -> None:
+    """Write one file, in the format that its suffix names; it appears whole or not at all."""
+    metadata = _UNDATED.get(path.suffix[1:])
+    buffer = io.BytesIO()
+    with styled():
+        _settle(drawing, "")
+        drawing.savefig(buffer, format=path.suffix[1:], metadata=cast("Any", metadata))
+    part = path.with_name(f".{path.name}.partial")
+    try:
+        part.write_bytes(buffer.getvalue())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def inline(drawing: Figure) -> str:
+    """A drawing as the address of an image in a page: SVG, in base64."""
+    out = io.BytesIO()
+    with styled():
+        drawing.savefig(out, format="svg", metadata={"Date": None})
+    return f"data:image/svg+xml;base64,{base64.b64encode(out.getvalue()).decode('ascii')}"
+
+
+def _settle(drawing: Figure, note: str) -> None:
+    """Add the note and work the layout out once, so that every format shows the same picture."""
+    if drawing.get_layout_engine() is None:
+        return
+    if note:
+        # About 0.05 inches a letter of this size.
+        note = textwrap.fill(note, max(20, int(drawing.get_figwidth() / 0.05)))
+        drawing.supxlabel(note, fontsize=6.5, color="#b3261e", x=0.99, ha="right")
+    drawing.draw_without_rendering()
+    import matplotlib
+
+    with matplotlib.rc_context({"figure.constrained_layout.use": False}):
+        # No engine at all: with one left, each format would be laid out, and so drawn, twice.
+        drawing.set_layout_engine(None)
+
+
+# ---- drop curves ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DropCurve:
+    """p_b over the average queue; `aside` curves are drawn thin and only in the wide view."""
+
+    title: str
+    averages: Sequence[float]
+    probabilities: Sequence[float]
+    aside: bool = False
+
+
+def drop_curves(
+    curves: Sequence[DropCurve],
+    marks: Mapping[str, float],
+    detail: tuple[float, float] | None = None,
+) -> Figure:
+    """Drop curves over the average queue; with `detail`, a close view of that range on the left."""
+    with styled():
+        drawing = figure(PAGE if detail else COLUMN * 1.3, 2.7)
+        axes = drawing.subplots(1, 2 if detail else 1, squeeze=False)[0]
+        views: list[tuple[Axes, bool]] = [(axes[-1], False)]
+        if detail:
+            views.insert(0, (axes[0], True))
+        for ax, close in views:
+            _curves(ax, [c for c in curves if not (close and c.aside)])
+            ax.set_xlabel("Average queue (packets)")
+            ax.set_ylabel("Drop probability $p_b$")
+            if close and detail:
+                inside = [
+                    p
+                    for c in curves
+                    if not c.aside
+                    for a, p in zip(c.averages, c.probabilities, strict=True)
+                    if detail[0] <= a <= detail[1] and p < 1
+                ]
+                ax.set_xlim(*detail)
+                ax.set_ylim(0, 1.25 * max(inside, default=1.0))
+            else:
+                ax.set_ylim(-0.02, 1.18)
+                ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+                ax.margins(x=0.01)
+            _thresholds(ax, marks)
+        drawing.legend(*_legend(axes[-1]), loc="outside upper center", ncols=min(len(curves), 5), handlelength=2.6)
+        if detail:
+            axes[0].set_title("Between the thresholds")
+            axes[1].set_title("Whole range")
+    return drawing
+
+
+def _curves(ax: Axes, curves: Sequence[DropCurve]) -> None:
+    for k, curve in enumerate(curves):
+        if curve.aside:
+            style: dict[str, Any] = {"color": "#000000", "linewidth": 0.9, "linestyle": (0, (2, 2)), "zorder": 1.5}
+        else:
+            own = look(k)
+            style = {"color": own.colour, "linestyle": own.dashes, "zorder": 3 - 0.1 * k}
+        ax.plot(curve.averages, curve.probabilities, label=curve.title, **style)
+
+
+def _legend(ax: Axes) -> tuple[list[Any], list[Any]]:
+    handles, labels = ax.get_legend_handles_labels()
+    return handles, labels
+
+
+def _thresholds(ax: Axes, marks: Mapping[str, float]) -> None:
+    for name, value in marks.items():
+        ax.axvline(value, color="#999999", linewidth=0.7, linestyle=(0, (2, 2)), zorder=1)
+        stem, _, index = name.partition("_")
+        text = f"${stem}_{{{index}}}$" if index else name
+        ax.annotate(
+            text,
+            (value, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(2, -2),
+            textcoords="offset points",
+            va="top",
+            fontsize=7,
+            color="#555555",
+            bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
+            zorder=5,
+        )
+
+
+# ---- comparisons and single runs -----------------------------------------------------------------------------------
+
+
+def comparison(result: Comparison) -> Figure:
+    """One panel for each measure, one line for each discipline: mean and interval."""
+    measures = [m for m in result.measures if m.drawn]
+    columns = 3
+    rows = -(-len(measures) // columns)
+    with styled():
+        drawing = figure(PAGE, 0.5 + rows * (0.75 + 0.26 * len(result.aqms)))
+        axes = drawing.subplots(rows, columns, squeeze=False, sharey=True)
+        positions = list(range(len(result.aqms), 0, -1))
+        for k, ax in enumerate(axes.flat):
+            if k >= len(measures):
+                ax.set_visible(False)
+                continue
+            measure = measures[k]
+            for index, (aqm, y) in enumerate(zip(result.aqms, positions, strict=True)):
+                estimate = result.estimate(aqm, measure.id)
+                if estimate is None:
+                    continue
+                own = look(index)
+                ends = estimate.within(measure.bounds)
+                bars = None if ends is None else [[estimate.mean - ends[0]], [ends[1] - estimate.mean]]
+                ax.errorbar(
+                    [estimate.mean],
+                    [y],
+                    xerr=bars,
+                    marker=own.marker,
+                    color=own.colour,
+                    capsize=2.5,
+                    linewidth=1.3,
+                )
+            ax.set_yticks(positions, [result.titles[a] for a in result.aqms])
+            ax.set_ylim(0.5, len(result.aqms) + 0.5)
+            ax.set_xlabel(measure.label)
+            ax.locator_params(axis="x", nbins=5)
+            ax.margins(x=0.12)
+            ax.grid(axis="y", visible=False)
+    return drawing
+
+
+def run_figure(document: Mapping[str, Any]) -> Figure:
+    """One run: queueing delay and the goodput of the flows; above them, over time, what was recorded.
+
+    That is the queue, and the rates of the flows if these are few.
+    """
+    over_time: list[tuple[Callable[..., None], Mapping[str, Any]]] = []
+    if (series := document.get("series")) and series["queues"]:
+        over_time.append((_queue_series, series))
+    rates = document.get("rates")
+    if rates and len(rates["flows"]) <= MOST_RATES:
+        over_time.append((_flow_rates, {**rates, "end_s": document["duration_s"]}))
+    rows = 1 + len(over_time)
+    with styled():
+        drawing = figure(PAGE, 0.6 + 1.9 * rows)
+        grid = drawing.add_gridspec(rows, 2)
+        for row, (draw, what) in enumerate(over_time):
+            draw(drawing.add_subplot(grid[row, :]), what)
+        _delays(drawing.add_subplot(grid[-1, 0]), document)
+        _goodputs(drawing.add_subplot(grid[-1, 1]), document)
+    return drawing
+
+
+def _flow_rates(ax: Axes, rates: Mapping[str, Any]) -> None:
+    edges = [*rates["time_s"], rates["end_s"]]
+    for k, flow in enumerate(rates["flows"]):
+        own = look(k)
+        ax.stairs(
+            flow["goodput_mbps"],
+            edges,
+            baseline=None,
+            color=own.colour,
+            linestyle=own.dashes,
+            linewidth=1.2,
+            label=f"flow {flow['id']}",
+        )
+    ax.set_xlabel("Time (s)")
+    ax.set_ylabel("Goodput (Mbit/s)")
+    # Room for the legend.
+    highest = max((rate for flow in rates["flows"] for rate in flow["goodput_mbps"]), default=0.0)
+    ax.set_ylim(0, 1.25 * highest or 1)
+    ax.margins(x=0)
+    ax.legend(loc="upper right", ncols=5)
+
+
+def _queue_series(ax: Axes, series: Mapping[str, Any]) -> None:
+    for k, (name, queue) in enumerate(series["queues"].items()):
+        own = look(k)
+        prefix = "" if len(series["queues"]) == 1 else f"{name}: "
+        ax.plot(
+            series["time_s"],
+            queue["packets"],
+            color=own.colour,
+            linewidth=0.6,
+            alpha=0.55,
+            label=f"{prefix}queue",
+        )
+        if queue.get("average"):
+            ax.plot(series["time_s"], queue["average"], color="#000000", linewidth=1.2, label=f"{prefix}average")
+    ax.set_xlabel("Time (s)")
+    ax.set_ylabel("Packets")
+    ax.set_ylim(bottom=0)
+    ax.margins(x=0)
+    ax.legend(loc="upper right", ncols=4)
+
+
+def _delays(ax: Axes, document: Mapping[str, Any]) -> None:
+    names = ["mean", "p50", "p95", "p99"]
+    queues = document["queues"]
+    for k, (name, queue) in enumerate(queues.items()):
+        values = [queue.get(f"delay_{n}_ms") for n in names]
+        shown = [(i, v) for i, v in enumerate(values) if v is not None]
+        width = 0.8 / len(queues)
+        places = [i + (k - (len(queues) - 1) / 2) * width for i, _ in shown]
+        ax.bar(places, [v for _, v in shown], width=width * 0.9, color=look(k + 1).colour, label=name)
+    ax.set_xticks(range(len(names)), ["mean", "median", "95 %", "99 %"])
+    ax.set_ylabel("Queueing delay (ms)")
+    ax.grid(axis="x", visible=False)
+    if len(queues) > 1:
+        ax.legend()
+
+
+def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
+    # A real link sees packets, not what the receivers make of them.
+    real = document.get("kind") == "link"
+    of = "throughput_mbps" if real else "goodput_mbps"
+    # And each connection twice, once in each direction.
+    first = next(iter(document["queues"]), "")
+    flows = [f for f in document["flows"] if not real or f["queue"] == first]
+    goodputs = sorted((f[of] for f in flows), reverse=True)
+    ranks = range(1, len(goodputs) + 1)
+    own = LOOKS[0]
+    marker = own.marker if len(goodputs) <= 60 else ""
+    ax.plot(ranks, goodputs, color=own.colour, marker=marker, linewidth=1)
+    if goodputs:
+        fair = sum(goodputs) / len(goodputs)
+        ax.axhline(fair, color="#555555", linewidth=0.9, linestyle=(0, (4, 2)))
+        ax.annotate(
+            "mean",
+            (1.0, fair),
+            xycoords=("axes fraction", "data"),
+            xytext=(-2, 2),
+            textcoords="offset points",
+            ha="right",
+            fontsize=7,
+            color="#555555",
+        )
+    ax.set_ylim(0, 1.08 * max(goodputs, default=0.0) or 1)
+    ax.set_xlabel("Flow, by rank")
+    ax.set_ylabel(f"Throughput, {first} (Mbit/s)" if real else "Goodput (Mbit/s)")
+    ax.locator_params(axis="x", integer=True)

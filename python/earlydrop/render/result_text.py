@@ -1,0 +1,257 @@
+"""What `run` and `compare` print and write. Studies have a package of their own."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import output
+from ..analysis.statistics import ALPHA
+from ..terminal import CUT, number, paragraph, table, with_interval, with_sign
+
+if TYPE_CHECKING:
+    from ..analysis.compare import Comparison
+
+
+# ---- text ----------------------------------------------------------------------------------------------------------
+
+
+def comparison_text(result: Comparison) -> str:
+    """Everything `compare` prints."""
+    means, differences = comparison_tables(result)
+    lines = [f"{result.scenario}: queue {result.queue}, {_replication(result)}", "", table(means[0], means[1:], left=1)]
+    if _cut(means):
+        lines += ["", paragraph(f"{CUT}.")]
+    if len(result.aqms) > 1:
+        head, *body = differences
+        for row, m in zip(body, result.measures, strict=True):
+            row[1:] = [
+                f"{cell} {_stars(result, aqm, m.id):2}" for cell, aqm in zip(row[1:], result.aqms[1:], strict=True)
+            ]
+        tests = len(result.corrected)
+        also = f"; ** still so after Holm's correction for {tests} differences" if tests > 1 else ""
+        legend = f" (* the interval excludes zero{also})" if tests else ""
+        what = "Paired differences under common random numbers" if result.replicated else "Differences"
+        lines += ["", paragraph(f"{what}{legend}:"), "", table(head, body, left=1)]
+    if result.note:
+        lines += ["", paragraph(f"note: {result.note}")]
+    for aqm, names in result.dropped.items():
+        lines += ["", paragraph(f"{result.titles[aqm]} does not know {', '.join(names)}: run without.")]
+    if result.warnings:
+        lines.append("")
+    lines += [paragraph(f"warning: {text}") for text in result.warnings]
+    return "\n".join(lines)
+
+
+def _replication(result: Comparison) -> str:
+    """What stands behind the numbers of a table."""
+    n = len(result.seeds)
+    if n == 1:
+        return "one seed"
+    return f"mean over seeds ± 95 % half-width, n = {n}" if result.replicated else f"one run (all {n} seeds give it)"
+
+
+def _stars(result: Comparison, aqm: str, measure: str) -> str:
+    found = result.differences[aqm][measure]
+    if found is None or not found.clear:
+        return ""
+    return "**" if result.corrected[(aqm, measure)][0] < ALPHA else "*"
+
+
+def _cut(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a table of means has an interval that is cut at a bound."""
+    return any("[" in cell for row in rows[1:] for cell in row[1:])
+
+
+def run_text(document: Mapping[str, Any]) -> str:
+    """Everything `run` prints."""
+    d = document
+    lines = [
+        f"{d['scenario']}, seed {d['seed']}: {len(d['flows'])} flows, "
+        f"{d['duration_s']:g} s (measured from {d['warmup_s']:g} s)",
+        "",
+    ]
+    head = ["queue", "aqm", "Mbit/s", "util %", "queue", "max", "avg", "delay ms", "p99 ms", "drop %", "marks"]
+    body = []
+    for name, q in d["queues"].items():
+        body.append(
+            [
+                name,
+                q["aqm"],
+                number(q["throughput_mbps"], 3),
+                number(100 * q["utilisation"], 2),
+                number(q["queue_mean_packets"], 2),
+                number(q["queue_max_packets"], 0),
+                number(q["average_mean_packets"], 2),
+                number(q["delay_mean_ms"], 2),
+                number(q["delay_p99_ms"], 2),
+                number(100 * q["drop_rate"], 3),
+                str(q["marks"]),
+            ]
+        )
+    lines += [table(head, body, left=2), ""]
+    head = ["queue", "at start", "arrivals", "departures", "early", "forced", "overflow", "at end"]
+    body = [
+        [
+            name,
+            *(
+                str(q[k])
+                for k in (
+                    "queued_at_start",
+                    "arrivals",
+                    "departures",
+                    "early_drops",
+                    "forced_drops",
+                    "overflow_drops",
+                    "queued_at_end",
+                )
+            ),
+        ]
+        for name, q in d["queues"].items()
+    ]
+    lines += [table(head, body, left=1), ""]
+    goodputs = sorted(f["goodput_mbps"] for f in d["flows"])
+    share = ""
+    if goodputs:
+        share = f" (per flow {goodputs[0]:.4f} to {goodputs[-1]:.4f})"
+    lines += [
+        f"goodput     {d['goodput_total_mbps']:.3f} Mbit/s{share}",
+        f"throughput  {d['throughput_total_mbps']:.3f} Mbit/s",
+        f"delay       {number(d['delay_mean_ms'], 3)} ms one way, end to end",
+        f"jain        {number(d['jain'], 4)}",
+    ]
+    cost = d.get("cost") or {}
+    if cost.get("wall_s"):
+        lines += [f"cost        {cost['wall_s']:.3f} s, {cost.get('events', 0):,} events"]
+    return "\n".join(lines)
+
+
+# ---- folders -------------------------------------------------------------------------------------------------------
+
+
+def write_comparison(folder: Path, result: Comparison, version: str) -> None:
+    """Fill a result folder: summary, runs, figure."""
+    from . import plotting
+
+    write_runs(folder, result)
+    output.write_json(folder / "comparison.json", result.document(version))
+    (folder / "comparison.txt").write_text(comparison_text(result) + "\n", encoding="utf-8")
+    means, differences = comparison_tables(result)
+    tables = [latex_table(means[0], means[1:], 1, _caption(result, means))]
+    if len(result.aqms) > 1:
+        by_seed = f", seed by seed, n = {len(result.seeds)}" if result.replicated else ""
+        caption = f"Differences from {result.titles[result.aqms[0]]}{by_seed}"
+        tables.append(latex_table(differences[0], differences[1:], 1, caption))
+    (folder / "comparison.tex").write_text("\n".join(tables), encoding="utf-8")
+    plotting.save(plotting.comparison(result), folder / "comparison")
+
+
+def write_runs(folder: Path, result: Comparison) -> None:
+    """The runs of a comparison: a table of the measures, and each result document."""
+    from ..analysis import compare
+
+    write_csv(folder / "runs.csv", compare.rows(result))
+    runs = folder / "runs"
+    runs.mkdir()
+    for (aqm, seed), document in result.runs.items():
+        output.write_json(runs / f"{aqm}-seed{seed}.json", document)
+
+
+def _caption(result: Comparison, means: Sequence[Sequence[str]]) -> str:
+    found = f"{result.scenario}: {_replication(result)}"
+    found = f"{found}; {CUT}" if _cut(means) else found
+    return f"{found}; {result.note}" if result.note and result.replicated else found
+
+
+def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
+    """Fill a result folder, of a simulated run or a real link: the document, its scenario, tables, figure."""
+    from ..result import Result
+    from . import link_status, plotting
+
+    output.write_json(folder / "result.json", document)
+    output.write_json(folder / "scenario.json", scenario)
+    queues = [{"queue": name, **values} for name, values in document["queues"].items()]
+    for name, rows in (("queues", queues), ("flows", document["flows"])):
+        if rows:
+            head = list(rows[0])
+            write_csv(folder / f"{name}.csv", [head, *([row.get(k) for k in head] for row in rows)])
+            write_parquet(folder / f"{name}.parquet", rows)
+    series = Result(document, scenario).series
+    if series is not None:
+        series.write_parquet(folder / "series.parquet")
+    text = link_status.link_text(document) if document.get("kind") == "link" else run_text(document)
+    (folder / "result.txt").write_text(text + "\n", encoding="utf-8")
+    plotting.save(plotting.run_figure(document), folder / "result")
+
+
+def write_parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as Parquet: what is one value each, and not a table of its own."""
+    import polars
+
+    plain = [{k: v for k, v in row.items() if not isinstance(v, (Mapping, list))} for row in rows]
+    # A column of tables is one in every row that has any.
+    nested = {k for row in rows for k, v in row.items() if isinstance(v, (Mapping, list))}
+    table_ = [{k: v for k, v in row.items() if k not in nested} for row in plain]
+    polars.DataFrame(table_, infer_schema_length=None).write_parquet(path)
+
+
+def write_csv(path: Path, rows: Sequence[Sequence[Any]]) -> None:
+    """Write a table whose first row is its head."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+# ---- LaTeX ---------------------------------------------------------------------------------------------------------
+
+_SPECIAL = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
+
+
+def latex_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int, caption: str) -> str:
+    """A table for a paper, with the rules of the package booktabs. ± and minus signs are set as mathematics."""
+    return latex_head(head, left, caption) + "".join(map(latex_row, rows)) + LATEX_END
+
+
+def latex_head(head: Sequence[str], left: int, caption: str) -> str:
+    """What stands before the rows of such a table."""
+    lines = [
+        "% Needs \\usepackage{booktabs}.",
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{_latex(caption)}}}",
+        rf"\begin{{tabular}}{{{'l' * left}{'r' * (len(head) - left)}}}",
+        r"\toprule",
+        " & ".join(_latex(cell) for cell in head) + r" \\",
+        r"\midrule",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def latex_row(row: Sequence[str]) -> str:
+    """A row of such a table."""
+    return " & ".join(_latex(cell) for cell in row) + " \\\\\n"
+
+
+LATEX_END = "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
+
+
+def _latex(cell: str) -> str:
+    text = cell.strip().translate(_SPECIAL)
+    if text.startswith("-") and text[1:2].isdigit():
+        text = "$-$" + text[1:]
+    return text.replace("±", r"$\pm$")
+
+
+def comparison_tables(result: Comparison) -> tuple[list[list[str]], list[list[str]]]:
+    """Means and differences of a comparison as tables of text, each with a head."""
+    means = [["", *(result.titles[a] for a in result.aqms)]]
+    differences = [[f"minus {result.titles[result.aqms[0]]}", *(result.titles[a] for a in result.aqms[1:])]]
+    for m in result.measures:
+        means.append([m.label, *(with_interval(result.estimate(a, m.id), m.digits, m.bounds) for a in result.aqms)])
+        found = [result.differences[a][m.id] for a in result.aqms[1:]]
+        differences.append([m.label, *("-" if d is None else with_sign(d.estimate, m.digits) for d in found)])
+    return means, differences

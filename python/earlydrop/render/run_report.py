@@ -1,0 +1,147 @@
+"""The HTML report of one run, simulated or over an emulated link: a single file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import EarlydropError
+from ..terminal import number
+from ..toml_writer import to_toml
+from . import plotting
+from .template import render
+
+FLOWS = 200
+"""At most so many flows are shown, those with most throughput."""
+
+QUEUE_ROWS = (
+    ("delivered_mbps", "Delivered (Mbit/s)", 1, 3),
+    ("throughput_mbps", "Throughput (Mbit/s)", 1, 3),
+    ("utilisation", "Utilisation (%)", 100, 2),
+    ("queue_mean_packets", "Mean queue (packets)", 1, 2),
+    ("queue_std_packets", "Standard deviation of the queue (packets)", 1, 2),
+    ("queue_max_packets", "Longest queue (packets)", 1, 0),
+    ("average_mean_packets", "Mean of the average (packets)", 1, 2),
+    ("delay_mean_ms", "Queueing delay, mean (ms)", 1, 3),
+    ("delay_p50_ms", "Queueing delay, median (ms)", 1, 3),
+    ("delay_p95_ms", "Queueing delay, 95 % (ms)", 1, 3),
+    ("delay_p99_ms", "Queueing delay, 99 % (ms)", 1, 3),
+    ("drop_rate", "Drop rate (%)", 100, 3),
+    ("mark_rate", "Mark rate (%)", 100, 3),
+    ("queued_at_start", "Queued at the start (packets)", 1, 0),
+    ("arrivals", "Arrivals (packets)", 1, 0),
+    ("departures", "Departures (packets)", 1, 0),
+    ("early_drops", "Early drops (packets)", 1, 0),
+    ("forced_drops", "Forced drops (packets)", 1, 0),
+    ("overflow_drops", "Overflow drops (packets)", 1, 0),
+    ("marks", "Marks (packets)", 1, 0),
+    ("queued_at_end", "Queued at the end (packets)", 1, 0),
+    ("ce_set", "Delivered with a CE set here (packets)", 1, 0),
+    ("lost", "Lost on the link (packets)", 1, 0),
+    ("malformed", "Malformed (packets)", 1, 0),
+    ("refused", "Refused by the device (packets)", 1, 0),
+    ("device_overruns", "Dropped by the kernel before the link read them (packets)", 1, 0),
+)
+"""Field of a queue's entry, label, factor, digits; what no queue has is left out."""
+
+FLOW_COLUMNS = (
+    ("name", "Flow", 1, 0),
+    ("id", "Flow", 1, 0),
+    ("kind", "Traffic", 1, 0),
+    ("tcp", "TCP", 1, 0),
+    ("goodput_mbps", "Goodput (Mbit/s)", 1, 4),
+    ("throughput_mbps", "Throughput (Mbit/s)", 1, 4),
+    ("delay_mean_ms", "One-way delay (ms)", 1, 3),
+    ("drops", "Drops", 1, 0),
+    ("marks", "Marks", 1, 0),
+    ("retransmits", "Sent again", 1, 0),
+    ("timeouts", "Timeouts", 1, 0),
+)
+"""The same of a flow's."""
+
+
+class RunPageError(EarlydropError):
+    """The folder holds no run. The message says what is missing."""
+
+
+def is_run(folder: Path) -> bool:
+    """Whether `run` or `link` wrote this folder."""
+    return (folder / "scenario.json").is_file() and (folder / "result.json").is_file()
+
+
+def renew(folder: Path) -> Path:
+    """Write `report.html` into a folder that `run` or `link` wrote.
+
+    Raises:
+        RunPageError: its files cannot be read.
+    """
+    read = {}
+    for name in ("result", "scenario"):
+        path = folder / f"{name}.json"
+        try:
+            read[name] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise RunPageError(f"{path}: cannot be read: {error}") from error
+    result = read["result"]
+    if not isinstance(result, dict) or not {"queues", "flows", "scenario"} <= set(result):
+        raise RunPageError(f"{folder / 'result.json'}: is no result of a run: it has no queues and flows")
+    return write(folder, result, read["scenario"])
+
+
+def write(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]) -> Path:
+    """Write `report.html` of a result document into a folder."""
+    path = folder / "report.html"
+    part = folder / ".report.html.partial"
+    part.write_text(render("run.html.j2", context(document, scenario)), encoding="utf-8")
+    part.replace(path)
+    return path
+
+
+def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page shows."""
+    queues = document["queues"]
+    rows = []
+    for key, label, factor, digits in QUEUE_ROWS:
+        values = [q.get(key) for q in queues.values()]
+        if any(value is not None for value in values):
+            rows.append([label, *(_cell(value, factor, digits) for value in values)])
+    for quantile, label in (("p50_us", "median"), ("p99_us", "99 %")):
+        late = [(q.get("lateness") or {}).get(quantile) for q in queues.values()]
+        if any(value is not None for value in late):
+            rows.append([f"Written late, {label} (us)", *(_cell(value, 1, 1) for value in late)])
+    flows = sorted(document["flows"], key=lambda flow: -(flow.get("throughput_mbps") or 0.0))
+    columns = [c for c in FLOW_COLUMNS if any(flow.get(c[0]) is not None for flow in flows)]
+    if any(c[0] == "name" for c in columns):
+        columns = [c for c in columns if c[0] != "id"]
+    return {
+        "d": document,
+        "link": document.get("kind") == "link",
+        "figure": plotting.inline(plotting.run_figure(document)),
+        "over_time": bool(document.get("series") or document.get("rates")),
+        "head": [f"{name} ({q['aqm']})" for name, q in queues.items()],
+        "rows": rows,
+        "flow_head": [c[1] for c in columns],
+        "flows": [
+            [_cell(flow.get(key), factor, digits) for key, _, factor, digits in columns] for flow in flows[:FLOWS]
+        ],
+        "more_flows": max(0, len(flows) - FLOWS),
+        "totals": [
+            f"{label} {number(document[key], digits)}{unit}"
+            for key, label, digits, unit in (
+                ("goodput_total_mbps", "goodput", 3, " Mbit/s"),
+                ("throughput_total_mbps", "throughput", 3, " Mbit/s"),
+                ("delay_mean_ms", "one-way delay", 3, " ms"),
+                ("jain", "Jain's index", 4, ""),
+            )
+            if document.get(key) is not None
+        ],
+        "scenario": to_toml(scenario) if scenario else "",
+    }
+
+
+def _cell(value: Any, factor: float, digits: int) -> str:
+    if isinstance(value, str):
+        return value
+    return number(None if value is None else factor * value, digits)

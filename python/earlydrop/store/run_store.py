@@ -1,0 +1,421 @@
+"""Operations on a store of runs: find, read, add, verify, clean up."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .claims import Claims
+from .files import PARTIAL, Files, Folder, NotAStore, StoreError, at, refused
+from .keys import KEYS, engine
+from .parts import LARGE, ROWS, Part, Problem, digest, is_part, packed
+
+if TYPE_CHECKING:
+    import polars
+
+    from .names import Index, Numbers, Words
+
+FORMAT, VERSION = "earlydrop-store", 1
+ABOUT = "store.json"
+"""The file that says that a folder is a store."""
+RETRIES = 5
+"""How often parts are looked for again while another process merges them."""
+
+Columns = Sequence[str] | Callable[[str], bool]
+"""Names of columns, or a predicate on names."""
+
+
+@dataclass
+class Store:
+    """An open store. Several processes may use the same store."""
+
+    files: Files
+    claims: Claims | None = None
+    _numbers: dict[str, int] = field(default_factory=dict)
+    """Numbers of the parts that are indexed."""
+    _names: Index | None = None
+    """Index from the name of a run to the number of its part."""
+    _last: int = 0
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return self.files.url
+
+    # ---- finding and reading -------------------------------------------------------------------------------------
+
+    def parts(self) -> list[str]:
+        """Names of the parts, sorted."""
+        return [n.removesuffix(".parquet") for n in self.files.names("parts") if is_part(n)]
+
+    @property
+    def _index(self) -> Index:
+        from .names import Index
+
+        if self._names is None:
+            self._names = Index()
+        return self._names
+
+    def look(self) -> list[str]:
+        """Index new parts, forget removed ones, and return the names of the new ones."""
+        now = self.parts()
+        gone = self._numbers.keys() - set(now)
+        if gone:
+            self._index.drop([self._numbers.pop(name) for name in gone])
+        new = [name for name in now if name not in self._numbers]
+        seen = []
+        for name in new:
+            try:
+                self._enter(name, self.part(name, KEYS))
+                seen.append(name)
+            except FileNotFoundError:
+                # Replaced by a larger part since.
+                continue
+        return seen
+
+    def _enter(self, name: str, frame: polars.DataFrame) -> None:
+        """Index the runs of a part: 20 bytes each."""
+        from .names import of_runs
+
+        try:
+            names = of_runs(frame)
+        except ValueError as error:
+            raise StoreError(f"{self.url}: parts/{name}.parquet cannot be read: a key is none: {error}") from error
+        self._last += 1
+        self._numbers[name] = self._last
+        self._index.put(names, self._last)
+
+    def find(self, keys: Words, seeds: Numbers, of: str | None = None) -> Numbers:
+        """For each run the number of the indexed part that has it, or -1.
+
+        `keys` are the scenario keys as `names.words` has them. Of one engine (default: this one).
+        """
+        from .names import mixed
+
+        return self._index.find(mixed(keys, seeds, engine() if of is None else of))
+
+    def keys(self, of: str | None = None) -> polars.DataFrame:
+        """Keys and seeds of the runs of one engine (default: this one), each once."""
+        import polars as pl
+
+        frames = [pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64})]
+        for name in self._numbers:
+            part = self.part(name, KEYS).filter(pl.col("engine") == (of or engine()))
+            frames.append(part.select("scenario_key", "seed"))
+        return pl.concat(frames).unique()
+
+    def part(self, name: str, columns: Columns | None = None) -> polars.DataFrame:
+        """The runs of one part, with those of the columns that it has."""
+        import polars as pl
+
+        try:
+            with self.files.open(f"parts/{name}.parquet") as content:
+                wanted = None
+                if columns is not None:
+                    there = pl.read_parquet_schema(content)
+                    content.seek(0)
+                    wanted = (
+                        [c for c in there if columns(c)] if callable(columns) else [c for c in columns if c in there]
+                    )
+                return pl.read_parquet(content, columns=wanted)
+        except FileNotFoundError:
+            raise
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise StoreError(f"{self.url}: parts/{name}.parquet cannot be read: {error}; see: store verify") from error
+
+    def columns(self, name: str) -> list[str]:
+        """The columns of one part."""
+        import polars as pl
+
+        return list(pl.read_parquet_schema(io.BytesIO(self.files.read(f"parts/{name}.parquet"))))
+
+    def read(self, wanted: polars.DataFrame, columns: Sequence[str], of: str | None = None) -> polars.DataFrame:
+        """Columns of the runs in `wanted` (`scenario_key`, `seed`), each run once, in any order.
+
+        A column that no run has is left out; a run that lacks one has null there.
+        """
+        import polars as pl
+
+        from .names import words
+
+        frames: list[pl.DataFrame] = []
+
+        def take(found: polars.DataFrame) -> None:
+            frames.append(found.join(wanted, on=["scenario_key", "seed"], how="semi"))
+
+        chosen = wanted.drop_nulls(["scenario_key", "seed"])
+        names = words(chosen["scenario_key"].to_list()), chosen["seed"].to_numpy()
+        self.gather(lambda: [names], columns, take, of)
+        if not frames:
+            return pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64})
+        return pl.concat(frames, how="diagonal_relaxed").unique(["scenario_key", "seed"], keep="first")
+
+    def gather(
+        self,
+        wanted: Callable[[], Iterable[tuple[Words, Numbers]]],
+        columns: Columns,
+        take: Callable[[polars.DataFrame], None],
+        of: str | None = None,
+    ) -> None:
+        """Call `take` with each part that has any of the runs in `wanted` (keys and seeds, in pieces).
+
+        `take` gets key, seed and those of the columns that a part has (or that `columns` says yes to), of all its runs
+        of one engine (default: this one), wanted or not. A run may come more than once.
+
+        Raises:
+            StoreError: a part cannot be read.
+        """
+        import numpy as np
+        import polars as pl
+
+        mine = engine() if of is None else of
+        for attempt in range(RETRIES):
+            self.look()
+            numbers: set[int] = set()
+            for keys, seeds in wanted():
+                numbers.update(np.unique(self.find(keys, seeds, mine)).tolist())
+            try:
+                asked: Columns = [*KEYS, *columns] if not callable(columns) else lambda c: c in KEYS or columns(c)
+                for name in [name for name, number in self._numbers.items() if number in numbers]:
+                    found = self.part(name, asked).filter(pl.col("engine") == mine)
+                    take(found.drop("engine"))
+                return
+            except FileNotFoundError as error:
+                # Another process has merged parts meanwhile.
+                if attempt == RETRIES - 1:
+                    raise StoreError(f"{self.url}: its parts change faster than they can be read") from error
+
+    # ---- adding --------------------------------------------------------------------------------------------------
+
+    def add(self, frame: polars.DataFrame) -> int:
+        """Add runs that the store does not have, and return their number.
+
+        Raises:
+            StoreError: they cannot be written; the store is as it was.
+        """
+        if isinstance(self.files, Folder):
+            with self.files.lock():
+                return self._add(frame)
+        return self._add(frame)
+
+    def _add(self, frame: polars.DataFrame) -> int:
+        import polars as pl
+
+        from .names import firsts, of_runs
+
+        self.look()
+        names = of_runs(frame)
+        # The first of each new run, in the given order.
+        fresh = (self._index.find(names) < 0) & (firsts(names) == range(len(names)))
+        if not fresh.any():
+            return 0
+        if not fresh.all():
+            frame = frame.filter(pl.Series(fresh))
+        self._put(frame)
+        return len(frame)
+
+    def _put(self, frame: polars.DataFrame) -> str:
+        content = packed(frame)
+        name = digest(content)
+        self.files.write(f"parts/{name}.parquet", content)
+        if name not in self._numbers:
+            self._enter(name, frame.select(KEYS))
+        self._note(name, frame, len(content))
+        return name
+
+    def _note(self, name: str, frame: polars.DataFrame, size: int) -> None:
+        from datetime import UTC, datetime
+
+        about = Part(
+            name, len(frame), size, sorted(frame["engine"].unique()), datetime.now(UTC).isoformat(timespec="seconds")
+        )
+        self.files.write(f"manifest/{name}.json", (json.dumps(about.document()) + "\n").encode(), lasting=False)
+
+    # ---- maintenance ---------------------------------------------------------------------------------------------
+
+    def manifest(self) -> dict[str, Part]:
+        """The entry of each part in the manifest."""
+        found = {}
+        for file in self.files.names("manifest"):
+            if file.startswith(PARTIAL):
+                continue
+            try:
+                d = json.loads(self.files.read(f"manifest/{file}"))
+                part = Part(d["part"], int(d["rows"]), int(d["bytes"]), list(d["engines"]), str(d["written"]))
+            except FileNotFoundError:
+                continue
+            except (ValueError, KeyError, TypeError):
+                part = Part(file.removesuffix(".json"), -1, -1, [], "")
+            found[file.removesuffix(".json")] = part
+        return found
+
+    def verify(self) -> list[Problem]:
+        """All problems and left-over files: parts that are lost, truncated or changed, and duplicate runs.
+
+        A part that its writer could not enter into the manifest any more is whole if its name is right; it is entered.
+        """
+        import polars as pl
+
+        problems: list[Problem] = []
+        manifest, parts = self.manifest(), self.parts()
+        keys = []
+        for name in parts:
+            content = self.files.read(f"parts/{name}.parquet")
+            file = f"parts/{name}.parquet"
+            if digest(content) != name:
+                problems.append(Problem(file, "is not what was written: its digest is another"))
+                continue
+            try:
+                frame = pl.read_parquet(io.BytesIO(content), columns=list(KEYS))
+            except pl.exceptions.PolarsError as error:
+                problems.append(Problem(file, f"cannot be read: {error}"))
+                continue
+            keys.append(frame.with_columns(part=pl.lit(name)))
+            if name not in manifest:
+                self._note(name, frame, len(content))
+                problems.append(Problem(file, "was not in the manifest, is whole, and is entered now", harmless=True))
+            elif manifest[name].rows != len(frame):
+                problems.append(Problem(f"manifest/{name}.json", "is not the manifest of this part"))
+        for name in sorted(set(manifest) - set(parts)):
+            problems.append(Problem(f"parts/{name}.parquet", "is lost: only the manifest has it"))
+        if keys:
+            twice = pl.concat(keys).group_by(KEYS).len().filter(pl.col("len") > 1)
+            if len(twice):
+                # At an address without locks two processes may make the same run; readers use one of them.
+                what = f"{len(twice)} runs are there more than once; gc removes the copies"
+                problems.append(Problem("parts", what, harmless=not isinstance(self.files, Folder)))
+        problems += [
+            Problem(name, "was left by a writer that was stopped; gc removes it", True) for name in self._left()
+        ]
+        return problems
+
+    def _left(self) -> list[str]:
+        return [f"{d}/{n}" for d in ("parts", "manifest") for n in self.files.names(d) if n.startswith(PARTIAL)]
+
+    def gc(self, keep: Sequence[str] | None = None) -> dict[str, int]:
+        """Remove partial files, runs of engines that are not in `keep`, and duplicates; merge small parts.
+
+        Nobody may be writing meanwhile.
+
+        Raises:
+            StoreError: another process is using the store, or a file cannot be written; no run is lost.
+        """
+        if isinstance(self.files, Folder):
+            with self.files.lock():
+                if self.claims is not None and self.claims.others():
+                    raise StoreError(f"{self.url}: another process is putting runs in; gc when it is done")
+                return self._gc(keep)
+        return self._gc(keep)
+
+    def _gc(self, keep: Sequence[str] | None) -> dict[str, int]:
+        import polars as pl
+
+        from .names import Index, of_runs
+
+        self.look()
+        seen = Index()
+        parts = list(self._numbers)
+        before, kept_parts, rows, size = 0, 0, 0, 0
+        pile: list[tuple[str, pl.DataFrame]] = []
+
+        def flush() -> None:
+            # The merged part is written before the old ones are removed: an interruption leaves duplicates, no loss.
+            nonlocal pile, rows, size, kept_parts
+            if pile:
+                names = [name for name, _ in pile]
+                frame = pl.concat([f for _, f in pile], how="diagonal_relaxed")
+                made = self._put(frame) if len(frame) else None
+                kept_parts += made is not None
+                for name in names:
+                    if name != made:
+                        self._drop(name)
+            pile, rows, size = [], 0, 0
+
+        for name in parts:
+            keys = self.part(name, KEYS)
+            before += len(keys)
+            good = keys if keep is None else keys.filter(pl.col("engine").is_in(list(keep)))
+            good = good.filter(pl.Series(seen.find(of_runs(good)) < 0)) if len(good) else good
+            if len(good):
+                seen.put(of_runs(good), 0)
+            bytes_ = self.files.size(f"parts/{name}.parquet")
+            if len(good) == len(keys) and (bytes_ >= LARGE // 2 or len(keys) >= ROWS // 2):
+                kept_parts += 1
+                continue
+            pile.append((name, self.part(name).join(good, on=list(KEYS), how="semi")))
+            rows, size = rows + len(good), size + bytes_
+            if rows >= ROWS or size >= LARGE:
+                flush()
+        flush()
+        left = self._left()
+        for name in left:
+            self.files.remove(name)
+        for name in set(self.manifest()) - set(self.parts()):
+            self.files.remove(f"manifest/{name}.json")
+        return {
+            "runs_before": before,
+            "runs": len(seen),
+            "parts_before": len(parts),
+            "parts": kept_parts,
+            "left_over": len(left),
+        }
+
+    def _drop(self, name: str) -> None:
+        # The manifest entry first: a part without an entry is valid, an entry without a part is reported as a loss.
+        self.files.remove(f"manifest/{name}.json")
+        self.files.remove(f"parts/{name}.parquet")
+        number = self._numbers.pop(name, None)
+        if number is not None:
+            self._index.drop([number])
+
+    def table(self, columns: Sequence[str] | None = None, of: str | None = None) -> polars.DataFrame:
+        """All runs without their cost, sorted by key and seed: the same for the same runs, however they were made."""
+        import polars as pl
+
+        self.look()
+        frames = []
+        for name in sorted(self._numbers):
+            frame = self.part(name, None if columns is None else [*KEYS, *columns])
+            if of is not None:
+                frame = frame.filter(pl.col("engine") == of)
+            frames.append(frame)
+        if not frames:
+            return pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64, "engine": pl.String})
+        frame = pl.concat(frames, how="diagonal_relaxed").unique(list(KEYS), keep="first")
+        rest = sorted(c for c in frame.columns if c not in KEYS and not c.startswith("cost."))
+        return frame.select(*KEYS, *rest).sort(*KEYS)
+
+
+def open_store(place: str | os.PathLike[str], *, create: bool = True) -> Store:
+    """Open a store; with `create`, make it where it is missing.
+
+    Raises:
+        NotAStore: there is something else.
+        StoreError: nothing can be written there.
+    """
+    files = at(place)
+    try:
+        about: Mapping[str, Any] = json.loads(files.read(ABOUT))
+    except FileNotFoundError:
+        about = {}
+    except OSError as error:
+        raise refused(files.url, ABOUT, "read", error) from error
+    except ValueError as error:
+        raise NotAStore(f"{files.url}: is not a store: {ABOUT}: {error}") from error
+    if not about:
+        if not create:
+            raise NotAStore(f"{files.url}: is not a store: there is no {ABOUT}")
+        strangers = [n for n in files.names("") if n != "lock" and not n.startswith(PARTIAL)]
+        if strangers:
+            raise NotAStore(f"{files.url}: is not a store: it holds {strangers[0]}; choose an empty folder")
+        about = {"format": FORMAT, "version": VERSION}
+        files.write(ABOUT, (json.dumps(about) + "\n").encode())
+    if about.get("format") != FORMAT:
+        raise NotAStore(f"{files.url}: is not a store: {ABOUT} is of another kind")
+    if about.get("version") != VERSION:
+        raise NotAStore(f"{files.url}: is a store of version {about.get('version')}; this earlydrop reads {VERSION}")
+    return Store(files, Claims(files) if isinstance(files, Folder) else None)

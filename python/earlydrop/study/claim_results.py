@@ -1,0 +1,281 @@
+"""Results of judging claims: cases, parts, readings, and their documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ..document import Document
+from .experiment import Cell
+from .model import Claim, Part
+
+SUPPORTED, CONTRADICTED, EQUIVALENT, UNDECIDED = "supported", "contradicted", "equivalent", "undecided"
+
+
+DEPENDS, NOT_TESTABLE = "depends on the reading", "not testable"
+
+
+VERDICTS = (SUPPORTED, CONTRADICTED, EQUIVALENT, UNDECIDED, DEPENDS, NOT_TESTABLE)
+
+
+Reading = Mapping[str, str]
+"""Readings that are off their base; empty for the base."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the paper's own figures say about a part of a claim."""
+
+    rows: int
+    agreeing: int
+    effect: float | None
+    relative: float | None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The number that a predicate tests, where it is not the effect itself: `of` minus `times` times `to`."""
+
+    mean: float
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True)
+class Case:
+    """A part of a claim, judged for one level of each axis in its `each`."""
+
+    at: Mapping[str, str]
+    verdict: str
+    reason: str = ""
+    """Why nothing could be judged."""
+    effect: float = 0.0
+    """Mean over the seeds: the difference of the two sides, their ratio, or the one side itself."""
+    lower: float | None = None
+    upper: float | None = None
+    """Its 95 % interval, cut at the values the measure can take."""
+    n: int = 0
+    """Seeds."""
+    same_run: bool = False
+    """Every seed gave the same run: one replication, no interval."""
+    tested: Tested | None = None
+    low: float | None = None
+    high: float | None = None
+    """The bounds of the predicate; None for an open side."""
+    margin: float | None = None
+    """Largest difference that still counts as equal."""
+    control: float | None = None
+    """Mean of the other side, to which relative effects refer."""
+    one_run: tuple[float, float] | None = None
+    """95 % prediction interval for the effect in a single run."""
+    detectable: float | None = None
+    holding: int = 0
+    """Seeds in which the predicate holds."""
+    wins: int = 0
+    losses: int = 0
+    """Seeds in which the number is above and below its bound."""
+    sign_p: float | None = None
+    p: float = 1.0
+    """Two-sided p value of the test behind the verdict; 1 if undecided."""
+    published: Published | None = None
+    fitted: bool = False
+    """The published values were used to choose the reading, and judge nothing."""
+    cells: frozenset[tuple[str, Cell]] = frozenset()
+    """The cells it was evaluated on."""
+
+    @property
+    def relative(self) -> float | None:
+        """The effect as a fraction of the other side."""
+        return self.effect / self.control if self.control else None
+
+    @property
+    def number(self) -> float:
+        """The mean of the number that the predicate tests."""
+        return self.effect if self.tested is None else self.tested.mean
+
+    @property
+    def slack(self) -> float:
+        """Distance of that number from the nearest bound; negative outside the bounds."""
+        sides = [self.number - x for x in (self.low,) if x is not None]
+        sides += [x - self.number for x in (self.high,) if x is not None]
+        return min(sides, default=0.0)
+
+    @property
+    def distance(self) -> float | None:
+        """Distance from the published effect, as a fraction of the other side or of the published effect."""
+        theirs = self.published
+        if theirs is None or self.reason:
+            return None
+        if theirs.relative is not None and self.relative is not None:
+            return self.relative - theirs.relative
+        return (self.effect - theirs.effect) / abs(theirs.effect) if theirs.effect else None
+
+    @property
+    def reproduces_size(self) -> bool | None:
+        """Whether the published effect lies in the prediction interval of a run; None where one is missing."""
+        theirs = self.published
+        if theirs is None or self.one_run is None:
+            return None
+        if theirs.relative is not None and self.control:
+            ends = sorted(x / self.control for x in self.one_run)
+            return ends[0] <= theirs.relative <= ends[1]
+        return None if theirs.effect is None else self.one_run[0] <= theirs.effect <= self.one_run[1]
+
+
+_ORDER = (CONTRADICTED, UNDECIDED, EQUIVALENT, SUPPORTED)
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """One part of a claim, judged in one reading: all its cases must hold."""
+
+    part: Part
+    verdict: str
+    cases: tuple[Case, ...]
+
+    @property
+    def worst(self) -> Case:
+        """The case that decides the verdict."""
+        return min(self.cases, key=lambda c: (_ORDER.index(c.verdict), c.slack))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim judged in one reading."""
+
+    reading: Reading
+    verdict: str
+    parts: tuple[PartResult, ...]
+
+    @property
+    def numbers(self) -> tuple[object, ...]:
+        """All numbers found: readings that change nothing have the same."""
+        cases = [c for part in self.parts for c in part.cases]
+        return tuple((c.effect, c.lower, c.upper, c.control, c.n, c.reason and c.cells) for c in cases)
+
+    @property
+    def p(self) -> float:
+        """p value of the verdict: what supports a claim must hold in all cases, what contradicts it in one."""
+        ps = [c.p for part in self.parts for c in part.cases if c.verdict == self.verdict]
+        if self.verdict == CONTRADICTED:
+            return min(1.0, min(ps) * len([c for part in self.parts for c in part.cases]))
+        return max(ps, default=1.0) if self.verdict in (SUPPORTED, EQUIVALENT) else 1.0
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """The result of a claim: its verdict over all readings, and the result in each of them."""
+
+    claim: Claim
+    verdict: str
+    base: Judged
+    tried: tuple[Judged, ...] = ()
+    """The readings off the base."""
+    literal: Reading | None = None
+    """The reading that the paper's words mean, where that is not the base."""
+    corrected: float | None = None
+    """p value of the base's verdict after Holm's correction for all claims of the study."""
+
+    @property
+    def n(self) -> int:
+        """Seeds behind the verdict: the fewest of any part."""
+        return min((c.n for p in self.base.parts for c in p.cases if c.n), default=0)
+
+    @property
+    def voices(self) -> tuple[Judged, ...]:
+        """The readings with different numbers, the literal one first; readings with the same runs count once."""
+        every = (self.base, *self.tried)
+        literal = next((j for j in every if j.reading == self.literal), self.base)
+        own: dict[tuple[object, ...], Judged] = {}
+        for one in (literal, *every):
+            own.setdefault(one.numbers, one)
+        return tuple(own.values())
+
+    def alone(self) -> ClaimResult:
+        """The same with the verdict of the base."""
+        return replace(self, verdict=self.base.verdict)
+
+
+def claim_document(result: ClaimResult) -> Document:
+    """A claim and its verdict as plain values."""
+    claim = result.claim
+    found: Document = {
+        "id": claim.id,
+        "claim": claim.text,
+        "where": claim.where,
+        "by": "ours" if claim.ours else "paper",
+        "verdict": result.verdict,
+        "at_base": result.base.verdict,
+        "parts": [_part_document(p) for p in result.base.parts],
+        "note": claim.note,
+    }
+    if claim.untestable:
+        found["reason"] = claim.untestable
+    elif claim.counted:
+        found["counted"] = [
+            {"title": c.title, "ratio": c.ratio, "ratio_at_most": c.ratio_at_most, "holds": c.holds}
+            for c in claim.counted
+        ]
+    else:
+        found |= {"p": result.base.p, "p_holm": result.corrected}
+    if claim.expected:
+        found["expected"] = claim.expected
+    if result.literal is not None:
+        found["literal_reading"] = dict(result.literal)
+    found["also_tried"] = [
+        {"reading": dict(j.reading), "verdict": j.verdict, "parts": [_part_document(p) for p in j.parts]}
+        for j in result.tried
+    ]
+    found["peers"] = [{"tool": p.tool, "text": p.text, "agrees": p.agrees} for p in claim.peers]
+    return found
+
+
+def _part_document(result: PartResult) -> Document:
+    part = result.part
+    return {
+        "experiment": part.experiment,
+        "measure": part.measure,
+        "expect": part.expect,
+        "verdict": result.verdict,
+        "cases": [_case_document(c) for c in result.cases],
+    }
+
+
+def _case_document(case: Case) -> Document:
+    found: Document = {"at": dict(case.at), "verdict": case.verdict}
+    if case.reason:
+        return {**found, "reason": case.reason}
+    found |= {
+        "effect": case.effect,
+        "lower": case.lower,
+        "upper": case.upper,
+        "n": case.n,
+        "replicates": 1 if case.same_run else case.n,
+        "low": case.low,
+        "high": case.high,
+        "margin": case.margin,
+        "control": case.control,
+        "relative": case.relative,
+        "detectable": case.detectable,
+        "seeds_that_hold": case.holding,
+        "above": case.wins,
+        "below": case.losses,
+        "sign_test_p": case.sign_p,
+        "p": case.p,
+        "one_run": None if case.one_run is None else list(case.one_run),
+    }
+    if case.tested is not None:
+        found["tested"] = vars(case.tested).copy()
+    if case.published is not None:
+        p = case.published
+        found["published"] = {
+            "rows": p.rows,
+            "agreeing": p.agreeing,
+            "effect": p.effect,
+            "relative": p.relative,
+            "distance": case.distance,
+            "within_one_run": case.reproduces_size,
+            **({"text": p.text} if p.text else {}),
+        }
+    return found

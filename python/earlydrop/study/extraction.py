@@ -1,0 +1,217 @@
+"""Values extracted from a result document: a number, a number calculated from a list, or a list."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from ..analysis import statistics
+from ..store.rows import columns_of
+
+
+class ExtractionError(ValueError):
+    """A field of a result document is not of the kind that was asked for."""
+
+
+class _Missing:
+    """The document has no such field; a field that is there without a value is None."""
+
+    def __repr__(self) -> str:
+        return "missing"
+
+
+MISSING = _Missing()
+
+
+def _deviation(values: Sequence[float]) -> float | None:
+    return statistics.deviation(values)
+
+
+def _quantile(share: float) -> Callable[[Sequence[float]], float | None]:
+    def quantile(values: Sequence[float]) -> float | None:
+        # The smallest value that so many of them do not exceed, as in result documents.
+        return sorted(values)[max(0, math.ceil(share * len(values)) - 1)] if values else None
+
+    return quantile
+
+
+def _changes(values: Sequence[float]) -> float:
+    """How often the sign changes; zeros have none."""
+    signs = [x > 0 for x in values if x != 0]
+    return float(sum(a != b for a, b in pairwise(signs)))
+
+
+REDUCTIONS: dict[str, Callable[[Sequence[float]], float | None]] = {
+    "sum": math.fsum,
+    "mean": lambda values: statistics.mean(values) if values else None,
+    "min": lambda values: min(values, default=None),
+    "max": lambda values: max(values, default=None),
+    "deviation": _deviation,
+    "jain": statistics.jain,
+    "cov": statistics.coefficient_of_variation,
+    "p50": _quantile(0.50),
+    "p95": _quantile(0.95),
+    "p99": _quantile(0.99),
+    "count": lambda values: float(len(values)),
+    "changes": _changes,
+    "positive": lambda values: sum(x > 0 for x in values) / len(values) if values else None,
+}
+
+
+def _smaller(of: Sequence[float], to: Sequence[float]) -> list[float]:
+    return [b - a for a, b in zip(of, to, strict=True) if a < b]
+
+
+RATIO = "ratio"
+"""A number of a run over that of the other run with the same seed."""
+
+PAIRINGS: dict[str, Callable[[Sequence[float], Sequence[float]], float]] = {
+    "below": lambda of, to: float(len(_smaller(of, to))),
+    "above": lambda of, to: float(len(_smaller(to, of))),
+    "below_sum": lambda of, to: math.fsum(_smaller(of, to)),
+    "above_sum": lambda of, to: math.fsum(_smaller(to, of)),
+}
+"""How two runs of the same seed are compared entry by entry: how many entries of the first are smaller or larger than
+those of the second, and by how much together."""
+
+
+def paired(how: str, of: object, to: object) -> float | None:
+    """Compare two lists entry by entry; entries without a value on either side are left out. A ratio of two numbers."""
+    if how == RATIO:
+        return of / to if isinstance(of, float) and isinstance(to, float) and to else None
+    if not isinstance(of, list) or not isinstance(to, list) or len(of) != len(to):
+        return None
+    known = [(a, b) for a, b in zip(of, to, strict=True) if a is not None and b is not None]
+    return PAIRINGS[how]([a for a, _ in known], [b for _, b in known])
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """A dotted path into the result document and what is done with it.
+
+    A `*` in the path stands for every entry of a list (or of a table). `where` keeps the entries whose fields have
+    these values, `at_most` the numbers up to this one. `from_s` and `to_s` cut a time series, whose times are
+    `series.time_s`; with `repeat_s` the same part of every period of this length. Several series (a `*` in the path)
+    are cut one by one and put together.
+    """
+
+    field: str
+    reduce: str = ""
+    """A reduction; empty for a plain number, "list" for the list as it is, "times" for a series with its times."""
+    where: tuple[tuple[str, Any], ...] = ()
+    from_s: float | None = None
+    to_s: float | None = None
+    at_most: float | None = None
+    repeat_s: float | None = None
+    minus: str = ""
+    """Another list of the same length, which is taken away entry by entry."""
+
+    @property
+    def columns(self) -> list[list[str]]:
+        """The columns of a store's rows that it needs, as `store.rows.columns_of` has them."""
+        own = columns_of(self.field)
+        other = [columns_of(self.minus)] if self.minus else []
+        return [own, *other, *([*own[:-1], *key.split(".")] for key, _ in self.where)]
+
+    def __call__(self, document: Mapping[str, Any]) -> Any:
+        """The value, None where it has none, MISSING where the document has no such field."""
+        found = list(_walk(document, self.field.split("."), self.where))
+        if not found and self.reduce in {"sum", "count"}:
+            return 0.0
+        if all(x is MISSING for x in found):
+            return MISSING
+        starred = "*" in self.field.split(".")
+        if not self.reduce:
+            return self._plain(found, starred)
+        values = found if starred else found[0]
+        if values is None:
+            return None
+        if not isinstance(values, list):
+            raise ExtractionError(f"{self.field} is no list, and cannot be reduced to its {self.reduce}")
+        if self.reduce == "list":
+            # Numbers alike, whether a store has them as whole ones or not.
+            return [None if x is MISSING or x is None else float(x) if isinstance(x, int) else x for x in values]
+        if self.minus:
+            other = next(_walk(document, self.minus.split("."), ()))
+            if not isinstance(other, list) or len(other) != len(values):
+                raise ExtractionError(f"{self.minus} is no list as long as {self.field}")
+            values = [None if a is None or b is None else a - b for a, b in zip(values, other, strict=True)]
+        if starred and any(isinstance(x, list) for x in values):
+            values = [x for one in values if isinstance(one, list) for x in self._cut(document, one)]
+        else:
+            values = self._cut(document, values)
+        if self.reduce == "times":
+            return values
+        numbers = [self._number(x) for x in values if x is not None and x is not MISSING]
+        if self.at_most is not None:
+            numbers = [x for x in numbers if x <= self.at_most]
+        return REDUCTIONS[self.reduce](numbers)
+
+    def _plain(self, found: list[Any], starred: bool) -> float | None:
+        if starred:
+            raise ExtractionError(f"{self.field} gives a list; say how to reduce it: {', '.join(REDUCTIONS)}")
+        return None if found[0] is None else self._number(found[0])
+
+    def _number(self, value: Any) -> float:
+        if isinstance(value, (int, float)):
+            return float(value)
+        if isinstance(value, list):
+            raise ExtractionError(f"{self.field} is a list; say how to reduce it: {', '.join(REDUCTIONS)}")
+        raise ExtractionError(f"{self.field} is {'a table' if isinstance(value, dict) else 'no number'}")
+
+    def _cut(self, document: Mapping[str, Any], values: list[Any]) -> list[Any]:
+        """The part of a series between two times; with its times for a figure."""
+        wanted = self.reduce == "times"
+        if self.from_s is None and self.to_s is None and not wanted:
+            return values
+        times = next(iter(_walk(document, _times_of(document, self.field, len(values)), ())), MISSING)
+        if not isinstance(times, list) or len(times) != len(values):
+            raise ExtractionError(f"{self.field} is no time series: it cannot be cut by from_s and to_s")
+        low = -math.inf if self.from_s is None else self.from_s
+        high = math.inf if self.to_s is None else self.to_s
+        period = self.repeat_s or math.inf
+        pairs = [(t, x) for t, x in zip(times, values, strict=True) if low <= _within(t, period) < high]
+        return [[t for t, _ in pairs], [x for _, x in pairs]] if wanted else [x for _, x in pairs]
+
+
+def _within(time: float, period: float) -> float:
+    """The place of a time in its period; a sample that stands a rounding before the next one belongs there."""
+    if period == math.inf:
+        return time
+    place = math.fmod(time + 1e-9, period) - 1e-9
+    return max(0.0, place)
+
+
+def _times_of(document: Mapping[str, Any], field: str, count: int) -> list[str]:
+    """Where the times of a series stand: the nearest `time_s` above it that has as many entries."""
+    steps = field.split(".")
+    for depth in range(len(steps) - 1, 0, -1):
+        place = [*steps[:depth], "time_s"]
+        found = next(iter(_walk(document, place, ())), MISSING)
+        if isinstance(found, list) and len(found) == count:
+            return place
+    return [steps[0], "time_s"]
+
+
+def _walk(here: Any, steps: Sequence[str], where: tuple[tuple[str, Any], ...]) -> Iterator[Any]:
+    if not steps:
+        yield here
+        return
+    step, rest = steps[0], steps[1:]
+    if step == "*":
+        entries = list(here.values()) if isinstance(here, Mapping) else here
+        if not isinstance(entries, list):
+            yield MISSING
+            return
+        for entry in entries:
+            if all(isinstance(entry, Mapping) and entry.get(key) == value for key, value in where):
+                yield from _walk(entry, rest, where)
+    elif isinstance(here, Mapping):
+        yield from _walk(here[step], rest, where) if step in here else [MISSING]
+    elif isinstance(here, list) and step.isdigit() and int(step) < len(here):
+        yield from _walk(here[int(step)], rest, where)
+    else:
+        yield MISSING

@@ -1,0 +1,79 @@
+"""Checks of a sweep against the engine: levels against the scenario checker, measures against a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import _core
+from ..analysis.compare import Quantity
+from ..document import Document
+from ..strict_toml import nearest
+from .base_scenario import checker_error, one_line, overlay_toml
+from .model import Factor, Level
+from .sweep_table import Mistakes
+
+RESCUES = 300
+"""Combinations with other levels that are tried before a level is called wrong."""
+
+
+def check_levels(base: Document, factors: Sequence[Factor], mistakes: Mistakes) -> None:
+    """Check each level alone; if it is not valid alone, with levels of other factors."""
+    for factor in factors:
+        ends = factor.levels or (factor.at(0.0), factor.at(1.0))
+        seen = set()
+        for level in ends:
+            error = checker_error(base, level.sets)
+            if error is None or _rescued(base, factor, level, factors):
+                continue
+            place = f"factor {factor.name}"
+            # What is wrong with a path is wrong with all its levels.
+            reason = (error.path, error.message, error.given)
+            if reason in seen:
+                continue
+            seen.add(reason)
+            if error.given is not None and level.name not in one_line(error):
+                place += f", level {level.name}"
+            mistakes.add(place, one_line(error))
+
+
+def _rescued(base: Document, factor: Factor, level: Level, factors: Sequence[Factor]) -> bool:
+    """Whether this level is valid together with a level of another factor."""
+    others = [
+        other.levels or tuple(other.at(share) for share in (0.0, 0.25, 0.5, 0.75, 1.0))
+        for other in factors
+        if other is not factor
+    ]
+    tried = 0
+    before = factors.index(factor)
+    for number, levels in enumerate(others):
+        for other in levels:
+            sets = (*level.sets, *other.sets) if number >= before else (*other.sets, *level.sets)
+            if checker_error(base, sets) is None:
+                return True
+            tried += 1
+            if tried >= RESCUES:
+                return False
+    return False
+
+
+def check_fields(base: Document, measures: Sequence[Quantity], mistakes: Mistakes) -> None:
+    """Check the fields of the measures against the result of a run of 1 ms."""
+    moment = overlay_toml(base, [("duration", '"1 ms"'), ("warmup", '"0 s"')])
+    moment.pop("record", None)
+    if "record" in base:
+        moment["record"] = {k: v for k, v in base["record"].items() if k in ("by_flow", "transfers")}
+    try:
+        columns, _, failures = _core.run_batch([(_core.Scenario.parse(moment, []), 1)])
+    except _core.ScenarioError:
+        return
+    if failures:
+        return
+    names = {path for path, *_ in columns}
+    numbers = [path for path, kind, _, lengths, *_ in columns if kind != "text" and lengths is None]
+    for m in measures:
+        # Which queue there is may depend on a factor.
+        if m.field not in names:
+            near = nearest(m.field, numbers)
+            mistakes.add(f"measure {m.id}", f'a result has no field "{m.field}"' + (f"; {near}" if near else ""))
+        elif m.field not in numbers:
+            mistakes.add(f"measure {m.id}", f"the field {m.field} is not a number")

@@ -1,0 +1,159 @@
+"""Executors of batches: threads of this process, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol
+
+from ..document import Document
+from ..runner import cores
+from ..store import engine
+from . import work
+from .model import SweepError
+
+Finished = tuple[int, work.Done | BaseException]
+"""Number of a batch, and what it gave or why it gave nothing."""
+
+
+class Executor(Protocol):
+    """Makes batches of runs, in any order."""
+
+    @property
+    def slots(self) -> int:
+        """How many batches it can make at once."""
+
+    def submit(self, number: int, tasks: Sequence[work.Task]) -> None:
+        """Have a batch made."""
+
+    def next(self, timeout_s: float) -> Finished | None:
+        """A batch that is done; None if none was within the time."""
+
+    def close(self) -> None:
+        """Stop; batches that have not begun are not made."""
+
+
+class Threads:
+    """Threads of this process: the engine releases the interpreter lock while it runs.
+
+    `base` is the scenario that tasks change; none is needed for tasks that are whole scenarios.
+    """
+
+    def __init__(self, base: Document | None = None, workers: int | None = None) -> None:
+        self._base = base
+        self.slots = workers or cores()
+        self._pool = ThreadPoolExecutor(self.slots, thread_name_prefix="sweep")
+        self._done: SimpleQueue[Finished] = SimpleQueue()
+
+    def submit(self, number: int, tasks: Sequence[work.Task]) -> None:
+        self._pool.submit(work.make, self._base, tasks).add_done_callback(partial(self._report, number))
+
+    def _report(self, number: int, future: Future[work.Done]) -> None:
+        if not future.cancelled():
+            self._done.put((number, future.exception() or future.result()))
+
+    def next(self, timeout_s: float) -> Finished | None:
+        with contextlib.suppress(Empty):
+            return self._done.get(timeout=timeout_s)
+        return None
+
+    def close(self) -> None:
+        # Runs that have begun cannot be stopped from here; do not wait for them.
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class Cluster:
+    """Workers of a Dask cluster that is running. They need the same earlydrop, and nothing else.
+
+    A batch whose worker dies is given to another one by Dask's scheduler.
+    """
+
+    def __init__(self, base: Document | None, address: str, patience_s: float = 30.0) -> None:
+        try:
+            import distributed
+        except ImportError as error:
+            raise SweepError("--cluster needs dask.distributed: pip install 'earlydrop[cluster]'") from error
+        self._base, self._address = base, address
+        try:
+            # Without types of its own: Any.
+            client: Any = distributed.Client
+            self._client: Any = client(address, timeout=patience_s, name="earlydrop-sweep", set_as_default=False)
+        except (OSError, ValueError, TimeoutError, ImportError) as error:
+            raise SweepError(f"--cluster {address}: no scheduler answers there: {error}") from error
+        self._name = f"earlydrop-{secrets.token_hex(4)}"
+        self._finished: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+        self._futures: dict[int, Any] = {}
+        self._slots, self._looked = 0, 0.0
+        if not self._wait_for_workers(patience_s):
+            self._client.close()
+            raise SweepError(f"--cluster {address}: has no worker after {patience_s:g} s")
+
+    def _wait_for_workers(self, patience_s: float) -> bool:
+        begin = time.monotonic()
+        while time.monotonic() - begin < patience_s:
+            if self._count():
+                return True
+            time.sleep(0.2)
+        return False
+
+    def _count(self) -> int:
+        self._slots, self._looked = sum(self._client.nthreads().values()), time.monotonic()
+        return self._slots
+
+    @property
+    def slots(self) -> int:
+        """Threads of all workers; they may come and go."""
+        if time.monotonic() - self._looked > 5:
+            self._count()
+        return max(1, self._slots)
+
+    def submit(self, number: int, tasks: Sequence[work.Task]) -> None:
+        submitted: Any = self._client.submit(
+            work.make, self._base, list(tasks), key=f"{self._name}-{number}-{secrets.token_hex(4)}", pure=False
+        )
+        self._futures[number] = submitted
+        submitted.add_done_callback(lambda finished: self._finished.put((number, finished)))
+
+    def next(self, timeout_s: float) -> Finished | None:
+        try:
+            number, finished = self._finished.get(timeout=timeout_s)
+        except Empty:
+            if self._client.status not in ("running", "connecting", "newly-created"):
+                raise SweepError(f"--cluster {self._address}: the scheduler is gone ({self._client.status})") from None
+            return None
+        future: Any = finished
+        if number not in self._futures or self._futures[number] is not future:
+            return None
+        try:
+            done: work.Done = future.result()
+        except (CancelledError, OSError) as error:
+            raise SweepError(f"--cluster {self._address}: the scheduler is gone: {error}") from error
+        except Exception as error:
+            del self._futures[number]
+            return number, error
+        del self._futures[number]
+        future.release()
+        return number, _near(done)
+
+    def close(self) -> None:
+        with contextlib.suppress(Exception):
+            self._client.cancel(list(self._futures.values()), force=True)
+        with contextlib.suppress(Exception):
+            self._client.close(timeout=5)
+
+
+def _near(done: work.Done) -> work.Done:
+    """What a far worker gave, if it has the same engine."""
+    if done.engine != engine():
+        raise SweepError(
+            f"a worker of the cluster has the engine {done.engine}, here it is {engine()}; install the same earlydrop"
+        )
+    return done
+
+
+Make = Callable[[Document], Executor]

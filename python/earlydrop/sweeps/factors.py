@@ -1,0 +1,150 @@
+"""Parses the factors of a sweep: their values, levels or ranges."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..store.names import firsts, of_texts
+from ..strict_toml import is_number
+from ..toml_writer import toml_value
+from .base_scenario import with_traces
+from .lazy import Lazy
+from .model import Factor, Level, level_name
+from .sweep_table import SweepTable
+
+FACTOR_KEYS = ("name", "title", "unit", "path", "paths", "values", "levels", "range", "steps", "log", "whole", "format")
+RESERVED = ("seed", "name")
+"""Keys of a scenario that a sweep sets itself."""
+FEW = 256
+"""So many levels of a factor are kept in memory; those of a longer list are made on demand."""
+
+
+def parse_factors(top: SweepTable, folder: Path) -> list[Factor]:
+    """The factors of a sweep. Trace files are looked for in `folder`."""
+    tables = top.tables("factor")
+    if not tables:
+        top.report("factor", "is missing; a sweep has at least one [[factor]]")
+    found: list[Factor] = []
+    for number, table in enumerate(tables, 1):
+        table.place = f"factor {number}"
+        factor = _parse_factor(number, table, folder)
+        if factor is None:
+            continue
+        if any(f.name == factor.name for f in found):
+            top.report(f"factor {factor.name}", "is there twice; give one of them another name")
+        found.append(factor)
+    return found
+
+
+def _parse_factor(number: int, t: SweepTable, folder: Path) -> Factor | None:
+    paths = t.texts("paths" if t.has("paths") else "path", ())
+    name = t.text("name", paths[0].rsplit(".", 1)[-1] if paths else f"factor_{number}")
+    t.place = f"factor {name}"
+    if not name.isidentifier():
+        t.report("", "its name is not one word of letters, digits and _; give it a name")
+    t.only(FACTOR_KEYS)
+    ways = [key for key in ("values", "levels", "range") if t.has(key)]
+    if len(ways) != 1:
+        t.report("", f"given {' and '.join(ways) or 'none'}; allowed one of values, levels, range")
+        return None
+    if ways != ["levels"] and not paths:
+        t.report("", "has no path; give path or paths")
+        return None
+    if any(path in RESERVED for path in paths):
+        t.report("", f"{paths[0]} cannot be varied; seeds chooses the seeds")
+        return None
+    form = t.text("format", "{}")
+    try:
+        form.format(1)
+    except (ValueError, IndexError, KeyError):
+        t.refuse("format", form, "a text with one {}")
+        return None
+    factor = Factor(
+        name,
+        t.text("title", name),
+        t.text("unit", ""),
+        (),
+        paths,
+        form,
+        log=t.flag("log"),
+        whole=t.flag("whole"),
+    )
+    if ways == ["values"]:
+        return _with_values(t, factor)
+    if ways == ["levels"]:
+        return _with_levels(t, factor, folder)
+    return _with_range(t, factor)
+
+
+def _with_values(t: SweepTable, factor: Factor) -> Factor | None:
+    values = t.raw("values")
+    if not isinstance(values, list) or not values or not all(isinstance(v, (str, int, float, bool)) for v in values):
+        t.refuse("values", values, "a list of numbers, texts or flags")
+        return None
+    return _without_equals(t, replace(factor, levels=_levels(len(values), lambda k: factor.level(values[k]))))
+
+
+def _with_levels(t: SweepTable, factor: Factor, folder: Path) -> Factor | None:
+    tables = t.tables("levels")
+    if not tables:
+        t.refuse("levels", t.raw("levels"), "a list of tables with name and set")
+        return None
+    found = []
+    for number, level in enumerate(tables, 1):
+        level.place = f"{t.place}: level {number}"
+        level.only(("name", "value", "set"))
+        value = level.raw("value", level.raw("name", number))
+        name = level.text("name", level_name(value))
+        found.append(Level(name, value, tuple(parse_sets(level, folder))))
+    return _without_equals(t, replace(factor, levels=tuple(found)))
+
+
+def parse_sets(t: SweepTable, folder: Path) -> list[tuple[str, str]]:
+    """The paths and values of `set`, as TOML."""
+    found = []
+    for path, value in t.settings("set", None).items():
+        if path in RESERVED:
+            t.report("set", f"{path} cannot be set; seeds and first_seed choose the seeds")
+            continue
+        found.append((path, toml_value(with_traces(value, folder))))
+    return found
+
+
+def _with_range(t: SweepTable, factor: Factor) -> Factor | None:
+    ends = t.raw("range")
+    good = isinstance(ends, list) and len(ends) == 2 and all(is_number(x) and math.isfinite(x) for x in ends)
+    if not good or ends[0] >= ends[1]:
+        t.refuse("range", ends, "[low, high] with low below high")
+        return None
+    if factor.log and ends[0] <= 0:
+        t.report("range", f"given {ends!r}; with log = true both ends are above 0")
+        return None
+    if factor.whole and any(x != int(x) for x in ends):
+        t.report("range", f"given {ends!r}; with whole = true both ends are whole")
+        return None
+    factor = replace(factor, low=float(ends[0]), high=float(ends[1]))
+    if not t.has("steps"):
+        return factor
+    steps = t.whole("steps", 2, 100_000)
+    whole = replace(factor, whole=False)
+    if not factor.whole:
+        return replace(factor, levels=_levels(steps, lambda k: factor.level(whole.between(k / (steps - 1)))))
+    values = array("q", dict.fromkeys(round(whole.between(k / (steps - 1))) for k in range(steps)))
+    return replace(factor, levels=_levels(len(values), lambda k: factor.level(values[k])))
+
+
+def _without_equals(t: SweepTable, factor: Factor) -> Factor:
+    """The factor; levels with the same name are reported."""
+    first = firsts(of_texts(level.name for level in factor.levels))
+    for k in dict.fromkeys(first[first != range(len(first))].tolist()):
+        t.report("", f"has the level {factor.levels[k].name} twice")
+    return factor
+
+
+def _levels(count: int, make: Callable[[int], Level]) -> Sequence[Level]:
+    found = Lazy(count, make, FEW)
+    return tuple(found) if count <= FEW else found

@@ -1,0 +1,193 @@
+"""What a sweep is: a scenario, factors, a design that chooses points, seeds, and what is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..analysis.compare import Quantity
+from ..analysis.statistics import Interval, Stopping
+from ..document import Document
+from ..errors import EarlydropError
+from ..expressions import Condition
+from .lazy import Lazy
+
+if TYPE_CHECKING:
+    import numpy
+
+Design = Literal["grid", "list", "random", "sobol"]
+DESIGNS: tuple[Design, ...] = ("grid", "list", "random", "sobol")
+Sets = tuple[tuple[str, str], ...]
+"""Paths and values as TOML, to lay over a scenario."""
+
+
+class SweepError(EarlydropError):
+    """A sweep's file is wrong, or a sweep cannot be made. The message names everything that is wrong."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of a factor."""
+
+    name: str
+    value: float | str | bool
+    """What conditions and axes take it for."""
+    sets: Sets
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Something that is varied: a list of levels, or a range of numbers."""
+
+    name: str
+    title: str
+    unit: str
+    levels: Sequence[Level]
+    """Empty for a factor that only has a range."""
+    paths: tuple[str, ...] = ()
+    form: str = "{}"
+    """How a number becomes a value of the scenario."""
+    low: float = 0.0
+    high: float = 0.0
+    log: bool = False
+    whole: bool = False
+
+    @property
+    def ranged(self) -> bool:
+        """Whether it is a range."""
+        return not self.levels
+
+    @property
+    def label(self) -> str:
+        """Title with unit."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+    def at(self, share: float) -> Level:
+        """The level at a share (0 to 1) of the way through the range, or through the levels."""
+        if self.levels:
+            return self.levels[min(int(share * len(self.levels)), len(self.levels) - 1)]
+        return self.level(self.between(share))
+
+    def between(self, share: float) -> float:
+        """The value at a share (0 to 1) of the way through the range."""
+        if self.whole:
+            low, high = round(self.low), round(self.high)
+            return min(low + int(share * (high - low + 1)), high)
+        if self.log:
+            return float(self.low * (self.high / self.low) ** share)
+        return self.low + (self.high - self.low) * share
+
+    def level(self, value: float | str | bool) -> Level:
+        """The level with this value, put at the factor's paths."""
+        from ..toml_writer import toml_value
+
+        text = toml_value(value if self.form == "{}" else self.form.format(value))
+        return Level(level_name(value), value, tuple((path, text) for path in self.paths))
+
+
+def level_name(value: object) -> str:
+    """A level's name: numbers as short as they can be told apart."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One choice of a level for each factor."""
+
+    levels: tuple[Level, ...]
+
+    @property
+    def sets(self) -> Sets:
+        """What it changes of the scenario; the later factor wins."""
+        return tuple(pair for level in self.levels for pair in level.sets)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep as its file has it."""
+
+    name: str
+    title: str
+    file: Path
+    document: Document
+    """The base scenario, with a neutral name."""
+    factors: tuple[Factor, ...]
+    design: Design
+    points: Sequence[Point]
+    """Made when they are asked for; see `design`."""
+    seeds: int
+    first_seed: int
+    stop: Stopping | None
+    stop_measures: tuple[str, ...]
+    common: tuple[str, ...] | None
+    """Factors across which seeds are the same; None for all."""
+    control: Mapping[str, str]
+    """A level's name by factor: what the other levels of that factor are compared with."""
+    measures: tuple[Quantity, ...]
+    queue: str
+    interval: Interval
+    where: tuple[Condition, ...]
+    store: str
+    warmup_s: float
+    text: str
+    """The file as it was read."""
+
+    def factor(self, name: str) -> Factor:
+        """A factor by name."""
+        return next(f for f in self.factors if f.name == name)
+
+    def measure(self, name: str) -> Quantity:
+        """A measure by id."""
+        return next(m for m in self.measures if m.id == name)
+
+    @property
+    def most(self) -> int:
+        """The most seeds a point may have."""
+        return self.stop.most if self.stop else self.seeds
+
+    def first_seeds(self) -> Sequence[int]:
+        """The first seed of each point: the same for points that differ in `common` factors only."""
+        groups = self.groups()
+        if groups is None:
+            return Lazy(len(self.points), lambda _: self.first_seed)
+        return Lazy(len(groups), lambda k: self.first_seed + int(groups[k]) * self.most)
+
+    def groups(self) -> numpy.ndarray[Any, Any] | None:
+        """By point: the number of its group, in which all have the same seeds; None if all points are one group."""
+        if self.common is None:
+            return None
+        import numpy as np
+
+        from ..store.names import firsts, of_texts
+
+        apart = [k for k, f in enumerate(self.factors) if f.name not in self.common]
+        first = firsts(of_texts(repr([p.levels[k].name for k in apart]) for p in self.points))
+        # Groups are numbered in the order of their first points.
+        new = first == np.arange(len(first))
+        found: np.ndarray[Any, Any] = (np.cumsum(new) - 1)[first]
+        return found
+
+    @cached_property
+    def numeric(self) -> tuple[bool, ...]:
+        """By factor: whether its values are numbers at all points."""
+        found = []
+        for k, factor in enumerate(self.factors):
+            # Points of a list may have values that are no level.
+            known = self.design != "list" and all(is_number(level.value) for level in factor.levels)
+            found.append(known or all(is_number(p.levels[k].value) for p in self.points))
+        return tuple(found)
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a number, and no flag."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def level_of(factors: Sequence[Factor], point: Point, name: str) -> Level:
+    """The level of a factor at a point."""
+    return next(level for f, level in zip(factors, point.levels, strict=True) if f.name == name)

@@ -1,0 +1,450 @@
+"""Results of a sweep: for each point and measure the mean over seeds, and paired differences."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ..analysis import statistics
+from ..analysis.statistics import Difference, Estimate, Warmup
+from ..document import Document
+from ..store import DIGEST, Store
+from ..store.names import Index, firsts, of_texts, words
+from .cells import Cell, Pair, Row, Tests, complete
+from .execute import Failure, Tally
+from .lazy import Lazy
+from .model import Point, Sweep
+from .plan import Array, Plan, label
+from .row_file import Table
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    import polars
+
+
+NOTHING = Cell(None)
+
+
+PIECE, KEPT = 8192, 4
+"""So many runs are read together, and so many such pieces are kept."""
+
+
+@dataclass
+class Outcome:
+    """The results of a sweep, read from its store.
+
+    What depends on the number of runs is in a file; `rows` goes through the points, and everything that is asked for by
+    its point is read when it is asked for.
+    """
+
+    plan: Plan
+    table: Table
+    tally: Tally
+    version: str
+    warmups: dict[int, Warmup] = field(default_factory=dict)
+    """What MSER-5 says of the warm-up, by point."""
+    _pieces: OrderedDict[tuple[int, int], tuple[Array, Array]] = field(default_factory=OrderedDict, repr=False)
+
+    @property
+    def sweep(self) -> Sweep:
+        """What was asked for."""
+        return self.plan.sweep
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """One row a run that is there, in the order of the points and seeds: `point`, `seed` and the measures."""
+        import polars as pl
+
+        kinds = {"point": pl.UInt32, "seed": pl.Int64, **{m.id: pl.Float64 for m in self.sweep.measures}}
+        return pl.concat([pl.DataFrame(schema=kinds), *self.frames()])
+
+    def frames(self, runs: int = PIECE) -> Iterator[polars.DataFrame]:
+        """The same in pieces of about so many runs."""
+        import polars as pl
+
+        points = 0
+        while points < len(self.plan.counts):
+            end = points + max(1, int(np.searchsorted(np.cumsum(self.plan.counts[points : points + runs]), runs)))
+            columns: list[list[Array]] = []
+            for k in range(points, min(end, len(self.plan.counts))):
+                there, values = self._read(k)
+                at = np.flatnonzero(there)
+                columns.append([np.full(len(at), k, np.uint32), self.plan.first[k] + at, values[at]])
+            numbers, seeds, rows = (np.concatenate(c) for c in zip(*columns, strict=True))
+            measures = {m.id: pl.Series(rows[:, k]).fill_nan(None) for k, m in enumerate(self.sweep.measures)}
+            yield pl.DataFrame({"point": numbers, "seed": seeds, **measures})
+            points = end
+
+    def _read(self, point: int) -> tuple[Array, Array]:
+        """Which runs of a point are there, and their values."""
+        start, end = self.plan.rows.at(point)
+        piece = start // PIECE * PIECE
+        key = (piece, max(piece + PIECE, end))
+        if key not in self._pieces:
+            self._pieces[key] = self.table.get(*key)
+            if len(self._pieces) > KEPT:
+                self._pieces.popitem(last=False)
+        self._pieces.move_to_end(key)
+        there, values = self._pieces[key]
+        return there[start - piece : end - piece], values[start - piece : end - piece]
+
+    def row(self, point: int) -> Row:
+        """A point with its runs."""
+        there, values = self._read(point)
+        at = np.flatnonzero(there)
+        seeds = (int(self.plan.first[point]) + at).tolist()
+        digests = values[at, -1]
+        same = len(at) > 1 and bool((digests == digests[0]).all())
+        return Row(point, seeds, values[at, :-1], self._measures, same)
+
+    @cached_property
+    def _measures(self) -> tuple[str, ...]:
+        return tuple(m.id for m in self.sweep.measures)
+
+    def rows(self) -> Iterator[Row]:
+        """All points, in order."""
+        return map(self.row, range(len(self.sweep.points)))
+
+    @property
+    def values(self) -> dict[str, Sequence[list[float | None]]]:
+        """By measure and point: one value a seed, in the order of the seeds."""
+        return {m.id: self._lazy(partial(self._values, m.id)) for m in self.sweep.measures}
+
+    def _values(self, measure: str, point: int) -> list[float | None]:
+        return [None if math.isnan(v) else v for v in self.row(point).column(measure)]
+
+    @property
+    def seeds(self) -> Sequence[list[int]]:
+        """By point: the seeds that are there."""
+        return self._lazy(lambda k: self.row(k).seeds)
+
+    def _lazy(self, make: Callable[[int], T]) -> Lazy[T]:
+        return Lazy(len(self.sweep.points), make)
+
+    def series(self, measure: str, point: int) -> list[float]:
+        """The values of a measure at a point; empty if any is missing."""
+        return self.row(point).series(measure)
+
+    @property
+    def cells(self) -> dict[str, Sequence[Cell]]:
+        """By measure and point."""
+        return {m.id: self._lazy(partial(self._cell, m.id)) for m in self.sweep.measures}
+
+    def _cell(self, measure: str, point: int) -> Cell:
+        return self.cell(self.row(point), measure)
+
+    def row_cells(self, row: Row) -> dict[str, Cell]:
+        """By measure: the cell of a point."""
+        return {m.id: self.cell(row, m.id) for m in self.sweep.measures}
+
+    def cell(self, row: Row, measure: str) -> Cell:
+        """A measure at a point."""
+        values = row.series(measure)
+        if not values:
+            return NOTHING
+        found: Estimate = statistics.estimate(values, same_run=row.same_run)
+        ends = found.within(self.sweep.measure(measure).bounds)
+        half = found.half_width
+        if self.sweep.interval == "bootstrap" and ends is not None:
+            # Lies between the smallest and the largest value that was seen.
+            ends = statistics.bootstrap(values)
+            half = None if ends is None else (ends[1] - ends[0]) / 2
+        lower, upper = ends or (None, None)
+        return Cell(found.mean, lower, upper, half, found.n, found.replicates)
+
+    # ---- differences from the control ----------------------------------------------------------------------------
+
+    @cached_property
+    def pairs(self) -> Sequence[Pair]:
+        """Each point with its control, factor by factor."""
+        sweep = self.sweep
+        if not sweep.control:
+            return ()
+        names = [f.name for f in sweep.factors]
+        levels = of_texts(repr([level.name for level in p.levels]) for p in sweep.points)
+        first = firsts(levels)
+        # Of points with the same levels the last one.
+        last = np.empty(len(first), np.int64)
+        last[first] = np.arange(len(first))
+        index = Index()
+        own = np.flatnonzero(first == np.arange(len(first)))
+        index.put(levels[own], last[own])
+        factors, points, controls = array("B"), array("I"), array("I")
+        for number, (factor, control) in enumerate(sweep.control.items()):
+            at = names.index(factor)
+            for k in last[own].tolist():
+                here = [level.name for level in sweep.points[k].levels]
+                if here[at] == control:
+                    continue
+                here[at] = control
+                (other,) = index.find(of_texts([repr(here)])).tolist()
+                if other >= 0:
+                    factors.append(number)
+                    points.append(k)
+                    controls.append(other)
+        named = list(sweep.control)
+        return Lazy(len(points), lambda i: Pair(named[factors[i]], points[i], controls[i]))
+
+    @cached_property
+    def tests(self) -> Tests:
+        """The t tests of all differences."""
+        places, ps, clear_ = array("Q"), array("d"), array("B")
+        measures = len(self.sweep.measures)
+        for number in range(len(self.pairs)):
+            for k, found in enumerate(self._compared(number)):
+                if found is not None:
+                    p = found.t_p
+                    places.append(number * measures + k)
+                    ps.append(math.nan if p is None else p)
+                    clear_.append(found.clear)
+        plain = np.asarray(ps, float)
+        tested = ~np.isnan(plain)
+        holm, bh = np.full(len(plain), math.nan), np.full(len(plain), math.nan)
+        holm[tested] = statistics.holm_array(plain[tested])
+        bh[tested] = statistics.benjamini_hochberg_array(plain[tested])
+        return Tests(places, holm, bh, np.asarray(clear_, bool))
+
+    def _compared(self, number: int) -> list[Difference | None]:
+        """The differences of a pair, by measure, over the seeds that both points have."""
+        pair = self.pairs[number]
+        here, there = self.row(pair.point), self.row(pair.control)
+        both = here.seeds
+        if here.seeds != there.seeds:
+            common = set(there.seeds)
+            both = [s for s in here.seeds if s in common]
+        found: list[Difference | None] = []
+        for m in self.sweep.measures:
+            mine, other = _at(here, m.id, both), _at(there, m.id, both)
+            same = here.same_run and there.same_run
+            found.append(statistics.paired(mine, other, same_run=same) if mine and other else None)
+        return found
+
+    @property
+    def differences(self) -> Sequence[tuple[Pair, str, Difference]]:
+        """Each pair and measure, over the seeds that both points have."""
+        places, measures = self.tests.places, self.sweep.measures
+        before: dict[int, list[Difference | None]] = {}
+
+        def one(k: int) -> tuple[Pair, str, Difference]:
+            number, measure = divmod(places[k], len(measures))
+            if number not in before:
+                before.clear()
+                before[number] = self._compared(number)
+            found = before[number][measure]
+            assert found is not None
+            return self.pairs[number], measures[measure].id, found
+
+        return Lazy(len(places), one)
+
+    @property
+    def corrected(self) -> Sequence[tuple[float | None, float | None]]:
+        """p values of the t tests of all differences, after Holm and after Benjamini-Hochberg."""
+        tests = self.tests
+
+        def one(k: int) -> tuple[float | None, float | None]:
+            holm, bh = float(tests.holm[k]), float(tests.benjamini_hochberg[k])
+            return (None, None) if math.isnan(holm) else (holm, bh)
+
+        return Lazy(len(tests.places), one)
+
+    # ---- as plain values -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def fixed(self) -> list[int]:
+        """Points at which every seed gave the same run."""
+        return [row.number for row in self.rows() if row.same_run]
+
+    @property
+    def notes(self) -> list[str]:
+        """Why points have no interval; nothing where all have one."""
+        if not self.fixed:
+            return []
+        count, seeds = len(self.sweep.points), max(int(self.plan.counts[k]) for k in self.fixed)
+        where = [] if len(self.fixed) == count else [f"{len(self.fixed):,} of {count:,} points"]
+        return [statistics.same_run_note(seeds, where)]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the reader should know before believing the figures."""
+        sweep = self.sweep
+        found = list(self.plan.warnings)
+        found += [w.sentence(label(sweep, sweep.points[k])) for k, w in self.warmups.items() if w.short]
+        if sweep.stop is not None and self._wide:
+            found.append(
+                f"{self._wide} of {len(sweep.points)} points are not as narrow as asked for after "
+                f"{sweep.stop.most} seeds"
+            )
+        return found
+
+    @cached_property
+    def _wide(self) -> int:
+        """Points whose intervals are wider than the rule for stopping asks for."""
+        sweep = self.sweep
+        assert sweep.stop is not None
+        narrow = sweep.stop.narrow
+        every = ([row.series(m) for m in sweep.stop_measures] for row in self.rows())
+        return sum(any(values and not narrow(values) for values in series) for series in every)
+
+    def point_document(self, row: Row, cells: Mapping[str, Cell]) -> Document:
+        """A point with its cells."""
+        point = self.sweep.points[row.number]
+        return {
+            "levels": levels_of(self.sweep, point),
+            "set": dict(point.sets),
+            "scenario_key": self.plan.keys[row.number],
+            "first_seed": int(self.plan.first[row.number]),
+            "seeds": len(row.seeds),
+            "replicates": 1 if row.same_run else len(row.seeds),
+            "cells": {name: cell.document() for name, cell in cells.items()},
+        }
+
+    def document(self) -> Document:
+        """Everything as plain values."""
+        points = [self.point_document(row, self.row_cells(row)) for row in self.rows()]
+        differences = [
+            difference_document(*one, after) for one, after in zip(self.differences, self.corrected, strict=True)
+        ]
+        return {**self.head(), "points": points, "differences": differences, **self.tail()}
+
+    def head(self) -> Document:
+        """What stands before the points."""
+        sweep = self.sweep
+        return {
+            "kind": "sweep",
+            "name": sweep.name,
+            "title": sweep.title,
+            "version": self.version,
+            "queue": sweep.queue,
+            "design": sweep.design,
+            "interval": sweep.interval,
+            "control": dict(sweep.control),
+            "factors": [
+                {
+                    "name": f.name,
+                    "title": f.title,
+                    "unit": f.unit,
+                    "range": [f.low, f.high] if f.ranged else None,
+                    "log": f.log,
+                    "levels": [{"name": x.name, "value": x.value} for x in f.levels],
+                }
+                for f in sweep.factors
+            ],
+            "measures": {
+                m.id: {"title": m.title, "unit": m.unit, "field": m.field, "digits": m.digits, "scale": m.scale}
+                for m in sweep.measures
+            },
+            "scenario": sweep.document,
+            "runs": self.tally.total,
+        }
+
+    def tail(self) -> Document:
+        """What stands after the differences."""
+        sweep = self.sweep
+        return {
+            "warmup": [{"point": k, **w.document()} for k, w in self.warmups.items()],
+            "notes": self.notes,
+            "warnings": self.warnings,
+            "failures": [failure_document(sweep, f) for f in self.tally.failures],
+            "failed": self.tally.failed,
+        }
+
+
+def _at(row: Row, measure: str, seeds: Sequence[int]) -> list[float]:
+    """The values of a measure at some of a point's seeds; empty if any is missing."""
+    values = row.column(measure)
+    if row.seeds != seeds:
+        by_seed = dict(zip(row.seeds, values, strict=True))
+        values = [by_seed[s] for s in seeds]
+    return complete(values)
+
+
+def difference_document(
+    pair: Pair, measure: str, difference: Difference, after: tuple[float | None, float | None]
+) -> Document:
+    """A difference as plain values."""
+    return {
+        "factor": pair.factor,
+        "point": pair.point,
+        "control": pair.control,
+        "measure": measure,
+        **difference.document(),
+        "t_test_p_holm": after[0],
+        "t_test_p_bh": after[1],
+    }
+
+
+def levels_of(sweep: Sweep, point: Point) -> dict[str, Any]:
+    """The value of each factor."""
+    return {f.name: level.value for f, level in zip(sweep.factors, point.levels, strict=True)}
+
+
+def failure_document(sweep: Sweep, failure: Failure) -> Document:
+    """A failed run with its scenario: what to run to see it again."""
+    point = sweep.points[failure.point]
+    return {
+        "levels": levels_of(sweep, point),
+        "seed": failure.seed,
+        "set": dict(point.sets),
+        "reason": failure.reason,
+    }
+
+
+def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
+    """Read the measures of all runs of a sweep from its store."""
+    import polars as pl
+
+    measures = plan.sweep.measures
+    rows = plan.rows
+    # The digest of a run stands behind its measures.
+    table = Table(rows.total, len(measures) + 1)
+    find = plan.finder()
+
+    def take(found: polars.DataFrame) -> None:
+        places = find(words(found["scenario_key"].to_list()), found["seed"].to_numpy())
+        here = places >= 0
+        if not here.any():
+            return
+        columns = [
+            (pl.col(m.field).cast(pl.Float64) * m.scale if m.field in found.columns else pl.lit(None, pl.Float64))
+            .fill_null(math.nan)
+            .alias(m.id)
+            for m in measures
+        ]
+        columns.append(pl.col(DIGEST).cast(pl.Float64).alias(f"{DIGEST} of the run"))
+        table.put(places[here], found.filter(pl.Series(here)).select(columns).to_numpy())
+
+    wanted = lambda: ((keys, seeds) for _, keys, seeds in rows.pieces())  # noqa: E731
+    store.gather(wanted, list(dict.fromkeys([*(m.field for m in measures), DIGEST])), take, version)
+    return Outcome(plan, table, tally, version)
+
+
+def wanted_seeds(outcome: Outcome) -> Array:
+    """How many seeds each point should have by the sweep's rule for stopping."""
+    sweep = outcome.sweep
+    assert sweep.stop is not None
+    counts = outcome.plan.counts.copy()
+    for k, row in enumerate(outcome.rows()):
+        now = int(counts[k])
+        series = [row.series(m) for m in sweep.stop_measures]
+        # A point of which runs fail is not run for ever.
+        wanted = [sweep.stop.wanted(v) for v in series if len(v) >= now]
+        counts[k] = max(now, max(wanted, default=now))
+    return counts
+
+
+def clear(difference: Difference, after: tuple[float | None, float | None]) -> int:
+    """Stars of a difference: its interval excludes zero; and after Holm's correction too."""
+    return 0 if not difference.clear or after[0] is None else 1 + (after[0] < statistics.ALPHA)
+
+
+def finite(value: float | None) -> bool:
+    """Whether there is a number."""
+    return value is not None and math.isfinite(value)

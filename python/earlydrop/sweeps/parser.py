@@ -1,0 +1,339 @@
+"""Parses a sweep's file and checks it. All errors are found before the first run, and reported together."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from array import array
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+from .. import _core
+from ..analysis.compare import QUANTITIES, Quantity
+from ..analysis.statistics import Interval, Stopping
+from ..document import Document
+from ..expressions import Condition, ExpressionError, parse_condition
+from ..strict_toml import TomlError, is_number, load, suggestion
+from . import design
+from .base_scenario import NEUTRAL, one_line, overlay_toml, with_traces
+from .checks import check_fields, check_levels
+from .factors import parse_factors, parse_sets
+from .lazy import Lazy
+from .model import DESIGNS, Factor, Point, Sweep, SweepError
+from .sweep_table import Mistakes, SweepTable
+
+KEYS = (
+    "name",
+    "title",
+    "scenario",
+    "set",
+    "seeds",
+    "first_seed",
+    "common",
+    "control",
+    "where",
+    "interval",
+    "store",
+    "queue",
+    "measures",
+    "measure",
+    "factor",
+    "point",
+    "design",
+    "stop",
+)
+LONGEST_FILE = 4 << 20
+
+
+def parse_file(path: Path, store: str | None = None) -> Sweep:
+    """Parse and check a sweep's file. Its points are checked by `plan`.
+
+    Raises:
+        SweepError: the file is wrong; the message names every error.
+    """
+    try:
+        if path.stat().st_size > LONGEST_FILE:
+            raise SweepError(f"{path}: is larger than {LONGEST_FILE >> 20} MiB")
+        text = path.read_text(encoding="utf-8")
+        document = tomllib.loads(text)
+    except FileNotFoundError:
+        raise SweepError(f"{path}: no such file") from None
+    except OSError as error:
+        raise SweepError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SweepError(f"{path}: is not TOML: {error}") from None
+    return parse_document(document, path, text, store)
+
+
+def parse_document(document: Document, path: Path, text: str = "", store: str | None = None) -> Sweep:
+    """Parse and check a sweep given as a document; `path` is its file in messages, and relative paths start there.
+
+    Raises:
+        SweepError: the sweep is wrong; the message names every error.
+    """
+    return _Parser(document, path).parse(text, store)
+
+
+class _Parser:
+    def __init__(self, document: Document, path: Path) -> None:
+        self.path = path
+        self.mistakes = Mistakes(path)
+        self.top = SweepTable(document, "", self.mistakes)
+
+    def parse(self, text: str, store: str | None) -> Sweep:
+        top, wrong = self.top, self.mistakes
+        top.only(KEYS)
+        name = top.text("name", self.path.stem)
+        base = self._scenario()
+        factors = parse_factors(top, self.path.parent)
+        kind, count, seed, cross = self._design(factors)
+        conditions = self._conditions(factors)
+        seeds, stop, stop_measures = self._seeds()
+        queue = self._queue(base)
+        measures = self._measures(queue, stop_measures)
+        common = self._common(factors)
+        control = self._control(factors)
+        interval = top.word("interval", get_args(Interval), "t")
+        first_seed = top.whole("first_seed", 0, 2**62, 1)
+        checked = self._checked(base)
+        if checked is not None:
+            check_levels(base, factors, wrong)
+            check_fields(base, measures, wrong)
+        if wrong:
+            raise wrong.error()
+        points = self._points(kind, factors, count, seed, cross, conditions)
+        if not points and not wrong:
+            top.report("where", "leaves no point")
+        if wrong:
+            raise wrong.error()
+        assert checked is not None
+        return Sweep(
+            name=name,
+            title=top.text("title", name),
+            file=self.path,
+            document=base,
+            factors=tuple(factors),
+            design=kind,
+            points=points,
+            seeds=seeds,
+            first_seed=first_seed,
+            stop=stop,
+            stop_measures=stop_measures,
+            common=common,
+            control=control,
+            measures=measures,
+            queue=queue,
+            interval="bootstrap" if interval == "bootstrap" else "t",
+            where=tuple(conditions),
+            store=store or top.text("store", ""),
+            warmup_s=float(json.loads(checked.to_json())["warmup"].removesuffix(" s")),
+            text=text,
+        )
+
+    # ---- scenario ------------------------------------------------------------------------------------------------
+
+    def _scenario(self) -> Document:
+        given = self.top.raw("scenario")
+        folder = self.path.parent
+        if isinstance(given, str):
+            file = folder / given
+            try:
+                given, folder = load(file), file.parent
+            except TomlError as error:
+                self.top.report("scenario", f"{file}: {error}")
+                return {}
+        if not isinstance(given, dict):
+            self.top.report("scenario", "is missing; allowed a scenario's file, or a table [scenario]")
+            return {}
+        base: Document = with_traces({**given, "name": NEUTRAL, "seed": 1}, folder)
+        pairs = parse_sets(self.top, self.path.parent)
+        return base if not pairs else overlay_toml(base, pairs)
+
+    def _checked(self, base: Document) -> _core.Scenario | None:
+        if not base:
+            return None
+        try:
+            return _core.Scenario.parse(base, [])
+        except _core.ScenarioError as error:
+            self.top.report("scenario", one_line(error))
+            return None
+
+    def _queue(self, base: Document) -> str:
+        queues = base.get("queue")
+        names = list(queues) if isinstance(queues, dict) else []
+        default = "bottleneck" if "bottleneck" in names or not names else names[0]
+        return self.top.text("queue", default)
+
+    # ---- design --------------------------------------------------------------------------------------------------
+
+    def _design(self, factors: Sequence[Factor]) -> tuple[Any, int, int, tuple[str, ...]]:
+        top = self.top
+        table = top.table("design")
+        if table is None:
+            table = SweepTable({"kind": "list"} if top.has("point") else {}, "design", self.mistakes)
+        table.only(("kind", "points", "seed", "cross"))
+        kind = table.word("kind", DESIGNS, "grid")
+        cross = table.texts("cross", ())
+        names = [f.name for f in factors]
+        for name in cross:
+            if name not in names:
+                table.report("cross", f"there is no factor {name}; there are {', '.join(names)}")
+        ranged = [f.name for f in factors if f.ranged and (kind == "grid" or f.name in cross)]
+        for name in ranged:
+            top.report(f"factor {name}: range", "in a grid give steps = N beside it, or values")
+        count = 0
+        if kind in ("random", "sobol"):
+            if table.has("points"):
+                count = table.whole("points", 1, design.MOST)
+            else:
+                table.report("points", f"is missing; a {kind} design says how many points")
+        elif table.has("points"):
+            table.report("points", f"belongs to random and sobol; given with {kind}")
+        if kind == "list" and not top.raw("point"):
+            top.report("point", "is missing; a list has at least one [[point]]")
+        if kind != "list" and top.has("point"):
+            top.report("point", f"belongs to a list; given with {kind}")
+        if not ranged and kind != "list":
+            total = design.size(kind, factors, count, cross)  # type: ignore[arg-type]
+            if total > design.MOST:
+                top.report("design", f"has {total:,} points; allowed are {design.MOST:,}")
+        return kind, count, table.whole("seed", 0, 2**31, 1), cross
+
+    def _listed(self, factors: Sequence[Factor]) -> Sequence[Point]:
+        # By point and factor the number of the level; -1 for a value that is no level of the factor.
+        levels, own = array("i"), {}
+        named = []
+        for factor in factors:
+            found: dict[Any, int] = {}
+            for number, level in enumerate(factor.levels):
+                found.setdefault(level.value, number)
+                found.setdefault(level.name, number)
+            named.append(found)
+        count = 0
+        for table in self.top.each_table("point"):
+            count += 1
+            table.place = f"point {count}"
+            table.only([f.name for f in factors])
+            for factor, known in zip(factors, named, strict=True):
+                if not table.has(factor.name):
+                    table.report("", f"has no {factor.name}")
+                    continue
+                value = table.raw(factor.name)
+                at = known.get(value, -1) if isinstance(value, (str, int, float)) else -1
+                if at < 0 and not (factor.ranged or factor.paths):
+                    names = ", ".join(x.name for x in factor.levels)
+                    table.report(factor.name, f"there is no level {value!r}; there are {names}")
+                if at < 0:
+                    own[len(levels)] = value
+                levels.append(at)
+        if self.mistakes:
+            return ()
+
+        def point(k: int) -> Point:
+            here = range(k * len(factors), (k + 1) * len(factors))
+            pairs = zip(factors, here, strict=True)
+            return Point(tuple(f.level(own[at]) if at in own else f.levels[levels[at]] for f, at in pairs))
+
+        return Lazy(count, point, design.KEPT)
+
+    def _points(
+        self,
+        kind: Any,
+        factors: Sequence[Factor],
+        count: int,
+        seed: int,
+        cross: Sequence[str],
+        conditions: Sequence[Condition],
+    ) -> Sequence[Point]:
+        found = self._listed(factors) if kind == "list" else design.points(kind, factors, count, seed, cross)
+        if not conditions:
+            return found
+
+        def holds(point: Point) -> bool:
+            values = {f.name: level.value for f, level in zip(factors, point.levels, strict=True)}
+            return all(condition.holds(values) for condition in conditions)
+
+        try:
+            return design.chosen(found, (k for k, point in enumerate(found) if holds(point)))
+        except ExpressionError as error:
+            self.top.report("where", str(error))
+            return ()
+
+    def _conditions(self, factors: Sequence[Factor]) -> list[Condition]:
+        found = []
+        for text in self.top.texts("where", ()):
+            try:
+                found.append(parse_condition(text, [f.name for f in factors]))
+            except ExpressionError as error:
+                self.top.report("where", str(error))
+        return found
+
+    # ---- seeds and measures --------------------------------------------------------------------------------------
+
+    def _seeds(self) -> tuple[int, Stopping | None, tuple[str, ...]]:
+        top = self.top
+        table = top.table("stop")
+        if table is None:
+            return top.whole("seeds", 1, 100_000, 10), None, ()
+        if top.has("seeds"):
+            top.report("seeds", "and stop exclude each other; stop has least and most")
+        table.only(("relative", "measures", "least", "most"))
+        relative = table.raw("relative")
+        if not is_number(relative) or not 0 < relative < 1:
+            table.refuse("relative", relative, "a number between 0 and 1")
+            relative = 0.02
+        most = table.whole("most", 2, 100_000, 200)
+        least = table.whole("least", 2, most, min(10, most))
+        return least, Stopping(float(relative), least, most), table.texts("measures", ("goodput", "queue_delay"))
+
+    def _measures(self, queue: str, stop_measures: Sequence[str]) -> tuple[Quantity, ...]:
+        known = {q.id: replace(q, field=q.field.replace("{queue}", queue)) for q in QUANTITIES}
+        own: dict[str, Quantity] = {}
+        for number, table in enumerate(self.top.tables("measure"), 1):
+            table.only(("id", "title", "unit", "field", "digits", "scale"))
+            name = table.text("id", f"measure_{number}")
+            if not table.has("field"):
+                table.report("", "has no field; give a field of the result document, as jain")
+                continue
+            own[name] = Quantity(
+                name,
+                table.text("title", name),
+                table.text("unit", "") if table.raw("unit") else "",
+                table.text("field"),
+                table.whole("digits", 0, 12, 3),
+                table.number("scale", 1.0),
+            )
+        chosen = self.top.texts("measures", tuple(known))
+        all_ = {**known, **own}
+        for place, names in (("measures", chosen), ("stop: measures", stop_measures)):
+            for name in names:
+                if name not in all_:
+                    self.top.report(place, f'there is no measure "{name}"; {suggestion(name, list(all_))}')
+        wanted = dict.fromkeys([*chosen, *own, *stop_measures])
+        return tuple(all_[name] for name in wanted if name in all_)
+
+    def _common(self, factors: Sequence[Factor]) -> tuple[str, ...] | None:
+        names = self.top.texts("common", "all")
+        if names == ("all",):
+            return None
+        for name in names:
+            if name not in [f.name for f in factors]:
+                self.top.report("common", f'there is no factor {name}; allowed "all" or a list of factors')
+        return names
+
+    def _control(self, factors: Sequence[Factor]) -> dict[str, str]:
+        found = {}
+        for name, level in self.top.settings("control", None).items():
+            factor = next((f for f in factors if f.name == name), None)
+            if factor is None:
+                self.top.report("control", f"there is no factor {name}")
+                continue
+            named = next((x.name for x in factor.levels if level in (x.value, x.name)), None)
+            if named is None:
+                names = ", ".join(x.name for x in factor.levels) or "none, because it is a range"
+                self.top.report("control", f"{name} has no level {level!r}; levels are {names}")
+                continue
+            found[name] = named
+        return found

@@ -1,0 +1,416 @@
+"""Pictures of a sweep: delay against goodput with ellipses, heat maps over two factors, load curves with bands."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ..analysis import statistics
+from ..analysis.measures import kind_of
+from ..document import Document
+from ..render import plotting
+from .model import is_number
+from .plan import Array
+
+if TYPE_CHECKING:
+    import polars
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+T = TypeVar("T")
+PANELS = 6
+LINES = len(plotting.LOOKS)
+"""At most so many lines in one picture."""
+
+
+POINTS, LEVELS = 2000, 200
+"""At most so many points, or levels along an axis, are drawn: of more, some that are spread over all."""
+
+
+class Column:
+    """The levels of a factor, point by point: 9 bytes for a number, 4 for a name."""
+
+    def __init__(self) -> None:
+        self.numeric = True
+        self._numbers, self._whole = array("d"), array("B")
+        self._names: dict[Any, int] = {}
+        self._codes = array("I")
+
+    def add(self, value: Any) -> None:
+        """The next point's level."""
+        if self.numeric and not is_number(value):
+            # Names after all.
+            self.numeric = False
+            self._codes.extend(self._code(self._plain(k)) for k in range(len(self._numbers)))
+        if self.numeric:
+            self._numbers.append(value)
+            self._whole.append(isinstance(value, int))
+        else:
+            self._codes.append(self._code(value))
+
+    def _code(self, value: Any) -> int:
+        return self._names.setdefault(value, len(self._names))
+
+    def _plain(self, k: int) -> float:
+        return int(self._numbers[k]) if self._whole[k] else self._numbers[k]
+
+    def values(self) -> tuple[list[Any], Array]:
+        """The levels that occur, in order (numbers by size, names as they came), and by point its level's place."""
+        if not self.numeric:
+            return list(self._names), np.asarray(self._codes)
+        _, first, codes = np.unique(np.asarray(self._numbers), return_index=True, return_inverse=True)
+        return [self._plain(k) for k in first.tolist()], codes
+
+
+class Data:
+    """What a sweep wrote: its document, and its table of runs.
+
+    Of the points only levels and means are held, as numbers. `document["points"]` and `document["differences"]` may be
+    anything that can be gone through again and again.
+    """
+
+    def __init__(self, document: Document, runs: polars.DataFrame | polars.LazyFrame) -> None:
+        self.document = document
+        self._runs = runs.lazy()
+        self._columns: dict[str, Column] = {}
+        means: dict[str, array[float]] = {name: array("d") for name in document["measures"]}
+        self.count = 0
+        """Number of points."""
+        for point in document["points"]:
+            self.count += 1
+            for name, value in point.get("levels", {}).items():
+                self._columns.setdefault(name, Column()).add(value)
+            for name, values in means.items():
+                mean = point["cells"][name]["mean"]
+                values.append(math.nan if mean is None else mean)
+        self.means = {name: np.asarray(values) for name, values in means.items()}
+        """By measure: the mean at each point, NaN for none."""
+        self._levels = {name: column.values() for name, column in self._columns.items()}
+
+    @property
+    def factors(self) -> list[Document]:
+        """The factors as the document has them."""
+        return list(self.document["factors"])
+
+    def levels(self, name: str) -> list[Any]:
+        """The values of a factor that occur, in order: numbers by size, names as the file has them."""
+        return self._levels[name][0]
+
+    def places(self, name: str) -> Array:
+        """By point: the place of its level among the factor's."""
+        return self._levels[name][1]
+
+    def numeric(self, name: str) -> bool:
+        """Whether a factor is a number."""
+        return self._columns[name].numeric
+
+    def title(self, name: str) -> str:
+        """A factor's title with its unit."""
+        f = next(f for f in self.factors if f["name"] == name)
+        return f"{f['title']} ({f['unit']})" if f["unit"] else str(f["title"])
+
+    def label(self, measure: str) -> str:
+        """A measure's title with its unit."""
+        m = self.document["measures"][measure]
+        return f"{m['title']} ({m['unit']})" if m["unit"] else str(m["title"])
+
+    def bounds(self, measure: str) -> tuple[float, float]:
+        """The smallest and the largest value a measure can take."""
+        m = self.document["measures"][measure]
+        return kind_of(m["field"]).bounds(m["unit"])
+
+    @property
+    def gridded(self) -> bool:
+        """Whether points lie on a grid, so that curves and maps can be drawn."""
+        return bool(self.document["design"] == "grid")
+
+    def varying(self) -> list[str]:
+        """Factors with two levels or more."""
+        return [f["name"] for f in self.factors if len(self.levels(f["name"])) > 1]
+
+    def lines_by(self) -> str | None:
+        """The factor that gives the lines: the one with a control, else the first that is no number."""
+        varying = self.varying()
+        names = [*self.document["control"], *(n for n in varying if not self.numeric(n))]
+        return next((n for n in names if n in varying), None)
+
+    def runs(self, points: Array, measures: Sequence[str]) -> polars.DataFrame:
+        """`point`, `seed` and some measures of the runs of some points."""
+        import polars as pl
+
+        chosen = pl.Series("point", points, dtype=pl.UInt32)
+        wanted = self._runs.filter(pl.col("point").is_in(chosen.implode())).select("point", "seed", *measures)
+        return wanted.collect(engine="streaming")
+
+    def points_at(self, **levels: Any) -> Array:
+        """The points with these levels."""
+        found = np.ones(self.count, bool)
+        for name, value in levels.items():
+            known, places = self._levels[name]
+            found &= places == known.index(value)
+        return np.flatnonzero(found)
+
+
+def spread(items: Sequence[T], most: int) -> Sequence[T]:
+    """At most so many of some items, spread over all, with the first and the last."""
+    if len(items) <= most:
+        return items
+    return [items[k] for k in np.linspace(0, len(items) - 1, most).round().astype(int)]
+
+
+def delay_and_goodput(data: Data) -> tuple[str, str] | None:
+    """The measures of the plane, if there are such."""
+    measures = data.document["measures"]
+    delay = next((m for m in ("queue_delay", "delay", "queue_delay_p99") if m in measures), None)
+    goodput = next((m for m in ("goodput", "throughput", "utilisation") if m in measures), None)
+    return (delay, goodput) if delay and goodput else None
+
+
+def plane(data: Data) -> Figure | None:
+    """Goodput over delay: the mean of each point, with the ellipse that one standard deviation of its seeds makes."""
+    axes_of = delay_and_goodput(data)
+    if axes_of is None:
+        return None
+    delay, goodput = axes_of
+    by = data.lines_by()
+    groups = data.levels(by)[:LINES] if by else [None]
+    along = next((n for n in data.varying() if n != by and data.numeric(n)), None) if data.gridded else None
+    others = [f["name"] for f in data.factors if f["name"] not in (by, along)]
+    drawn = np.zeros(data.count, bool)
+    drawn[spread(range(data.count), POINTS)] = True
+    runs = data.runs(np.flatnonzero(drawn), [delay, goodput]).drop_nulls([delay, goodput])
+    scatter = {key[0]: some.select(delay, goodput).to_numpy() for key, some in runs.group_by("point")}
+    with plotting.styled():
+        drawing = plotting.figure(plotting.PAGE, 4.0)
+        ax = drawing.subplots()
+        for number, level in enumerate(groups):
+            own = plotting.look(number)
+            points = data.points_at(**({by: level} if by else {}))
+            points = points[drawn[points]]
+            if along:
+                # Lines go along that factor, one for each choice of levels of the others.
+                points = points[np.lexsort([data.places(n)[points] for n in (along, *reversed(others))])]
+            before: tuple[int, ...] | None = None
+            line: list[tuple[float, float]] = []
+            lines = [line]
+            for k in points.tolist():
+                x, y = float(data.means[delay][k]), float(data.means[goodput][k])
+                if math.isnan(x) or math.isnan(y):
+                    continue
+                here = tuple(int(data.places(n)[k]) for n in others)
+                if here != before:
+                    line = []
+                    lines.append(line)
+                before = here
+                line.append((x, y))
+                if k in scatter:
+                    _ellipse(ax, scatter[k], own.colour)
+            for one in lines:
+                if one:
+                    xs, ys = zip(*one, strict=True)
+                    style = own.dashes if along and len(one) > 1 else "none"
+                    ax.plot(xs, ys, marker=own.marker, color=own.colour, linestyle=style, linewidth=0.9, markersize=4)
+            ax.plot(
+                [],
+                [],
+                marker=own.marker,
+                color=own.colour,
+                linestyle=own.dashes,
+                label="all points" if by is None else str(level),
+            )
+        ax.set_xlabel(data.label(delay))
+        ax.set_ylabel(data.label(goodput))
+        ax.margins(0.08)
+        if by:
+            drawing.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=min(6, len(groups)))
+    return drawing
+
+
+def _ellipse(ax: Axes, both: Array, colour: str) -> None:
+    from matplotlib.patches import Ellipse
+
+    if len(both) < 3:
+        return
+    sizes, axes = np.linalg.eigh(np.cov(both.T))
+    width, height = 2 * np.sqrt(np.maximum(sizes[::-1], 0))
+    angle = math.degrees(math.atan2(axes[1, 1], axes[0, 1]))
+    ax.add_patch(
+        Ellipse(tuple(both.mean(axis=0)), width, height, angle=angle, facecolor=colour, edgecolor=colour, alpha=0.18)
+    )
+
+
+def curves(data: Data) -> Figure | None:
+    """Measures over the numeric factor with most levels, a line a level, a band for the 95 % interval.
+
+    Over factors that are neither, each seed is averaged first.
+    """
+    by = data.lines_by()
+    numbers = [n for n in data.varying() if data.numeric(n) and n != by]
+    if not data.gridded or not numbers:
+        return None
+    x = max(numbers, key=lambda n: len(data.levels(n)))
+    groups = data.levels(by)[:LINES] if by else [None]
+    measures = list(data.document["measures"])[:PANELS]
+    levels = spread(data.levels(x), LEVELS)
+    cells = [
+        (group, level, data.points_at(**{x: level}, **({by: group} if by else {})))
+        for group in groups
+        for level in levels
+    ]
+    rows = -(-len(measures) // 2)
+    with plotting.styled():
+        drawing = plotting.figure(plotting.PAGE, 0.5 + 2.1 * rows)
+        panels = drawing.subplots(rows, min(2, len(measures)), squeeze=False)
+        for ax, measure in zip(panels.flat, measures, strict=False):
+            series = _by_seed(data, [points for _, _, points in cells], measure)
+            for number, group in enumerate(groups):
+                own = plotting.look(number)
+                xs, means, lows, highs = [], [], [], []
+                for (of, level, _), values in zip(cells, series, strict=True):
+                    if of != group or not values:
+                        continue
+                    found = statistics.estimate(values)
+                    low, high = found.within(data.bounds(measure)) or (found.mean, found.mean)
+                    xs.append(level)
+                    means.append(found.mean)
+                    lows.append(low)
+                    highs.append(high)
+                name = "all points" if by is None else str(group)
+                ax.plot(xs, means, marker=own.marker, color=own.colour, linestyle=own.dashes, label=name)
+                ax.fill_between(xs, lows, highs, color=own.colour, alpha=0.2, linewidth=0)
+            _scale(ax.set_xscale, data.levels(x))
+            ax.set_xlabel(data.title(x))
+            ax.set_ylabel(data.label(measure))
+        for ax in list(panels.flat)[len(measures) :]:
+            ax.set_visible(False)
+        if by:
+            handles = panels.flat[0].get_legend_handles_labels()
+            drawing.legend(*handles, loc="outside upper center", ncols=min(6, len(groups)))
+    return drawing
+
+
+def _by_seed(data: Data, cells: Sequence[Array], measure: str) -> list[list[float]]:
+    """By cell, which is some points: one value a seed, the mean over the points, of the seeds that all of them have."""
+    import polars as pl
+
+    place = np.full(data.count, -1, np.int32)
+    for number, points in enumerate(cells):
+        place[points] = number
+    some = data.runs(np.flatnonzero(place >= 0), [measure]).drop_nulls(measure)
+    some = some.with_columns(cell=pl.Series(place[some["point"].to_numpy()]))
+    means = some.group_by("cell", "seed").agg(pl.col(measure).mean(), n=pl.len())
+    sizes = pl.DataFrame({"cell": pl.Series(range(len(cells)), dtype=pl.Int32), "size": [len(c) for c in cells]})
+    kept = means.join(sizes, on="cell").filter(pl.col("n") == pl.col("size")).sort("cell", "seed")
+    found: list[list[float]] = [[] for _ in cells]
+    for cell, values in kept.group_by("cell", maintain_order=True).agg(measure).iter_rows():
+        found[cell] = values
+    return found
+
+
+def _scale(set_scale: Callable[[str], Any], values: Sequence[float]) -> None:
+    """A logarithmic axis for levels that lie in ratios."""
+    if len(values) > 2 and values[0] > 0 and values[-1] / values[0] >= 30:
+        set_scale("log")
+
+
+def maps(data: Data, measure: str) -> Figure | None:
+    """A measure over two factors, a panel a level of the lines' factor; averaged over all other factors."""
+    by = data.lines_by()
+    pair = [n for n in data.varying() if n != by]
+    if not data.gridded or len(pair) < 2:
+        return None
+    pair.sort(key=lambda n: (not data.numeric(n), -len(data.levels(n))))
+    x, y = pair[:2]
+    groups = data.levels(by)[:PANELS] if by else [None]
+    columns = min(3, len(groups))
+    rows = -(-len(groups) // columns)
+    grids = []
+    for level in groups:
+        shape = len(data.levels(y)), len(data.levels(x))
+        points = data.points_at(**({by: level} if by else {}))
+        cell = data.places(y)[points] * shape[1] + data.places(x)[points]
+        number = np.bincount(cell, minlength=shape[0] * shape[1])
+        # A point without a mean leaves its field white.
+        total = np.bincount(cell, data.means[measure][points], minlength=len(number))
+        grid = np.where(number > 0, total / np.maximum(number, 1), np.nan).reshape(shape)
+        grids.append(grid)
+    if all(np.isnan(g).all() for g in grids):
+        return None
+    low, high = (
+        min(float(np.nanmin(g)) for g in grids if not np.isnan(g).all()),
+        max(float(np.nanmax(g)) for g in grids if not np.isnan(g).all()),
+    )
+    digits = data.document["measures"][measure]["digits"]
+    with plotting.styled():
+        drawing = plotting.figure(plotting.PAGE, 0.6 + 2.3 * rows)
+        panels = drawing.subplots(rows, columns, squeeze=False)
+        image = None
+        for ax, grid, level in zip(panels.flat, grids, groups, strict=False):
+            image = ax.imshow(grid, origin="lower", aspect="auto", cmap="viridis", vmin=low, vmax=high)
+            _ticks(ax.set_xticks, data.levels(x))
+            _ticks(ax.set_yticks, data.levels(y))
+            ax.set_xlabel(data.title(x))
+            ax.set_ylabel(data.title(y))
+            ax.grid(visible=False)
+            if level is not None:
+                ax.set_title(str(level))
+            if grid.size <= 30:
+                middle = (low + high) / 2
+                for (i, j), value in np.ndenumerate(grid):
+                    if not np.isnan(value):
+                        colour = "white" if value < middle else "black"
+                        text = f"{value:.{min(digits, 2)}f}"
+                        ax.text(j, i, text, ha="center", va="center", fontsize=6.5, color=colour)
+        for ax in list(panels.flat)[len(groups) :]:
+            ax.set_visible(False)
+        assert image is not None
+        drawing.colorbar(image, ax=panels, label=data.label(measure), shrink=0.9)
+    return drawing
+
+
+def _ticks(set_ticks: Callable[..., Any], levels: Sequence[Any]) -> None:
+    step = max(1, -(-len(levels) // 8))
+    at = list(range(0, len(levels), step))
+    set_ticks(at, [f"{levels[k]:.4g}" if isinstance(levels[k], float) else str(levels[k]) for k in at])
+
+
+def scatters(data: Data) -> Figure | None:
+    """For drawn points: delay and goodput over each numeric factor."""
+    axes_of = delay_and_goodput(data)
+    numbers = [n for n in data.varying() if data.numeric(n)][:PANELS]
+    if data.gridded or axes_of is None or not numbers:
+        return None
+    by = data.lines_by()
+    groups = data.levels(by)[:LINES] if by else [None]
+    with plotting.styled():
+        drawing = plotting.figure(plotting.PAGE, 0.5 + 1.7 * len(numbers))
+        panels = drawing.subplots(len(numbers), 2, squeeze=False)
+        for row, name in zip(panels, numbers, strict=True):
+            for ax, measure in zip(row, axes_of, strict=True):
+                for number, level in enumerate(groups):
+                    own = plotting.look(number)
+                    points = np.array(spread(data.points_at(**({by: level} if by else {})).tolist(), POINTS), int)
+                    ys = data.means[measure][points]
+                    xs = np.asarray(data.levels(name), float)[data.places(name)[points]]
+                    ax.plot(
+                        xs[~np.isnan(ys)],
+                        ys[~np.isnan(ys)],
+                        linestyle="none",
+                        marker=own.marker,
+                        color=own.colour,
+                        markersize=3,
+                        alpha=0.7,
+                        label=str(level),
+                    )
+                _scale(ax.set_xscale, data.levels(name))
+                ax.set_xlabel(data.title(name))
+                ax.set_ylabel(data.label(measure))
+        if by:
+            drawing.legend(
+                *panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=min(6, len(groups))
+            )
+    return drawing

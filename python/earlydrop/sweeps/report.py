@@ -1,0 +1,249 @@
+"""The HTML report of a sweep: a single file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import fields
+from heapq import nsmallest
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import streamed
+from ..analysis.statistics import ALPHA
+from ..document import Document
+from ..render import plotting
+from ..render.template import render
+from ..terminal import signed
+from ..toml_writer import to_toml
+from . import plots
+from .cells import Cell
+from .model import SweepError
+from .outcome import Outcome
+from .plots import Data
+from .text import cell_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ROWS, DIFFERENCES, SINGLE, FAILURES = 200, 100, 8, 20
+"""At most so many points, differences, single runs and failures are shown."""
+SLOW_S = 10.0
+"""No more single runs are drawn after one that took so long."""
+
+
+def write_report(folder: Path, outcome: Outcome) -> Path:
+    """Write `report.html` into a sweep's result folder."""
+    return _write(folder, _data(folder))
+
+
+def renew(folder: Path) -> Path:
+    """Write `report.html` of a folder that `sweep` wrote once more.
+
+    Raises:
+        SweepError: it is no such folder.
+    """
+    import polars as pl
+
+    try:
+        data = _data(folder)
+    except FileNotFoundError as error:
+        missing = Path(str(error.filename)).name
+        raise SweepError(f"{folder}: is no result of a sweep, a run or a link: there is no {missing}") from None
+    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+        raise SweepError(f"{folder}: cannot be read: {error}") from error
+    return _write(folder, data)
+
+
+class Items:
+    """The items of a list in a result's document, each read when it is its turn."""
+
+    def __init__(self, file: Path, key: str) -> None:
+        self._file, self._key = file, key
+
+    def __iter__(self) -> Iterator[Document]:
+        for key, value in streamed.read(self._file, [self._key]):
+            if key == self._key:
+                yield from value
+                return
+
+
+def _data(folder: Path) -> Data:
+    import polars as pl
+
+    file, lists = folder / "sweep.json", ("points", "differences")
+    document: Document = {}
+    counts = dict.fromkeys(lists, 0)
+    for key, value in streamed.read(file, lists):
+        if key in counts:
+            counts[key] = sum(1 for _ in value)
+        else:
+            document[key] = value
+    document |= {key: Items(file, key) for key in lists} | {"counts": counts}
+    table = folder / "runs.parquet"
+    # A table that is missing or damaged is found here.
+    pl.read_parquet_schema(table)
+    return Data(document, pl.scan_parquet(table, glob=False))
+
+
+def _write(folder: Path, data: Data) -> Path:
+    path = folder / "report.html"
+    # What `advise` has concluded from the sweep, if this is one of its folders.
+    advice = folder / "advice.txt"
+    said = advice.read_text(encoding="utf-8").rstrip() if advice.is_file() else ""
+    text = render("sweep.html.j2", {**context(data), "advice": said})
+    part = folder / ".report.html.partial"
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+    return path
+
+
+def context(data: Data) -> dict[str, Any]:
+    """What the page shows."""
+    d = data.document
+    figures = [
+        _figure(plots.plane(data), "Delay and goodput", PLANE_TEXT + _drawn(data.count, plots.POINTS, "points")),
+        _figure(plots.curves(data), "Load curves", CURVES_TEXT + _drawn(_along(data), plots.LEVELS, "levels")),
+    ]
+    for measure in [m for m in (plots.delay_and_goodput(data) or ()) if m]:
+        what = f"Heat map: {d['measures'][measure]['title'].lower()}"
+        figures.append(_figure(plots.maps(data, measure), what, MAPS_TEXT))
+    few = f" No more than {plots.POINTS:,} points of a colour are drawn." if data.count > plots.POINTS else ""
+    figures.append(_figure(plots.scatters(data), "Each factor", SCATTER_TEXT + few))
+    return {
+        "d": d,
+        "figures": [f for f in figures if f],
+        "head": [*(f["name"] for f in d["factors"]), "n", *(data.label(m) for m in d["measures"])],
+        "points": _points(data),
+        "count": data.count,
+        "more_points": max(0, data.count - ROWS),
+        "differences": _differences(data),
+        "more_differences": max(0, d["counts"]["differences"] - DIFFERENCES),
+        "tests": sum(one["t_test_p_holm"] is not None for one in d["differences"]),
+        "notes": d.get("notes", []),
+        "fixed": all(point.get("replicates", 2) == 1 for point in d["points"]),
+        "runs": _single(data),
+        "failures": [{**f, "where": _where(f["levels"])} for f in d["failures"][:FAILURES]],
+        "scenario": to_toml({k: v for k, v in d["scenario"].items() if k not in ("name", "seed")}),
+        "against": ", ".join(f"{k} = {v}" for k, v in d["control"].items()),
+    }
+
+
+PLANE_TEXT = (
+    "Mean of each point; the ellipse is what one standard deviation over its seeds covers. Up and to the left is "
+    "better. Lines join points along a numeric factor."
+)
+CURVES_TEXT = (
+    "Mean over the seeds with the 95 % interval of Student's t as a band; factors not shown are averaged over."
+)
+MAPS_TEXT = "Mean over the seeds; factors not shown are averaged over. White fields were not run."
+SCATTER_TEXT = "Each point is the mean over its seeds."
+
+
+def _drawn(count: int, most: int, what: str) -> str:
+    """What a caption adds if not everything is drawn."""
+    return f" Of {count:,} {what} {most:,} are drawn, spread over all." if count > most else ""
+
+
+def _along(data: Data) -> int:
+    """Levels of the factor that the load curves go along."""
+    by = data.lines_by()
+    return max((len(data.levels(n)) for n in data.varying() if data.numeric(n) and n != by), default=0)
+
+
+def _figure(made: Figure | None, title: str, text: str) -> dict[str, str] | None:
+    return None if made is None else {"title": title, "text": text, "data": plotting.inline(made)}
+
+
+def _where(levels: Document) -> str:
+    return ", ".join(f"{k} = {v:.6g}" if isinstance(v, float) else f"{k} = {v}" for k, v in levels.items())
+
+
+def _points(data: Data) -> list[list[str]]:
+    rows = []
+    for point in islice(data.document["points"], ROWS):
+        row = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in point["levels"].values()] + [str(point["seeds"])]
+        for name, m in data.document["measures"].items():
+            cell = point["cells"][name]
+            known = {f.name: cell[f.name] for f in fields(Cell) if f.name in cell}
+            row.append(cell_text(Cell(**known), m["digits"], data.document["interval"]))
+        rows.append(row)
+    return rows
+
+
+def _differences(data: Data) -> list[dict[str, Any]]:
+    d = data.document
+    clearest = nsmallest(
+        DIFFERENCES, d["differences"], key=lambda one: (_rank(one["t_test_p_holm"]), _rank(one["t_test_p"]))
+    )
+    places = {one["point"] for one in clearest}
+    levels = {k: point["levels"] for k, point in enumerate(d["points"]) if k in places}
+    rows = []
+    for one in clearest:
+        m = d["measures"][one["measure"]]
+        half = "" if one["half_width"] is None else f" ± {one['half_width']:.{m['digits']}f}"
+        share = "" if one["relative"] is None else f"{signed(100 * one['relative'], 1)} %"
+        rows.append(
+            {
+                "where": _where(levels[one["point"]]),
+                "measure": data.label(one["measure"]),
+                "difference": signed(one["mean"], m["digits"]) + half,
+                "relative": share,
+                "p": [_p(one[k]) for k in ("t_test_p_holm", "t_test_p_bh", "wilcoxon_p")],
+                "clear": _rank(one["t_test_p_holm"]) < ALPHA,
+            }
+        )
+    return rows
+
+
+def _rank(p: float | None) -> float:
+    """A p value to sort by; what could not be tested comes last."""
+    return math.inf if p is None else p
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+# ---- single runs ---------------------------------------------------------------------------------------------------
+
+
+def _single(data: Data) -> list[dict[str, Any]]:
+    """One run of some points, made again with its queue recorded over time."""
+    from .. import _core
+    from ..analysis.compare import watched
+
+    found = []
+    chosen = set(_chosen(data))
+    for point in [point for k, point in enumerate(data.document["points"]) if k in chosen]:
+        sets = list(point["set"].items())
+        try:
+            plain = _core.Scenario.parse(data.document["scenario"], sets)
+            seen, _ = watched(plain, data.document["scenario"], sets)
+            result = json.loads(seen.run(point["first_seed"]))
+        except (_core.ScenarioError, RuntimeError):
+            continue
+        made = _figure(plotting.run_figure(result), "", "")
+        queue = data.document["queue"]
+        found.append({"where": _where(point["levels"]), "seed": point["first_seed"], "queue": queue, "figure": made})
+        if result["cost"]["wall_s"] > SLOW_S:
+            break
+    return found
+
+
+def _chosen(data: Data) -> list[int]:
+    """All points if they are few; else some spread over the sweep, and those with least delay and most goodput."""
+    count = data.count
+    if count <= SINGLE:
+        return list(range(count))
+    spread = {round(i * (count - 1) / (SINGLE - 3)) for i in range(SINGLE - 2)}
+    for measure, best in zip(plots.delay_and_goodput(data) or (), (np.nanargmin, np.nanargmax), strict=False):
+        if not np.isnan(data.means[measure]).all():
+            spread.add(int(best(data.means[measure])))
+    return sorted(spread)

@@ -1,0 +1,302 @@
+"""Text and tables that a sweep prints and writes."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from .. import streamed
+from ..render.result_text import LATEX_END, latex_head, latex_row
+from ..terminal import CUT, interval_text, paragraph, table, with_sign
+from .cells import Cell, Row
+from .execute import Estimate
+from .outcome import Outcome, clear, difference_document, failure_document
+from .plan import Plan, label, point_values
+
+SHOWN_POINTS, SHOWN_DIFFERENCES, SHOWN_FAILURES = 40, 30, 5
+SHOWN_MEASURES = 5
+GROUP = 20_000
+"""Runs of a row group in `runs.parquet`."""
+
+
+def plan_text(plan: Plan) -> str:
+    """What is going to be run."""
+    sweep = plan.sweep
+    seeds = f"{sweep.stop.least} to {sweep.stop.most} seeds" if sweep.stop else counted(sweep.seeds, "seed")
+    factors = ", ".join(f"{f.name} ({'range' if f.ranged else len(f.levels)})" for f in sweep.factors)
+    return (
+        f"{sweep.name}: {counted(len(sweep.points), 'point')} ({sweep.design} of {factors}), {seeds} each: "
+        f"{counted(plan.runs, 'run')}"
+    )
+
+
+def counted(count: int, what: str) -> str:
+    """`1 run`, `2,000 runs`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """What it will cost."""
+    if not estimate.missing:
+        return "all runs are in the store"
+    there = estimate.runs - estimate.missing
+    size = f", about {_size(estimate.size)} in the store" if estimate.size else ""
+    return (
+        f"{counted(estimate.missing, 'run')} to make ({there:,} are there), {_time(estimate.run_s)} each: about "
+        f"{_time(estimate.wall_s)} on {counted(estimate.workers, 'worker')}{size}"
+    )
+
+
+def _time(seconds: float) -> str:
+    for limit, unit, name in ((1.0, 1e-3, "ms"), (90.0, 1.0, "s"), (5400.0, 60.0, "min"), (172800.0, 3600.0, "h")):
+        if seconds < limit:
+            return f"{seconds / unit:.3g} {name}"
+    return f"{seconds / 86400:.3g} days"
+
+
+def _size(size: float) -> str:
+    for limit, unit, name in ((1e6, 1e3, "kB"), (1e9, 1e6, "MB")):
+        if size < limit:
+            return f"{size / unit:.2g} {name}"
+    return f"{size / 1e9:.2g} GB"
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """Everything `sweep` prints: the first points, the clearest differences, failures, warnings."""
+    sweep = outcome.sweep
+    measures = sweep.measures[:SHOWN_MEASURES]
+    head, rows = point_table(outcome, SHOWN_POINTS, SHOWN_MEASURES)
+    lines = [
+        f"{sweep.name}: queue {sweep.queue}, {_replication(outcome)}",
+        "",
+        table(head, rows, left=len(sweep.factors)),
+    ]
+    if any("[" in cell for row in rows for cell in row[len(sweep.factors) :]):
+        lines.append(paragraph(f"{CUT}."))
+    if len(sweep.points) > len(rows):
+        lines.append(f"and {len(sweep.points) - len(rows):,} points more")
+    if len(sweep.measures) > len(measures):
+        lines.append(f"and the measures {', '.join(m.id for m in sweep.measures[len(measures) :])}")
+    lines += _differences(outcome)
+    for text in outcome.notes:
+        lines += ["", paragraph(f"note: {text}")]
+    lines += _failures(outcome)
+    if outcome.warnings:
+        lines.append("")
+    lines += [paragraph(f"warning: {text}") for text in outcome.warnings[:SHOWN_FAILURES]]
+    if len(outcome.warnings) > SHOWN_FAILURES:
+        lines.append(f"and {len(outcome.warnings) - SHOWN_FAILURES} warnings more")
+    return "\n".join(lines)
+
+
+def _replication(outcome: Outcome) -> str:
+    """What stands behind the numbers of a table."""
+    if len(outcome.fixed) == len(outcome.sweep.points):
+        return "one run of each point (all its seeds give the same)"
+    return f"mean over seeds ± {'bootstrap' if outcome.sweep.interval == 'bootstrap' else '95 %'} half-width"
+
+
+def point_table(
+    outcome: Outcome, points: int | None = None, measures: int | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table of points: levels, n, and each measure as mean ± half-width."""
+    sweep = outcome.sweep
+    chosen = sweep.measures[:measures]
+    rows = []
+    for row in itertools.islice(outcome.rows(), points):
+        rows.append(_point_line(outcome, row, {m.id: outcome.cell(row, m.id) for m in chosen}))
+    return [*(f.name for f in sweep.factors), "n", *(m.label for m in chosen)], rows
+
+
+def _point_line(outcome: Outcome, row: Row, cells: Mapping[str, Cell]) -> list[str]:
+    sweep = outcome.sweep
+    line = [*(level.name for level in sweep.points[row.number].levels), str(len(row.seeds))]
+    for m, c in zip(sweep.measures, cells.values(), strict=False):
+        line.append(cell_text(c, m.digits, sweep.interval))
+    return line
+
+
+def cell_text(cell: Cell, digits: int, interval: str = "t") -> str:
+    """A cell of the table of points."""
+    # A bootstrap interval lies to both sides as it will, and is never cut.
+    ends = cell.ends if interval == "t" or cell.mean is None or cell.half_width is None else _even(cell)
+    return interval_text(cell.mean, cell.half_width, ends, digits)
+
+
+def _even(cell: Cell) -> tuple[float, float]:
+    assert cell.mean is not None
+    assert cell.half_width is not None
+    return cell.mean - cell.half_width, cell.mean + cell.half_width
+
+
+def _differences(outcome: Outcome) -> list[str]:
+    sweep = outcome.sweep
+    if not outcome.differences:
+        return []
+    count = len(outcome.differences)
+    rows = []
+    for k in np.argsort(outcome.tests.holm, kind="stable")[:SHOWN_DIFFERENCES].tolist():
+        pair, name, d = outcome.differences[k]
+        m = sweep.measure(name)
+        stars = clear(d, outcome.corrected[k])
+        rows.append(
+            [
+                label(sweep, sweep.points[pair.point]),
+                m.label,
+                with_sign(d.estimate, m.digits) + f" {'*' * stars:2}",
+            ]
+        )
+    against = ", ".join(f"{f} = {level}" for f, level in sweep.control.items())
+    tested = outcome.tests.tested
+    text = f"Differences from {against}:"
+    if tested:
+        text = (
+            f"Paired differences from {against} under common random numbers (* the interval excludes zero; ** still so "
+            f"after Holm's correction for {counted(tested, 'difference')}: {outcome.tests.holding:,} are), the "
+            "clearest first:"
+        )
+    lines = ["", paragraph(text), "", table(["point", "measure", "difference"], rows, left=2)]
+    if count > SHOWN_DIFFERENCES:
+        lines.append(f"and {count - SHOWN_DIFFERENCES:,} more")
+    return lines
+
+
+def _failures(outcome: Outcome) -> list[str]:
+    tally = outcome.tally
+    if not tally.failed:
+        return []
+    lines = ["", f"{counted(tally.failed, 'run')} failed:"]
+    for failure in tally.failures[:SHOWN_FAILURES]:
+        where = label(outcome.sweep, outcome.sweep.points[failure.point])
+        lines.append(paragraph(f"{where}, seed {failure.seed}: {failure.reason}", "  "))
+    if tally.failed > SHOWN_FAILURES:
+        lines.append(f"  and {tally.failed - SHOWN_FAILURES:,} more; sweep.json has them with their scenarios")
+    return lines
+
+
+# ---- folder --------------------------------------------------------------------------------------------------------
+
+
+def write(folder: Path, outcome: Outcome, url: str) -> None:
+    """Fill a result folder: tables of runs, points and differences, the document, the sweep's file.
+
+    All are written in one go through the points, because their statistics are dear.
+    """
+    sweep = outcome.sweep
+    with (folder / "sweep.json").open("w", encoding="utf-8") as file:
+        document = streamed.Writer(file, indent=1)
+        for key, value in outcome.head().items():
+            document.put(key, value)
+        _write_points(folder, outcome, document)
+        _write_differences(folder, outcome, document)
+        for key, value in {**outcome.tail(), "store": url}.items():
+            document.put(key, value)
+        document.close()
+        file.write("\n")
+    _write_runs(folder / "runs.parquet", outcome)
+    (folder / "sweep.txt").write_text(outcome_text(outcome) + "\n", encoding="utf-8")
+    if sweep.text:
+        (folder / "sweep.toml").write_text(sweep.text, encoding="utf-8")
+    if outcome.tally.failures:
+        failures = [failure_document(sweep, f) for f in outcome.tally.failures]
+        text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in failures)
+        (folder / "failures.jsonl").write_text(text, encoding="utf-8")
+
+
+def print_json(folder: Path, more: Mapping[str, Any], to: TextIO) -> None:
+    """Print the document of a folder that was written, and more, on one line."""
+    printed, lists = streamed.Writer(to), ("points", "differences")
+    for key, value in streamed.read(folder / "sweep.json", lists):
+        (printed.items if key in lists else printed.put)(key, value)
+    for key, value in more.items():
+        printed.put(key, value)
+    printed.close()
+    to.write("\n")
+
+
+def _write_points(folder: Path, outcome: Outcome, document: streamed.Writer) -> None:
+    sweep = outcome.sweep
+    factors = [f.name for f in sweep.factors]
+    parts = ("mean", "lower", "upper", "n")
+    document.begin("points")
+    with _table(folder / "points.csv") as rows, (folder / "points.tex").open("w", encoding="utf-8") as tex:
+        rows.writerow([*factors, "replicates", *(f"{m.id}_{p}" for m in sweep.measures for p in parts)])
+        caption = "; ".join([f"{sweep.title}: {_replication(outcome)}", *outcome.notes])
+        tex.write(latex_head([*factors, "n", *(m.label for m in sweep.measures)], len(factors), caption))
+        for row in outcome.rows():
+            cells = outcome.row_cells(row)
+            document.item(outcome.point_document(row, cells))
+            levels = [level.value for level in sweep.points[row.number].levels]
+            replicates = 1 if row.same_run else len(row.seeds)
+            rows.writerow([*levels, replicates, *(getattr(c, p) for c in cells.values() for p in parts)])
+            tex.write(latex_row(_point_line(outcome, row, cells)))
+        tex.write(LATEX_END)
+    document.end()
+
+
+DIFFERENCE = (
+    "mean",
+    "lower",
+    "upper",
+    "n",
+    "replicates",
+    "relative",
+    "control",
+    "wins",
+    "losses",
+    "t_test_p",
+    "sign_test_p",
+    "wilcoxon_p",
+    "detectable",
+)
+
+
+def _write_differences(folder: Path, outcome: Outcome, document: streamed.Writer) -> None:
+    document.begin("differences")
+    if outcome.differences:
+        sweep = outcome.sweep
+        with _table(folder / "differences.csv") as rows:
+            factors = [f.name for f in sweep.factors]
+            rows.writerow([*factors, "compared_in", "measure", *DIFFERENCE, "t_test_p_holm", "t_test_p_bh"])
+            for (pair, m, difference), after in zip(outcome.differences, outcome.corrected, strict=True):
+                one = difference_document(pair, m, difference, after)
+                document.item(one)
+                levels = [x.value for x in sweep.points[pair.point].levels]
+                rows.writerow([*levels, pair.factor, m, *(one[k] for k in DIFFERENCE), *after])
+    document.end()
+
+
+@contextmanager
+def _table(path: Path) -> Iterator[Any]:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        yield csv.writer(file, lineterminator="\n")
+
+
+def _write_runs(path: Path, outcome: Outcome) -> None:
+    """One row a run: factors, seed, measures; in the order of the points and seeds."""
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    schema: dict[str, Any] = {"point": pl.UInt32}
+    for factor, numeric in zip(outcome.sweep.factors, outcome.sweep.numeric, strict=True):
+        schema[factor.name] = pl.Float64 if numeric else pl.String
+    schema["seed"] = pl.Int64
+    names = {m.id: f"measure.{m.id}" if m.id in schema else m.id for m in outcome.sweep.measures}
+    schema |= dict.fromkeys(names.values(), pl.Float64)
+
+    def pieces(*_: Any) -> Iterator[pl.DataFrame]:
+        for frame in outcome.frames():
+            numbers, places = np.unique(frame["point"].to_numpy(), return_inverse=True)
+            factors = pl.DataFrame(point_values(outcome.sweep, numbers.tolist()))[places]
+            whole = frame.rename(names).with_columns(factors.get_columns())
+            yield whole.select(pl.col(name).cast(kind) for name, kind in schema.items())
+
+    source = register_io_source(pieces, schema=schema, is_pure=True)
+    source.sink_parquet(path, compression="zstd", row_group_size=GROUP)

@@ -1,0 +1,178 @@
+"""The work of a worker: make the runs of a batch and pack them as rows for the store.
+
+Machines of a cluster run only this, and need only the installed package.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..document import Document
+from ..store import COST, engine, scenario_key
+
+if TYPE_CHECKING:
+    import polars
+
+    from .. import _core
+
+Sets = tuple[tuple[str, str], ...]
+Source = Sets | str
+"""What a point changes of the base scenario; or a whole checked scenario as JSON, without name and seed of its own."""
+Task = tuple[Source, tuple[int, ...]]
+"""A scenario, and the seeds to run it with."""
+
+
+Packed = tuple[str, str, bytes, bytes | None, bytes, list[str] | None]
+"""A column as the engine packs it: path, kind, runs, lengths, values, texts."""
+
+
+@dataclass
+class Done:
+    """What a batch gave, as the engine packed it. Runs are in the order of the tasks and their seeds."""
+
+    columns: Sequence[Packed]
+    keys: list[str]
+    seeds: list[int]
+    scenarios: dict[str, str]
+    """The checked scenario of each key."""
+    wall_s: list[float]
+    """What each run took, s; 0 for one that failed."""
+    failed: set[int]
+    """Runs that failed, by their position among those above."""
+    failures: list[tuple[int, int, str]]
+    """Of every run that failed: position of its task, seed, reason."""
+    engine: str
+
+    @property
+    def size(self) -> int:
+        """Bytes, roughly."""
+        return sum(len(values) for _, _, _, _, values, _ in self.columns) + sum(map(len, self.scenarios.values()))
+
+
+def make(base: Document | None, tasks: Sequence[Task]) -> Done:
+    """Make the runs of a batch, one after the other. A run that fails does not keep the others from being made."""
+    from .. import _core
+
+    jobs: list[tuple[_core.Scenario, int]] = []
+    keys: list[str] = []
+    scenarios: dict[str, str] = {}
+    places: list[tuple[int, int]] = []
+    failures = []
+    for number, (source, seeds) in enumerate(tasks):
+        try:
+            if isinstance(source, str):
+                scenario = _core.Scenario.parse(json.loads(source), [])
+            else:
+                scenario = _core.Scenario.parse(base or {}, source)
+        except _core.ScenarioError as error:
+            failures += [(number, seed, str(error)) for seed in seeds]
+            continue
+        text = scenario.to_json()
+        key = scenario_key(text)
+        scenarios[key] = text
+        for seed in seeds:
+            jobs.append((scenario, seed))
+            keys.append(key)
+            places.append((number, seed))
+    columns, wall, failed = _core.run_batch(jobs)
+    failures += [(*places[at], why) for at, why in failed]
+    seconds = numbers(wall, float).tolist()
+    seeds_made = [seed for _, seed in places]
+    return Done(columns, keys, seeds_made, scenarios, seconds, {at for at, _ in failed}, failures, engine())
+
+
+def numbers(content: bytes, kind: Any) -> Any:
+    """An array over bytes of the engine's."""
+    import numpy as np
+
+    return np.frombuffer(content, dtype=kind)
+
+
+def frame(batches: Sequence[Done]) -> polars.DataFrame:
+    """The rows of some batches as one frame, without those that failed."""
+    import numpy as np
+    import polars as pl
+
+    keys = [key for b in batches for key in b.keys]
+    count = len(keys)
+    names = [b.engine for b in batches for _ in b.keys]
+    table: dict[str, pl.Series] = {
+        "scenario_key": pl.Series(keys, dtype=pl.String),
+        "seed": pl.Series([seed for b in batches for seed in b.seeds], dtype=pl.Int64),
+        "engine": pl.Series(names, dtype=pl.String),
+        "scenario": pl.Series([b.scenarios[key] for b in batches for key in b.keys], dtype=pl.String),
+        COST: pl.Series([s for b in batches for s in b.wall_s], dtype=pl.Float64),
+    }
+    starts = np.cumsum([0, *(len(b.keys) for b in batches)])
+    by_path: dict[str, list[tuple[int, Packed]]] = {}
+    for start, batch in zip(starts.tolist(), batches, strict=False):
+        for column in batch.columns:
+            by_path.setdefault(column[0], []).append((start, column))
+    for path in sorted(by_path):
+        pieces = by_path[path]
+        rows = np.concatenate([numbers(runs, np.uint32).astype(np.int64) + start for start, (_, _, runs, *_) in pieces])
+        series = _plain([column for _, column in pieces])
+        if any(lengths is not None for _, (_, _, _, lengths, _, _) in pieces):
+            series = _lists(series, np.concatenate([numbers(c[3] or b"", np.uint32) for _, c in pieces]))
+        if len(rows) != count:
+            # Runs without this field: a gap for each.
+            at = np.full(count, -1, np.int64)
+            at[rows] = np.arange(len(rows))
+            series = series.gather(pl.Series(at).replace(-1, None))
+        table[path] = series
+    made = pl.DataFrame(table)
+    failed = {start + at for start, b in zip(starts.tolist(), batches, strict=False) for at in b.failed}
+    return made if not failed else made.filter(~pl.Series([k in failed for k in range(count)]))
+
+
+def _plain(columns: Sequence[Packed]) -> polars.Series:
+    """The values of one field in several batches, one after the other."""
+    import numpy as np
+    import polars as pl
+
+    kinds = {kind for _, kind, *_ in columns}
+    least = np.iinfo(np.int64).min
+    if "real" in kinds:
+        # A batch in which the field was whole, or never there.
+        arrays = [
+            numbers(c[4], np.float64)
+            if c[1] == "real"
+            else np.where((whole := numbers(c[4], np.int64)) == least, np.nan, whole.astype(float))
+            for c in columns
+        ]
+        return pl.Series(np.concatenate(arrays)).fill_nan(None)
+    words: dict[str, int] = {}
+    codes = []
+    for _, _, _, _, values, texts in columns:
+        whole = numbers(values, np.int64)
+        if texts:
+            # Each batch has its own list of texts.
+            places = np.array([words.setdefault(word, len(words)) for word in texts], np.int64)
+            whole = np.where(whole == least, least, places[np.maximum(whole, 0)])
+        codes.append(whole)
+    all_ = np.concatenate(codes)
+    series = pl.Series(all_)
+    missing = all_ == least
+    if missing.any():
+        series = series.set(pl.Series(missing), None)
+    return series if kinds == {"whole"} else pl.Series(list(words), dtype=pl.String).gather(series)
+
+
+def _lists(values: polars.Series, lengths: Any) -> polars.Series:
+    """Values that lie one after the other as lists of these lengths."""
+    import numpy as np
+    import polars as pl
+
+    count = len(lengths)
+    if count and lengths[0] > 0 and (lengths == lengths[0]).all():
+        return values.reshape((count, int(lengths[0]))).arr.to_list()
+    rows = pl.Series("row", np.repeat(np.arange(count, dtype=np.uint32), lengths))
+    grouped = pl.DataFrame([rows, values.rename("v")]).group_by("row", maintain_order=True).agg("v")
+    whole = pl.DataFrame({"row": pl.Series(np.arange(count, dtype=np.uint32))}).join(
+        grouped, on="row", how="left", maintain_order="left"
+    )
+    empty = pl.lit([], dtype=pl.List(values.dtype))
+    return whole.select(pl.col("v").fill_null(empty)).to_series()

@@ -1,0 +1,255 @@
+"""What is searched: the parameters of a discipline with their ranges, and the objectives."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ..analysis.compare import QUANTITIES, CompareError, Quantity
+from ..analysis.statistics import Difference
+from ..document import Document
+from ..errors import EarlydropError
+from ..sweeps.base_scenario import NEUTRAL, checker_error, one_line, overlay_toml, with_traces
+from ..toml_writer import toml_value
+
+ALIASES = {"fairness": "jain", "delay": "queue_delay"}
+
+
+LARGER = frozenset({"goodput", "throughput", "utilisation", "jain"})
+"""Measures of which more is better; of the others less."""
+
+
+SPAN = 8.0
+"""A parameter is searched from what it is over this to what it is times this."""
+
+
+UNSEARCHED = frozenset({"mean_packet", "max_packet", "mark_p", "mark_ecnth", "quantum", "memory_limit"})
+"""Numbers that describe the packets, or matter only to marks; `--param` searches them too."""
+
+
+RATIO = (1.2, 6.0)
+"""`max_th` is searched as so many times `min_th`: then it is always above."""
+
+
+class TuneError(EarlydropError):
+    """What was asked for cannot be searched. The message says why."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What is searched: a parameter and its range."""
+
+    name: str
+    low: float
+    high: float
+    log: bool
+    whole: bool
+    form: str = "{}"
+    of: str | None = None
+    """The parameter that this one is a multiple of, for the search."""
+
+    def shown(self) -> str:
+        """The range for people."""
+        times = f" times {self.of}" if self.of else ""
+        return f"{self.name}: {self.low:.4g} to {self.high:.4g}{times}{', in ratios' if self.log else ''}"
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A measure and which way is better."""
+
+    measure: Quantity
+    larger: bool
+
+    @property
+    def direction(self) -> Literal["minimize", "maximize"]:
+        """What Optuna calls it."""
+        return "maximize" if self.larger else "minimize"
+
+    def better(self, difference: Difference) -> bool:
+        """Whether a difference is an improvement whose 95 % interval excludes zero."""
+        return difference.clear and (difference.estimate.mean > 0) == self.larger
+
+
+@dataclass
+class Problem:
+    """A scenario with a discipline, and the parameters to search."""
+
+    base: Document
+    name: str
+    aqm: str
+    queue: str
+    parameters: tuple[Parameter, ...]
+    objectives: tuple[Objective, ...]
+    baseline: dict[str, Any]
+
+    def sets(self, values: Mapping[str, float]) -> dict[str, Any]:
+        """Paths and values for a choice of parameters."""
+        return {f"queue.{self.queue}.{p.name}": formed(p, values[p.name]) for p in self.parameters}
+
+    def refusal(self, values: Mapping[str, float]) -> str | None:
+        """Why the checker refuses a choice, if it does."""
+        found = checker_error(self.base, [(path, toml_value(v)) for path, v in self.sets(values).items()])
+        return None if found is None else one_line(found)
+
+
+def formed(parameter: Parameter, value: float) -> float | int | str:
+    number: float | int = round(value) if parameter.whole else float(f"{value:.6g}")
+    return number if parameter.form == "{}" else parameter.form.format(number)
+
+
+def problem(
+    path: Path,
+    aqm: str,
+    objectives: Sequence[str],
+    parameters: Sequence[str] = (),
+    sets: Sequence[tuple[str, str]] = (),
+) -> Problem:
+    """Read and check what is to be searched. `parameters` are `NAME=LOW..HIGH`; none means all that have a number.
+
+    Raises:
+        TuneError: an objective or a parameter is unknown, or a range is wrong.
+        ScenarioError: the scenario is wrong.
+    """
+    import tomllib
+
+    from .. import _core
+    from ..analysis.compare import _queue
+
+    name = _core.Scenario.load(str(path), list(sets)).name
+    catalogue = {e["name"]: e for e in json.loads(_core.catalogue())}
+    if aqm not in catalogue:
+        raise TuneError(f'--aqm: there is no "{aqm}"; allowed: {", ".join(catalogue)}')
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    try:
+        queue = _queue(path, document)
+    except CompareError as error:
+        raise TuneError(str(error)) from error
+    base = overlay_toml(with_traces({**document, "name": NEUTRAL, "seed": 1}, path.parent), toml_settings(sets))
+    own = (base.get("queue") or {}).get(queue, {})
+    if own.get("aqm") != aqm:
+        known = {p["name"] for p in catalogue[aqm]["parameters"]} | {"limit", "ecn", "random"}
+        base.setdefault("queue", {})[queue] = {**{k: v for k, v in own.items() if k in known}, "aqm": aqm}
+    checked = json.loads(_core.Scenario.parse(base, []).to_json())["queue"][queue]
+    declared = {p["name"]: p for p in catalogue[aqm]["parameters"]}
+    chosen = [_asked(text, declared, aqm) for text in parameters] or _default(declared, checked)
+    if not chosen:
+        raise TuneError(f"{aqm} has no parameter with a number to search")
+    if not parameters:
+        chosen = _linked(chosen)
+    baseline = {p.name: checked.get(p.name) for p in chosen}
+    return Problem(base, name, aqm, queue, tuple(chosen), tuple(_objectives(objectives, queue)), baseline)
+
+
+def toml_settings(sets: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Settings of the command line, of which a bare word is a text."""
+    import tomllib
+
+    found = []
+    for path, text in sets:
+        try:
+            tomllib.loads(f"v = {text}")
+        except tomllib.TOMLDecodeError:
+            text = toml_value(text)
+        found.append((path, text))
+    return found
+
+
+def _objectives(asked: Sequence[str], queue: str) -> list[Objective]:
+    known = {q.id: replace(q, field=q.field.replace("{queue}", queue)) for q in QUANTITIES}
+    found: list[Objective] = []
+    for text in asked:
+        name, _, way = text.partition(":")
+        name = ALIASES.get(name, name)
+        if name not in known or way not in ("", "min", "max"):
+            words = ", ".join([*known, "fairness"])
+            raise TuneError(
+                f"--objective {text}: allowed are {words}, with :min or :max appended to reverse the direction"
+            )
+        if any(o.measure.id == name for o in found):
+            raise TuneError(f"--objective {text}: is there twice")
+        found.append(Objective(known[name], name in LARGER if not way else way == "max"))
+    return found
+
+
+_BOUNDS = re.compile(r"[\[(]([0-9.e+-]+), (inf|[0-9.e+-]+)[\])]|whole number ([0-9]+)\.\.([0-9]+)")
+
+
+def _bounds(declared: Document) -> tuple[float, float]:
+    found = _BOUNDS.search(str(declared["range"]))
+    if not found:
+        return -math.inf, math.inf
+    low, high = (found[1], found[2]) if found[1] else (found[3], found[4])
+    return float(low), float(high)
+
+
+def _default(declared: Mapping[str, Document], checked: Document) -> list[Parameter]:
+    """Every parameter that is a number above zero, from an eighth of what it is to eight times it."""
+    found: list[Parameter] = []
+    for name, p in declared.items():
+        value = checked.get(name)
+        number = _number(value)
+        if p["kind"] not in ("real", "whole") or name in UNSEARCHED or p["unit"] == "B" or not number:
+            continue
+        low, high = _bounds(p)
+        low, high = max(number / SPAN, low), min(number * SPAN, high)
+        if p["kind"] == "whole":
+            low, high = max(1.0, round(low)), round(high)
+        if low < high:
+            found.append(Parameter(name, low, high, True, p["kind"] == "whole", _form(p)))
+    return found
+
+
+def _number(value: Any) -> float | None:
+    """The number of a value of a checked scenario, without its unit."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        return float(value) if isinstance(value, (int, float)) else float(str(value).split(" ")[0])
+    except ValueError:
+        return None
+
+
+def _form(declared: Document) -> str:
+    return "{} s" if declared["unit"] == "s" else "{}"
+
+
+def _asked(text: str, declared: Mapping[str, Document], aqm: str) -> Parameter:
+    name, _, span = text.partition("=")
+    if name not in declared:
+        raise TuneError(f"--param {text}: {aqm} has no parameter {name}; it has {', '.join(declared)}")
+    p = declared[name]
+    low_text, dots, high_text = span.partition("..")
+    try:
+        low, high = float(low_text), float(high_text)
+    except ValueError:
+        low, high = 1.0, 0.0
+    if p["kind"] not in ("real", "whole") or not dots or not low < high:
+        raise TuneError(f"--param {text}: allowed NAME=LOW..HIGH with numbers, LOW below HIGH, as max_p=0.01..0.5")
+    bottom, top = _bounds(p)
+    if low < bottom or high > top:
+        raise TuneError(f"--param {text}: is out of range; allowed {p['range']}")
+    return Parameter(name, low, high, low > 0 and high / low >= 10, p["kind"] == "whole", _form(p))
+
+
+def _linked(parameters: list[Parameter]) -> list[Parameter]:
+    """`max_th` as a multiple of `min_th`, where both are searched."""
+    if not {"min_th", "max_th"} <= {p.name for p in parameters}:
+        return parameters
+    return [
+        replace(p, low=RATIO[0], high=RATIO[1], log=False, of="min_th") if p.name == "max_th" else p for p in parameters
+    ]
+
+
+def resolved(parameters: Sequence[Parameter], values: Mapping[str, float]) -> dict[str, float]:
+    """The values themselves: multiples multiplied out, whole numbers whole."""
+    found = dict(values)
+    for p in parameters:
+        if p.of is not None:
+            found[p.name] = values[p.name] * values[p.of]
+    return {p.name: float(round(found[p.name]) if p.whole else f"{found[p.name]:.6g}") for p in parameters}

@@ -1,0 +1,97 @@
+"""What is taken from result documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from earlydrop.study.extraction import MISSING, Extraction, ExtractionError
+
+DOCUMENT: dict[str, Any] = {
+    "jain": 0.5,
+    "flows": [
+        {"kind": "ftp", "goodput_mbps": 1.0, "completion_s": 2.0},
+        {"kind": "ftp", "goodput_mbps": 3.0, "completion_s": None},
+        {"kind": "cbr", "goodput_mbps": 5.0},
+    ],
+    "queues": {"a": {"drops": 1}, "b": {"drops": 4}},
+    "losses": {"by_distance": [4, 2, 0]},
+    "series": {"time_s": [0.0, 1.0, 2.0, 3.0], "queues": {"q": {"packets": [0, 2, 4, 6], "average": None}}},
+    "rates": {"time_s": [1.0, 2.0], "flows": [{"mbps": [5.0, 7.0]}]},
+    "empty": [],
+    "name": "x",
+}
+
+
+@pytest.mark.parametrize(
+    ("extraction", "value"),
+    [
+        (Extraction("jain"), 0.5),
+        (Extraction("flows.1.goodput_mbps"), 3.0),
+        (Extraction("flows.1.completion_s"), None),
+        (Extraction("flows.*.goodput_mbps", "sum"), 9.0),
+        (Extraction("flows.*.goodput_mbps", "sum", (("kind", "ftp"),)), 4.0),
+        (Extraction("flows.*.goodput_mbps", "mean"), 3.0),
+        (Extraction("flows.*.goodput_mbps", "min"), 1.0),
+        (Extraction("flows.*.goodput_mbps", "max"), 5.0),
+        (Extraction("flows.*.goodput_mbps", "deviation"), 2.0),
+        (Extraction("flows.*.goodput_mbps", "jain"), 81 / 105),
+        # 1, 3 and 5: mean 3, squared distances 4, 0 and 4.
+        (Extraction("flows.*.goodput_mbps", "cov"), (8 / 3) ** 0.5 / 3),
+        (Extraction("empty", "cov"), None),
+        (Extraction("flows.*.goodput_mbps", "p50"), 3.0),
+        (Extraction("flows.*.goodput_mbps", "p95"), 5.0),
+        (Extraction("flows.*.goodput_mbps", "count"), 3.0),
+        (Extraction("flows.*.completion_s", "count"), 1.0),
+        (Extraction("flows.*.goodput_mbps", "count", at_most=3.0), 2.0),
+        (Extraction("losses.by_distance", "sum", at_most=2.0), 2.0),
+        (Extraction("losses.by_distance", "max", at_most=-1.0), None),
+        (Extraction("flows.*.completion_s", "mean"), 2.0),
+        (Extraction("flows.*.completion_s", "list"), [2.0, None, None]),
+        (Extraction("flows.*.goodput_mbps", "count", (("kind", "video"),)), 0.0),
+        (Extraction("queues.*.drops", "sum"), 5.0),
+        (Extraction("losses.by_distance", "sum"), 6.0),
+        (Extraction("losses.by_distance", "list"), [4, 2, 0]),
+        (Extraction("empty", "max"), None),
+        (Extraction("series.queues.q.packets", "mean"), 3.0),
+        (Extraction("series.queues.q.packets", "mean", from_s=1.0, to_s=3.0), 3.0),
+        (Extraction("series.queues.q.packets", "max", to_s=2.0), 2.0),
+        (Extraction("series.queues.q.packets", "times", from_s=2.0), [[2.0, 3.0], [4, 6]]),
+        (Extraction("series.queues.q.average", "times"), None),
+        # The nearest times that fit are the series' own.
+        (Extraction("rates.flows.0.mbps", "times", from_s=1.5), [[2.0], [7.0]]),
+    ],
+)
+def test_values(extraction: Extraction, value: Any) -> None:
+    assert extraction(DOCUMENT) == pytest.approx(value) if isinstance(value, float) else extraction(DOCUMENT) == value
+
+
+@pytest.mark.parametrize(
+    "extraction",
+    [
+        Extraction("jian"),
+        Extraction("flows.7.goodput_mbps"),
+        Extraction("flows.*.goodput", "sum"),
+        Extraction("flow.*.goodput_mbps", "sum"),
+        Extraction("flows.*.goodput_mbps", "mean", (("kind", "video"),)),
+        Extraction("jain.x"),
+    ],
+)
+def test_fields_that_are_not_there(extraction: Extraction) -> None:
+    assert extraction(DOCUMENT) is MISSING
+
+
+@pytest.mark.parametrize(
+    ("extraction", "says"),
+    [
+        (Extraction("flows"), "is a list; say how"),
+        (Extraction("queues"), "is a table"),
+        (Extraction("name"), "is no number"),
+        (Extraction("jain", "sum"), "is no list"),
+        (Extraction("losses.by_distance", "sum", from_s=1.0), "is no time series"),
+    ],
+)
+def test_fields_of_another_kind_are_refused(extraction: Extraction, says: str) -> None:
+    with pytest.raises(ExtractionError, match=says):
+        extraction(DOCUMENT)

@@ -1,0 +1,100 @@
+"""Puts the keys of topologies and of traffic, as the engine declares them, into the pages that describe scenarios.
+
+python tools/key_pages.py
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import blocks  # noqa: E402
+from earlydrop import _core  # noqa: E402
+
+SCENARIOS, NETWORKS, TRAFFIC = PAGES = ("scenarios.md", "networks.md", "traffic.md")
+
+_SCALES = {"bit/s": [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")], "s": [(1.0, "s"), (1e-3, "ms"), (1e-6, "us")]}
+
+
+def toml(value: Any) -> str:
+    """A value as a scenario has it on one line."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {toml(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return json.dumps(_in_fitting_unit(value) if isinstance(value, str) else value)
+
+
+def _in_fitting_unit(text: str) -> str:
+    """ "10000000 bit/s" as "10 Mbit/s", "0.005 s" as "5 ms"."""
+    number, _, unit = text.partition(" ")
+    for factor, name in _SCALES.get(unit, []):
+        if float(number) >= factor:
+            return f"{float(number) / factor:.12g} {name}"
+    return text
+
+
+def _default(key: dict[str, Any]) -> str:
+    return key["otherwise"] or f"`{toml(key['default'])}`"
+
+
+def _allowed(key: dict[str, Any]) -> str:
+    text: str = key["allowed"]
+    return text if "`" in text else re.sub(r"\"[^\"]*\"|\b(?:true|false)\b", lambda word: f"`{word[0]}`", text)
+
+
+def table(keys: Sequence[dict[str, Any]]) -> str:
+    """The keys of a table."""
+    rows = ["| key | type | default | allowed | meaning |", "|---|---|---|---|---|"]
+    for key in keys:
+        cells = (f"`{key['key']}`", key["type"], _default(key), _allowed(key), key["about"])
+        rows.append("| " + " | ".join(cells) + " |")
+    return "\n".join(rows)
+
+
+def _kinds(kinds: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The row of an entry's `kind`."""
+    names = ", ".join(json.dumps(kind["name"]) for kind in kinds)
+    about = "What is sent; see [traffic](traffic.md)."
+    return {"key": "kind", "type": "text", "otherwise": "required", "allowed": names, "about": about}
+
+
+def overview(kinds: Sequence[dict[str, Any]]) -> str:
+    """The keys of each kind in one line."""
+    rows = ["| `kind` | what it is | keys, with their defaults |", "|---|---|---|"]
+    for kind in kinds:
+        keys = [f"`{k['key']}`" + ("" if k["otherwise"] == "required" else f" ({_default(k)})") for k in kind["keys"]]
+        rows.append(f"| `{json.dumps(kind['name'])}` | {kind['about']} | {', '.join(keys)} |")
+    return "\n".join(rows)
+
+
+def generated() -> Iterator[tuple[str, str, str]]:
+    """Page, name and text of each block."""
+    tables = json.loads(_core.reference())
+    yield SCENARIOS, "topologies", overview(tables["topologies"])
+    for name in ("links", "node", "link", "entry", "tcp"):
+        keys = [_kinds(tables["traffic"])] if name == "entry" else []
+        yield SCENARIOS, f"keys of {name}", table(keys + tables[name])
+    for kind in tables["topologies"]:
+        yield NETWORKS, f"keys of {kind['name']}", table(kind["keys"])
+    for kind in tables["traffic"]:
+        yield TRAFFIC, f"keys of {kind['name']}", table(kind["keys"])
+
+
+def write(docs: Path) -> bool:
+    """Renew the pages; whether any has changed."""
+    changed = [blocks.put(docs / page, name, text) for page, name, text in generated()]
+    return any(changed)
+
+
+if __name__ == "__main__":
+    print(f"{'wrote' if write(ROOT / 'docs') else 'unchanged:'} {', '.join(f'docs/{page}' for page in PAGES)}")
