@@ -2,9 +2,9 @@
 
     .venv/bin/python benches/cost_sfred.py
 
-`instructions` are those of an arrival and its departure in `crates/aqm`, counted by valgrind in a program that is
-built for it in a temporary folder: of six passes less those of two, by four, so that what building and filling cost
-falls out. They are the same wherever the same compiler makes the same code.
+`instructions` are those of an arrival and its departure in `crates/aqm`. Valgrind counts them in a program built in a
+temporary folder; the difference between six passes and two, divided by four, excludes building and filling the queue.
+The same code has the same counts on every machine.
 
 `visited_most` and `visited_mean` are places of the list that the search of the paper's section 2.1 visits for a packet:
 from the head until the flow is found, or to the end. Flows are drawn at random, each as likely as the others.

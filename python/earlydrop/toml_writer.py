@@ -1,4 +1,8 @@
-"""Writes documents as TOML."""
+"""Writes documents as TOML, as people would: small tables inside a section on one line.
+
+`tomli-w` writes no single value and puts every table into a section of its own: `access = { rate = "5 Mbit/s" }` would
+become `[topology.access]`.
+"""
 
 from __future__ import annotations
 

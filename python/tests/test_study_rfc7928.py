@@ -53,7 +53,7 @@ def test_the_buffer_is_the_same_for_all(whole: Study) -> None:
 
 
 def test_the_loads_are_those_of_section_8_2(whole: Study) -> None:
-    """N = sqrt(l / 0.76) S, S the buffer and a round trip's packets of 750 B."""
+    """N = sqrt(l / 0.76) S, where S is the buffer plus the bandwidth-delay product, in packets of 750 B."""
     e = whole.experiment("R-8.2")
     s = 45 + 1e6 * 0.1 / (8 * 750)
     wanted = {"mild": 0.001, "medium": 0.005, "heavy": 0.01}

@@ -308,7 +308,7 @@ def test_one_side_against_so_many_times_the_other(
     found = judged(part, sides([4.0] * 4, [10.0] * 4))
     assert found.base.verdict == verdict
     case = worst(found)
-    # What is reported is the difference of the sides; what the predicate looks at stands apart.
+    # The effect is the difference of the two sides; what the predicate tests is reported separately.
     assert (case.effect, case.control, case.relative) == (-6.0, 10.0, -0.6)
     assert case.tested is not None
     assert case.tested.mean == pytest.approx(4 - times * 10)

@@ -196,7 +196,10 @@ struct Rules {
 enum DialectRules {
     Paper,
     /// RED's parameters as `sch_red` takes them, for the average.
-    Linux { red: Settings, mark_over_max: bool },
+    Linux {
+        red: Settings,
+        mark_over_max: bool,
+    },
 }
 
 impl Rules {

@@ -188,7 +188,7 @@ impl Cobalt {
         }
     }
 
-    /// cobalt_should_drop: decides over `packet`, which has just left the queue, its `last` one or not.
+    /// cobalt_should_drop: decides over `packet`, which has just left the queue; `last`: no packet waits behind it.
     fn decide(&mut self, packet: &Packet, last: bool, cx: &mut Context<'_>) -> Verdict {
         let (now, sojourn) = (cx.now.seconds(), cx.now - packet.enqueued);
         if self.set.l4s && matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) {

@@ -233,7 +233,10 @@ impl Policy for Ddred {
         match verdict {
             _ if !cx.has_room && (self.overflow_wins || !self.room.admits(packet, 0, 0)) => verdict,
             Verdict::Signal(Reason::Forced) | Verdict::Drop(Reason::Forced)
-                if self.forced_victim == ForcedVictim::Arrival => verdict,
+                if self.forced_victim == ForcedVictim::Arrival =>
+            {
+                verdict
+            }
             Verdict::Signal(reason) => self.signal_nearest(reason, packet, ring, cx),
             Verdict::Drop(reason) => self.drop_nearest(reason, packet, ring, cx),
             other => other,

@@ -70,7 +70,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "DD tail drop",
     family: "plain queues",
     year: 2007,
-    summary: "When the queue is full, the packet that has come the shortest way is dropped: the arrival, or one of the queue",
+    summary:
+        "When the queue is full, the packet that has come the shortest way is dropped: the arrival, or one of the queue",
     source: "Dedu, Linck, Spies: Distance-dependent RED policy (DDRED), 2007, section IV.B",
     file: include_str!("ddtail.rs"),
     params: &[&OWN, &distance::PARAMS],

@@ -110,9 +110,7 @@ impl Policy for DropRandom {
         let Some(ring) = queue.contents.filter(|_| self.room.admits(packet, 0, 0)) else { return arrival };
         // The arrival would be the last of packets + 1.
         match self.candidates {
-            Candidates::WithArrival
-                if cx.random.uniform() * (ring.packets() + 1) as f64 >= ring.packets() as f64 =>
-            {
+            Candidates::WithArrival if cx.random.uniform() * (ring.packets() + 1) as f64 >= ring.packets() as f64 => {
                 return arrival;
             }
             Candidates::WithArrival | Candidates::Queue => {}

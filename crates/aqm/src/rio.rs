@@ -50,7 +50,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::early_detection::{OverMax, params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
+use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, OverMax, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::Linear;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};

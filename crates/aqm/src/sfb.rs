@@ -105,7 +105,13 @@ const PARAMS: [Param; 12] = [
         ..real("d2", Unit::None, 1.0, 11.0 / 65535.0, "What an arrival takes off the probability of an empty bin.")
     },
     real("rehash", Unit::Seconds, 1e9, 600.0, "Time after which the hash functions change; 0: never."),
-    real("warmup", Unit::Seconds, 1e9, 60.0, "Time before that in which unresponsive flows warm up the other set of bins."),
+    real(
+        "warmup",
+        Unit::Seconds,
+        1e9,
+        60.0,
+        "Time before that in which unresponsive flows warm up the other set of bins.",
+    ),
     real("penalty_rate", Unit::None, 1e9, 10.0, "Packets per second that all unresponsive flows (p_min = 1) share."),
     whole("penalty_burst", 0, 1_000_000, 20, "Largest burst of theirs, packets."),
     Param {

@@ -77,8 +77,8 @@ use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verd
 use crate::red::GENTLE;
 use crate::Packet;
 use parameters::{
-    ActiveFlows, AverageLoss, Boost, FairRate, FastTest, LossTest, Release, Rules, SlowCount, SlowTest, Throughput, COMMON,
-    COUNT_MARKS, OWN,
+    ActiveFlows, AverageLoss, Boost, FairRate, FastTest, LossTest, Release, Rules, SlowCount, SlowTest, Throughput,
+    COMMON, COUNT_MARKS, OWN,
 };
 
 /// The declaration.

@@ -319,7 +319,7 @@ class Study:
 
     @property
     def runs(self) -> int:
-        """Number of simulations asked for, before equal ones are run once only and more seeds are added."""
+        """Number of simulations requested; equal ones are run only once."""
         return sum(len(e.cells) * e.seeds for e in self.experiments)
 
     def with_experiments(self, experiments: tuple[Experiment, ...]) -> Study:

@@ -186,8 +186,3 @@ class Sweep:
 def is_number(value: object) -> bool:
     """Whether it is a number, and no flag."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def level_of(factors: Sequence[Factor], point: Point, name: str) -> Level:
-    """The level of a factor at a point."""
-    return next(level for f, level in zip(factors, point.levels, strict=True) if f.name == name)

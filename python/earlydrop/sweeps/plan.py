@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -225,9 +224,3 @@ def point_values(sweep: Sweep, points: Iterable[int]) -> dict[str, list[Any]]:
         for factor, numeric, level in zip(sweep.factors, sweep.numeric, sweep.points[k].levels, strict=True):
             found[factor.name].append(float(level.value) if numeric else level.name)
     return found
-
-
-def checked_document(sweep: Sweep, point: Point) -> dict[str, Any]:
-    """The whole scenario of a point, with every default."""
-    document: dict[str, Any] = json.loads(_core.Scenario.parse(sweep.document, point.sets).to_json())
-    return document

@@ -56,8 +56,7 @@ fn served(queue: &mut DualPi2, packets: usize, now: f64) -> String {
 
 #[test]
 fn coupling() {
-    for (p, p_c, p_cl, overloaded) in
-        [(0.1, 0.01, 0.2, false), (0.5, 0.25, 1.0, true), (0.499, 0.249001, 0.998, false)]
+    for (p, p_c, p_cl, overloaded) in [(0.1, 0.01, 0.2, false), (0.5, 0.25, 1.0, true), (0.499, 0.249001, 0.998, false)]
     {
         let mut rfc = dual(&[RFC], Limit::Packets(100));
         let mut linux = dual(&[], Limit::Packets(100));
@@ -84,8 +83,7 @@ fn timer() {
             let now = 1.0 + i as f64;
             (queue.l, queue.c) = (Ring::new(), Ring::new());
             // The older head is in the one queue and then in the other.
-            let (older, younger) =
-                if i % 2 == 0 { (&mut queue.c, &mut queue.l) } else { (&mut queue.l, &mut queue.c) };
+            let (older, younger) = if i % 2 == 0 { (&mut queue.c, &mut queue.l) } else { (&mut queue.l, &mut queue.c) };
             older.push(Packet { enqueued: at(now - age), ..Packet::new(1, 100) });
             older.push(Packet { enqueued: at(now), ..Packet::new(1, 100) });
             younger.push(Packet { enqueued: at(now - 0.5 * age), ..Packet::new(1, 100) });
@@ -101,9 +99,7 @@ fn timer() {
 #[test]
 fn timer_period_and_gains_of_the_dialects() {
     let rfc = dual(&[RFC], Limit::Packets(9)).set;
-    assert!(
-        (rfc.tupdate - 0.015).abs() < 1e-15 && (rfc.alpha - 0.15).abs() < 1e-12 && (rfc.beta - 3.0).abs() < 1e-12
-    );
+    assert!((rfc.tupdate - 0.015).abs() < 1e-15 && (rfc.alpha - 0.15).abs() < 1e-12 && (rfc.beta - 3.0).abs() < 1e-12);
     let short = dual(&[RFC, ("rtt_max", Value::Real(0.03))], Limit::Packets(9)).set;
     assert!((short.tupdate - 0.01).abs() < 1e-15);
     assert_eq!(dual(&[RFC, ("target", Value::Real(0.0))], Limit::Packets(9)).set.tupdate, LEAST_TUPDATE);
@@ -155,11 +151,7 @@ fn ramp() {
         assert!((native - want).abs() < 1e-9, "{ms} ms: {native}");
     }
     queue.l.pop();
-    assert_eq!(
-        queue.native(&packet(Ecn::Ect1, 100), note, at(5e-3)),
-        0.0,
-        "one packet left is not more than th_len"
-    );
+    assert_eq!(queue.native(&packet(Ecn::Ect1, 100), note, at(5e-3)), 0.0, "one packet left is not more than th_len");
 }
 
 #[test]
@@ -317,8 +309,7 @@ fn room() {
         let mut lost = 0;
         for i in 0..40 {
             let ecn = if i % 2 == 0 { Ecn::Ect1 } else { Ecn::NotEct };
-            queue
-                .enqueue(packet(ecn, 150), at(0.0), &mut |_, reason| lost += u64::from(reason == Reason::Overflow));
+            queue.enqueue(packet(ecn, 150), at(0.0), &mut |_, reason| lost += u64::from(reason == Reason::Overflow));
         }
         assert_eq!((queue.packets(), lost), (held, 40 - held), "{pairs:?}");
     }

@@ -227,7 +227,7 @@ impl Spacing {
     }
 
     /// max_P has become `factor` times what it was. The kernel draws qR from [0, (qth_max - qth_min)/max_P) and keeps
-    /// it: as a probability it goes with max_P.
+    /// it, so the probability that it stands for changes by the same factor.
     pub(super) fn max_p_moved(&mut self, factor: f64) {
         self.q_r *= factor;
     }

@@ -20,10 +20,7 @@ pub(super) struct Rules {
 
 impl Rules {
     pub fn read(values: &Values) -> Rules {
-        Rules {
-            buckets: values.whole(&PARAMS, "buckets") as usize,
-            mean_packet: values.real(&PARAMS, "mean_packet"),
-        }
+        Rules { buckets: values.whole(&PARAMS, "buckets") as usize, mean_packet: values.real(&PARAMS, "mean_packet") }
     }
 }
 

@@ -40,8 +40,7 @@ fn arrive(sfred: &mut Sfred, now: f64, flow: u64, times: u32, waiting: u64, draw
     for _ in 0..times {
         let mut victims = Vec::new();
         let now = Time::from_seconds(now);
-        let mut cx =
-            Context { now, ecn: false, has_room: waiting < 50, random: &mut random, victims: &mut victims };
+        let mut cx = Context { now, ecn: false, has_room: waiting < 50, random: &mut random, victims: &mut victims };
         verdict = sfred.on_enqueue(&Packet::new(flow, 1000), &queue, &mut cx);
         if waiting >= 50 {
             verdict = sfred.on_overflow(verdict, &Packet::new(flow, 1000), &queue, &mut cx);
@@ -313,8 +312,7 @@ fn marks_count_as_drops_unless_told_otherwise() {
     for (marks, dropped) in [(true, 1.0), (false, 0.0)] {
         let mut queue = sfred(&[("w_q", Value::Real(1.0)), ("count_marks", Value::Flag(marks))]);
         let (mut random, mut victims) = (Generator::custom(|| 0.0), Vec::new());
-        let mut cx =
-            Context { now: Time::ZERO, ecn: true, has_room: true, random: &mut random, victims: &mut victims };
+        let mut cx = Context { now: Time::ZERO, ecn: true, has_room: true, random: &mut random, victims: &mut victims };
         let view = QueueView { packets: 20, bytes: 20_000, idle_since: None, contents: None };
         let ect = Packet { ecn: Ecn::Ect0, ..Packet::new(1, 1000) };
         assert_eq!(queue.on_enqueue(&ect, &view, &mut cx), Verdict::Signal(Reason::Early));

@@ -238,7 +238,7 @@ mod tests {
         assert!(close(window.cwnd - 70.0, 0.029770, 1e-6), "{}", window.cwnd);
     }
 
-    /// ACK by ACK at a round-trip time of 0.1 s: the window at the ends of the round trips.
+    /// The windows at the end of each round trip of 0.1 s, with an update for every ACK.
     fn trajectory(rounds: usize) -> Vec<f64> {
         let (mut cubic, mut window) = reduced(100.0);
         let mut now = 0.0;
