@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -200,9 +201,7 @@ def _calls(offset: int, arity: int, host: bool) -> Any:
         pointer = ir.IntType(8).as_pointer()
         double = ir.DoubleType()
         of = ir.FunctionType(double, ([pointer] if host else []) + [double] * arity)
-        slot = builder.bitcast(
-            builder.gep(base, [ir.Constant(ir.IntType(64), offset)]), of.as_pointer().as_pointer()
-        )
+        slot = builder.bitcast(builder.gep(base, [ir.Constant(ir.IntType(64), offset)]), of.as_pointer().as_pointer())
         if host:
             place = builder.gep(base, [ir.Constant(ir.IntType(64), _HOST)])
             values = [builder.load(builder.bitcast(place, pointer.as_pointer()))]
@@ -392,11 +391,14 @@ def compile_policy(definition: Definition) -> tuple[dict[str, int], int]:
         body = f"    try:\n{empty}{call}    except Exception:\n        _say(_cx(d), _message)\n        return 0\n"
         add(function, types.uint32(void, void, void, void), body, function)
     if "on_timer" in definition.methods:
-        body = "    try:\n        _self(a).on_timer(_queue(b), _cx(c))\n    except Exception:\n        _say(_cx(c), _message)\n"
+        body = "    try:\n        _self(a).on_timer(_queue(b), _cx(c))\n"
+        body += "    except Exception:\n        _say(_cx(c), _message)\n"
         add("on_timer", types.void(void, void, void), body, "on_timer")
     for function in ("next_timer", "average"):
         if function in definition.methods:
-            body = f"    try:\n        return float(_self(a).{function}())\n    except Exception:\n        return _nan\n"
+            body = (
+                f"    try:\n        return float(_self(a).{function}())\n    except Exception:\n        return _nan\n"
+            )
             add(function, _DOUBLE(void), body, function)
     if definition.gauges:
         flags = {field.name for field in definition.fields if field.scalar == "bool"}
@@ -475,19 +477,22 @@ def _init_body(definition: Definition, arrays: dict[str, tuple[int, int]]) -> st
     for field in definition.fields:
         # An array is zero already.
         if field.length is None:
-            initial = repr(field.initial) if field.initial == field.initial and abs(field.initial) != float("inf") else f"float('{field.initial}')"
-            lines.append(f"        self.{field.name} = {initial}")
+            lines.append(f"        self.{field.name} = {_literal(field.initial)}")
     if "on_start" in definition.methods:
         lines.append("        self.on_start(_queue(c), _cx(d))")
     lines += ["    except Exception:", "        _say(_cx(d), _message)"]
     return "\n".join(lines) + "\n"
 
 
+def _literal(value: float) -> str:
+    return repr(value) if math.isfinite(value) else f"float('{value}')"
+
+
 @intrinsic
 def _doubles(typing_context: Any, address: Any) -> Any:
-    return typing.signature(types.CPointer(_DOUBLE), address), lambda context, builder, signature, arguments: (
-        builder.bitcast(arguments[0], ir.DoubleType().as_pointer())
-    )
+    return typing.signature(
+        types.CPointer(_DOUBLE), address
+    ), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], ir.DoubleType().as_pointer())
 
 
 def _overload(definition: Definition, state: StatePointer, name: str) -> None:
@@ -525,4 +530,5 @@ def _explained(definition: Definition, method: str, error: Exception) -> PolicyE
     name = re.escape(file.rpartition("/")[2])
     lines = re.findall(rf'(?:{name}", line |{name} \()(\d+)', text)
     at = f", line {lines[0]}" if lines else ""
-    return definition.fault(f"numba cannot compile it{at}: {said}; without jit=True it runs as plain Python", method)
+    message = f"numba cannot compile it{at}: {said}; without jit=True it runs as plain Python"
+    return definition.fault(message, method)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -153,7 +153,7 @@ class Definition:
     doc: str
     parameters: tuple[Parameter, ...]
     fields: tuple[Field, ...]
-    methods: dict[str, Callable[..., Any]]
+    methods: Mapping[str, Callable[..., Any]]
     """Those of the class and its bases, by name, without `check` and `curve`."""
     gauges: tuple[str, ...]
     check: Callable[..., Any] | None = None
@@ -191,15 +191,24 @@ def define(cls: type, name: str | None) -> Definition:
             fields.append(Field(key, value.scalar, 0, value.length))
         elif annotation is not None:
             fields.append(_field(bare, key, annotation, value))
-    methods = {
-        key: value for key, value in inspect.getmembers(cls, inspect.isfunction) if not key.startswith("__")
-    }
+    methods = {key: value for key, value in inspect.getmembers(cls, inspect.isfunction) if not key.startswith("__")}
     check, curve = methods.pop("check", None), methods.pop("curve", None)
     places = {key: _place(value) for key, value in methods.items()}
     scalars = [f.name for f in fields if f.length is None]
     gauges = tuple(getattr(cls, "gauges", scalars))
     made = Definition(
-        cls, name, bare.title, bare.summary, doc, tuple(parameters), tuple(fields), methods, gauges, check, curve, places
+        cls,
+        name,
+        bare.title,
+        bare.summary,
+        doc,
+        tuple(parameters),
+        tuple(fields),
+        methods,
+        gauges,
+        check,
+        curve,
+        places,
     )
     if "on_enqueue" not in methods:
         raise made.fault("has no method on_enqueue(self, packet, queue, cx)")

@@ -63,7 +63,9 @@ def runtime(definition: Definition) -> type:
         if name in parameters:
             raise definition.fault(f"{name} is a parameter and cannot be changed; keep a field of the state instead")
         known = ", ".join([n for n, f in fields.items() if f.length is None]) or "none"
-        raise definition.fault(f"self.{name} is no field of the state; declare it in the class: {name}: float = 0.0 ({known} are declared)")
+        raise definition.fault(
+            f"self.{name} is no field of the state; declare it in the class: {name}: float = 0.0 ({known} are declared)"
+        )
 
     return type(definition.cls.__name__, (definition.cls,), {"__setattr__": set_attribute, "__module__": __name__})
 
@@ -73,7 +75,7 @@ class Instance:
 
     def __init__(self, definition: Definition, cls: type, values: list[float], queue: Any, cx: Any) -> None:
         self._definition = definition
-        policy = object.__new__(cls)
+        policy: Any = object.__new__(cls)
         for parameter, value in zip(definition.parameters, values, strict=True):
             object.__setattr__(policy, parameter.name, parameter.plain(value))
         for field in definition.fields:

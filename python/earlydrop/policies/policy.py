@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from .. import _core
-from ..aqm import Queue
+from ..queues import Queue
 from . import maths, plain, registry
 from .declare import Definition, PolicyError, define
 from .description import describe

@@ -77,7 +77,7 @@ def is_source(text: str) -> bool:
 
 
 def load(source: str | os.PathLike[str], folder: str | None = None) -> Known:
-    """Load the discipline at `source`: `mine.py`, `mine.py:MyRed` or `libmine.so`, in `folder` if it is a relative path.
+    """Load the discipline at `source`: `mine.py`, `mine.py:MyRed` or `libmine.so`; `folder` is for relative paths.
 
     What the user names so is trusted from then on, wherever it is named again.
 
@@ -144,7 +144,8 @@ def _classes(path: Path, key: str) -> dict[str, Known]:
     from .policy import Policy
 
     spec = importlib.util.spec_from_file_location(key, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     # Classes are looked up by their module when they are sent to another process.
     sys.modules[key] = module
@@ -156,12 +157,11 @@ def _classes(path: Path, key: str) -> dict[str, Known]:
     except Exception as error:
         del sys.modules[key]
         raise PolicyError(f"{path}: {type(error).__name__}: {error}") from error
-    found = {
+    return {
         name: known_of(value, f"{path}:{name}")
         for name, value in vars(module).items()
         if isinstance(value, type) and issubclass(value, Policy) and value.__module__ == key
     }
-    return found
 
 
 def known_of(policy: Any, source: str | None = None) -> Known:
@@ -174,8 +174,8 @@ def resolve(
 ) -> list[tuple[str, _core.Aqm, str]]:
     """The disciplines that queues name: as they are named there, themselves, and their digests.
 
-    `aqms` is the scenario's table of that name, `named` what each queue says, `file` the scenario's. What is not found is
-    left out: the checker says so.
+    `aqms` is the scenario's table of that name, `named` what each queue says, `file` the scenario's. What is not found
+    is left out: the checker says so.
     """
     folder = str(Path(file).parent) if file else None
     found: dict[str, Known] = {}

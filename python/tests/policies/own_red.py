@@ -23,6 +23,7 @@ class OwnRed:
     def check(self):
         if self.max_th <= self.min_th:
             return f"max_th must be more than min_th ({self.min_th:g})"
+        return None
 
     def on_start(self, queue, cx):
         self.packets_per_second = cx.link_rate / (8.0 * self.mean_packet)
