@@ -198,6 +198,37 @@ def resolve(
     return [(name, one.native, one.digest) for name, one in found.items()]
 
 
+def pinned(document: Mapping[str, Any], folder: str, file: str) -> dict[str, Any]:
+    """A scenario in which each discipline from outside is named by the digest of its code, loaded.
+
+    It then means the same in any folder and in any process that knows the code.
+    """
+    made = dict(document)
+    aqms = document.get("aqms")
+    if isinstance(aqms, Mapping):
+        made["aqms"] = {
+            name: _digest(source, name, folder, f"aqms.{name}", file) if isinstance(source, str) else source
+            for name, source in aqms.items()
+        }
+    queues = document.get("queue")
+    if isinstance(queues, Mapping):
+        made["queue"] = dict(queues)
+        for key, queue in queues.items():
+            given = queue.get("aqm") if isinstance(queue, Mapping) else None
+            if isinstance(given, str) and is_source(given):
+                one = _asked(given, folder, f"queue.{key}.aqm", file)
+                made["queue"][key] = {**queue, "aqm": one.native.name}
+                made["aqms"] = {**made.get("aqms", {}), one.native.name: {"digest": one.digest}}
+    return made
+
+
+def _digest(source: str, name: str, folder: str, path: str, file: str) -> dict[str, str]:
+    one = _asked(source, folder, path, file)
+    if one.native.name != name:
+        raise _wrong(file, path, f"{source} declares itself as {one.native.name}")
+    return {"digest": one.digest}
+
+
 def _asked(source: str, folder: str | None, path: str, file: str | None) -> Known:
     """Loads what a scenario names, if the user trusts it."""
     full = str(Path(folder or ".", source.rpartition(":")[0] if ".py:" in source else source).resolve())

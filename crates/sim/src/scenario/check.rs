@@ -67,7 +67,7 @@ fn scenario(doc: &Doc, folder: Option<&Path>, aqms: Aqms<'_>) -> Checked<Scenari
     let mut topology = topology::read(&fields, Links { folder })?;
     let written = fields.optional("link").is_some();
     if let Some(field) = fields.optional("aqms") {
-        own::check(&field, aqms)?;
+        own::check(&field, doc.get("queue"), aqms)?;
     }
     let queues = topology::queues(fields.optional("queue"), &mut topology, written, aqms)?;
     let traffic_field = fields.required("traffic", "one or more tables [[traffic]]")?;

@@ -34,8 +34,9 @@ impl<'a> Aqms<'a> {
     }
 }
 
-/// Checks `[aqms]`: each of its names is a discipline that was loaded, with the digest that is given, if one is.
-pub(super) fn check(field: &Field<'_>, aqms: Aqms<'_>) -> Checked<()> {
+/// Checks `[aqms]`: a name that one of `queues` has is a discipline that was loaded, with the digest that is given, if one
+/// is. What no queue names may be needed by other points of a sweep.
+pub(super) fn check(field: &Field<'_>, queues: Option<&Doc>, aqms: Aqms<'_>) -> Checked<()> {
     const WANTED: &str = "a source such as \"mine.py:MyRed\" or \"libmine.so\", or a table with digest";
     let Doc::Table(entries) = field.doc else { return Err(field.wrong_type("a table [aqms]")) };
     for (name, doc) in entries {
@@ -51,6 +52,10 @@ pub(super) fn check(field: &Field<'_>, aqms: Aqms<'_>) -> Checked<()> {
             }
             _ => return Err(Field { doc, path }.wrong_type(WANTED)),
         };
+        let named = |queue: &Doc| queue.get("aqm") == Some(&Doc::String(name.clone()));
+        if !matches!(queues, Some(Doc::Table(queues)) if queues.iter().any(|(_, queue)| named(queue))) {
+            continue;
+        }
         let Some(own) = aqms.0.iter().find(|own| own.spec.name == name) else {
             let known = aqms.0.iter().map(|own| own.spec.name);
             let error = ScenarioError::new(path, "is no discipline that was loaded");
