@@ -270,3 +270,11 @@ def test_code_that_a_scenario_names_needs_trust(tmp_path: Path) -> None:
     with registry.trusting():
         document["aqms"]["quiet"] = str(file)
         assert ed.parse(document).run().document["queues"]["bottleneck"]["aqm"] == "quiet"
+
+
+def test_a_real_link_runs_compiled_policies_only() -> None:
+    from earlydrop import links
+
+    policy = ed.policy(declared("own_red"))
+    with pytest.raises(links.OptionError, match=r"--queue: given own_red, a policy in plain Python; allowed compiled"):
+        links.plan("5 Mbit/s", "5 ms", queue=policy(limit="60 packets"))
