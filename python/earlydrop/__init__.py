@@ -39,6 +39,9 @@ if TYPE_CHECKING:
         trace,
         two_flow,
     )
+    from .policies.declare import PolicyError, array, param
+    from .policies.policy import Policy, PolicyWarning, policy
+    from .policies.verdict import Verdict
     from .result import Result
     from .scenario import Network, Scenario, ScenarioWarning, dumbbell, link, load, parse
     from .traffic import cdf, every, exponential, geometric, lognormal, mix, pareto, poisson, sample, uniform
@@ -48,12 +51,17 @@ if TYPE_CHECKING:
 __all__ = [
     "EarlydropError",
     "Network",
+    "Policy",
+    "PolicyError",
+    "PolicyWarning",
     "Result",
     "Scenario",
     "ScenarioError",
     "ScenarioWarning",
+    "Verdict",
     "__version__",
     "aqm",
+    "array",
     "bus",
     "cdf",
     "dumbbell",
@@ -71,10 +79,12 @@ __all__ = [
     "networks",
     "nlred",
     "node",
+    "param",
     "pareto",
     "parking_lot",
     "parse",
     "poisson",
+    "policy",
     "random_network",
     "sample",
     "schedule",
@@ -101,6 +111,13 @@ _HOME = {
     "link": "scenario",
     "load": "scenario",
     "parse": "scenario",
+    "Policy": "policies.policy",
+    "PolicyError": "policies.declare",
+    "PolicyWarning": "policies.policy",
+    "Verdict": "policies.verdict",
+    "array": "policies.declare",
+    "param": "policies.declare",
+    "policy": "policies.policy",
     "cdf": "traffic",
     "every": "traffic",
     "exponential": "traffic",

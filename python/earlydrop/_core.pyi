@@ -1,6 +1,6 @@
 """The engine, compiled from crates/python. Documents pass as JSON text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, final
 
 def version() -> str:
@@ -38,6 +38,38 @@ class ScenarioError(ValueError):
     given: str | None
     allowed: str | None
     message: str | None
+
+@final
+class Aqm:
+    """A discipline that the catalogue does not have."""
+
+    @staticmethod
+    def load(path: str) -> Aqm:
+        """The discipline in a shared library."""
+
+    @staticmethod
+    def at(
+        address: int,
+        check: Callable[[list[float]], tuple[str | None, str] | None] | None = None,
+        plain: Callable[[list[float], Any, Any], Any] | None = None,
+    ) -> Aqm:
+        """The discipline that the `ed_aqm` at `address` describes; `plain` makes instances whose methods are called."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    def entry(self) -> str:
+        """Its declaration, as an entry of the catalogue, as JSON."""
+
+    def conformance(self, packets: int) -> list[tuple[str, str, str | None, float | None]]:
+        """Properties: name, meaning, what failed or None, ns a packet or None."""
+
+    def curve(self, averages: Sequence[float], rate_bps: float, delay_s: float) -> list[float] | None:
+        """p_b at each averaged queue, packets; None if it has no drop curve."""
+
+    def vectors(self) -> str:
+        """Its decision vectors, as JSON lines."""
 
 @final
 class Scenario:

@@ -10,41 +10,12 @@ from __future__ import annotations
 import difflib
 import json
 import keyword
+import os
 from functools import cache
 from typing import Any
 
 from . import _core
-
-
-class Queue:
-    """A queue: its discipline, its limit, and the parameters that were given."""
-
-    name: str = ""
-    parameters: tuple[dict[str, Any], ...] = ()
-
-    def __init__(self, *, limit: str | int | None = None, ecn: bool | None = None, **given: Any) -> None:
-        known = [p["name"] for p in self.parameters]
-        for key in given:
-            if key not in known:
-                near = difflib.get_close_matches(key, [*known, "limit", "ecn"], 1)
-                hint = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(['limit', 'ecn', *known])}"
-                raise TypeError(f"{type(self).__name__} has no parameter {key}{hint}")
-        fields = {"limit": f"{limit} packets" if isinstance(limit, int) else limit, "ecn": ecn, **given}
-        self._document = {"aqm": self.name, **{k: v for k, v in fields.items() if v is not None}}
-
-    def document(self) -> dict[str, Any]:
-        """The queue's table in a scenario."""
-        return dict(self._document)
-
-    def __repr__(self) -> str:
-        inside = ", ".join(f"{k}={v!r}" for k, v in self._document.items() if k != "aqm")
-        return f"{type(self).__name__}({inside})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Queue) and self._document == other._document
-
-    def __hash__(self) -> int:
-        return hash(json.dumps(self._document, sort_keys=True))
+from .queues import Queue as Queue
 
 
 def class_name(entry: dict[str, Any]) -> str:
@@ -81,6 +52,25 @@ def _make(entry: dict[str, Any]) -> type[Queue]:
     return type(class_name(entry), (Queue,), body)
 
 
+def load(source: str | os.PathLike[str]) -> type[Queue]:
+    """The discipline at `source` as a class: `mine.py`, `mine.py:MyRed`, or a shared library.
+
+    It is code, and runs with the rights of this program.
+
+    Raises:
+        PolicyError: there is none, or it is broken.
+    """
+    from .policies import registry
+
+    known = registry.load(source)
+    if known.policy is not None:
+        policy: type[Queue] = known.policy
+        return policy
+    made = _make(json.loads(known.native.entry()))
+    made.digest = known.digest  # type: ignore[attr-defined]
+    return made
+
+
 def __getattr__(name: str) -> type[Queue]:
     if name.startswith("_"):
         raise AttributeError(name)
@@ -93,7 +83,7 @@ def __getattr__(name: str) -> type[Queue]:
 
 
 def __dir__() -> list[str]:
-    return [*classes(), "Queue", "classes", "entries"]
+    return [*classes(), "Queue", "classes", "entries", "load"]
 
 
 def stub() -> str:
@@ -101,6 +91,7 @@ def stub() -> str:
     lines = [
         '"""Queue disciplines as classes. Made from the catalogue by `python -m earlydrop.aqm`."""',
         "",
+        "from os import PathLike",
         "from typing import Any, Literal",
         "",
         "class Queue:",
@@ -112,6 +103,7 @@ def stub() -> str:
         "def class_name(entry: dict[str, Any]) -> str: ...",
         "def entries() -> tuple[dict[str, Any], ...]: ...",
         "def classes() -> dict[str, type[Queue]]: ...",
+        "def load(source: str | PathLike[str]) -> type[Queue]: ...",
         "def stub() -> str: ...",
     ]
     for entry in entries():

@@ -132,10 +132,16 @@ class Network(Sending):
             "topology": self.topology,
             **({"node": self.nodes} if self.nodes else {}),
             **({"link": self.links} if self.links else {}),
+            **({"aqms": own} if (own := self._own()) else {}),
             "queue": {name: queue.document() for name, queue in self.queues.items()},
             # `from` is a keyword of Python; callers write `from_`.
             "traffic": [{"from" if k == "from_" else k: v for k, v in one.items()} for one in self.traffic],
         }
+
+    def _own(self) -> Document:
+        """The disciplines that the catalogue does not have, by name, each with the digest of its code."""
+        digests = {queue.name: getattr(queue, "digest", None) for queue in self.queues.values()}
+        return {name: {"digest": digest} for name, digest in digests.items() if digest is not None}
 
     def scenario(self, *, duration: str, warmup: str | None = None, **top: Any) -> Scenario:
         """The checked scenario."""

@@ -167,42 +167,52 @@ def _without_times(devices: list[dict[str, Any]]) -> list[dict[str, Any]]:
 # ---- what the tests ask for ----------------------------------------------------------------------------------------
 
 
-def every_discipline(seconds: str) -> Any:
-    """Each discipline carries real TCP, and the simulator decides over the same packets as the link did.
+def carried(queue: Any, seconds: str) -> Any:
+    """What a queue did with real TCP, and whether the simulator decides over the same packets as the link did.
 
     Senders need not come to an end: some disciplines condemn a flow for good.
     """
-    found = {}
-    for entry in json.loads(_core.catalogue()):
-        name = entry["name"]
-        # Half of the senders with ECN.
-        plan = links.plan(
-            "20 Mbit/s",
-            "2 ms",
-            queue={"aqm": name, "limit": "40 packets", "ecn": True},
-            record=1_000_000,
-            sysctls=(("net.ipv4.tcp_ecn", "1"),),
-        )
-        begin = time.monotonic()
-        with links.Running(plan) as running, sink(running.outer) as taken:
-            running.start(sending(running.outer, 4, 600, "cubic"))
-            while taken.received == 0:
-                time.sleep(0.01)
-            time.sleep(float(seconds))
-            running.stop(0)
-        assert running.result is not None
-        queue = running.result.document["queues"]["bottleneck"]
-        replay = links.replay(plan, running.records)["bottleneck"]
-        print(name, f"{time.monotonic() - begin:.2f} s", file=sys.stderr)
-        found[name] = {
-            "delivered": queue["delivered"],
-            "arrivals": replay.arrivals,
-            "differing": replay.differing,
-            "first": replay.first,
-            "gap": longest_gap(running.records["bottleneck"]),
-            "kept": kept(running.result.document),
-        }
-    return found
+    # Half of the senders with ECN.
+    sysctls = (("net.ipv4.tcp_ecn", "1"),)
+    plan = links.plan("20 Mbit/s", "2 ms", queue=queue, record=1_000_000, sysctls=sysctls)
+    begin = time.monotonic()
+    with links.Running(plan) as running, sink(running.outer) as taken:
+        running.start(sending(running.outer, 4, 600, "cubic"))
+        while taken.received == 0:
+            time.sleep(0.01)
+        time.sleep(float(seconds))
+        running.stop(0)
+    assert running.result is not None
+    found = running.result.document["queues"]["bottleneck"]
+    replay = links.replay(plan, running.records)["bottleneck"]
+    print(found["aqm"], f"{time.monotonic() - begin:.2f} s", file=sys.stderr)
+    return {
+        "delivered": found["delivered"],
+        "dropped": found["early_drops"] + found["forced_drops"],
+        "arrivals": replay.arrivals,
+        "differing": replay.differing,
+        "first": replay.first,
+        "gap": longest_gap(running.records["bottleneck"]),
+        "kept": kept(running.result.document),
+    }
+
+
+def every_discipline(seconds: str) -> Any:
+    """Each discipline of the catalogue carries real TCP."""
+    names = [entry["name"] for entry in json.loads(_core.catalogue())]
+    return {name: carried({"aqm": name, "limit": "40 packets", "ecn": True}, seconds) for name in names}
+
+
+def own_disciplines(library: str, seconds: str) -> Any:
+    """A discipline in C and one in compiled Python carry real TCP."""
+    sys.path.insert(0, str(Path(__file__).parent / "policies"))
+    from own_red import OwnRed
+
+    import earlydrop as ed
+
+    own = {"c": ed.aqm.load(library), "jit": ed.policy(jit=True)(OwnRed)}
+    given = {"limit": "40 packets", "ecn": True, "w_q": 0.02, "max_p": 0.1}
+    return {name: carried(queue(**given), seconds) for name, queue in own.items()}
 
 
 def ecn(family: str) -> Any:
@@ -549,7 +559,20 @@ def lossy() -> Any:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
-    for f in (every_discipline, ecn, api, fuzz, hostile, flooded, killed, interrupted, joined, traced, lossy)
+    for f in (
+        every_discipline,
+        own_disciplines,
+        ecn,
+        api,
+        fuzz,
+        hostile,
+        flooded,
+        killed,
+        interrupted,
+        joined,
+        traced,
+        lossy,
+    )
 }
 
 if __name__ == "__main__":

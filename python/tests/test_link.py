@@ -365,6 +365,18 @@ class TestInNamespaces:
             assert one["kept"], name
             assert one["gap"] < 0.5, name
 
+    def test_disciplines_of_one_s_own_do_so_too(self, tmp_path: Path) -> None:
+        root = Path(__file__).resolve().parents[2]
+        library, source = tmp_path / "libc_red.so", root / "crates/plugin/tests/red.c"
+        include = f"-I{root / 'crates/aqm/include'}"
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", include, "-o", library, source], check=True)
+        found = linking("own_disciplines", str(library), 0.3)
+        for name, one in found.items():
+            assert one["differing"] == 0, f"{name}: {one['first']}"
+            assert one["delivered"] > 100, name
+            assert one["dropped"] > 0, name
+            assert one["kept"], name
+
     @pytest.mark.parametrize("family", ["4", "6"])
     def test_marks_are_seen_by_both_kernels(self, family: str) -> None:
         found = linking("ecn", family)

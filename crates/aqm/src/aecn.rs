@@ -153,8 +153,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Zheng, Kinicki: Adaptive explicit congestion notification (AECN), ISCC 2002 (abstract)",
     file: include_str!("aecn.rs"),
     params: &[SHOWN, &OWN],
-    check: |values, link| Rules::read(values, link).map(|_| ()),
-    build: |values, link, _| Ok(Built::Policy(Box::new(Aecn::new(Rules::read(values, link)?)))),
+    check: &|values, link| Rules::read(values, link).map(|_| ()),
+    build: &|values, link, _| Ok(Built::Policy(Box::new(Aecn::new(Rules::read(values, link)?)))),
     curve: None,
 };
 

@@ -181,13 +181,13 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Floyd, Gummadi, Shenker: Adaptive RED, technical report, 2001",
     file: include_str!("ared.rs"),
     params: &[&COMMON, &OWN, &GENTLE],
-    check: |values, link| read(values, link).map(|_| ()),
-    build: |values, link, _| {
+    check: &|values, link| read(values, link).map(|_| ()),
+    build: &|values, link, _| {
         let (core, rule) = read(values, link)?;
         let next = rule.on_timer.then(|| Time::ZERO + rule.interval);
         Ok(Built::Policy(Box::new(Ared { core, rule, next, last_set: 0.0 })))
     },
-    curve: Some(|values, link, average| {
+    curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(core, _)| probability(core.curve(), core.settings().in_unit(average)))
     }),
 };

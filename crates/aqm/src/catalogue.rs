@@ -34,8 +34,12 @@ pub enum Built {
     Discipline(Box<dyn FnOnce(bool, Generator) -> Box<dyn crate::Discipline>>),
 }
 
+/// Checks values against one another and the link.
+pub type Check = &'static (dyn Fn(&Values, &Link) -> Result<(), ParamError> + Sync);
+/// Builds a discipline from checked values.
+pub type Build = &'static (dyn Fn(&Values, &Link, Limit) -> Result<Built, ParamError> + Sync);
 /// p_b at an averaged queue in packets.
-pub type DropCurve = fn(&Values, &Link, f64) -> f64;
+pub type DropCurve = &'static (dyn Fn(&Values, &Link, f64) -> f64 + Sync);
 
 /// The declaration of a discipline.
 pub struct AqmSpec {
@@ -56,9 +60,9 @@ pub struct AqmSpec {
     /// Parameters, in groups.
     pub params: &'static [&'static [Param]],
     /// Checks values against one another and the link.
-    pub check: fn(&Values, &Link) -> Result<(), ParamError>,
+    pub check: Check,
     /// Builds the discipline from checked values.
-    pub build: fn(&Values, &Link, Limit) -> Result<Built, ParamError>,
+    pub build: Build,
     /// The drop curve, where the discipline has one.
     pub curve: Option<DropCurve>,
 }

@@ -147,9 +147,9 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Pan, Prabhakar, Psounis: CHOKe, INFOCOM 2000; Linux sch_choke",
     file: include_str!("choke.rs"),
     params: &[&RED, &OWN],
-    check: |values, link| Rules::read(values, link).map(|_| ()),
-    build: |values, link, _| Ok(Built::Policy(Box::new(Choke::new(&Rules::read(values, link)?)))),
-    curve: Some(|values, link, average| {
+    check: &|values, link| Rules::read(values, link).map(|_| ()),
+    build: &|values, link, _| Ok(Built::Policy(Box::new(Choke::new(&Rules::read(values, link)?)))),
+    curve: Some(&|values, link, average| {
         Rules::read(values, link).map_or(f64::NAN, |rules| probability(&rules.curve, average))
     }),
 };

@@ -87,8 +87,8 @@ pub const SPEC: AqmSpec = AqmSpec {
         "Hoeiland-Joergensen, Taht, Morton: Piece of CAKE, IEEE LANMAN, 2018; Linux sch_cake; ns-3 cobalt-queue-disc",
     file: include_str!("cobalt.rs"),
     params: &[&PARAMS],
-    check: |values, link| Settings::read(values, link).map(|_| ()),
-    build: |values, link, _| Ok(Built::Policy(Box::new(Cobalt::new(Settings::read(values, link)?)))),
+    check: &|values, link| Settings::read(values, link).map(|_| ()),
+    build: &|values, link, _| Ok(Built::Policy(Box::new(Cobalt::new(Settings::read(values, link)?)))),
     curve: None,
 };
 

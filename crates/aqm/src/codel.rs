@@ -80,8 +80,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Nichols, Jacobson, McGregor, Iyengar: Controlled Delay Active Queue Management, RFC 8289, 2018",
     file: include_str!("codel.rs"),
     params: &[&PARAMS],
-    check: |values, _| Settings::read(values).map(|_| ()),
-    build: |values, _, _| {
+    check: &|values, _| Settings::read(values).map(|_| ()),
+    build: &|values, _, _| {
         Ok(Built::Policy(Box::new(Codel { set: Settings::read(values)?, state: CodelState::default() })))
     },
     curve: None,

@@ -117,8 +117,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Dedu, Linck, Spies: Distance-dependent RED policy (DDRED), 2007",
     file: include_str!("ddred.rs"),
     params: &[SHOWN, &OWN, &distance::PARAMS],
-    check: |values, link| read(values, link).map(|_| ()),
-    build: |values, link, limit| {
+    check: &|values, link| read(values, link).map(|_| ()),
+    build: &|values, link, limit| {
         let (set, curve) = read(values, link)?;
         let core = EarlyDetection::new(set, curve);
         Ok(Built::Policy(Box::new(Ddred {
@@ -132,7 +132,7 @@ pub const SPEC: AqmSpec = AqmSpec {
             victim: 0.0,
         })))
     },
-    curve: Some(|values, link, average| {
+    curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };

@@ -51,8 +51,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Lakshman, Neidhardt, Ott: The drop from front strategy in TCP and in TCP over ATM, INFOCOM 1996",
     file: include_str!("drop_front.rs"),
     params: &[&PARAMS],
-    check: |_, _| Ok(()),
-    build: |values, _, limit| Ok(Built::Policy(Box::new(DropFront { room: capacity::room(values, limit) }))),
+    check: &|_, _| Ok(()),
+    build: &|values, _, limit| Ok(Built::Policy(Box::new(DropFront { room: capacity::room(values, limit) }))),
     curve: None,
 };
 

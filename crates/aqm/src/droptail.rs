@@ -43,8 +43,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Folklore; ns-2.35 queue/drop-tail.cc, ns-3 DropTailQueue",
     file: include_str!("droptail.rs"),
     params: &[&PARAMS],
-    check: |_, _| Ok(()),
-    build: |values, _, limit| Ok(Built::Policy(Box::new(DropTail { room: capacity::room(values, limit) }))),
+    check: &|_, _| Ok(()),
+    build: &|values, _, limit| Ok(Built::Policy(Box::new(DropTail { room: capacity::room(values, limit) }))),
     curve: None,
 };
 

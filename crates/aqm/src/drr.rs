@@ -122,8 +122,8 @@ pub const SPEC: AqmSpec = AqmSpec {
         "Shreedhar, Varghese: Efficient fair queuing using deficit round robin, ToN 4(3), 1996; ns-2.35 queue/drr.cc",
     file: include_str!("drr.rs"),
     params: &[&PARAMS],
-    check: |_, _| Ok(()),
-    build: |values, _, limit| {
+    check: &|_, _| Ok(()),
+    build: &|values, _, limit| {
         let drr = Classful::new(drr(values, limit));
         Ok(Built::Discipline(Box::new(|_, _| Box::new(drr))))
     },

@@ -82,12 +82,12 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Zheng, Atiquzzaman: DSRED, an active queue management scheme for next generation networks, LCN 2000",
     file: include_str!("dsred.rs"),
     params: &[&COMMON, &OWN],
-    check: |values, link| read(values, link).map(|_| ()),
-    build: |values, link, _| {
+    check: &|values, link| read(values, link).map(|_| ()),
+    build: &|values, link, _| {
         let (set, curve) = read(values, link)?;
         Ok(Built::Policy(Box::new(Dsred { core: EarlyDetection::new(set, curve) })))
     },
-    curve: Some(|values, link, average| {
+    curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };

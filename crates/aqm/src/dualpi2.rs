@@ -98,8 +98,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     file: include_str!("dualpi2.rs"),
     params: &[&PARAMS],
     // No rule that can be broken depends on the limit.
-    check: |values, _| Settings::read(values, Limit::Packets(1)).map(|_| ()),
-    build: |values, _, limit| {
+    check: &|values, _| Settings::read(values, Limit::Packets(1)).map(|_| ()),
+    build: &|values, _, limit| {
         let set = Settings::read(values, limit)?;
         Ok(Built::Discipline(Box::new(move |ecn, random| Box::new(DualPi2::new(set, ecn, random)))))
     },

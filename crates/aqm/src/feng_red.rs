@@ -89,9 +89,9 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Kandlur, Saha, Shin: A self-configuring RED gateway, INFOCOM 1999",
     file: include_str!("feng_red.rs"),
     params: &[&COMMON, &OWN, &GENTLE],
-    check: |values, link| read(values, link).map(|_| ()),
-    build: |values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),
-    curve: Some(|values, link, average| {
+    check: &|values, link| read(values, link).map(|_| ()),
+    build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),
+    curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |red| probability(red.core.curve(), red.core.settings().in_unit(average)))
     }),
 };

@@ -93,8 +93,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Demers, Keshav, Shenker: Analysis and simulation of a fair queueing algorithm, SIGCOMM 1989",
     file: include_str!("fq.rs"),
     params: &[&WEIGHTS, &PARAMS],
-    check: |_, _| Ok(()),
-    build: |values, link, limit| {
+    check: &|_, _| Ok(()),
+    build: &|values, link, limit| {
         let fq = Fq::new(values, link, limit);
         Ok(Built::Discipline(Box::new(|_, _| Box::new(Classful::new(fq)))))
     },

@@ -96,8 +96,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Hoeiland-Joergensen, McKenney, Taht, Gettys, Dumazet: FlowQueue-CoDel, RFC 8290, 2018",
     file: include_str!("fq_codel.rs"),
     params: &[&codel::PARAMS, &fair::PARAMS, &OWN],
-    check: |values, _| read(values).map(|_| ()),
-    build: |values, _, limit| {
+    check: &|values, _| read(values).map(|_| ()),
+    build: &|values, _, limit| {
         let (codel, fair, memory) = read(values)?;
         Ok(Built::Discipline(Box::new(move |ecn, random| {
             Box::new(FqCodel::new(codel, fair, limit, memory, ecn, random)) as Box<dyn Discipline>

@@ -102,8 +102,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Linux net/sched/sch_fq_pie.c, 2020; ns-3 fq-pie-queue-disc.cc",
     file: include_str!("fq_pie.rs"),
     params: &[&OWN, &pie::PARAMS, &fair::PARAMS],
-    check: |values, _| read(values, Limit::Packets(1)).map(|_| ()),
-    build: |values, _, limit| {
+    check: &|values, _| read(values, Limit::Packets(1)).map(|_| ()),
+    build: &|values, _, limit| {
         let (pie, fair) = read(values, limit)?;
         Ok(Built::Discipline(Box::new(move |ecn, random| {
             Box::new(FqPie::new(pie, fair, limit, ecn, random)) as Box<dyn Discipline>

@@ -149,9 +149,9 @@ pub const SPEC: AqmSpec = AqmSpec {
     file: include_str!("fred.rs"),
     params: &[&OWN],
     // A limit that leaves min_th = "auto" to the link.
-    check: |values, link| Rules::read(values, link, Limit::Packets(u64::MAX)).map(|_| ()),
-    build: |values, link, limit| Ok(Built::Policy(Box::new(Fred::new(Rules::read(values, link, limit)?)))),
-    curve: Some(|values, link, average| {
+    check: &|values, link| Rules::read(values, link, Limit::Packets(u64::MAX)).map(|_| ()),
+    build: &|values, link, limit| Ok(Built::Policy(Box::new(Fred::new(Rules::read(values, link, limit)?)))),
+    curve: Some(&|values, link, average| {
         let rules = Rules::read(values, link, Limit::Packets(u64::MAX));
         rules.map_or(f64::NAN, |rules| probability(&rules.curve, average))
     }),

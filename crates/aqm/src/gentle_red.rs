@@ -55,12 +55,12 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Floyd: Recommendation on using the gentle variant of RED, 2000",
     file: include_str!("gentle_red.rs"),
     params: &[&COMMON],
-    check: |values, link| read(values, link).map(|_| ()),
-    build: |values, link, _| {
+    check: &|values, link| read(values, link).map(|_| ()),
+    build: &|values, link, _| {
         let (set, curve) = read(values, link)?;
         Ok(Built::Policy(Box::new(GentleRed { core: EarlyDetection::new(set, curve) })))
     },
-    curve: Some(|values, link, average| {
+    curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };

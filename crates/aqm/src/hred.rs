@@ -66,12 +66,12 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Hu, Kshemkalyani: HRED, a simple and efficient active queue management algorithm, ICCCN 2004",
     file: include_str!("hred.rs"),
     params: &[&COMMON, &OWN],
-    check: |values, link| read(values, link).map(|_| ()),
-    build: |values, link, _| {
+    check: &|values, link| read(values, link).map(|_| ()),
+    build: &|values, link, _| {
         let (set, curve) = read(values, link)?;
         Ok(Built::Policy(Box::new(Hred { core: EarlyDetection::new(set, curve) })))
     },
-    curve: Some(|values, link, average| {
+    curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };

@@ -36,9 +36,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod abi;
 pub mod catalogue;
 pub mod discipline;
 pub mod early_detection;
+pub mod fault;
 pub mod gate;
 mod packet;
 pub mod params;

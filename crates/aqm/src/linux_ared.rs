@@ -121,9 +121,9 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Linux net/sched/sch_red.c, include/net/red.h (red_adaptative_algo); iproute2 tc/tc_red.c",
     file: include_str!("linux_ared.rs"),
     params: &[&OWN],
-    check: |values, link| read(values, link).map(|_| ()),
-    build: |values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),
-    curve: Some(|values, link, average| {
+    check: &|values, link| read(values, link).map(|_| ()),
+    build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),
+    curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |red| probability(red.core.curve(), red.core.settings().in_unit(average)))
     }),
 };

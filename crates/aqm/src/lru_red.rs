@@ -154,9 +154,9 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Smitha, Reddy: LRU-RED, GLOBECOM 2001",
     file: include_str!("lru_red.rs"),
     params: &[&COMMON, &GENTLE, &OWN],
-    check: |values, link| red::read(values, &COMMON, link).map(|_| ()),
-    build: |values, link, _| Ok(Built::Policy(Box::new(LruRed::new(values, link)?))),
-    curve: Some(|values, link, average| {
+    check: &|values, link| red::read(values, &COMMON, link).map(|_| ()),
+    build: &|values, link, _| Ok(Built::Policy(Box::new(LruRed::new(values, link)?))),
+    curve: Some(&|values, link, average| {
         red::read(values, &COMMON, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };

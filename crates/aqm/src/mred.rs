@@ -79,14 +79,14 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Agarwal, Jayaraman, Siew: Modified RED gateways under bursty traffic, IEEE Comm. Letters 8(5), 2004",
     file: include_str!("mred.rs"),
     params: &[&COMMON, &OWN],
-    check: |values, link| read(values, link).map(|_| ()),
-    build: |values, link, _| {
+    check: &|values, link| read(values, link).map(|_| ()),
+    build: &|values, link, _| {
         let (set, curve) = read(values, link)?;
         let (min_th, max_th) = (set.min_th, set.max_th);
         let upper = values.flag(&OWN, "upper");
         Ok(Built::Policy(Box::new(Mred { core: EarlyDetection::new(set, curve), min_th, max_th, upper })))
     },
-    curve: Some(|values, link, average| {
+    curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };

@@ -48,12 +48,12 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Zhou, Yeung, Li: Nonlinear RED, Computer Networks 50, 2006",
     file: include_str!("nlred.rs"),
     params: &[&COMMON],
-    check: |values, link| read(values, link).map(|_| ()),
-    build: |values, link, _| {
+    check: &|values, link| read(values, link).map(|_| ()),
+    build: &|values, link, _| {
         let (set, curve) = read(values, link)?;
         Ok(Built::Policy(Box::new(Nlred { core: EarlyDetection::new(set, curve) })))
     },
-    curve: Some(|values, link, average| {
+    curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };

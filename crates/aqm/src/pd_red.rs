@@ -95,9 +95,9 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Sun, Ko, Chen, Chan, Zukerman: PD-RED, to improve the performance of RED, IEEE Comm. Letters 7(8), 2003",
     file: include_str!("pd_red.rs"),
     params: &[&COMMON, &OWN, &GENTLE],
-    check: |values, link| read(values, link, Limit::Packets(1)).map(|_| ()),
-    build: |values, link, limit| Ok(Built::Policy(Box::new(read(values, link, limit)?))),
-    curve: Some(|values, link, average| {
+    check: &|values, link| read(values, link, Limit::Packets(1)).map(|_| ()),
+    build: &|values, link, limit| Ok(Built::Policy(Box::new(read(values, link, limit)?))),
+    curve: Some(&|values, link, average| {
         read(values, link, Limit::Packets(1))
             .map_or(f64::NAN, |red| probability(red.core.curve(), red.core.settings().in_unit(average)))
     }),

@@ -104,8 +104,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Hollot, Misra, Towsley, Gong: On designing improved controllers for AQM routers, INFOCOM 2001",
     file: include_str!("pi.rs"),
     params: &[&PARAMS],
-    check: |values, _| read(values).map(|_| ()),
-    build: |values, _, _| Ok(Built::Policy(Box::new(read(values)?))),
+    check: &|values, _| read(values).map(|_| ()),
+    build: &|values, _, _| Ok(Built::Policy(Box::new(read(values)?))),
     curve: None,
 };
 

@@ -93,8 +93,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Fan, Ren, Lin: Design a PID controller for active queue management, ISCC 2003",
     file: include_str!("pid.rs"),
     params: &[&PARAMS],
-    check: |values, _| read(values).map(|_| ()),
-    build: |values, _, _| Ok(Built::Policy(Box::new(read(values)?))),
+    check: &|values, _| read(values).map(|_| ()),
+    build: &|values, _, _| Ok(Built::Policy(Box::new(read(values)?))),
     curve: None,
 };
 

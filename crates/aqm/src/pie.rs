@@ -103,8 +103,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Pan, Natarajan, Baker, White: Proportional Integral Controller Enhanced, RFC 8033, 2017",
     file: include_str!("pie.rs"),
     params: &[&OWN, &PARAMS],
-    check: |_, _| Ok(()),
-    build: |values, _, limit| Ok(Built::Policy(Box::new(Pie::new(values, limit)))),
+    check: &|_, _| Ok(()),
+    build: &|values, _, limit| Ok(Built::Policy(Box::new(Pie::new(values, limit)))),
     curve: None,
 };
 

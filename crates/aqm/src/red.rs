@@ -69,12 +69,12 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Floyd, Jacobson: Random early detection gateways for congestion avoidance, ToN 1(4), 1993",
     file: include_str!("red.rs"),
     params: &[&COMMON, &GENTLE],
-    check: |values, link| read(values, &COMMON, link).map(|_| ()),
-    build: |values, link, _| {
+    check: &|values, link| read(values, &COMMON, link).map(|_| ()),
+    build: &|values, link, _| {
         let (set, curve) = read(values, &COMMON, link)?;
         Ok(Built::Policy(Box::new(Red { core: EarlyDetection::new(set, curve) })))
     },
-    curve: Some(|values, link, average| {
+    curve: Some(&|values, link, average| {
         read(values, &COMMON, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };

@@ -81,12 +81,12 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Mahajan, Floyd, Wetherall: Controlling high-bandwidth flows at the congested router, ICNP 2001",
     file: include_str!("red_pd.rs"),
     params: &[&COMMON, &GENTLE, &OWN, &COUNT_MARKS],
-    check: |values, link| {
+    check: &|values, link| {
         red::read(values, &COMMON, link)?;
         Rules::read(values).map(|_| ())
     },
-    build: |values, link, _| Ok(Built::Policy(Box::new(RedPd::new(values, link)?))),
-    curve: Some(|values, link, average| {
+    build: &|values, link, _| Ok(Built::Policy(Box::new(RedPd::new(values, link)?))),
+    curve: Some(&|values, link, average| {
         red::read(values, &COMMON, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };

@@ -145,8 +145,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Kandlur, Saha, Shin: Stochastic Fair Blue, INFOCOM 2001; Linux net/sched/sch_sfb.c",
     file: include_str!("sfb.rs"),
     params: &[&PARAMS],
-    check: |_, _| Ok(()),
-    build: |values, _, _| Ok(Built::Policy(Box::new(Sfb::new(values)))),
+    check: &|_, _| Ok(()),
+    build: &|values, _, _| Ok(Built::Policy(Box::new(Sfb::new(values)))),
     curve: None,
 };
 

@@ -75,8 +75,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "McKenney: Stochastic fairness queueing, INFOCOM 1990; Linux net/sched/sch_sfq.c; ns-2.35 queue/sfq.cc",
     file: include_str!("sfq.rs"),
     params: &[&PARAMS],
-    check: |values, _| Rules::read(values).map(|_| ()),
-    build: |values, _, limit| {
+    check: &|values, _| Rules::read(values).map(|_| ()),
+    build: &|values, _, limit| {
         let rules = Rules::read(values)?;
         Ok(Built::Discipline(Box::new(move |_, random| -> Box<dyn Discipline> {
             match rules {

@@ -91,12 +91,12 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Lin, Zhou, Wang, Su: Scalable fair random early detection, WiCOM 2006; Wang, Lin, Zhou, Xie, Li, IJCNS 2(1), 2009",
     file: include_str!("sfred.rs"),
     params: &[&COMMON, &GENTLE, &OWN, &COUNT_MARKS],
-    check: |values, link| Rules::read(values, link).map(|_| ()),
-    build: |values, link, _| {
+    check: &|values, link| Rules::read(values, link).map(|_| ()),
+    build: &|values, link, _| {
         let (rules, curve) = Rules::read(values, link)?;
         Ok(Built::Policy(Box::new(Sfred::new(rules, curve))))
     },
-    curve: Some(|values, link, average| {
+    curve: Some(&|values, link, average| {
         Rules::read(values, link).map_or(f64::NAN, |(rules, curve)| probability(&curve, rules.set.in_unit(average)))
     }),
 };

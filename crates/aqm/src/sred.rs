@@ -135,8 +135,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Ott, Lakshman, Wong: SRED: stabilized RED, INFOCOM 1999",
     file: include_str!("sred.rs"),
     params: &[&OWN],
-    check: |_, _| Ok(()),
-    build: |values, _, limit| Ok(Built::Policy(Box::new(Sred::new(values, limit)))),
+    check: &|_, _| Ok(()),
+    build: &|values, _, limit| Ok(Built::Policy(Box::new(Sred::new(values, limit)))),
     curve: None,
 };
 

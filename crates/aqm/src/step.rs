@@ -139,8 +139,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Alizadeh et al.: Data center TCP (DCTCP), SIGCOMM 2010; RFC 8257",
     file: include_str!("step.rs"),
     params: &[&PARAMS],
-    check: |_, _| Ok(()),
-    build: |values, _, _| Ok(Built::Policy(Box::new(Step::new(values)))),
+    check: &|_, _| Ok(()),
+    build: &|values, _, _| Ok(Built::Policy(Box::new(Step::new(values)))),
     curve: None,
 };
 

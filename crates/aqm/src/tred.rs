@@ -74,12 +74,12 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Huang, Xu, Chang, IEEE Systems Journal, 2015; Keerthi: Three-section random early detection (TRED)",
     file: include_str!("tred.rs"),
     params: &[&COMMON, &OWN],
-    check: |values, link| read(values, link).map(|_| ()),
-    build: |values, link, _| {
+    check: &|values, link| read(values, link).map(|_| ()),
+    build: &|values, link, _| {
         let (set, curve) = read(values, link)?;
         Ok(Built::Policy(Box::new(Tred { core: EarlyDetection::new(set, curve) })))
     },
-    curve: Some(|values, link, average| {
+    curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
 };

@@ -151,8 +151,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Cisco Systems: Weighted random early detection on the Cisco 12000 series router",
     file: include_str!("wred.rs"),
     params: &[&COMMON, &PRECEDENCES],
-    check: |values, link| Rules::read(values, link).map(|_| ()),
-    build: |values, link, _| Ok(Built::Policy(Box::new(Wred::new(&Rules::read(values, link)?)))),
+    check: &|values, link| Rules::read(values, link).map(|_| ()),
+    build: &|values, link, _| Ok(Built::Policy(Box::new(Wred::new(&Rules::read(values, link)?)))),
     curve: None,
 };
 

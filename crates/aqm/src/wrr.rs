@@ -110,8 +110,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Katevenis, Sidiropoulos, Courcoubetis: Weighted round-robin cell multiplexing, JSAC 9(8), 1991",
     file: include_str!("wrr.rs"),
     params: &[&WEIGHTS, &PARAMS],
-    check: |_, _| Ok(()),
-    build: |values, _, limit| {
+    check: &|_, _| Ok(()),
+    build: &|values, _, limit| {
         let wrr = Classful::new(wrr(values, limit));
         Ok(Built::Discipline(Box::new(|_, _| Box::new(wrr))))
     },

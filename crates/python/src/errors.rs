@@ -1,8 +1,10 @@
 //! The engine's errors as Python's.
 
+use earlydrop_aqm::fault::Fault;
 use earlydrop_sim::scenario::ScenarioError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 
 pub mod error {
     use pyo3::exceptions::PyValueError;
@@ -34,6 +36,17 @@ pub fn raise(e: ScenarioError) -> PyErr {
         }
     });
     raised
+}
+
+/// What `work` gives; a policy that cannot go on is an error.
+///
+/// # Errors
+/// What the policy said.
+pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match Fault::of(payload.as_ref()) {
+        Some(fault) => fault.0.clone(),
+        None => resume_unwind(payload),
+    })
 }
 
 pub fn internal(e: impl std::fmt::Display) -> PyErr {

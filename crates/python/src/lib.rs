@@ -6,6 +6,7 @@ mod link;
 
 mod batch;
 mod errors;
+mod policy;
 mod reference;
 mod scenario;
 
@@ -30,6 +31,10 @@ fn build() -> &'static str {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
+    module.add_class::<policy::Aqm>()?;
+    module.add_class::<policy::PacketView>()?;
+    module.add_class::<policy::QueueState>()?;
+    module.add_class::<policy::Cx>()?;
     module.add("ScenarioError", module.py().get_type::<errors::error::ScenarioError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(build, module)?)?;

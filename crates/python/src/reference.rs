@@ -22,7 +22,8 @@ pub fn catalogue() -> String {
     Value::from(entries).to_string()
 }
 
-fn entry(spec: &AqmSpec) -> Value {
+/// An entry of the catalogue.
+pub fn entry(spec: &AqmSpec) -> Value {
     json!({
         "name": spec.name,
         "title": spec.title,

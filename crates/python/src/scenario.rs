@@ -1,10 +1,11 @@
 //! Scenarios: Python's data in, result documents out.
 
-use crate::errors::raise;
+use crate::errors::{guarded, raise};
+use crate::policy;
 use earlydrop_sim::run::{Events, Links};
 use earlydrop_sim::scenario::{self, Doc, ScenarioError};
 use earlydrop_sim::{result, run};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{json, Value};
@@ -96,24 +97,27 @@ impl Scenario {
             other => return Err(PyValueError::new_err(format!("events = {other:?}: \"lanes\" or \"heap\""))),
         };
         let seed = seed.unwrap_or(self.checked.seed);
-        py.detach(|| {
-            let start = Instant::now();
-            let outcome = run::run(&self.checked, seed, links, events)?;
-            Ok(result::document(&self.checked, seed, &outcome, start.elapsed().as_secs_f64()).to_string())
-        })
-        .map_err(raise)
+        let made = py.detach(|| {
+            let begin = Instant::now();
+            let outcome = guarded(|| run::run(&self.checked, seed, links, events))?;
+            Ok(outcome.map(|outcome| {
+                result::document(&self.checked, seed, &outcome, begin.elapsed().as_secs_f64()).to_string()
+            }))
+        });
+        made.map_err(|fault: String| PyRuntimeError::new_err(fault))?.map_err(raise)
     }
 }
 
 impl Scenario {
     fn from_doc(mut doc: Doc, sets: Vec<(String, String)>, file: Option<&str>) -> PyResult<Self> {
         scenario::apply_sets(&mut doc, &sets).map_err(|e| raise(e.in_file(file)))?;
+        let own = policy::named_in(&mut doc, file)?;
         for (path, _) in &sets {
             if let Some(queue) = path.strip_prefix("queue.").and_then(|rest| rest.strip_suffix(".aqm")) {
-                scenario::retain_known(&mut doc, queue);
+                scenario::retain_known_with(&mut doc, queue, &own);
             }
         }
-        let checked = scenario::check(&doc, file).map_err(raise)?;
+        let checked = scenario::check_with(&doc, file, &own).map_err(raise)?;
         Ok(Scenario { checked })
     }
 }

@@ -9,6 +9,7 @@
 use crate::result;
 use crate::run::{self, Events, Links};
 use crate::scenario::Scenario;
+use earlydrop_aqm::fault::Fault;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -77,12 +78,15 @@ pub fn run(jobs: &[(&Scenario, u64)]) -> Batch {
     batch
 }
 
-/// The result of `work`; a panic is turned into an error.
+/// The result of `work`; a panic, or a policy that cannot go on, is turned into an error.
 ///
 /// # Errors
-/// The error of `work`, or the text of its panic.
+/// The error of `work`, of the policy, or the text of the panic.
 pub fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        if let Some(fault) = Fault::of(payload.as_ref()) {
+            return Err(fault.to_string());
+        }
         let text = (payload.downcast_ref::<&str>().copied())
             .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
             .unwrap_or("no message");

@@ -35,7 +35,11 @@ struct Case {
 
 /// The vectors of the discipline called `aqm`: JSON lines, one per step. `None` if there is no such discipline.
 pub fn vectors(aqm: &str) -> Option<String> {
-    let spec = catalogue::find(aqm)?;
+    catalogue::find(aqm).map(vectors_of)
+}
+
+/// The vectors of any discipline, also of one that the catalogue does not have.
+pub fn vectors_of(spec: &'static AqmSpec) -> String {
     let mut text = String::new();
     for case in cases(spec) {
         record(spec, &case, &mut |line| {
@@ -43,7 +47,7 @@ pub fn vectors(aqm: &str) -> Option<String> {
             text.push('\n');
         });
     }
-    Some(text)
+    text
 }
 
 /// The cases: the default; signals as drops; a limit in bytes; and every other choice and flag of the discipline's own

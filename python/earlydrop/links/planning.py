@@ -189,6 +189,7 @@ def plan(
         checked = _core.Scenario.parse({**document, "queue": queues, "seed": seed}, sets)
     except _core.ScenarioError as error:
         raise _as_option(error) from None
+    _compiled(checked, "--queue")
     delays = _delays(json.loads(checked.network()), "bottleneck")
     return Plan(checked, "bottleneck", delays, seed, **settings)
 
@@ -202,6 +203,7 @@ def from_scenario(scenario: _core.Scenario, at: str | None = None, seed: int | N
     Raises:
         OptionError: there is no such queue.
     """
+    _compiled(scenario, "--sim")
     network = json.loads(scenario.network())
     names = list(dict.fromkeys(network["queue"].values()))
     places = list(network["queue"])
@@ -213,6 +215,21 @@ def from_scenario(scenario: _core.Scenario, at: str | None = None, seed: int | N
         raise OptionError(f"--at: given {at or 'nothing'}; allowed {', '.join(known)}")
     link = places[known.index(at)]
     return Plan(scenario, at, _delays(network, link), scenario.seed if seed is None else seed, **settings)
+
+
+def _compiled(scenario: _core.Scenario, option: str) -> None:
+    """Refuse disciplines in plain Python: the interpreter would be late for packets."""
+    aqms = json.loads(scenario.to_json()).get("aqms", {})
+    if not aqms:
+        return
+    from ..policies import registry
+
+    for name, entry in aqms.items():
+        known = registry.find(name, entry["digest"])
+        if known is not None and known.policy is not None and not known.policy.jit:
+            raise OptionError(
+                f"{option}: given {name}, a policy in plain Python; allowed compiled ones: jit=True, or C"
+            )
 
 
 def seconds(delay: Any) -> float:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from .. import _core
 from ..document import Document, overlay
-from .model import SweepError
+from .model import Factor, SweepError
 
 NEUTRAL = "run"
 """Name of every scenario that is run, so that equal scenarios have equal keys whatever they are called."""
@@ -36,6 +37,39 @@ def overlay_toml(base: Document, pairs: Sequence[tuple[str, str]]) -> Document:
         return overlay(base, changes)
     except KeyError as error:
         raise SweepError(f"set: {error.args[0]}") from error
+
+
+def with_code(base: Document, folder: Path, file: Path) -> Document:
+    """A copy that names disciplines from outside by the digests of their code, so that it means the same anywhere.
+
+    Raises:
+        ScenarioError: a discipline cannot be loaded, or is not trusted.
+    """
+    from ..policies import registry
+
+    return registry.pinned(base, str(folder), str(file))
+
+
+def levels_with_code(factors: Sequence[Factor], base: Document, folder: Path, file: Path) -> list[Factor]:
+    """The factors, with names for the disciplines that levels give as sources; `base` then lists these.
+
+    Raises:
+        ScenarioError: a discipline cannot be loaded, or is not trusted.
+    """
+    from ..policies import registry
+
+    def named(path: str, text: str) -> tuple[str, str]:
+        if not (path.startswith("queue.") and path.endswith(".aqm") and registry.is_source(text.strip("\"'"))):
+            return path, text
+        queue = path.removeprefix("queue.").removesuffix(".aqm")
+        document = {"queue": {queue: {"aqm": text.strip("\"'")}}}
+        pinned = registry.pinned(document, str(folder), str(file))
+        base["aqms"] = {**base.get("aqms", {}), **pinned["aqms"]}
+        return path, f'"{pinned["queue"][queue]["aqm"]}"'
+
+    return [
+        replace(f, levels=[replace(v, sets=tuple(named(*pair) for pair in v.sets)) for v in f.levels]) for f in factors
+    ]
 
 
 def with_traces(value: Any, folder: Path) -> Any:

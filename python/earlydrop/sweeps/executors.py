@@ -113,8 +113,11 @@ class Cluster:
         return max(1, self._slots)
 
     def submit(self, number: int, tasks: Sequence[work.Task]) -> None:
+        from ..policies.parcel import pack
+
+        own = pack([self._base, *tasks])
         submitted: Any = self._client.submit(
-            work.make, self._base, list(tasks), key=f"{self._name}-{number}-{secrets.token_hex(4)}", pure=False
+            work.make, self._base, list(tasks), own, key=f"{self._name}-{number}-{secrets.token_hex(4)}", pure=False
         )
         self._futures[number] = submitted
         submitted.add_done_callback(lambda finished: self._finished.put((number, finished)))

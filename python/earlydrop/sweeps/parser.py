@@ -17,7 +17,7 @@ from ..document import Document
 from ..expressions import Condition, ExpressionError, parse_condition
 from ..strict_toml import TomlError, is_number, load, suggestion
 from . import design
-from .base_scenario import NEUTRAL, one_line, overlay_toml, with_traces
+from .base_scenario import NEUTRAL, levels_with_code, one_line, overlay_toml, with_code, with_traces
 from .checks import check_fields, check_levels
 from .factors import parse_factors, parse_sets
 from .lazy import Lazy
@@ -88,6 +88,10 @@ class _Parser:
         name = top.text("name", self.path.stem)
         base = self._scenario()
         factors = parse_factors(top, self.path.parent)
+        try:
+            factors = levels_with_code(factors, base, self.path.parent, self.path)
+        except _core.ScenarioError as error:
+            top.report("factor", one_line(error))
         kind, count, seed, cross = self._design(factors)
         conditions = self._conditions(factors)
         seeds, stop, stop_measures = self._seeds()
@@ -148,6 +152,11 @@ class _Parser:
             self.top.report("scenario", "is missing; allowed a scenario's file, or a table [scenario]")
             return {}
         base: Document = with_traces({**given, "name": NEUTRAL, "seed": 1}, folder)
+        try:
+            base = with_code(base, folder, self.path)
+        except _core.ScenarioError as error:
+            self.top.report("scenario", one_line(error))
+            return {}
         pairs = parse_sets(self.top, self.path.parent)
         return base if not pairs else overlay_toml(base, pairs)
 

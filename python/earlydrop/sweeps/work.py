@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars
 
     from .. import _core
+    from ..policies.parcel import Parcel
 
 Sets = tuple[tuple[str, str], ...]
 Source = Sets | str
@@ -52,9 +53,17 @@ class Done:
         return sum(len(values) for _, _, _, _, values, _ in self.columns) + sum(map(len, self.scenarios.values()))
 
 
-def make(base: Document | None, tasks: Sequence[Task]) -> Done:
-    """Make the runs of a batch, one after the other. A run that fails does not keep the others from being made."""
+def make(base: Document | None, tasks: Sequence[Task], own: Sequence[Parcel] = ()) -> Done:
+    """Make the runs of a batch, one after the other. A run that fails does not keep the others from being made.
+
+    `own` are the disciplines from outside that the tasks name, where this process may not know them.
+    """
     from .. import _core
+
+    if own:
+        from ..policies.parcel import unpack
+
+        unpack(own)
 
     jobs: list[tuple[_core.Scenario, int]] = []
     keys: list[str] = []

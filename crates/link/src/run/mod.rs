@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use earlydrop_aqm::fault::Fault;
 use earlydrop_aqm::Time;
 use nix::errno::Errno;
 
@@ -137,7 +138,7 @@ impl Running {
     /// Stops the loop once no packet is queued or in flight, or after `patience`; returns what it measured.
     ///
     /// # Errors
-    /// If it has ended before, because a device was taken away or by a panic.
+    /// If it has ended before: a device was taken away, a policy could not go on, or by a panic.
     pub fn stop(&mut self, patience: Duration) -> Result<[PathOutcome; 2]> {
         self.shared.drain.store(true, Ordering::Release);
         let start = Instant::now();
@@ -146,7 +147,12 @@ impl Running {
         }
         self.shared.stop.store(true, Ordering::Release);
         let Some(thread) = self.thread.take() else { return Err(Errno::ECANCELED.into()) };
-        thread.join().unwrap_or_else(|_| Err(Errno::EOWNERDEAD.into()))
+        thread.join().unwrap_or_else(|payload| {
+            Err(match Fault::of(payload.as_ref()) {
+                Some(fault) => std::io::Error::other(fault.clone()),
+                None => Errno::EOWNERDEAD.into(),
+            })
+        })
     }
 }
 

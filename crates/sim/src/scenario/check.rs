@@ -12,15 +12,16 @@ use super::fields::{join, Checked, Field, Fields};
 use super::link::Links;
 use super::model::{Record, Topology};
 use super::nearest::{some_of, suggestion};
+use super::own::{Aqms, OwnAqm};
 use super::traffic::Direction as Way;
 use super::whole::Scenario;
-use super::{ends, reachable, topology, traffic, units};
+use super::{ends, own, reachable, topology, traffic, units};
 use crate::topology::{Dumbbell, LinkSpec, Rate, Routes};
 use earlydrop_net::tcp::sizes::ACK_BYTES;
 
 /// Keys of the document itself.
 pub(super) const SCENARIO: &[&str] =
-    &["name", "duration", "warmup", "seed", "topology", "node", "link", "queue", "traffic", "record"];
+    &["name", "duration", "warmup", "seed", "topology", "node", "link", "aqms", "queue", "traffic", "record"];
 /// Keys of `[record]`.
 pub(super) const RECORD: &[&str] = &[
     "series",
@@ -45,11 +46,19 @@ const FLOW_NUMBERS: &str = "a list of flow numbers, such as [1, 2]";
 /// # Errors
 /// The first fault found, with the path of its field, what was given and what is allowed.
 pub fn check(doc: &Doc, file: Option<&str>) -> Result<Scenario, ScenarioError> {
-    let folder = file.and_then(|file| Path::new(file).parent());
-    scenario(doc, folder).map_err(|error| error.in_file(file))
+    check_with(doc, file, &[])
 }
 
-fn scenario(doc: &Doc, folder: Option<&Path>) -> Checked<Scenario> {
+/// [`check`], where queues can have the disciplines `own` beside the catalogue's.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_with(doc: &Doc, file: Option<&str>, own: &[OwnAqm]) -> Result<Scenario, ScenarioError> {
+    let folder = file.and_then(|file| Path::new(file).parent());
+    scenario(doc, folder, Aqms(own)).map_err(|error| error.in_file(file))
+}
+
+fn scenario(doc: &Doc, folder: Option<&Path>, aqms: Aqms<'_>) -> Checked<Scenario> {
     let fields = Field::root(doc).table(SCENARIO)?;
     let name = fields.required("name", "a text")?.name()?;
     let duration = fields.required("duration", units::TIME_FORM)?.measure(&TIMES, bounds::DURATION)?;
@@ -57,7 +66,10 @@ fn scenario(doc: &Doc, folder: Option<&Path>) -> Checked<Scenario> {
     let seed = fields.optional("seed").map_or(Ok(1), |field| field.whole(0, bounds::SEED))?;
     let mut topology = topology::read(&fields, Links { folder })?;
     let written = fields.optional("link").is_some();
-    let queues = topology::queues(fields.optional("queue"), &mut topology, written)?;
+    if let Some(field) = fields.optional("aqms") {
+        own::check(&field, doc.get("queue"), aqms)?;
+    }
+    let queues = topology::queues(fields.optional("queue"), &mut topology, written, aqms)?;
     let traffic_field = fields.required("traffic", "one or more tables [[traffic]]")?;
     let traffic = traffic::read(&traffic_field, &topology, folder)?;
     let ends = ends::read(&traffic_field)?;

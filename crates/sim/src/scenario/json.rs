@@ -27,6 +27,10 @@ impl Scenario {
                 map.insert("link".into(), graph.edges.iter().map(|edge| topology::write_edge(graph, edge)).collect());
             }
         }
+        let own = self.queues.iter().filter_map(|one| Some((one.spec.spec.name, one.spec.own.as_deref()?)));
+        let own: Map<String, Json> =
+            own.map(|(name, digest)| (name.to_string(), json!({ "digest": digest }))).collect();
+        insert(&mut map, "aqms", (!own.is_empty()).then(|| own.into()));
         let queues: Map<String, Json> = self.queues.iter().map(|one| (one.key.clone(), queue(&one.spec))).collect();
         map.insert("queue".into(), queues.into());
         let entries = self.traffic.iter().zip(&self.ends).map(|(one, ends)| traffic::write(one, ends));

@@ -78,6 +78,8 @@ pub struct PortAt {
 pub struct QueueSpec {
     /// The discipline.
     pub spec: &'static AqmSpec,
+    /// The digest of its code, if the catalogue does not have it.
+    pub own: Option<String>,
     /// Its parameters, as far as they were given.
     pub values: Values,
     /// The buffer.
@@ -90,8 +92,8 @@ pub struct QueueSpec {
 
 impl QueueSpec {
     /// What can be compared and printed; a discipline is its name.
-    fn parts(&self) -> (&'static str, &Values, Limit, bool, Option<InjectedRandom>) {
-        (self.spec.name, &self.values, self.limit, self.ecn, self.random)
+    fn parts(&self) -> (&'static str, Option<&str>, &Values, Limit, bool, Option<InjectedRandom>) {
+        (self.spec.name, self.own.as_deref(), &self.values, self.limit, self.ecn, self.random)
     }
 }
 

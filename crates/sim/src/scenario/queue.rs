@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use earlydrop_aqm::catalogue::{self, AqmSpec};
+use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::params::{Kind, Param, ParamError, Unit, Value, Values};
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::Link;
@@ -13,6 +13,7 @@ use super::error::{quoted_list, ScenarioError};
 use super::fields::{as_whole, join, whole_form, Checked, Field};
 use super::model::QueueSpec;
 use super::nearest::suggestion;
+use super::own::{Aqms, OwnAqm};
 use super::units::{self, QueueLength};
 use super::values::RANDOM;
 
@@ -22,13 +23,14 @@ pub(super) const COMMON: &[&str] = &["aqm", "limit", "ecn", "random"];
 pub(super) const DEFAULT_LIMIT: u64 = 50;
 
 /// Reads a queue that is in front of each of `links`.
-pub(super) fn read(field: &Field<'_>, links: &[Link]) -> Checked<QueueSpec> {
-    let spec = discipline(field)?;
-    if let Some(spec) = spec {
-        refuse_others_parameters(field, spec)?;
+pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked<QueueSpec> {
+    let found = discipline(field, aqms)?;
+    if let Some((spec, _)) = found {
+        refuse_others_parameters(field, spec, aqms)?;
     }
-    let fields = field.table(&known_keys(spec))?;
-    let spec = spec.ok_or_else(|| fields.missing("aqm").allowed(quoted_list(names())))?;
+    let fields = field.table(&known_keys(found.map(|(spec, _)| spec), aqms))?;
+    let names = || aqms.all().map(|spec| spec.name);
+    let (spec, own) = found.ok_or_else(|| fields.missing("aqm").allowed(quoted_list(names())))?;
     let mut values = Values::new();
     for (key, field) in fields.iter() {
         if let Some(param) = spec.param(key) {
@@ -40,6 +42,7 @@ pub(super) fn read(field: &Field<'_>, links: &[Link]) -> Checked<QueueSpec> {
     }
     Ok(QueueSpec {
         spec,
+        own: own.map(str::to_string),
         values,
         limit: fields.optional("limit").map_or(Ok(Limit::Packets(DEFAULT_LIMIT)), |field| limit(&field))?,
         ecn: fields.optional("ecn").map_or(Ok(false), |field| field.flag())?,
@@ -52,33 +55,34 @@ pub(super) fn read(field: &Field<'_>, links: &[Link]) -> Checked<QueueSpec> {
 /// Keys that no discipline knows stay, and the checker refuses them. Nothing happens where the queue or its
 /// discipline is missing or unknown.
 pub fn retain_known(doc: &mut Doc, queue: &str) {
+    retain_known_with(doc, queue, &[]);
+}
+
+/// [`retain_known`], with disciplines beside the catalogue's.
+pub fn retain_known_with(doc: &mut Doc, queue: &str, own: &[OwnAqm]) {
+    let aqms = Aqms(own);
     let Some(table) = doc.get_mut("queue").and_then(|queues| queues.get_mut(queue)) else { return };
     let Some(Doc::String(name)) = table.get("aqm") else { return };
-    let Some(spec) = catalogue::find(name) else { return };
+    let Some((spec, _)) = aqms.find(name) else { return };
     let Doc::Table(entries) = table else { return };
-    let own = known_keys(Some(spec));
-    let all = known_keys(None);
+    let own = known_keys(Some(spec), aqms);
+    let all = known_keys(None, aqms);
     entries.retain(|(key, _)| own.contains(&key.as_str()) || !all.contains(&key.as_str()));
 }
 
-fn names() -> impl Iterator<Item = &'static str> + Clone {
-    catalogue::all().iter().map(|spec| spec.name)
-}
-
-fn discipline(field: &Field<'_>) -> Checked<Option<&'static AqmSpec>> {
+fn discipline<'a>(field: &Field<'_>, aqms: Aqms<'a>) -> Checked<Option<(&'static AqmSpec, Option<&'a str>)>> {
     let Some(doc) = field.doc.get("aqm") else { return Ok(None) };
-    let name = Field { doc, path: join(&field.path, "aqm") }.word(names())?;
-    Ok(catalogue::find(name))
+    let name = Field { doc, path: join(&field.path, "aqm") }.word(aqms.all().map(|spec| spec.name))?;
+    Ok(aqms.find(name))
 }
 
 /// All keys of a queue with this discipline, or with any.
-fn known_keys(spec: Option<&'static AqmSpec>) -> Vec<&'static str> {
+fn known_keys(spec: Option<&'static AqmSpec>, aqms: Aqms<'_>) -> Vec<&'static str> {
     let mut keys = COMMON.to_vec();
     match spec {
         Some(spec) => keys.extend(spec.all_params().map(|param| param.name)),
         None => {
-            let all: BTreeSet<_> =
-                catalogue::all().iter().flat_map(|spec| spec.all_params()).map(|param| param.name).collect();
+            let all: BTreeSet<_> = aqms.all().flat_map(|spec| spec.all_params()).map(|param| param.name).collect();
             keys.extend(all);
         }
     }
@@ -86,11 +90,11 @@ fn known_keys(spec: Option<&'static AqmSpec>) -> Vec<&'static str> {
 }
 
 /// A key that is spelt right but belongs to another discipline deserves a better answer than "unknown".
-fn refuse_others_parameters(field: &Field<'_>, spec: &'static AqmSpec) -> Checked<()> {
+fn refuse_others_parameters(field: &Field<'_>, spec: &'static AqmSpec, aqms: Aqms<'_>) -> Checked<()> {
     let Doc::Table(entries) = field.doc else { return Ok(()) };
-    let own = known_keys(Some(spec));
+    let own = known_keys(Some(spec), aqms);
     for (key, _) in entries.iter().filter(|(key, _)| !own.contains(&key.as_str())) {
-        if let Some(other) = catalogue::all().iter().find(|other| other.param(key).is_some()) {
+        if let Some(other) = aqms.all().find(|other| other.param(key).is_some()) {
             let message = format!("is no parameter of {}, but of {}", spec.name, other.name);
             return Err(ScenarioError::new(join(&field.path, key), message).allowed(own.join(", ")));
         }

@@ -30,6 +30,13 @@ pub fn schema() -> Json {
             "topology": { "oneOf": topologies },
             "node": { "type": "array", "minItems": 1, "items": keys::table(topology::NODE) },
             "link": { "type": "array", "minItems": 1, "items": topology::edge_schema() },
+            "aqms": about(
+                json!({ "type": "object", "additionalProperties": { "anyOf": [name(), {
+                    "type": "object", "additionalProperties": false,
+                    "properties": { "source": name(), "digest": name() },
+                }] } }),
+                "Disciplines of one's own, by name: where their code is (\"mine.py:MyRed\", \"libmine.so\").",
+            ),
             "queue": about(
                 json!({ "type": "object", "additionalProperties": reference("queue") }),
                 "Queues, by the names that the topology gives them or links call them by.",
@@ -62,7 +69,16 @@ fn definitions() -> Json {
         "access": keys::table(link::ACCESS),
         "varying_rate": link::rate_schema(),
         "name_or_names": { "anyOf": [name(), { "type": "array", "items": name(), "minItems": 1 }] },
-        "queue": { "oneOf": catalogue::all().iter().map(|spec| queue(spec)).collect::<Vec<_>>() },
+        "queue": { "oneOf": catalogue::all().iter().map(|spec| queue(spec)).chain([own_queue()]).collect::<Vec<_>>() },
+    })
+}
+
+/// A queue whose discipline the catalogue does not have.
+fn own_queue() -> Json {
+    let known: Vec<&str> = catalogue::all().iter().map(|spec| spec.name).collect();
+    json!({
+        "type": "object", "required": ["aqm"],
+        "properties": { "aqm": { "type": "string", "not": { "enum": known } } },
     })
 }
 
@@ -204,7 +220,7 @@ mod tests {
     fn has_every_discipline_with_every_parameter() {
         let schema = schema();
         let queues = schema["$defs"]["queue"]["oneOf"].as_array().expect("list");
-        assert_eq!(queues.len(), catalogue::all().len());
+        assert_eq!(queues.len(), catalogue::all().len() + 1, "one's own is the last");
         for (schema, spec) in queues.iter().zip(catalogue::all()) {
             let mut expected: Vec<_> = queue::COMMON.to_vec();
             expected.extend(spec.all_params().map(|param| param.name));

@@ -9,6 +9,7 @@ use super::super::error::ScenarioError;
 use super::super::fields::{join, Checked, Field};
 use super::super::model::{Queue, Topology};
 use super::super::nearest::{some_of, suggestion};
+use super::super::own::Aqms;
 use super::super::queue;
 use crate::topology::LinkSpec;
 
@@ -18,6 +19,7 @@ pub(in crate::scenario) fn queues(
     field: Option<Field<'_>>,
     topology: &mut Topology,
     written: bool,
+    aqms: Aqms<'_>,
 ) -> Checked<Vec<Queue>> {
     let sites: Vec<Site> = match topology {
         Topology::Dumbbell(dumbbell) => {
@@ -102,7 +104,7 @@ pub(in crate::scenario) fn queues(
             return Err(ScenarioError::new(field.path, "is the queue of no link")
                 .allowed("a queue that a link has, or none: each of its links has one of its own"));
         }
-        queues.push(Queue { key: key.to_string(), spec: queue::read(&field, &links)? });
+        queues.push(Queue { key: key.to_string(), spec: queue::read(&field, &links, aqms)? });
     }
     if let Topology::Graph(graph) = topology {
         for (direction, chosen) in graph.directions_mut().zip(chosen) {

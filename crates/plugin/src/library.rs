@@ -1,0 +1,33 @@
+//! Shared libraries that hold a discipline.
+
+use std::path::Path;
+
+use earlydrop_aqm::abi;
+
+use crate::spec::{describe, Declaration};
+
+/// Loads the discipline in the library at `path`. It is never unloaded.
+///
+/// Loading runs the library's own code, and so does every call: a library can do all that this process can.
+///
+/// # Errors
+/// What is wrong with the file or its description, with the file's name.
+pub fn load(path: &Path) -> Result<Declaration, String> {
+    let fault = |message: String| format!("{}: {message}", path.display());
+    // SAFETY: none can be given for foreign code; that is why the user is asked to trust it.
+    let library =
+        unsafe { libloading::Library::new(path) }.map_err(|error| fault(format!("cannot be loaded: {error}")))?;
+    let description = {
+        // SAFETY: the symbol is a function of this type, by the header.
+        let found = unsafe { library.get::<unsafe extern "C" fn() -> *const abi::Aqm>(abi::SYMBOL) };
+        let function = found.map_err(|_| fault(format!("has no function {}()", abi::SYMBOL)))?;
+        unsafe { function() }
+    };
+    if description.is_null() {
+        return Err(fault(format!("{}() returned NULL", abi::SYMBOL)));
+    }
+    // SAFETY: by the header it lives as long as the library, which stays.
+    let declared = unsafe { describe(description) }.map_err(fault)?;
+    std::mem::forget(library);
+    Ok(declared)
+}

@@ -1,0 +1,71 @@
+//! `[aqms]`: disciplines that the catalogue does not have. Whoever reads the scenario has loaded them; the scenario names
+//! them, and the digest of their code where it was completed.
+
+use earlydrop_aqm::catalogue::{self, AqmSpec};
+
+use super::document::Doc;
+use super::error::ScenarioError;
+use super::fields::{join, Checked, Field};
+use super::nearest::some_of;
+
+/// A discipline that was loaded from outside.
+#[derive(Clone)]
+pub struct OwnAqm {
+    /// Its declaration.
+    pub spec: &'static AqmSpec,
+    /// Says which code it is: other text for other code.
+    pub digest: String,
+}
+
+/// All disciplines that a scenario can name: the catalogue's, then those from outside.
+#[derive(Clone, Copy)]
+pub(super) struct Aqms<'a>(pub &'a [OwnAqm]);
+
+impl<'a> Aqms<'a> {
+    /// The discipline called `name`, and its digest if it is from outside.
+    pub fn find(self, name: &str) -> Option<(&'static AqmSpec, Option<&'a str>)> {
+        let own = || self.0.iter().find(|own| own.spec.name == name).map(|own| (own.spec, Some(own.digest.as_str())));
+        catalogue::find(name).map(|spec| (spec, None)).or_else(own)
+    }
+
+    /// Every one.
+    pub fn all(self) -> impl Iterator<Item = &'static AqmSpec> + Clone + 'a {
+        catalogue::all().iter().copied().chain(self.0.iter().map(|own| own.spec))
+    }
+}
+
+/// Checks `[aqms]`: a name that one of `queues` has is a discipline that was loaded, with the digest that is given, if one
+/// is. What no queue names may be needed by other points of a sweep.
+pub(super) fn check(field: &Field<'_>, queues: Option<&Doc>, aqms: Aqms<'_>) -> Checked<()> {
+    const WANTED: &str = "a source such as \"mine.py:MyRed\" or \"libmine.so\", or a table with digest";
+    let Doc::Table(entries) = field.doc else { return Err(field.wrong_type("a table [aqms]")) };
+    for (name, doc) in entries {
+        let path = join(&field.path, name);
+        let wanted = match doc {
+            Doc::String(_) => None,
+            Doc::Table(keys)
+                if keys.iter().all(|(key, value)| {
+                    ["digest", "source"].contains(&key.as_str()) && matches!(value, Doc::String(_))
+                }) =>
+            {
+                doc.get("digest")
+            }
+            _ => return Err(Field { doc, path }.wrong_type(WANTED)),
+        };
+        let named = |queue: &Doc| queue.get("aqm") == Some(&Doc::String(name.clone()));
+        if !matches!(queues, Some(Doc::Table(queues)) if queues.iter().any(|(_, queue)| named(queue))) {
+            continue;
+        }
+        let Some(own) = aqms.0.iter().find(|own| own.spec.name == name) else {
+            let known = aqms.0.iter().map(|own| own.spec.name);
+            let error = ScenarioError::new(path, "is no discipline that was loaded");
+            return Err(if aqms.0.is_empty() { error } else { error.allowed(some_of(known)) });
+        };
+        if let Some(Doc::String(digest)) = wanted.filter(|digest| **digest != Doc::String(own.digest.clone())) {
+            return Err(ScenarioError::new(path, "is another version of this discipline than the one loaded")
+                .given(digest.clone())
+                .allowed(own.digest.clone()));
+        }
+    }
+    Ok(())
+}

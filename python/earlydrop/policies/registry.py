@@ -1,0 +1,286 @@
+"""Disciplines from outside that this process knows, and how a scenario's names are found among them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from .. import _core
+from .declare import PolicyError
+
+LIBRARIES = (".so", ".dylib", ".dll")
+
+
+@dataclass(frozen=True)
+class Known:
+    """A discipline that was loaded or declared."""
+
+    native: _core.Aqm
+    digest: str
+    source: str
+    """Where it came from: `mine.py:MyRed`, `libmine.so`, or the module that declares it."""
+
+    policy: Any = None
+    """The class, where it is one."""
+
+
+_by_digest: dict[tuple[str, str], Known] = {}
+_latest: dict[str, Known] = {}
+"""The last one of each name."""
+_trusted_files: set[str] = set()
+_trust: ContextVar[bool] = ContextVar("trust", default=False)
+
+
+@contextmanager
+def trusting(trust: bool = True) -> Iterator[None]:
+    """While it lasts, code that scenarios name is loaded without asking."""
+    token = _trust.set(trust or _trust.get())
+    try:
+        yield
+    finally:
+        _trust.reset(token)
+
+
+def trust_all() -> None:
+    """From now on, code that scenarios name is loaded without asking."""
+    _trust.set(True)
+
+
+def register(known: Known) -> Known:
+    """Make a discipline one that scenarios of this process can name; the last of a name and a digest is meant."""
+    _by_digest[known.native.name, known.digest] = _latest[known.native.name] = known
+    return known
+
+
+def known() -> list[Known]:
+    """The disciplines of this process, by name."""
+    return [_latest[name] for name in sorted(_latest)]
+
+
+def find(name: str, digest: str | None = None) -> Known | None:
+    """The discipline of that name: the last one, or the one with that digest."""
+    return _latest.get(name) if digest is None else _by_digest.get((name, digest))
+
+
+def is_source(text: str) -> bool:
+    """Whether a text names code rather than a discipline."""
+    return text.endswith((".py", *LIBRARIES)) or ".py:" in text
+
+
+def load(source: str | os.PathLike[str], folder: str | None = None) -> Known:
+    """Load the discipline at `source`: `mine.py`, `mine.py:MyRed` or `libmine.so`; `folder` is for relative paths.
+
+    What the user names so is trusted from then on, wherever it is named again.
+
+    Raises:
+        PolicyError: there is none, or it is broken.
+    """
+    text = os.fspath(source)
+    path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
+    full = Path(folder or ".", path).resolve()
+    if not full.is_file():
+        raise PolicyError(f"{path}: no such file")
+    _trusted_files.add(str(full))
+    return register(_library(full) if full.suffix in LIBRARIES else _python(full, name))
+
+
+_libraries: dict[str, tuple[str, Known]] = {}
+_modules: dict[str, dict[str, Known]] = {}
+
+
+def _library(path: Path) -> Known:
+    digest = sha256(path.read_bytes()).hexdigest()[:16]
+    kept = _libraries.get(str(path))
+    if kept is not None and kept[0] == digest:
+        return kept[1]
+    if kept is not None:
+        # The loader gives a library of a path that it knows without looking at the file.
+        copy = path.with_name(f".{path.stem}-{digest}{path.suffix}")
+        copy.write_bytes(path.read_bytes())
+        try:
+            native = _open(copy)
+        finally:
+            copy.unlink()
+    else:
+        native = _open(path)
+    made = Known(native, digest, str(path))
+    _libraries[str(path)] = (digest, made)
+    return made
+
+
+def _open(path: Path) -> _core.Aqm:
+    try:
+        return _core.Aqm.load(str(path))
+    except ValueError as error:
+        raise PolicyError(str(error)) from error
+
+
+def _python(path: Path, name: str) -> Known:
+    text = path.read_bytes()
+    key = f"earlydrop_own_{path.stem}_{sha256(str(path).encode() + text).hexdigest()[:16]}"
+    if key not in _modules:
+        _modules[key] = _classes(path, key)
+    classes = _modules[key]
+    if not name and len(classes) != 1:
+        listed = ", ".join(classes) or "none"
+        raise PolicyError(f"{path}: name one of its policies, as {path.name}:NAME; it has {listed}")
+    name = name or next(iter(classes))
+    if name not in classes:
+        raise PolicyError(f"{path}: there is no policy {name}; there are {', '.join(classes) or 'none'}")
+    return classes[name]
+
+
+def _classes(path: Path, key: str) -> dict[str, Known]:
+    """The policies that the file declares, by class."""
+    from .policy import Policy
+
+    spec = importlib.util.spec_from_file_location(key, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Classes are looked up by their module when they are sent to another process.
+    sys.modules[key] = module
+    try:
+        spec.loader.exec_module(module)
+    except PolicyError:
+        del sys.modules[key]
+        raise
+    except Exception as error:
+        del sys.modules[key]
+        raise PolicyError(f"{path}: {type(error).__name__}: {error}") from error
+    return {
+        name: known_of(value, f"{path}:{name}")
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Policy) and value.__module__ == key
+    }
+
+
+def known_of(policy: Any, source: str | None = None) -> Known:
+    """A policy's entry."""
+    return Known(policy.native, policy.digest, source or f"{policy.__module__}:{policy.__name__}", policy)
+
+
+def resolve(
+    aqms: Mapping[str, Mapping[str, str]], named: Mapping[str, str], file: str | None
+) -> list[tuple[str, _core.Aqm, str]]:
+    """The disciplines that queues name: as they are named there, themselves, and their digests.
+
+    `aqms` is the scenario's table of that name, `named` what each queue says, `file` the scenario's. What is not found
+    is left out: the checker says so.
+    """
+    folder = str(Path(file).parent) if file else None
+    found: dict[str, Known] = {}
+    for queue, name in named.items():
+        if is_source(name):
+            found[name] = _asked(name, folder, f"queue.{queue}.aqm", file)
+            continue
+        entry = aqms.get(name, {})
+        source, digest = entry.get("source"), entry.get("digest")
+        there = find(name, digest)
+        if source is not None and digest is None:
+            # Also where this process knows one of that name: the scenario says which it means.
+            there = _asked(source, folder, f"aqms.{name}", file)
+            if there.native.name != name:
+                raise _wrong(file, f"aqms.{name}", f"{source} declares itself as {there.native.name}")
+        if there is None and not entry:
+            there = _configured(name)
+        if there is not None:
+            found[name] = there
+    return [(name, one.native, one.digest) for name, one in found.items()]
+
+
+def pinned(document: Mapping[str, Any], folder: str, file: str) -> dict[str, Any]:
+    """A scenario in which each discipline from outside is named by the digest of its code, loaded.
+
+    It then means the same in any folder and in any process that knows the code.
+    """
+    made = dict(document)
+    aqms = document.get("aqms")
+    if isinstance(aqms, Mapping):
+        made["aqms"] = {
+            name: _digest(source, name, folder, f"aqms.{name}", file) if isinstance(source, str) else source
+            for name, source in aqms.items()
+        }
+    queues = document.get("queue")
+    if isinstance(queues, Mapping):
+        made["queue"] = dict(queues)
+        for key, queue in queues.items():
+            given = queue.get("aqm") if isinstance(queue, Mapping) else None
+            if isinstance(given, str) and is_source(given):
+                one = _asked(given, folder, f"queue.{key}.aqm", file)
+                made["queue"][key] = {**queue, "aqm": one.native.name}
+                made["aqms"] = {**made.get("aqms", {}), one.native.name: {"digest": one.digest}}
+    return made
+
+
+def _digest(source: str, name: str, folder: str, path: str, file: str) -> dict[str, str]:
+    one = _asked(source, folder, path, file)
+    if one.native.name != name:
+        raise _wrong(file, path, f"{source} declares itself as {one.native.name}")
+    return {"digest": one.digest}
+
+
+def _asked(source: str, folder: str | None, path: str, file: str | None) -> Known:
+    """Loads what a scenario names, if the user trusts it."""
+    full = str(Path(folder or ".", source.rpartition(":")[0] if ".py:" in source else source).resolve())
+    if not _trust.get() and full not in _trusted_files:
+        raise _wrong(
+            file,
+            path,
+            f"names code, {source}, which would run with your rights; --trust (in Python trust=True) lets it",
+        )
+    try:
+        return load(source, folder)
+    except PolicyError as error:
+        raise _wrong(file, path, str(error)) from error
+
+
+def _wrong(file: str | None, path: str, message: str) -> Exception:
+    error = _core.ScenarioError(f"{file}: {path}: {message}" if file else f"{path}: {message}")
+    error.file, error.path, error.message, error.given, error.allowed = file, path, message, None, None
+    return error
+
+
+def _configured(name: str) -> Known | None:
+    """The discipline of that name in the `earlydrop.toml` of this folder, or of an installed package."""
+    for listed, source, folder in configured():
+        if listed == name:
+            made = load(source, folder)
+            if made.native.name != name:
+                raise PolicyError(f"{source} declares itself as {made.native.name}, not {name}")
+            return made
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group="earlydrop.aqms"):
+        if point.name == name:
+            return register(known_of(point.load(), f"{point.value} (installed)"))
+    return None
+
+
+def configured() -> list[tuple[str, str, str]]:
+    """Name, source and folder of the disciplines that `earlydrop.toml` in this folder lists.
+
+    Raises:
+        PolicyError: the file cannot be read.
+    """
+    file = Path("earlydrop.toml")
+    if not file.is_file():
+        return []
+    import tomllib
+
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8")).get("aqms", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PolicyError(f"{file}: {error}") from error
+    if not isinstance(table, dict) or not all(isinstance(v, str) and re.fullmatch(r"\S.*", v) for v in table.values()):
+        raise PolicyError(f'{file}: [aqms] lists sources by name, as my_red = "mine.py:MyRed"')
+    return [(name, source, str(file.parent.resolve())) for name, source in table.items()]
