@@ -33,11 +33,14 @@ pub struct Outcome {
     pub ns_per_packet: Option<f64>,
 }
 
+/// Tries one property: what failed, or nanoseconds for each packet where it measures them.
+type Work<'a> = dyn Fn(&Cell<Option<Seen>>) -> Result<Option<f64>, String> + 'a;
+
 /// Tries `spec` on every property; the last with so many `packets`.
 pub fn conformance(spec: &'static AqmSpec, packets: u64) -> Vec<Outcome> {
     let defaults = Values::new();
     let mut outcomes = Vec::new();
-    let mut hold = |property, about, work: &dyn Fn(&Cell<Option<Seen>>) -> Result<Option<f64>, String>| {
+    let mut hold = |property, about, work: &Work| {
         let last = Cell::new(None);
         let made = catch_unwind(AssertUnwindSafe(|| work(&last))).unwrap_or_else(|payload| {
             match Fault::of(payload.as_ref()) {
@@ -343,7 +346,7 @@ impl<'a> Player<'a> {
             _ => {}
         }
         // Inner values are looked at now and then: a plain Python policy would spend most of its time on them.
-        if self.number % 50 != 0 {
+        if !self.number.is_multiple_of(50) {
             return Ok(());
         }
         if self.queue.average().is_some_and(f64::is_nan) {

@@ -40,7 +40,7 @@ impl Aqm {
     #[staticmethod]
     #[pyo3(signature = (address, check=None, plain=None))]
     fn at(address: usize, check: Option<Py<PyAny>>, plain: Option<Py<PyAny>>) -> PyResult<Self> {
-        if address == 0 || address % align_of::<abi::Aqm>() != 0 {
+        if address == 0 || !address.is_multiple_of(align_of::<abi::Aqm>()) {
             return Err(PyValueError::new_err("no ed_aqm lies at this address"));
         }
         // SAFETY: the Python package hands over the address of a struct that it made by the header and keeps.
