@@ -1,4 +1,4 @@
-//! One direction of a link in virtual time: a queue discipline, a transmitter, a loss model, a delay line.
+//! One direction of a link in virtual time: a port, a transmitter, a loss model, a delay line.
 //!
 //! Time is an argument, never read from a clock. Events happen at their exact times, however late the caller is: a
 //! transmission starts when the one before it ends, so lateness of the machine does not accumulate. Simultaneous events
@@ -7,11 +7,10 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use earlydrop_aqm::gate::Counters;
-use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Discipline, Packet, Time};
 use earlydrop_net::measure::QueueStats;
 use earlydrop_net::medium::Medium;
+use earlydrop_net::port::{Departure, Next, Observer, Port};
 use earlydrop_net::Wire;
 
 use crate::seconds::Seconds;
@@ -28,16 +27,10 @@ pub struct PathSpec {
     pub medium: Option<Medium>,
 }
 
-/// Is notified of the fates of packets, with the times of the events rather than of the call.
-pub trait Watch {
-    /// The queue accepted `packet`, with a CE mark if `marked`.
-    fn admitted(&mut self, _packet: &Packet, _now: Time, _marked: bool) {}
-    /// The queue dropped `packet`.
-    fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason);
-    /// The transmission of `packet` starts; its ECN field is final.
-    fn departed(&mut self, _packet: &Packet, _now: Time) {}
-    /// `packet` was transmitted, and lost by the loss model.
-    fn lost(&mut self, packet: &Packet, now: Time);
+/// Is notified of what happens to packets at the port, and beyond it.
+pub trait PathObserver: Observer {
+    /// `packet` was transmitted until `now`, and lost by the loss model.
+    fn lost(&mut self, _packet: &Packet, _now: Time) {}
 }
 
 /// A packet that reaches the other end.
@@ -88,27 +81,26 @@ type Event = (Time, Time);
 
 /// One direction of a link.
 pub struct Path {
-    queue: Box<dyn Discipline>,
+    port: Port,
     wire: Wire,
     medium: Option<Medium>,
-    /// End of the current transmission.
+    /// End of the current transmission, if the port asked for it.
     end: Option<Event>,
     /// The discipline's timer.
     timer: Option<Event>,
     in_flight: BinaryHeap<Reverse<InFlight>>,
     sent: u64,
     lost: u64,
-    stats: QueueStats,
-    queued_at_start: u64,
     seconds: Seconds,
 }
 
 impl Path {
     /// A path that has been idle since time zero.
     pub fn new(spec: PathSpec) -> Path {
-        let timer = spec.queue.next_timer().map(|time| (time, Time::ZERO));
+        let port = Port::new(spec.queue);
+        let timer = port.next_timer().map(|time| (time, Time::ZERO));
         Path {
-            queue: spec.queue,
+            port,
             wire: Wire::new(spec.rate_bps, spec.delay_s),
             medium: spec.medium,
             end: None,
@@ -116,43 +108,40 @@ impl Path {
             in_flight: BinaryHeap::new(),
             sent: 0,
             lost: 0,
-            stats: QueueStats::new(),
-            queued_at_start: 0,
             seconds: Seconds::new(),
         }
     }
 
     /// Runs all events due up to and at `now`.
-    pub fn advance(&mut self, now: Time, watch: &mut impl Watch) {
+    pub fn advance(&mut self, now: Time, observer: &mut impl PathObserver) {
         loop {
             let timer = self.timer.filter(|&(time, _)| time <= now);
             let end = self.end.filter(|&(time, _)| time <= now);
             match (timer, end) {
                 (None, None) => return,
-                (Some(timer), end) if end.is_none_or(|end| timer <= end) => self.on_timer(timer.0),
-                (_, Some((time, _))) => self.dequeue(time, watch),
-                (Some(timer), None) => self.on_timer(timer.0),
+                (Some(timer), end) if end.is_none_or(|end| timer <= end) => self.on_timer(timer),
+                (_, Some((time, _))) => {
+                    self.end = None;
+                    self.port.on_transmission_end(time);
+                    self.dequeue(time, observer);
+                }
+                (Some(timer), None) => self.on_timer(timer),
             }
         }
     }
 
     /// `packet` arrives at `now`, which is not before the time of any earlier call.
-    pub fn arrive(&mut self, packet: Packet, now: Time, watch: &mut impl Watch) {
-        self.advance(now, watch);
-        self.stats.advance(now.seconds(), self.queue.packets());
-        if let Some(average) = self.queue.average() {
-            self.stats.advance_average(now.seconds(), average);
+    pub fn arrive(&mut self, packet: Packet, now: Time, observer: &mut impl PathObserver) {
+        self.advance(now, observer);
+        // `advance` has run every event up to `now`, and a transmission that ends now ends before the arrival.
+        let free = Time::from_seconds(self.wire.free);
+        self.port.note_idle(|| (free <= now).then_some(free));
+        match self.port.arrive(packet, now, observer) {
+            Next::Dequeue => self.dequeue(now, observer),
+            Next::ScheduleEnd => self.schedule_end(),
+            Next::Nothing => {}
         }
-        let admitted = self.queue.enqueue(packet, now, &mut |victim, reason| watch.dropped(victim, now, reason));
-        if let Some(marked) = admitted {
-            watch.admitted(&packet, now, marked.0);
-        }
-        if self.end.is_none() {
-            self.dequeue(now, watch);
-        } else {
-            self.stats.grown(self.queue.packets());
-            self.note_waiting(now);
-        }
+        self.note_waiting(now);
     }
 
     /// The next packet that has reached the other end by `now`.
@@ -168,27 +157,25 @@ impl Path {
     /// before: at the next delivery, or at the earliest possible delivery of the packet transmitted next.
     pub fn next_delivery(&self) -> Option<Time> {
         let known = self.in_flight.peek().map(|first| first.0.delivery.at);
-        let next = self.end.filter(|_| self.queue.packets() > 0).map(|(time, _)| time + self.wire.delay_s);
+        let next = self.end.filter(|_| self.port.packets() > 0).map(|(time, _)| time + self.wire.delay_s);
         match (known, next) {
             (Some(known), Some(next)) => Some(known.min(next)),
             (known, next) => known.or(next),
         }
     }
 
-    fn on_timer(&mut self, now: Time) {
-        self.queue.on_timer(now);
-        self.timer = self.queue.next_timer().map(|time| (time, now));
+    fn on_timer(&mut self, (now, scheduled): Event) {
+        let end = (Time::from_seconds(self.wire.free), Time::from_seconds(self.wire.started));
+        self.port.note_idle(|| (end < (now, scheduled)).then_some(end.0));
+        self.port.on_timer(now);
+        self.timer = self.port.next_timer().map(|time| (time, now));
     }
 
     /// The transmitter is ready: it takes the next packet, or the link becomes idle.
-    fn dequeue(&mut self, now: Time, watch: &mut impl Watch) {
-        self.stats.advance(now.seconds(), self.queue.packets());
-        self.end = None;
-        let taken = self.queue.dequeue(now, &mut |victim, reason| watch.dropped(victim, now, reason));
+    fn dequeue(&mut self, now: Time, observer: &mut impl PathObserver) {
+        let departure = self.port.dequeue(now, observer);
         self.note_waiting(now);
-        let Some(packet) = taken else { return };
-        self.stats.departed(now - packet.enqueued);
-        watch.departed(&packet, now);
+        let Some(Departure { packet, wants_end }) = departure else { return };
         let bytes = packet.size.min(u32::from(u16::MAX)) as u16;
         let arrival = match &mut self.medium {
             None => Some(self.wire.send(now.seconds(), bytes)),
@@ -198,8 +185,10 @@ impl Path {
                 sent.arrival
             }
         };
+        if wants_end {
+            self.schedule_end();
+        }
         let end = Time::from_seconds(self.wire.free);
-        self.end = Some((end, now));
         match arrival {
             Some(at) => {
                 let delivery = Delivery { at: Time::from_seconds(at), sent: (now, end), packet };
@@ -208,46 +197,37 @@ impl Path {
             }
             None => {
                 self.lost += 1;
-                watch.lost(&packet, end);
+                observer.lost(&packet, end);
             }
         }
     }
 
+    fn schedule_end(&mut self) {
+        self.end = Some((Time::from_seconds(self.wire.free), Time::from_seconds(self.wire.started)));
+    }
+
     fn note_waiting(&mut self, now: Time) {
-        self.seconds.waiting(now.seconds(), self.queue.packets() > 0);
+        self.seconds.waiting(now.seconds(), self.port.packets() > 0);
     }
 
     /// Starts a new measured window at `now`.
-    pub fn restart(&mut self, now: Time, watch: &mut impl Watch) {
-        self.advance(now, watch);
-        self.queued_at_start = self.queue.packets();
-        if let Some(average) = self.queue.average() {
-            self.stats.advance_average(now.seconds(), average);
-        }
-        self.stats.restart(now.seconds(), self.queued_at_start);
-        self.queue.reset_counters();
-        self.seconds.restart(now.seconds(), self.queued_at_start > 0);
+    pub fn restart(&mut self, now: Time, observer: &mut impl PathObserver) {
+        self.advance(now, observer);
+        self.port.restart(now);
+        self.seconds.restart(now.seconds(), self.port.packets() > 0);
         self.lost = 0;
     }
 
     /// Ends the measured window at `now`.
-    pub fn finish(&mut self, now: Time, watch: &mut impl Watch) {
-        self.advance(now, watch);
-        self.stats.advance(now.seconds(), self.queue.packets());
-        if let Some(average) = self.queue.average() {
-            self.stats.advance_average(now.seconds(), average);
-        }
+    pub fn finish(&mut self, now: Time, observer: &mut impl PathObserver) {
+        self.advance(now, observer);
+        self.port.finish(now);
         self.seconds.finish(now.seconds());
     }
 
-    /// Packets in the queue, without the one in transmission.
-    pub fn packets(&self) -> u64 {
-        self.queue.packets()
-    }
-
-    /// Bytes in the queue.
-    pub fn bytes(&self) -> u64 {
-        self.queue.bytes()
+    /// The queue, without the packet in transmission.
+    pub fn port(&self) -> &Port {
+        &self.port
     }
 
     /// Packets in transmission or on the delay line.
@@ -255,34 +235,9 @@ impl Path {
         self.in_flight.len()
     }
 
-    /// The discipline's averaged queue, packets.
-    pub fn average(&self) -> Option<f64> {
-        self.queue.average()
-    }
-
-    /// The discipline's internal values.
-    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.queue.gauges(out);
-    }
-
-    /// Counts since the last restart.
-    pub fn counters(&self) -> &Counters {
-        self.queue.counters()
-    }
-
-    /// Statistics since the last restart.
-    pub fn stats(&self) -> &QueueStats {
-        &self.stats
-    }
-
     /// The statistics of a path, after [`Path::finish`].
     pub fn into_stats(self) -> QueueStats {
-        self.stats
-    }
-
-    /// Packets in the queue at the last restart.
-    pub fn queued_at_start(&self) -> u64 {
-        self.queued_at_start
+        self.port.into_stats()
     }
 
     /// Packets lost by the loss model since the last restart.
@@ -313,7 +268,7 @@ mod tests {
     use earlydrop_aqm::discipline::Fifo;
     use earlydrop_aqm::gate::Gate;
     use earlydrop_aqm::params::Values;
-    use earlydrop_aqm::policy::Limit;
+    use earlydrop_aqm::policy::{Limit, Reason};
     use earlydrop_aqm::random::Generator;
     use earlydrop_net::medium::{LossPattern, Rate};
 
@@ -324,13 +279,16 @@ mod tests {
         lost: Vec<u32>,
     }
 
-    impl Watch for Seen {
+    impl Observer for Seen {
         fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason) {
             self.dropped.push((packet.tag, now.seconds(), reason));
         }
-        fn departed(&mut self, packet: &Packet, now: Time) {
+        fn departed(&mut self, packet: &Packet, now: Time, _length: u64) {
             self.departed.push((packet.tag, now.seconds()));
         }
+    }
+
+    impl PathObserver for Seen {
         fn lost(&mut self, packet: &Packet, _now: Time) {
             self.lost.push(packet.tag);
         }
@@ -372,7 +330,7 @@ mod tests {
         assert_eq!(seen.departed, [(0, starts[0]), (1, starts[1]), (2, starts[2])]);
         let arrivals: Vec<(u32, f64)> = (0..3).map(|i| (i, starts[i as usize] + (0.001 + 0.01))).collect();
         assert_eq!(deliveries(&mut path, 5.0), arrivals);
-        assert_eq!((path.packets(), path.in_flight(), path.next_delivery()), (0, 0, None));
+        assert_eq!((path.port().packets(), path.in_flight(), path.next_delivery()), (0, 0, None));
         path.arrive(packet(9), t(6.0), &mut seen);
         assert_eq!(seen.departed.last(), Some(&(9, 6.0)), "an idle link transmits immediately");
     }
@@ -422,10 +380,13 @@ mod tests {
         path.restart(t(0.0005), &mut seen);
         path.arrive(packet(3), t(0.0007), &mut seen);
         path.finish(t(0.0015), &mut seen);
-        let counters = path.counters();
+        let counters = path.port().counters();
         assert_eq!((counters.arrivals, counters.departures, counters.overflow_drops), (1, 1, 1));
-        assert_eq!(path.queued_at_start() + counters.arrivals, counters.departures + counters.drops() + path.packets());
+        assert_eq!(
+            path.port().queued_at_start() + counters.arrivals,
+            counters.departures + counters.drops() + path.port().packets()
+        );
         // Two packets for half of the time, then one.
-        assert!((path.stats().mean() - 1.5).abs() < 1e-9);
+        assert!((path.port().stats().mean() - 1.5).abs() < 1e-9);
     }
 }

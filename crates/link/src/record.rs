@@ -2,9 +2,10 @@
 
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Packet, Time};
+use earlydrop_net::port::Observer;
 use earlydrop_net::record::Fate;
 
-use crate::path::{Path, Watch};
+use crate::path::{Path, PathObserver};
 
 /// Arrivals in order, with their fates.
 #[derive(Clone, Debug, Default)]
@@ -32,17 +33,17 @@ impl Record {
 /// The fates of packets whose tag is their number.
 struct ByTag<'a>(&'a mut Vec<Fate>);
 
-impl Watch for ByTag<'_> {
+impl Observer for ByTag<'_> {
     fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason) {
         self.0[packet.tag as usize] = Fate::Dropped { at: now, reason };
     }
 
-    fn departed(&mut self, packet: &Packet, now: Time) {
+    fn departed(&mut self, packet: &Packet, now: Time, _length: u64) {
         self.0[packet.tag as usize] = Fate::Departed { at: now, ecn: packet.ecn };
     }
-
-    fn lost(&mut self, _packet: &Packet, _now: Time) {}
 }
+
+impl PathObserver for ByTag<'_> {}
 
 /// Replays `arrivals` through `path` until the time `until`; returns the fate of each.
 pub fn replay(path: &mut Path, arrivals: &[(Time, Packet)], until: Time) -> Vec<Fate> {

@@ -99,10 +99,10 @@ fn both(spec: &'static AqmSpec, limit: Limit, ecn: bool, medium: fn() -> Option<
             spec.name, arrivals[at].0, linked[at], simulated_fates[at]
         );
     }
-    assert_eq!(*path.counters(), simulated.counters, "{}", spec.name);
-    assert_eq!(path.packets(), simulated.queued_at_end, "{}", spec.name);
-    assert_eq!(path.stats().mean().to_bits(), simulated.stats.mean().to_bits(), "{}", spec.name);
-    assert_eq!(path.stats().mean_sojourn().to_bits(), simulated.stats.mean_sojourn().to_bits(), "{}", spec.name);
+    assert_eq!(*path.port().counters(), simulated.counters, "{}", spec.name);
+    assert_eq!(path.port().packets(), simulated.queued_at_end, "{}", spec.name);
+    assert_eq!(path.port().stats().mean().to_bits(), simulated.stats.mean().to_bits(), "{}", spec.name);
+    assert_eq!(path.port().stats().mean_sojourn().to_bits(), simulated.stats.mean_sojourn().to_bits(), "{}", spec.name);
     Some(linked)
 }
 

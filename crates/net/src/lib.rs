@@ -8,6 +8,7 @@
 
 pub mod measure;
 pub mod medium;
+pub mod port;
 pub mod record;
 pub mod segment;
 pub mod sojourns;

@@ -51,19 +51,22 @@ impl QueueStats {
         self.last = now;
     }
 
+    /// The same with the policy's averaged queue, where there is one.
+    #[inline(always)]
+    pub fn observe(&mut self, now: f64, length: u64, average: Option<f64>) {
+        self.advance(now, length);
+        if let Some(average) = average {
+            self.average_area += average * (now - self.average_since);
+            self.average_since = now;
+        }
+    }
+
     /// The queue grew to `length` packets.
     #[inline(always)]
     pub fn grown(&mut self, length: u64) {
         if length > self.longest {
             self.longest = length;
         }
-    }
-
-    /// The policy's averaged queue was `average` since the last call.
-    #[inline(always)]
-    pub fn advance_average(&mut self, now: f64, average: f64) {
-        self.average_area += average * (now - self.average_since);
-        self.average_since = now;
     }
 
     /// A packet departed after a sojourn of `seconds`.

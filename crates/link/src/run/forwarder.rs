@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Ecn, Packet, Time};
+use earlydrop_net::port::Observer;
 use earlydrop_net::record::Fate;
 use hdrhistogram::Histogram;
 
@@ -15,7 +16,7 @@ use super::{Clock, Direction, Settings};
 use crate::burst::{self, Burst};
 use crate::flows::Flows;
 use crate::header::{set_ce, Fragments, Header, Malformed};
-use crate::path::{Delivery, Path, Watch};
+use crate::path::{Delivery, Path, PathObserver};
 use crate::record::Record;
 
 /// Up to this many deliveries are written one at a time; more that are due together are written as a burst.
@@ -59,21 +60,23 @@ impl Ledger {
     }
 }
 
-impl Watch for Ledger {
+impl Observer for Ledger {
     fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason) {
         self.settle(packet, Fate::Dropped { at: now, reason });
         self.flows.get_mut(self.slots[packet.tag as usize].flow).drops += 1;
         self.free.push(packet.tag);
     }
 
-    fn departed(&mut self, packet: &Packet, now: Time) {
+    fn departed(&mut self, packet: &Packet, now: Time, _length: u64) {
         self.settle(packet, Fate::Departed { at: now, ecn: packet.ecn });
         let slot = &self.slots[packet.tag as usize];
         if packet.ecn != slot.ecn {
             self.flows.get_mut(slot.flow).marks += 1;
         }
     }
+}
 
+impl PathObserver for Ledger {
     fn lost(&mut self, packet: &Packet, _now: Time) {
         self.flows.get_mut(self.slots[packet.tag as usize].flow).lost += 1;
         self.free.push(packet.tag);
@@ -236,9 +239,9 @@ impl Forwarder {
         let Some(series) = &mut self.series else { return };
         self.path.advance(now, &mut self.ledger);
         series.time.push(now.seconds());
-        series.packets.push(self.path.packets());
-        series.average.push(self.path.average().unwrap_or(f64::NAN));
-        series.dropped.push(self.path.counters().drops());
+        series.packets.push(self.path.port().packets());
+        series.average.push(self.path.port().average().unwrap_or(f64::NAN));
+        series.dropped.push(self.path.port().counters().drops());
     }
 
     /// Starts the measured window at `now`.
@@ -257,7 +260,7 @@ impl Forwarder {
     pub(super) fn view(&mut self, now: Time) -> View {
         self.path.advance(now, &mut self.ledger);
         let mut gauges = Vec::new();
-        self.path.gauges(&mut |name, value| gauges.push((name, value)));
+        self.path.port().gauges(&mut |name, value| gauges.push((name, value)));
         let all = self.ledger.flows.all();
         let mut order: Vec<usize> = (0..all.len()).collect();
         let shown = order.len().min(FLOWS_IN_VIEW);
@@ -266,11 +269,11 @@ impl Forwarder {
         }
         View {
             time: now.seconds(),
-            packets: self.path.packets(),
-            bytes: self.path.bytes(),
-            average: self.path.average(),
-            sojourn_mean: self.path.stats().mean_sojourn(),
-            counters: *self.path.counters(),
+            packets: self.path.port().packets(),
+            bytes: self.path.port().bytes(),
+            average: self.path.port().average(),
+            sojourn_mean: self.path.port().stats().mean_sojourn(),
+            counters: *self.path.port().counters(),
             gauges,
             flows: order[..shown].iter().map(|&i| (i, all[i].clone())).collect(),
         }
@@ -283,9 +286,9 @@ impl Forwarder {
         PathOutcome {
             window,
             rate_bps,
-            counters: *self.path.counters(),
-            has_average: self.path.average().is_some(),
-            queued: (self.path.queued_at_start(), self.path.packets()),
+            counters: *self.path.port().counters(),
+            has_average: self.path.port().average().is_some(),
+            queued: (self.path.port().queued_at_start(), self.path.port().packets()),
             lost: self.path.lost(),
             delivered: self.delivered,
             ce_set: self.ce_set,
@@ -303,6 +306,6 @@ impl Forwarder {
 
     /// Whether no packet is queued, in transmission or on the delay line.
     pub(super) fn is_empty(&self) -> bool {
-        self.path.packets() == 0 && self.path.in_flight() == 0
+        self.path.port().packets() == 0 && self.path.in_flight() == 0
     }
 }

@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::engine::outcome::{FlowOutcome, Outcome, PortOutcome};
 use crate::engine::state::end_to_end::sent;
-use crate::engine::state::observer::Observer;
+use crate::engine::state::recorder::Recorder;
 use crate::events::EventQueue;
 use crate::losses::FlowLosses;
 
@@ -17,21 +17,24 @@ impl<Q: EventQueue> Engine<Q> {
             mean.unwrap_or(self.net.links[link as usize].wire.rate_bps)
         };
         let ports = std::mem::take(&mut self.ports).into_iter().map(|mut port| {
-            let Observer { trace, shares, rates, synchronisation, fates } = port.finish(end);
+            let Recorder { trace, shares, rates, synchronisation, fates, .. } = port.finish(end);
+            let (rate_bps, counters, has_average) = (rate(port.link), *port.counters(), port.average().is_some());
+            let (queued_at_start, queued_at_end) = (port.queued_at_start(), port.packets());
+            let (name, aqm, stats) = port.into_results();
             PortOutcome {
-                rate_bps: rate(port.link),
-                counters: *port.counters(),
-                has_average: port.average().is_some(),
-                queued_at_start: port.queued_at_start,
-                queued_at_end: port.packets(),
+                rate_bps,
+                counters,
+                has_average,
+                queued_at_start,
+                queued_at_end,
                 trace,
                 shares,
                 rates,
                 synchronisation,
                 fates,
-                name: port.name,
-                aqm: port.aqm,
-                stats: port.stats,
+                name,
+                aqm,
+                stats,
             }
         });
         let ports = ports.collect();

@@ -23,7 +23,7 @@ use crate::engine::state::end_to_end::Losses;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::net::{AckTimer, Net, Payloads, Rare, Tally};
 use crate::engine::state::order::{AheadMerge, Key};
-use crate::engine::state::port::{Dropped, Port};
+use crate::engine::state::port::Port;
 use crate::engine::state::sources::Sources;
 use crate::engine::state::specs::Specs;
 use crate::engine::trace::VariableChange;
@@ -64,7 +64,7 @@ pub struct Engine<Q> {
     free_slot: u32,
     out: Output,
     /// Packets dropped by one call; kept to reuse its memory.
-    dropped: Dropped,
+    dropped: Vec<Segment>,
     /// SACK blocks of the ACKs in flight.
     blocks: BlockPool,
     /// Delayed-ACK timer by flow; empty if no flow delays ACKs.

@@ -1,48 +1,122 @@
 //! Stepped ports: arrivals, departures, drops, and the policy's timer.
 
 use super::Engine;
-use crate::engine::state::net::Rare;
+use crate::engine::state::applications::Applications;
+use crate::engine::state::net::{Rare, Tally};
 use crate::engine::state::order::Key;
-use crate::engine::state::port::{Departure, Dropped, Then};
+use crate::engine::state::packets::unpacked;
+use crate::engine::state::recorder::Recorder;
 use crate::events::{Event, EventQueue, Kind};
-use earlydrop_aqm::Packet;
+use earlydrop_aqm::policy::Reason;
+use earlydrop_aqm::{Packet, Time};
+use earlydrop_net::port::{Departure, Next, Observer};
 use earlydrop_net::segment::{SACK, SYN};
 use earlydrop_net::Segment;
+
+/// Counts marks, collects drops, and passes everything on to the port's recorder, if it has one.
+struct Counting<'a> {
+    recorder: Option<&'a mut Recorder>,
+    tallies: &'a mut [Tally],
+    dropped: &'a mut Vec<Segment>,
+    applications: &'a Applications,
+    /// Packets have their own flow keys.
+    replay: bool,
+}
+
+impl Counting<'_> {
+    /// `packet` with the sequence number to be shown, which is the number within its connection.
+    fn shown(&self, packet: &Packet) -> Packet {
+        Packet { tag: self.applications.shown(&unpacked(packet, self.replay).0) as u32, ..*packet }
+    }
+}
+
+impl Observer for Counting<'_> {
+    #[inline(always)]
+    fn arrived(&mut self, packet: &Packet, now: Time, length: u64) {
+        if self.recorder.is_some() {
+            let packet = self.shown(packet);
+            self.recorder.iter_mut().for_each(|recorder| recorder.arrived(&packet, now, length));
+        }
+    }
+
+    #[inline(always)]
+    fn marked(&mut self, packet: &Packet, now: Time) {
+        let (segment, _) = unpacked(packet, self.replay);
+        self.tallies[segment.flow() as usize].marks += 1;
+        self.recorder.iter_mut().for_each(|recorder| recorder.marked(packet, now));
+    }
+
+    #[inline(always)]
+    fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason) {
+        self.dropped.push(unpacked(packet, self.replay).0);
+        if self.recorder.is_some() {
+            let packet = self.shown(packet);
+            self.recorder.iter_mut().for_each(|recorder| recorder.dropped(&packet, now, reason));
+        }
+    }
+
+    #[inline(always)]
+    fn remaining(&mut self, now: Time, length: u64) {
+        self.recorder.iter_mut().for_each(|recorder| recorder.remaining(now, length));
+    }
+
+    #[inline(always)]
+    fn departed(&mut self, packet: &Packet, now: Time, length: u64) {
+        if self.recorder.is_some() {
+            let packet = self.shown(packet);
+            self.recorder.iter_mut().for_each(|recorder| recorder.departed(&packet, now, length));
+        }
+    }
+}
 
 impl<Q: EventQueue> Engine<Q> {
     /// `packet`, the queue's view of `segment`, arrives at the port of `link`. It carries the rest of the segment and
     /// the `lane` of its next event, so that a departure reads no other memory.
     pub(super) fn offer(&mut self, link: u32, segment: Segment, mut packet: Packet, lane: u8, key: Key) {
         let at = &self.net.links[link as usize];
-        let port = &mut self.ports[at.port as usize];
-        port.notice_idle(at, key);
+        let Some((port, recorder)) = self.ports[at.port as usize].stepped() else { return };
+        port.note_idle(|| at.free_since(key));
         (packet.tag, packet.note) = segment.packed(lane.into());
-        let mut dropped = std::mem::take(&mut self.dropped);
-        let who = |segment: &Segment| self.applications.who(segment);
-        let replay = !self.replay.is_empty();
-        let taken = port.enqueue(&segment, packet, key.now, &mut dropped, replay, who);
-        if taken.marked {
-            self.tallies[segment.flow() as usize].marks += 1;
+        let mut observer = Counting {
+            recorder,
+            tallies: &mut self.tallies,
+            dropped: &mut self.dropped,
+            applications: &self.applications,
+            replay: !self.replay.is_empty(),
+        };
+        let next = port.arrive(packet, Time::from_seconds(key.now), &mut observer);
+        self.settle_drops(key.now);
+        match next {
+            Next::Dequeue => self.dequeue(link, key),
+            Next::ScheduleEnd => self.push_transmission_end(link),
+            Next::Nothing => {}
         }
-        self.drop_all(dropped, key.now);
-        match taken.then {
-            Then::Dequeue => self.dequeue(link, key),
-            Then::End => self.push_transmission_end(link),
-            Then::Nothing => {}
-        }
+    }
+
+    /// A transmission from a port ends.
+    pub(super) fn on_port_transmission_end(&mut self, link: u32, key: Key) {
+        let at = &self.net.links[link as usize];
+        let Some((port, _)) = self.ports[at.port as usize].stepped() else { return };
+        port.on_transmission_end(Time::from_seconds(key.now));
+        self.dequeue(link, key);
     }
 
     /// The link of a stepped port is ready: it dequeues a packet or becomes idle.
     pub(super) fn dequeue(&mut self, link: u32, key: Key) {
-        let port = &mut self.ports[self.net.links[link as usize].port as usize];
-        let mut dropped = std::mem::take(&mut self.dropped);
-        let who = |segment: &Segment| self.applications.who(segment);
-        let departure = port.dequeue(key.now, &mut dropped, !self.replay.is_empty(), who);
-        self.drop_all(dropped, key.now);
-        let Some(Departure { segment, lane, marked, wants_end }) = departure else { return };
-        if marked {
-            self.tallies[segment.flow() as usize].marks += 1;
-        }
+        let at = &self.net.links[link as usize];
+        let Some((port, recorder)) = self.ports[at.port as usize].stepped() else { return };
+        let replay = !self.replay.is_empty();
+        let mut observer = Counting {
+            recorder,
+            tallies: &mut self.tallies,
+            dropped: &mut self.dropped,
+            applications: &self.applications,
+            replay,
+        };
+        let departure = port.dequeue(Time::from_seconds(key.now), &mut observer);
+        self.settle_drops(key.now);
+        let Some(Departure { packet, wants_end }) = departure else { return };
+        let (segment, lane) = unpacked(&packet, replay);
         self.transmit(link, segment, lane, key.now, key.scheduled);
         if wants_end {
             self.push_transmission_end(link);
@@ -51,8 +125,12 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// Counts the packets that a port dropped in one call; their memory is reused.
     #[inline(always)]
-    fn drop_all(&mut self, mut victims: Dropped, now: f64) {
-        for &(victim, _) in &victims {
+    fn settle_drops(&mut self, now: f64) {
+        if self.dropped.is_empty() {
+            return;
+        }
+        let mut victims = std::mem::take(&mut self.dropped);
+        for &victim in &victims {
             self.dropped(victim, now);
         }
         victims.clear();
@@ -111,8 +189,11 @@ impl<Q: EventQueue> Engine<Q> {
     /// The timer of a port's policy expires.
     pub(super) fn on_policy_timer(&mut self, port: u32, key: Key) {
         let at = &mut self.ports[port as usize];
-        at.notice_idle(&self.net.links[at.link as usize], key);
-        at.on_timer(key.now);
+        let link = &self.net.links[at.link as usize];
+        if let Some((port, _)) = at.stepped() {
+            port.note_idle(|| link.free_since(key));
+            port.on_timer(Time::from_seconds(key.now));
+        }
         self.schedule_policy_timer(port, key.now);
     }
 }

@@ -13,7 +13,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// port's outcome.
     pub fn replay(mut self, arrivals: Vec<(Time, Packet)>) -> Self {
         if let Some(port) = self.ports.first_mut() {
-            port.watch.observer().fates = Some(vec![Fate::Queued; arrivals.len()]);
+            port.recorder().fates = Some(vec![Fate::Queued; arrivals.len()]);
         }
         self.replay = arrivals;
         self.schedule_replay(0);

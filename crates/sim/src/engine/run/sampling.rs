@@ -32,7 +32,7 @@ impl<Q: EventQueue> Engine<Q> {
         let Some(series) = &mut self.series else { return };
         series.time.push(now);
         for (i, port) in self.ports.iter_mut().enumerate() {
-            port.catch_up(now, 0.0);
+            port.catch_up(now);
             series.packets[i].push(port.packets());
             series.average[i].push(port.average().unwrap_or(f64::NAN));
             series.dropped[i].push(port.counters().drops());
@@ -52,12 +52,11 @@ impl<Q: EventQueue> Engine<Q> {
         self.rates.is_some() || !self.variations.is_empty()
     }
 
-    /// Creates observers where losses are measured; `rtts` are the lengths of a loss event at each port, s.
+    /// Creates recorders where losses are measured; `rtts` are the lengths of a loss event at each port, s.
     pub(super) fn watch_losses(&mut self, rtts: &[f64]) {
         let Some(losses) = &self.losses else { return };
         for (port, &rtt) in self.ports.iter_mut().zip(rtts) {
-            let observer = port.watch.observer();
-            observer.synchronisation = Some(Synchronisation::new(rtt, losses.out.clone()));
+            port.recorder().synchronisation = Some(Synchronisation::new(rtt, losses.out.clone()));
         }
     }
 

@@ -9,9 +9,9 @@ use crate::engine::state::applications::Applications;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::link::{Link, NONE};
 use crate::engine::state::net::{ack_timers, Arrivals, Flow, Net, Payloads, Tally, STAGES};
-use crate::engine::state::observer::Observer;
 use crate::engine::state::order::{AheadMerge, START};
 use crate::engine::state::port::Port;
+use crate::engine::state::recorder::Recorder;
 use crate::engine::state::routes::routes;
 use crate::engine::state::sources::Sources;
 use crate::engine::state::specs::Specs;
@@ -172,7 +172,7 @@ impl<Q: EventQueue> Engine<Q> {
             let recorded = self.settings.rate_ports.contains(&(index as u32));
             let rates = if recorded { self.settings.new_rates() } else { None };
             if trace.is_some() || shares.is_some() || rates.is_some() {
-                *port.watch.observer() = Observer { trace, shares, rates, ..Observer::default() };
+                *port.recorder() = Recorder::new(trace, shares, rates);
             }
         }
         if self.watches_receivers() {

@@ -12,10 +12,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// A link ends a transmission while packets wait, or its discipline needs to know.
     pub(super) fn on_transmission_end(&mut self, link: usize, key: Key) {
         if self.net.links[link].mode == Mode::SteppedPort {
-            let port = self.net.links[link].port as usize;
-            self.ports[port].on_transmission_end(key.now);
-            self.dequeue(link as u32, key);
-            return;
+            return self.on_port_transmission_end(link as u32, key);
         }
         let slot = self.net.links[link].head;
         self.net.links[link].head = self.pool[slot as usize].1;

@@ -2,7 +2,6 @@
 
 use super::end_to_end::Ideal;
 use super::link::NONE;
-use super::observer::Who;
 use crate::engine::network::{PagePattern, TransferSpec, WebRequests, WebSpec};
 use crate::engine::outcome::{FlowTransfers, TransferOutcome};
 use earlydrop_aqm::random::Generator;
@@ -94,11 +93,6 @@ impl Applications {
         }
         let before = application.bases.partition_point(|&base| base <= segment.seq());
         segment.seq() - before.checked_sub(1).map_or(0, |last| application.bases[last])
-    }
-
-    /// A packet as observers see it.
-    pub fn who(&self, segment: &Segment) -> Who {
-        Who { seq: self.shown(segment), ..Who::from(segment) }
     }
 
     /// Starts the window: resets the counters.

@@ -2,6 +2,7 @@
 
 use super::order::Key;
 use crate::engine::plan::Mode;
+use earlydrop_aqm::Time;
 use earlydrop_net::segment::SYN;
 use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::{Segment, Wire};
@@ -49,6 +50,12 @@ impl Link {
     #[inline(always)]
     pub fn is_free(&self, key: Key) -> bool {
         (self.wire.free, self.wire.started, self.reserved) < (key.now, key.scheduled, key.number)
+    }
+
+    /// End of the last transmission, if it is before the event `key`.
+    #[inline(always)]
+    pub fn free_since(&self, key: Key) -> Option<Time> {
+        self.is_free(key).then(|| Time::from_seconds(self.wire.free))
     }
 
     /// A packet is ready for a slow fold or own link at `ready`, by an event scheduled at `scheduled`; returns its

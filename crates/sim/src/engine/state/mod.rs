@@ -1,14 +1,15 @@
 //! State of a running network. Nothing here depends on what events do.
 
+pub mod analytic_port;
 pub mod applications;
 pub mod end_to_end;
 pub mod hosts;
 pub mod link;
 pub mod net;
-pub mod observer;
 pub mod order;
 pub mod packets;
 pub mod port;
+pub mod recorder;
 pub mod routes;
 pub mod sources;
 pub mod specs;

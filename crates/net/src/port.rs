@@ -1,0 +1,209 @@
+//! A port: a measured queue in front of a link. Simulated and real links run on the same one.
+//!
+//! A port knows neither its link nor the event queue. Its driver calls it in the order of events: [`Port::arrive`] for
+//! each packet, [`Port::on_timer`], and [`Port::on_transmission_end`] with [`Port::dequeue`] at the ends of
+//! transmissions that the port asks for. It asks for none while nothing waits, unless the discipline acts at departures;
+//! before an arrival or a timer the driver therefore calls [`Port::note_idle`].
+
+use crate::measure::QueueStats;
+use earlydrop_aqm::gate::Counters;
+use earlydrop_aqm::policy::Reason;
+use earlydrop_aqm::{Discipline, Packet, Time};
+
+/// Is notified of what happens to the packets of a queue, with the times of the events rather than of the call.
+pub trait Observer {
+    /// `packet` arrives; `length` packets wait, without it.
+    fn arrived(&mut self, _packet: &Packet, _now: Time, _length: u64) {}
+    /// `packet` is marked, as it is admitted or as it departs.
+    fn marked(&mut self, _packet: &Packet, _now: Time) {}
+    /// `packet` is dropped, an arrival or one that waited.
+    fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason);
+    /// The drops of an arrival or departure, if any, are complete: `length` packets are left, with the departing one.
+    fn remaining(&mut self, _now: Time, _length: u64) {}
+    /// The transmission of `packet` starts; its ECN field is final. `length` packets still wait.
+    fn departed(&mut self, _packet: &Packet, _now: Time, _length: u64) {}
+}
+
+/// What the driver must do after an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The link is ready: dequeue a packet.
+    Dequeue,
+    /// Schedule the end of the current transmission.
+    ScheduleEnd,
+    /// Nothing.
+    Nothing,
+}
+
+/// A packet that departs.
+pub struct Departure {
+    /// The packet.
+    pub packet: Packet,
+    /// Schedule the end of its transmission.
+    pub wants_end: bool,
+}
+
+/// A discipline, the state of the link as far as the discipline must know it, and statistics. The fields that every
+/// packet needs come first.
+#[repr(C)]
+pub struct Port {
+    discipline: Box<dyn Discipline>,
+    /// The end of the current transmission is scheduled.
+    end_pending: bool,
+    /// The discipline has been notified that the link found it empty.
+    idle: bool,
+    stats: QueueStats,
+    queued_at_start: u64,
+}
+
+impl Port {
+    /// A port whose link has been idle since time zero.
+    pub fn new(discipline: Box<dyn Discipline>) -> Port {
+        Port { discipline, end_pending: false, idle: true, stats: QueueStats::new(), queued_at_start: 0 }
+    }
+
+    /// Before an event: notifies the discipline if the link has been ready since the end of its last transmission, found
+    /// the queue empty, and no event has reported it. `free_since` is that end, if it comes before the event.
+    #[inline(always)]
+    pub fn note_idle(&mut self, free_since: impl FnOnce() -> Option<Time>) {
+        if self.end_pending || self.idle {
+            return;
+        }
+        if let Some(since) = free_since() {
+            self.idle = true;
+            self.discipline.dequeue(since, &mut |_, _| {});
+        }
+    }
+
+    /// `packet` arrives at `now`, after [`Port::note_idle`].
+    #[inline(always)]
+    pub fn arrive(&mut self, packet: Packet, now: Time, observer: &mut impl Observer) -> Next {
+        let length = self.discipline.packets();
+        self.stats.observe(now.seconds(), length, self.discipline.average());
+        observer.arrived(&packet, now, length);
+        let admitted =
+            self.discipline.enqueue(packet, now, &mut |victim, reason| observer.dropped(victim, now, reason));
+        let length = self.discipline.packets();
+        if admitted.is_some_and(|marked| marked.0) {
+            observer.marked(&packet, now);
+        }
+        observer.remaining(now, length);
+        if self.idle {
+            return Next::Dequeue;
+        }
+        // A packet that is transmitted immediately never counts as queued.
+        self.stats.grown(length);
+        if self.end_pending || length == 0 {
+            return Next::Nothing;
+        }
+        self.end_pending = true;
+        Next::ScheduleEnd
+    }
+
+    /// The link is ready: dequeues the next packet, or becomes idle. At the end of a transmission
+    /// [`Port::on_transmission_end`] comes first.
+    #[inline(always)]
+    pub fn dequeue(&mut self, now: Time, observer: &mut impl Observer) -> Option<Departure> {
+        let taken = self.discipline.dequeue(now, &mut |victim, reason| observer.dropped(victim, now, reason));
+        let length = self.discipline.packets();
+        observer.remaining(now, length + u64::from(taken.is_some()));
+        let Some(packet) = taken else {
+            self.idle = true;
+            return None;
+        };
+        self.idle = false;
+        self.stats.departed(now - packet.enqueued);
+        self.end_pending = length > 0 || self.discipline.watches_departures();
+        observer.departed(&packet, now, length);
+        if packet.ecn != packet.admitted_ecn {
+            observer.marked(&packet, now);
+        }
+        Some(Departure { packet, wants_end: self.end_pending })
+    }
+
+    /// A transmission ends whose end was asked for.
+    #[inline(always)]
+    pub fn on_transmission_end(&mut self, now: Time) {
+        self.end_pending = false;
+        self.stats.advance(now.seconds(), self.discipline.packets());
+    }
+
+    /// When [`Port::on_timer`] must run next.
+    pub fn next_timer(&self) -> Option<Time> {
+        self.discipline.next_timer()
+    }
+
+    /// The discipline's timer expires at `now`, after [`Port::note_idle`].
+    pub fn on_timer(&mut self, now: Time) {
+        self.discipline.on_timer(now);
+    }
+}
+
+/// Measurement.
+impl Port {
+    /// The measured window starts: resets the counters. Packets stay.
+    pub fn restart(&mut self, now: Time) {
+        self.queued_at_start = self.packets();
+        self.stats.restart(now.seconds(), self.queued_at_start);
+        self.discipline.reset_counters();
+    }
+
+    /// The measured window ends.
+    pub fn finish(&mut self, now: Time) {
+        self.stats.observe(now.seconds(), self.packets(), self.average());
+    }
+
+    /// Packets that wait.
+    pub fn packets(&self) -> u64 {
+        self.discipline.packets()
+    }
+
+    /// Bytes that wait.
+    pub fn bytes(&self) -> u64 {
+        self.discipline.bytes()
+    }
+
+    /// The discipline's averaged queue, packets.
+    pub fn average(&self) -> Option<f64> {
+        self.discipline.average()
+    }
+
+    /// The discipline's internal values.
+    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.discipline.gauges(out);
+    }
+
+    /// Counts of the measured window.
+    pub fn counters(&self) -> &Counters {
+        self.discipline.counters()
+    }
+
+    /// Statistics of the measured window.
+    pub fn stats(&self) -> &QueueStats {
+        &self.stats
+    }
+
+    /// The statistics, after [`Port::finish`].
+    pub fn into_stats(self) -> QueueStats {
+        self.stats
+    }
+
+    /// Packets that waited when the measured window started.
+    pub fn queued_at_start(&self) -> u64 {
+        self.queued_at_start
+    }
+}
+
+/// Memory addresses, for prefetching.
+impl Port {
+    /// Address of the discipline.
+    pub fn discipline_address(&self) -> usize {
+        std::ptr::from_ref(&*self.discipline).addr()
+    }
+
+    /// Visits the discipline's other memory that its next arrival or departure needs.
+    #[inline(always)]
+    pub fn memory(&self, leaving: bool, visit: &mut dyn FnMut(*const u8, usize)) {
+        self.discipline.memory(leaving, visit);
+    }
+}

@@ -1,0 +1,185 @@
+//! A port without events for departures: their times are computed at arrival. It keeps the statistics of an event-driven
+//! [`Port`](earlydrop_net::port::Port), and notifies the same observer.
+
+use super::recorder::Recorder;
+use crate::fifo::Fifo;
+use crate::measure::QueueStats;
+use earlydrop_aqm::gate::{Counters, Fate, Gate};
+use earlydrop_aqm::policy::QueueView;
+use earlydrop_aqm::{Packet, Time};
+use earlydrop_net::port::Observer;
+use earlydrop_net::{Segment, Wire};
+
+/// A packet that waits; its start is known already.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    start: f64,
+    /// When the end of transmission that starts it was scheduled.
+    scheduled: f64,
+    arrived: f64,
+    flow: u32,
+    seq: i32,
+    size: u32,
+}
+
+/// Packets with their start times.
+#[derive(Default)]
+struct WaitingQueue {
+    queue: Fifo<Waiting>,
+    bytes: u64,
+}
+
+/// The decision on an arrival.
+pub enum Answer {
+    /// Dropped.
+    Dropped,
+    /// Accepted; its transmission starts at this time.
+    Leaves { start: f64, marked: bool },
+}
+
+/// A gate, and the packets that it has admitted until their transmission starts.
+pub struct AnalyticPort {
+    gate: Box<Gate>,
+    waiting: Box<WaitingQueue>,
+    stats: QueueStats,
+    queued_at_start: u64,
+}
+
+impl AnalyticPort {
+    /// A port whose link has been idle since time zero.
+    pub fn new(gate: Gate) -> AnalyticPort {
+        AnalyticPort { gate: Box::new(gate), waiting: Box::default(), stats: QueueStats::new(), queued_at_start: 0 }
+    }
+
+    /// `packet`, the queue's view of `segment`, arrives by an event scheduled at `scheduled`.
+    #[inline(always)]
+    pub fn arrive(
+        &mut self,
+        wire: &Wire,
+        segment: &Segment,
+        packet: &mut Packet,
+        now: f64,
+        scheduled: f64,
+        recorder: &mut Option<Box<Recorder>>,
+    ) -> Answer {
+        self.catch_up(now, scheduled, recorder);
+        let length = self.packets();
+        self.stats.observe(now, length, self.gate.average());
+        let idle = length == 0 && (wire.free < now || (wire.free == now && wire.started < scheduled));
+        let idle_since = if idle { Some(Time::from_seconds(wire.free)) } else { None };
+        let view = QueueView { packets: length, bytes: self.waiting.bytes, idle_since, contents: None };
+        let time = Time::from_seconds(now);
+        if let Some(recorder) = recorder {
+            recorder.arrived(&recorded(segment, packet, time), time, length);
+        }
+        let before = packet.ecn;
+        match self.gate.offer(packet, &view, time) {
+            Fate::Admitted => {}
+            Fate::Dropped(reason) | Fate::Victims { reason, .. } => {
+                if let Some(recorder) = recorder {
+                    recorder.dropped(&recorded(segment, packet, time), time, reason);
+                    recorder.remaining(time, length);
+                }
+                return Answer::Dropped;
+            }
+        }
+        let marked = packet.ecn != before;
+        if marked {
+            if let Some(recorder) = recorder {
+                recorder.marked(&recorded(segment, packet, time), time);
+            }
+        }
+        if idle {
+            self.gate.counters.depart(packet);
+            self.stats.departed(0.0);
+            if let Some(recorder) = recorder {
+                recorder.departed(&recorded(segment, packet, time), time, 0);
+            }
+            return Answer::Leaves { start: now, marked };
+        }
+        let start = wire.free;
+        self.waiting.bytes += u64::from(packet.size);
+        self.waiting.queue.push_back(Waiting {
+            start,
+            scheduled: wire.started,
+            arrived: now,
+            flow: segment.flow(),
+            seq: segment.seq(),
+            size: packet.size,
+        });
+        self.stats.grown(length + 1);
+        Answer::Leaves { start, marked }
+    }
+
+    /// Removes every packet that has started before (`now`, scheduled at `scheduled`).
+    #[inline(always)]
+    pub fn catch_up(&mut self, now: f64, scheduled: f64, recorder: &mut Option<Box<Recorder>>) {
+        let AnalyticPort { gate, waiting, stats, .. } = self;
+        while waiting.queue.len() > 0 {
+            let first = *waiting.queue.front();
+            if !(first.start < now || (first.start == now && first.scheduled < scheduled)) {
+                break;
+            }
+            stats.advance(first.start, waiting.queue.len() as u64);
+            waiting.queue.pop_front();
+            waiting.bytes -= u64::from(first.size);
+            gate.counters.departures += 1;
+            gate.counters.departed_bytes += u64::from(first.size);
+            stats.departed(first.start - first.arrived);
+            if let Some(recorder) = recorder {
+                let packet = Packet {
+                    tag: first.seq as u32,
+                    enqueued: Time::from_seconds(first.arrived),
+                    ..Packet::new(u64::from(first.flow), first.size)
+                };
+                recorder.departed(&packet, Time::from_seconds(first.start), waiting.queue.len() as u64);
+            }
+        }
+    }
+
+    /// The measured window starts; [`AnalyticPort::catch_up`] comes first.
+    pub fn restart(&mut self, now: f64) {
+        self.queued_at_start = self.packets();
+        self.stats.restart(now, self.queued_at_start);
+        self.gate.counters = Counters::default();
+    }
+
+    /// The run ends; [`AnalyticPort::catch_up`] comes first.
+    pub fn finish(&mut self, now: f64) {
+        self.stats.observe(now, self.packets(), self.average());
+    }
+
+    /// Packets that wait.
+    #[inline(always)]
+    pub fn packets(&self) -> u64 {
+        self.waiting.queue.len() as u64
+    }
+
+    /// The policy's averaged queue, packets.
+    pub fn average(&self) -> Option<f64> {
+        self.gate.average()
+    }
+
+    /// Counts of the measured window.
+    pub fn counters(&self) -> &Counters {
+        &self.gate.counters
+    }
+
+    /// Packets that waited when the measured window started.
+    pub fn queued_at_start(&self) -> u64 {
+        self.queued_at_start
+    }
+
+    /// The statistics, after [`AnalyticPort::finish`].
+    pub fn into_stats(self) -> QueueStats {
+        self.stats
+    }
+}
+
+/// `packet`, which arrives at `now`, with the rest of `segment`, as a recorder reads it.
+#[cold]
+#[inline(never)]
+fn recorded(segment: &Segment, packet: &Packet, now: Time) -> Packet {
+    let (tag, note) = segment.packed(0);
+    Packet { tag, note, enqueued: now, ..*packet }
+}
