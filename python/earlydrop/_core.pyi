@@ -21,6 +21,9 @@ def template(name: str, topology: str = "dumbbell") -> str:
 def schema() -> str:
     """JSON schema of a scenario."""
 
+def quantity(text: str) -> tuple[float, str, float, str] | None:
+    """Number, unit, the unit's factor and the base unit of a text such as "4 ms"; None for another text."""
+
 def reference() -> str:
     """JSON of the kinds of `topologies` and of `traffic` (name, title, about, keys), and the keys of other tables."""
 

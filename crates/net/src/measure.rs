@@ -111,6 +111,12 @@ impl QueueStats {
     pub fn sojourn_quantiles<const N: usize>(&self, fractions: [f64; N]) -> [f64; N] {
         self.sojourns.quantiles(fractions).map(|microseconds| microseconds as f64 * 1e-6)
     }
+
+    /// Histogram of the sojourn times: the longest time in each bucket (1 us or 0.1 % wide), microseconds, and its
+    /// packets. Empty buckets are left out.
+    pub fn sojourn_histogram(&self) -> Vec<(u64, u64)> {
+        self.sojourns.buckets()
+    }
 }
 
 /// Jain's fairness index of `shares`: 1 if all are equal, 1/n if one has everything; 0 if all are 0.

@@ -99,8 +99,8 @@ impl Sojourns {
         self.len = 0;
     }
 
-    /// Quantiles at these rising fractions, microseconds (to a thousandth or 1 us); 0 if there are none.
-    pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [u64; N] {
+    /// Packets by bucket.
+    fn counts(&self) -> Vec<u64> {
         let mut all = self.counted.as_deref().cloned().unwrap_or_default();
         all.count(&self.recent);
         all.count(&self.latest[..usize::from(self.len)]);
@@ -108,6 +108,18 @@ impl Sojourns {
         for bucket in all.carries {
             counts[usize::from(bucket)] += 1 << 16;
         }
+        counts
+    }
+
+    /// The buckets that are not empty: the longest time in each, microseconds, and its packets.
+    pub fn buckets(&self) -> Vec<(u64, u64)> {
+        let counts = self.counts().into_iter().enumerate();
+        counts.filter(|&(_, packets)| packets > 0).map(|(bucket, packets)| (longest_in(bucket), packets)).collect()
+    }
+
+    /// Quantiles at these rising fractions, microseconds (to a thousandth or 1 us); 0 if there are none.
+    pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [u64; N] {
+        let counts = self.counts();
         let total: u64 = counts.iter().sum();
         if total == 0 {
             return [0; N];
@@ -160,6 +172,19 @@ mod tests {
             let expected = fractions.map(|fraction| histogram.value_at_quantile(fraction));
             assert_eq!(sojourns.quantiles(fractions), expected, "{number} up to {longest}");
         }
+    }
+
+    #[test]
+    fn buckets_count_every_packet() {
+        let mut sojourns = Sojourns::default();
+        for microseconds in (0..100_000).map(|k| k % 7).chain([5000]) {
+            sojourns.push(microseconds);
+        }
+        let buckets = sojourns.buckets();
+        assert_eq!(buckets.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 5003]);
+        assert_eq!(buckets.iter().map(|(_, packets)| packets).sum::<u64>(), 100_001);
+        assert_eq!(buckets[0], (0, 14_286));
+        assert_eq!(Sojourns::default().buckets(), []);
     }
 
     #[test]

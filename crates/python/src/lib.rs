@@ -44,6 +44,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(template, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(reference::reference, module)?)?;
+    module.add_function(wrap_pyfunction!(reference::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(decision_vectors, module)?)?;
     module.add_function(wrap_pyfunction!(drop_curve, module)?)?;
     #[cfg(target_os = "linux")]

@@ -75,6 +75,13 @@ pub fn schema() -> String {
     scenario::schema().to_string()
 }
 
+/// The number of a text with a unit, such as "4 ms", its unit, the unit's factor, and the base unit of its dimension;
+/// None for another text.
+#[pyfunction]
+pub fn quantity(text: &str) -> Option<(f64, &'static str, f64, &'static str)> {
+    scenario::quantity(text)
+}
+
 /// The kinds of topologies and of traffic with their keys, as JSON.
 #[pyfunction]
 pub fn reference() -> String {

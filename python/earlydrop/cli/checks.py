@@ -68,3 +68,18 @@ def check_out(out: Path | None) -> None:
         from ..output import check
 
         check(out)
+
+
+FORMATS = ("pdf", "svg", "png")
+
+
+def figure_formats(text: str | None) -> tuple[str, ...]:
+    """The formats of figures, given as `pdf,svg`."""
+    if text is None:
+        return ("pdf", "png")
+    formats = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
+    if not formats or not set(formats) <= set(FORMATS):
+        raise InputError(
+            f'--figures: given "{text}"; allowed {", ".join(FORMATS)}', given=text, allowed="pdf, svg, png"
+        )
+    return formats

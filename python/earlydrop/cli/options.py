@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -20,3 +20,19 @@ Store = Annotated[
 Workers = Annotated[int | None, Parameter(name="--workers", help="Number of threads (default: one per core).")]
 Cluster = Annotated[str | None, Parameter(name="--cluster", help="Address of a Dask scheduler, as tcp://host:8786.")]
 ScenarioFile = Annotated[Path, Parameter(name="SCENARIO", help="A scenario file.")]
+Plots = Annotated[
+    list[str],
+    Parameter(
+        name="--plot",
+        negative="",
+        help='A figure: "queue_delay vs rtt by aqm", "box goodput by aqm", "cdf delay by aqm". May be repeated.',
+    ),
+]
+Formats = Annotated[
+    str | None,
+    Parameter(name="--figures", help="Formats of the figures in DIR/figures: pdf, svg, png (default: pdf,png)."),
+]
+StyleName = Annotated[
+    Literal["paper", "slides"],
+    Parameter(name="--style", help="Sizes and fonts of the figures: journal columns, or slides."),
+]

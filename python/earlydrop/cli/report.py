@@ -7,8 +7,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from .checks import figure_formats
 from .exits import DONE
-from .options import Json
+from .failures import InputError
+from .options import Formats, Json, Plots, StyleName
 from .printing import print_json
 
 
@@ -18,15 +20,30 @@ def report_(
     ],
     /,
     *,
+    plots: Plots = [],  # noqa: B006 - read only
+    figures: Formats = None,
+    style: StyleName = "paper",
     json: Json = False,
 ) -> int:
-    """Write the report of a result folder, or write it again: one HTML file that opens offline."""
+    """Write the report of a result folder, or write it again: one HTML file that opens offline.
+
+    With `--plot` or `--figures`, draws figures of a sweep as well.
+    """
     from ..render import run_report
     from ..sweeps import report
 
-    path = run_report.renew(folder) if run_report.is_run(folder) else report.renew(folder)
+    formats = figure_formats(figures)
+    if run_report.is_run(folder):
+        if plots or figures:
+            raise InputError(f"{folder}: is a single run; --plot and --figures draw sweeps", given=str(folder))
+        path, drawn = run_report.renew(folder), []
+    else:
+        path = report.renew(folder)
+        drawn = report.draw(folder, plots, formats, style) if plots or figures else []
     if json:
-        print_json({"report": str(path)})
+        print_json({"report": str(path), "figures": [str(one) for one in drawn]})
     else:
         print(f"report: {path}")
+        for one in drawn:
+            print(f"figure: {one}")
     return DONE

@@ -9,10 +9,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_out, check_workers
+from .checks import check_out, check_workers, figure_formats
 from .exits import DONE, FAILED
 from .failures import InputError, Interrupted
-from .options import Cluster, Json, Store, Workers
+from .options import Cluster, Formats, Json, Plots, Store, StyleName, Workers
 from .printing import version
 
 
@@ -34,17 +34,22 @@ def sweep(
             help="Check, make the first few runs, print the estimated cost, stop.",
         ),
     ] = False,
+    plots: Plots = [],  # noqa: B006 - read only
+    figures: Formats = None,
+    style: StyleName = "paper",
     json: Json = False,
 ) -> int:
     """Run a scenario at many points, on all cores or a cluster. Stored runs are not repeated."""
     from .. import output, sweeps
     from ..sweeps import text
-    from ..sweeps.report import write_report
+    from ..sweeps.report import draw, write_report
 
     check_workers(workers)
     if workers is not None and cluster is not None:
         raise InputError("--workers and --cluster exclude each other", allowed="one of them")
+    formats = figure_formats(figures)
     asked = sweeps.parse_file(file, store)
+    sweeps.check_plots(asked, plots)
     place = out if out is not None else Path("out") / asked.name
     check_out(place)
     with terminal.Progress() as progress:
@@ -77,9 +82,12 @@ def sweep(
     with output.folder(place, about) as folder:
         text.write(folder, outcome, opened.url)
         write_report(folder, outcome)
+        drawn = draw(folder, plots, formats, style) if plots or figures else []
     if json:
         text.print_json(place, {"out": str(place)}, sys.stdout)
     else:
         print(text.outcome_text(outcome))
         print(f"\nreport: {place / 'report.html'}; every run is in {opened.url}")
+        for path in drawn:
+            print(f"figure: {place / 'figures' / path.name}")
     return FAILED if outcome.tally.failed else DONE

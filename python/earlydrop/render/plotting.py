@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from . import panels
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -97,7 +99,7 @@ def styled() -> Iterator[None]:
     """Draw and save in this style, leaving matplotlib's own settings as they were."""
     import matplotlib
 
-    with matplotlib.rc_context(cast("Any", STYLE)):
+    with matplotlib.rc_context(cast("Any", {**STYLE, **dict(panels.current().settings)})):
         yield
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "oooo", "----")
 PUBLISHED = "published"
+SHARED, DOT_COLUMNS = 6, 3
+"""So many bars stand side by side; more series become dots in rows, so many panels beside one another."""
 MANY_POINTS = 3000
 """From so many points on a line is drawn as an image inside the figure."""
 
@@ -31,6 +33,8 @@ def draw(outcome: Outcome, figure: Figure) -> tuple[Drawing, str]:
         return _picture(outcome.study, figure), ""
     found = data(outcome, figure)
     with styled():
+        if found.bars and found.figure.kind == "bars" and max(len(p.curves) for p in found.panels) > SHARED:
+            return _dots(found), found.text
         if found.bars and _lying(found):
             return _lying_bars(found), found.text
         return _panels(found), found.text
@@ -380,6 +384,47 @@ def _bars(ax: Axes, panel: Panel, found: Data) -> None:
     if not found.ticks and found.figure.kind == "bars":
         ax.set_xticks(range(len(places)), [f"{x:g}" for x in places])
     ax.grid(axis="x", visible=False)
+
+
+def _dots(found: Data) -> Drawing:
+    """A dot a series instead of a bar: rows with names, sorted by their mean; a panel for each place of the axis."""
+    names = dict(found.ticks)
+    rows: list[tuple[Panel, list[float]]] = []
+    for panel in found.panels:
+        places = sorted({x for c in panel.curves for x in (*c.xs, *(p for p, _ in c.printed))})
+        rows += [(panel, places[k : k + DOT_COLUMNS]) for k in range(0, len(places), DOT_COLUMNS)]
+    count = max(len(p.curves) for p in found.panels)
+    drawing = plotting.figure(PAGE, 0.3 + (0.75 + 0.15 * count) * len(rows))
+    across = max(len(places) for _, places in rows)
+    grid = drawing.subplots(len(rows), across, squeeze=False, sharex="row", sharey="row")
+    printed = False
+    for axes, (panel, places) in zip(grid, rows, strict=True):
+        order = sorted(panel.curves, key=lambda c: sum(c.ys) / len(c.ys) if len(c.ys) else math.inf)
+        for ax in axes[len(places) :]:
+            ax.set_visible(False)
+        for ax, place in zip(axes, places, strict=False):
+            for row, curve in enumerate(order):
+                for k in (k for k, x in enumerate(curve.xs) if x == place):
+                    if len(curve.lows):
+                        ax.plot([curve.lows[k], curve.highs[k]], [row, row], color=LOOKS[1].colour, linewidth=1.2)
+                    ax.plot([curve.ys[k]], [row], marker="o", markersize=3.5, color=LOOKS[1].colour, linestyle="none")
+                for y in (y for x, y in curve.printed if x == place):
+                    label = "_" if printed else PUBLISHED
+                    printed = True
+                    ax.plot([y], [row], "D", markersize=4, mfc="white", mec="#000000", label=label, zorder=4)
+            ax.set_yticks(range(len(order)), [c.title for c in order], fontsize=6.5)
+            ax.set_ylim(len(order) - 0.5, -0.5)
+            ax.grid(axis="y", visible=False)
+            title = names.get(place, f"{place:g}")
+            ax.set_title(f"{panel.title}, {title}" if panel.title else title)
+            ax.set_xlabel(panel.y_label)
+            if "y" in found.figure.log:
+                ax.set_xscale("log")
+            if "y" in found.figure.limits:
+                ax.set_xlim(*found.figure.limits["y"])
+    if printed:
+        _legend(drawing, list(grid.flat), PAGE)
+    return drawing
 
 
 def _lying(found: Data) -> bool:

@@ -10,6 +10,7 @@ from .model import Sweep, SweepError
 from .outcome import Outcome
 from .parser import parse_document, parse_file
 from .plan import Plan, plan
+from .plot_spec import check_plots
 from .running import judge_warmups, run, scenario, sweep
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "SweepError",
     "Tally",
     "Threads",
+    "check_plots",
     "judge_warmups",
     "open_store",
     "parse_document",

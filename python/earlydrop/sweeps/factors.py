@@ -14,6 +14,7 @@ from ..toml_writer import toml_value
 from .base_scenario import with_traces
 from .lazy import Lazy
 from .model import Factor, Level, level_name
+from .quantities import quantities
 from .sweep_table import SweepTable
 
 FACTOR_KEYS = ("name", "title", "unit", "path", "paths", "values", "levels", "range", "steps", "log", "whole", "format")
@@ -85,6 +86,11 @@ def _with_values(t: SweepTable, factor: Factor) -> Factor | None:
     if not isinstance(values, list) or not values or not all(isinstance(v, (str, int, float, bool)) for v in values):
         t.refuse("values", values, "a list of numbers, texts or flags")
         return None
+    known = quantities(values, factor.unit) if factor.form == "{}" else None
+    if known is not None:
+        unit, numbers = known
+        made = [replace(factor.level(v), value=number) for v, number in zip(values, numbers, strict=True)]
+        return _without_equals(t, replace(factor, unit=unit, levels=tuple(made)))
     return _without_equals(t, replace(factor, levels=_levels(len(values), lambda k: factor.level(values[k]))))
 
 

@@ -22,6 +22,7 @@ from .checks import check_fields, check_levels
 from .factors import parse_factors, parse_sets
 from .lazy import Lazy
 from .model import DESIGNS, Factor, Point, Sweep, SweepError
+from .quantities import level_at, with_units
 from .sweep_table import Mistakes, SweepTable
 
 KEYS = (
@@ -243,7 +244,7 @@ class _Parser:
         def point(k: int) -> Point:
             here = range(k * len(factors), (k + 1) * len(factors))
             pairs = zip(factors, here, strict=True)
-            return Point(tuple(f.level(own[at]) if at in own else f.levels[levels[at]] for f, at in pairs))
+            return Point(tuple(level_at(f, own[at]) if at in own else f.levels[levels[at]] for f, at in pairs))
 
         return Lazy(count, point, design.KEPT)
 
@@ -274,7 +275,7 @@ class _Parser:
         found = []
         for text in self.top.texts("where", ()):
             try:
-                found.append(parse_condition(text, [f.name for f in factors]))
+                found.append(with_units(parse_condition(text, [f.name for f in factors]), factors))
             except ExpressionError as error:
                 self.top.report("where", str(error))
         return found

@@ -143,7 +143,9 @@ class Data:
         import polars as pl
 
         chosen = pl.Series("point", points, dtype=pl.UInt32)
-        wanted = self._runs.filter(pl.col("point").is_in(chosen.implode())).select("point", "seed", *measures)
+        # A factor may have a measure's name; its column comes first, and the measure's is marked.
+        columns = [pl.col(f"measure.{m}" if m in self._columns else m).alias(m) for m in measures]
+        wanted = self._runs.filter(pl.col("point").is_in(chosen.implode())).select("point", "seed", *columns)
         return wanted.collect(engine="streaming")
 
     def points_at(self, **levels: Any) -> Array:
@@ -208,7 +210,7 @@ def plane(data: Data) -> Figure | None:
                 before = here
                 line.append((x, y))
                 if k in scatter:
-                    _ellipse(ax, scatter[k], own.colour)
+                    ellipse(ax, scatter[k], own.colour)
             for one in lines:
                 if one:
                     xs, ys = zip(*one, strict=True)
@@ -230,7 +232,8 @@ def plane(data: Data) -> Figure | None:
     return drawing
 
 
-def _ellipse(ax: Axes, both: Array, colour: str) -> None:
+def ellipse(ax: Axes, both: Array, colour: str) -> None:
+    """The ellipse of one standard deviation of these pairs; nothing for fewer than three."""
     from matplotlib.patches import Ellipse
 
     if len(both) < 3:
@@ -266,7 +269,7 @@ def curves(data: Data) -> Figure | None:
         drawing = plotting.figure(plotting.PAGE, 0.5 + 2.1 * rows)
         panels = drawing.subplots(rows, min(2, len(measures)), squeeze=False)
         for ax, measure in zip(panels.flat, measures, strict=False):
-            series = _by_seed(data, [points for _, _, points in cells], measure)
+            series = series_by_seed(data, [points for _, _, points in cells], measure)
             for number, group in enumerate(groups):
                 own = plotting.look(number)
                 xs, means, lows, highs = [], [], [], []
@@ -282,7 +285,7 @@ def curves(data: Data) -> Figure | None:
                 name = "all points" if by is None else str(group)
                 ax.plot(xs, means, marker=own.marker, color=own.colour, linestyle=own.dashes, label=name)
                 ax.fill_between(xs, lows, highs, color=own.colour, alpha=0.2, linewidth=0)
-            _scale(ax.set_xscale, data.levels(x))
+            scaled(ax.set_xscale, data.levels(x))
             ax.set_xlabel(data.title(x))
             ax.set_ylabel(data.label(measure))
         for ax in list(panels.flat)[len(measures) :]:
@@ -293,7 +296,7 @@ def curves(data: Data) -> Figure | None:
     return drawing
 
 
-def _by_seed(data: Data, cells: Sequence[Array], measure: str) -> list[list[float]]:
+def series_by_seed(data: Data, cells: Sequence[Array], measure: str) -> list[list[float]]:
     """By cell, which is some points: one value a seed, the mean over the points, of the seeds that all of them have."""
     import polars as pl
 
@@ -311,7 +314,7 @@ def _by_seed(data: Data, cells: Sequence[Array], measure: str) -> list[list[floa
     return found
 
 
-def _scale(set_scale: Callable[[str], Any], values: Sequence[float]) -> None:
+def scaled(set_scale: Callable[[str], Any], values: Sequence[float]) -> None:
     """A logarithmic axis for levels that lie in ratios."""
     if len(values) > 2 and values[0] > 0 and values[-1] / values[0] >= 30:
         set_scale("log")
@@ -406,7 +409,7 @@ def scatters(data: Data) -> Figure | None:
                         alpha=0.7,
                         label=str(level),
                     )
-                _scale(ax.set_xscale, data.levels(name))
+                scaled(ax.set_xscale, data.levels(name))
                 ax.set_xlabel(data.title(name))
                 ax.set_ylabel(data.label(measure))
         if by:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from heapq import nsmallest
 from itertools import islice
@@ -16,11 +16,11 @@ import numpy as np
 from .. import streamed
 from ..analysis.statistics import ALPHA
 from ..document import Document
-from ..render import plotting
+from ..render import panels, plotting
 from ..render.template import render
 from ..terminal import signed
 from ..toml_writer import to_toml
-from . import plots
+from . import figures, plots
 from .cells import Cell
 from .model import SweepError
 from .outcome import Outcome
@@ -38,7 +38,7 @@ SLOW_S = 10.0
 
 def write_report(folder: Path, outcome: Outcome) -> Path:
     """Write `report.html` into a sweep's result folder."""
-    return _write(folder, _data(folder))
+    return _write(folder, data_of(folder))
 
 
 def renew(folder: Path) -> Path:
@@ -50,13 +50,23 @@ def renew(folder: Path) -> Path:
     import polars as pl
 
     try:
-        data = _data(folder)
+        data = data_of(folder)
     except FileNotFoundError as error:
         missing = Path(str(error.filename)).name
         raise SweepError(f"{folder}: is no result of a sweep, a run or a link: there is no {missing}") from None
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise SweepError(f"{folder}: cannot be read: {error}") from error
     return _write(folder, data)
+
+
+def draw(folder: Path, texts: Sequence[str], formats: Sequence[str], style: str) -> list[Path]:
+    """Draw figures of a sweep's result folder into its folder `figures`; without texts the plane and the load curves.
+
+    Raises:
+        SweepError: a text cannot be read, or the sweep has nothing to draw there.
+    """
+    with panels.using(style):
+        return figures.write(folder, data_of(folder), texts, formats)
 
 
 class Items:
@@ -72,7 +82,8 @@ class Items:
                 return
 
 
-def _data(folder: Path) -> Data:
+def data_of(folder: Path) -> Data:
+    """What a sweep wrote into a folder."""
     import polars as pl
 
     file, lists = folder / "sweep.json", ("points", "differences")

@@ -63,4 +63,5 @@ pub use traffic::{
     Cbr, Completion, Connection, Direction, Ftp, Law, Load, OnOff, Packets, Pages, Poisson, Requests, Starts, TcpSpec,
     Traffic, Transfers, Video, Voip, Web,
 };
+pub use units::quantity;
 pub use whole::Scenario;

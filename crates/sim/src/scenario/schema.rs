@@ -160,6 +160,7 @@ fn record() -> Json {
             "trace_queues": about(queues.clone(), "Queues whose events are kept; by default the first."),
             "trace_flow": about(flow, "Flow whose variables are traced."),
             "transfers": about(with_default(json!({ "type": "boolean" }), false), "Keep the time of every transfer."),
+            "delays": about(flag.clone(), "Keeps the histogram of each queue's delays."),
             "by_flow": about(flag.clone(), "Counts every queue by flow and by traffic entry."),
             "rates": about(reference("time"), "Interval over which the flows' rates are averaged."),
             "rate_flows": about(flows, "Flows whose rates are recorded; by default all, if they are few."),

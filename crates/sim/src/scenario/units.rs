@@ -105,6 +105,16 @@ pub fn queue_length(text: &str) -> Result<QueueLength, Complaint> {
     }
 }
 
+/// A text with a unit, of whatever dimension: the written number, its unit, the unit's factor, and the base unit.
+pub fn quantity(text: &str) -> Option<(f64, &'static str, f64, &'static str)> {
+    let (number, unit) = split(text).ok()?;
+    [RATE, TIME, SIZE, PACKETS].into_iter().find_map(|units| {
+        let (name, factor) = units.iter().find(|(name, _)| *name == unit)?;
+        let (base, _) = units.iter().find(|(_, factor)| *factor == 1.0)?;
+        Some((number, *name, *factor, *base))
+    })
+}
+
 fn measure(text: &str, units: &Factors) -> Result<f64, Complaint> {
     let (number, unit) = split(text)?;
     match factor(unit, units) {

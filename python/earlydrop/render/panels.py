@@ -1,0 +1,137 @@
+"""Styles of figures for papers, pages and slides, and panels whose sizes follow them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Style:
+    """Sizes in inches, and what changes in the common settings of matplotlib."""
+
+    name: str
+    single: float
+    """Width of a figure with one panel."""
+    full: float
+    """Width of a figure with several."""
+    panel: float
+    """Height of a panel."""
+    row: float
+    """Height of a row with a name."""
+    columns: int
+    """Panels beside one another."""
+    settings: tuple[tuple[str, Any], ...] = ()
+
+
+_LARGE = {
+    "font.size": 15,
+    "axes.titlesize": 15,
+    "axes.labelsize": 15,
+    "xtick.labelsize": 13,
+    "ytick.labelsize": 13,
+    "legend.fontsize": 13,
+    "lines.linewidth": 2.6,
+    "lines.markersize": 8,
+    "axes.linewidth": 1.0,
+    "grid.linewidth": 0.9,
+}
+STYLES = {
+    "paper": Style("paper", 3.5, 7.2, 2.2, 0.19, 3),
+    "slides": Style("slides", 10.0, 12.8, 5.0, 0.42, 2, tuple(_LARGE.items())),
+}
+"""`paper`: one and two columns of a journal page, 8 point. `slides`: 16 to 9, 15 point."""
+_chosen: ContextVar[Style] = ContextVar("style", default=STYLES["paper"])
+
+
+def current() -> Style:
+    """The style in use."""
+    return _chosen.get()
+
+
+@contextmanager
+def using(name: str) -> Iterator[None]:
+    """Draw in one of `STYLES`.
+
+    Raises:
+        KeyError: there is no such style.
+    """
+    token = _chosen.set(STYLES[name])
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+def grid(
+    count: int, *, columns: int | None = None, rows: int | None = None, high: float = 1.0, shared: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """A figure with `count` panels: `high` times the style's height, or as high as `rows` with names need.
+
+    `shared` panels have the same axes, so that they can be compared by eye.
+    """
+    from matplotlib.figure import Figure as New
+
+    style = current()
+    # Four panels stand in a square.
+    across = min(count, columns or (2 if count == 4 else style.columns))
+    down = math.ceil(count / across)
+    each = style.panel * high if rows is None else 0.75 * style.panel / 2.2 + style.row * rows
+    width = style.single if count == 1 and rows is None and columns is None else style.full
+    drawing = New(figsize=(width, 0.25 + each * down), layout="constrained")
+    made = drawing.subplots(down, across, squeeze=False, sharex=shared, sharey=shared)
+    axes = list(made.flat)
+    for ax in axes[count:]:
+        ax.set_visible(False)
+    if shared:
+        # The last panel of each column carries the numbers, also where a panel below it is missing.
+        for k in range(max(0, count - across), count):
+            axes[k].tick_params(labelbottom=True)
+    return drawing, axes[:count]
+
+
+def share_labels(axes: Sequence[Axes]) -> None:
+    """Drop labels that the panel to the left, or below, has too."""
+    known = {}
+    for ax in axes:
+        spec = ax.get_subplotspec()
+        assert spec is not None
+        known[spec.rowspan.start, spec.colspan.start] = ax
+    for (row, column), ax in known.items():
+        left, below = known.get((row, column - 1)), known.get((row + 1, column))
+        if left is not None and left.get_ylabel() == ax.get_ylabel():
+            ax.yaxis.label.set_visible(False)
+        if below is not None and below.get_xlabel() == ax.get_xlabel():
+            ax.xaxis.label.set_visible(False)
+
+
+def legend(drawing: Figure, axes: Sequence[Axes]) -> None:
+    """One legend for all panels, above them, in as many columns as there is room for."""
+    named: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, handle)
+    if len(named) < 2:
+        return
+    import matplotlib
+
+    letter = float(matplotlib.rcParams["legend.fontsize"]) / 120
+    longest = max(map(len, named))
+    columns = max(1, min(len(named), int((drawing.get_figwidth() - 0.2) / (letter * longest + 8 * letter))))
+    rows = math.ceil(len(named) / columns)
+    drawing.set_figheight(drawing.get_figheight() + 2.7 * letter * rows)
+    drawing.legend(
+        list(named.values()),
+        list(named),
+        loc="outside upper center",
+        ncols=math.ceil(len(named) / rows),
+        handlelength=2.2,
+    )

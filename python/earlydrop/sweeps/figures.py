@@ -1,0 +1,458 @@
+"""Figures of a sweep that a reader chooses: lines, dots, boxes, ellipses, distributions of delay, queues over time.
+
+More than six series never share a panel: lines then get a panel each, with the others pale behind, sorted by the
+measure; dots and boxes stand in rows with their names, sorted likewise.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core
+from ..analysis import statistics
+from ..analysis.compare import watched
+from ..render import panels, plotting
+from . import plots
+from .model import SweepError
+from .plan import Array
+from .plot_spec import PlotSpec, parse_plot
+from .plots import LEVELS, Data, ellipse, scaled, series_by_seed, spread
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SHARED = 6
+"""So many series share a panel."""
+MOST = 24
+"""So many levels of a factor are drawn, as lines or panels."""
+RUNS = 200
+"""So many runs are made again for one figure."""
+PALE = "#c8c8c8"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The points of one line: mean and 95 % interval."""
+
+    level: Any
+    xs: list[float]
+    means: list[float]
+    lows: list[float]
+    highs: list[float]
+
+    @property
+    def height(self) -> float:
+        """What lines are sorted by."""
+        return float(np.mean(self.means)) if self.means else math.inf
+
+
+def parse(text: str, data: Data) -> PlotSpec:
+    """Read a plot's text for a sweep.
+
+    Raises:
+        SweepError: it cannot be read, or names what the sweep does not have.
+    """
+    factors = {f["name"]: (data.numeric(f["name"]), data.levels(f["name"])) for f in data.factors}
+    return parse_plot(text, list(data.document["measures"]), factors)
+
+
+def draw(data: Data, spec: PlotSpec) -> Figure:
+    """One figure.
+
+    Raises:
+        SweepError: the sweep has nothing to draw there.
+    """
+    for name in (spec.by, spec.panels):
+        if name is not None and len(data.levels(name)) > MOST:
+            raise SweepError(
+                f'plot "{spec.text}": {name} has {len(data.levels(name))} levels; allowed {MOST}; choose some by "at"'
+            )
+    with plotting.styled():
+        return {
+            "lines": _lines,
+            "points": _points,
+            "box": _boxes,
+            "ellipse": _ellipses,
+            "cdf": _distributions,
+            "ccdf": _distributions,
+            "time": _over_time,
+        }[spec.kind](data, spec)
+
+
+def write(folder: Path, data: Data, texts: Sequence[str], formats: Sequence[str]) -> list[Path]:
+    """Write the figures that the texts name, or without any the plane and the load curves, into `folder/figures`.
+
+    Raises:
+        SweepError: a text cannot be read, or nothing can be drawn.
+    """
+    specs = [parse(text, data) for text in texts]
+    made: list[tuple[str, Figure | None]] = [(spec.slug, draw(data, spec)) for spec in specs]
+    if not made:
+        made = [("plane", plots.plane(data)), ("curves", plots.curves(data))]
+    drawn = [(name, one) for name, one in made if one is not None]
+    if not drawn:
+        raise SweepError("the sweep has neither delay and goodput nor a numeric factor; choose figures by --plot")
+    where = folder / "figures"
+    where.mkdir(exist_ok=True)
+    return [path for name, one in drawn for path in plotting.save(one, where / name, formats=formats)]
+
+
+# ---- what is drawn -------------------------------------------------------------------------------------------------
+
+
+def _choices(data: Data, name: str | None, spec: PlotSpec) -> list[Any]:
+    """The levels of a factor that are drawn; [None] for no factor."""
+    if name is None:
+        return [None]
+    return [spec.at[name]] if name in spec.at else list(data.levels(name))
+
+
+def _select(data: Data, spec: PlotSpec, **levels: Any) -> Array:
+    return data.points_at(**{**spec.at, **{k: v for k, v in levels.items() if v is not None}})
+
+
+def _name(level: Any) -> str:
+    return f"{level:.6g}" if isinstance(level, float) else str(level)
+
+
+def _title(data: Data, name: str | None, level: Any) -> str:
+    """A panel's title: names speak for themselves, numbers need their factor."""
+    if name is None:
+        return ""
+    if not data.numeric(name):
+        return _name(level)
+    factor = next(f for f in data.factors if f["name"] == name)
+    return f"{factor['title']} {_name(level)} {factor['unit']}".strip()
+
+
+def _line(data: Data, measure: str, level: Any, xs: Sequence[Any], cells: Sequence[Array]) -> Drawn:
+    found = Drawn(level, [], [], [], [])
+    for x, values in zip(xs, series_by_seed(data, cells, measure), strict=True):
+        if not values:
+            continue
+        estimate = statistics.estimate(values)
+        low, high = estimate.within(data.bounds(measure)) or (estimate.mean, estimate.mean)
+        for own, value in zip(
+            (found.xs, found.means, found.lows, found.highs), (x, estimate.mean, low, high), strict=True
+        ):
+            own.append(value)
+    return found
+
+
+def _nothing(spec: PlotSpec) -> SweepError:
+    return SweepError(f'plot "{spec.text}": no point of the sweep has these levels and a value')
+
+
+# ---- lines ---------------------------------------------------------------------------------------------------------
+
+
+def _lines(data: Data, spec: PlotSpec) -> Figure:
+    assert spec.x is not None
+    xs = list(spread(_choices(data, spec.x, spec), LEVELS))
+    found: list[tuple[str, list[Drawn]]] = []
+    for panel in _choices(data, spec.panels, spec):
+        fixed = {spec.panels: panel} if spec.panels else {}
+        lines = [
+            _line(
+                data,
+                spec.measure,
+                level,
+                xs,
+                [_select(data, spec, **fixed, **{spec.x: x}, **({spec.by: level} if spec.by else {})) for x in xs],
+            )
+            for level in _choices(data, spec.by, spec)
+        ]
+        found.append((_title(data, spec.panels, panel), [line for line in lines if line.xs]))
+    if not any(lines for _, lines in found):
+        raise _nothing(spec)
+    count = max(len(lines) for _, lines in found)
+    if count > SHARED:
+        if spec.panels:
+            raise SweepError(
+                f'plot "{spec.text}": {count} lines in each panel; allowed {SHARED}, or more without "in {spec.panels}"'
+            )
+        drawing, axes = _multiples(data, spec, found[0][1])
+        for ax in axes:
+            _axis(ax, data, spec, xs)
+        panels.share_labels(axes)
+        return drawing
+    drawing, axes = panels.grid(len(found))
+    order = {level: k for k, level in enumerate(_choices(data, spec.by, spec))}
+    for ax, (title, lines) in zip(axes, found, strict=True):
+        for line in lines:
+            own = plotting.look(order[line.level])
+            label = "" if line.level is None else _title(data, spec.by, line.level)
+            ax.fill_between(line.xs, line.lows, line.highs, color=own.colour, alpha=0.18, linewidth=0)
+            ax.plot(line.xs, line.means, color=own.colour, marker=own.marker, linestyle=own.dashes, label=label)
+        _axis(ax, data, spec, xs)
+        ax.set_title(title)
+    panels.share_labels(axes)
+    if spec.by:
+        panels.legend(drawing, axes)
+    return drawing
+
+
+def _axis(ax: Axes, data: Data, spec: PlotSpec, xs: Sequence[Any]) -> None:
+    assert spec.x is not None
+    scaled(ax.set_xscale, xs)
+    ax.set_xlabel(data.title(spec.x))
+    ax.set_ylabel(data.label(spec.measure))
+
+
+def _multiples(data: Data, spec: PlotSpec, lines: list[Drawn], step: bool = False) -> tuple[Figure, list[Axes]]:
+    """A panel a line, sorted by height; the others pale behind it, on the same axes."""
+    drawing, axes = panels.grid(len(lines), shared=True)
+    lines = sorted(lines, key=lambda line: line.height)
+    style = "steps-post" if step else "default"
+    for ax, line in zip(axes, lines, strict=True):
+        for other in lines:
+            if other is not line:
+                ax.plot(other.xs, other.means, color=PALE, linewidth=0.7, zorder=1, drawstyle=style)
+        own = plotting.LOOKS[1]
+        ax.fill_between(line.xs, line.lows, line.highs, color=own.colour, alpha=0.25, linewidth=0, zorder=2)
+        marker = "" if step else own.marker
+        ax.plot(line.xs, line.means, color=own.colour, marker=marker, markersize=3, zorder=3, drawstyle=style)
+        ax.set_title(_title(data, spec.by, line.level))
+    return drawing, axes
+
+
+# ---- dots and boxes ------------------------------------------------------------------------------------------------
+
+
+def _rows(data: Data, spec: PlotSpec) -> tuple[list[Any], list[tuple[str, Any, Any]]]:
+    """The names of the rows, lowest first; and the panels: title, level of `in`, level of the axis."""
+    levels = _choices(data, spec.by, spec)
+    means = []
+    for level in levels:
+        values = data.means[spec.measure][_select(data, spec, **({spec.by: level} if spec.by else {}))]
+        known = values[~np.isnan(values)]
+        means.append(float(known.mean()) if len(known) else math.inf)
+    rows = [levels[k] for k in np.argsort(means, kind="stable")]
+    places = [
+        (", ".join(t for t in (_title(data, spec.panels, p), _title(data, spec.x, x)) if t), p, x)
+        for p in _choices(data, spec.panels, spec)
+        for x in _choices(data, spec.x, spec)
+    ]
+    if len(places) > MOST:
+        raise SweepError(f'plot "{spec.text}": {len(places)} panels; allowed {MOST}; choose some by "at"')
+    return rows, places
+
+
+def _cells(data: Data, spec: PlotSpec, rows: list[Any], panel: Any, x: Any) -> list[list[float]]:
+    fixed = {k: v for k, v in ((spec.panels, panel), (spec.x, x)) if k is not None}
+    cells = [_select(data, spec, **fixed, **({spec.by: row} if spec.by else {})) for row in rows]
+    return series_by_seed(data, cells, spec.measure)
+
+
+def _in_rows(data: Data, spec: PlotSpec, paint: Callable[[Axes, int, list[float]], None]) -> Figure:
+    """A row for each level of the lines' factor; `paint` draws the runs of one row."""
+    rows, places = _rows(data, spec)
+    drawing, axes = panels.grid(len(places), rows=len(rows), shared=True)
+    some = False
+    for ax, (title, panel, x) in zip(axes, places, strict=True):
+        for row, values in enumerate(_cells(data, spec, rows, panel, x)):
+            if values:
+                some = True
+                paint(ax, row, values)
+        ax.set_yticks(range(len(rows)), [_title(data, spec.by, row) if spec.by else "all points" for row in rows])
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        ax.margins(x=0.08)
+        ax.grid(axis="y", visible=False)
+        ax.set_xlabel(data.label(spec.measure))
+        ax.set_title(title)
+    if not some:
+        raise _nothing(spec)
+    panels.share_labels(axes)
+    return drawing
+
+
+def _points(data: Data, spec: PlotSpec) -> Figure:
+    """Mean and interval of each level, a row each, sorted by the measure."""
+
+    def paint(ax: Axes, row: int, values: list[float]) -> None:
+        own = plotting.LOOKS[1]
+        estimate = statistics.estimate(values)
+        ends = estimate.within(data.bounds(spec.measure))
+        if ends:
+            ax.plot(ends, [row, row], color=own.colour, solid_capstyle="butt")
+        ax.plot([estimate.mean], [row], marker="o", color=own.colour, linestyle="none")
+
+    return _in_rows(data, spec, paint)
+
+
+def _boxes(data: Data, spec: PlotSpec) -> Figure:
+    """Quartiles, whiskers to the furthest run within 1.5 quartile distances, single runs beyond them."""
+
+    def paint(ax: Axes, row: int, values: list[float]) -> None:
+        line = {"color": "#333333", "linewidth": 0.9}
+        ax.boxplot(
+            [values],
+            positions=[row],
+            orientation="horizontal",
+            widths=0.6,
+            manage_ticks=False,
+            patch_artist=True,
+            boxprops={"facecolor": "#cfe3f1", "edgecolor": "#333333", "linewidth": 0.9},
+            medianprops={"color": plotting.LOOKS[1].colour, "linewidth": 1.6},
+            whiskerprops=line,
+            capprops=line,
+            flierprops={"marker": ".", "markersize": 3, "markeredgecolor": "#333333"},
+        )
+
+    return _in_rows(data, spec, paint)
+
+
+# ---- two measures --------------------------------------------------------------------------------------------------
+
+
+def _ellipses(data: Data, spec: PlotSpec) -> Figure:
+    """Two measures: each run a dot, the mean of each level, the ellipse of one standard deviation of its runs."""
+    assert spec.x is not None
+    chosen = _choices(data, spec.panels, spec)
+    drawing, axes = panels.grid(len(chosen), high=1.25)
+    levels = _choices(data, spec.by, spec)
+    some = False
+    for ax, panel in zip(axes, chosen, strict=True):
+        for k, level in enumerate(levels):
+            fixed = {n: v for n, v in ((spec.panels, panel), (spec.by, level)) if n is not None}
+            runs = data.runs(_select(data, spec, **fixed), [spec.x, spec.measure]).drop_nulls()
+            both = runs.select(spec.x, spec.measure).to_numpy()
+            if not len(both):
+                continue
+            some = True
+            own = plotting.look(k)
+            many = len(levels) > SHARED
+            colour = own.colour if not many else plotting.LOOKS[1].colour
+            ax.plot(*both.T, linestyle="none", marker=".", markersize=2.5, color=colour, alpha=0.4)
+            ellipse(ax, both, colour)
+            x, y = both.mean(axis=0)
+            label = "" if level is None or many else _title(data, spec.by, level)
+            ax.plot([x], [y], linestyle="none", marker=own.marker if not many else "o", color=colour, label=label)
+            if many:
+                ax.annotate(_name(level), (x, y), xytext=(4, 3), textcoords="offset points", fontsize="x-small")
+        ax.set_xlabel(data.label(spec.x))
+        ax.set_ylabel(data.label(spec.measure))
+        ax.set_title(_title(data, spec.panels, panel))
+        ax.margins(0.1)
+    if not some:
+        raise _nothing(spec)
+    panels.share_labels(axes)
+    if spec.by and len(levels) <= SHARED:
+        panels.legend(drawing, axes)
+    return drawing
+
+
+# ---- runs made again -----------------------------------------------------------------------------------------------
+
+
+def _again(data: Data, points: Array, record: list[tuple[str, str]], seeds: int | None, spec: PlotSpec) -> list[Any]:
+    """The results of the runs of some points, made again with more recorded; all seeds of each, or the first few."""
+    wanted = [p for k, p in enumerate(data.document["points"]) if k in set(points.tolist())]
+    count = sum(p["seeds"] if seeds is None else min(seeds, p["seeds"]) for p in wanted)
+    if count > RUNS:
+        raise SweepError(f'plot "{spec.text}": {count:,} runs would be made again; allowed {RUNS}; choose some by "at"')
+    found = []
+    for point in wanted:
+        scenario = _core.Scenario.parse(data.document["scenario"], [*point["set"].items(), *record])
+        last = point["seeds"] if seeds is None else min(seeds, point["seeds"])
+        found += [json.loads(scenario.run(point["first_seed"] + k)) for k in range(last)]
+    return found
+
+
+def _distributions(data: Data, spec: PlotSpec) -> Figure:
+    """The share of packets whose queueing delay is at most (`cdf`), or above (`ccdf`), each value; all seeds pooled."""
+    chosen, levels = _choices(data, spec.panels, spec), _choices(data, spec.by, spec)
+    above = spec.kind == "ccdf"
+    found: list[tuple[str, list[Drawn]]] = []
+    for panel in chosen:
+        lines = []
+        for level in levels:
+            fixed = {n: v for n, v in ((spec.panels, panel), (spec.by, level)) if n is not None}
+            delays, shares = _shares(data, _select(data, spec, **fixed), above, spec)
+            if delays:
+                lines.append(Drawn(level, delays, shares, shares, shares))
+        found.append((_title(data, spec.panels, panel), lines))
+    if not any(lines for _, lines in found):
+        raise _nothing(spec)
+    if max(len(lines) for _, lines in found) > SHARED and not spec.panels:
+        drawing, axes = _multiples(data, spec, found[0][1], step=True)
+    else:
+        drawing, axes = panels.grid(len(found), high=1.1)
+        order = {level: k for k, level in enumerate(levels)}
+        for ax, (title, lines) in zip(axes, found, strict=True):
+            for line in lines:
+                own = plotting.look(order[line.level])
+                label = "" if line.level is None else _title(data, spec.by, line.level)
+                ax.step(line.xs, line.means, where="post", color=own.colour, linestyle=own.dashes, label=label)
+            ax.set_title(title)
+        if spec.by:
+            panels.legend(drawing, axes)
+    for ax in axes:
+        ax.set_xlabel("Queueing delay (ms)")
+        ax.set_ylabel("Share of packets above" if above else "Share of packets")
+        ax.set_xlim(left=0)
+        if above:
+            ax.set_yscale("log")
+        else:
+            ax.set_ylim(0, 1.02)
+    panels.share_labels(axes)
+    return drawing
+
+
+def _shares(data: Data, points: Array, above: bool, spec: PlotSpec) -> tuple[list[float], list[float]]:
+    """Queueing delays of some points, ms, and the share of packets with at most, or more than, each."""
+    counts: dict[float, int] = {}
+    for run in _again(data, points, [("record.delays", "true")], None, spec):
+        one = run["queues"][data.document["queue"]]["delay_histogram"]
+        for delay, packets in zip(one["delay_ms"], one["packets"], strict=True):
+            counts[delay] = counts.get(delay, 0) + packets
+    delays = sorted(counts)
+    share = np.cumsum([counts[d] for d in delays]) / max(1, sum(counts.values()))
+    if above:
+        # Above the longest delay there is no packet, and a logarithmic axis has no zero.
+        return delays[:-1], (1 - share[:-1]).tolist()
+    return delays, share.tolist()
+
+
+def _over_time(data: Data, spec: PlotSpec) -> Figure:
+    """The queue and its average over time, a panel a level, of the first seed."""
+    levels = _choices(data, spec.by, spec)
+    queue = data.document["queue"]
+    chosen = [(panel, level) for panel in _choices(data, spec.panels, spec) for level in levels]
+    if len(chosen) > MOST:
+        raise SweepError(f'plot "{spec.text}": {len(chosen)} panels; allowed {MOST}; choose some by "at"')
+    drawing, axes = panels.grid(len(chosen), columns=1, high=0.62, shared=True)
+    # All panels have the same axes: a limit that is set early would cut what comes later.
+    documents = list(data.document["points"])
+    for ax, (panel, level) in zip(axes, chosen, strict=True):
+        fixed = {n: v for n, v in ((spec.panels, panel), (spec.by, level)) if n is not None}
+        points = _select(data, spec, **fixed)
+        title = ", ".join(t for t in (_title(data, spec.panels, panel), _title(data, spec.by, level)) if t)
+        if not len(points):
+            raise _nothing(spec)
+        point = documents[int(points[0])]
+        sets = list(point["set"].items())
+        plain = _core.Scenario.parse(data.document["scenario"], sets)
+        seen, _ = watched(plain, data.document["scenario"], sets)
+        series = json.loads(seen.run(point["first_seed"]))["series"]
+        own = series["queues"][queue]
+        ax.plot(series["time_s"], own["packets"], color=plotting.LOOKS[1].colour, linewidth=0.6, label="queue")
+        if own.get("average"):
+            ax.plot(series["time_s"], own["average"], color="#000000", linewidth=1.1, label="average")
+        ax.set_title(title)
+        ax.set_xlabel("Time (s)")
+        ax.set_ylabel("Packets")
+        ax.margins(x=0)
+    for ax in axes:
+        ax.set_ylim(bottom=0)
+    panels.share_labels(axes)
+    panels.legend(drawing, axes)
+    return drawing

@@ -1,0 +1,123 @@
+"""What to draw of a sweep, as one line: `queue_delay vs rtt by aqm`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .model import Sweep, SweepError
+
+Kind = Literal["lines", "points", "box", "ellipse", "cdf", "ccdf", "time"]
+NAMED_KINDS = ("box", "cdf", "ccdf", "time")
+"""Kinds that a text names; the others follow from its axes."""
+DELAY, QUEUE = "delay", "queue"
+FORM = '"[box] MEASURE [vs FACTOR or MEASURE] [by FACTOR] [in FACTOR] [at FACTOR=LEVEL]", "cdf delay by FACTOR"'
+
+
+@dataclass(frozen=True)
+class PlotSpec:
+    """One figure of a sweep."""
+
+    text: str
+    kind: Kind
+    measure: str
+    """A measure; for `cdf` and `ccdf` the queueing delay, for `time` the queue."""
+    x: str | None
+    """A numeric factor for `lines`, any factor for `points` and `box`, a measure for `ellipse`."""
+    by: str | None
+    """The factor that gives the lines, dots or boxes."""
+    panels: str | None
+    """The factor that gives the panels."""
+    at: Mapping[str, Any]
+    """Levels that are kept, by factor; factors that nothing names are averaged over."""
+
+    @property
+    def slug(self) -> str:
+        """The figure's file name, without a suffix."""
+        return re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-")
+
+
+def parse_plot(text: str, measures: Collection[str], factors: Mapping[str, tuple[bool, list[Any]]]) -> PlotSpec:
+    """Read a plot's text; `factors` gives for each factor whether it is a number, and its levels.
+
+    Raises:
+        SweepError: what is wrong with it, and what is allowed.
+    """
+    words = text.split()
+    parts: dict[str, list[str]] = {"": []}
+    key = ""
+    for word in words:
+        if word in ("vs", "by", "in", "at") and parts[""]:
+            if word in parts and word != "at":
+                raise SweepError(f'plot "{text}": {word} is there twice; allowed {FORM}')
+            key = word
+            parts.setdefault(word, [])
+        else:
+            parts[key].append(word)
+    head = parts.pop("")
+    named = head.pop(0) if len(head) == 2 and head[0] in NAMED_KINDS else None
+    at = _levels(text, parts.pop("at", []), factors)
+    if len(head) != 1 or any(len(names) != 1 for names in parts.values()):
+        raise SweepError(f'plot "{text}": cannot be read; allowed {FORM}')
+    measure, (x, by, panels) = head[0], (parts.get(k, [None])[0] for k in ("vs", "by", "in"))
+    for name in (by, panels):
+        if name is not None:
+            _known(text, name, factors, "factor")
+    if named in ("cdf", "ccdf", "time"):
+        wanted = QUEUE if named == "time" else DELAY
+        if measure != wanted or x is not None:
+            raise SweepError(f'plot "{text}": allowed "{named} {wanted} [by FACTOR] [in FACTOR]"')
+        return PlotSpec(text, named, measure, None, by, panels, at)  # type: ignore[arg-type]
+    _known(text, measure, measures, "measure")
+    kind: Kind = "points"
+    if x is not None:
+        # A factor and a measure may have the same name; the axis then is the factor.
+        _known(text, x, [*factors, *measures], "factor or measure")
+        kind = "ellipse" if x not in factors else "lines" if factors[x][0] else "points"
+    if named == "box":
+        if kind == "ellipse":
+            raise SweepError(f'plot "{text}": the axis of boxes is a factor; allowed {", ".join(factors)}')
+        kind = "box"
+    if kind in ("points", "box") and by is None:
+        # Dots and boxes need names: without lines these are the factor's levels.
+        x, by = None, x if x is not None else next((n for n in factors if n != panels and n not in at), None)
+    if x is not None and x in (by, panels):
+        raise SweepError(f'plot "{text}": {x} is there twice')
+    return PlotSpec(text, kind, measure, x, by, panels, at)
+
+
+def _levels(text: str, pairs: list[str], factors: Mapping[str, tuple[bool, list[Any]]]) -> dict[str, Any]:
+    found = {}
+    for pair in " ".join(pairs).replace(",", " ").split():
+        name, _, level = pair.partition("=")
+        _known(text, name, factors, "factor")
+        levels = factors[name][1]
+        chosen = next((v for v in levels if level in (str(v), f"{v:g}" if isinstance(v, float) else str(v))), None)
+        if chosen is None:
+            raise SweepError(f'plot "{text}": {name} has no level {level}; it has {", ".join(map(str, levels[:20]))}')
+        found[name] = chosen
+    return found
+
+
+def _known(text: str, name: str, known: Collection[str], what: str) -> None:
+    if name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+        raise SweepError(f'plot "{text}": there is no {what} {name}{hint}')
+
+
+def check_plots(sweep: Sweep, texts: Sequence[str]) -> None:
+    """Check the texts of plots before anything is run.
+
+    Raises:
+        SweepError: a text cannot be read, or names what the sweep does not have.
+    """
+    factors = {
+        f.name: (numeric, [level.value if numeric else level.name for level in f.levels])
+        for f, numeric in zip(sweep.factors, sweep.numeric, strict=True)
+    }
+    for text in texts:
+        parse_plot(text, [m.id for m in sweep.measures], factors)
