@@ -50,8 +50,13 @@ class Drawn:
 
     @property
     def height(self) -> float:
-        """What lines are sorted by."""
-        return float(np.mean(self.means)) if self.means else math.inf
+        """What lines are sorted by: their mean."""
+        return float(np.mean(self.means))
+
+    @property
+    def median(self) -> float:
+        """What distributions are sorted by."""
+        return next((x for x, share in zip(self.xs, self.means, strict=True) if share >= 0.5), self.xs[-1])
 
 
 def parse(text: str, data: Data) -> PlotSpec:
@@ -130,7 +135,7 @@ def _title(data: Data, name: str | None, level: Any) -> str:
     if not data.numeric(name):
         return _name(level)
     factor = next(f for f in data.factors if f["name"] == name)
-    return f"{factor['title']} {_name(level)} {factor['unit']}".strip()
+    return f"{name} {_name(level)} {factor['unit']}".strip()
 
 
 def _line(data: Data, measure: str, level: Any, xs: Sequence[Any], cells: Sequence[Array]) -> Drawn:
@@ -210,7 +215,7 @@ def _axis(ax: Axes, data: Data, spec: PlotSpec, xs: Sequence[Any]) -> None:
 def _multiples(data: Data, spec: PlotSpec, lines: list[Drawn], step: bool = False) -> tuple[Figure, list[Axes]]:
     """A panel a line, sorted by height; the others pale behind it, on the same axes."""
     drawing, axes = panels.grid(len(lines), shared=True)
-    lines = sorted(lines, key=lambda line: line.height)
+    lines = sorted(lines, key=lambda line: line.median if step and spec.kind == "cdf" else line.height)
     style = "steps-post" if step else "default"
     for ax, line in zip(axes, lines, strict=True):
         for other in lines:
