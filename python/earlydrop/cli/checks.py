@@ -25,11 +25,6 @@ def parse_settings(
     return pairs
 
 
-def check_aqm(name: str, known: Sequence[str]) -> None:
-    """A discipline of the catalogue."""
-    check_name("discipline", name, known)
-
-
 def check_name(what: str, name: str, known: Sequence[str]) -> None:
     """A known name; the error suggests the nearest one."""
     if name not in known:

@@ -12,7 +12,7 @@ from .. import terminal
 from .checks import check_out, check_workers
 from .exits import DONE, FAILED
 from .failures import InputError, Interrupted
-from .options import Cluster, Json, Store, Workers
+from .options import Cluster, Json, Store, Trust, Workers
 from .printing import version
 
 
@@ -34,6 +34,7 @@ def sweep(
             help="Check, make the first few runs, print the estimated cost, stop.",
         ),
     ] = False,
+    trust: Trust = False,
     json: Json = False,
 ) -> int:
     """Run a scenario at many points, on all cores or a cluster. Stored runs are not repeated."""

@@ -193,7 +193,8 @@ def define(cls: type, name: str | None) -> Definition:
             fields.append(_field(bare, key, annotation, value))
     methods = {key: value for key, value in inspect.getmembers(cls, inspect.isfunction) if not key.startswith("__")}
     check, curve = methods.pop("check", None), methods.pop("curve", None)
-    places = {key: _place(value) for key, value in methods.items()}
+    called = {**methods, **({} if curve is None else {"curve": curve})}
+    places = {key: _place(value) for key, value in called.items()}
     scalars = [f.name for f in fields if f.length is None]
     gauges = tuple(getattr(cls, "gauges", scalars))
     made = Definition(
