@@ -88,6 +88,20 @@ def parse(text: str, folder: str | None = None) -> Asked:
     return Asked(entry["name"], tuple(settings), entry)
 
 
+def load_sources(texts: Sequence[str]) -> None:
+    """Load the code that the user names in these texts: a scenario that names the same code then finds it.
+
+    Raises:
+        PolicyError: the code is broken.
+    """
+    from .policies import registry
+
+    for text in texts:
+        name = text.split(" ")[0]
+        if registry.is_source(name):
+            registry.load(name)
+
+
 def parse_all(texts: Sequence[str], folder: str | None = None) -> list[Asked]:
     """Several disciplines, all different; `red,codel` is two.
 

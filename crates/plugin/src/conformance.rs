@@ -415,7 +415,12 @@ fn extremes(spec: &'static AqmSpec, last: &Cell<Option<Seen>>) -> Result<(), Str
         }
         let said = || {
             let given = spec.all_params().filter_map(|p| values.given(p.name).map(|v| format!("{} = {v}", p.name)));
-            given.collect::<Vec<_>>().join(", ")
+            let given = given.collect::<Vec<_>>().join(", ");
+            if given.is_empty() {
+                "the defaults".to_string()
+            } else {
+                given
+            }
         };
         let trial = Trial { steps: 600, ecn: true, ..Trial::of(values) };
         catch_unwind(AssertUnwindSafe(|| play(spec, &trial, last)))

@@ -97,13 +97,7 @@ impl Aqm {
     }
 
     /// p_b at each averaged queue, packets; None if it has no drop curve.
-    fn curve(
-        &self,
-        py: Python<'_>,
-        averages: Vec<f64>,
-        rate_bps: f64,
-        delay_s: f64,
-    ) -> PyResult<Option<Vec<f64>>> {
+    fn curve(&self, py: Python<'_>, averages: Vec<f64>, rate_bps: f64, delay_s: f64) -> PyResult<Option<Vec<f64>>> {
         let Some(curve) = self.spec.curve else { return Ok(None) };
         let link = Link { rate_bps, delay_s };
         let values = || averages.iter().map(|&average| curve(&Values::new(), &link, average)).collect();

@@ -206,6 +206,7 @@ def compare(
     from .. import _core, disciplines
     from ..policies import registry
 
+    disciplines.load_sources(aqms)
     checked = _core.Scenario.load(str(path), list(sets))
     document = registry.pinned(tomllib.loads(path.read_text(encoding="utf-8")), str(path.parent), str(path))
     try:

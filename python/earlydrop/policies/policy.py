@@ -105,13 +105,9 @@ def _make(cls: type, jit: bool, name: str | None) -> type[Policy]:
     return made
 
 
-class _Given:
-    """Parameters alone."""
-
-
 def _given(definition: Definition, values: list[float]) -> Any:
     """What `check` and `curve` are called on: the parameters, from the numbers that the engine hands over."""
-    given: Any = _Given()
+    given: Any = object.__new__(definition.cls)
     for parameter, value in zip(definition.parameters, values, strict=True):
         setattr(given, parameter.name, parameter.plain(value))
     return given

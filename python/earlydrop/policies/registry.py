@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import tomllib
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from ..strict_toml import suggestion
 from .declare import PolicyError
 
 if TYPE_CHECKING:
@@ -137,12 +139,14 @@ def _python(path: Path, name: str) -> Known:
     if key not in _modules:
         _modules[key] = _classes(path, key)
     classes = _modules[key]
-    if not name and len(classes) != 1:
-        listed = ", ".join(classes) or "none"
-        raise PolicyError(f"{path}: name one of its policies, as {path.name}:NAME; it has {listed}")
+    if not classes:
+        raise PolicyError(f"{path}: declares no policy; a class with @ed.policy is one")
+    if not name and len(classes) > 1:
+        known = ", ".join(classes)
+        raise PolicyError(f"{path}: has {known}; name one of them, as {path.name}:{next(iter(classes))}")
     name = name or next(iter(classes))
     if name not in classes:
-        raise PolicyError(f"{path}: there is no policy {name}; there are {', '.join(classes) or 'none'}")
+        raise PolicyError(f"{path}: there is no policy {name}; {suggestion(name, list(classes))}")
     return classes[name]
 
 
@@ -163,7 +167,9 @@ def _classes(path: Path, key: str) -> dict[str, Known]:
         raise
     except Exception as error:
         del sys.modules[key]
-        raise PolicyError(f"{path}: {type(error).__name__}: {error}") from error
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        at = f", line {lines[-1]}" if lines else ""
+        raise PolicyError(f"{path}{at}: {type(error).__name__}: {error}") from error
     return {
         name: known_of(value, f"{path}:{name}")
         for name, value in vars(module).items()

@@ -129,6 +129,7 @@ def problem(
     from .. import _core, disciplines
     from ..analysis.compare import _queue
 
+    disciplines.load_sources([aqm])
     name = _core.Scenario.load(str(path), list(sets)).name
     document = with_code(tomllib.loads(path.read_text(encoding="utf-8")), path.parent, path)
     try:
