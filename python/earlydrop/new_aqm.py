@@ -35,7 +35,12 @@ class _Kind:
     more: str = ""
 
 
-_SHARED = (("test_NAME.py.j2", "test_NAME.py"), ("scenario.toml.j2", "scenario.toml"), ("README.md.j2", "README.md"))
+_SHARED = (
+    ("test_NAME.py.j2", "test_NAME.py"),
+    ("scenario.toml.j2", "scenario.toml"),
+    ("earlydrop.toml.j2", "earlydrop.toml"),
+    ("README.md.j2", "README.md"),
+)
 _KINDS: dict[Language, _Kind] = {
     "python": _Kind(
         "Python",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -29,7 +30,8 @@ def test_aqm(
     if not 1 <= packets <= MOST:
         raise InputError(f"--packets: given {packets}; allowed 1 to {MOST}", given=str(packets), allowed=f"1 to {MOST}")
     known = disciplines.own(aqm)
-    outcomes = known.native.conformance(packets)
+    # In a thread, so that code that never returns can be interrupted.
+    outcomes = ThreadPoolExecutor(1).submit(known.native.conformance, packets).result()
     failed = sum(failure is not None for _, _, failure, _ in outcomes)
     if json:
         found = [

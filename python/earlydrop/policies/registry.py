@@ -285,6 +285,11 @@ class Listed:
         return str(self.file.parent)
 
     @property
+    def shown(self) -> str:
+        """The file as it is called in messages."""
+        return self.file.name if self.file.parent == Path.cwd() else str(self.file)
+
+    @property
     def trusted(self) -> bool:
         """Whether its code may run."""
         return _trust.get() or _full(self.source, self.folder) in _trusted_files
@@ -296,11 +301,11 @@ class Listed:
             PolicyError: it is not trusted, or broken.
         """
         try:
-            made = _asked(self.source, self.folder, f"aqms.{self.name}", str(self.file))
+            made = _asked(self.source, self.folder, f"aqms.{self.name}", self.shown)
         except _core.ScenarioError as error:
             raise PolicyError(str(error)) from error
         if made.native.name != self.name:
-            raise PolicyError(f"{self.file}: aqms.{self.name}: {self.source} declares itself as {made.native.name}")
+            raise PolicyError(f"{self.shown}: aqms.{self.name}: {self.source} declares itself as {made.native.name}")
         return made
 
 
