@@ -1,4 +1,4 @@
-"""Disciplines as users name them, on the command line and for real links: `codel target=5ms`, `mine.py:MyRed min_th=10`.
+"""Disciplines as users name them, on the command line and for real links: `codel target=5ms`, `mine.py min_th=10`.
 
 A discipline is a name of the catalogue, a file of one's own, or a name of an `earlydrop.toml` or an installed package.
 """
@@ -142,7 +142,7 @@ def find(name: str, folder: str | None = None) -> dict[str, Any]:
     entries = catalogue()
     if name in entries:
         return entries[name]
-    known = registry.named(name, folder)
+    known = registry.by_name(name, folder)
     if known is not None:
         return dict(json.loads(known.native.entry()))
     names = [*entries, *(one.name for one in registry.configured(folder)), *(p.name for p in registry.points())]
@@ -166,5 +166,3 @@ def own(name: str) -> Any:
             "allowed one of your own: a file such as mine.py, mine.py:MyRed or libmine.so"
         )
     return known
-
-

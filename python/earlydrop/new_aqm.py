@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .disciplines import catalogue
+from .aqm import entries
 from .errors import EarlydropError
 
 Language = Literal["python", "c", "rust"]
@@ -55,7 +55,7 @@ _KINDS: dict[Language, _Kind] = {
         "NAME.c",
         "libNAME.so",
         "make",
-        "`earlydrop_aqm.h` explains every field and function. Without make: `cc -O2 -shared -fPIC -o libNAME.so NAME.c`.",
+        "`earlydrop_aqm.h` explains every field. Without make: `cc -O2 -shared -fPIC -o libNAME.so NAME.c`.",
     ),
     "rust": _Kind(
         "Rust",
@@ -130,7 +130,7 @@ def _check(name: str) -> None:
         near = re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()).strip("_")
         hint = f'; "{near}" would do' if re.fullmatch(r"[a-z][a-z0-9_]{0,63}", near) else ""
         raise NewAqmError(f'NAME: given "{name}"; allowed a-z, 0-9 and _, a letter first{hint}')
-    if name in catalogue():
+    if any(entry["name"] == name for entry in entries()):
         raise NewAqmError(f'NAME: "{name}" is a discipline already; allowed a name of its own, such as my_{name}')
     # Its module is imported by this name, beside these.
     if name in sys.stdlib_module_names or name in {"earlydrop", "test", "numba", "numpy", "pytest"}:

@@ -83,9 +83,7 @@ def load(path: str | PathLike[str], settings: Mapping[str, Any] | None = None, *
         return Scenario(_core.Scenario.load(fspath(path), _pairs(settings or {})))
 
 
-def parse(
-    document: Mapping[str, Any], settings: Mapping[str, Any] | None = None, *, trust: bool = False
-) -> Scenario:
+def parse(document: Mapping[str, Any], settings: Mapping[str, Any] | None = None, *, trust: bool = False) -> Scenario:
     """Check a scenario given as a dict; `trust` as in `load`."""
     with trusting(trust):
         return Scenario(_core.Scenario.parse(dict(document), _pairs(settings or {})))

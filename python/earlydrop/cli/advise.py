@@ -33,8 +33,8 @@ def advise(
     json: Json = False,
 ) -> int:
     """Recommend a queue discipline and its parameters for a link: a ranked table, a plot, the configuration to use."""
-    from .. import disciplines, output, sweeps
     from .. import advise as advising
+    from .. import disciplines, output, sweeps
     from ..sweeps import text
     from ..sweeps.report import write_report
 

@@ -20,7 +20,12 @@ def compare(
     *,
     aqm: Annotated[
         list[str],
-        Parameter(name="--aqm", negative="", consume_multiple=True, help='Disciplines, as red "codel target=5ms" mine.py:MyRed; the first is the control.'),
+        Parameter(
+            name="--aqm",
+            negative="",
+            consume_multiple=True,
+            help='Disciplines, as red "codel target=5ms" mine.py:MyRed; the first is the control.',
+        ),
     ],
     seeds: Annotated[int | None, Parameter(help="Runs of each discipline (default: 10).")] = None,
     until: Annotated[

@@ -28,7 +28,7 @@ COMMANDS = {
     "init": "init",
     "check": "check",
     "new-aqm": "new_aqm",
-    "test-aqm": "test_aqm",
+    "test-aqm": "conformance",
     "show": "show",
     "run": "run",
     "compare": "compare",

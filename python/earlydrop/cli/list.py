@@ -48,7 +48,9 @@ def _families(entries: Sequence[dict[str, Any]]) -> str:
     head = ["name", "title", "year", "what it is"]
     parts: list[str] = []
     for family, members in groupby(entries, key=lambda e: e["family"]):
-        rows = [[e["name"].ljust(names), e["title"].ljust(titles), str(e["year"] or "-"), e["summary"]] for e in members]
+        rows = [
+            [e["name"].ljust(names), e["title"].ljust(titles), str(e["year"] or "-"), e["summary"]] for e in members
+        ]
         lines = terminal.wrapped(head, rows, indent="  ").splitlines()
         parts.append("\n".join([*(lines[:2] if not parts else []), family, *lines[2:]]))
     return "\n\n".join(parts)

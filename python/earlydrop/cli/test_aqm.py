@@ -16,7 +16,7 @@ from .printing import print_json, version
 MOST = 1_000_000_000
 
 
-def test_aqm(
+def conformance(
     aqm: Annotated[str, Parameter(name="AQM", help="mine.py, mine.py:MyRed, libmine.so, or a name of earlydrop.toml.")],
     /,
     *,

@@ -205,7 +205,7 @@ def resolve(
             if there.native.name != name:
                 raise _wrong(file, f"aqms.{name}", f"{source} declares itself as {there.native.name}")
         if there is None and not entry:
-            there = named(name, folder)
+            there = by_name(name, folder)
         if there is not None:
             found[name] = there
     return [(name, one.native, one.digest) for name, one in found.items()]
@@ -309,7 +309,7 @@ class Listed:
         return made
 
 
-def named(name: str, folder: str | None = None) -> Known | None:
+def by_name(name: str, folder: str | None = None) -> Known | None:
     """The discipline of that name in an `earlydrop.toml`, in `folder` or here, or of an installed package.
 
     Raises:

@@ -23,11 +23,12 @@ def among(texts: Sequence[str]) -> tuple[list[Asked], list[str]]:
         DisciplineError: a discipline has no such parameter.
         PolicyError: the code is broken, or not trusted.
     """
-    own, rest = [], []
+    own: list[str] = []
+    rest: list[str] = []
     for text in texts:
         name, _ = words(text)
         known = registry.is_source(name) or (
-            name not in catalogue() and (registry.find(name) is not None or registry.named(name) is not None)
+            name not in catalogue() and (registry.find(name) is not None or registry.by_name(name) is not None)
         )
         (own if known else rest).append(text)
     return [parse(text) for text in own], rest
@@ -59,9 +60,7 @@ def with_own(study: Study, own: Sequence[Asked]) -> Study:
         more = tuple(_level(one, queues) for one in own) if queues else ()
         return replace(axis, levels=(*axis.levels, *more))
 
-    return study.with_experiments(
-        tuple(replace(e, axes=tuple(joined(a) for a in e.axes)) for e in study.experiments)
-    )
+    return study.with_experiments(tuple(replace(e, axes=tuple(joined(a) for a in e.axes)) for e in study.experiments))
 
 
 def _queues(axis: Axis) -> dict[str, list[Mapping[str, Any]]]:
