@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_own_policies import cases
 
-from earlydrop import aqm, cli, new_aqm
+from earlydrop import _core, aqm, cli, new_aqm
 from earlydrop.policies import registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,6 +60,18 @@ def test_a_project_works_and_decides_as_that_in_python(
     listed = json.loads(run(folder, *earlydrop, "list", "aqms", "--trust", "--json"))
     assert [one["title"] for one in listed if one["name"] == "linear"] == ["Linear"]
     assert registry.load(source).native.vectors() == registry.load(python).native.vectors()
+
+
+def test_red_in_rust_decides_as_the_catalogues(tmp_path: Path) -> None:
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not installed")
+    project = new_aqm.write("rust_red", "rust", tmp_path / "red")
+    shutil.copy(Path(__file__).parent / "policies/rust_red.rs", project.folder / "src/lib.rs")
+    run(project.folder, *project.build.split())
+    ours = cases(registry.load(project.folder / project.source).native.vectors())
+    expected = cases(_core.vectors("red") or "")
+    assert set(ours) == {"default", "without ecn", "limit in bytes"}
+    assert ours == {case: expected[case] for case in ours}
 
 
 def test_a_panic_in_rust_is_one_error(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ impl Aqm {
         let Some(curve) = self.spec.curve else { return Ok(None) };
         let link = Link { rate_bps, delay_s };
         let values = || averages.iter().map(|&average| curve(&Values::new(), &link, average)).collect();
-        py.detach(|| guarded(|| values())).map(Some).map_err(PyRuntimeError::new_err)
+        py.detach(|| guarded(values)).map(Some).map_err(PyRuntimeError::new_err)
     }
 
     /// Its decision vectors, as JSON lines.
