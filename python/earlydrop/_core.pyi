@@ -55,6 +55,7 @@ class Aqm:
         address: int,
         check: Callable[[list[float]], tuple[str | None, str] | None] | None = None,
         plain: Callable[[list[float], Any, Any], Any] | None = None,
+        curve: Callable[[list[float], float], float] | None = None,
     ) -> Aqm:
         """The discipline that the `ed_aqm` at `address` describes; `plain` makes instances whose methods are called."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from . import disciplines
 from .analysis import statistics
 from .analysis.statistics import Difference
 from .document import Document
@@ -126,11 +127,7 @@ def question(asked: Link, aqms: Sequence[str], seeds: int) -> Sweep:
 
 def settings(aqm: str, asked: Link) -> Document:
     """Settings of a discipline: its defaults, the link's buffer, thresholds and packet sizes from the link."""
-    import json
-
-    from . import _core
-
-    known = {p["name"]: p for e in json.loads(_core.catalogue()) if e["name"] == aqm for p in e["parameters"]}
+    known = {p["name"]: p for p in disciplines.find(aqm)["parameters"]}
     found: Document = {"aqm": aqm, "limit": f"{asked.buffer} packets"}
     for name in ("min_th", "max_th", "w_q"):
         # ns-2's rules for automatic thresholds.

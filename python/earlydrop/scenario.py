@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from .aqm import Queue
 from .links import Link
+from .policies.registry import trusting
 from .result import Result
 from .runner import Job, run_one
 from .toml_writer import to_toml
@@ -73,14 +74,19 @@ def _pairs(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(path, value if isinstance(value, str) else json.dumps(value)) for path, value in settings.items()]
 
 
-def load(path: str | PathLike[str], settings: Mapping[str, Any] | None = None) -> Scenario:
-    """Read and check a scenario file. `settings` are laid over it: `{"queue.bottleneck.aqm": "red"}`."""
-    return Scenario(_core.Scenario.load(fspath(path), _pairs(settings or {})))
+def load(path: str | PathLike[str], settings: Mapping[str, Any] | None = None, *, trust: bool = False) -> Scenario:
+    """Read and check a scenario file. `settings` are laid over it: `{"queue.bottleneck.aqm": "red"}`.
+
+    `trust` lets the scenario load code that it names as a discipline. Such code has the rights of this program.
+    """
+    with trusting(trust):
+        return Scenario(_core.Scenario.load(fspath(path), _pairs(settings or {})))
 
 
-def parse(document: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> Scenario:
-    """Check a scenario given as a dict."""
-    return Scenario(_core.Scenario.parse(dict(document), _pairs(settings or {})))
+def parse(document: Mapping[str, Any], settings: Mapping[str, Any] | None = None, *, trust: bool = False) -> Scenario:
+    """Check a scenario given as a dict; `trust` as in `load`."""
+    with trusting(trust):
+        return Scenario(_core.Scenario.parse(dict(document), _pairs(settings or {})))
 
 
 def link(

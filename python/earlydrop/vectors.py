@@ -16,6 +16,7 @@ from typing import Any
 
 from . import _core
 from .errors import EarlydropError
+from .policies import registry
 from .terminal import Progress, table
 
 SUFFIX = ".jsonl.gz"
@@ -54,7 +55,17 @@ def names() -> list[str]:
 
 
 def record(aqm: str) -> Recorded:
-    """The vectors of one discipline; `aqm` is a name of the catalogue."""
+    """The vectors of one discipline; `aqm` is a name of the catalogue, or of a discipline that was loaded.
+
+    Raises:
+        VectorError: a discipline of one's own went wrong.
+    """
+    own = registry.find(aqm)
+    if own is not None:
+        try:
+            return Recorded(aqm, own.native.vectors())
+        except RuntimeError as error:
+            raise VectorError(str(error)) from error
     text = _core.vectors(aqm)
     if text is None:
         raise KeyError(aqm)
@@ -105,7 +116,8 @@ def check(folder: Path, aqms: Sequence[str], progress: Progress) -> list[dict[st
         except VectorError as error:
             entry.update(ok=False, error=str(error))
         found.append(entry)
-    strays = sorted(p.name for p in folder.glob(f"*{SUFFIX}") if p.name.removesuffix(SUFFIX) not in names())
+    known = {*names(), *aqms}
+    strays = sorted(p.name for p in folder.glob(f"*{SUFFIX}") if p.name.removesuffix(SUFFIX) not in known)
     found += [{"aqm": stray.removesuffix(SUFFIX), "ok": False, "error": "no such discipline"} for stray in strays]
     progress(len(aqms), len(aqms), "vectors")
     return found

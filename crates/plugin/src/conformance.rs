@@ -13,12 +13,12 @@ use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
 
+use crate::timers::Timers;
+
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
 const LIMIT: Limit = Limit::Packets(60);
 /// Seconds a byte takes on the link.
 const BYTE: f64 = 8.0 / LINK.rate_bps;
-/// Timers in a simulated second, at most: more would be all that a run does.
-const TIMERS: u64 = 100_000;
 
 /// What came of one property.
 #[derive(Clone, Debug, PartialEq)]
@@ -179,7 +179,7 @@ struct Player<'a> {
     arrived: (u64, u64),
     left: (u64, u64),
     last_left: Option<u32>,
-    timers: (f64, u64),
+    timers: Timers,
     one_queue: bool,
     /// Whether the limit is what it says: ns-2's rule for limits in bytes is another.
     strict: bool,
@@ -205,7 +205,7 @@ impl<'a> Player<'a> {
             arrived: (0, 0),
             left: (0, 0),
             last_left: None,
-            timers: (0.0, 0),
+            timers: Timers::default(),
             one_queue,
             strict: spec.param("dialect").is_none(),
             decisions: Vec::new(),
@@ -294,17 +294,10 @@ impl<'a> Player<'a> {
                     self.send()?;
                 }
                 (_, Some(due)) => {
-                    self.timers.1 += 1;
-                    if self.timers.1 > TIMERS && due - self.timers.0 < 1.0 {
-                        return Err(format!("more than {TIMERS} timers in a second"));
-                    }
-                    if due - self.timers.0 >= 1.0 {
-                        self.timers = (due, 0);
-                    }
+                    self.timers.count(due)?;
                     self.queue.on_timer(Time::from_seconds(due));
-                    let next = self.queue.next_timer().map(Time::seconds);
-                    if next.is_some_and(|next| next <= due) {
-                        return Err(format!("the timer of {due} s asks for {} s", next.unwrap_or(due)));
+                    if let Some(next) = self.queue.next_timer() {
+                        Timers::later(next.seconds(), due)?;
                     }
                 }
                 _ => return Ok(()),
@@ -422,7 +415,12 @@ fn extremes(spec: &'static AqmSpec, last: &Cell<Option<Seen>>) -> Result<(), Str
         }
         let said = || {
             let given = spec.all_params().filter_map(|p| values.given(p.name).map(|v| format!("{} = {v}", p.name)));
-            given.collect::<Vec<_>>().join(", ")
+            let given = given.collect::<Vec<_>>().join(", ");
+            if given.is_empty() {
+                "the defaults".to_string()
+            } else {
+                given
+            }
         };
         let trial = Trial { steps: 600, ecn: true, ..Trial::of(values) };
         catch_unwind(AssertUnwindSafe(|| play(spec, &trial, last)))

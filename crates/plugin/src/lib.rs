@@ -10,6 +10,7 @@ pub mod conformance;
 pub mod library;
 mod policy;
 mod spec;
+pub mod timers;
 
 pub use earlydrop_aqm::catalogue::AqmSpec;
 pub use spec::{describe, numbers, Declaration};

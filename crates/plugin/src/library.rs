@@ -15,8 +15,12 @@ use crate::spec::{describe, Declaration};
 pub fn load(path: &Path) -> Result<Declaration, String> {
     let fault = |message: String| format!("{}: {message}", path.display());
     // SAFETY: none can be given for foreign code; that is why the user is asked to trust it.
-    let library =
-        unsafe { libloading::Library::new(path) }.map_err(|error| fault(format!("cannot be loaded: {error}")))?;
+    let library = unsafe { libloading::Library::new(path) }.map_err(|error| {
+        // The loader's own words; they begin with the path.
+        let said = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        let said = said.trim_start_matches(&*path.to_string_lossy()).trim_start_matches(": ");
+        fault(format!("cannot be loaded: {said}"))
+    })?;
     let description = {
         // SAFETY: the symbol is a function of this type, by the header.
         let found = unsafe { library.get::<unsafe extern "C" fn() -> *const abi::Aqm>(abi::SYMBOL) };

@@ -9,6 +9,8 @@ use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::ring::Ring;
 use earlydrop_aqm::{Link, Packet, Time};
 
+use crate::timers::Timers;
+
 /// What the functions of a context work on, while a call lasts.
 struct Host<'a> {
     random: &'a mut Generator,
@@ -104,6 +106,7 @@ pub(crate) struct Foreign {
     state: Vec<u128>,
     queue: abi::Queue,
     context: abi::Context,
+    timers: Timers,
 }
 
 // SAFETY: the pointers in `context` are set for the length of a call, and the state is the policy's own.
@@ -142,7 +145,8 @@ impl Foreign {
             fault,
         };
         let blocks = usize::try_from(code.get().state_size.div_ceil(16)).expect("checked by the declaration");
-        let mut made = Foreign { name, code, decide, gauges, state: vec![0; blocks], queue, context };
+        let (state, timers) = (vec![0; blocks], Timers::default());
+        let mut made = Foreign { name, code, decide, gauges, state, queue, context, timers };
         if let Some(init) = code.get().init {
             // A policy that draws before the first packet would move the draws of all that follow.
             let (mut random, mut victims) = (Generator::custom(|| f64::NAN), Vec::new());
@@ -181,6 +185,11 @@ impl Foreign {
         if let Some(message) = fault {
             Fault::raise(format!("{}: {message}", self.name));
         }
+    }
+
+    /// Ends the run with what is wrong with the timers.
+    fn refuse(&self, found: Result<(), String>) {
+        self.end_if(found.err());
     }
 
     #[inline]
@@ -228,9 +237,7 @@ impl Foreign {
         if at < 0.0 || at.is_infinite() {
             return None;
         }
-        if let Some(now) = now.filter(|&now| at <= now) {
-            Fault::raise(format!("{}: next_timer asks for {at} s at {now} s; allowed are later times", self.name));
-        }
+        self.refuse(now.map_or(Ok(()), |now| Timers::later(at, now)));
         Some(Time::from_seconds(at))
     }
 }
@@ -266,6 +273,8 @@ impl Policy for Foreign {
     fn on_timer(&mut self, queue: &QueueView<'_>, cx: &mut Context<'_>) {
         let Some(function) = self.code.get().on_timer else { return };
         let now = cx.now.seconds();
+        let counted = self.timers.count(now);
+        self.refuse(counted);
         let mut host = self.surround(queue, cx, false);
         self.context.host = std::ptr::from_mut(&mut host).cast();
         // SAFETY: as in `call`.

@@ -12,6 +12,7 @@ use earlydrop_aqm::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Ve
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{abi, Packet, Time};
 use earlydrop_plugin::conformance::conformance;
+use earlydrop_plugin::timers::Timers;
 use earlydrop_plugin::{describe, library, numbers};
 use earlydrop_sim::scenario::{Doc, OwnAqm};
 use earlydrop_sim::vectors;
@@ -36,10 +37,15 @@ impl Aqm {
 
     /// The discipline that the `ed_aqm` at `address` describes, which must stay there. `check(values)` returns None or
     /// what is allowed; `plain(values, link_rate, link_delay, queue)` makes an instance whose methods are called instead
-    /// of the description's functions.
+    /// of the description's functions; `curve(values, average)` returns the drop probability.
     #[staticmethod]
-    #[pyo3(signature = (address, check=None, plain=None))]
-    fn at(address: usize, check: Option<Py<PyAny>>, plain: Option<Py<PyAny>>) -> PyResult<Self> {
+    #[pyo3(signature = (address, check=None, plain=None, curve=None))]
+    fn at(
+        address: usize,
+        check: Option<Py<PyAny>>,
+        plain: Option<Py<PyAny>>,
+        curve: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
         if address == 0 || !address.is_multiple_of(align_of::<abi::Aqm>()) {
             return Err(PyValueError::new_err("no ed_aqm lies at this address"));
         }
@@ -48,6 +54,15 @@ impl Aqm {
         let mut own = AqmSpec { ..*spec };
         if let Some(check) = check {
             own.check = Box::leak(Box::new(move |values: &Values, _: &Link| checked(spec, &check, values)));
+        }
+        if let Some(curve) = curve {
+            own.curve = Some(Box::leak(Box::new(move |values: &Values, _: &Link, average| {
+                let Ok(numbers) = numbers(spec.params[0], values) else { return f64::NAN };
+                Python::attach(|py| match curve.call1(py, (numbers, average)).and_then(|p| p.extract(py)) {
+                    Ok(p) => p,
+                    Err(error) => Fault::raise(error.value(py).to_string()),
+                })
+            })));
         }
         if let Some(plain) = plain {
             own.build = Box::leak(Box::new(move |values: &Values, link: &Link, limit| {
@@ -82,9 +97,11 @@ impl Aqm {
     }
 
     /// p_b at each averaged queue, packets; None if it has no drop curve.
-    fn curve(&self, averages: Vec<f64>, rate_bps: f64, delay_s: f64) -> Option<Vec<f64>> {
-        let (curve, link) = (self.spec.curve?, Link { rate_bps, delay_s });
-        Some(averages.iter().map(|&average| curve(&Values::new(), &link, average)).collect())
+    fn curve(&self, py: Python<'_>, averages: Vec<f64>, rate_bps: f64, delay_s: f64) -> PyResult<Option<Vec<f64>>> {
+        let Some(curve) = self.spec.curve else { return Ok(None) };
+        let link = Link { rate_bps, delay_s };
+        let values = || averages.iter().map(|&average| curve(&Values::new(), &link, average)).collect();
+        py.detach(|| guarded(values)).map(Some).map_err(PyRuntimeError::new_err)
     }
 
     /// Its decision vectors, as JSON lines.
@@ -283,6 +300,7 @@ struct Plain {
     packet: Py<PacketView>,
     queue: Py<QueueState>,
     cx: Py<Cx>,
+    timers: Timers,
 }
 
 impl Plain {
@@ -316,6 +334,7 @@ impl Plain {
                 packet: Py::new(py, PacketView::default())?,
                 queue,
                 cx,
+                timers: Timers::default(),
             })
         });
         match made {
@@ -369,6 +388,13 @@ impl Plain {
         Fault::raise(said.unwrap_or_else(|_| format!("{}: {error}", self.name)))
     }
 
+    /// Ends the run with what is wrong with the timers.
+    fn refuse(&self, found: Result<(), String>) {
+        if let Err(message) = found {
+            Fault::raise(format!("{}: {message}", self.name));
+        }
+    }
+
     fn decide(
         &self,
         function: &str,
@@ -412,9 +438,7 @@ impl Plain {
         if at < 0.0 || at.is_infinite() {
             return None;
         }
-        if let Some(now) = now.filter(|&now| at <= now) {
-            Fault::raise(format!("{}: next_timer asks for {at} s at {now} s; allowed are later times", self.name));
-        }
+        self.refuse(now.map_or(Ok(()), |now| Timers::later(at, now)));
         Some(Time::from_seconds(at))
     }
 }
@@ -445,6 +469,8 @@ impl Policy for Plain {
     }
 
     fn on_timer(&mut self, queue: &QueueView<'_>, cx: &mut Context<'_>) {
+        let counted = self.timers.count(cx.now.seconds());
+        self.refuse(counted);
         let Some(method) = &self.on_timer else { return };
         Python::attach(|py| {
             if let Err(error) = self.call(py, method, None, queue, cx) {

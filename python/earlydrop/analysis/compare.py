@@ -14,7 +14,6 @@ from .. import runner
 from ..document import Document, lookup, same_run
 from ..errors import EarlydropError
 from ..runner import Job, Progress, no_progress
-from ..strict_toml import nearest
 from . import statistics
 from .measures import Kind, kind_of
 from .statistics import Difference, Estimate, Stopping, Warmup
@@ -199,16 +198,22 @@ def compare(
 ) -> Comparison:
     """Run the scenario at `path` with each discipline at its compared queue, each with the same seeds.
 
+    A discipline may have parameters of its own, as `codel target=5ms` (`earlydrop.disciplines` has the form).
     With `target`, `seeds` is not looked at: seeds are run until the intervals of `TARGETS` are narrow enough in every
     discipline. Settings of that queue that belong to the scenario's own discipline and are unknown to another are left
     out for the other, and reported.
     """
-    from .. import _core
+    from .. import _core, disciplines
+    from ..policies import registry
 
+    disciplines.load_sources(aqms)
     checked = _core.Scenario.load(str(path), list(sets))
-    catalogue = {entry["name"]: entry for entry in json.loads(_core.catalogue())}
-    _check_names(aqms, catalogue)
-    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    document = registry.pinned(tomllib.loads(path.read_text(encoding="utf-8")), str(path.parent), str(path))
+    try:
+        asked = {one.text: one for one in disciplines.parse_all(aqms, str(path.parent))}
+    except disciplines.DisciplineError as error:
+        raise CompareError(f"--aqm: {error}") from error
+    aqms, catalogue = list(asked), disciplines.catalogue()
     queue = _queue(path, document)
     normal = json.loads(checked.to_json())
     first = int(normal.get("seed", 1))
@@ -216,7 +221,8 @@ def compare(
     left_out: dict[str, list[str]] = {}
     scenarios: dict[str, tuple[_core.Scenario, _core.Scenario, bool]] = {}
     for aqm in aqms:
-        mine, settings, gone = _with_aqm(document, list(sets), queue, aqm, catalogue)
+        mine, settings, gone = _with_aqm(document, list(sets), queue, asked[aqm].name, catalogue)
+        settings += [(f"queue.{queue}.{key}", value) for key, value in asked[aqm].settings]
         if gone:
             left_out[aqm] = gone
         try:
@@ -224,7 +230,7 @@ def compare(
         except _core.ScenarioError as error:
             raise CompareError(f"{path} with {aqm} at queue.{queue}: {error}") from error
         scenarios[aqm] = (plain, *watched(plain, mine, settings))
-    titles = {n: e["title"] for n, e in catalogue.items()}
+    titles = {text: one.title for text, one in asked.items()}
     series: dict[str, list[Document]] = {aqm: [] for aqm in aqms}
     documents: dict[str, list[Document]] = {aqm: [] for aqm in aqms}
     count = seeds if target is None else target.least
@@ -331,17 +337,6 @@ def tabulate(
         runs,
         fixed=tuple(fixed),
     )
-
-
-def _check_names(aqms: Sequence[str], catalogue: Mapping[str, Any]) -> None:
-    for aqm in aqms:
-        if aqm not in catalogue:
-            near = nearest(aqm.lower(), list(catalogue))
-            hint = f"{near} Allowed" if near else "allowed"
-            raise CompareError(f'--aqm: there is no "{aqm}"; {hint}: {", ".join(catalogue)}')
-    twice = [a for a in aqms if aqms.count(a) > 1]
-    if twice:
-        raise CompareError(f'--aqm: "{twice[0]}" is given twice')
 
 
 def _queue(path: Path, document: Document) -> str:

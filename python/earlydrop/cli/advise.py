@@ -8,11 +8,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_aqm, check_count, check_out, check_workers
+from .checks import check_count, check_out, check_workers
 from .exits import DONE, FAILED
 from .failures import Interrupted
-from .options import Json, Store, Workers
-from .printing import parse_json, print_json, version
+from .options import Json, Store, Trust, Workers
+from .printing import print_json, version
 
 
 def advise(
@@ -29,18 +29,17 @@ def advise(
     out: Annotated[Path, Parameter(name="--out", help="Folder for tables and report.")] = Path("out/advise"),
     store: Store = None,
     workers: Workers = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> int:
     """Recommend a queue discipline and its parameters for a link: a ranked table, a plot, the configuration to use."""
-    from .. import _core, output, sweeps
     from .. import advise as advising
+    from .. import disciplines, output, sweeps
     from ..sweeps import text
     from ..sweeps.report import write_report
 
     asked = advising.link(rate, rtt, flows, buffer)
-    known = [e["name"] for e in parse_json(_core.catalogue())]
-    for name in aqm:
-        check_aqm(name, known)
+    aqm = [disciplines.find(name)["name"] for name in aqm]
     check_count("--seeds", seeds)
     check_workers(workers)
     check_out(out)

@@ -9,14 +9,20 @@ from .. import terminal
 from .checks import parse_settings
 from .exits import DONE
 from .failures import InputError
-from .options import Json, ScenarioFile, Sets
+from .options import Json, ScenarioFile, Sets, Trust
 from .printing import parse_json, print_json, warn
 
 
-def check(scenario: ScenarioFile, /, *, set_: Sets = [], json: Json = False) -> int:  # noqa: B006
-    """Check a scenario, or a study's folder, without running it; with --json print it with every default."""
-    from .. import _core
+def check(scenario: ScenarioFile, /, *, set_: Sets = [], trust: Trust = False, json: Json = False) -> int:  # noqa: B006
+    """Check a scenario, a study's folder, or a discipline of one's own (mine.py, libmine.so), without running it.
 
+    With --json it is printed with every default.
+    """
+    from .. import _core
+    from ..policies import registry
+
+    if registry.is_source(str(scenario)):
+        return _check_discipline(str(scenario), set_, json)
     if scenario.name == "study.toml" or (scenario / "study.toml").is_file():
         return _check_study(scenario, set_, json)
     from .. import stacks
@@ -32,6 +38,20 @@ def check(scenario: ScenarioFile, /, *, set_: Sets = [], json: Json = False) -> 
         for line in stacks.written(checked.stacks()):
             print(terminal.paragraph(line, "  "))
     warn(checked.warnings())
+    return DONE
+
+
+def _check_discipline(source: str, sets: Sequence[str], as_json: bool) -> int:
+    from .. import disciplines
+
+    if sets:
+        raise InputError("--set: belongs to a scenario")
+    entry = disciplines.find(source)
+    if as_json:
+        print_json(entry)
+        return DONE
+    parameters = ", ".join(f"{p['name']} = {p['default']}" for p in entry["parameters"]) or "no parameters"
+    print(terminal.paragraph(f"{source}: {entry['title']} is a valid discipline, {entry['name']}: {parameters}"))
     return DONE
 
 

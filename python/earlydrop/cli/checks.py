@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,12 +23,21 @@ def parse_settings(
                 allowed=form,
             )
         pairs.append((path.strip(), value.strip()))
-    return pairs
+    return [_named(*pair) for pair in pairs] if option == "--set" else pairs
 
 
-def check_aqm(name: str, known: Sequence[str]) -> None:
-    """A discipline of the catalogue."""
-    check_name("discipline", name, known)
+def _named(path: str, value: str) -> tuple[str, str]:
+    """A setting in which code that it names as a discipline is loaded, and named by its full path."""
+    if not re.fullmatch(r"queue\..+\.aqm", path):
+        return path, value
+    from ..policies import registry
+
+    source = value.strip("\"'")
+    if not registry.is_source(source):
+        return path, value
+    registry.load(source)
+    file, colon, name = source.rpartition(":") if ".py:" in source else (source, "", "")
+    return path, f"{Path(file).resolve()}{colon}{name}"
 
 
 def check_name(what: str, name: str, known: Sequence[str]) -> None:

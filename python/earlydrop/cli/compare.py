@@ -10,7 +10,7 @@ from .. import terminal
 from .checks import check_count, check_out, check_workers, parse_settings
 from .exits import DONE
 from .failures import InputError
-from .options import Json, Out, ScenarioFile, Sets, Workers
+from .options import Json, Out, ScenarioFile, Sets, Trust, Workers
 from .printing import print_json, version
 
 
@@ -20,7 +20,12 @@ def compare(
     *,
     aqm: Annotated[
         list[str],
-        Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines; the first is the control."),
+        Parameter(
+            name="--aqm",
+            negative="",
+            consume_multiple=True,
+            help='Disciplines, as red "codel target=5ms" mine.py:MyRed; the first is the control.',
+        ),
     ],
     seeds: Annotated[int | None, Parameter(help="Runs of each discipline (default: 10).")] = None,
     until: Annotated[
@@ -31,6 +36,7 @@ def compare(
     set_: Sets = [],  # noqa: B006
     out: Out = None,
     workers: Workers = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> int:
     """Run a scenario with several disciplines and the same seeds, and compare them."""

@@ -12,7 +12,7 @@ from .. import terminal
 from .checks import check_count, parse_settings
 from .exits import DONE
 from .failures import InputError
-from .options import Json, ScenarioFile, Sets
+from .options import Json, ScenarioFile, Sets, Trust
 from .printing import print_json, version
 
 
@@ -37,6 +37,7 @@ def crosscheck(
     jitter: Annotated[
         str | None, Parameter(help="With --grid: longest extra delay on the simulator's link, such as '0.1 ms'.")
     ] = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> int:
     """Run a scenario in the simulator and on a real link under the kernel's TCP, and print what differs.

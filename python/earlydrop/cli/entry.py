@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -26,6 +27,8 @@ COMMANDS = {
     "list": "list_",
     "init": "init",
     "check": "check",
+    "new-aqm": "new_aqm",
+    "test-aqm": "conformance",
     "show": "show",
     "run": "run",
     "compare": "compare",
@@ -45,7 +48,7 @@ COMMANDS = {
     "crosscheck": "crosscheck",
 }
 for _name, _function in COMMANDS.items():
-    app.command(f"{__package__}.{_name}:{_function}", name=_name)
+    app.command(f"{__package__}.{_name.replace('-', '_')}:{_function}", name=_name)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -94,5 +97,10 @@ def _dispatch(tokens: list[str]) -> int:
         for name in COMMANDS:
             app[name]
     command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
-    result = command(*bound.args, **bound.kwargs)
+    with contextlib.ExitStack() as stack:
+        if bound.arguments.get("trust"):
+            from ..policies import registry
+
+            stack.enter_context(registry.trusting())
+        result = command(*bound.args, **bound.kwargs)
     return result if isinstance(result, int) else DONE

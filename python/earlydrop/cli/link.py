@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from .checks import check_out, check_seed, parse_settings
 from .exits import NOT_FOUND, NOT_RUNNABLE
 from .failures import InputError
-from .options import Json, Out, Sets
+from .options import Json, Out, Sets, Trust
 from .printing import print_json, version
 
 
@@ -70,6 +70,7 @@ def link(
     ] = False,
     quiet: Annotated[bool, Parameter(negative="", help="Print no summary.")] = False,
     out: Out = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> int:
     """Run a command behind an emulated link with any queue discipline.

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from .. import terminal
 from .exits import DONE
-from .options import Json
+from .options import Json, Trust
 from .printing import print_json
 
 Kind = Literal["aqms", "tcps", "stacks", "topologies", "traffic", "studies"]
 
 
-def list_(kind: Kind | None = None, /, *, json: Json = False) -> int:
+def list_(kind: Kind | None = None, /, *, trust: Trust = False, json: Json = False) -> int:
     """List disciplines, TCPs, stacks, topologies, traffic and studies.
 
     Parameters
@@ -48,10 +48,33 @@ def _families(entries: Sequence[dict[str, Any]]) -> str:
     head = ["name", "title", "year", "what it is"]
     parts: list[str] = []
     for family, members in groupby(entries, key=lambda e: e["family"]):
-        rows = [[e["name"].ljust(names), e["title"].ljust(titles), str(e["year"]), e["summary"]] for e in members]
+        rows = [
+            [e["name"].ljust(names), e["title"].ljust(titles), str(e["year"] or "-"), e["summary"]] for e in members
+        ]
         lines = terminal.wrapped(head, rows, indent="  ").splitlines()
         parts.append("\n".join([*(lines[:2] if not parts else []), family, *lines[2:]]))
     return "\n\n".join(parts)
+
+
+def _own(keys: Sequence[str]) -> list[dict[str, Any]]:
+    """The disciplines of this folder's `earlydrop.toml` and of installed packages.
+
+    What the file names is not run without `--trust`; it then stands here by name and source alone.
+    """
+    from ..policies import registry
+
+    found = []
+    for listed in registry.configured():
+        if listed.trusted:
+            entry = json.loads(listed.load().native.entry())
+            found.append({k: entry[k] for k in keys} | {"from": f"{registry.CONFIGURATION}: {listed.source}"})
+        else:
+            said = f"{listed.source}, by {registry.CONFIGURATION}; --trust loads it"
+            found.append({"name": listed.name, "title": "-", "family": "your own", "year": 0, "summary": said})
+    for point in registry.points():
+        entry = json.loads(registry.installed(point).native.entry())
+        found.append({k: entry[k] for k in keys} | {"from": f"package: {point.value}"})
+    return found
 
 
 def _listed(kind: Kind) -> list[dict[str, Any]]:
@@ -59,7 +82,8 @@ def _listed(kind: Kind) -> list[dict[str, Any]]:
 
     if kind == "aqms":
         keys = ("name", "title", "family", "year", "summary", "source")
-        return [{k: entry[k] for k in keys} for entry in json.loads(_core.catalogue())]
+        found = [{k: entry[k] for k in keys} for entry in json.loads(_core.catalogue())]
+        return [*found, *_own(keys)]
     if kind == "stacks":
         from .. import stacks
 

@@ -19,6 +19,10 @@ Store = Annotated[
 ]
 Workers = Annotated[int | None, Parameter(name="--workers", help="Number of threads (default: one per core).")]
 Cluster = Annotated[str | None, Parameter(name="--cluster", help="Address of a Dask scheduler, as tcp://host:8786.")]
+Trust = Annotated[
+    bool,
+    Parameter(name="--trust", negative="", help="Run the code that files name as disciplines: it has your rights."),
+]
 ScenarioFile = Annotated[Path, Parameter(name="SCENARIO", help="A scenario file.")]
 Plots = Annotated[
     list[str],

@@ -13,7 +13,7 @@ from .. import terminal
 from .checks import check_count, check_out, check_workers, parse_settings
 from .exits import DONE
 from .failures import Interrupted
-from .options import Json, Store, Workers
+from .options import Json, Store, Trust, Workers
 from .printing import print_json, version
 
 
@@ -36,7 +36,7 @@ def reproduce(
             name="--aqm",
             negative="",
             consume_multiple=True,
-            help="Disciplines, in a study where they can be chosen; or all.",
+            help="Disciplines, in a study where they can be chosen, or all; or one of your own, as mine.py, to join.",
         ),
     ] = [],  # noqa: B006
     out: Annotated[
@@ -44,6 +44,7 @@ def reproduce(
     ] = None,
     store: Store = None,
     workers: Workers = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> int:
     """Run a paper's experiments, judge its claims, write the report. Stored runs are not repeated.

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from .checks import check_out, check_seed, parse_settings
 from .exits import DONE
-from .options import Json, Out, ScenarioFile, Sets
+from .options import Json, Out, ScenarioFile, Sets, Trust
 from .printing import parse_json, version, warn
 
 
@@ -19,6 +19,7 @@ def run(
     seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
     set_: Sets = [],  # noqa: B006
     out: Out = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> int:
     """Run a scenario once."""

@@ -9,11 +9,14 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_aqm, check_name, parse_settings
+from .checks import check_name, parse_settings
 from .exits import DONE
 from .failures import InputError
-from .options import Json, Sets
-from .printing import parse_json, print_json
+from .options import Json, Sets, Trust
+from .printing import print_json
+
+LINK_RATE, LINK_DELAY = 10e6, 0.02
+"""Of the link in front of which the drop curve of a discipline from outside is shown, bit/s and s."""
 
 
 def show(
@@ -28,6 +31,7 @@ def show(
     ] = None,
     against: Annotated[str | None, Parameter(help="Show how a TCP stack differs from this one.")] = None,
     set_: Sets = [],  # noqa: B006
+    trust: Trust = False,
     json: Json = False,
 ) -> int:
     """A discipline: parameters, drop curve, documentation; a TCP stack; or a scenario's network.
@@ -35,9 +39,10 @@ def show(
     Parameters
     ----------
     aqm
-        Name of the discipline or stack, as `earlydrop list` prints it, or a scenario's file, SCENARIO.toml.
+        Name of the discipline or stack, as `earlydrop list` prints it, a file with a discipline of your own (mine.py,
+        mine.py:MyRed, libmine.so), or a scenario's file, SCENARIO.toml.
     """
-    from .. import _core, stacks
+    from .. import disciplines, stacks
 
     if aqm in stacks.names():
         if against is not None:
@@ -54,10 +59,8 @@ def show(
     if picture is not None or set_:
         given = "--set" if picture is None else f"--picture {picture}"
         raise InputError(f"{given}: belongs to a scenario, SCENARIO.toml; given the discipline {aqm}")
-    entries = {e["name"]: e for e in parse_json(_core.catalogue())}
-    check_aqm(aqm, list(entries))
-    entry = entries[aqm]
-    curves = _curves(entry, entries)
+    entry = disciplines.find(aqm)
+    curves = _curves(entry, disciplines.catalogue())
     if plot is not None:
         _draw(plot, entry, curves)
     if json:
@@ -76,7 +79,7 @@ def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, l
     top = 1.2 * given.get("max_th", 100.0)
     averages = [top * k / 300 for k in range(301)]
     found = []
-    own = _core.drop_curve(entry["name"], "{}", averages)
+    own = _own_curve(entry["name"], averages)
     if own is None:
         return []
     found.append((entry["title"], averages, own))
@@ -85,6 +88,20 @@ def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, l
         if red is not None:
             found.append((f"{entries['red']['title']} with the same thresholds", averages, red))
     return found
+
+
+def _own_curve(name: str, averages: list[float]) -> list[float] | None:
+    """The drop curve of a discipline with its defaults."""
+    from .. import _core
+    from ..policies import registry
+
+    known = registry.find(name)
+    if known is None:
+        return _core.drop_curve(name, "{}", averages)
+    try:
+        return known.native.curve(averages, LINK_RATE, LINK_DELAY)
+    except RuntimeError as error:
+        raise InputError(f"{name}: its drop curve: {error}") from error
 
 
 def _numbers(entry: dict[str, Any], names: set[str]) -> dict[str, float]:
@@ -160,8 +177,10 @@ def _draw(path: Path, entry: dict[str, Any], curves: list[tuple[str, list[float]
 
 
 def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> str:
-    lines = [f"{entry['title']} ({entry['name']}, {entry['year']}): {entry['summary']}"]
-    lines += [terminal.paragraph(f"Source: {entry['source']}"), "", "Parameters", ""]
+    year = f", {entry['year']}" if entry["year"] else ""
+    lines = [f"{entry['title']} ({entry['name']}{year}): {entry['summary']}"]
+    lines += [terminal.paragraph(f"Source: {entry['source']}")] if entry["source"] else []
+    lines += ["", "Parameters", ""]
     if entry["parameters"]:
         head = ["name", "default", "unit", "allowed"]
         rows = [[p["name"], p["default"], p["unit"] or "-", p["range"]] for p in entry["parameters"]]
@@ -172,7 +191,7 @@ def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[floa
             if parameter is None:
                 lines.append("  " + "  ".join("-" * w for w in [*widths, 7]))
             else:
-                text = f"{parameter['doc']} Source: {parameter['source']}."
+                text = parameter["doc"] + (f" Source: {parameter['source']}." if parameter["source"] else "")
                 lines.append(terminal.paragraph(text, "      "))
     else:
         lines.append("  none")

@@ -12,7 +12,7 @@ from .. import terminal
 from .checks import check_out, check_workers, figure_formats
 from .exits import DONE, FAILED
 from .failures import InputError, Interrupted
-from .options import Cluster, Formats, Json, Plots, Store, StyleName, Workers
+from .options import Cluster, Formats, Json, Plots, Store, StyleName, Trust, Workers
 from .printing import version
 
 
@@ -37,6 +37,7 @@ def sweep(
     plots: Plots = [],  # noqa: B006 - read only
     figures: Formats = None,
     style: StyleName = "paper",
+    trust: Trust = False,
     json: Json = False,
 ) -> int:
     """Run a scenario at many points, on all cores or a cluster. Stored runs are not repeated."""

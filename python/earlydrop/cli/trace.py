@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from .checks import check_seed, parse_settings
 from .exits import DONE
 from .failures import InputError
-from .options import Json, ScenarioFile, Sets
+from .options import Json, ScenarioFile, Sets, Trust
 from .printing import print_json
 
 
@@ -23,6 +23,7 @@ def trace(
     events: Annotated[int, Parameter(help="Largest number of events, counted from the start of the run.")] = 1_000_000,
     seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
     set_: Sets = [],  # noqa: B006
+    trust: Trust = False,
     json: Json = False,
 ) -> int:
     """Run a scenario and write the events of a queue in ns-2's trace format or as pcap."""

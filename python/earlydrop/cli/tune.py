@@ -10,7 +10,7 @@ from .. import terminal
 from .checks import check_count, check_workers, parse_settings
 from .exits import DONE
 from .failures import InputError, Interrupted
-from .options import Cluster, Json, ScenarioFile, Sets, Workers
+from .options import Cluster, Json, ScenarioFile, Sets, Trust, Workers
 from .printing import print_json, version
 
 
@@ -39,6 +39,7 @@ def tune(
     set_: Sets = [],  # noqa: B006
     workers: Workers = None,
     cluster: Cluster = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> int:
     """Search for better parameters of a discipline than the scenario's own, and confirm them on new seeds."""

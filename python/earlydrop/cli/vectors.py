@@ -8,30 +8,32 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_aqm
 from .exits import DONE, FAILED
 from .failures import InputError
-from .options import Json
+from .options import Json, Trust
 from .printing import print_json
 
 
 def vectors(
-    aqm: Annotated[list[str], Parameter(negative="", help="Disciplines (default: all).")] = [],  # noqa: B006
-    /,
+    aqm: Annotated[
+        list[str],
+        Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines (default: the catalogue's)."),
+    ] = [],  # noqa: B006
     *,
     out: Annotated[Path | None, Parameter(name="--out", help="Write NAME.jsonl.gz for each into this folder.")] = None,
     check: Annotated[
         Path | None,
         Parameter(name="--check", help="Compare the files in this folder with current decisions."),
     ] = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> int:
     """Print, write or check decision vectors: recorded decisions against which other implementations are tested."""
+    from .. import disciplines
     from .. import vectors as recorded
 
     known = recorded.names()
-    for name in aqm:
-        check_aqm(name, known)
+    aqm = [disciplines.find(name)["name"] for name in aqm]
     if out is not None and check is not None:
         raise InputError("--out and --check exclude each other", allowed="one of them")
     if check is not None and not check.is_dir():

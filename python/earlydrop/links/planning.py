@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..errors import FAILED, WRONG_INPUT, EarlydropError
+from ..policies.declare import PolicyError
 
 if TYPE_CHECKING:
     from ..aqm import Queue
@@ -62,8 +62,10 @@ class Plan:
 def queue_settings(spec: str | Mapping[str, Any] | Queue, prefix: str) -> list[tuple[str, str]]:
     """A queue's text such as `red limit=120p min_th=20`, its table or its class, as settings below `prefix`.
 
+    Code that a text names is loaded.
+
     Raises:
-        OptionError: the text has another form.
+        OptionError: the text names no discipline, or has another form.
     """
     from ..aqm import Queue
 
@@ -71,19 +73,13 @@ def queue_settings(spec: str | Mapping[str, Any] | Queue, prefix: str) -> list[t
         spec = spec.document()
     if isinstance(spec, Mapping):
         return [(f"{prefix}.{key}", v if isinstance(v, str) else json.dumps(v)) for key, v in spec.items()]
+    from ..disciplines import DisciplineError, parse
+
     try:
-        words = shlex.split(spec)
-    except ValueError as error:
-        raise OptionError(f"{spec!r}: {error}") from None
-    if not words or "=" in words[0]:
-        raise OptionError(f'given "{spec}"; allowed a discipline with its settings, such as "red limit=120p min_th=20"')
-    settings = [(f"{prefix}.aqm", words[0])]
-    for word in words[1:]:
-        key, equals, value = word.partition("=")
-        if not equals or not key or not value:
-            raise OptionError(f'given "{word}" in "{spec}"; allowed NAME=VALUE, such as limit=120p')
-        settings.append((f"{prefix}.{key}", value))
-    return settings
+        asked = parse(spec)
+    except (DisciplineError, PolicyError) as error:
+        raise OptionError(str(error)) from error
+    return [(f"{prefix}.aqm", asked.name), *((f"{prefix}.{key}", value) for key, value in asked.settings)]
 
 
 def _rate(rate: str | Mapping[str, Any] | None, trace: str | PathLike[str] | None) -> Any:

@@ -15,6 +15,7 @@ Kind = Literal["real", "whole", "flag", "choice"]
 Scalar = Literal["float", "int", "bool"]
 UNITS = {"": 0, "packets": 1, "s": 2, "seconds": 2, "B": 3, "bytes": 3}
 METHODS = {
+    "curve": ("average",),
     "on_start": ("queue", "cx"),
     "on_enqueue": ("packet", "queue", "cx"),
     "on_dequeue": ("packet", "queue", "cx"),
@@ -154,7 +155,7 @@ class Definition:
     parameters: tuple[Parameter, ...]
     fields: tuple[Field, ...]
     methods: Mapping[str, Callable[..., Any]]
-    """Those of the class and its bases, by name, without `check` and `curve`."""
+    """Those of the class and its bases, by name, without `check`."""
     gauges: tuple[str, ...]
     check: Callable[..., Any] | None = None
     curve: Callable[..., Any] | None = None
@@ -192,7 +193,8 @@ def define(cls: type, name: str | None) -> Definition:
         elif annotation is not None:
             fields.append(_field(bare, key, annotation, value))
     methods = {key: value for key, value in inspect.getmembers(cls, inspect.isfunction) if not key.startswith("__")}
-    check, curve = methods.pop("check", None), methods.pop("curve", None)
+    # Other methods may call `curve`, none calls `check`.
+    check, curve = methods.pop("check", None), methods.get("curve")
     places = {key: _place(value) for key, value in methods.items()}
     scalars = [f.name for f in fields if f.length is None]
     gauges = tuple(getattr(cls, "gauges", scalars))

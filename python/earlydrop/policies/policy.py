@@ -66,7 +66,9 @@ def _make(cls: type, jit: bool, name: str | None) -> type[Policy]:
     for said in inexact:
         warnings.warn(said, PolicyWarning, stacklevel=4)
     check = None if definition.check is None else _checker(definition)
-    tried = _core.Aqm.at(describe(definition, {"on_enqueue": 1, "read_gauges": 1}), check, plain.factory(definition))
+    curve = None if definition.curve is None else _curve(definition)
+    described = describe(definition, {"on_enqueue": 1, "read_gauges": 1})
+    tried = _core.Aqm.at(described, check, plain.factory(definition), curve)
     if jit:
         try:
             # Compiled code says neither which line failed nor that a field got another type.
@@ -78,7 +80,7 @@ def _make(cls: type, jit: bool, name: str | None) -> type[Policy]:
         except ImportError as error:
             raise definition.fault(f"jit=True needs numba: pip install numba ({error})") from error
         functions, size = compile_policy(definition)
-        native = _core.Aqm.at(describe(definition, functions, size), check)
+        native = _core.Aqm.at(describe(definition, functions, size), check, None, curve)
     else:
         native = tried
     entry = json.loads(native.entry())
@@ -103,18 +105,33 @@ def _make(cls: type, jit: bool, name: str | None) -> type[Policy]:
     return made
 
 
+def _given(definition: Definition, values: list[float]) -> Any:
+    """What `check` and `curve` are called on: the parameters, from the numbers that the engine hands over."""
+    given: Any = object.__new__(definition.cls)
+    for parameter, value in zip(definition.parameters, values, strict=True):
+        setattr(given, parameter.name, parameter.plain(value))
+    return given
+
+
+def _curve(definition: Definition) -> Callable[[list[float], float], float]:
+    """The class's own drop curve: the probability at an averaged queue, packets."""
+
+    def curve(values: list[float], average: float) -> float:
+        assert definition.curve is not None
+        try:
+            return float(definition.curve(_given(definition, values), average))
+        except Exception as error:
+            raise definition.fault(f"{type(error).__name__}: {error}", "curve") from error
+
+    return curve
+
+
 def _checker(definition: Definition) -> Callable[[list[float]], tuple[str | None, str] | None]:
     """The class's own check, over the numbers that the engine hands over."""
 
-    class Given:
-        """Parameters alone."""
-
     def check(values: list[float]) -> tuple[str | None, str] | None:
-        given: Any = Given()
-        for parameter, value in zip(definition.parameters, values, strict=True):
-            setattr(given, parameter.name, parameter.plain(value))
         assert definition.check is not None
-        said = definition.check(given)
+        said = definition.check(_given(definition, values))
         if not said:
             return None
         named = [p.name for p in definition.parameters if p.name in str(said)]

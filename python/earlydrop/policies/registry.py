@@ -6,18 +6,27 @@ import importlib.util
 import os
 import re
 import sys
+import tomllib
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from ..strict_toml import suggestion
 from .declare import PolicyError
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 LIBRARIES = (".so", ".dylib", ".dll")
+CONFIGURATION = "earlydrop.toml"
+GROUP = "earlydrop.aqms"
+"""Entry points of installed packages."""
 
 
 @dataclass(frozen=True)
@@ -130,12 +139,14 @@ def _python(path: Path, name: str) -> Known:
     if key not in _modules:
         _modules[key] = _classes(path, key)
     classes = _modules[key]
-    if not name and len(classes) != 1:
-        listed = ", ".join(classes) or "none"
-        raise PolicyError(f"{path}: name one of its policies, as {path.name}:NAME; it has {listed}")
+    if not classes:
+        raise PolicyError(f"{path}: declares no policy; a class with @ed.policy is one")
+    if not name and len(classes) > 1:
+        known = ", ".join(classes)
+        raise PolicyError(f"{path}: has {known}; name one of them, as {path.name}:{next(iter(classes))}")
     name = name or next(iter(classes))
     if name not in classes:
-        raise PolicyError(f"{path}: there is no policy {name}; there are {', '.join(classes) or 'none'}")
+        raise PolicyError(f"{path}: there is no policy {name}; {suggestion(name, list(classes))}")
     return classes[name]
 
 
@@ -156,7 +167,9 @@ def _classes(path: Path, key: str) -> dict[str, Known]:
         raise
     except Exception as error:
         del sys.modules[key]
-        raise PolicyError(f"{path}: {type(error).__name__}: {error}") from error
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        at = f", line {lines[-1]}" if lines else ""
+        raise PolicyError(f"{path}{at}: {type(error).__name__}: {error}") from error
     return {
         name: known_of(value, f"{path}:{name}")
         for name, value in vars(module).items()
@@ -192,7 +205,7 @@ def resolve(
             if there.native.name != name:
                 raise _wrong(file, f"aqms.{name}", f"{source} declares itself as {there.native.name}")
         if there is None and not entry:
-            there = _configured(name)
+            there = by_name(name, folder)
         if there is not None:
             found[name] = there
     return [(name, one.native, one.digest) for name, one in found.items()]
@@ -219,6 +232,10 @@ def pinned(document: Mapping[str, Any], folder: str, file: str) -> dict[str, Any
                 one = _asked(given, folder, f"queue.{key}.aqm", file)
                 made["queue"][key] = {**queue, "aqm": one.native.name}
                 made["aqms"] = {**made.get("aqms", {}), one.native.name: {"digest": one.digest}}
+            elif isinstance(given, str) and given not in made.get("aqms", {}):
+                listed = next((listed for listed in configured(folder) if listed.name == given), None)
+                if listed is not None:
+                    made["aqms"] = {**made.get("aqms", {}), given: {"digest": listed.load().digest}}
     return made
 
 
@@ -231,8 +248,7 @@ def _digest(source: str, name: str, folder: str, path: str, file: str) -> dict[s
 
 def _asked(source: str, folder: str | None, path: str, file: str | None) -> Known:
     """Loads what a scenario names, if the user trusts it."""
-    full = str(Path(folder or ".", source.rpartition(":")[0] if ".py:" in source else source).resolve())
-    if not _trust.get() and full not in _trusted_files:
+    if not _trust.get() and _full(source, folder) not in _trusted_files:
         raise _wrong(
             file,
             path,
@@ -244,43 +260,106 @@ def _asked(source: str, folder: str | None, path: str, file: str | None) -> Know
         raise _wrong(file, path, str(error)) from error
 
 
+def _full(source: str, folder: str | None) -> str:
+    """The file of a source."""
+    return str(Path(folder or ".", source.rpartition(":")[0] if ".py:" in source else source).resolve())
+
+
 def _wrong(file: str | None, path: str, message: str) -> Exception:
     error = _core.ScenarioError(f"{file}: {path}: {message}" if file else f"{path}: {message}")
     error.file, error.path, error.message, error.given, error.allowed = file, path, message, None, None
     return error
 
 
-def _configured(name: str) -> Known | None:
-    """The discipline of that name in the `earlydrop.toml` of this folder, or of an installed package."""
-    for listed, source, folder in configured():
-        if listed == name:
-            made = load(source, folder)
-            if made.native.name != name:
-                raise PolicyError(f"{source} declares itself as {made.native.name}, not {name}")
-            return made
-    from importlib.metadata import entry_points
+@dataclass(frozen=True)
+class Listed:
+    """A line of `[aqms]` in an `earlydrop.toml`."""
 
-    for point in entry_points(group="earlydrop.aqms"):
-        if point.name == name:
-            return register(known_of(point.load(), f"{point.value} (installed)"))
-    return None
+    name: str
+    source: str
+    file: Path
+
+    @property
+    def folder(self) -> str:
+        """Where relative sources start."""
+        return str(self.file.parent)
+
+    @property
+    def shown(self) -> str:
+        """The file as it is called in messages."""
+        return self.file.name if self.file.parent == Path.cwd() else str(self.file)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether its code may run."""
+        return _trust.get() or _full(self.source, self.folder) in _trusted_files
+
+    def load(self) -> Known:
+        """Load it, if the user trusts it.
+
+        Raises:
+            PolicyError: it is not trusted, or broken.
+        """
+        try:
+            made = _asked(self.source, self.folder, f"aqms.{self.name}", self.shown)
+        except _core.ScenarioError as error:
+            raise PolicyError(str(error)) from error
+        if made.native.name != self.name:
+            raise PolicyError(f"{self.shown}: aqms.{self.name}: {self.source} declares itself as {made.native.name}")
+        return made
 
 
-def configured() -> list[tuple[str, str, str]]:
-    """Name, source and folder of the disciplines that `earlydrop.toml` in this folder lists.
+def by_name(name: str, folder: str | None = None) -> Known | None:
+    """The discipline of that name in an `earlydrop.toml`, in `folder` or here, or of an installed package.
 
     Raises:
-        PolicyError: the file cannot be read.
+        PolicyError: the file cannot be read, or what it names is not trusted or broken.
     """
-    file = Path("earlydrop.toml")
-    if not file.is_file():
-        return []
-    import tomllib
+    for listed in configured(folder):
+        if listed.name == name:
+            return listed.load()
+    return next((installed(point) for point in points() if point.name == name), None)
 
+
+def points() -> list[EntryPoint]:
+    """The entry points of installed packages, by name."""
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=GROUP), key=lambda point: point.name)
+
+
+def installed(point: EntryPoint) -> Known:
+    """The discipline behind an entry point: a class, or the path of a library.
+
+    Raises:
+        PolicyError: it is broken.
+    """
+    where = f"{point.value}, entry point {point.name} of {GROUP}"
+    try:
+        value = point.load()
+        made = register(known_of(value, point.value)) if isinstance(value, type) else load(value)
+    except Exception as error:
+        raise PolicyError(f"{where}: {error}") from error
+    if made.native.name != point.name:
+        raise PolicyError(f"{where}: declares itself as {made.native.name}")
+    return made
+
+
+def configured(folder: str | None = None) -> list[Listed]:
+    """What the `earlydrop.toml` in `folder` lists, then that of this folder.
+
+    Raises:
+        PolicyError: a file cannot be read.
+    """
+    files = dict.fromkeys(Path(place, CONFIGURATION).absolute() for place in (folder or ".", "."))
+    return [listed for file in files if file.is_file() for listed in _listed(file)]
+
+
+def _listed(file: Path) -> list[Listed]:
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8")).get("aqms", {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise PolicyError(f"{file}: {error}") from error
     if not isinstance(table, dict) or not all(isinstance(v, str) and re.fullmatch(r"\S.*", v) for v in table.values()):
         raise PolicyError(f'{file}: [aqms] lists sources by name, as my_red = "mine.py:MyRed"')
-    return [(name, source, str(file.parent.resolve())) for name, source in table.items()]
+    return [Listed(name, source, file) for name, source in table.items()]

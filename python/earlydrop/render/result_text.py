@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,7 +157,7 @@ def write_runs(folder: Path, result: Comparison) -> None:
     runs = folder / "runs"
     runs.mkdir()
     for (aqm, seed), document in result.runs.items():
-        output.write_json(runs / f"{aqm}-seed{seed}.json", document)
+        output.write_json(runs / f"{re.sub('[^A-Za-z0-9_.=-]+', '_', aqm)}-seed{seed}.json", document)
 
 
 def _caption(result: Comparison, means: Sequence[Sequence[str]]) -> str:

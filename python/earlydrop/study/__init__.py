@@ -20,7 +20,7 @@ from pathlib import Path
 from ..runner import Progress, no_progress
 from ..store import Store
 from ..strict_toml import parse_value, unknown
-from . import runs
+from . import own_discipline, runs
 from .claim_results import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, ClaimResult
 from .experiment import StudyError
 from .model import Study
@@ -79,7 +79,12 @@ def find(name: str) -> Study:
 
 
 def choose(studies: Sequence[Study], names: Sequence[str]) -> list[Study]:
-    """The studies with these levels of their choice, `["all"]` for all of them; without names with the default."""
+    """The studies with these levels of their choice, `["all"]` for all of them; without names with the default.
+
+    Disciplines of one's own join the levels that are named, and the default ones where no others are.
+    """
+    own, names = own_discipline.among(names)
+    studies = [own_discipline.with_own(s, own) for s in studies]
     if names and not any(s.choice for s in studies):
         known = [name for name in available() if find(name).choice is not None]
         raise StudyError(f"--aqm: the disciplines of this study are fixed; they can be chosen in: {', '.join(known)}")
@@ -93,7 +98,9 @@ def choose(studies: Sequence[Study], names: Sequence[str]) -> list[Study]:
         for name in names:
             if name not in levels and list(names) != ["all"]:
                 raise StudyError(f'--aqm {name}: study {study.name}: "{name}": {unknown(name, sorted(levels))}')
-        found.append(study.choosing(sorted(levels) if list(names) == ["all"] else names))
+        chosen = sorted(levels) if list(names) == ["all"] else list(names)
+        mine = [one.name for one in own]
+        found.append(study.choosing([*(chosen or choice.default), *mine] if mine else chosen))
     return found
 
 

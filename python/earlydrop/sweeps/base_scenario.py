@@ -50,6 +50,14 @@ def with_code(base: Document, folder: Path, file: Path) -> Document:
     return registry.pinned(base, str(folder), str(file))
 
 
+def with_digest(base: Document, aqm: str) -> Document:
+    """A copy that names the discipline `aqm` by the digest of its code, if it is one from outside."""
+    from ..policies import registry
+
+    known = registry.find(aqm)
+    return base if known is None else {**base, "aqms": {**base.get("aqms", {}), aqm: {"digest": known.digest}}}
+
+
 def levels_with_code(factors: Sequence[Factor], base: Document, folder: Path, file: Path) -> list[Factor]:
     """The factors, with names for the disciplines that levels give as sources; `base` then lists these.
 

@@ -14,7 +14,15 @@ from ..analysis.compare import QUANTITIES, CompareError, Quantity
 from ..analysis.statistics import Difference
 from ..document import Document
 from ..errors import EarlydropError
-from ..sweeps.base_scenario import NEUTRAL, checker_error, one_line, overlay_toml, with_traces
+from ..sweeps.base_scenario import (
+    NEUTRAL,
+    checker_error,
+    one_line,
+    overlay_toml,
+    with_code,
+    with_digest,
+    with_traces,
+)
 from ..toml_writer import toml_value
 
 ALIASES = {"fairness": "jain", "delay": "queue_delay"}
@@ -118,25 +126,32 @@ def problem(
     """
     import tomllib
 
-    from .. import _core
+    from .. import _core, disciplines
     from ..analysis.compare import _queue
 
+    disciplines.load_sources([aqm])
     name = _core.Scenario.load(str(path), list(sets)).name
-    catalogue = {e["name"]: e for e in json.loads(_core.catalogue())}
-    if aqm not in catalogue:
-        raise TuneError(f'--aqm: there is no "{aqm}"; allowed: {", ".join(catalogue)}')
-    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    document = with_code(tomllib.loads(path.read_text(encoding="utf-8")), path.parent, path)
+    try:
+        asked = disciplines.parse(aqm, str(path.parent))
+    except disciplines.DisciplineError as error:
+        raise TuneError(f"--aqm: {error}") from error
+    aqm, entry = asked.name, asked.entry
     try:
         queue = _queue(path, document)
     except CompareError as error:
         raise TuneError(str(error)) from error
-    base = overlay_toml(with_traces({**document, "name": NEUTRAL, "seed": 1}, path.parent), toml_settings(sets))
+    given = [(f"queue.{queue}.{key}", value) for key, value in asked.settings]
+    base = overlay_toml(
+        with_traces({**document, "name": NEUTRAL, "seed": 1}, path.parent), toml_settings([*sets, *given])
+    )
     own = (base.get("queue") or {}).get(queue, {})
     if own.get("aqm") != aqm:
-        known = {p["name"] for p in catalogue[aqm]["parameters"]} | {"limit", "ecn", "random"}
+        known = {p["name"] for p in entry["parameters"]} | set(disciplines.SHARED)
         base.setdefault("queue", {})[queue] = {**{k: v for k, v in own.items() if k in known}, "aqm": aqm}
+    base = with_digest(base, aqm)
     checked = json.loads(_core.Scenario.parse(base, []).to_json())["queue"][queue]
-    declared = {p["name"]: p for p in catalogue[aqm]["parameters"]}
+    declared = {p["name"]: p for p in entry["parameters"]}
     chosen = [_asked(text, declared, aqm) for text in parameters] or _default(declared, checked)
     if not chosen:
         raise TuneError(f"{aqm} has no parameter with a number to search")

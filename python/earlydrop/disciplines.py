@@ -1,0 +1,168 @@
+"""Disciplines as users name them, on the command line and for real links: `codel target=5ms`, `mine.py min_th=10`.
+
+A discipline is a name of the catalogue, a file of one's own, or a name of an `earlydrop.toml` or an installed package.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import EarlydropError
+from .strict_toml import nearest
+
+SHARED = ("limit", "ecn", "random")
+"""Settings of every queue, whatever its discipline."""
+
+
+class DisciplineError(EarlydropError):
+    """A text names no discipline, or gives it settings that it does not have."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A discipline with its own settings."""
+
+    name: str
+    settings: tuple[tuple[str, str], ...] = ()
+    """Name and value as TOML or a bare word, as `--set` has them."""
+    entry: dict[str, Any] = field(default_factory=dict, compare=False, hash=False)
+    """What is declared of it, as an entry of the catalogue."""
+
+    @property
+    def text(self) -> str:
+        """Name and settings, in the form that is parsed."""
+        return " ".join([self.name, *(f"{key}={value}" for key, value in self.settings)])
+
+    @property
+    def title(self) -> str:
+        """For tables: `CoDel target=5ms`."""
+        return " ".join([self.entry["title"], *(f"{key}={value}" for key, value in self.settings)])
+
+
+def words(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """Name and settings of `red limit=120p min_th=20`; a value with spaces is quoted.
+
+    Raises:
+        DisciplineError: the text has another form.
+    """
+    try:
+        name, *rest = shlex.split(text) or [""]
+    except ValueError as error:
+        raise DisciplineError(f'given "{text}": {error}') from None
+    if not name or "=" in name:
+        raise DisciplineError(
+            f'given "{text}"; allowed a discipline with its settings in quotes, such as "red limit=120p min_th=20"'
+        )
+    settings = []
+    for word in rest:
+        key, equals, value = word.partition("=")
+        if not equals or not key or not value:
+            raise DisciplineError(f'given "{word}" in "{text}"; allowed NAME=VALUE, such as limit=120p')
+        settings.append((key, value))
+    return name, settings
+
+
+def parse(text: str, folder: str | None = None) -> Asked:
+    """The discipline that `text` names, with its settings; code that it names is loaded.
+
+    `folder` is that of a scenario, whose `earlydrop.toml` counts too.
+
+    Raises:
+        DisciplineError: there is no such discipline, or it has no such parameter.
+        PolicyError: the code is broken.
+    """
+    name, settings = words(text)
+    entry = find(name, folder)
+    known = [*SHARED, *(p["name"] for p in entry["parameters"])]
+    for number, (key, _) in enumerate(settings):
+        if key not in known:
+            said = nearest(key, known)
+            allowed = f"{said} Allowed" if said else "allowed"
+            raise DisciplineError(f'"{text}": {entry["name"]} has no parameter {key}; {allowed}: {", ".join(known)}')
+        if key in dict(settings[:number]):
+            raise DisciplineError(f'"{text}": {key} is given twice')
+    return Asked(entry["name"], tuple(settings), entry)
+
+
+def load_sources(texts: Sequence[str]) -> None:
+    """Load the code that the user names in these texts: a scenario that names the same code then finds it.
+
+    Raises:
+        PolicyError: the code is broken.
+    """
+    from .policies import registry
+
+    for text in texts:
+        name = text.split(" ")[0]
+        if registry.is_source(name):
+            registry.load(name)
+
+
+def parse_all(texts: Sequence[str], folder: str | None = None) -> list[Asked]:
+    """Several disciplines, all different; `red,codel` is two.
+
+    Raises:
+        DisciplineError: as `parse`; or one is given twice.
+        PolicyError: the code is broken.
+    """
+    each = [
+        one for text in texts for one in ([text] if "=" in text or " " in text else [t for t in text.split(",") if t])
+    ]
+    found = [parse(text, folder) for text in each]
+    for number, one in enumerate(found):
+        if one in found[:number]:
+            raise DisciplineError(f'"{one.text}" is given twice')
+    return found
+
+
+def catalogue() -> dict[str, dict[str, Any]]:
+    """The catalogue's disciplines by name, and those from outside that this process has loaded."""
+    from . import _core
+    from .policies import registry
+
+    entries = {entry["name"]: entry for entry in json.loads(_core.catalogue())}
+    return entries | {known.native.name: json.loads(known.native.entry()) for known in registry.known()}
+
+
+def find(name: str, folder: str | None = None) -> dict[str, Any]:
+    """What is declared of the discipline that `name` or a source names; code is loaded.
+
+    Raises:
+        DisciplineError: there is none.
+        PolicyError: the code is broken.
+    """
+    from .policies import registry
+
+    if registry.is_source(name):
+        return dict(json.loads(registry.load(name).native.entry()))
+    entries = catalogue()
+    if name in entries:
+        return entries[name]
+    known = registry.by_name(name, folder)
+    if known is not None:
+        return dict(json.loads(known.native.entry()))
+    names = [*entries, *(one.name for one in registry.configured(folder)), *(p.name for p in registry.points())]
+    near = nearest(name.lower(), names)
+    raise DisciplineError(f'there is no "{name}"; {near + " Allowed" if near else "allowed"}: {", ".join(names)}')
+
+
+def own(name: str) -> Any:
+    """The discipline from outside (`_core.Aqm`) that `name` or a source names.
+
+    Raises:
+        DisciplineError: there is none, or it is one of the catalogue.
+        PolicyError: the code is broken.
+    """
+    from .policies import registry
+
+    known = registry.find(find(name)["name"])
+    if known is None:
+        raise DisciplineError(
+            f"{name} is a discipline of the catalogue, which the project's tests hold to the same; "
+            "allowed one of your own: a file such as mine.py, mine.py:MyRed or libmine.so"
+        )
+    return known
