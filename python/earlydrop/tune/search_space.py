@@ -119,7 +119,7 @@ def problem(
     import tomllib
 
     from .. import _core
-    from ..analysis.compare import _queue
+    from ..analysis.compare import compared_queue
 
     name = _core.Scenario.load(str(path), list(sets)).name
     catalogue = {e["name"]: e for e in json.loads(_core.catalogue())}
@@ -127,7 +127,7 @@ def problem(
         raise TuneError(f'--aqm: there is no "{aqm}"; allowed: {", ".join(catalogue)}')
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
-        queue = _queue(path, document)
+        queue = compared_queue(path, document)
     except CompareError as error:
         raise TuneError(str(error)) from error
     base = overlay_toml(with_traces({**document, "name": NEUTRAL, "seed": 1}, path.parent), toml_settings(sets))
