@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from . import aqm, links, networks, store, study, sweep
     from ._core import ScenarioError
     from .analysis import statistics
+    from .analysis.entries import CompareError
+    from .comparing import Compared, compare
     from .errors import EarlydropError
     from .networks import (
         bus,
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "CompareError",
+    "Compared",
     "EarlydropError",
     "Network",
     "Policy",
@@ -64,6 +68,7 @@ __all__ = [
     "array",
     "bus",
     "cdf",
+    "compare",
     "dumbbell",
     "every",
     "exponential",
@@ -111,6 +116,9 @@ _HOME = {
     "link": "scenario",
     "load": "scenario",
     "parse": "scenario",
+    "CompareError": "analysis.entries",
+    "Compared": "comparing",
+    "compare": "comparing",
     "Policy": "policies.policy",
     "PolicyError": "policies.declare",
     "PolicyWarning": "policies.policy",
@@ -144,7 +152,6 @@ _HOME = {
 }
 _MODULES = {
     "aqm": "aqm",
-    "compare": "analysis.compare",
     "differ": "analysis.differ",
     "links": "links",
     "measures": "analysis.measures",

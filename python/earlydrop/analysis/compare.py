@@ -14,7 +14,7 @@ from .. import runner
 from ..document import Document, lookup, same_run
 from ..queues import Queue
 from ..runner import Job, Progress, no_progress
-from . import statistics
+from . import statistics, words
 from .entries import CompareError as CompareError
 from .entries import Entry, catalogue, entries, with_entry
 from .measures import Kind, kind_of
@@ -171,6 +171,7 @@ class Comparison:
             "version": version,
             "queue": self.queue,
             "seeds": list(self.seeds),
+            "summary": words.sentences([("", self)]),
             "control": self.aqms[0],
             "aqms": list(self.aqms),
             "measures": {m.id: {"title": m.title, "unit": m.unit} for m in self.measures},

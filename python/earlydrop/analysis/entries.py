@@ -31,6 +31,8 @@ class Entry:
     settings: Document = field(default_factory=dict)
     whole: bool = False
     """Whether the settings are all there are: of the scenario's queue only `limit` and `ecn` count then."""
+    given: tuple[tuple[str, str], ...] = ()
+    """Further settings as `--set` has them: names and values as TOML or bare words."""
     digest: str | None = None
     """Of the code of a discipline from outside."""
     id: str = ""
@@ -72,17 +74,24 @@ def _entry(item: str | Queue | Entry, known: Catalogue, where: str) -> Entry:
         return _entry(item(), known, where)
     if not isinstance(item, str):
         raise CompareError(f"{where}: given {item!r}; allowed a discipline such as ed.aqm.Red(min_th=10), or its name")
-    if item not in known:
-        near = nearest(item.lower(), list(known))
+    return _of_text(item, known, where)
+
+
+def _of_text(text: str, known: Catalogue, where: str) -> Entry:
+    if text not in known:
+        near = nearest(text.lower(), list(known))
         hint = f"{near} Allowed" if near else "allowed"
-        raise CompareError(f'{where}: there is no "{item}"; {hint}: {", ".join(known)}')
-    own = registry.find(item) if item not in {entry["name"] for entry in json.loads(_core.catalogue())} else None
-    return Entry(item, digest=None if own is None else own.digest)
+        raise CompareError(f'{where}: there is no "{text}"; {hint}: {", ".join(known)}')
+    own = registry.find(text) if text not in {entry["name"] for entry in json.loads(_core.catalogue())} else None
+    return Entry(text, digest=None if own is None else own.digest)
 
 
 def _named(one: Entry, made: Sequence[Entry], known: Catalogue) -> Entry:
     same = [other for other in made if other.aqm == one.aqm]
     title = known[one.aqm]["title"] if one.aqm in known else one.aqm
+    if one.given:
+        apart = " ".join(f"{key}={value}" for key, value in one.given)
+        return replace(one, id=f"{one.aqm} {apart}", title=f"{title} {apart}")
     apart = _apart(one, same) if len(same) > 1 else ""
     if len(same) > 1 and [_apart(other, same) for other in same].count(apart) > 1:
         # Versions of one's own discipline: the code is what differs.
@@ -92,7 +101,9 @@ def _named(one: Entry, made: Sequence[Entry], known: Catalogue) -> Entry:
 
 def _apart(one: Entry, same: Sequence[Entry]) -> str:
     """The settings that not all of these have."""
-    return _text({k: v for k, v in one.settings.items() if any(k not in o.settings or o.settings[k] != v for o in same)})
+    return _text(
+        {k: v for k, v in one.settings.items() if any(k not in o.settings or o.settings[k] != v for o in same)}
+    )
 
 
 def _text(settings: Mapping[str, Any]) -> str:
@@ -127,14 +138,16 @@ def with_entry(
     for name in gone:
         del table[name]
     table |= {"aqm": entry.aqm, **entry.settings}
+    settings = {**entry.settings, **dict(entry.given)}
     left = []
     for path, value in sets:
         name = path.removeprefix(prefix)
-        if path.startswith(prefix) and (name in foreign or name == "aqm" or name in entry.settings):
+        if path.startswith(prefix) and (name in foreign or name == "aqm" or name in settings):
             if name in foreign and name not in gone:
                 gone.append(name)
         else:
             left.append((path, value))
+    left += [(prefix + name, value) for name, value in entry.given]
     return _with_code(mine, entry), left, gone
 
 

@@ -68,3 +68,17 @@ def check_out(out: Path | None) -> None:
         from ..output import check
 
         check(out)
+
+
+FIGURES = (".png", ".pdf", ".svg")
+
+
+def check_figure(option: str, file: Path | None) -> None:
+    """Refuse, before anything runs, a figure's file in a format or a folder that it cannot have."""
+    if file is None:
+        return
+    if file.suffix not in FIGURES:
+        given = file.suffix or "no suffix"
+        raise InputError(f"{option} {file}: given {given}; allowed {', '.join(FIGURES)}", given=given)
+    if not file.absolute().parent.is_dir():
+        raise InputError(f"{option} {file}: there is no folder {file.parent}", given=str(file))

@@ -26,6 +26,7 @@ from .experiment import StudyError
 from .model import Study
 from .parser import parse_folder
 from .runs import Outcome, Plan, plan
+from .shown import Reproduced, shown
 from .verdicts import judge
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "ClaimResult",
     "Outcome",
     "Plan",
+    "Reproduced",
     "Study",
     "StudyError",
     "assume",
@@ -134,12 +136,12 @@ def run(
     store: Store | None = None,
     workers: int | None = None,
     progress: Progress = no_progress,
-) -> Outcome:
+) -> Reproduced:
     """Run every cell of a study with every seed. The same seeds are used in every cell (common random numbers).
 
     Runs that the store has are not made again; without a store nothing is kept.
     """
-    return runs.Runs(plan(study), store=store, workers=workers, progress=progress).all()
+    return shown(runs.Runs(plan(study), store=store, workers=workers, progress=progress).all())
 
 
 def reproduce(
@@ -149,12 +151,12 @@ def reproduce(
     workers: int | None = None,
     progress: Progress = no_progress,
     label: str = "",
-) -> tuple[Outcome, list[ClaimResult]]:
+) -> tuple[Reproduced, list[ClaimResult]]:
     """Run a study and judge its claims.
 
     The number of seeds is fixed beforehand: nothing is looked at before all of them have run, and no more are run
     after that.
     """
     planned = study if isinstance(study, Plan) else plan(study)
-    outcome = runs.Runs(planned, store=store, workers=workers, progress=progress, label=label).all()
+    outcome = shown(runs.Runs(planned, store=store, workers=workers, progress=progress, label=label).all())
     return outcome, judge(outcome)

@@ -38,7 +38,7 @@ SLOW_S = 10.0
 
 def write_report(folder: Path, outcome: Outcome) -> Path:
     """Write `report.html` into a sweep's result folder."""
-    return _write(folder, _data(folder))
+    return _write(folder, read_data(folder))
 
 
 def renew(folder: Path) -> Path:
@@ -50,7 +50,7 @@ def renew(folder: Path) -> Path:
     import polars as pl
 
     try:
-        data = _data(folder)
+        data = read_data(folder)
     except FileNotFoundError as error:
         missing = Path(str(error.filename)).name
         raise SweepError(f"{folder}: is no result of a sweep, a run or a link: there is no {missing}") from None
@@ -72,7 +72,8 @@ class Items:
                 return
 
 
-def _data(folder: Path) -> Data:
+def read_data(folder: Path) -> Data:
+    """What a sweep wrote into its result folder."""
     import polars as pl
 
     file, lists = folder / "sweep.json", ("points", "differences")
