@@ -11,6 +11,8 @@ from typing import Any
 
 EVERY_S = 0.2
 """How often a bar moves."""
+WHOLE = "; white-space: nowrap"
+"""Numbers stay on one line; names and sentences need not."""
 
 
 def is_notebook() -> bool:
@@ -63,27 +65,33 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, cap
     def row(cells: Sequence[str], tag: str) -> str:
         sides = ["left" if k < left else "right" for k in range(len(cells))]
         inner = "".join(
-            f'<{tag} style="text-align: {side}; white-space: nowrap">{html.escape(cell.strip())}</{tag}>'
+            f'<{tag} style="text-align: {side}; padding: 0.15em 0.7em{WHOLE if side == "right" else ""}">'
+            f"{html.escape(cell.strip())}</{tag}>"
             for cell, side in zip(cells, sides, strict=True)
         )
         return f"<tr>{inner}</tr>"
 
-    title = f'<caption style="text-align: left">{html.escape(caption)}</caption>' if caption else ""
+    title = paragraphs([caption]) if caption else ""
     body = "".join(row(cells, "td") for cells in rows)
     return (
-        f'<div style="overflow-x: auto"><table style="margin-left: 0">{title}<thead>{row(head, "th")}</thead>'
+        f'{title}<div style="overflow-x: auto"><table style="margin-left: 0"><thead>{row(head, "th")}</thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
 
-def picture(drawing: Any) -> str:
-    """A matplotlib figure as an image of a page, no wider than the page."""
+def picture(drawing: Any, what: str) -> str:
+    """A matplotlib figure as an image of a page, no wider than the page; `what` is for readers who do not see it."""
     from .render import plotting
 
     width = round(drawing.get_figwidth() * drawing.dpi)
-    return f'<img src="{plotting.inline(drawing)}" style="width: {width}px; max-width: 100%" alt="">'
+    return f'<img src="{plotting.inline(drawing)}" style="width: {width}px; max-width: 100%" alt="{html.escape(what)}">'
 
 
 def text(said: str) -> str:
     """Text as it is printed, as part of a page."""
     return f'<pre style="overflow-x: auto">{html.escape(said)}</pre>'
+
+
+def folded(title: str, inner: str) -> str:
+    """A part of a page that opens when its title is clicked."""
+    return f"<details><summary>{html.escape(title)}</summary>{inner}</details>"

@@ -71,7 +71,7 @@ class Scenario:
     def _repr_html_(self) -> str:
         from . import notebook
 
-        return notebook.picture(self.picture()) + notebook.paragraphs([repr(self)[1:-1]])
+        return notebook.picture(self.picture(), f"network of {self.name}") + notebook.paragraphs([repr(self)[1:-1]])
 
 
 def _pairs(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -167,7 +167,7 @@ class Network(Sending):
         from . import notebook
 
         try:
-            drawn = notebook.picture(self.scenario(duration="1 s").picture())
+            drawn = notebook.picture(self.scenario(duration="1 s").picture(), f"network {self.name}")
         except _core.ScenarioError as error:
             # A network is built step by step; before it is whole, the text says what it has.
             drawn = notebook.text(str(error))

@@ -32,9 +32,8 @@ class Reproduced(Outcome):
                 *(g.title if len(g.columns) == 1 else f"{g.title}: {c}" for g in block.groups for c in g.columns),
             ]
             about = f"{e.id}: {e.title}" + (f" ({comparison_tables.replication(block)})" if block.n else "")
-            parts.append(notebook.table(head, [[label, *cells] for label, cells in block.rows], caption=about))
-            if block.left_out:
-                parts.append(notebook.paragraphs([f"and {block.left_out} rows more"]))
+            more = notebook.paragraphs([f"and {block.left_out} rows more"]) if block.left_out else ""
+            parts.append(notebook.folded(about, notebook.table(head, [[a, *cells] for a, cells in block.rows]) + more))
         return "".join(parts)
 
 
