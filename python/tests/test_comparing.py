@@ -159,6 +159,21 @@ def test_code_named_by_a_file_needs_trust(tmp_path: Path) -> None:
     assert found.aqms == ["droptail", "mine"]
 
 
+def test_traces_lie_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "t.trace").write_text("\n".join(str(5 * k) for k in range(1, 300)), encoding="utf-8")
+    net = ed.dumbbell(
+        pairs=2,
+        access=ed.link("50 Mbit/s", "5 ms"),
+        bottleneck=ed.link({"trace": str(tmp_path / "t.trace")}, "10 ms"),
+        queue=ed.aqm.Red(limit=30),
+    )
+    net.ftp(2, start=START).save(tmp_path / "s.toml", duration="2 s")
+    file = tmp_path / "s.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace(str(tmp_path / "t.trace"), "t.trace"), encoding="utf-8")
+    found = ed.compare(file, ["red"], seeds=2, rtt=["20 ms"])
+    assert found.document == ed.compare(net, ["red"], seeds=2, rtt=["20 ms"], duration="2 s").document
+
+
 # ---- round-trip times ----------------------------------------------------------------------------------------------
 
 

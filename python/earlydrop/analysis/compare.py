@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import runner
-from ..document import Document, lookup, same_run
+from ..document import Document, lookup, same_run, with_traces
 from ..queues import Queue
 from ..runner import Job, Progress, no_progress
 from . import statistics, words
@@ -260,10 +260,11 @@ def compare(
 
 
 def from_file(path: Path) -> Document:
-    """The scenario in a file, with code from outside named by its digest: it then means the same anywhere."""
+    """The scenario in a file, which then means the same in any folder: with its traces, and its code by digest."""
     from ..policies import registry
 
-    return registry.pinned(tomllib.loads(path.read_text(encoding="utf-8")), str(path.parent), str(path))
+    document = with_traces(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
+    return registry.pinned(document, str(path.parent), str(path))
 
 
 def measured_queue(checked: _core.Scenario, queue: str) -> str:
