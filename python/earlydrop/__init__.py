@@ -20,7 +20,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import aqm, links, networks, store, study, sweep
+    from . import aqm, links, networks, store, study
     from ._core import ScenarioError
     from .analysis import statistics
     from .analysis.entries import CompareError
@@ -46,9 +46,11 @@ if TYPE_CHECKING:
     from .policies.verdict import Verdict
     from .result import Result
     from .scenario import Network, Scenario, ScenarioWarning, dumbbell, link, load, parse
+    from .sweep import SweepModule
     from .traffic import cdf, every, exponential, geometric, lognormal, mix, pareto, poisson, sample, uniform
 
     __version__: str
+    sweep: SweepModule
 
 __all__ = [
     "CompareError",

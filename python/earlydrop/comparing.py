@@ -42,7 +42,7 @@ Source = Network | Mapping[str, Any] | str | PathLike[str]
 
 def compare(
     net: Source,
-    aqms: Sequence[str | Queue],
+    aqms: Sequence[str | Queue | type[Queue]],
     *,
     seeds: int = 10,
     rtt: Sequence[str] | str | None = None,

@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 
-class Callable(ModuleType):
+class SweepModule(ModuleType):
     """This module, which can be called."""
 
     __call__ = staticmethod(sweeping.sweep)
@@ -62,6 +62,6 @@ class Callable(ModuleType):
         def __getattr__(self, name: str) -> Any: ...
 
 
-sys.modules[__name__].__class__ = Callable
+sys.modules[__name__].__class__ = SweepModule
 # Otherwise the first argument would be taken for `self`.
 __signature__ = inspect.signature(sweeping.sweep)

@@ -187,7 +187,7 @@ class Comparison:
 
 def compare(
     source: Path | Mapping[str, Any],
-    aqms: Sequence[str | Queue | Entry],
+    aqms: Sequence[str | Queue | type[Queue] | Entry],
     *,
     seeds: int = 10,
     sets: Sequence[tuple[str, str]] = (),

@@ -46,7 +46,9 @@ def catalogue() -> dict[str, Any]:
     return own | {entry["name"]: entry for entry in json.loads(_core.catalogue())}
 
 
-def entries(items: Sequence[str | Queue | Entry], known: Catalogue, where: str = "--aqm") -> tuple[Entry, ...]:
+def entries(
+    items: Sequence[str | Queue | type[Queue] | Entry], known: Catalogue, where: str = "--aqm"
+) -> tuple[Entry, ...]:
     """The disciplines to compare, with ids and titles that tell them apart; `where` is their place in messages.
 
     Raises:
@@ -64,7 +66,7 @@ def entries(items: Sequence[str | Queue | Entry], known: Catalogue, where: str =
     return tuple(_named(one, made, known) for one in made)
 
 
-def _entry(item: str | Queue | Entry, known: Catalogue, where: str) -> Entry:
+def _entry(item: str | Queue | type[Queue] | Entry, known: Catalogue, where: str) -> Entry:
     if isinstance(item, Entry):
         return item
     if isinstance(item, Queue):
