@@ -20,9 +20,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import aqm, links, networks, store, study, sweep
+    from . import aqm, links, networks, store, study
     from ._core import ScenarioError
     from .analysis import statistics
+    from .analysis.entries import CompareError
+    from .comparing import Compared, compare
     from .errors import EarlydropError
     from .networks import (
         bus,
@@ -44,11 +46,15 @@ if TYPE_CHECKING:
     from .policies.verdict import Verdict
     from .result import Result
     from .scenario import Network, Scenario, ScenarioWarning, dumbbell, link, load, parse
+    from .sweep import SweepModule
     from .traffic import cdf, every, exponential, geometric, lognormal, mix, pareto, poisson, sample, uniform
 
     __version__: str
+    sweep: SweepModule
 
 __all__ = [
+    "CompareError",
+    "Compared",
     "EarlydropError",
     "Network",
     "Policy",
@@ -64,6 +70,7 @@ __all__ = [
     "array",
     "bus",
     "cdf",
+    "compare",
     "dumbbell",
     "every",
     "exponential",
@@ -111,6 +118,9 @@ _HOME = {
     "link": "scenario",
     "load": "scenario",
     "parse": "scenario",
+    "CompareError": "analysis.entries",
+    "Compared": "comparing",
+    "compare": "comparing",
     "Policy": "policies.policy",
     "PolicyError": "policies.declare",
     "PolicyWarning": "policies.policy",
@@ -144,7 +154,6 @@ _HOME = {
 }
 _MODULES = {
     "aqm": "aqm",
-    "compare": "analysis.compare",
     "differ": "analysis.differ",
     "links": "links",
     "measures": "analysis.measures",

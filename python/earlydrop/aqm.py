@@ -16,6 +16,7 @@ from typing import Any
 
 from . import _core
 from .queues import Queue as Queue
+from .queues import about, signature
 
 
 def class_name(entry: dict[str, Any]) -> str:
@@ -39,15 +40,13 @@ def classes() -> dict[str, type[Queue]]:
 
 def _make(entry: dict[str, Any]) -> type[Queue]:
     lines = [f"{entry['title']}: {entry['summary']}.", ""]
-    lines += [
-        f"{p['name']}: {p['doc']} Default {p['default']}{' ' + p['unit'] if p['unit'] else ''}; {p['range']}."
-        for p in entry["parameters"]
-    ]
+    lines += map(about, entry["parameters"])
     body = {
         "__doc__": "\n".join(lines),
         "__module__": __name__,
         "name": entry["name"],
         "parameters": tuple(entry["parameters"]),
+        "__signature__": signature(entry["parameters"]),
     }
     return type(class_name(entry), (Queue,), body)
 
@@ -94,11 +93,7 @@ def stub() -> str:
         "from os import PathLike",
         "from typing import Any, Literal",
         "",
-        "class Queue:",
-        "    name: str",
-        "    parameters: tuple[dict[str, Any], ...]",
-        "    def __init__(self, *, limit: str | int | None = None, ecn: bool | None = None, **given: Any) -> None: ...",
-        "    def document(self) -> dict[str, Any]: ...",
+        "from .queues import Queue as Queue",
         "",
         "def class_name(entry: dict[str, Any]) -> str: ...",
         "def entries() -> tuple[dict[str, Any], ...]: ...",

@@ -102,6 +102,11 @@ def load_sources(texts: Sequence[str]) -> None:
             registry.load(name)
 
 
+def split(text: str) -> list[str]:
+    """`red,codel` is two disciplines; a text with settings is one."""
+    return [text] if "=" in text or " " in text else [name for name in text.split(",") if name]
+
+
 def parse_all(texts: Sequence[str], folder: str | None = None) -> list[Asked]:
     """Several disciplines, all different; `red,codel` is two.
 
@@ -109,10 +114,7 @@ def parse_all(texts: Sequence[str], folder: str | None = None) -> list[Asked]:
         DisciplineError: as `parse`; or one is given twice.
         PolicyError: the code is broken.
     """
-    each = [
-        one for text in texts for one in ([text] if "=" in text or " " in text else [t for t in text.split(",") if t])
-    ]
-    found = [parse(text, folder) for text in each]
+    found = [parse(one, folder) for text in texts for one in split(text)]
     for number, one in enumerate(found):
         if one in found[:number]:
             raise DisciplineError(f'"{one.text}" is given twice')

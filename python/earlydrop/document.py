@@ -1,4 +1,4 @@
-"""Scenario and result documents as dicts: values by dotted path, and whether two results are the same."""
+"""Scenario and result documents as dicts: values by dotted path, trace files, equal results."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 Document = dict[str, Any]
@@ -53,6 +54,25 @@ def lookup(document: Mapping[str, Any], path: str) -> Any:
         else:
             return None
     return here
+
+
+def with_traces(value: Any, folder: Path) -> Any:
+    """A copy in which every `trace = "FILE"` of a link's rate is replaced by the numbers in the file.
+
+    The scenario then runs on any machine, and its key depends on the content of the file. A file that cannot be read is
+    left to the scenario checker.
+    """
+    if isinstance(value, Mapping):
+        if set(value) == {"trace"} and isinstance(value["trace"], str):
+            try:
+                lines = (folder / value["trace"]).read_text(encoding="utf-8").split()
+                return {"trace": [int(line) for line in lines]}
+            except (OSError, ValueError):
+                return {"trace": str(folder / value["trace"])}
+        return {key: with_traces(inner, folder) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [with_traces(inner, folder) for inner in value]
+    return value
 
 
 def digest(result: Mapping[str, Any]) -> str:

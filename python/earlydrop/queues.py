@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import json
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -36,3 +38,55 @@ class Queue:
 
     def __hash__(self) -> int:
         return hash(json.dumps(self._document, sort_keys=True))
+
+
+_TYPES = {"flag": "bool", "whole": "int"}
+
+
+def signature(parameters: Sequence[dict[str, Any]]) -> inspect.Signature:
+    """What a class with these parameters is called with, with their types and defaults: editors complete from it."""
+    found = [_argument("limit", "str | int | None", None), _argument("ecn", "bool | None", None)]
+    for p in parameters:
+        kind = _TYPES.get(p["kind"], "float | str" if p["unit"] else "float")
+        if p.get("choices"):
+            kind = f"Literal[{', '.join(map(repr, p['choices']))}]"
+        elif '"auto"' in p["range"] and "str" not in kind:
+            kind += " | str"
+        found.append(_argument(p["name"], kind, _default(p)))
+    return inspect.Signature(found)
+
+
+def about(parameter: dict[str, Any]) -> str:
+    """A parameter's line in the text that `help` shows."""
+    unit = parameter["unit"] if str(parameter["default"])[-1].isdigit() else ""
+    default = f"{parameter['default']} {unit}".rstrip()
+    return f"{parameter['name']}: {parameter['doc']} Default {default}; {parameter['range']}."
+
+
+def _argument(name: str, annotation: str, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Written(annotation))
+
+
+class Written(str):
+    """An annotation that a signature shows without quotation marks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _default(parameter: dict[str, Any]) -> Any:
+    """The default as it would be given: numbers with their unit as a text."""
+    text = str(parameter["default"])
+    if text in ("true", "false") and parameter["kind"] == "flag":
+        return text == "true"
+    try:
+        value = int(text) if parameter["kind"] == "whole" else float(text)
+    except ValueError:
+        return text
+    if parameter["unit"] == "s":
+        rounded = f"{value * 1e3:.6g}"
+        return f"{rounded} ms" if value < 1 and float(rounded) / 1e3 == value else f"{value!r} s"
+    whole = int(value) if value == int(value) else value
+    return f"{whole} {parameter['unit']}" if parameter["unit"] == "B" else whole

@@ -137,3 +137,13 @@ class Result:
             f"<Result {d['scenario']} seed {d['seed']}: {d['goodput_total_mbps']:.3f} Mbit/s, "
             f"{len(d['flows'])} flows, Jain {d['jain']:.3f}>"
         )
+
+    def _repr_html_(self) -> str:
+        from . import notebook
+        from .render.queue_table import queue_table
+
+        d, said = self.document, repr(self)[1:-1].removeprefix("Result ")
+        if d.get("kind") == "link":
+            return notebook.paragraphs([said])
+        delay = "" if d["delay_mean_ms"] is None else f"; {d['delay_mean_ms']:.2f} ms one way, end to end"
+        return notebook.paragraphs([said + delay]) + notebook.table(*queue_table(d), left=2)

@@ -69,6 +69,11 @@ class Scenario:
     def __repr__(self) -> str:
         return f"<Scenario {self.name}>"
 
+    def _repr_html_(self) -> str:
+        from . import notebook
+
+        return notebook.picture(self.picture(), f"network of {self.name}") + notebook.paragraphs([repr(self)[1:-1]])
+
 
 def _pairs(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(path, value if isinstance(value, str) else json.dumps(value)) for path, value in settings.items()]
@@ -156,6 +161,23 @@ class Network(Sending):
     def run(self, *, duration: str, warmup: str | None = None, seed: int = 1, **top: Any) -> Result:
         """Check and run once."""
         return self.scenario(duration=duration, warmup=warmup, seed=seed, **top).run()
+
+    def __repr__(self) -> str:
+        queues = ", ".join(f"{name}: {queue!r}" for name, queue in self.queues.items())
+        traffic = ", ".join(
+            f"{one.get('count', 1)} {one.get('tcp', '')} {one['kind']}".replace("  ", " ") for one in self.traffic
+        )
+        return f"<Network {self.name}; {queues or 'no queue'}; traffic: {traffic or 'none yet'}>"
+
+    def _repr_html_(self) -> str:
+        from . import notebook
+
+        try:
+            drawn = notebook.picture(self.scenario(duration="1 s").picture(), f"network {self.name}")
+        except _core.ScenarioError as error:
+            # A network is built step by step; before it is whole, the text says what it has.
+            drawn = notebook.text(str(error))
+        return drawn + notebook.paragraphs([repr(self)[1:-1]])
 
     def save(self, path: str | PathLike[str], *, duration: str, warmup: str | None = None, **top: Any) -> None:
         """Write the scenario as TOML, after checking it."""

@@ -1,5 +1,14 @@
-"""`earlydrop.sweep`: the public names of sweeps. The code is in `earlydrop.sweeps`."""
+"""`earlydrop.sweep`: the public names of sweeps, and a function: `ed.sweep(net, factors)` runs one.
 
+The code is in `earlydrop.sweeps` and `earlydrop.sweeping`.
+"""
+
+import inspect
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from . import sweeping
 from .sweeps import (
     Cluster,
     Estimate,
@@ -19,6 +28,7 @@ from .sweeps import (
 )
 from .sweeps import parse_document as from_document
 from .sweeps import parse_file as read
+from .sweeps.shown import Swept
 
 __all__ = [
     "Cluster",
@@ -30,6 +40,7 @@ __all__ = [
     "Stop",
     "Sweep",
     "SweepError",
+    "Swept",
     "Tally",
     "Threads",
     "from_document",
@@ -39,3 +50,18 @@ __all__ = [
     "run",
     "sweep",
 ]
+
+
+class SweepModule(ModuleType):
+    """This module, which can be called."""
+
+    __call__ = staticmethod(sweeping.sweep)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+sys.modules[__name__].__class__ = SweepModule
+# Otherwise the first argument would be taken for `self`.
+__signature__ = inspect.signature(sweeping.sweep)

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from . import notebook
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
@@ -204,11 +206,15 @@ def _interpolate(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
 
 
 class Progress:
-    """A progress bar on stderr when it is a terminal; a line now and then when it is not."""
+    """A progress bar on stderr when it is a terminal, or in a notebook; a line now and then elsewhere.
 
-    def __init__(self, quiet: bool = False) -> None:
-        self.quiet = quiet
+    With `quiet` nothing is shown; with `bars` only bars are.
+    """
+
+    def __init__(self, quiet: bool = False, *, bars: bool = False) -> None:
+        self.quiet = quiet or (bars and not interactive())
         self._bar: Bar | None = None
+        self._cell: notebook.Bar | None = notebook.Bar() if notebook.is_notebook() else None
         self._task: TaskID | None = None
         self._label = ""
         self._told = 0.0
@@ -226,12 +232,16 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+        if self._cell is not None:
+            self._cell.close()
 
     def __call__(self, done: int, total: int, label: str = "") -> None:
         """Show that `done` of `total` is done."""
         if self.quiet or total < 2:
             return
-        if sys.stderr.isatty():
+        if self._cell is not None:
+            self._cell.show(done, total, label)
+        elif sys.stderr.isatty():
             self._show(done, total, label)
         else:
             self._tell(done, total, label)
@@ -262,6 +272,11 @@ class Progress:
             print(f"{label}: {done} of {total}", file=sys.stderr, flush=True)
 
 
+def interactive() -> bool:
+    """Whether somebody watches: a terminal or a notebook."""
+    return notebook.is_notebook() or sys.stderr.isatty()
+
+
 def say(text: str) -> None:
     """A line on stderr, for what is no result."""
     print(text, file=sys.stderr, flush=True)
@@ -283,17 +298,22 @@ class Tallied(Protocol):
 
 
 class Meter:
-    """Runs done, rate, time to go and failures: a bar on a terminal, a line every ten seconds elsewhere."""
+    """Runs done, rate, time to go and failures: a bar on a terminal or in a notebook, a line now and then elsewhere.
 
-    def __init__(self, name: str) -> None:
+    With `quiet` nothing is shown; with `bars` only bars are.
+    """
+
+    def __init__(self, name: str, quiet: bool = False, *, bars: bool = False) -> None:
         self.name = name
+        self.quiet = quiet or (bars and not interactive())
         self._bar: Bar | None = None
+        self._cell: notebook.Bar | None = notebook.Bar() if notebook.is_notebook() else None
         self._task: TaskID | None = None
         self._told = 0.0
 
     def __enter__(self) -> Meter:
         self._told = time.monotonic()
-        if sys.stderr.isatty():
+        if not self.quiet and self._cell is None and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
             from rich.progress import Progress as New
@@ -312,9 +332,16 @@ class Meter:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+        if self._cell is not None:
+            self._cell.close()
 
     def __call__(self, tally: Tallied) -> None:
         """Show where the work stands."""
+        if self.quiet:
+            return
+        if self._cell is not None:
+            self._cell.show(tally.done, tally.total, self.name, self.more(tally))
+            return
         if self._bar is not None:
             if self._task is None:
                 self._task = self._bar.add_task(self.name, total=tally.total, more="")

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from earlydrop import _core
-from earlydrop.analysis import compare, statistics
+from earlydrop.analysis import compare, entries, statistics
+from earlydrop.analysis.entries import Entry
 from earlydrop.render import result_text
 
 CATALOGUE = {e["name"]: e for e in json.loads(_core.catalogue())}
@@ -78,16 +79,16 @@ def base() -> dict[str, Any]:
 
 
 def test_settings_a_discipline_does_not_know_are_left_out() -> None:
-    mine, sets, gone = compare._with_aqm(
-        base(), [("queue.bottleneck.max_p", "0.1"), ("duration", "5 s")], "bottleneck", "droptail", CATALOGUE
-    )
+    sets = [("queue.bottleneck.max_p", "0.1"), ("duration", "5 s")]
+    mine, sets, gone = entries.with_entry(base(), sets, "bottleneck", Entry("droptail"), CATALOGUE)
     assert mine["queue"]["bottleneck"] == {"aqm": "droptail", "limit": "30 packets"}
     assert sets == [("duration", "5 s")]
     assert sorted(gone) == ["gentle", "max_p", "max_th", "min_th"]
 
 
 def test_settings_it_knows_are_kept() -> None:
-    mine, sets, gone = compare._with_aqm(base(), [("queue.bottleneck.max_p", "0.1")], "bottleneck", "tred", CATALOGUE)
+    given = [("queue.bottleneck.max_p", "0.1")]
+    mine, sets, gone = entries.with_entry(base(), given, "bottleneck", Entry("tred"), CATALOGUE)
     assert mine["queue"]["bottleneck"] == {"aqm": "tred", "limit": "30 packets", "min_th": 5, "max_th": 15}
     assert sets == [("queue.bottleneck.max_p", "0.1")]
     assert gone == ["gentle"]
@@ -96,7 +97,7 @@ def test_settings_it_knows_are_kept() -> None:
 def test_a_misspelt_setting_is_left_for_the_checker() -> None:
     wrong = base()
     wrong["queue"]["bottleneck"]["mni_th"] = 5
-    mine, _, _ = compare._with_aqm(wrong, [], "bottleneck", "droptail", CATALOGUE)
+    mine, _, _ = entries.with_entry(wrong, [], "bottleneck", Entry("droptail"), CATALOGUE)
     assert mine["queue"]["bottleneck"]["mni_th"] == 5
 
 

@@ -88,7 +88,7 @@ def test_a_unit_is_that_of_the_largest_or_the_one_asked_for() -> None:
 
 
 def test_a_factor_may_have_the_name_of_a_measure(folder: Path) -> None:
-    data = report.data_of(folder)
+    data = report.read_data(folder)
     runs = data.runs(data.points_at(aqm="red", delay=4.0), ["delay"])
     # The factor is 4 ms; the delay from end to end is more than the path's 14 ms.
     assert runs["delay"].min() > 14  # type: ignore[operator]
@@ -163,7 +163,7 @@ def test_figures_are_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_line_shows_means_and_intervals(folder: Path) -> None:
-    data = report.data_of(folder)
+    data = report.read_data(folder)
     drawing = figures.draw(data, figures.parse("queue_delay vs delay by aqm", data))
     (ax,) = drawing.axes
     red = next(line for line in ax.lines if line.get_label() == "red")
@@ -176,7 +176,7 @@ def test_a_line_shows_means_and_intervals(folder: Path) -> None:
 
 
 def test_a_distribution_is_that_of_the_packets(folder: Path) -> None:
-    data = report.data_of(folder)
+    data = report.read_data(folder)
     drawing = figures.draw(data, figures.parse("cdf delay by aqm at delay=4 aqm=red", data))
     (ax,) = drawing.axes
     (line,) = ax.lines
@@ -190,7 +190,7 @@ def test_more_than_six_lines_get_a_panel_each(tmp_path: Path) -> None:
     (tmp_path / "many.toml").write_text(text.replace("seeds = 3", "seeds = 2"), encoding="utf-8")
     out = tmp_path / "out"
     assert cli.main(["sweep", str(tmp_path / "many.toml"), "--out", str(out)]) == 0
-    data = report.data_of(out)
+    data = report.read_data(out)
     drawing = figures.draw(data, figures.parse("queue_delay vs delay by aqm", data))
     shown = [ax for ax in drawing.axes if ax.get_visible()]
     assert len(shown) == 7
@@ -199,7 +199,7 @@ def test_more_than_six_lines_get_a_panel_each(tmp_path: Path) -> None:
 
 
 def test_slides_are_larger_than_columns(folder: Path) -> None:
-    data = report.data_of(folder)
+    data = report.read_data(folder)
     spec = figures.parse("queue_delay vs delay by aqm", data)
     column = figures.draw(data, spec).get_figwidth()
     with panels.using("slides"):

@@ -11,19 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import runner
-from ..document import Document, lookup, same_run
-from ..errors import EarlydropError
+from ..document import Document, lookup, same_run, with_traces
+from ..queues import Queue
 from ..runner import Job, Progress, no_progress
-from . import statistics
+from . import statistics, words
+from .entries import CompareError as CompareError
+from .entries import Entry, entries, with_entry
 from .measures import Kind, kind_of
 from .statistics import Difference, Estimate, Stopping, Warmup
 
 if TYPE_CHECKING:
     from .. import _core
-
-
-class CompareError(EarlydropError):
-    """A comparison cannot be made; the message names the file, the field and what is allowed."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +171,7 @@ class Comparison:
             "version": version,
             "queue": self.queue,
             "seeds": list(self.seeds),
+            "summary": words.sentences([("", self)]),
             "control": self.aqms[0],
             "aqms": list(self.aqms),
             "measures": {m.id: {"title": m.title, "unit": m.unit} for m in self.measures},
@@ -187,75 +186,94 @@ class Comparison:
 
 
 def compare(
-    path: Path,
-    aqms: Sequence[str],
+    source: Path | Mapping[str, Any],
+    aqms: Sequence[str | Queue | type[Queue] | Entry],
     *,
     seeds: int = 10,
     sets: Sequence[tuple[str, str]] = (),
     target: Stopping | None = None,
     workers: int | None = None,
     progress: Progress = no_progress,
+    where: str = "--aqm",
 ) -> Comparison:
-    """Run the scenario at `path` with each discipline at its compared queue, each with the same seeds.
+    """Run the scenario in a file, or as a dict, with each discipline at its compared queue, each with the same seeds.
 
     A discipline may have parameters of its own, as `codel target=5ms` (`earlydrop.disciplines` has the form).
     With `target`, `seeds` is not looked at: seeds are run until the intervals of `TARGETS` are narrow enough in every
     discipline. Settings of that queue that belong to the scenario's own discipline and are unknown to another are left
-    out for the other, and reported.
+    out for the other, and reported. `where` is the place of the disciplines in messages.
     """
     from .. import _core, disciplines
-    from ..policies import registry
 
-    disciplines.load_sources(aqms)
-    checked = _core.Scenario.load(str(path), list(sets))
-    document = registry.pinned(tomllib.loads(path.read_text(encoding="utf-8")), str(path.parent), str(path))
-    try:
-        asked = {one.text: one for one in disciplines.parse_all(aqms, str(path.parent))}
-    except disciplines.DisciplineError as error:
-        raise CompareError(f"--aqm: {error}") from error
-    aqms, catalogue = list(asked), disciplines.catalogue()
-    queue = _queue(path, document)
+    if isinstance(source, Path):
+        # What is named here is trusted; a scenario that names the same code then finds it.
+        disciplines.load_sources([item for item in aqms if isinstance(item, str)])
+        checked = _core.Scenario.load(str(source), list(sets))
+        named = entries(aqms, where, str(source.parent))
+        document = from_file(source)
+    else:
+        checked = _core.Scenario.parse(source, list(sets))
+        named = entries(aqms, where)
+        document = dict(source)
+    known = disciplines.catalogue()
+    place = str(source) if isinstance(source, Path) else checked.name
+    queue = compared_queue(place, document)
     normal = json.loads(checked.to_json())
     first = int(normal.get("seed", 1))
     numbers = tuple(runner.seeds(first, seeds))
     left_out: dict[str, list[str]] = {}
     scenarios: dict[str, tuple[_core.Scenario, _core.Scenario, bool]] = {}
-    for aqm in aqms:
-        mine, settings, gone = _with_aqm(document, list(sets), queue, asked[aqm].name, catalogue)
-        settings += [(f"queue.{queue}.{key}", value) for key, value in asked[aqm].settings]
+    for entry in named:
+        mine, settings, gone = with_entry(document, sets, queue, entry, known)
         if gone:
-            left_out[aqm] = gone
+            left_out[entry.id] = gone
         try:
             plain = _core.Scenario.parse(mine, settings)
         except _core.ScenarioError as error:
-            raise CompareError(f"{path} with {aqm} at queue.{queue}: {error}") from error
-        scenarios[aqm] = (plain, *watched(plain, mine, settings))
-    titles = {text: one.title for text, one in asked.items()}
-    series: dict[str, list[Document]] = {aqm: [] for aqm in aqms}
-    documents: dict[str, list[Document]] = {aqm: [] for aqm in aqms}
+            raise CompareError(f"{place} with {entry.id} at queue.{queue}: {error}") from error
+        scenarios[entry.id] = (plain, *watched(plain, mine, settings))
+    ids = tuple(entry.id for entry in named)
+    titles = {entry.id: entry.title for entry in named}
+    port = measured_queue(checked, queue)
+    series: dict[str, list[Document]] = {aqm: [] for aqm in ids}
+    documents: dict[str, list[Document]] = {aqm: [] for aqm in ids}
     count = seeds if target is None else target.least
     while True:
-        done = len(documents[aqms[0]])
+        done = len(documents[ids[0]])
         jobs: list[Job] = []
-        for aqm in aqms:
+        for aqm in ids:
             plain, seen, added = scenarios[aqm]
             jobs += [
                 Job(seen, first + at, partial(_watch, series[aqm], added)) for at in range(done, min(WATCHED, count))
             ]
             jobs += [Job(plain, first + at) for at in range(max(done, WATCHED), count)]
         found: list[Document] = runner.run_all(jobs, workers=workers, progress=progress, label=checked.name)
-        for k, aqm in enumerate(aqms):
+        for k, aqm in enumerate(ids):
             documents[aqm] += found[k * (count - done) : (k + 1) * (count - done)]
         numbers = tuple(runner.seeds(first, count))
-        flat = [one for aqm in aqms for one in documents[aqm]]
-        result = tabulate(checked.name, queue, tuple(aqms), titles, numbers, flat, left_out)
+        flat = [one for aqm in ids for one in documents[aqm]]
+        result = tabulate(checked.name, port, ids, titles, numbers, flat, left_out)
         more = count if target is None else _wanted(result, target)
         if more <= count:
             break
         count = more
     result.target, result.about = target, tuple(checked.warnings())
-    result.warmups = {aqm: judged for aqm in aqms if (judged := judge_warmup(series[aqm], queue)) is not None}
+    result.warmups = {aqm: judged for aqm in ids if (judged := judge_warmup(series[aqm], port)) is not None}
     return result
+
+
+def from_file(path: Path) -> Document:
+    """The scenario in a file, which then means the same in any folder: with its traces, and its code by digest."""
+    from ..policies import registry
+
+    document = with_traces(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
+    return registry.pinned(document, str(path.parent), str(path))
+
+
+def measured_queue(checked: _core.Scenario, queue: str) -> str:
+    """The name in results of the queue at `queue`; where the scenario has it at several links, that of the first."""
+    names = list(json.loads(checked.network())["queue"].values())
+    return queue if queue in names or not names else str(names[0])
 
 
 WATCHED = 5
@@ -339,42 +357,15 @@ def tabulate(
     )
 
 
-def _queue(path: Path, document: Document) -> str:
+def compared_queue(place: object, document: Document) -> str:
+    """The queue of a scenario that is compared; `place` is the scenario's in messages."""
     queues = document.get("queue")
     if not isinstance(queues, Mapping) or not queues or "bottleneck" in queues:
         return "bottleneck"
     if len(queues) == 1:
         return str(next(iter(queues)))
     names = ", ".join(queues)
-    raise CompareError(f'{path}: queue: compare needs one queue, or one called "bottleneck"; given {names}')
-
-
-def _with_aqm(
-    document: Document,
-    sets: list[tuple[str, str]],
-    queue: str,
-    aqm: str,
-    catalogue: Mapping[str, Any],
-) -> tuple[Document, list[tuple[str, str]], list[str]]:
-    """The scenario with `aqm` at `queue`, without the settings that only the disciplines it replaces know."""
-    mine: Document = json.loads(json.dumps(document, default=str))
-    table = mine.setdefault("queue", {}).setdefault(queue, {})
-    known = {p["name"] for p in catalogue[aqm]["parameters"]}
-    foreign = {p["name"] for entry in catalogue.values() for p in entry["parameters"]} - known
-    gone = sorted(foreign & set(table))
-    for name in gone:
-        del table[name]
-    table["aqm"] = aqm
-    prefix = f"queue.{queue}."
-    kept = []
-    for path, value in sets:
-        name = path.removeprefix(prefix)
-        if path.startswith(prefix) and (name in foreign or name == "aqm"):
-            if name != "aqm" and name not in gone:
-                gone.append(name)
-        else:
-            kept.append((path, value))
-    return mine, kept, gone
+    raise CompareError(f'{place}: queue: compare needs one queue, or one called "bottleneck"; given {names}')
 
 
 def rows(result: Comparison) -> list[list[Any]]:

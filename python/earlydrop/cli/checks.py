@@ -93,3 +93,17 @@ def figure_formats(text: str | None) -> tuple[str, ...]:
             f'--figures: given "{text}"; allowed {", ".join(FORMATS)}', given=text, allowed="pdf, svg, png"
         )
     return formats
+
+
+FIGURES = (".png", ".pdf", ".svg")
+
+
+def check_figure(option: str, file: Path | None) -> None:
+    """Refuse, before anything runs, a figure's file in a format or a folder that it cannot have."""
+    if file is None:
+        return
+    if file.suffix not in FIGURES:
+        given = file.suffix or "no suffix"
+        raise InputError(f"{option} {file}: given {given}; allowed {', '.join(FIGURES)}", given=given)
+    if not file.absolute().parent.is_dir():
+        raise InputError(f"{option} {file}: there is no folder {file.parent}", given=str(file))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_count, check_out, check_workers, parse_settings
+from .checks import check_count, check_figure, check_out, check_workers, parse_settings
 from .exits import DONE
 from .failures import InputError
 from .options import Json, Out, ScenarioFile, Sets, Trust, Workers
@@ -34,6 +35,9 @@ def compare(
     ] = None,
     most: Annotated[int, Parameter(help="With --until: largest number of seeds.")] = 200,
     set_: Sets = [],  # noqa: B006
+    plot: Annotated[
+        Path | None, Parameter(name="--plot", help="Draw means and intervals to this file (.png, .pdf or .svg).")
+    ] = None,
     out: Out = None,
     workers: Workers = None,
     trust: Trust = False,
@@ -49,11 +53,14 @@ def compare(
     check_workers(workers)
     pairs = parse_settings(set_)
     check_out(out)
+    check_figure("--plot", plot)
     with terminal.Progress() as progress:
         result = comparing.compare(
             scenario, aqm, seeds=seeds or 10, sets=pairs, target=target, workers=workers, progress=progress
         )
     with output.rescued(lambda folder: result_text.write_runs(folder, result)):
+        if plot is not None:
+            _draw(result, plot)
         if out is not None:
             with output.folder(out, {"kind": "comparison", "version": version()}) as folder:
                 result_text.write_comparison(folder, result, version())
@@ -63,7 +70,18 @@ def compare(
         print(result_text.comparison_text(result))
         if out is not None:
             print(f"\nwritten to {out}")
+        if plot is not None:
+            print(f"{'' if out is not None else chr(10)}drawn to {plot}")
     return DONE
+
+
+def _draw(result: Any, file: Path) -> None:
+    from ..render import plotting
+
+    try:
+        plotting.write(plotting.comparison(result), file)
+    except OSError as error:
+        raise InputError(f"--plot {file}: {error.strerror}", file=str(file)) from None
 
 
 def _stopping(until: str, most: int, seeds: int | None) -> Any:

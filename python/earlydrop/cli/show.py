@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .. import terminal
-from .checks import check_name, parse_settings
+from .checks import check_figure, check_name, parse_settings
 from .exits import DONE
 from .failures import InputError
 from .options import Json, Sets, Trust
@@ -119,9 +119,7 @@ def _show_network(
 
     if plot_file is not None:
         raise InputError(f"--plot {plot_file}: draws a discipline's drop curve; a network's picture is --picture")
-    if picture_file is not None and picture_file.suffix not in {".png", ".pdf", ".svg"}:
-        given = picture_file.suffix or "no suffix"
-        raise InputError(f"--picture {picture_file}: given {given}; allowed .png, .pdf, .svg")
+    check_figure("--picture", picture_file)
     scenario = Scenario(_core.Scenario.load(file, sets))
     network = scenario.network()
     if picture_file is not None:

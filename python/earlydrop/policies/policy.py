@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from .. import _core
-from ..queues import Queue
+from ..queues import Queue, about, signature
 from . import maths, plain, registry
 from .declare import Definition, PolicyError, define
 from .description import describe
@@ -84,8 +84,7 @@ def _make(cls: type, jit: bool, name: str | None) -> type[Policy]:
     else:
         native = tried
     entry = json.loads(native.entry())
-    lines = [definition.doc, ""]
-    lines += [f"{p['name']}: {p['doc']} Default {p['default']} {p['unit']}; {p['range']}." for p in entry["parameters"]]
+    lines = [definition.doc, "", *map(about, entry["parameters"])]
     made = type(
         cls.__name__,
         (Policy,),
@@ -95,6 +94,7 @@ def _make(cls: type, jit: bool, name: str | None) -> type[Policy]:
             "__qualname__": cls.__qualname__,
             "name": definition.name,
             "parameters": tuple(entry["parameters"]),
+            "__signature__": signature(entry["parameters"]),
             "definition": definition,
             "native": native,
             "jit": jit,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..analysis.compare import Comparison
+    from ..analysis.compare import Comparison, Quantity
 
 COLUMN, PAGE = 3.5, 7.2
 """Widths in inches: one column and two columns of a journal page."""
@@ -104,10 +104,10 @@ def styled() -> Iterator[None]:
 
 
 def figure(width: float, height: float) -> Figure:
-    """An empty figure that needs no display."""
-    from matplotlib.figure import Figure as New
+    """An empty figure that needs no display, and that a notebook shows."""
+    from .drawing import Drawing
 
-    return New(figsize=(width, height), layout="constrained")
+    return Drawing(figsize=(width, height), layout="constrained")
 
 
 def save(drawing: Figure, base: Path, note: str = "", formats: Sequence[str] = ("png", "pdf")) -> list[Path]:
@@ -250,10 +250,10 @@ def _thresholds(ax: Axes, marks: Mapping[str, float]) -> None:
 # ---- comparisons and single runs -----------------------------------------------------------------------------------
 
 
-def comparison(result: Comparison) -> Figure:
+def comparison(result: Comparison, chosen: Sequence[Quantity] | None = None) -> Figure:
     """One panel for each measure, one line for each discipline: mean and interval."""
-    measures = [m for m in result.measures if m.drawn]
-    columns = 3
+    measures = [m for m in result.measures if m.drawn] if chosen is None else chosen
+    columns = min(3, len(measures))
     rows = -(-len(measures) // columns)
     with styled():
         drawing = figure(PAGE, 0.5 + rows * (0.75 + 0.26 * len(result.aqms)))

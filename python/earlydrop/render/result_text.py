@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import output
+from ..analysis import words
 from ..analysis.statistics import ALPHA
 from ..terminal import CUT, number, paragraph, table, with_interval, with_sign
+from .queue_table import queue_table
 
 if TYPE_CHECKING:
     from ..analysis.compare import Comparison
@@ -19,10 +21,11 @@ if TYPE_CHECKING:
 # ---- text ----------------------------------------------------------------------------------------------------------
 
 
-def comparison_text(result: Comparison) -> str:
-    """Everything `compare` prints."""
+def comparison_text(result: Comparison, *, said: bool = True) -> str:
+    """Everything `compare` prints; `said` has it begin with what was found in words."""
     means, differences = comparison_tables(result)
-    lines = [f"{result.scenario}: queue {result.queue}, {_replication(result)}", "", table(means[0], means[1:], left=1)]
+    lines = [*map(paragraph, words.sentences([("", result)])), ""] if said else []
+    lines += [f"{result.scenario}: queue {result.queue}, {replication(result)}", "", table(means[0], means[1:], left=1)]
     if _cut(means):
         lines += ["", paragraph(f"{CUT}.")]
     if len(result.aqms) > 1:
@@ -46,7 +49,7 @@ def comparison_text(result: Comparison) -> str:
     return "\n".join(lines)
 
 
-def _replication(result: Comparison) -> str:
+def replication(result: Comparison) -> str:
     """What stands behind the numbers of a table."""
     n = len(result.seeds)
     if n == 1:
@@ -74,24 +77,7 @@ def run_text(document: Mapping[str, Any]) -> str:
         f"{d['duration_s']:g} s (measured from {d['warmup_s']:g} s)",
         "",
     ]
-    head = ["queue", "aqm", "Mbit/s", "util %", "queue", "max", "avg", "delay ms", "p99 ms", "drop %", "marks"]
-    body = []
-    for name, q in d["queues"].items():
-        body.append(
-            [
-                name,
-                q["aqm"],
-                number(q["throughput_mbps"], 3),
-                number(100 * q["utilisation"], 2),
-                number(q["queue_mean_packets"], 2),
-                number(q["queue_max_packets"], 0),
-                number(q["average_mean_packets"], 2),
-                number(q["delay_mean_ms"], 2),
-                number(q["delay_p99_ms"], 2),
-                number(100 * q["drop_rate"], 3),
-                str(q["marks"]),
-            ]
-        )
+    head, body = queue_table(document)
     lines += [table(head, body, left=2), ""]
     head = ["queue", "at start", "arrivals", "departures", "early", "forced", "overflow", "at end"]
     body = [
@@ -161,7 +147,7 @@ def write_runs(folder: Path, result: Comparison) -> None:
 
 
 def _caption(result: Comparison, means: Sequence[Sequence[str]]) -> str:
-    found = f"{result.scenario}: {_replication(result)}"
+    found = f"{result.scenario}: {replication(result)}"
     found = f"{found}; {CUT}" if _cut(means) else found
     return f"{found}; {result.note}" if result.note and result.replicated else found
 
@@ -230,6 +216,26 @@ def latex_head(head: Sequence[str], left: int, caption: str) -> str:
         r"\midrule",
     ]
     return "\n".join(lines) + "\n"
+
+
+def latex_comparison(results: Sequence[tuple[str, Comparison]], measures: Sequence[str], caption: str | None) -> str:
+    """Means and intervals of comparisons of the same disciplines; under a head with its value where there are several.
+
+    Each pair has the round-trip time, or "" where there is one comparison.
+    """
+    first = results[0][1]
+    places = [[m.id for m in first.measures].index(name) + 1 for name in measures]
+    tables = [comparison_tables(result)[0] for _, result in results]
+    bodies = [[table_[k] for k in places] for table_ in tables]
+    head = ["", *tables[0][0][1:]]
+    said = caption if caption is not None else _caption(first, [head, *(row for body in bodies for row in body)])
+    lines = [latex_head(head, 1, said)]
+    for k, ((label, _), body) in enumerate(zip(results, bodies, strict=True)):
+        if label:
+            rule = "" if k == 0 else "\\midrule\n"
+            lines.append(f"{rule}\\multicolumn{{{len(head)}}}{{l}}{{RTT {_latex(label)}}} \\\\\n")
+        lines += map(latex_row, body)
+    return "".join(lines) + LATEX_END
 
 
 def latex_row(row: Sequence[str]) -> str:

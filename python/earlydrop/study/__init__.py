@@ -17,15 +17,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..runner import Progress, no_progress
+from ..runner import Progress
 from ..store import Store
 from ..strict_toml import parse_value, unknown
+from ..terminal import Progress as Shown
 from . import own_discipline, runs
 from .claim_results import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, ClaimResult
 from .experiment import StudyError
 from .model import Study
 from .parser import parse_folder
 from .runs import Outcome, Plan, plan
+from .shown import Reproduced, shown
 from .verdicts import judge
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "ClaimResult",
     "Outcome",
     "Plan",
+    "Reproduced",
     "Study",
     "StudyError",
     "assume",
@@ -140,13 +143,15 @@ def run(
     *,
     store: Store | None = None,
     workers: int | None = None,
-    progress: Progress = no_progress,
-) -> Outcome:
+    progress: Progress | None = None,
+) -> Reproduced:
     """Run every cell of a study with every seed. The same seeds are used in every cell (common random numbers).
 
-    Runs that the store has are not made again; without a store nothing is kept.
+    Runs that the store has are not made again; without a store nothing is kept. Without `progress`, terminals and
+    notebooks show a bar.
     """
-    return runs.Runs(plan(study), store=store, workers=workers, progress=progress).all()
+    with Shown(bars=True) as bar:
+        return shown(runs.Runs(plan(study), store=store, workers=workers, progress=progress or bar).all())
 
 
 def reproduce(
@@ -154,14 +159,16 @@ def reproduce(
     *,
     store: Store | None = None,
     workers: int | None = None,
-    progress: Progress = no_progress,
+    progress: Progress | None = None,
     label: str = "",
-) -> tuple[Outcome, list[ClaimResult]]:
+) -> tuple[Reproduced, list[ClaimResult]]:
     """Run a study and judge its claims.
 
     The number of seeds is fixed beforehand: nothing is looked at before all of them have run, and no more are run
-    after that.
+    after that. Without `progress`, terminals and notebooks show a bar.
     """
     planned = study if isinstance(study, Plan) else plan(study)
-    outcome = runs.Runs(planned, store=store, workers=workers, progress=progress, label=label).all()
+    with Shown(bars=True) as bar:
+        made = runs.Runs(planned, store=store, workers=workers, progress=progress or bar, label=label).all()
+    outcome = shown(made)
     return outcome, judge(outcome)

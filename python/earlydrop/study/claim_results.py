@@ -163,7 +163,7 @@ class Judged:
         return max(ps, default=1.0) if self.verdict in (SUPPORTED, EQUIVALENT) else 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClaimResult:
     """The result of a claim: its verdict over all readings, and the result in each of them."""
 
@@ -176,6 +176,9 @@ class ClaimResult:
     """The reading that the paper's words mean, where that is not the base."""
     corrected: float | None = None
     """p value of the base's verdict after Holm's correction for all claims of the study."""
+
+    def __repr__(self) -> str:
+        return f"<Claim {self.claim.id}: {self.verdict}>"
 
     @property
     def n(self) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from .. import _core
 from ..document import Document, overlay
+from ..document import with_traces as with_traces
 from .model import Factor, SweepError
 
 NEUTRAL = "run"
@@ -78,22 +78,3 @@ def levels_with_code(factors: Sequence[Factor], base: Document, folder: Path, fi
     return [
         replace(f, levels=[replace(v, sets=tuple(named(*pair) for pair in v.sets)) for v in f.levels]) for f in factors
     ]
-
-
-def with_traces(value: Any, folder: Path) -> Any:
-    """A copy in which every `trace = "FILE"` of a link's rate is replaced by the numbers in the file.
-
-    The scenario then runs on any machine, and its key depends on the content of the file. A file that cannot be read is
-    left to the scenario checker.
-    """
-    if isinstance(value, Mapping):
-        if set(value) == {"trace"} and isinstance(value["trace"], str):
-            try:
-                lines = (folder / value["trace"]).read_text(encoding="utf-8").split()
-                return {"trace": [int(line) for line in lines]}
-            except (OSError, ValueError):
-                return {"trace": str(folder / value["trace"])}
-        return {key: with_traces(inner, folder) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [with_traces(inner, folder) for inner in value]
-    return value

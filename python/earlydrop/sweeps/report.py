@@ -38,7 +38,7 @@ SLOW_S = 10.0
 
 def write_report(folder: Path, outcome: Outcome) -> Path:
     """Write `report.html` into a sweep's result folder."""
-    return _write(folder, data_of(folder))
+    return _write(folder, read_data(folder))
 
 
 def renew(folder: Path) -> Path:
@@ -50,7 +50,7 @@ def renew(folder: Path) -> Path:
     import polars as pl
 
     try:
-        data = data_of(folder)
+        data = read_data(folder)
     except FileNotFoundError as error:
         missing = Path(str(error.filename)).name
         raise SweepError(f"{folder}: is no result of a sweep, a run or a link: there is no {missing}") from None
@@ -66,7 +66,7 @@ def draw(folder: Path, texts: Sequence[str], formats: Sequence[str], style: str)
         SweepError: a text cannot be read, or the sweep has nothing to draw there.
     """
     with panels.using(style):
-        return figures.write(folder, data_of(folder), texts, formats)
+        return figures.write(folder, read_data(folder), texts, formats)
 
 
 class Items:
@@ -82,8 +82,8 @@ class Items:
                 return
 
 
-def data_of(folder: Path) -> Data:
-    """What a sweep wrote into a folder."""
+def read_data(folder: Path) -> Data:
+    """What a sweep wrote into its result folder."""
     import polars as pl
 
     file, lists = folder / "sweep.json", ("points", "differences")

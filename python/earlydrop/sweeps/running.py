@@ -16,9 +16,10 @@ from ..store import Store, engine, open_store
 from .execute import Estimate, Runs, Tally
 from .executors import Cluster, Executor, Threads
 from .model import Sweep
-from .outcome import Outcome, collect, wanted_seeds
+from .outcome import collect, wanted_seeds
 from .parser import parse_document, parse_file
 from .plan import Plan, plan
+from .shown import Swept, shown
 
 WATCHED_POINTS = 8
 """At most so many points are run again with a recorded queue, to judge the warm-up."""
@@ -31,7 +32,7 @@ def run(
     *,
     tell: Callable[[Tally], None] = lambda _: None,
     told: Callable[[Estimate], None] | None = None,
-) -> Outcome:
+) -> Swept:
     """Make the runs that the store lacks, read all results.
 
     With a rule for stopping, more seeds are run until every point has enough. `told` hears the estimate after the first
@@ -60,10 +61,10 @@ def run(
         )
         outcome = collect(planned, store, total, engine())
         if planned.sweep.stop is None:
-            return outcome
+            return shown(outcome)
         counts = wanted_seeds(outcome)
         if (counts == planned.counts).all() or tally.done < tally.total:
-            return outcome
+            return shown(outcome)
         planned, first = replace(planned, counts=counts), False
 
 
@@ -112,7 +113,7 @@ def sweep(
     store: str = "out/store",
     workers: int | None = None,
     cluster: str | None = None,
-) -> Outcome:
+) -> Swept:
     """Run a sweep, given as a file or a document, and return what it found.
 
     Raises:

@@ -74,7 +74,7 @@ def outcome_text(outcome: Outcome) -> str:
     measures = sweep.measures[:SHOWN_MEASURES]
     head, rows = point_table(outcome, SHOWN_POINTS, SHOWN_MEASURES)
     lines = [
-        f"{sweep.name}: queue {sweep.queue}, {_replication(outcome)}",
+        f"{sweep.name}: queue {sweep.queue}, {replication(outcome)}",
         "",
         table(head, rows, left=len(sweep.factors)),
     ]
@@ -96,7 +96,7 @@ def outcome_text(outcome: Outcome) -> str:
     return "\n".join(lines)
 
 
-def _replication(outcome: Outcome) -> str:
+def replication(outcome: Outcome) -> str:
     """What stands behind the numbers of a table."""
     if len(outcome.fixed) == len(outcome.sweep.points):
         return "one run of each point (all its seeds give the same)"
@@ -228,7 +228,7 @@ def _write_points(folder: Path, outcome: Outcome, document: streamed.Writer) -> 
     document.begin("points")
     with _table(folder / "points.csv") as rows, (folder / "points.tex").open("w", encoding="utf-8") as tex:
         rows.writerow([*factors, "replicates", *(f"{m.id}_{p}" for m in sweep.measures for p in parts)])
-        caption = "; ".join([f"{sweep.title}: {_replication(outcome)}", *outcome.notes])
+        caption = "; ".join([f"{sweep.title}: {replication(outcome)}", *outcome.notes])
         tex.write(latex_head([*factors, "n", *(m.label for m in sweep.measures)], len(factors), caption))
         for row in outcome.rows():
             cells = outcome.row_cells(row)

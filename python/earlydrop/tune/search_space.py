@@ -127,7 +127,7 @@ def problem(
     import tomllib
 
     from .. import _core, disciplines
-    from ..analysis.compare import _queue
+    from ..analysis.compare import compared_queue
 
     disciplines.load_sources([aqm])
     name = _core.Scenario.load(str(path), list(sets)).name
@@ -138,7 +138,7 @@ def problem(
         raise TuneError(f"--aqm: {error}") from error
     aqm, entry = asked.name, asked.entry
     try:
-        queue = _queue(path, document)
+        queue = compared_queue(path, document)
     except CompareError as error:
         raise TuneError(str(error)) from error
     given = [(f"queue.{queue}.{key}", value) for key, value in asked.settings]

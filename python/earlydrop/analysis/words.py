@@ -1,0 +1,305 @@
+"""What a comparison found, in two or three sentences that say no more than its intervals hold.
+
+A difference is claimed only where it remains after Holm's correction for all differences of the table; "may have" is
+said of one whose own 95 % interval excludes zero and that does not remain. Two disciplines are called equal only where
+the interval lies within the margin of the measure, at a confidence widened for the number of such statements (the rule
+of equivalence in docs/statistics.md). Of everything else it is said that no difference was found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from . import statistics
+from .statistics import ALPHA, Difference
+
+if TYPE_CHECKING:
+    from .compare import Comparison, Quantity
+
+Found = Literal["less", "more", "perhaps less", "perhaps more", "equal", "none", "not judged"]
+LISTED = 4
+"""So many disciplines are named in a sentence; of more, those with the largest differences."""
+SPOKEN = (("queue_delay", "delay"), ("goodput", "throughput"))
+"""The measures of the sentences, each with the one to take where it is missing."""
+PRECISION = 6
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is known of one measure of one discipline against the control."""
+
+    found: Found
+    quantity: Quantity
+    difference: Difference
+
+    @property
+    def size(self) -> float:
+        """How far apart the means are."""
+        return abs(self.difference.estimate.mean)
+
+    @property
+    def amount(self) -> str:
+        """`12.1 ms (9.0 to 15.2)`: the size of the difference with its 95 % interval."""
+        e = self.difference.estimate
+        return _amount(abs(e.mean), e.half_width or 0.0, self.quantity, signed=False)
+
+    @property
+    def span(self) -> str:
+        """`-0.1 to 0.3 ms`: the 95 % interval of the difference."""
+        e = self.difference.estimate
+        half = e.half_width or 0.0
+        digits = _digits(half, (e.mean - half, e.mean + half), self.quantity)
+        return f"{_plain(e.mean - half, digits)} to {_plain(e.mean + half, digits)}{_unit(self.quantity)}"
+
+
+def finding(difference: Difference, quantity: Quantity, p_holm: float | None, statements: int) -> Finding:
+    """What this difference lets be said, as one of so many statements; `p_holm` is its corrected p value."""
+    return Finding(_found(difference, quantity, p_holm, statements), quantity, difference)
+
+
+def _found(difference: Difference, quantity: Quantity, p_holm: float | None, statements: int) -> Found:
+    e = difference.estimate
+    if e.half_width is None or p_holm is None:
+        return "not judged"
+    margin = quantity.kind.margin_in(quantity.unit)
+    if margin is not None:
+        wide = statistics.estimate(difference.values, 1 - ALPHA / max(1, statements))
+        around = margin.around(difference.control)
+        if wide.lower is not None and wide.upper is not None and -around <= wide.lower and wide.upper <= around:
+            return "equal"
+    if not difference.clear:
+        return "none"
+    if p_holm < ALPHA:
+        return "less" if e.mean < 0 else "more"
+    return "perhaps less" if e.mean < 0 else "perhaps more"
+
+
+# ---- sentences -----------------------------------------------------------------------------------------------------
+
+
+def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
+    """What comparisons of the same disciplines found; each with its round-trip time, as `20 ms`, or "" alone.
+
+    The first discipline is the control.
+    """
+    first = results[0][1]
+    if len(first.aqms) == 1:
+        return [_alone(results)]
+    if len(first.seeds) == 1:
+        return ["One seed cannot tell a difference from chance: nothing is claimed. Run more seeds."]
+    if not any(result.replicated for _, result in results):
+        return ["Every seed gives the same run, so the differences have no intervals and nothing is claimed."]
+    tests, found = findings(results)
+    if len(first.aqms) == 2 and len(results) == 1:
+        said = [_pair(first, [row[0][0] for row in found.values()])]
+    else:
+        said = [_listed(first, [label for label, _ in results], rows) for rows in found.values()]
+    counts = sorted({len(result.seeds) for _, result in results})
+    n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}"
+    corrected = f"; what is claimed remains after Holm's correction for {tests} differences" if tests > 1 else ""
+    return [*said, f"{brackets}{corrected}."]
+
+
+def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, list[list[Finding]]]]:
+    """The number of differences in the tables; by measure, discipline and condition what was found."""
+    first = results[0][1]
+    every: dict[tuple[int, str, str], Difference] = {}
+    for k, (_, result) in enumerate(results):
+        for aqm, row in result.differences.items():
+            every |= {(k, aqm, name): d for name, d in row.items() if d is not None}
+    tests = {key: p for key, d in every.items() if (p := d.t_p) is not None}
+    holm = dict(zip(tests, statistics.holm(list(tests.values())), strict=True))
+    spoken = [m for wanted in SPOKEN if (m := _measure(first, wanted, every)) is not None]
+    keys = [(k, aqm, m.id) for m in spoken for aqm in first.aqms[1:] for k in range(len(results))]
+    statements = sum(key in tests for key in keys)
+    found: dict[str, list[list[Finding]]] = {}
+    for m in spoken:
+        rows = []
+        for aqm in first.aqms[1:]:
+            here = [(k, aqm, m.id) for k in range(len(results)) if (k, aqm, m.id) in every]
+            rows.append([finding(every[key], m, holm.get(key), statements) for key in here])
+        found[m.id] = rows
+    return len(tests), found
+
+
+def _measure(
+    first: Comparison, wanted: Iterable[str], every: dict[tuple[int, str, str], Difference]
+) -> Quantity | None:
+    there = {name for _, _, name in every}
+    return next((m for name in wanted for m in first.measures if m.id == name and name in there), None)
+
+
+def _alone(results: Sequence[tuple[str, Comparison]]) -> str:
+    first = results[0][1]
+    title = first.titles[first.aqms[0]]
+    if len(results) > 1:
+        return f"Only {title} was run, so there is nothing to compare it with."
+    parts = []
+    for wanted in SPOKEN:
+        m = next(
+            (m for name in wanted for m in first.measures if m.id == name and first.series(first.aqms[0], name)), None
+        )
+        e = None if m is None else first.estimate(first.aqms[0], m.id)
+        if m is not None and e is not None:
+            value = _amount(e.mean, e.half_width, m, signed=True)
+            parts.append(f"{value} of {m.title.lower()}")
+    what = f"{title} has {' and '.join(parts)}. " if parts else ""
+    return f"{what}Only {title} was run, so there is nothing to compare it with."
+
+
+def _pair(result: Comparison, found: Sequence[Finding]) -> str:
+    """One sentence on one discipline against another."""
+    mine, control = result.titles[result.aqms[1]], result.titles[result.aqms[0]]
+    if not found:
+        return f"{mine} and {control} have no measure in common."
+    main, *others = found
+    what = main.quantity.title.lower()
+    match main.found:
+        case "less" | "more":
+            said = f"{mine} has {main.amount} {main.found} {what} than {control}"
+        case "perhaps less" | "perhaps more":
+            said = f"{mine} may have {main.amount} {main.found.split()[1]} {what} than {control}"
+        case "equal":
+            said = f"{mine} and {control} have equal {what} ({_within(main)})"
+        case "none":
+            said = f"No difference in {what} was found between {mine} and {control} ({main.span})"
+        case _:
+            said = f"{what.capitalize()} of {mine} and {control} is not judged: every seed gives the same run"
+    return said + "".join(_also(main, other, mine) for other in others) + "."
+
+
+def _also(main: Finding, other: Finding, mine: str) -> str:
+    what = other.quantity.title.lower()
+    match other.found:
+        case "less" | "more":
+            link = " and" if main.found in ("less", "more") else f"; {mine} has"
+            return f"{link} {other.amount} {other.found} {what}"
+        case "perhaps less" | "perhaps more":
+            return f"; {mine} may have {other.amount} {other.found.split()[1]} {what}"
+        case "equal":
+            if main.found == "equal":
+                return f" and equal {what} ({_within(other)})"
+            return (
+                f" at equal {what} ({_within(other)})"
+                if main.found != "none"
+                else f"; {what} is equal ({_within(other)})"
+            )
+        case "none":
+            return f"; no difference in {what} was found ({other.span})"
+        case _:
+            return f"; {what} is not judged: every seed gives the same run"
+
+
+_ORDER: tuple[Found, ...] = ("less", "perhaps less", "more", "perhaps more", "equal", "none", "not judged")
+
+
+def _listed(first: Comparison, labels: Sequence[str], rows: Sequence[Sequence[Finding]]) -> str:
+    """One sentence on one measure of several disciplines, or under several conditions, against the control."""
+    control = first.titles[first.aqms[0]]
+    named = [(first.titles[aqm], row) for aqm, row in zip(first.aqms[1:], rows, strict=True) if row]
+    named.sort(key=lambda one: -max(f.size for f in one[1]))
+    shown, rest = named[:LISTED], len(named) - LISTED
+    quantity = next(row[0].quantity for _, row in named)
+    parts = _by_kind(shown) if len(labels) == 1 else _over(shown, labels)
+    more = f"; {rest} more in the table" if rest > 0 else ""
+    return f"{quantity.title} against {control}: {'; '.join(parts)}{more}."
+
+
+def _by_kind(shown: Sequence[tuple[str, Sequence[Finding]]]) -> list[str]:
+    """`less with CoDel by 12 ms (9 to 15) and PIE by 8 ms (6 to 10)`, and so on."""
+    parts = []
+    for kind in _ORDER:
+        here = [(title, row[0]) for title, row in shown if row[0].found == kind]
+        if not here:
+            continue
+        if kind in ("equal", "none", "not judged"):
+            head = {"equal": f"equal ({_within(here[0][1])}) with", "none": "no difference found with"}
+            parts.append(f"{head.get(kind, 'not judged with')} {_and(title for title, _ in here)}")
+        else:
+            parts.append(f"{kind} with {_and(f'{title} by {f.amount}' for title, f in here)}")
+    return parts
+
+
+def _over(shown: Sequence[tuple[str, Sequence[Finding]]], labels: Sequence[str]) -> list[str]:
+    """`less at every RTT with CoDel and PIE, by 5 ms (4 to 6) with PIE at 20 ms to 40 ms (38 to 42) with CoDel at 1 s`.
+
+    Disciplines of which the same is found at each round-trip time are named together.
+    """
+    groups: dict[tuple[Found, ...], list[tuple[str, Sequence[Finding]]]] = {}
+    for title, row in shown:
+        groups.setdefault(tuple(f.found for f in row), []).append((title, row))
+    parts = []
+    for pattern, members in groups.items():
+        said = []
+        for kind in _ORDER:
+            places = [k for k, found in enumerate(pattern) if found == kind]
+            if not places:
+                continue
+            every = len(places) == len(labels)
+            where = "at every RTT" if every else f"at {_and(labels[k] for k in places)}"
+            named = f" with {_and(title for title, _ in members)}" if every else ""
+            if kind in ("equal", "none", "not judged"):
+                texts = {"equal": f"equal ({_within(members[0][1][places[0]])})", "none": "no difference found"}
+                said.append(f"{texts.get(kind, 'not judged')} {where}{named}")
+                continue
+            sized = sorted(
+                ((row[k].size, title, k, row[k]) for title, row in members for k in places), key=lambda o: o[0]
+            )
+            ends = [sized[0], sized[-1]] if len(sized) > 1 else sized
+            of = [
+                f.amount
+                + (f" with {title}" if len(members) > 1 else "")
+                + (f" at {labels[k]}" if len(places) > 1 else "")
+                for _, title, k, f in ends
+            ]
+            said.append(f"{kind} {where}{named}, by {' to '.join(of)}")
+        head = "" if len(set(pattern)) == 1 else f"with {_and(title for title, _ in members)} "
+        parts.append(head + ", ".join(said))
+    return parts
+
+
+def _and(items: Iterable[str]) -> str:
+    *before, last = items
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def _within(one: Finding) -> str:
+    margin = one.quantity.kind.margin_in(one.quantity.unit)
+    return f"within {margin}"
+
+
+# ---- numbers -------------------------------------------------------------------------------------------------------
+
+
+def _unit(quantity: Quantity) -> str:
+    if quantity.unit == "%":
+        return " points"
+    return f" {quantity.unit}" if quantity.unit else ""
+
+
+def _amount(mean: float, half_width: float | None, quantity: Quantity, *, signed: bool) -> str:
+    unit = f" {quantity.unit}" if signed and quantity.unit == "%" else _unit(quantity)
+    if half_width is None:
+        return f"{mean:.{quantity.digits}f}{unit}"
+    ends = (mean - half_width, mean + half_width)
+    digits = _digits(half_width, ends, quantity)
+    return f"{_plain(mean, digits)}{unit} ({_plain(ends[0], digits)} to {_plain(ends[1], digits)})"
+
+
+def _digits(half_width: float, ends: tuple[float, float], quantity: Quantity) -> int:
+    """Two figures of the half-width; as many as it takes to show that an end is not zero."""
+    if half_width <= 0:
+        return quantity.digits
+    digits = min(max(0, 1 - math.floor(math.log10(half_width))), PRECISION)
+    while digits < PRECISION and any(end and float(f"{end:.{digits}f}") == 0 for end in ends):
+        digits += 1
+    return digits
+
+
+def _plain(value: float, digits: int) -> str:
+    text = f"{value:.{digits}f}"
+    return text[1:] if text.startswith("-") and float(text) == 0 else text

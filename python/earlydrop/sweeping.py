@@ -1,0 +1,198 @@
+"""`ed.sweep(...)`: a network at many points, as `earlydrop sweep` runs it, with factors given in Python."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from . import _core, disciplines, sweeps
+from .analysis import round_trips
+from .analysis.compare import compared_queue, measured_queue
+from .analysis.entries import entries, with_entry
+from .comparing import Source, document_of
+from .document import Document
+from .policies.registry import trusting
+from .queues import Queue
+from .scenario import Network
+from .sweeps import SweepError
+from .sweeps.shown import Swept
+from .terminal import Meter
+
+_QUANTITY = re.compile(r"([-+]?[0-9]+(?:\.[0-9]+)?) ?([A-Za-z%/]+)")
+SPECIAL = ("rtt", "aqm")
+"""Factors that are no key of a scenario; they come first."""
+
+
+def sweep(
+    net: Source,
+    factors: Mapping[str, Sequence[Any] | Mapping[str, Any]] | None = None,
+    *,
+    seeds: int = 10,
+    measures: Sequence[str] | None = None,
+    store: str | PathLike[str] = "out/store",
+    cluster: str | None = None,
+    workers: int | None = None,
+    trust: bool = False,
+    progress: bool = True,
+    **top: Any,
+) -> Swept:
+    """Run a network at every combination of the factors' levels, each with the same seeds.
+
+        found = ed.sweep(net, {"rtt": ["20 ms", "80 ms"], "aqm": [ed.aqm.Red(), ed.aqm.CoDel()]}, duration="60 s")
+        found.plot()
+
+    Args:
+        net: a network, a scenario as a dict, or the file of one. Without `factors`: a sweep, as a dict or a file.
+        factors: levels by factor. `"rtt"` and `"aqm"` take what `rtt` and `aqms` of `ed.compare` take; the first
+            discipline is the control. Another factor is a key of the scenario, as `"topology.bottleneck.rate"` or
+            `"traffic.0.count"`, with its values; or a name with a table as in a sweep's file, such as
+            `{"path": "traffic.0.count", "range": [1, 50], "steps": 5, "whole": True}`.
+        seeds: runs of each point.
+        measures: names of measures; all that `earlydrop compare` has if None.
+        store: where runs are kept; those that it has are not made again.
+        cluster: address of a Dask scheduler; threads of this process if None.
+        workers: threads; all cores if None.
+        trust: as for `ed.compare`.
+        progress: False for no progress bar; there is none but in terminals and notebooks.
+        top: keys of the scenario, such as `duration="60 s"`. A network needs `duration`.
+
+    Raises:
+        SweepError: the sweep is wrong; the message names every mistake.
+        CompareError: a discipline or a round-trip time is wrong.
+        ScenarioError: the scenario is wrong.
+        StoreError: the store cannot be used.
+    """
+    with trusting(trust):
+        if factors is None:
+            asked = _whole(net, top, str(store))
+        else:
+            document = document_from(net, factors, seeds=seeds, measures=measures, **top)
+            asked = sweeps.parse_document(document, Path("sweep"), store=str(store))
+        planned = sweeps.plan(asked)
+        executor: sweeps.Executor = (
+            sweeps.Cluster(asked.document, cluster) if cluster else sweeps.Threads(asked.document, workers)
+        )
+        try:
+            with Meter(asked.name, bars=True, quiet=not progress) as meter:
+                found = sweeps.run(planned, sweeps.open_store(asked.store), executor, tell=meter)
+        finally:
+            executor.close()
+        found.warmups = sweeps.judge_warmups(planned, workers)
+    return found
+
+
+def _whole(given: Source, top: Mapping[str, Any], store: str) -> sweeps.Sweep:
+    """A sweep that is given as a whole."""
+    if isinstance(given, Network):
+        raise SweepError('factors: is missing; allowed levels by factor, such as {"rtt": ["20 ms", "80 ms"]}')
+    if top:
+        raise SweepError(f"{', '.join(top)}: given without factors; a sweep's file has them in its scenario")
+    if isinstance(given, Mapping):
+        return sweeps.parse_document(dict(given), Path("sweep"), store=store)
+    return sweeps.parse_file(Path(given), store=store)
+
+
+def document_from(
+    net: Source,
+    factors: Mapping[str, Sequence[Any] | Mapping[str, Any]],
+    *,
+    seeds: int = 10,
+    measures: Sequence[str] | None = None,
+    **top: Any,
+) -> Document:
+    """The sweep as a document, in the form of a sweep's file (docs/sweeps.md).
+
+    Raises:
+        CompareError, ScenarioError, SweepError: as for `sweep`.
+    """
+    if not factors:
+        raise SweepError('factors: given none; allowed levels by factor, such as {"rtt": ["20 ms", "80 ms"]}')
+    base = document_of(net, top)
+    checked = _core.Scenario.parse(base, [])
+    queue = compared_queue("net", base)
+    port = measured_queue(checked, queue)
+    made = []
+    control: dict[str, str] = {}
+    for name in sorted(factors, key=lambda name: SPECIAL.index(name) if name in SPECIAL else len(SPECIAL)):
+        levels = factors[name]
+        if name == "rtt":
+            made.append(_rtts(base, port, _listed(name, levels)))
+        elif name == "aqm":
+            factor, control = _aqms(base, queue, _listed(name, levels))
+            made.append(factor)
+        elif isinstance(levels, Mapping):
+            made.append({"name": name, **levels})
+        else:
+            made.append(_key(name, _listed(name, levels), list(factors)))
+    return {
+        "name": checked.name,
+        "scenario": {k: v for k, v in base.items() if k not in ("name", "seed")},
+        "seeds": seeds,
+        "first_seed": json.loads(checked.to_json())["seed"],
+        "queue": port,
+        **({} if measures is None else {"measures": list(measures)}),
+        **({"control": control} if control else {}),
+        "factor": made,
+    }
+
+
+def _listed(name: str, levels: Any) -> list[Any]:
+    if isinstance(levels, str | Queue) or not isinstance(levels, Sequence) or not levels:
+        raise SweepError(f"factor {name}: given {levels!r}; allowed a list of levels")
+    return list(levels)
+
+
+def _rtts(base: Document, queue: str, times: Sequence[Any]) -> Document:
+    """The round-trip propagation delay: every level has the network with its delays."""
+    wanted = [round_trips.seconds(time, "factor rtt") for time in times]
+    now = round_trips.propagation(base, queue)
+    levels = []
+    for time, seconds in zip(times, wanted, strict=True):
+        network = round_trips.scaled(base, seconds / now)
+        changed = {key: network[key] for key in ("topology", "node", "link") if key in network}
+        levels.append({"name": time, "value": round(seconds * 1e3, 9), "set": changed})
+    return {"name": "rtt", "title": "Round-trip propagation delay", "unit": "ms", "levels": levels}
+
+
+def _aqms(base: Document, queue: str, aqms: Sequence[Any]) -> tuple[Document, dict[str, str]]:
+    """The discipline: every level has the whole queue. `base` then lists code from outside."""
+    chosen = entries(aqms, "factor aqm")
+    known = disciplines.catalogue()
+    levels: list[Document] = []
+    for entry in chosen:
+        mine, sets, _ = with_entry(base, [], queue, entry, known)
+        own = mine.get("aqms", {})
+        # A scenario has one version of each discipline, and a sweep is one scenario.
+        if entry.aqm in base.get("aqms", {}) and base["aqms"][entry.aqm] != own[entry.aqm]:
+            raise SweepError(f"factor aqm: there are two versions of {entry.aqm}; give one of them another name")
+        base |= {"aqms": own} if own else {}
+        levels.append({"name": entry.title, "set": {f"queue.{queue}": mine["queue"][queue], **_values(sets)}})
+    return {"name": "aqm", "title": "Discipline", "levels": levels}, {"aqm": levels[0]["name"]}
+
+
+def _values(sets: Sequence[tuple[str, str]]) -> Document:
+    """Settings as `--set` has them, as values."""
+    from .strict_toml import parse_value
+
+    return {path: parse_value(value) for path, value in sets}
+
+
+def _key(path: str, values: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+    """A key of the scenario. Texts such as "4 ms" of one unit are numbers on an axis with that unit."""
+    last = path.rpartition(".")[2]
+    alone = [name.rpartition(".")[2] for name in names].count(last) == 1
+    name = last if alone and last.isidentifier() and last not in SPECIAL else re.sub(r"\W", "_", path)
+    parts = [_QUANTITY.fullmatch(value) if isinstance(value, str) else None for value in values]
+    units = {part[2] if part else None for part in parts}
+    if len(units) == 1 and None not in units:
+        levels: list[dict[str, Any]] = [
+            {"name": value, "value": float(part[1]), "set": {path: value}}
+            for value, part in zip(values, parts, strict=True)
+            if part
+        ]
+        return {"name": name, "title": last, "unit": units.pop(), "levels": levels}
+    return {"name": name, "title": last, "path": path, "values": list(values)}
