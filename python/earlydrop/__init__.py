@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .policies.verdict import Verdict
     from .result import Result
     from .scenario import Network, Scenario, ScenarioWarning, dumbbell, link, load, parse
+    from .simulation import Simulation
     from .traffic import cdf, every, exponential, geometric, lognormal, mix, pareto, poisson, sample, uniform
 
     __version__: str
@@ -58,6 +59,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "ScenarioWarning",
+    "Simulation",
     "Verdict",
     "__version__",
     "aqm",
@@ -107,6 +109,7 @@ _HOME = {
     "EarlydropError": "errors",
     "ScenarioError": "_core",
     "ScenarioWarning": "scenario",
+    "Simulation": "simulation",
     "dumbbell": "scenario",
     "link": "scenario",
     "load": "scenario",
@@ -146,6 +149,7 @@ _MODULES = {
     "aqm": "aqm",
     "compare": "analysis.compare",
     "differ": "analysis.differ",
+    "gym": "gym",
     "links": "links",
     "measures": "analysis.measures",
     "networks": "networks",
