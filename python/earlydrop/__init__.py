@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .result import Result
     from .scenario import Network, Scenario, ScenarioWarning, dumbbell, link, load, parse
     from .sweep import SweepModule
+    from .simulation import Simulation
     from .traffic import cdf, every, exponential, geometric, lognormal, mix, pareto, poisson, sample, uniform
 
     __version__: str
@@ -64,6 +65,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "ScenarioWarning",
+    "Simulation",
     "Verdict",
     "__version__",
     "aqm",
@@ -114,6 +116,7 @@ _HOME = {
     "EarlydropError": "errors",
     "ScenarioError": "_core",
     "ScenarioWarning": "scenario",
+    "Simulation": "simulation",
     "dumbbell": "scenario",
     "link": "scenario",
     "load": "scenario",
@@ -155,6 +158,7 @@ _HOME = {
 _MODULES = {
     "aqm": "aqm",
     "differ": "analysis.differ",
+    "gym": "gym",
     "links": "links",
     "measures": "analysis.measures",
     "networks": "networks",

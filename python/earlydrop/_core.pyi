@@ -59,6 +59,10 @@ class Aqm:
     ) -> Aqm:
         """The discipline that the `ed_aqm` at `address` describes; `plain` makes instances whose methods are called."""
 
+    @staticmethod
+    def agent() -> Aqm:
+        """The discipline whose drop probability a simulation sets as it goes."""
+
     @property
     def name(self) -> str:
         """Its name."""
@@ -121,6 +125,43 @@ class Scenario:
         events: Literal["lanes", "heap"] = "lanes",
     ) -> str:
         """Run and return the result document. Other threads may run meanwhile."""
+
+@final
+class Simulation:
+    """A run in steps. Once it has finished, or its discipline broke, every call raises a RuntimeError."""
+
+    def __init__(self, scenario: Scenario, seed: int | None = None) -> None: ...
+    @property
+    def now(self) -> float:
+        """The time up to which it has run, s."""
+
+    @property
+    def duration(self) -> float:
+        """When it ends, s."""
+
+    def queues(self) -> list[str]:
+        """Names of the queues."""
+
+    def run_until(self, time: float | str) -> None:
+        """Run every event before a time."""
+
+    def step(self, interval: float | str) -> None:
+        """Run for so long."""
+
+    def queue(self, name: str) -> dict[str, Any]:
+        """A queue now: the fields of `earlydrop.simulation.QueueState`."""
+
+    def flow(self, number: int) -> dict[str, Any]:
+        """A flow now, from 1: the fields of `earlydrop.simulation.FlowState`."""
+
+    def set(self, queue: str, parameter: str, value: Any) -> None:
+        """Set a parameter of a queue's discipline."""
+
+    def finish(self) -> str:
+        """Run to the end; the result document as JSON."""
+
+def seconds(time: float | str) -> float:
+    """A length of time in s: a number, or a text such as "15 ms"."""
 
 def run_batch(
     jobs: Sequence[tuple[Scenario, int]],

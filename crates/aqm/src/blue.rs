@@ -52,6 +52,7 @@ use crate::catalogue::{AqmSpec, Built};
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::{Packet, Time};
+use std::any::Any;
 
 const fn real(high: f64, open_low: bool) -> Kind {
     Kind::Real { low: 0.0, high, open_low, open_high: false, auto: false }
@@ -220,6 +221,12 @@ impl Policy for Blue {
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("p", self.p);
+    }
+
+    fn resume(&mut self, before: &dyn Any) -> bool {
+        let Some(before) = before.downcast_ref::<Self>() else { return false };
+        (self.p, self.changed) = (before.p, before.changed);
+        true
     }
 }
 

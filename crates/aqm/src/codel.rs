@@ -69,6 +69,7 @@ use crate::catalogue::{AqmSpec, Built};
 use crate::parts::codel::{CodelState, Settings, PARAMS};
 use crate::policy::{Context, Needs, Policy, QueueView, Verdict};
 use crate::Packet;
+use std::any::Any;
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -111,6 +112,12 @@ impl Policy for Codel {
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.state.gauges(&self.set, out);
+    }
+
+    fn resume(&mut self, before: &dyn Any) -> bool {
+        let Some(before) = before.downcast_ref::<Self>() else { return false };
+        self.state = before.state.clone();
+        self.set.same_states(&before.set)
     }
 }
 

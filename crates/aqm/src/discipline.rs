@@ -1,5 +1,6 @@
 //! Disciplines: the queues in front of a link, which own the packets that wait for it.
 
+use crate::catalogue::Built;
 use crate::gate::{Counters, Fate, Gate};
 use crate::policy::{QueueView, Reason, Room, Verdict};
 use crate::ring::Ring;
@@ -52,6 +53,12 @@ pub trait Discipline: Send {
 
     /// Named inner values.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+
+    /// Goes on as `built`, the same discipline with other parameters, with the packets and the state that it has;
+    /// whether it can. If not, nothing changes. By default no parameter can change while the discipline runs.
+    fn change(&mut self, _built: Built) -> bool {
+        false
+    }
 
     /// Memory, beside its own, that the next arrival (`leaving`: the next departure) touches: first byte and length in
     /// bytes. A driver of thousands of queues prefetches it.
@@ -221,6 +228,13 @@ impl Discipline for Fifo {
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.gate.gauges(out);
+    }
+
+    fn change(&mut self, built: Built) -> bool {
+        match built {
+            Built::Policy(policy) => self.gate.change(policy),
+            Built::Discipline(_) => false,
+        }
     }
 
     fn memory(&self, leaving: bool, out: &mut dyn FnMut(*const u8, usize)) {

@@ -3,6 +3,7 @@
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
 use crate::random::Generator;
 use crate::{Ecn, Packet, Time};
+use std::any::Any;
 
 /// What happened at a queue, by reason. All counts are packets unless they say bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -229,6 +230,17 @@ impl Gate {
         let mut cx =
             Context { now, ecn: self.ecn, has_room: true, random: &mut self.random, victims: &mut self.victims };
         self.policy.on_dequeue(packet, queue, &mut cx)
+    }
+
+    /// Goes on with `next`, the same policy with other parameters, from where the present one is; whether it can. If
+    /// not, nothing changes.
+    pub fn change(&mut self, mut next: Box<dyn Policy>) -> bool {
+        let present: &dyn Any = &*self.policy;
+        let can = next.needs() == self.needs && next.resume(present) && next.next_timer() == self.policy.next_timer();
+        if can {
+            self.policy = next;
+        }
+        can
     }
 
     /// When [`Gate::timer`] must be called next.

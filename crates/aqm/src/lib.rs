@@ -37,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 pub mod abi;
+pub mod agent;
 pub mod catalogue;
 pub mod discipline;
 pub mod early_detection;

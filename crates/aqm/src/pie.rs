@@ -82,6 +82,7 @@ use crate::params::{Kind, Param, Unit, Value, Values, Word};
 use crate::parts::pie::{Dialect, PieState, Settings, PARAMS};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Verdict};
 use crate::{Packet, Time};
+use std::any::Any;
 
 const OWN: [Param; 1] = [Param {
     name: "dialect",
@@ -152,6 +153,12 @@ impl Policy for Pie {
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.state.gauges(out);
+    }
+
+    fn resume(&mut self, before: &dyn Any) -> bool {
+        let Some(before) = before.downcast_ref::<Self>() else { return false };
+        (self.state, self.next) = (before.state.clone(), before.next);
+        self.set.same_states(&before.set)
     }
 }
 

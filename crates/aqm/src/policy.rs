@@ -3,6 +3,7 @@
 use crate::random::Generator;
 use crate::ring::Ring;
 use crate::{Packet, Time};
+use std::any::Any;
 
 /// Why a packet was dropped or marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +138,7 @@ pub struct Needs {
 }
 
 /// The policy of one FIFO. It sees and decides; it never stores packets, reads a clock or draws from a global source.
-pub trait Policy: Send {
+pub trait Policy: Any + Send {
     /// What it needs; constant over its life.
     fn needs(&self) -> Needs {
         Needs::default()
@@ -197,4 +198,10 @@ pub trait Policy: Send {
 
     /// Named inner values for traces and plots: `avg`, `p_b`, `count`.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+
+    /// Takes over the state of `before`, the same policy with other parameters, of which the timer that is pending
+    /// stays; whether it could. By default no parameter can change while the policy runs.
+    fn resume(&mut self, _before: &dyn Any) -> bool {
+        false
+    }
 }

@@ -58,6 +58,7 @@ use crate::parts::measure::{self, Measure};
 use crate::parts::ticks::Ticks;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
 use crate::{Packet, Time};
+use std::any::Any;
 
 words! {
     /// When the decision is taken.
@@ -269,6 +270,14 @@ impl Policy for Rem {
         out("price", self.price);
         out("p", self.p);
         out("load", self.load);
+    }
+
+    fn resume(&mut self, before: &dyn Any) -> bool {
+        let Some(before) = before.downcast_ref::<Self>() else { return false };
+        (self.arrived, self.load) = (before.arrived, before.load);
+        (self.price, self.p) = (before.price, before.p);
+        self.ticks.resume(&before.ticks);
+        self.measure.bytes == before.measure.bytes && self.dialect == before.dialect
     }
 }
 

@@ -86,6 +86,11 @@ impl QueueStats {
         self.area / self.width()
     }
 
+    /// Mean length up to `now`, packets, if `length` packets are in the queue since the last call.
+    pub fn mean_at(&self, now: f64, length: u64) -> f64 {
+        (self.area + length as f64 * (now - self.last)) / (now - self.since).max(f64::MIN_POSITIVE)
+    }
+
     /// Standard deviation of the length over time, packets.
     pub fn standard_deviation(&self) -> f64 {
         let mean = self.mean();
@@ -157,6 +162,7 @@ mod tests {
         stats.advance(4.0, 0);
         assert_eq!((stats.mean(), stats.longest()), (2.0, 4));
         assert_eq!(stats.standard_deviation(), 2.0);
+        assert_eq!((stats.mean_at(4.0, 0), stats.mean_at(6.0, 1), stats.mean()), (2.0, 10.0 / 6.0, 2.0));
     }
 
     /// The FLoadAutoRED paper's "variation" of the utilisation of CBR and TCP: 0.22 with AutoREDwithRED as printed.

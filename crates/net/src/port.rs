@@ -6,6 +6,7 @@
 //! before an arrival or a timer the driver therefore calls [`Port::note_idle`].
 
 use crate::measure::QueueStats;
+use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Discipline, Packet, Time};
@@ -171,6 +172,11 @@ impl Port {
     /// The discipline's internal values.
     pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.discipline.gauges(out);
+    }
+
+    /// The discipline goes on as `built`, see [`Discipline::change`].
+    pub fn change(&mut self, built: Built) -> bool {
+        self.discipline.change(built)
     }
 
     /// Counts of the measured window.

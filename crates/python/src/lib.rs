@@ -9,6 +9,7 @@ mod errors;
 mod policy;
 mod reference;
 mod scenario;
+mod simulation;
 
 use batch::run_batch;
 use earlydrop_sim::result;
@@ -31,6 +32,8 @@ fn build() -> &'static str {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
+    module.add_class::<simulation::Simulation>()?;
+    module.add_function(wrap_pyfunction!(simulation::seconds, module)?)?;
     module.add_class::<policy::Aqm>()?;
     module.add_class::<policy::PacketView>()?;
     module.add_class::<policy::QueueState>()?;

@@ -2,6 +2,7 @@
 //! plain Python, whose methods the engine calls.
 #![allow(unsafe_code)]
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use earlydrop_aqm::fault::Fault;
 use earlydrop_aqm::params::{ParamError, Values};
 use earlydrop_aqm::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Verdict};
 use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{abi, Packet, Time};
+use earlydrop_aqm::{abi, agent, Packet, Time};
 use earlydrop_plugin::conformance::conformance;
 use earlydrop_plugin::timers::Timers;
 use earlydrop_plugin::{describe, library, numbers};
@@ -71,6 +72,12 @@ impl Aqm {
             }));
         }
         Ok(Aqm { spec: Box::leak(Box::new(own)) })
+    }
+
+    /// The discipline whose drop probability a simulation sets as it goes.
+    #[staticmethod]
+    fn agent() -> Self {
+        Aqm { spec: &agent::SPEC }
     }
 
     /// Its name.
@@ -296,6 +303,7 @@ struct Plain {
     average: Option<Py<PyAny>>,
     read_gauges: Py<PyAny>,
     explain: Py<PyAny>,
+    instance: Py<PyAny>,
     gauges: &'static [&'static str],
     packet: Py<PacketView>,
     queue: Py<QueueState>,
@@ -330,6 +338,7 @@ impl Plain {
                 average: method("average")?,
                 read_gauges: instance.getattr("read_gauges")?.unbind(),
                 explain: instance.getattr("explain")?.unbind(),
+                instance: instance.clone().unbind(),
                 gauges: gauges.leak(),
                 packet: Py::new(py, PacketView::default())?,
                 queue,
@@ -497,5 +506,13 @@ impl Policy for Plain {
         for (name, value) in self.gauges.iter().zip(values) {
             out(name, value);
         }
+    }
+
+    fn resume(&mut self, before: &dyn Any) -> bool {
+        let Some(before) = before.downcast_ref::<Plain>() else { return false };
+        Python::attach(|py| match self.instance.call_method1(py, "resume", (&before.instance,)) {
+            Ok(_) => true,
+            Err(error) => self.fail(py, error),
+        })
     }
 }

@@ -123,7 +123,7 @@ impl Scenario {
 }
 
 /// Plain Python data as a document. The depth is bounded, so that a list that contains itself is an error.
-fn doc_of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Doc> {
+pub fn doc_of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Doc> {
     if depth > scenario::MAX_DEPTH {
         let e = ScenarioError::new("", format!("tables and lists nest deeper than {}", scenario::MAX_DEPTH));
         return Err(raise(e));

@@ -24,6 +24,7 @@ pub mod result;
 pub mod run;
 pub mod scenario;
 pub mod shares;
+pub mod simulation;
 pub mod topology;
 pub mod variation;
 pub mod vectors;

@@ -38,11 +38,7 @@ pub enum Events {
 /// If a discipline cannot be built from its parameters; a scenario that passed the checker can be.
 pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Result<Outcome, ScenarioError> {
     let network = build(scenario, seed)?;
-    let decides: Vec<bool> = network.ports.iter().map(|port| port.kind.decides_at_enqueue()).collect();
-    let plan = match links {
-        Links::Auto => Plan::from_graph(&network, &decides),
-        Links::Stepped => Plan::all_stepped(&network),
-    };
+    let plan = plan(&network, links);
     let settings = settings(scenario, &network);
     Ok(match events {
         Events::Heap => Engine::<HeapQueue>::new(network, &plan, settings).run(),
@@ -50,7 +46,16 @@ pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Resu
     })
 }
 
-fn settings(scenario: &Scenario, network: &Network) -> Settings {
+/// How the links of `network` are run.
+pub(crate) fn plan(network: &Network, links: Links) -> Plan {
+    let decides: Vec<bool> = network.ports.iter().map(|port| port.kind.decides_at_enqueue()).collect();
+    match links {
+        Links::Auto => Plan::from_graph(network, &decides),
+        Links::Stepped => Plan::all_stepped(network),
+    }
+}
+
+pub(crate) fn settings(scenario: &Scenario, network: &Network) -> Settings {
     let record = &scenario.record;
     let traced = |port: &&PortSpec| record.trace_queues.contains(&port.name);
     // By default the first queue.

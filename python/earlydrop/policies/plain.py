@@ -95,6 +95,16 @@ class Instance:
         """The gauges' values, in their order."""
         return [float(getattr(self._policy, name)) for name in self.gauges]
 
+    def resume(self, before: Instance) -> None:
+        """Take over the state of `before`, an instance with other parameters."""
+        for field in self._definition.fields:
+            value = getattr(before._policy, field.name)
+            if isinstance(value, TypedArray):
+                for index, entry in enumerate(value):
+                    getattr(self._policy, field.name)[index] = entry
+            else:
+                setattr(self._policy, field.name, value)
+
     def explain(self, error: BaseException, place: TracebackType | None) -> str:
         """What went wrong where, in a line."""
         own = [

@@ -67,6 +67,17 @@ impl Average {
         }
     }
 
+    /// The value of `before`, which the same dialect keeps with another weight; whether it is the same.
+    pub fn resume(&mut self, before: &Average) -> bool {
+        match (self, before) {
+            (Average::Paper(average), Average::Paper(before)) => average.resume(before),
+            (Average::Ns(average), Average::Ns(before)) => average.resume(before),
+            (Average::Linux(average), Average::Linux(before)) => average.resume(before),
+            _ => return false,
+        }
+        true
+    }
+
     /// The weight of the next sample, for disciplines that change it as they go. Linux's is fixed.
     #[inline]
     pub fn set_weight(&mut self, weight: f64) {

@@ -113,6 +113,11 @@ impl Average {
         }
     }
 
+    /// Takes over the value of `before`, whose weight is another: `qavg` has `wlog` bits after the point.
+    pub(super) fn resume(&mut self, before: &Average) {
+        self.qavg = (i128::from(before.qavg) << self.wlog >> before.wlog) as i64;
+    }
+
     /// The average, bytes.
     pub fn bytes(&self) -> f64 {
         self.qavg as f64 * libm::exp2(-f64::from(self.wlog))
@@ -188,6 +193,11 @@ impl Spacing {
     /// Nothing has arrived.
     pub(super) fn new(rules: Rules) -> Self {
         Spacing { rules, qcount: -1, q_r: 0.0, p_b: 0.0 }
+    }
+
+    /// Takes over the state of `before`, whose rules are others.
+    pub(super) fn resume(&mut self, before: &Spacing) {
+        *self = Spacing { rules: self.rules, ..before.clone() };
     }
 
     /// `red_action`: decides with the average `qavg` (bytes) that the arrival has just made.

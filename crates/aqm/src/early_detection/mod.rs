@@ -60,6 +60,18 @@ impl Spacing {
         }
     }
 
+    /// Takes over the state of `before`; whether it is of the same dialect.
+    fn resume(&mut self, before: &Spacing) -> bool {
+        match (self, before) {
+            (Spacing::Paper(red), Spacing::Paper(before)) => red.resume(before),
+            (Spacing::Ns2(red), Spacing::Ns2(before)) => red.resume(before),
+            (Spacing::Ns3(red), Spacing::Ns3(before)) => red.resume(before),
+            (Spacing::Linux(red), Spacing::Linux(before)) => red.resume(before),
+            _ => return false,
+        }
+        true
+    }
+
     /// p_b when it was last worked out.
     pub fn p_b(&self) -> f64 {
         match self {
@@ -130,6 +142,12 @@ impl<C: Curve> EarlyDetection<C> {
     /// The state of a queue that is empty and whose link is idle.
     pub fn new(set: Settings, curve: C) -> Self {
         EarlyDetection { curve, average: set.average(), spacing: Spacing::new(&set), set }
+    }
+
+    /// Takes over the average and the spacing of `before`; whether it is of the same dialect and unit. A curve that
+    /// moves is not taken over.
+    pub fn resume(&mut self, before: &Self) -> bool {
+        self.set.same_unit(&before.set) && self.spacing.resume(&before.spacing) && self.average.resume(&before.average)
     }
 
     /// [`Settings::room`].
@@ -266,6 +284,9 @@ macro_rules! early_detection_policy {
             }
             fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
                 self.core.gauges(out);
+            }
+            fn resume(&mut self, before: &dyn std::any::Any) -> bool {
+                before.downcast_ref::<Self>().is_some_and(|before| self.core.resume(&before.core))
             }
         });
     };

@@ -52,6 +52,11 @@ impl Average {
         self.v_ave
     }
 
+    /// Takes over the value of `before`, whose weight is another.
+    pub(super) fn resume(&mut self, before: &Average) {
+        self.v_ave = before.v_ave;
+    }
+
     /// `v_ave`, packets or bytes.
     #[inline]
     pub fn value(&self) -> f64 {
@@ -171,6 +176,11 @@ impl Spacing {
     /// Nothing has arrived.
     pub(super) fn new(rules: Rules) -> Self {
         Spacing { rules, count: 0, count_bytes: 0, v_prob1: 0.0, old: false }
+    }
+
+    /// Takes over the state of `before`, whose rules are others.
+    pub(super) fn resume(&mut self, before: &Spacing) {
+        *self = Spacing { rules: self.rules, ..before.clone() };
     }
 
     /// `enque`: decides over `packet`, which finds `qlen` (packets or bytes) waiting, with the average `qavg` that it

@@ -79,6 +79,11 @@ impl Spacing {
         Spacing { rules, count: 0, count_bytes: 0, v_prob1: 0.0, old: false }
     }
 
+    /// Takes over the state of `before`, whose rules are others.
+    pub(super) fn resume(&mut self, before: &Spacing) {
+        *self = Spacing { rules: self.rules, ..before.clone() };
+    }
+
     /// `DoEnqueue`: decides over `packet`, which finds `n_queued` (packets or bytes) waiting, with the average `q_avg`
     /// that it has just made.
     #[inline]

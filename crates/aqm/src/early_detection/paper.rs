@@ -88,6 +88,11 @@ impl Average {
         }
     }
 
+    /// Takes over the value of `before`, whose weight is another.
+    pub(super) fn resume(&mut self, before: &Average) {
+        *self = Average { w_q: self.w_q, packets_per_second: self.packets_per_second, ..before.clone() };
+    }
+
     /// avg, packets or bytes.
     #[inline]
     pub fn value(&self) -> f64 {
@@ -153,6 +158,11 @@ impl Spacing {
     /// Nothing has arrived.
     pub(super) fn new(rules: Rules) -> Self {
         Spacing { rules, count: -1, p_b: 0.0 }
+    }
+
+    /// Takes over the state of `before`, whose rules are others.
+    pub(super) fn resume(&mut self, before: &Spacing) {
+        *self = Spacing { rules: self.rules, ..before.clone() };
     }
 
     /// Decides over `packet` with the average `avg` that it has just made.

@@ -100,6 +100,11 @@ impl Settings {
         }
     }
 
+    /// Whether both keep the average in the same unit.
+    pub(super) fn same_unit(&self, other: &Settings) -> bool {
+        self.bytes == other.bytes
+    }
+
     /// `packets` in the unit in which the average is kept.
     pub fn in_unit(&self, packets: f64) -> f64 {
         if self.bytes {

@@ -98,6 +98,14 @@ impl<C: Movable> AutoRed<C> {
         AutoRed { levels: Some(levels), ..self }
     }
 
+    /// Takes over the average, its weight and the spacing of `before`; whether it can. A threshold that moves is not
+    /// taken over.
+    pub fn resume(&mut self, before: &Self) -> bool {
+        self.weight.resume(&before.weight);
+        self.part_taken = before.part_taken;
+        self.levels.is_none() && before.levels.is_none() && self.red.resume(&before.red)
+    }
+
     /// Moves the threshold and updates the average with the queue that an arrival finds. The average, in the unit of
     /// the thresholds.
     #[inline]

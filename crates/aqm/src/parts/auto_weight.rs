@@ -159,6 +159,14 @@ impl AutoWeight {
         self.weight
     }
 
+    /// Takes over the arrival before and the last weight of `before`, whose parameters are others.
+    pub fn resume(&mut self, before: &AutoWeight) {
+        self.previous = before.previous;
+        if self.set.rule != Rule::Constant {
+            self.weight = before.weight;
+        }
+    }
+
     /// The weight of the last sample.
     pub fn weight(&self) -> f64 {
         self.weight

@@ -123,6 +123,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether the state of a CoDel with `other` means the same here.
+    pub fn same_states(&self, other: &Settings) -> bool {
+        self.dialect == other.dialect && self.newton == other.newton
+    }
+
     /// The settings among `values`, declared as [`PARAMS`].
     pub fn read(values: &Values) -> Result<Self, ParamError> {
         let dialect = values.choice(&PARAMS, "dialect");

@@ -7,6 +7,7 @@ use crate::parts::measure::{self, Measure};
 use crate::parts::ticks::Ticks;
 use crate::policy::{Context, Limit, Policy, QueueView, Room, Verdict};
 use crate::{Packet, Time};
+use std::any::Any;
 
 /// p_k = p_(k-1) + a e_k - b e_(k-1) + d e_(k-2), kept in [0, 1], with the error e = queue - `q_ref`.
 #[derive(Clone, Debug)]
@@ -121,6 +122,13 @@ impl Policy for Sampled {
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("p", self.control.p());
         out("error", self.control.error());
+    }
+
+    fn resume(&mut self, before: &dyn Any) -> bool {
+        let Some(before) = before.downcast_ref::<Self>() else { return false };
+        (self.control.errors, self.control.p) = (before.control.errors, before.control.p);
+        self.ticks.resume(&before.ticks);
+        self.measure.bytes == before.measure.bytes && self.room_as_ns2 == before.room_as_ns2
     }
 }
 

@@ -310,6 +310,15 @@ impl Settings {
         }
     }
 
+    /// Whether the state of a PIE with `other` means the same here.
+    pub fn same_states(&self, other: &Settings) -> bool {
+        let same_activity = match (self.activity, other.activity) {
+            (Activity::Delay(_), Activity::Delay(_)) => true,
+            (here, there) => here == there,
+        };
+        self.dialect == other.dialect && self.latency == other.latency && same_activity
+    }
+
     /// Whose PIE this is.
     pub fn dialect(&self) -> Dialect {
         self.dialect

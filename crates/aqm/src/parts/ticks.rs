@@ -27,6 +27,11 @@ impl Ticks {
         self.next = self.next + self.period;
     }
 
+    /// The tick to come is that of `before`; the period starts with it.
+    pub fn resume(&mut self, before: &Ticks) {
+        self.next = before.next;
+    }
+
     /// Seconds between two ticks.
     pub fn period(&self) -> f64 {
         self.period

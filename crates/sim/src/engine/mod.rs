@@ -10,5 +10,5 @@ pub mod trace;
 
 pub use earlydrop_net::tcp::sizes::{ACK_BYTES, ACK_SIZES, SYN_BYTES};
 pub use outcome::{FlowOutcome, FlowTransfers, Outcome, PortOutcome, Series, TransferOutcome};
-pub use run::Engine;
+pub use run::{Engine, FlowState, QueueState};
 pub use settings::Settings;

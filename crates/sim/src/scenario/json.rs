@@ -81,7 +81,7 @@ fn limit(limit: Limit) -> String {
 }
 
 /// A parameter; a default that JSON cannot write (infinity) is left out and stays the default.
-fn parameter(value: Value) -> Option<Json> {
+pub(crate) fn parameter(value: Value) -> Option<Json> {
     Some(match value {
         Value::Real(x) if !x.is_finite() => return None,
         Value::Real(x) => x.into(),

@@ -102,6 +102,26 @@ fn refuse_others_parameters(field: &Field<'_>, spec: &'static AqmSpec, aqms: Aqm
     Ok(())
 }
 
+/// The parameter of `spec` called `name`, given as `doc` at `path`: its own name, and its value.
+///
+/// # Errors
+/// If there is none of that name, or it does not take the value.
+pub(crate) fn parameter_of(
+    spec: &'static AqmSpec,
+    path: &str,
+    name: &str,
+    doc: &Doc,
+) -> Checked<(&'static str, Value)> {
+    let Some(param) = spec.param(name) else {
+        let names: Vec<_> = spec.all_params().map(|param| param.name).collect();
+        let hint = suggestion(name, names.iter().copied());
+        return Err(
+            ScenarioError::new(path, format!("{} has no such parameter{hint}", spec.name)).allowed(names.join(", "))
+        );
+    };
+    Ok((param.name, value(param, &Field { doc, path: path.to_string() })?))
+}
+
 /// A parameter's value: right type, right unit, in range.
 fn value(param: &Param, field: &Field<'_>) -> Checked<Value> {
     let value = match (param.kind, field.doc) {

@@ -3,9 +3,12 @@
 //! `EARLYDROP_BLESS=1` in the environment the digests are written anew; the changelog must then say what changed and
 //! why.
 
+use earlydrop_aqm::random::Generator;
 use earlydrop_sim::result;
 use earlydrop_sim::run::{run, Events, Links};
-use earlydrop_sim::scenario::{check, Doc};
+use earlydrop_sim::scenario::{check, Doc, Scenario};
+use earlydrop_sim::simulation::Simulation;
+use serde_json::Value;
 use std::path::Path;
 
 /// FNV-1a.
@@ -13,13 +16,21 @@ fn digest(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// The digest of a scenario's result, without its cost and the engine's version. The scenario is JSON.
-fn digest_of(scenario: &str) -> u64 {
-    let scenario = Doc::from_json(&serde_json::from_str(scenario).expect("JSON"))
+/// The scenario in `text`, which is JSON.
+fn checked(text: &str) -> Scenario {
+    Doc::from_json(&serde_json::from_str(text).expect("JSON"))
         .and_then(|doc| check(&doc, None))
-        .unwrap_or_else(|e| panic!("{e}"));
+        .unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The digest of a scenario's result, without its cost and the engine's version.
+fn digest_of(scenario: &str) -> u64 {
+    let scenario = checked(scenario);
     let outcome = run(&scenario, scenario.seed, Links::Auto, Events::Lanes).expect("runs");
-    let mut document = result::document(&scenario, scenario.seed, &outcome, 0.0);
+    digest_of_result(result::document(&scenario, scenario.seed, &outcome, 0.0))
+}
+
+fn digest_of_result(mut document: Value) -> u64 {
     for key in ["cost", "version"] {
         document.as_object_mut().expect("an object").shift_remove(key);
     }
@@ -41,4 +52,37 @@ fn drawn_scenarios_reproduce_their_digests() {
     }
     let other: Vec<&str> = lines.iter().zip(&found).filter(|((was, _), is)| was != is).map(|((_, s), _)| *s).collect();
     assert!(other.is_empty(), "{} of {} results are others, the first that of\n{}", other.len(), lines.len(), other[0]);
+}
+
+/// Cut at arbitrary times and read there, each run ends in the stored result.
+#[test]
+fn runs_in_steps_reproduce_the_digests_of_whole_runs() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_run/drawn.txt");
+    let stored = std::fs::read_to_string(&path).expect("the stored digests");
+    let mut random = Generator::stream(25, "cuts");
+    let (mut cuts, mut waiting, mut gauges) = (0, 0, 0);
+    for (number, line) in stored.lines().enumerate() {
+        let (digest, text) = line.split_once('\t').expect("two columns");
+        let scenario = checked(text);
+        let links = if number % 2 == 0 { Links::Stepped } else { Links::Auto };
+        let mut simulation = Simulation::new(&scenario, scenario.seed, links).expect("builds");
+        let names: Vec<String> = simulation.queues().map(str::to_string).collect();
+        // Some cuts fall on a sample or the start of the window, some follow each other closely.
+        let mut times = vec![0.0, scenario.warmup, scenario.record.series.unwrap_or(0.25)];
+        times.extend((0..8).map(|_| random.uniform() * scenario.duration));
+        times.extend((0..4).map(|step| 0.4 * scenario.duration + f64::from(step) * 1e-4));
+        times.sort_by(f64::total_cmp);
+        for time in times {
+            simulation.run_until(time);
+            assert_eq!(simulation.now(), time);
+            for name in &names {
+                let state = simulation.queue(name).expect("a queue");
+                (cuts, waiting, gauges) =
+                    (cuts + 1, waiting + usize::from(state.packets > 0), gauges + state.gauges.len());
+            }
+        }
+        let found = format!("{:016x}", digest_of_result(simulation.finish(0.0)));
+        assert_eq!(found, digest, "{links:?}\n{text}");
+    }
+    assert!(cuts > 3000 && waiting > 500 && gauges > 2000, "{cuts} cuts, {waiting} queues, {gauges} gauges");
 }

@@ -13,14 +13,25 @@ use crate::events::{EventQueue, Kind};
 use earlydrop_net::segment::CE;
 use earlydrop_net::Segment;
 
+/// A group of events for which there are no lanes.
+const WHEEL: u8 = 3;
+
 impl<Q: EventQueue> Engine<Q> {
     /// Runs to the end.
     pub fn run(mut self) -> Outcome {
-        let end = self.settings.duration;
+        self.run_until(self.settings.duration);
+        self.finish()
+    }
+
+    /// Runs every event before `time`, s, but none at or after the end of the run.
+    pub fn run_until(&mut self, time: f64) {
+        let end = time.min(self.settings.duration);
         while let Some(event) = self.queue.pop(&mut Prefetcher { net: &mut self.net, ports: &self.ports }) {
             let now = f64::from_bits(event.time);
             if now >= end {
-                break;
+                // Back into the wheel, which takes events in any order.
+                self.queue.push(event, WHEEL);
+                return;
             }
             self.events += 1;
             if self.net.stages > 0 {
@@ -44,7 +55,6 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::Sample => self.sample(now, segment.seq()),
             }
         }
-        self.finish()
     }
 
     /// An application starts.

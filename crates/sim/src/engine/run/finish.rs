@@ -8,8 +8,8 @@ use crate::events::EventQueue;
 use crate::losses::FlowLosses;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// Collects the results.
-    pub(super) fn finish(mut self) -> Outcome {
+    /// Collects the results, after the last event.
+    pub fn finish(mut self) -> Outcome {
         let end = self.settings.duration;
         let rate = |link: u32| {
             let medium = self.media.iter().find(|&&(at, _)| at == link);

@@ -5,6 +5,7 @@ mod dispatch;
 mod finish;
 mod ports;
 mod prefetching;
+mod reading;
 mod receivers;
 mod replay;
 mod rfc;
@@ -15,6 +16,8 @@ mod sources;
 mod stepped;
 mod transfers;
 mod web;
+
+pub use reading::{FlowState, QueueState};
 
 use crate::engine::outcome::Series;
 use crate::engine::settings::Settings;

@@ -4,6 +4,7 @@
 use super::recorder::Recorder;
 use crate::fifo::Fifo;
 use crate::measure::QueueStats;
+use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::{Counters, Fate, Gate};
 use earlydrop_aqm::policy::QueueView;
 use earlydrop_aqm::{Packet, Time};
@@ -153,6 +154,29 @@ impl AnalyticPort {
     #[inline(always)]
     pub fn packets(&self) -> u64 {
         self.waiting.queue.len() as u64
+    }
+
+    /// Bytes that wait.
+    pub fn bytes(&self) -> u64 {
+        self.waiting.bytes
+    }
+
+    /// The policy's inner values.
+    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.gate.gauges(out);
+    }
+
+    /// The policy goes on as `built`, see [`Gate::change`].
+    pub fn change(&mut self, built: Built) -> bool {
+        match built {
+            Built::Policy(policy) => self.gate.change(policy),
+            Built::Discipline(_) => false,
+        }
+    }
+
+    /// Statistics of the measured window.
+    pub fn stats(&self) -> &QueueStats {
+        &self.stats
     }
 
     /// The policy's averaged queue, packets.

@@ -4,6 +4,7 @@ use super::analytic_port::{AnalyticPort, Answer};
 use super::recorder::Recorder;
 use crate::engine::network::{PortKind, PortSpec};
 use crate::measure::QueueStats;
+use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Packet, Time};
 use earlydrop_net::{port, Segment, Wire};
@@ -68,6 +69,38 @@ impl Port {
         match &self.runner {
             Runner::Analytic(port) => port.packets(),
             Runner::Stepped(port) => port.packets(),
+        }
+    }
+
+    /// Bytes in the queue.
+    pub fn bytes(&self) -> u64 {
+        match &self.runner {
+            Runner::Analytic(port) => port.bytes(),
+            Runner::Stepped(port) => port.bytes(),
+        }
+    }
+
+    /// The discipline's inner values.
+    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        match &self.runner {
+            Runner::Analytic(port) => port.gauges(out),
+            Runner::Stepped(port) => port.gauges(out),
+        }
+    }
+
+    /// The discipline goes on as `built`, see [`earlydrop_aqm::Discipline::change`].
+    pub fn change(&mut self, built: Built) -> bool {
+        match &mut self.runner {
+            Runner::Analytic(port) => port.change(built),
+            Runner::Stepped(port) => port.change(built),
+        }
+    }
+
+    /// Statistics over the measured window.
+    pub fn stats(&self) -> &QueueStats {
+        match &self.runner {
+            Runner::Analytic(port) => port.stats(),
+            Runner::Stepped(port) => port.stats(),
         }
     }
 

@@ -1,0 +1,92 @@
+//! Between events: what can be read of queues and flows, and other parameters for a discipline.
+
+use super::Engine;
+use crate::events::EventQueue;
+use earlydrop_aqm::catalogue::Built;
+use earlydrop_aqm::gate::Counters;
+
+/// A queue between two events.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueState {
+    /// Packets that wait; the one in transmission does not.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The averaged queue, packets, where the discipline keeps one.
+    pub average: Option<f64>,
+    /// The discipline's inner values, by name.
+    pub gauges: Vec<(&'static str, f64)>,
+    /// Counts since the start of the run, or of the measured window once that has started.
+    pub counters: Counters,
+    /// Mean number of packets that waited, over the same time.
+    pub mean_packets: f64,
+    /// Mean sojourn time of the packets that departed, s, over the same time; 0 if none did.
+    pub mean_sojourn: f64,
+}
+
+/// A flow between two events.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowState {
+    /// Congestion window, segments; 0 without TCP.
+    pub cwnd: f64,
+    /// Data segments received since the start of the measured window, duplicates included.
+    pub received: u64,
+    /// Those in order.
+    pub in_order: u64,
+    /// Retransmitted segments since the start of the connection.
+    pub retransmits: u32,
+    /// Timeouts since the start of the connection.
+    pub timeouts: u32,
+    /// Drops at queues, since the start of the run or of the measured window.
+    pub drops: u32,
+    /// Marks at queues, over the same time.
+    pub marks: u32,
+}
+
+impl<Q: EventQueue> Engine<Q> {
+    /// Port number `port` at `now`, before the events at that time.
+    pub fn queue_state(&mut self, port: usize, now: f64) -> QueueState {
+        let port = &mut self.ports[port];
+        port.catch_up(now);
+        let mut gauges = Vec::new();
+        port.gauges(&mut |name, value| gauges.push((name, value)));
+        QueueState {
+            packets: port.packets(),
+            bytes: port.bytes(),
+            average: port.average(),
+            gauges,
+            counters: *port.counters(),
+            mean_packets: port.stats().mean_at(now, port.packets()),
+            mean_sojourn: port.stats().mean_sojourn(),
+        }
+    }
+
+    /// Number of flows.
+    pub fn flows(&self) -> usize {
+        self.net.flows.len()
+    }
+
+    /// Flow number `flow`. Exact if every link is stepped; analytic links may be ahead of the time.
+    pub fn flow_state(&self, flow: usize) -> FlowState {
+        let (arrivals, tally) = (&self.net.arrivals[flow], self.tallies[flow]);
+        let sender = &self.net.flows[flow].sender;
+        let spec = self.specs.kind(flow as u32);
+        FlowState {
+            cwnd: if spec.interval.is_some() { 0.0 } else { sender.cwnd() },
+            received: u64::from(arrivals.received),
+            in_order: u64::from(self.payloads.segments(flow, spec).unwrap_or(arrivals.in_order)),
+            retransmits: sender.retransmits(),
+            timeouts: sender.timeouts(),
+            drops: tally.drops,
+            marks: tally.marks,
+        }
+    }
+
+    /// The discipline of port number `port` goes on as `built`, which is the same with other parameters; whether it
+    /// can. If not, nothing changes.
+    pub fn change(&mut self, port: usize, now: f64, built: Built) -> bool {
+        let port = &mut self.ports[port];
+        port.catch_up(now);
+        port.change(built)
+    }
+}

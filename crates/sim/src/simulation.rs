@@ -1,0 +1,171 @@
+//! A run in steps: up to a time, then look at queues and flows or set a parameter, and on.
+
+use crate::engine::{Engine, FlowState, Outcome, QueueState};
+use crate::events::LaneQueue;
+use crate::result;
+use crate::run::{self, Links};
+use crate::scenario::{parameter_json, parameter_of, Doc, Queue, Scenario, ScenarioError};
+use earlydrop_aqm::catalogue::Link;
+use earlydrop_aqm::params::Value;
+use serde_json::json;
+
+/// A scenario that runs in steps.
+///
+/// The steps change nothing: whatever the times, [`Simulation::finish`] gives what [`run::run`] gives, unless a parameter
+/// was set. A step up to a time runs the events before it, and not those at it, as samples of a series do.
+///
+/// ```
+/// use earlydrop_sim::{run::Links, scenario, simulation::Simulation};
+///
+/// let mut doc = scenario::Doc::from_toml(&scenario::template("first"), None)?;
+/// scenario::apply_sets(&mut doc, &[("duration".into(), "10 s".into()), ("warmup".into(), "2 s".into())])?;
+/// let mut simulation = Simulation::new(&scenario::check(&doc, None)?, 1, Links::Stepped)?;
+/// simulation.run_until(5.0);
+/// let name = simulation.queues().next().unwrap().to_string();
+/// assert!(simulation.queue(&name).unwrap().counters.arrivals > 1000);
+/// simulation.set(&name, "max_p", &scenario::Doc::Float(0.5))?;
+/// let document = simulation.finish(0.0);
+/// assert_eq!(document["changes"][0]["value"], 0.5);
+/// # Ok::<(), scenario::ScenarioError>(())
+/// ```
+///
+/// A discipline that breaks ([`earlydrop_aqm::fault::Fault`]) unwinds out of a step; the simulation is then of no use.
+pub struct Simulation {
+    scenario: Scenario,
+    seed: u64,
+    engine: Engine<LaneQueue<8>>,
+    now: f64,
+    ports: Vec<At>,
+    changes: Vec<Change>,
+}
+
+/// The queue in front of a link.
+struct At {
+    name: String,
+    queue: Queue,
+    link: Link,
+}
+
+/// A parameter that was set.
+struct Change {
+    time: f64,
+    port: usize,
+    parameter: &'static str,
+    value: Value,
+}
+
+impl Simulation {
+    /// `scenario` with `seed`, at time zero. With [`Links::Stepped`] all that is read is exact. With [`Links::Auto`], which
+    /// is faster, queues are exact, but flows may be ahead of the time by what their links hold.
+    ///
+    /// # Errors
+    /// As [`run::run`].
+    pub fn new(scenario: &Scenario, seed: u64, links: Links) -> Result<Self, ScenarioError> {
+        let network = run::build(scenario, seed)?;
+        let plan = run::plan(&network, links);
+        let settings = run::settings(scenario, &network);
+        let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
+        let ports = scenario.ports(&graph).into_iter().filter_map(|port| {
+            let (direction, ..) = graph.link(port.link)?;
+            let spec = &direction.link;
+            let link = Link { rate_bps: spec.rate.nominal(), delay_s: spec.mean_delay() };
+            Some(At { name: port.name, queue: scenario.queues[port.queue].clone(), link })
+        });
+        let ports = ports.collect();
+        let engine = Engine::new(network, &plan, settings);
+        Ok(Simulation { scenario: scenario.clone(), seed, engine, now: 0.0, ports, changes: Vec::new() })
+    }
+
+    /// The time up to which it has run, s.
+    pub fn now(&self) -> f64 {
+        self.now
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// Runs every event before `time`, s. Nothing happens if that is past; the end of the run is the latest.
+    pub fn run_until(&mut self, time: f64) {
+        if time > self.now {
+            self.engine.run_until(time);
+            self.now = time.min(self.scenario.duration);
+        }
+    }
+
+    /// The names of the queues, in the order of results.
+    pub fn queues(&self) -> impl Iterator<Item = &str> {
+        self.ports.iter().map(|port| port.name.as_str())
+    }
+
+    /// The queue called `name` now; `None` if there is no such queue.
+    pub fn queue(&mut self, name: &str) -> Option<QueueState> {
+        let port = self.port(name)?;
+        Some(self.engine.queue_state(port, self.now))
+    }
+
+    /// The link behind the queue called `name`.
+    pub fn link(&self, name: &str) -> Option<Link> {
+        self.port(name).map(|port| self.ports[port].link)
+    }
+
+    /// Flow number `flow`, from 1, now; `None` if there is no such flow.
+    pub fn flow(&self, flow: usize) -> Option<FlowState> {
+        let flow = flow.checked_sub(1)?;
+        (flow < self.engine.flows()).then(|| self.engine.flow_state(flow))
+    }
+
+    /// Sets a parameter of the discipline of `queue`, which goes on from where it is: averages, probabilities, timers and
+    /// packets stay. The buffer, ECN and the link stay what they are.
+    ///
+    /// # Errors
+    /// If there is no such queue or parameter, the value is out of range or does not fit the others, or the discipline
+    /// cannot change it while it runs. Nothing has changed then.
+    pub fn set(&mut self, queue: &str, name: &str, value: &Doc) -> Result<(), ScenarioError> {
+        let Some(port) = self.port(queue) else {
+            let names: Vec<_> = self.queues().map(|name| format!("{name:?}")).collect();
+            return Err(ScenarioError::new("queue", "there is no such queue")
+                .given(format!("{queue:?}"))
+                .allowed(names.join(", ")));
+        };
+        let At { queue: spec, link, name: queue } = &self.ports[port];
+        let path = format!("queue.{queue}.{name}");
+        let (name, value) = parameter_of(spec.spec.spec, &path, name, value)?;
+        let spec = &spec.spec;
+        let mut values = spec.values.clone();
+        values.set(name, value);
+        let built = (spec.spec.check)(&values, link).and_then(|()| (spec.spec.build)(&values, link, spec.limit));
+        let built = built.map_err(|e| {
+            ScenarioError::new(format!("queue.{queue}.{}", e.name), "does not fit").given(e.given).allowed(e.allowed)
+        })?;
+        if !self.engine.change(port, self.now, built) {
+            return Err(ScenarioError::new(path, format!("{} cannot change it while it runs", spec.spec.name)));
+        }
+        self.ports[port].queue.spec.values = values;
+        self.changes.push(Change { time: self.now, port, parameter: name, value });
+        Ok(())
+    }
+
+    /// Runs to the end; the result document, with `wall_s` in its cost. If parameters were set, its `changes` say when
+    /// and to what.
+    pub fn finish(self, wall_s: f64) -> serde_json::Value {
+        let Simulation { scenario, seed, mut engine, ports, changes, .. } = self;
+        engine.run_until(scenario.duration);
+        let outcome: Outcome = engine.finish();
+        let mut document = result::document(&scenario, seed, &outcome, wall_s);
+        if !changes.is_empty() {
+            let rows = changes.iter().map(|change| {
+                let value = parameter_json(change.value);
+                let queue = &ports[change.port].name;
+                json!({ "time_s": change.time, "queue": queue, "parameter": change.parameter, "value": value })
+            });
+            document["changes"] = rows.collect();
+        }
+        document
+    }
+
+    fn port(&self, name: &str) -> Option<usize> {
+        self.ports.iter().position(|port| port.name == name)
+    }
+}
