@@ -20,6 +20,11 @@ from .declare import PolicyError
 LIBRARIES = (".so", ".dylib", ".dll")
 
 
+def get_include() -> str:
+    """The folder of `earlydrop_aqm.h`, for the C compiler's option -I."""
+    return str(Path(__file__).resolve().parents[1] / "include")
+
+
 @dataclass(frozen=True)
 class Known:
     """A discipline that was loaded or declared."""
