@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck kernel-qdiscs coverage docs pages readings studies claims peers wheels release clean
+.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck kernel-qdiscs coverage docs pages readings studies claims peers wheels check-systems release clean
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
@@ -164,13 +164,19 @@ TARGETS ?= $(shell rustc -vV | sed -n 's/^host: //p')
 MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
 wheels: $(VENV)/.requirements-release
 	rm -rf dist target/sdist && mkdir -p target/sdist
-	$(BIN)/maturin sdist --quiet --out dist
+	$(BIN)/maturin sdist --out dist >target/sdist.log 2>&1 || { cat target/sdist.log; exit 1; }
 	tar -xzf dist/earlydrop-*.tar.gz -C target/sdist --strip-components 1
 	cd target/sdist && for target in $(TARGETS); do \
 		PATH="$(abspath $(BIN)):$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(abspath $(BIN))/maturin build --release \
 			--quiet $(MANYLINUX) --target $$target --out "$(abspath dist)" || exit 1; \
 	done
 	@ls -l dist
+
+# Everything compiles for these systems too, whose standard libraries rustup adds. PyO3 then asks no Python.
+SYSTEMS := x86_64-pc-windows-msvc aarch64-apple-darwin aarch64-unknown-linux-gnu
+check-systems:
+	rustup target add $(SYSTEMS)
+	PYO3_NO_PYTHON=1 $(CARGO) check --workspace --quiet $(SYSTEMS:%=--target %)
 
 # What must hold before a version is published; says everything that does not. Publishes nothing.
 release: wheels

@@ -38,8 +38,8 @@ def require_linux() -> None:
     if not hasattr(_core, "Link"):
         system = platform.system().replace("Darwin", "macOS")
         raise LinkError(
-            f"real links need Linux (TUN devices and network namespaces); this is {system}. run, compare, sweep and all "
-            "other commands that simulate work here"
+            f"real links need Linux (TUN devices and network namespaces); this is {system}. run, compare, sweep and "
+            "all other commands that simulate work here"
         )
 
 
