@@ -1,8 +1,8 @@
 """Whether a wheel works where nothing else is: a fresh virtual environment, without Rust and without the checkout.
 
 `python tools/check_wheel.py dist/earlydrop-*.whl` installs it as a user does, runs what a user first runs, and prints
-each command with its time and, where the system tells it, the processor time in it: on a busy machine the two differ. It
-stops at the first command that fails. What the package needs comes from the package index.
+each command with its time and its processor time (which Windows does not tell): on a busy machine they differ. It stops
+at the first command that fails. What the package needs comes from the package index.
 """
 
 from __future__ import annotations
