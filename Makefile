@@ -10,9 +10,11 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck kernel-qdiscs coverage docs pages readings studies claims peers clean
+.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck kernel-qdiscs coverage docs pages readings studies claims peers wheels check-systems release clean
 
+# EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
+	$(if $(EXTRAS),$(PIP) "earlydrop[$(EXTRAS)]")
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
@@ -22,6 +24,10 @@ $(BIN)/python:
 
 $(VENV)/.requirements: requirements.txt | $(BIN)/python
 	$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/.requirements-release: requirements-release.txt $(VENV)/.requirements
+	$(PIP) -r requirements-release.txt
 	@touch $@
 
 $(VENV)/.requirements-dev: requirements-dev.txt $(VENV)/.requirements
@@ -151,8 +157,33 @@ studies: build
 claims: build
 	$(BIN)/python tools/claims.py write
 
+# The sdist and wheels for this system into dist/, the wheels from the sdist; on Linux for glibc 2.17 and later
+# (manylinux2014). TARGETS="x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu" also for other processors, whose standard
+# library `rustup target add` installs.
+TARGETS ?= $(shell rustc -vV | sed -n 's/^host: //p')
+MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
+wheels: $(VENV)/.requirements-release
+	rm -rf dist target/sdist && mkdir -p target/sdist
+	$(BIN)/maturin sdist --out dist >target/sdist.log 2>&1 || { cat target/sdist.log; exit 1; }
+	tar -xzf dist/earlydrop-*.tar.gz -C target/sdist --strip-components 1
+	cd target/sdist && for target in $(TARGETS); do \
+		PATH="$(abspath $(BIN)):$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(abspath $(BIN))/maturin build --release \
+			--quiet $(MANYLINUX) --target $$target --out "$(abspath dist)" || exit 1; \
+	done
+	@ls -l dist
+
+# Everything compiles for these systems too, whose standard libraries rustup adds. PyO3 then asks no Python.
+SYSTEMS := x86_64-pc-windows-msvc aarch64-apple-darwin aarch64-unknown-linux-gnu
+check-systems:
+	rustup target add $(SYSTEMS)
+	PYO3_NO_PYTHON=1 $(CARGO) check --workspace --quiet $(SYSTEMS:%=--target %)
+
+# What must hold before a version is published; says everything that does not. Publishes nothing.
+release: wheels
+	$(BIN)/python tools/release.py
+
 peers:
 	bash validation/peers/install.sh
 
 clean:
-	rm -rf $(VENV) target demo out
+	rm -rf $(VENV) target demo out dist

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from .policies.declare import PolicyError, array, param
     from .policies.policy import Policy, PolicyWarning, policy
+    from .policies.registry import get_include
     from .policies.verdict import Verdict
     from .result import Result
     from .scenario import Network, Scenario, ScenarioWarning, dumbbell, link, load, parse
@@ -78,6 +79,7 @@ __all__ = [
     "exponential",
     "flower",
     "geometric",
+    "get_include",
     "graph",
     "join",
     "link",
@@ -129,6 +131,7 @@ _HOME = {
     "PolicyWarning": "policies.policy",
     "Verdict": "policies.verdict",
     "array": "policies.declare",
+    "get_include": "policies.registry",
     "param": "policies.declare",
     "policy": "policies.policy",
     "cdf": "traffic",

@@ -315,6 +315,8 @@ def run(
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
     """Measure `cases` `runs` times here and in the tools of `against`; a tool that is not installed gives a note."""
+    if not hasattr(os, "wait4"):
+        raise BenchError(f"bench needs the processor time of a process, which {platform.system()} does not tell")
     for name in against:
         if name not in PEERS:
             raise BenchError(f"cannot run against {name!r}; there are {', '.join(PEERS)}")

@@ -36,6 +36,7 @@ def test_it_holds_the_package_with_its_studies_and_nothing_else(installed: Path)
     assert {p.relative_to(carried) for p in carried.rglob("*") if p.is_file()} == kept
     for name in (
         "py.typed",
+        "include/earlydrop_aqm.h",
         "_core.pyi",
         "aqm.pyi",
         "templates/study.html.j2",
@@ -44,6 +45,16 @@ def test_it_holds_the_package_with_its_studies_and_nothing_else(installed: Path)
         "templates/style.css",
     ):
         assert (installed / "earlydrop" / name).is_file()
+    (licences,) = installed.glob("earlydrop-*.dist-info/licenses")
+    assert {p.name for p in licences.iterdir()} == {"LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY.md"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the sections of an ELF file")
+def test_its_library_has_no_symbols_that_nobody_needs(installed: Path) -> None:
+    (library,) = (installed / "earlydrop").glob("_core*.so")
+    content = library.read_bytes()
+    assert b".dynsym\0" in content
+    assert b".symtab\0" not in content
 
 
 def test_it_works_far_from_the_checkout(installed: Path, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 //! The catalogue: every discipline, in the order people see them.
 
+use crate::discipline::Fifo;
+use crate::gate::Gate;
 use crate::params::{Param, ParamError, Values};
 use crate::policy::{Limit, Policy};
 use crate::random::Generator;
@@ -32,6 +34,17 @@ pub enum Built {
     /// A discipline with queues of its own, which has the limit already and wants to know whether to mark (ECN) and
     /// where its random numbers come from.
     Discipline(Box<dyn FnOnce(bool, Generator) -> Box<dyn crate::Discipline>>),
+}
+
+impl Built {
+    /// The queue itself: with the `limit` it was built for, marking instead of dropping where `ecn` and the packet allow
+    /// it, with these random numbers.
+    pub fn queue(self, limit: Limit, ecn: bool, random: Generator) -> Box<dyn crate::Discipline> {
+        match self {
+            Built::Policy(policy) => Box::new(Fifo::new(Gate::new(policy, limit, ecn, random))),
+            Built::Discipline(make) => make(ecn, random),
+        }
+    }
 }
 
 /// Checks values against one another and the link.

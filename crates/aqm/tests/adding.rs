@@ -90,6 +90,8 @@ fn workspace(examples: &[Example]) -> PathBuf {
     put(&copied.join("Cargo.lock"), &read("Cargo.lock"));
     // What the tests and benches of the crate need would take longer to build than the crate.
     put(&crate_.join("Cargo.toml"), &without(&read("crates/aqm/Cargo.toml"), &["[dev-dependencies]", "[[bench]]"]));
+    // The text of the crate's documentation.
+    put(&crate_.join("README.md"), &read("crates/aqm/README.md"));
     let files: Vec<String> = examples.iter().map(|example| format!("{}.rs", example.name)).collect();
     copy(&root().join("crates/aqm/src"), &crate_.join("src"), &files);
     let mut list = read("crates/aqm/src/lib.rs");

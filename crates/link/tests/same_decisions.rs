@@ -2,12 +2,10 @@
 //! numbers every packet has the same fate at the same time, to the last bit.
 
 use earlydrop_aqm::catalogue::{self, AqmSpec, Built, Link};
-use earlydrop_aqm::discipline::Fifo;
-use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
+use earlydrop_aqm::{Ecn, Packet, Time};
 use earlydrop_link::path::{Path, PathSpec};
 use earlydrop_link::record::replay;
 use earlydrop_net::medium::{LossPattern, Medium, Rate};
@@ -76,19 +74,12 @@ fn build(spec: &'static AqmSpec, limit: Limit) -> Option<Built> {
     (spec.build)(&values(spec), &LINK, limit).ok()
 }
 
-fn discipline(built: Built, limit: Limit, ecn: bool) -> Box<dyn Discipline> {
-    match built {
-        Built::Policy(policy) => Box::new(Fifo::new(Gate::new(policy, limit, ecn, random()))),
-        Built::Discipline(finish) => finish(ecn, random()),
-    }
-}
-
 /// Compares fates and counters of both; `None` if the discipline has no limit of this kind.
 fn both(spec: &'static AqmSpec, limit: Limit, ecn: bool, medium: fn() -> Option<Medium>) -> Option<Vec<Fate>> {
     let arrivals = trace();
     let kind = PortKind::new(build(spec, limit)?, limit, ecn, random());
     let simulated = earlydrop_sim::replay::replay(kind, &LINK, medium(), arrivals.clone(), UNTIL);
-    let queue = discipline(build(spec, limit)?, limit, ecn);
+    let queue = build(spec, limit)?.queue(limit, ecn, random());
     let mut path = Path::new(PathSpec { queue, rate_bps: LINK.rate_bps, delay_s: LINK.delay_s, medium: medium() });
     let linked = replay(&mut path, &arrivals, Time::from_seconds(UNTIL));
     let simulated_fates = simulated.fates.expect("a replay");
@@ -163,7 +154,7 @@ fn the_trace_has_arrivals_at_the_ends_of_transmissions() {
     let arrivals = trace();
     let limit = Limit::Packets(60);
     let spec = catalogue::find("droptail").expect("a discipline");
-    let queue = discipline(build(spec, limit).expect("built"), limit, false);
+    let queue = build(spec, limit).expect("built").queue(limit, false, random());
     let mut path = Path::new(PathSpec { queue, rate_bps: LINK.rate_bps, delay_s: LINK.delay_s, medium: None });
     let fates = replay(&mut path, &arrivals, Time::from_seconds(UNTIL));
     let mut ends: Vec<u64> = (fates.iter().zip(&arrivals))

@@ -45,8 +45,11 @@ def crosscheck(
     Takes as long as the scenario. Needs iperf3, and what `link` needs. With --grid: congestion controls, queues, rates,
     round-trip times and numbers of flows, see docs/crosscheck.md; --set then changes the traffic's keys, such as tcp's.
     """
+    from .. import links
     from ..links import crosscheck as checking
 
+    if stored is None:
+        links.require_linux()
     check_count("--seeds", 1 if seeds is None else seeds)
     if (scenario is None) == (grid is None):
         raise InputError("SCENARIO or --grid: " + ("given neither" if grid is None else "given both"))

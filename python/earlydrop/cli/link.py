@@ -81,6 +81,7 @@ def link(
     """
     from .. import links
 
+    links.require_linux()
     if seed is not None:
         check_seed(seed)
     check_out(out)

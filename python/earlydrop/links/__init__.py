@@ -19,7 +19,7 @@ from .planning import (
     seconds,
 )
 from .records import FATES, MOST_RECORDED, Replay, log, replay, write_log
-from .running import DRAIN, RING, Command, Link, Running, User, signals, supervise
+from .running import DRAIN, RING, Command, Link, Running, User, require_linux, signals, supervise
 
 __all__ = [
     "DRAIN",
@@ -43,6 +43,7 @@ __all__ = [
     "plan",
     "queue_settings",
     "replay",
+    "require_linux",
     "seconds",
     "signals",
     "supervise",

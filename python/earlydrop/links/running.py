@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,16 @@ RING = 10_000
 
 DRAIN = 1.0
 """Longest time that a stopping link waits for packets in flight, s."""
+
+
+def require_linux() -> None:
+    """Raises LinkError on other systems, for which the engine is built without links."""
+    if not hasattr(_core, "Link"):
+        system = platform.system().replace("Darwin", "macOS")
+        raise LinkError(
+            f"real links need Linux (TUN devices and network namespaces); this is {system}. run, compare, sweep and "
+            "all other commands that simulate work here"
+        )
 
 
 @dataclass(frozen=True)
@@ -120,8 +131,7 @@ class Running:
         """The result, once the link has stopped."""
         self.records: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
         """The recorded arrivals, by queue."""
-        if not hasattr(_core, "Link"):
-            raise LinkError("links need Linux")
+        require_linux()
         if not _core.has_tun():
             raise LinkError("cannot open /dev/net/tun: links need Linux with TUN devices (modprobe tun)")
         try:

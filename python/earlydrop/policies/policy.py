@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, overload
 
-from .. import _core
+from .. import _core, extras
 from ..queues import Queue, about, signature
 from . import maths, plain, registry
 from .declare import Definition, PolicyError, define
@@ -46,7 +46,7 @@ def policy(cls: type | None = None, *, jit: bool = False, name: str | None = Non
     (`avg: float = 0.0`) and `ed.array(n)` are the state of one queue. docs/own-aqm.md lists methods and attributes.
 
     Args:
-        jit: compile it with numba (`pip install earlydrop[jit]`), for the speed of the engine's own disciplines. The
+        jit: compile it with numba (the extra `jit`), for the speed of the engine's own disciplines. The
             decisions are the same.
         name: its name in scenarios and results; the class's in small letters if none is given.
 
@@ -78,7 +78,7 @@ def _make(cls: type, jit: bool, name: str | None) -> type[Policy]:
         try:
             from .compiled import compile_policy
         except ImportError as error:
-            raise definition.fault(f"jit=True needs numba: pip install numba ({error})") from error
+            raise definition.fault(f"jit=True needs numba ({error}): {extras.command('jit')}") from error
         functions, size = compile_policy(definition)
         native = _core.Aqm.at(describe(definition, functions, size), check, None, curve)
     else:

@@ -29,6 +29,11 @@ GROUP = "earlydrop.aqms"
 """Entry points of installed packages."""
 
 
+def get_include() -> str:
+    """The folder of `earlydrop_aqm.h`, for the C compiler's option -I."""
+    return str(Path(__file__).resolve().parents[1] / "include")
+
+
 @dataclass(frozen=True)
 class Known:
     """A discipline that was loaded or declared."""

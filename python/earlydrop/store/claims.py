@@ -12,8 +12,9 @@ import os
 import secrets
 from collections.abc import Collection
 
-from .files import Folder, held, lock, refused
+from .files import Folder, refused
 from .keys import Run
+from .locks import held, lock
 
 
 class Claims:
@@ -37,19 +38,21 @@ class Claims:
                 continue
             path = self._folder / name
             try:
-                file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+                file = os.open(path, os.O_RDWR)
             except FileNotFoundError:
                 continue
             except OSError as error:
                 raise refused(self._files.url, f"claims/{name}", "read", error) from error
             try:
-                if held(file):
+                alive = held(file)
+                if alive:
                     for line in path.read_text(encoding="utf-8").splitlines():
                         found |= {(key, seed) for key, seed in json.loads(line)}
-                else:
-                    path.unlink(missing_ok=True)
             finally:
                 os.close(file)
+            if not alive:
+                # Its process is gone. Windows removes no open file.
+                path.unlink(missing_ok=True)
         return found
 
     def add(self, runs: Collection[Run]) -> None:
@@ -64,7 +67,7 @@ class Claims:
         try:
             if self._file is None:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_APPEND
+                flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
                 self._file = os.open(self._folder / self._name, flags, 0o666)
                 lock(self._file)
             if anew:
@@ -77,7 +80,7 @@ class Claims:
     def close(self) -> None:
         """Claim nothing any more."""
         if self._file is not None:
-            with contextlib.suppress(OSError):
-                (self._folder / self._name).unlink(missing_ok=True)
             os.close(self._file)
             self._file = None
+            with contextlib.suppress(OSError):
+                (self._folder / self._name).unlink(missing_ok=True)

@@ -7,7 +7,6 @@ may make the same run, and readers use one of the two.
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import os
 import secrets
@@ -16,7 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
+from .. import extras
 from ..errors import FAILED, WRONG_INPUT, EarlydropError
+from . import locks
 
 PARTIAL = ".partial-"
 """Prefix of files that are not complete."""
@@ -114,11 +115,11 @@ class Folder:
         """Keep all other processes out for a moment."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            file = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            file = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise refused(self.url, "lock", "write", error) from error
         try:
-            lock(file)
+            locks.lock(file)
             yield
         finally:
             os.close(file)
@@ -154,27 +155,6 @@ class Memory:
         return len(self.read(name))
 
 
-def lock(file: int) -> None:
-    """Lock an open file until it is closed, or the process ends in whatever way."""
-    import fcntl
-
-    fcntl.flock(file, fcntl.LOCK_EX)
-
-
-def held(file: int) -> bool:
-    """Whether another process has this file locked."""
-    import fcntl
-
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            return True
-        raise
-    fcntl.flock(file, fcntl.LOCK_UN)
-    return False
-
-
 class Remote:
     """Files at an address that fsspec knows, such as `s3://bucket/results`."""
 
@@ -182,7 +162,7 @@ class Remote:
         try:
             import fsspec
         except ImportError as error:
-            raise StoreError(f"{url}: a store at an address needs fsspec: pip install 'earlydrop[remote]'") from error
+            raise StoreError(f"{url}: a store at an address needs fsspec: {extras.command('remote')}") from error
         try:
             self._fs, self._root = fsspec.core.url_to_fs(url)
         except (ValueError, ImportError, OSError) as error:

@@ -11,6 +11,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
+from .. import extras
 from ..document import Document
 from ..runner import cores
 from ..store import engine
@@ -77,7 +78,7 @@ class Cluster:
         try:
             import distributed
         except ImportError as error:
-            raise SweepError("--cluster needs dask.distributed: pip install 'earlydrop[cluster]'") from error
+            raise SweepError(f"--cluster needs dask.distributed: {extras.command('cluster')}") from error
         self._base, self._address = base, address
         try:
             # Without types of its own: Any.

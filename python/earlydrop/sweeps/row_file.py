@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
+import threading
 import weakref
 from typing import Any, TypeAlias
 
@@ -25,6 +25,8 @@ class Table:
         self._rows = rows
         # A number before the others says whether the row is there: 0 where nothing was written.
         self._width = columns + 1
+        # Windows reads and writes only where the file stands.
+        self._moving = threading.Lock()
         try:
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - it lives as long as the table
             weakref.finalize(self, self._file.close)
@@ -45,24 +47,23 @@ class Table:
             raise _refused(error) from error
 
     def _write(self, row: int, content: Array) -> None:
-        left, at = memoryview(content.tobytes()), row * self._width * 8
-        while left:
-            written = os.pwrite(self._file.fileno(), left, at)
-            left, at = left[written:], at + written
+        left = memoryview(content.tobytes())
+        with self._moving:
+            self._file.seek(row * self._width * 8)
+            while left:
+                left = left[self._file.write(left) :]
 
     def get(self, start: int, end: int) -> tuple[Array, Array]:
         """Which of the rows are there, and the values of all, NaN where one is missing."""
         count = max(0, min(end, self._rows) - start)
         content = bytearray()
-        while len(content) < count * self._width * 8:
-            more = os.pread(
-                self._file.fileno(),
-                count * self._width * 8 - len(content),
-                start * self._width * 8 + len(content),
-            )
-            if not more:
-                raise StoreError("the file with the measures of this sweep was cut short")
-            content += more
+        with self._moving:
+            self._file.seek(start * self._width * 8)
+            while len(content) < count * self._width * 8:
+                more = self._file.read(count * self._width * 8 - len(content))
+                if not more:
+                    raise StoreError("the file with the measures of this sweep was cut short")
+                content += more
         found = np.frombuffer(content).reshape(count, self._width)
         return found[:, 0] == 1, found[:, 1:]
 

@@ -7,6 +7,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Literal
 
+from .. import extras
 from ..analysis import statistics
 from .search import Runs
 from .search_space import Problem, TuneError, resolved
@@ -45,7 +46,7 @@ def sensitivity(asked: Problem, runs: Runs, method: Method, size: int, seeds: in
         from SALib.sample import morris as sample_morris
         from SALib.sample import sobol as sample_sobol
     except ImportError as error:
-        raise TuneError("--sensitivity needs SALib: pip install 'earlydrop[tune]'") from error
+        raise TuneError(f"--sensitivity needs SALib: {extras.command('tune')}") from error
     import numpy as np
 
     ps = asked.parameters

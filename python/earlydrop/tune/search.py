@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .. import extras
 from ..analysis import statistics
 from ..analysis.statistics import Difference
 from ..document import Document
@@ -170,7 +171,7 @@ def tune(
     try:
         import optuna
     except ImportError as error:
-        raise TuneError("tune needs Optuna: pip install 'earlydrop[tune]'") from error
+        raise TuneError(f"tune needs Optuna: {extras.command('tune')}") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
