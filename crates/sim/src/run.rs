@@ -38,7 +38,10 @@ pub enum Events {
 /// If a discipline cannot be built from its parameters; a scenario that passed the checker can be.
 pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Result<Outcome, ScenarioError> {
     let network = build(scenario, seed)?;
-    let decides: Vec<bool> = network.ports.iter().map(|port| port.kind.decides_at_enqueue()).collect();
+    // An analytic port keeps no headers of the packets that wait.
+    let headers = scenario.record.trace > 0 && scenario.record.trace_headers;
+    let decides = network.ports.iter().map(|port| port.kind.decides_at_enqueue() && !headers);
+    let decides: Vec<bool> = decides.collect();
     let plan = match links {
         Links::Auto => Plan::from_graph(&network, &decides),
         Links::Stepped => Plan::all_stepped(&network),
@@ -65,6 +68,7 @@ fn settings(scenario: &Scenario, network: &Network) -> Settings {
         cwnd_flows: record.cwnd_flows.iter().map(|&flow| (flow - 1) as u32).collect(),
         trace: (record.trace > 0).then_some(record.trace as usize),
         trace_ports: (network.ports.iter().zip(0..)).filter(|(port, _)| traced(port)).map(|(_, at)| at).collect(),
+        trace_headers: record.trace_headers,
         trace_flow: record.trace_flow.map(|flow| (flow - 1) as u32),
         entry_of: record.by_flow.then(|| entries(scenario)),
         rates: record.rates,
@@ -74,6 +78,7 @@ fn settings(scenario: &Scenario, network: &Network) -> Settings {
             .map(|(_, at)| at)
             .collect(),
         jitter: record.jitter,
+        delay_flows: record.delay_flows.iter().map(|&flow| (flow - 1) as u32).collect(),
         losses: record.losses,
         loss_rtt: record.loss_rtt,
     }
