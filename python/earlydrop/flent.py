@@ -208,7 +208,7 @@ def _on_grid(pings: Sequence[tuple[float, float]], at: Sequence[float]) -> list[
         if u > x >= t and u - t < 1.5 * STEP_S:
             values.append(v + (w - v) * (x - t) / (u - t))
         else:
-            values.append(v if x - t < STEP_S else None)
+            values.append(v if x - t <= STEP_S / 2 else None)
     return values
 
 
@@ -260,7 +260,9 @@ def _metadata(
         "HTTP_GETTER_DNS": None,
         "HTTP_GETTER_URLLIST": None,
         "HTTP_GETTER_WORKERS": None,
-        "SERIES_META": {name: {"UNITS": units[name]} | ({"CONG_CONTROL": own[name]} if name in own else {}) for name in results},
+        "SERIES_META": {
+            name: {"UNITS": units[name]} | ({"CONG_CONTROL": own[name]} if name in own else {}) for name in results
+        },
         "EARLYDROP": {"seed": result["seed"], "scenario": checked, "flows_without_series": streams.others},
     }
 

@@ -30,6 +30,8 @@ class _Connection:
 
     number: int = 0
     """Earlier connections of the flow."""
+    first: int | None = None
+    """The SYN's sequence number in the trace."""
     data: bool = False
     """Data was sent."""
     answered: bool = False
@@ -49,18 +51,20 @@ class _Flow:
     def data(self, seq: int, flags: int) -> tuple[int, int, int]:
         """Sequence number, acknowledgement number and flags of a segment."""
         connection = self.connection
-        if seq == 0:
-            if connection.data:
-                self.connection = _Connection(connection.number + 1)
-            return 0, 0, flags
-        connection.data = connection.data or not self.bytes or seq > 1
+        if flags & SYN:
+            # A SYN sent again has the number of the first. In profile ns2 every connection starts at 0.
+            if connection.data or connection.first not in (None, seq):
+                connection = self.connection = _Connection(connection.number + 1)
+            connection.first = seq
+            return (seq if self.bytes else 0), 0, flags
+        connection.data = connection.data or not self.bytes or seq > (connection.first or 0) + 1
         return (seq if self.bytes else 1 + (seq - 1) * self.payload), 1, flags
 
     def acknowledgement(self, seq: int, flags: int) -> tuple[int, int, int]:
         """The same of an ACK, which names the next byte (profile `rfc`) or the last segment received in order."""
-        first = 1 if self.bytes else 0
-        opens = seq == first and not self.connection.answered
-        self.connection.answered = True
+        connection = self.connection
+        opens = not connection.answered and connection.first in (None, seq - 1 if self.bytes else seq)
+        connection.answered = True
         number = seq if self.bytes else 1 + seq * self.payload
         return (0, number, flags | SYN) if opens else (1, number, flags)
 
@@ -70,7 +74,7 @@ def pcap(traces: Sequence[Trace]) -> Iterator[bytes]:
 
     Flow n goes from 10.0.x.y to 10.1.x.y with n = 256 x + y, and its ACKs the other way. The receiver's port is 10000,
     the sender's 10000 plus the number of the flow's earlier connections. Headers only are kept; a packet's length is
-    that on the wire. Sequence numbers count bytes from 0, the SYN's. Requests of clients are UDP datagrams, since the
+    that on the wire. Sequence numbers count bytes. Requests of clients are UDP datagrams, since the
     simulator sends them outside of the connection.
 
     Raises:

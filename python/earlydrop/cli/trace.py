@@ -21,7 +21,9 @@ def trace(
     *,
     queue: Annotated[
         list[str] | None,
-        Parameter(negative="", help="The queue (default: the first). For pcap may be repeated, e.g. for both directions."),
+        Parameter(
+            negative="", help="The queue (default: the first). For pcap may be repeated, e.g. for both directions."
+        ),
     ] = None,
     events: Annotated[int, Parameter(help="Largest number of events, counted from the start of the run.")] = 1_000_000,
     seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
