@@ -212,7 +212,7 @@ def test_each_connection_has_a_stream_of_its_own(tmp_path: Path) -> None:
     assert opened > 5
     assert ports == {str(10_000 + k) for k in range(opened)}
     # Requests are datagrams of the client.
-    requests = [one for one in found if one["ip.src"] == "10.1.0.5" and one["ip.proto"] == "17"]
+    requests = [one for one in found if one["ip.src"].startswith("10.1.") and one["ip.proto"] == "17"]
     assert len(requests) > 3
     assert {one["ip.len"] for one in requests} == {"400"}
 
