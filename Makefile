@@ -129,8 +129,8 @@ docs: build
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet
 	@echo "Rust: target/doc/earlydrop_aqm/index.html; text: docs/"
 
-# What is made from declarations: pages of disciplines, stacks, keys and columns, the stub of the disciplines' classes, decision
-# vectors.
+# What is made from declarations: pages of disciplines, stacks, keys and columns, the stub of the disciplines' classes,
+# decision vectors.
 pages: build
 	$(BIN)/python tools/discipline_pages.py docs/aqms
 	$(BIN)/python tools/stack_pages.py

@@ -101,13 +101,10 @@ def test_log_of_a_link(tmp_path: Path) -> None:
 def test_the_columns_of_a_real_link_are_described() -> None:
     source = Path(__file__).parents[2] / "crates/python/src/link/document.rs"
     text = source.read_text(encoding="utf-8")
-    queue = text[
-        text.index("let more = json!") : text.index("if let Some(more)") if "if let Some(more)" in text else None
-    ]
     plain = {"malformed_by_kind", "lateness", "backlogged", "source", "destination"}
-    for table, part in (("queues", queue[: queue.index("});")]), ("flows", text[text.index('"id": 0,') :])):
-        part = part[: part.index("})")] if table == "flows" else part
-        names = [line.split('"')[1] for line in part.splitlines() if line.strip().startswith('"')]
+    for table, begin in (("queues", "let more = json!({"), ("flows", '"id": 0,')):
+        part = text[text.index(begin) :]
+        names = [line.split('"')[1] for line in part[: part.index("})")].splitlines() if line.strip()[:1] == '"']
         assert len(names) > 8
         assert not [name for name in names if name not in columns.TABLES[table][1] and name not in plain], table
 

@@ -69,7 +69,7 @@ def crosscheck(
     given = [name for name, one in (("SCENARIO", scenario), ("--grid", grid), ("--flent", flent)) if one is not None]
     if len(given) != 1:
         raise InputError(f"SCENARIO, --grid or --flent: given {' and '.join(given) or 'none'}; allowed one of them")
-    for option, value in (
+    for option, word in (
         ("--rate", rate),
         ("--queue", queue),
         ("--up-rate", up_rate),
@@ -77,7 +77,7 @@ def crosscheck(
         ("--rtt", rtt),
         ("--tcp", tcp),
     ):
-        if value is not None and flent is None:
+        if word is not None and flent is None:
             raise InputError(f"{option}: belongs to --flent")
     if grid is not None:
         return _crossgrid(grid, set_, seeds, realtime, jobs, runs, stored, write, page, jitter, json)
