@@ -135,12 +135,13 @@ docs: build
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet
 	@echo "Rust: target/doc/earlydrop_aqm/index.html; text: docs/"
 
-# What is made from declarations: pages of disciplines, stacks and keys, the stub of the disciplines' classes, decision
-# vectors.
+# What is made from declarations: pages of disciplines, stacks, keys and columns, the stub of the disciplines' classes,
+# decision vectors.
 pages: build
 	$(BIN)/python tools/discipline_pages.py docs/aqms
 	$(BIN)/python tools/stack_pages.py
 	$(BIN)/python tools/key_pages.py
+	$(BIN)/python tools/column_pages.py
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
 	$(BIN)/earlydrop vectors --out vectors
 

@@ -30,6 +30,19 @@ def reference() -> str:
 def vectors(aqm: str) -> str | None:
     """Decision vectors of a discipline, as JSON lines; None if there is none of that name."""
 
+def packet_headers(
+    source: tuple[bytes, int],
+    target: tuple[bytes, int],
+    size: int,
+    identification: int,
+    ecn: int,
+    flags: int,
+    seq: int,
+    ack: int,
+    options: int,
+) -> bytes:
+    """The IPv4 header of a packet of `size` bytes, and its TCP header with bytes of options, or without flags UDP's."""
+
 def drop_curve(aqm: str, parameters_json: str, averages: Sequence[float]) -> list[float] | None:
     """p_b at each average queue in packets; None for a discipline that has no drop curve."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import struct
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from earlydrop import _core, advise, cli, toml_writer, traces
+from earlydrop import _core, advise, cli, pcap, toml_writer, traces
 
 SWEEP = """\
 name = "two"
@@ -187,11 +188,14 @@ def test_a_trace_as_pcap(tmp_path: Path, scenario: Path) -> None:
 
 def test_a_trace_of_udp_has_datagrams() -> None:
     rows = [[0.5, "+", 1, 7, 540, 1], [0.5, "-", 1, 7, 540, 0], [0.7, "d", 1, 8, 540, 0]]
-    made = traces.Trace(rows, 3, ["cbr"], (0, 1), [(2, 3, False)])
-    (head, packet) = traces.pcap(made)
+    headed = [[*row, 2, 0] for row in rows]
+    made = traces.Trace("bottleneck", headed, 3, [{"kind": "cbr", "tcp": None}], (0, 1), [(2, 3, False)])
+    (head, packet) = pcap.pcap([made])
     assert len(head) == 24
     assert packet[16 + 9] == 17
     assert struct.unpack(">H", packet[16 + 24 : 16 + 26]) == (520,)
+    assert packet[16 + 1] & 3 == 2, "ECT(0)"
+    made = dataclasses.replace(made, events=rows)
     assert next(iter(traces.ns2(made))) == "+ 0.5 0 1 cbr 540 ------- 1 2.0 3.0 7 0\n"
 
 

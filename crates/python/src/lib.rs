@@ -6,6 +6,7 @@ mod link;
 
 mod batch;
 mod errors;
+mod headers;
 mod policy;
 mod reference;
 mod scenario;
@@ -48,6 +49,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(reference::reference, module)?)?;
     module.add_function(wrap_pyfunction!(reference::quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(headers::packet_headers, module)?)?;
     module.add_function(wrap_pyfunction!(decision_vectors, module)?)?;
     module.add_function(wrap_pyfunction!(drop_curve, module)?)?;
     #[cfg(target_os = "linux")]

@@ -19,7 +19,7 @@ use std::time::Instant;
 pub const NO_WHOLE: i64 = i64::MIN;
 
 /// Fields recorded over time.
-const RECORDED: [&str; 5] = ["series", "rates", "trace", "traces", "variables"];
+const RECORDED: [&str; 6] = ["series", "rates", "trace", "traces", "variables", "delays"];
 /// Fields that are not columns.
 const LEFT_OUT: [&str; 4] = ["scenario", "seed", "version", "cost"];
 /// Fields with texts or null.

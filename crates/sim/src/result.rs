@@ -1,7 +1,7 @@
 //! The result document of one run.
 
-use crate::engine::trace::QueueTrace;
-use crate::engine::{FlowOutcome, Outcome, PortOutcome, Series, TransferOutcome};
+use crate::engine::trace::{QueueEvent, QueueTrace};
+use crate::engine::{FlowOutcome, Outcome, PacketDelays, PortOutcome, Series, TransferOutcome};
 use crate::losses::{FlowLosses, GapsTogether};
 use crate::measure::{coefficient_of_variation, jain, variance, QueueStats};
 use crate::rates::Rates;
@@ -60,6 +60,9 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
     if let Some(rates) = &outcome.rates {
         document["rates"] = rates_table(scenario, outcome, rates);
     }
+    if !outcome.packet_delays.is_empty() {
+        document["delays"] = delays(scenario, outcome);
+    }
     let mut traces = outcome.ports.iter().filter_map(|port| Some((&port.name, port.trace.as_ref()?)));
     if !scenario.record.trace_queues.is_empty() {
         document["traces"] = traces.clone().map(|(name, trace)| (name.clone(), trace_table(trace))).collect();
@@ -75,12 +78,27 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
     document
 }
 
+/// Of each recorded flow, when its packets were sent and how long they took, in the order of arrival.
+fn delays(scenario: &Scenario, outcome: &Outcome) -> Value {
+    let of_flow = |(&flow, delays): (&u64, &PacketDelays)| {
+        let (sent, took): (Vec<f64>, Vec<f64>) = delays.iter().map(|&(sent, took)| (sent, took * 1e3)).unzip();
+        json!({ "id": flow, "sent_s": sent, "delay_ms": took })
+    };
+    scenario.record.delay_flows.iter().zip(&outcome.packet_delays).map(of_flow).collect()
+}
+
 fn trace_table(trace: &QueueTrace) -> Value {
-    let rows: Vec<Value> =
-        trace.events.iter().map(|e| json!([e.time, e.kind.to_string(), e.flow, e.seq, e.size, e.length])).collect();
+    let row = |e: &QueueEvent| match e.header {
+        None => json!([e.time, e.kind.to_string(), e.flow, e.seq, e.size, e.length]),
+        Some(h) => json!([e.time, e.kind.to_string(), e.flow, e.seq, e.size, e.length, h.ecn, h.flags]),
+    };
+    let mut columns = vec!["time_s", "event", "flow", "seq", "size", "queue_packets"];
+    if trace.has_headers() {
+        columns.extend(["ecn", "tcp_flags"]);
+    }
     json!({
-        "columns": ["time_s", "event", "flow", "seq", "size", "queue_packets"],
-        "events": rows,
+        "columns": columns,
+        "events": trace.events.iter().map(row).collect::<Vec<_>>(),
         "total": trace.total,
         "digest": format!("{:016x}", trace.digest()),
     })

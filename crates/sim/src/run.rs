@@ -38,7 +38,7 @@ pub enum Events {
 /// If a discipline cannot be built from its parameters; a scenario that passed the checker can be.
 pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Result<Outcome, ScenarioError> {
     let network = build(scenario, seed)?;
-    let plan = plan(&network, links);
+    let plan = plan(scenario, &network, links);
     let settings = settings(scenario, &network);
     Ok(match events {
         Events::Heap => Engine::<HeapQueue>::new(network, &plan, settings).run(),
@@ -47,8 +47,11 @@ pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Resu
 }
 
 /// How the links of `network` are run.
-pub(crate) fn plan(network: &Network, links: Links) -> Plan {
-    let decides: Vec<bool> = network.ports.iter().map(|port| port.kind.decides_at_enqueue()).collect();
+pub(crate) fn plan(scenario: &Scenario, network: &Network, links: Links) -> Plan {
+    // An analytic port keeps no headers of the packets that wait.
+    let headers = scenario.record.trace > 0 && scenario.record.trace_headers;
+    let decides: Vec<bool> =
+        network.ports.iter().map(|port| port.kind.decides_at_enqueue() && !headers).collect();
     match links {
         Links::Auto => Plan::from_graph(network, &decides),
         Links::Stepped => Plan::all_stepped(network),
@@ -70,6 +73,7 @@ pub(crate) fn settings(scenario: &Scenario, network: &Network) -> Settings {
         cwnd_flows: record.cwnd_flows.iter().map(|&flow| (flow - 1) as u32).collect(),
         trace: (record.trace > 0).then_some(record.trace as usize),
         trace_ports: (network.ports.iter().zip(0..)).filter(|(port, _)| traced(port)).map(|(_, at)| at).collect(),
+        trace_headers: record.trace_headers,
         trace_flow: record.trace_flow.map(|flow| (flow - 1) as u32),
         entry_of: record.by_flow.then(|| entries(scenario)),
         rates: record.rates,
@@ -79,6 +83,7 @@ pub(crate) fn settings(scenario: &Scenario, network: &Network) -> Settings {
             .map(|(_, at)| at)
             .collect(),
         jitter: record.jitter,
+        delay_flows: record.delay_flows.iter().map(|&flow| (flow - 1) as u32).collect(),
         losses: record.losses,
         loss_rtt: record.loss_rtt,
     }

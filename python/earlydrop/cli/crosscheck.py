@@ -22,7 +22,9 @@ def crosscheck(
     *,
     set_: Sets = [],  # noqa: B006
     at: Annotated[str | None, Parameter(help="Queue of the emulated link (default: bottleneck).")] = None,
-    seeds: Annotated[int | None, Parameter(help="Runs of the simulator (default: 5, of a cell 10).")] = None,
+    seeds: Annotated[
+        int | None, Parameter(help="Runs of the simulator (default: 5; of a cell or a Flent run 10).")
+    ] = None,
     realtime: Annotated[bool, Parameter(negative="", help="Real-time priority for the link.")] = False,
     grid: Annotated[
         str | None, Parameter(help="Instead of a scenario: the cells of the grid that match this regular expression.")
@@ -37,6 +39,22 @@ def crosscheck(
     jitter: Annotated[
         str | None, Parameter(help="With --grid: longest extra delay on the simulator's link, such as '0.1 ms'.")
     ] = None,
+    flent: Annotated[
+        Path | None,
+        Parameter(help="Instead of a scenario: a recorded Flent run (NAME.flent.gz), with --rate and --queue."),
+    ] = None,
+    rate: Annotated[str | None, Parameter(help="With --flent: rate of the bottleneck, of downloads.")] = None,
+    queue: Annotated[
+        str | None, Parameter(help="With --flent: queue of downloads, such as 'fq_codel' or 'pie limit=1000p'.")
+    ] = None,
+    up_rate: Annotated[str | None, Parameter(help="With --flent: rate of uploads (default: --rate).")] = None,
+    up_queue: Annotated[str | None, Parameter(help="With --flent: queue of uploads (default: --queue).")] = None,
+    rtt: Annotated[
+        str | None, Parameter(help="With --flent: round-trip time without load (default: the least idle ping).")
+    ] = None,
+    tcp: Annotated[
+        str | None, Parameter(help="With --flent: reno, cubic or bbr (default: as the file says, else cubic).")
+    ] = None,
     trust: Trust = False,
     json: Json = False,
 ) -> int:
@@ -44,20 +62,48 @@ def crosscheck(
 
     Takes as long as the scenario. Needs iperf3, and what `link` needs. With --grid: congestion controls, queues, rates,
     round-trip times and numbers of flows, see docs/crosscheck.md; --set then changes the traffic's keys, such as tcp's.
+    With --flent: a run that Flent recorded, against the simulator on the link that --rate and --queue name.
     """
     from .. import links
     from ..links import crosscheck as checking
 
-    if stored is None:
+    if stored is None and flent is None:
         links.require_linux()
     check_count("--seeds", 1 if seeds is None else seeds)
-    if (scenario is None) == (grid is None):
-        raise InputError("SCENARIO or --grid: " + ("given neither" if grid is None else "given both"))
+    given = [name for name, one in (("SCENARIO", scenario), ("--grid", grid), ("--flent", flent)) if one is not None]
+    if len(given) != 1:
+        raise InputError(f"SCENARIO, --grid or --flent: given {' and '.join(given) or 'none'}; allowed one of them")
+    for option, word in (
+        ("--rate", rate),
+        ("--queue", queue),
+        ("--up-rate", up_rate),
+        ("--up-queue", up_queue),
+        ("--rtt", rtt),
+        ("--tcp", tcp),
+    ):
+        if word is not None and flent is None:
+            raise InputError(f"{option}: belongs to --flent")
     if grid is not None:
         return _crossgrid(grid, set_, seeds, realtime, jobs, runs, stored, write, page, jitter, json)
     for option, value in (("--stored", stored), ("--write", write), ("--page", page), ("--jitter", jitter)):
         if value is not None:
             raise InputError(f"{option}: belongs to --grid")
+    if flent is not None:
+        if rate is None or queue is None:
+            missing = "--rate" if rate is None else "--queue"
+            raise InputError(f"{missing}: missing; --flent needs it, as a Flent file does not say it")
+        from ..links import crosscheck_flent
+
+        link = crosscheck_flent.Link(rate, queue, up_rate, up_queue, rtt, tcp)
+        with terminal.Progress() as progress:
+            recorded = crosscheck_flent.crosscheck(
+                flent, link, seeds=seeds or crosscheck_flent.SEEDS, progress=progress
+            )
+        if json:
+            print_json({**recorded.document(), "version": version()})
+        else:
+            print(recorded.text())
+        return DONE
     assert scenario is not None
     with terminal.Progress() as progress:
         found = checking.crosscheck(

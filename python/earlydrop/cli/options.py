@@ -18,7 +18,14 @@ Store = Annotated[
     Parameter(name="--store", help="Folder or address where runs are stored (default: `store` beside the results)."),
 ]
 Workers = Annotated[int | None, Parameter(name="--workers", help="Number of threads (default: one per core).")]
-Cluster = Annotated[str | None, Parameter(name="--cluster", help="Address of a Dask scheduler, as tcp://host:8786.")]
+Cluster = Annotated[
+    str | None,
+    Parameter(
+        name="--cluster",
+        help="Workers: a Dask scheduler's address (tcp://host:8786), local, slurm, pbs or kubernetes "
+        "(slurm:20 for 20 jobs), or a file with Dask's options (FILE.toml).",
+    ),
+]
 Trust = Annotated[
     bool,
     Parameter(name="--trust", negative="", help="Run the code that files name as disciplines: it has your rights."),

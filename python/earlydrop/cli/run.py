@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from .checks import check_out, check_seed, parse_settings
 from .exits import DONE
+from .failures import InputError
 from .options import Json, Out, ScenarioFile, Sets, Trust
-from .printing import parse_json, version, warn
+from .printing import parse_json, print_json, version, warn
+
+if TYPE_CHECKING:
+    from .. import _core
 
 
 def run(
@@ -19,6 +24,10 @@ def run(
     seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
     set_: Sets = [],  # noqa: B006
     out: Out = None,
+    format_: Annotated[
+        Literal["folder", "flent"],
+        Parameter(name="--format", help="What --out names: a folder, or a data file for Flent (NAME.flent.gz)."),
+    ] = "folder",
     trust: Trust = False,
     json: Json = False,
 ) -> int:
@@ -28,6 +37,8 @@ def run(
 
     checked = _core.Scenario.load(str(scenario), parse_settings(set_))
     check_seed(seed)
+    if format_ == "flent":
+        return _flent(checked, seed, out, json)
     check_out(out)
     warn(checked.warnings())
     text = runner.run_one(runner.Job(checked, seed))
@@ -41,4 +52,27 @@ def run(
     print(result_text.run_text(document))
     if out is not None:
         print(f"\nwritten to {out}")
+    return DONE
+
+
+def _flent(checked: _core.Scenario, seed: int | None, out: Path | None, as_json: bool) -> int:
+    from .. import flent
+    from ..render import result_text
+
+    if out is None or not out.name.endswith(flent.SUFFIX):
+        given = str(out) if out is not None else "nothing"
+        raise InputError(f"--out: given {given}; with --format flent allowed NAME{flent.SUFFIX}", given=given)
+    if out.is_dir() or not out.absolute().parent.is_dir():
+        raise InputError(f"--out {out}: is a folder, or in a folder that does not exist", given=str(out))
+    warn(checked.warnings())
+    queues = parse_json(checked.to_json()).get("queue", {})
+    aqm = queues["bottleneck"]["aqm"] if "bottleneck" in queues else ", ".join(q["aqm"] for q in queues.values())
+    document, streams = flent.run(checked, seed, f"{checked.name}, {aqm}" if aqm else checked.name, out)
+    if as_json:
+        print_json({"file": str(out), "test": streams.test, "flows_without_series": streams.others})
+        return DONE
+    print(result_text.run_text(document))
+    print(f"\nwritten to {out}: Flent's test {streams.test}, {len(streams.down)} downloads, {len(streams.up)} uploads")
+    if streams.others:
+        print(f"{streams.others} other flows ran, too; Flent has no series for them")
     return DONE

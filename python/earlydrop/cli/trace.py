@@ -19,7 +19,12 @@ def trace(
     file: Annotated[Path, Parameter(name="FILE", help="File to write: .tr for ns-2's format, .pcap for pcap.")],
     /,
     *,
-    queue: Annotated[str | None, Parameter(help="The queue (default: the first).")] = None,
+    queue: Annotated[
+        list[str] | None,
+        Parameter(
+            negative="", help="The queue (default: the first). For pcap may be repeated, e.g. for both directions."
+        ),
+    ] = None,
     events: Annotated[int, Parameter(help="Largest number of events, counted from the start of the run.")] = 1_000_000,
     seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
     set_: Sets = [],  # noqa: B006
@@ -30,6 +35,7 @@ def trace(
     import tomllib
 
     from .. import _core, traces
+    from .. import pcap as pcaps
     from ..sweeps.base_scenario import overlay_toml, with_traces
     from ..tune.search_space import toml_settings
 
@@ -38,22 +44,27 @@ def trace(
         raise InputError(f"{file}: given {given}; allowed .tr, .pcap", given=given, allowed=".tr, .pcap")
     if not 1 <= events <= traces.MOST:
         raise InputError(f"--events: given {events}; allowed 1 to {traces.MOST}", given=str(events))
+    queues = list(dict.fromkeys(queue or []))
+    if file.suffix == ".tr" and len(queues) > 1:
+        raise InputError(f"--queue: given {len(queues)} queues; allowed one, as ns-2's format is of one link")
     check_seed(seed)
     pairs = parse_settings(set_)
     _core.Scenario.load(str(scenario), pairs)
     document = with_traces(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
-    made = traces.record(overlay_toml(document, toml_settings(pairs)), queue, events, seed)
     in_ns2s = file.suffix == ".tr"
-    content = "".join(traces.ns2(made)).encode() if in_ns2s else b"".join(traces.pcap(made))
+    document = overlay_toml(document, toml_settings(pairs))
+    made = traces.record(document, queues, events, seed, headers=not in_ns2s)
+    content = "".join(traces.ns2(made[0])).encode() if in_ns2s else b"".join(pcaps.pcap(made))
     part = file.with_name(f".{file.name}.partial")
     try:
         part.write_bytes(content)
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
+    kept, total = sum(len(one.events) for one in made), sum(one.total for one in made)
     if json:
-        print_json({"file": str(file), "events": len(made.events), "total": made.total})
+        print_json({"file": str(file), "events": kept, "total": total})
         return DONE
-    more = f" of {made.total:,}; --events takes more" if made.total > len(made.events) else ""
-    print(f"wrote {file}: {len(made.events):,} events{more}")
+    more = f" of {total:,}; --events takes more" if total > kept else ""
+    print(f"wrote {file}: {kept:,} events{more}")
     return DONE

@@ -56,7 +56,10 @@ def log(records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]) -> polars.Dat
 
 def write_log(path: Path, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]) -> None:
     """Write the table as Parquet."""
-    log(records).write_parquet(path)
+    from .. import columns
+
+    frame = log(records)
+    frame.write_parquet(path, metadata=columns.metadata(columns.of(frame.columns, "log")))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import output
+from .. import columns, output
 from ..analysis import words
 from ..analysis.statistics import ALPHA
 from ..terminal import CUT, number, paragraph, table, with_interval, with_sign
@@ -139,7 +139,10 @@ def write_runs(folder: Path, result: Comparison) -> None:
     """The runs of a comparison: a table of the measures, and each result document."""
     from ..analysis import compare
 
-    write_csv(folder / "runs.csv", compare.rows(result))
+    rows = compare.rows(result)
+    write_csv(folder / "runs.csv", rows)
+    measures = columns.measured((m.id, m.title, m.unit) for m in result.measures)
+    columns.write(folder, {"runs.csv": columns.of(rows[0], "runs", measures)})
     runs = folder / "runs"
     runs.mkdir()
     for (aqm, seed), document in result.runs.items():
@@ -160,28 +163,37 @@ def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, 
     output.write_json(folder / "result.json", document)
     output.write_json(folder / "scenario.json", scenario)
     queues = [{"queue": name, **values} for name, values in document["queues"].items()]
+    described = {}
     for name, rows in (("queues", queues), ("flows", document["flows"])):
         if rows:
-            head = list(rows[0])
-            write_csv(folder / f"{name}.csv", [head, *([row.get(k) for k in head] for row in rows)])
-            write_parquet(folder / f"{name}.parquet", rows)
+            table_ = _plain(rows)
+            # Flows of different kinds have different fields.
+            head = list(dict.fromkeys(key for row in table_ for key in row))
+            described[f"{name}.csv"] = columns.of(head, name)
+            write_csv(folder / f"{name}.csv", [head, *([row.get(k) for k in head] for row in table_)])
+            write_parquet(folder / f"{name}.parquet", table_, described[f"{name}.csv"])
+    columns.write(folder, described)
     series = Result(document, scenario).series
     if series is not None:
-        series.write_parquet(folder / "series.parquet")
+        metadata = columns.metadata(columns.of(series.columns, "series"))
+        series.write_parquet(folder / "series.parquet", metadata=metadata)
     text = link_status.link_text(document) if document.get("kind") == "link" else run_text(document)
     (folder / "result.txt").write_text(text + "\n", encoding="utf-8")
     plotting.save(plotting.run_figure(document), folder / "result")
 
 
-def write_parquet(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as Parquet: what is one value each, and not a table of its own."""
+def write_parquet(path: Path, rows: Sequence[Mapping[str, Any]], described: columns.Columns) -> None:
+    """Write rows of one value each as Parquet, with its columns' descriptions in the metadata."""
     import polars
 
-    plain = [{k: v for k, v in row.items() if not isinstance(v, (Mapping, list))} for row in rows]
-    # A column of tables is one in every row that has any.
+    frame = polars.DataFrame(rows, infer_schema_length=None)
+    frame.write_parquet(path, metadata=columns.metadata(described))
+
+
+def _plain(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The columns that have one value in each row, and no table of their own."""
     nested = {k for row in rows for k, v in row.items() if isinstance(v, (Mapping, list))}
-    table_ = [{k: v for k, v in row.items() if k not in nested} for row in plain]
-    polars.DataFrame(table_, infer_schema_length=None).write_parquet(path)
+    return [{k: v for k, v in row.items() if k not in nested} for row in rows]
 
 
 def write_csv(path: Path, rows: Sequence[Sequence[Any]]) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..document import Document
 
-RECORDED = ("series", "rates", "trace", "traces", "variables")
+RECORDED = ("series", "rates", "trace", "traces", "variables", "delays")
 """Fields that were recorded over time: one text, `recorded`."""
 FLOWS = "flows"
 """A list of tables whose fields are a list each."""

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import output
+from .. import columns, output
 from ..document import Document
 from ..toml_writer import to_toml
 from . import report, runs, text, warmups
 from .claim_results import ClaimResult, claim_document
-from .experiment import Cell, Experiment
+from .experiment import Cell, Experiment, Measure
 from .model import Study
 from .published_values import fit
 from .runs import Outcome
@@ -119,14 +119,20 @@ def write(
     (folder / "runs").mkdir()
     (folder / "scenarios").mkdir()
     scenarios = {e.id: first_cell(study, e) for e in study.experiments}
+    described: dict[str, columns.Columns] = {}
     for e in study.experiments:
         name = file_name(e.id)
-        _write_runs(folder / "runs" / name, e, runs.rows(outcome, e))
+        described[f"runs/{name}.csv"] = _write_runs(
+            folder / "runs" / name, e, [study.measure(m) for m in e.measures], runs.rows(outcome, e)
+        )
         (folder / "scenarios" / f"{name}.toml").write_text(to_toml(scenarios[e.id]), encoding="utf-8")
+    columns.write(folder, described)
     return report.write(folder, outcome, results, scenarios, version, stop)
 
 
-def _write_runs(base: Path, e: Experiment, rows: Sequence[Sequence[Any]]) -> None:
+def _write_runs(
+    base: Path, e: Experiment, measures: Sequence[Measure], rows: Sequence[Sequence[Any]]
+) -> columns.Columns:
     import polars
 
     from ..render.result_text import write_csv
@@ -134,6 +140,11 @@ def _write_runs(base: Path, e: Experiment, rows: Sequence[Sequence[Any]]) -> Non
     write_csv(base.with_name(base.name + ".csv"), rows)
     head, body = rows[0], rows[1:]
     kinds = {name: polars.String() for name in e.names} | {"seed": polars.Int64()}
-    columns = {name: [row[k] for row in body] for k, name in enumerate(head)}
+    values = {name: [row[k] for row in body] for k, name in enumerate(head)}
     schema = {name: kinds.get(name, polars.Float64()) for name in head}
-    polars.DataFrame(columns, schema=schema).write_parquet(base.with_name(base.name + ".parquet"))
+    own = {axis.id: columns.Column(axis.unit, axis.title) for axis in e.axes}
+    own |= columns.measured((m.id, m.title, m.unit) for m in measures)
+    described = columns.of(head, "runs", own)
+    frame = polars.DataFrame(values, schema=schema)
+    frame.write_parquet(base.with_name(base.name + ".parquet"), metadata=columns.metadata(described))
+    return described

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 BATCH_S = 0.4
 """Intended duration of a batch: long compared with the cost of submitting one, short compared with the sweep."""
+TASK_S, SHARE = 0.7e-3, 0.2
+"""What a batch costs the calling process and Dask's scheduler, and how much of their time batches may take: with many
+workers batches last longer."""
 MOST_RUNS = 5000
 """Runs of a batch."""
 FLUSH_S, FLUSH_BYTES = 5.0, 8 << 20
@@ -192,7 +195,8 @@ class Runs:
     def _size(self) -> int:
         """Size of the next batch: some tenths of a second, less towards the end so that all workers finish together."""
         left = self.tally.total - self.tally.done
-        by_time = BATCH_S / self._run_s if self._run_s > 0 else 1
+        batch_s = max(BATCH_S, self.executor.slots * TASK_S / SHARE)
+        by_time = batch_s / self._run_s if self._run_s > 0 else 1
         return int(max(1, min(by_time, left / (4 * self.executor.slots), MOST_RUNS)))
 
     def _open_rows(self) -> Iterator[Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import secrets
 import time
 from collections.abc import Callable, Sequence
@@ -11,15 +12,19 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
-from .. import extras
+from .. import extras, terminal
 from ..document import Document
 from ..runner import cores
 from ..store import engine
-from . import work
+from . import clusters, work
 from .model import SweepError
 
 Finished = tuple[int, work.Done | BaseException]
 """Number of a batch, and what it gave or why it gave nothing."""
+
+
+SILENCE_S = 5.0
+"""After this long a wait for workers is reported."""
 
 
 class Executor(Protocol):
@@ -69,36 +74,50 @@ class Threads:
 
 
 class Cluster:
-    """Workers of a Dask cluster that is running. They need the same earlydrop, and nothing else.
+    """Workers of a Dask cluster: of one that runs at an address, or one that is started (`clusters.py`) and ended here.
 
-    A batch whose worker dies is given to another one by Dask's scheduler.
+    They need the same earlydrop, and nothing else. A batch whose worker dies is given to another one by Dask's
+    scheduler.
     """
 
-    def __init__(self, base: Document | None, address: str, patience_s: float = 30.0) -> None:
+    def __init__(self, base: Document | None, where: str, patience_s: float = 30.0) -> None:
+        wanted = clusters.request(where)
         try:
             import distributed
         except ImportError as error:
             raise SweepError(f"--cluster needs dask.distributed: {extras.command('cluster')}") from error
-        self._base, self._address = base, address
+        self._base, self._address = base, where
+        self._started: Any = None if wanted is None else clusters.start(wanted)
+        address = where if wanted is None else self._started.scheduler_address
         try:
             # Without types of its own: Any.
             client: Any = distributed.Client
             self._client: Any = client(address, timeout=patience_s, name="earlydrop-sweep", set_as_default=False)
         except (OSError, ValueError, TimeoutError, ImportError) as error:
-            raise SweepError(f"--cluster {address}: no scheduler answers there: {error}") from error
+            clusters.close(self._started)
+            raise SweepError(f"--cluster {where}: no scheduler answers there: {error}") from error
         self._name = f"earlydrop-{secrets.token_hex(4)}"
         self._finished: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._futures: dict[int, Any] = {}
         self._slots, self._looked = 0, 0.0
-        if not self._wait_for_workers(patience_s):
-            self._client.close()
-            raise SweepError(f"--cluster {address}: has no worker after {patience_s:g} s")
+        try:
+            # Jobs may wait for long in the queue of the machine.
+            there = self._wait_for_workers(patience_s if wanted is None else math.inf)
+        except BaseException:
+            self.close()
+            raise
+        if not there:
+            self.close()
+            raise SweepError(f"--cluster {where}: has no worker after {patience_s:g} s")
 
     def _wait_for_workers(self, patience_s: float) -> bool:
-        begin = time.monotonic()
+        begin, said = time.monotonic(), False
         while time.monotonic() - begin < patience_s:
             if self._count():
                 return True
+            if not said and time.monotonic() - begin > SILENCE_S:
+                terminal.say(f"waiting for the first worker of {self._address}")
+                said = True
             time.sleep(0.2)
         return False
 
@@ -149,6 +168,7 @@ class Cluster:
             self._client.cancel(list(self._futures.values()), force=True)
         with contextlib.suppress(Exception):
             self._client.close(timeout=5)
+        clusters.close(self._started)
 
 
 def _near(done: work.Done) -> work.Done:

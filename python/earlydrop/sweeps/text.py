@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from .. import streamed
+from .. import columns, streamed
 from ..render.result_text import LATEX_END, latex_head, latex_row
 from ..terminal import CUT, interval_text, paragraph, table, with_sign
 from .cells import Cell, Row
@@ -201,6 +201,7 @@ def write(folder: Path, outcome: Outcome, url: str) -> None:
         document.close()
         file.write("\n")
     _write_runs(folder / "runs.parquet", outcome)
+    columns.write(folder, {name: _described(folder / name, outcome) for name in ("points.csv", "differences.csv")})
     (folder / "sweep.txt").write_text(outcome_text(outcome) + "\n", encoding="utf-8")
     if sweep.text:
         (folder / "sweep.toml").write_text(sweep.text, encoding="utf-8")
@@ -273,6 +274,16 @@ def _write_differences(folder: Path, outcome: Outcome, document: streamed.Writer
     document.end()
 
 
+def _described(path: Path, outcome: Outcome) -> columns.Columns:
+    """The dictionary of a table that was written; empty if it was not."""
+    if not path.exists():
+        return {}
+    with path.open(newline="", encoding="utf-8") as file:
+        head = next(csv.reader(file))
+    own = _factors(outcome) | columns.over_seeds((m.id, m.title, m.unit) for m in outcome.sweep.measures)
+    return columns.of(head, path.stem, own)
+
+
 @contextmanager
 def _table(path: Path) -> Iterator[Any]:
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -299,4 +310,14 @@ def _write_runs(path: Path, outcome: Outcome) -> None:
             yield whole.select(pl.col(name).cast(kind) for name, kind in schema.items())
 
     source = register_io_source(pieces, schema=schema, is_pure=True)
-    source.sink_parquet(path, compression="zstd", row_group_size=GROUP)
+    described = columns.of(schema, "runs", _factors(outcome) | _measures(outcome) | _measures(outcome, "measure."))
+    metadata = columns.metadata(described)
+    source.sink_parquet(path, compression="zstd", row_group_size=GROUP, metadata=metadata)
+
+
+def _factors(outcome: Outcome) -> dict[str, columns.Column]:
+    return {f.name: columns.Column(f.unit, f.title) for f in outcome.sweep.factors}
+
+
+def _measures(outcome: Outcome, prefix: str = "") -> dict[str, columns.Column]:
+    return columns.measured(((m.id, m.title, m.unit) for m in outcome.sweep.measures), prefix)

@@ -11,6 +11,9 @@ use earlydrop_aqm::gate::Counters;
 use earlydrop_net::record::Fate;
 use hdrhistogram::Histogram;
 
+/// When packets were sent, and their one-way delays, s; in the order of arrival.
+pub type PacketDelays = Vec<(f64, f64)>;
+
 /// The raw results of a run.
 pub struct Outcome {
     /// By port.
@@ -33,6 +36,8 @@ pub struct Outcome {
     pub round_trips: Vec<Histogram<u32>>,
     /// Delay variation by flow; empty if not asked for.
     pub variations: Vec<Variation>,
+    /// By recorded flow: every packet received with its delay.
+    pub packet_delays: Vec<PacketDelays>,
     /// Packets sent and lost by flow; empty if not asked for.
     pub flow_losses: Vec<FlowLosses>,
     /// Number of events processed.

@@ -15,6 +15,8 @@ pub struct Settings {
     pub cwnd_flows: Vec<u32>,
     /// Queue events to keep of each traced port.
     pub trace: Option<usize>,
+    /// Whether events have headers.
+    pub trace_headers: bool,
     /// Traced ports; empty means port 0.
     pub trace_ports: Vec<u32>,
     /// Flow (from 0) whose variables are traced.
@@ -29,6 +31,8 @@ pub struct Settings {
     pub rate_ports: Vec<u32>,
     /// Measure the delay variation of the flows.
     pub jitter: bool,
+    /// Flows (from 0) of which every packet's delay is recorded.
+    pub delay_flows: Vec<u32>,
     /// Measure the distances between losses, and how many flows lose packets in one loss event.
     pub losses: bool,
     /// Length of a loss event, s; by default the mean base RTT of the flows at a queue.

@@ -1,6 +1,9 @@
 //! Event traces of a queue, in ns-2's terms, with a digest over the whole run.
 
+use earlydrop_net::segment::{AE, CWR, ECE, FIN, PSH, REQUEST, SYN};
 use earlydrop_net::tcp::Variable;
+use earlydrop_net::Segment;
+use std::sync::Arc;
 
 /// An event at a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +21,47 @@ pub struct QueueEvent {
     /// Packets in the queue after the event, without the one in transmission; `+` counts the arrival even if it is
     /// dropped next.
     pub length: u64,
+    /// ECN field and TCP flags, if headers are recorded.
+    pub header: Option<Header>,
+}
+
+/// What a packet's headers say of ECN, and its TCP flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// ECN field (RFC 3168, 5): 0 not ECN-capable, 1 ECT(1), 2 ECT(0), 3 CE.
+    pub ecn: u8,
+    /// TCP flags as in its header (RFC 9293, 3.1; AE is 0x100, RFC 9768); 0 without TCP.
+    pub flags: u16,
+}
+
+/// Links of each flow's forward path; `None` over UDP.
+pub type Forward = Arc<[Option<u8>]>;
+
+impl Header {
+    const FIN: u16 = 0x01;
+    const SYN: u16 = 0x02;
+    const PSH: u16 = 0x08;
+    const ACK: u16 = 0x10;
+    const ECE: u16 = 0x40;
+    const CWR: u16 = 0x80;
+    const AE: u16 = 0x100;
+
+    /// Those of `segment`, where the receiver of its flow is `forward` links from the sender.
+    pub fn of(segment: Segment, forward: Option<u8>) -> Header {
+        let bits = segment.bits();
+        let said =
+            |pairs: &[(u8, u16)]| pairs.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, flag)| flag).sum::<u16>();
+        let flags: u16 = match forward {
+            None => 0,
+            Some(links) if segment.hop() < usize::from(links) => match bits & SYN {
+                0 => Self::ACK + said(&[(PSH, Self::PSH), (FIN, Self::FIN), (CWR, Self::CWR)]),
+                _ => Self::SYN + said(&[(ECE, Self::ECE), (CWR, Self::CWR), (AE, Self::AE)]),
+            },
+            Some(_) if bits & REQUEST != 0 => 0,
+            Some(_) => Self::ACK + said(&[(ECE, Self::ECE)]),
+        };
+        Header { ecn: bits & 3, flags }
+    }
 }
 
 /// The first events of a queue, and a digest of all.
@@ -26,6 +70,7 @@ pub struct QueueTrace {
     /// The first events.
     pub events: Vec<QueueEvent>,
     keep: usize,
+    forward: Option<Forward>,
     /// Number of all events, kept or not.
     pub total: u64,
     digest: u64,
@@ -37,9 +82,16 @@ impl QueueTrace {
     /// Events between two checkpoints.
     pub const STRIDE: u64 = 10_000;
 
-    /// Keeps the first `keep` events.
-    pub fn new(keep: usize) -> Self {
-        QueueTrace { events: Vec::new(), keep, total: 0, digest: 0xcbf2_9ce4_8422_2325, checkpoints: Vec::new() }
+    /// Keeps the first `keep` events; headers too if the lengths of the flows' paths are given.
+    pub fn new(keep: usize, forward: Option<Forward>) -> Self {
+        QueueTrace {
+            events: Vec::new(),
+            keep,
+            forward,
+            total: 0,
+            digest: 0xcbf2_9ce4_8422_2325,
+            checkpoints: Vec::new(),
+        }
     }
 
     /// FNV-1a (64 bits) over the lines `time_us,kind,flow,seq,length`, each ended by a line feed.
@@ -47,7 +99,13 @@ impl QueueTrace {
         self.digest
     }
 
-    pub(super) fn record(&mut self, time: f64, kind: char, flow: u32, seq: i32, size: u32, length: u64) {
+    /// Whether the events have headers.
+    pub fn has_headers(&self) -> bool {
+        self.forward.is_some()
+    }
+
+    pub(super) fn record(&mut self, time: f64, kind: char, segment: Segment, size: u32, length: u64) {
+        let (flow, seq) = (segment.flow(), segment.seq());
         use std::io::Write;
         let mut line = [0_u8; 96];
         let mut rest = &mut line[..];
@@ -65,7 +123,8 @@ impl QueueTrace {
             self.checkpoints.push(self.digest);
         }
         if self.events.len() < self.keep {
-            self.events.push(QueueEvent { time, kind, flow: flow + 1, seq, size, length });
+            let header = self.forward.as_ref().map(|forward| Header::of(segment, forward[flow as usize]));
+            self.events.push(QueueEvent { time, kind, flow: flow + 1, seq, size, length, header });
         }
     }
 }

@@ -53,6 +53,8 @@ pub(super) const SKIP: u64 = 1_000_000_000;
 
 /// Most flows whose rates are recorded without `rate_flows`.
 pub(super) const RATE_FLOWS: u64 = 64;
+/// Most flows of which every packet's delay is recorded.
+pub(super) const DELAY_FLOWS: usize = 64;
 /// Most traffic entries with counters of their own at every queue: each has a histogram there.
 pub(super) const ENTRIES_BY_FLOW: usize = 200;
 /// Most flows with delays or losses of their own: each has a histogram.

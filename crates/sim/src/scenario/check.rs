@@ -28,6 +28,7 @@ pub(super) const RECORD: &[&str] = &[
     "cwnd_flows",
     "trace",
     "trace_queues",
+    "trace_headers",
     "trace_flow",
     "delays",
     "by_flow",
@@ -36,6 +37,7 @@ pub(super) const RECORD: &[&str] = &[
     "rate_flows",
     "rate_queues",
     "jitter",
+    "delay_flows",
     "losses",
     "loss_rtt",
 ];
@@ -210,11 +212,13 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         cwnd_flows,
         trace: fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?,
         trace_queues: fields.optional("trace_queues").map_or(Ok(Vec::new()), |field| queue_list(&field, scenario))?,
+        trace_headers: fields.optional("trace_headers").map_or(Ok(false), |field| field.flag())?,
         trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,
         transfers: fields.optional("transfers").map_or(Ok(false), |field| field.flag())?,
         delays: fields.optional("delays").map_or(Ok(false), |field| field.flag())?,
         by_flow: by_flow(&fields, scenario)?,
         jitter: end_to_end(&fields, "jitter", scenario)?,
+        delay_flows: delay_flows(&fields, scenario)?,
         losses: end_to_end(&fields, "losses", scenario)?,
         loss_rtt: loss_rtt(&fields)?,
         ..rates
@@ -244,6 +248,19 @@ fn end_to_end(fields: &Fields<'_>, key: &str, scenario: &Scenario) -> Checked<bo
             .allowed(format!("at most {} flows", bounds::FLOWS_END_TO_END)));
     }
     Ok(wanted)
+}
+
+/// Flows of which every packet's delay is recorded.
+fn delay_flows(fields: &Fields<'_>, scenario: &Scenario) -> Checked<Vec<u64>> {
+    let Some(field) = fields.optional("delay_flows") else { return Ok(Vec::new()) };
+    let flows = flow_list(&field, scenario, any_flow)?;
+    if flows.len() > bounds::DELAY_FLOWS {
+        return Err(field
+            .error("keeps every packet's delay")
+            .given(format!("{} flows", flows.len()))
+            .allowed(format!("at most {} flows", bounds::DELAY_FLOWS)));
+    }
+    Ok(flows)
 }
 
 fn loss_rtt(fields: &Fields<'_>) -> Checked<Option<f64>> {

@@ -97,6 +97,7 @@ fn record(record: &Record) -> Json {
     map.insert("cwnd_flows".into(), json!(record.cwnd_flows));
     map.insert("trace".into(), record.trace.into());
     insert(&mut map, "trace_queues", (!record.trace_queues.is_empty()).then(|| json!(record.trace_queues)));
+    insert(&mut map, "trace_headers", record.trace_headers.then_some(true.into()));
     insert(&mut map, "trace_flow", record.trace_flow.map(Json::from));
     insert(&mut map, "transfers", record.transfers.then_some(true.into()));
     insert(&mut map, "delays", record.delays.then_some(true.into()));
@@ -105,6 +106,7 @@ fn record(record: &Record) -> Json {
     insert(&mut map, "rate_flows", record.rates.map(|_| json!(record.rate_flows)));
     insert(&mut map, "rate_queues", (!record.rate_queues.is_empty()).then(|| json!(record.rate_queues)));
     insert(&mut map, "jitter", record.jitter.then_some(true.into()));
+    insert(&mut map, "delay_flows", (!record.delay_flows.is_empty()).then(|| json!(record.delay_flows)));
     insert(&mut map, "losses", record.losses.then_some(true.into()));
     insert(&mut map, "loss_rtt", record.loss_rtt.map(|x| seconds(x).into()));
     map.into()

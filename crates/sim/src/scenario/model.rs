@@ -145,6 +145,8 @@ pub struct Record {
     pub trace: u64,
     /// Queues whose events are kept, by name; none keeps those of the first.
     pub trace_queues: Vec<String>,
+    /// Whether traced events have the packets' ECN field and TCP flags.
+    pub trace_headers: bool,
     /// Flow whose variables are traced.
     pub trace_flow: Option<u64>,
     /// Whether the time of every transfer is kept.
@@ -161,6 +163,8 @@ pub struct Record {
     pub rate_queues: Vec<String>,
     /// Whether it is measured how the flows' delays vary.
     pub jitter: bool,
+    /// Flows of which every packet's delay is recorded, numbered from 1.
+    pub delay_flows: Vec<u64>,
     /// Whether it is measured how far apart losses are, and how many flows lose at once.
     pub losses: bool,
     /// How long a loss event lasts, in seconds; `None` takes the mean base RTT of the flows at a queue.

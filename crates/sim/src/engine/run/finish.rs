@@ -77,6 +77,7 @@ impl<Q: EventQueue> Engine<Q> {
             variables: self.variables,
             round_trips: self.round_trips,
             variations: self.variations,
+            packet_delays: self.packet_delays,
             flow_losses,
             events: self.events,
             links: self.link_counts,

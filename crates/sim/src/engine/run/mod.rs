@@ -19,7 +19,7 @@ mod web;
 
 pub use reading::{FlowState, QueueState};
 
-use crate::engine::outcome::Series;
+use crate::engine::outcome::{PacketDelays, Series};
 use crate::engine::settings::Settings;
 use crate::engine::state::applications::Applications;
 use crate::engine::state::end_to_end::Losses;
@@ -29,7 +29,7 @@ use crate::engine::state::order::{AheadMerge, Key};
 use crate::engine::state::port::Port;
 use crate::engine::state::sources::Sources;
 use crate::engine::state::specs::Specs;
-use crate::engine::trace::VariableChange;
+use crate::engine::trace::{Forward, VariableChange};
 use crate::events::{Event, EventQueue, Kind};
 use crate::rates::Rates;
 use crate::variation::Variation;
@@ -80,6 +80,10 @@ pub struct Engine<Q> {
     round_trips: Vec<Histogram<u32>>,
     /// Delay variation by flow; empty if not asked for.
     variations: Vec<Variation>,
+    /// Links of the flows' forward paths, where headers are traced.
+    forward: Option<Forward>,
+    /// Delays of every packet, by recorded flow.
+    packet_delays: Vec<PacketDelays>,
     losses: Option<Box<Losses>>,
     link_counts: (usize, usize),
     /// Time before which senders process ACKs ahead of their arrival.

@@ -89,12 +89,14 @@ impl<Q: EventQueue> Engine<Q> {
         };
         if let Some(feedback) = receiver.take_next(&arrived) {
             self.count_payload(&segment, payload, u64::from(payload), age, key.now);
-            if !self.variations.is_empty() {
+            if self.notes_delays() {
                 self.note_delay(segment, key.now);
             }
             let ack = feedback.ack as i32;
             if stamped_ack > 0 {
-                return Some(self.blocks.rfc.keep(segment.answered(ack, stamped_ack).with_bits(SACK), &feedback));
+                return Some(
+                    self.blocks.rfc.keep(segment.answered(ack, stamped_ack).with_bits(kept_bits(&feedback)), &feedback),
+                );
             }
             // The ACK has no fields but its number and an echo.
             return Some(segment.answered(ack, ACK_BYTES).with_bits(if feedback.echo { ECE } else { 0 }));
@@ -111,11 +113,11 @@ impl<Q: EventQueue> Engine<Q> {
         let Receiver::Rfc(receiver) = &mut arrivals.receiver else { return None };
         if let Some(feedback) = receiver.take_beyond(arrived) {
             self.count_payload(&segment, payload, 0, age, key.now);
-            if !self.variations.is_empty() {
+            if self.notes_delays() {
                 self.note_delay(segment, key.now);
             }
             let size = stamped_ack.max(ACK_BYTES) + rfc::block_bytes(feedback.count);
-            let ack = segment.answered(feedback.ack as i32, size).with_bits(SACK);
+            let ack = segment.answered(feedback.ack as i32, size).with_bits(kept_bits(&feedback));
             return Some(self.blocks.rfc.keep(ack, &feedback));
         }
         let before = receiver.bytes();
@@ -173,7 +175,7 @@ impl<Q: EventQueue> Engine<Q> {
             let stamps = if settings.timestamps { rfc::STAMP_BYTES } else { 0 };
             ACK_BYTES + stamps + rfc::block_bytes(feedback.count)
         };
-        let ack = segment.answered(feedback.ack as i32, size).with_bits(SACK);
+        let ack = segment.answered(feedback.ack as i32, size).with_bits(kept_bits(feedback));
         self.blocks.rfc.keep(ack, feedback)
     }
 
@@ -206,4 +208,10 @@ impl<Q: EventQueue> Engine<Q> {
         }
         self.carry_out_rfc(segment.flow(), key);
     }
+}
+
+/// Bits of an ACK whose contents are kept. The sender reads the echo there; in the bits it is for traces.
+#[inline(always)]
+fn kept_bits(feedback: &Feedback) -> u8 {
+    SACK | if feedback.echo { ECE } else { 0 }
 }

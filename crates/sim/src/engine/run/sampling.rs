@@ -49,7 +49,13 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// Whether receivers record more than counters.
     pub(super) fn watches_receivers(&self) -> bool {
-        self.rates.is_some() || !self.variations.is_empty()
+        self.rates.is_some() || self.notes_delays()
+    }
+
+    /// Whether receivers record delays.
+    #[inline(always)]
+    pub(super) fn notes_delays(&self) -> bool {
+        !self.variations.is_empty() || !self.packet_delays.is_empty()
     }
 
     /// Creates recorders where losses are measured; `rtts` are the lengths of a loss event at each port, s.
@@ -68,12 +74,20 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// A data segment reaches its receiver at `now`; records its delay if delay variation is measured.
+    /// A data segment reaches its receiver at `now`; records its delay if delays are measured.
     #[inline(never)]
     pub(super) fn note_delay(&mut self, segment: Segment, now: f64) {
+        if now >= self.settings.duration {
+            return;
+        }
+        let age = segment.age_ticks(Segment::stamp(now, self.ticks_per_second));
+        if let Some(at) = self.settings.delay_flows.iter().position(|&flow| flow == segment.flow()) {
+            let delay = f64::from(age) / self.ticks_per_second;
+            self.packet_delays[at].push((now - delay, delay));
+        }
         let Some(variation) = self.variations.get_mut(segment.flow() as usize) else { return };
-        if now >= self.settings.warmup && now < self.settings.duration {
-            variation.record(segment.age_ticks(Segment::stamp(now, self.ticks_per_second)));
+        if now >= self.settings.warmup {
+            variation.record(age);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::engine::network::{Network, TransferSpec};
 use crate::engine::settings::Settings;
+use crate::engine::trace::Forward;
 use crate::losses::FlowLosses;
 use crate::variation::Variation;
 use earlydrop_net::tcp::sizes::ACK_BYTES;
@@ -50,6 +51,15 @@ pub fn sent(sender: &Sender) -> i64 {
         Sender::Ns2(sender) => i64::from(sender.core.max_sent) + 1 + i64::from(sender.core.retransmits),
         Sender::Rfc(_) => 0,
     }
+}
+
+/// Links of each flow's forward path; `None` over UDP, where nothing comes back.
+pub fn forward(network: &Network) -> Forward {
+    let of_flow = |flow| {
+        let (there, back) = network.route(flow);
+        (!back.is_empty()).then_some(there.len() as u8)
+    };
+    (0..network.flows()).map(of_flow).collect()
 }
 
 /// Delay variation by flow, with the propagation delays as lower bound. The delay of a medium is not included in it.

@@ -13,8 +13,8 @@ use earlydrop_net::record::Fate;
 /// A port's trace, the flows' shares of the queue, their rates, and their simultaneous losses. Its methods are not
 /// inlined, so that runs without a recorder do not load their code.
 ///
-/// Packets carry the segment as [`unpacked`] reads it, with the sequence number to be shown; of one that departs only
-/// flow, number and size are read.
+/// Packets carry the segment as [`unpacked`] reads it, with the sequence number to be shown; of one that departs
+/// from an analytic port only flow, number and size are known.
 #[derive(Default)]
 pub struct Recorder {
     pub trace: Option<QueueTrace>,
@@ -52,7 +52,8 @@ impl Recorder {
 
     fn trace(&mut self, now: Time, kind: char, packet: &Packet, length: u64) {
         if let Some(trace) = &mut self.trace {
-            trace.record(now.seconds(), kind, packet.flow as u32, packet.tag as i32, packet.size, length);
+            // A replay has its own flow keys and no trace.
+            trace.record(now.seconds(), kind, unpacked(packet, false).0, packet.size, length);
         }
     }
 }

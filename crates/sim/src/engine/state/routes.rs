@@ -104,6 +104,7 @@ pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route
     for (flow, spec) in &network.transfers {
         applications[*flow as usize] = (true, !spec.is_plain());
     }
+    let delays = settings.jitter || !settings.delay_flows.is_empty();
     for (flow, &(transfers, reconnects)) in applications.iter().enumerate() {
         let (forward, reverse) = network.route(flow);
         let first = forward[0];
@@ -157,8 +158,8 @@ pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route
         } else {
             steps.push(host(match time.expires {
                 Some(_) => Action::Expired,
-                None if settings.jitter && network.varies(forward[forward.len() - 1]) => Action::RecordedSinkAtEvent,
-                None if settings.rates.is_some() || settings.jitter => Action::RecordedSink,
+                None if delays && network.varies(forward[forward.len() - 1]) => Action::RecordedSinkAtEvent,
+                None if settings.rates.is_some() || delays => Action::RecordedSink,
                 None => Action::Sink,
             }));
         }

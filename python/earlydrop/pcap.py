@@ -1,0 +1,139 @@
+"""The packets that left queues as a pcap file, for Wireshark, tshark and tcpdump.
+
+The engine's trace has each packet's time, size, sequence number, ECN field and TCP flags. What else headers hold is
+made up here, so that the tools' analysis of sequence numbers sees the simulated connections.
+"""
+
+from __future__ import annotations
+
+import heapq
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import _core
+from .traces import Trace, TraceError
+
+LINK_RAW = 101
+"""LINKTYPE_RAW: packets start with their IP header."""
+NANOSECONDS = 0xA1B23C4D
+"""Magic number of files whose times are in nanoseconds."""
+IP_HEADER, TCP_HEADER, UDP_HEADER, MOST_OPTIONS = 20, 20, 8, 40
+PORT = 10_000
+SYN, ACK = 0x02, 0x10
+
+
+@dataclass
+class _Connection:
+    """What is known of a flow's connection so far."""
+
+    number: int = 0
+    """Earlier connections of the flow."""
+    first: int | None = None
+    """The SYN's sequence number in the trace."""
+    data: bool = False
+    """Data was sent."""
+    answered: bool = False
+    """The SYN was answered."""
+
+
+class _Flow:
+    """Sequence numbers, options and connections of a flow over TCP."""
+
+    def __init__(self, entry: Mapping[str, Any]) -> None:
+        self.bytes = entry.get("profile") == "rfc"
+        header = _size(entry["header"])
+        self.options = min(max(header - IP_HEADER - TCP_HEADER, 0) // 4 * 4, MOST_OPTIONS)
+        self.payload = max(_size(entry["segment"]) + header - IP_HEADER - TCP_HEADER - self.options, 1)
+        self.connection = _Connection()
+
+    def data(self, seq: int, flags: int) -> tuple[int, int, int]:
+        """Sequence number, acknowledgement number and flags of a segment."""
+        connection = self.connection
+        if flags & SYN:
+            # A SYN sent again has the number of the first. In profile ns2 every connection starts at 0.
+            if connection.data or connection.first not in (None, seq):
+                connection = self.connection = _Connection(connection.number + 1)
+            connection.first = seq
+            return (seq if self.bytes else 0), 0, flags
+        connection.data = connection.data or not self.bytes or seq > (connection.first or 0) + 1
+        return (seq if self.bytes else 1 + (seq - 1) * self.payload), 1, flags
+
+    def acknowledgement(self, seq: int, flags: int) -> tuple[int, int, int]:
+        """The same of an ACK, which names the next byte (profile `rfc`) or the last segment received in order."""
+        connection = self.connection
+        opens = not connection.answered and connection.first in (None, seq - 1 if self.bytes else seq)
+        connection.answered = True
+        number = seq if self.bytes else 1 + seq * self.payload
+        return (0, number, flags | SYN) if opens else (1, number, flags)
+
+
+def pcap(traces: Sequence[Trace]) -> Iterator[bytes]:
+    """A pcap file (nanoseconds, raw IPv4) of the packets that left these queues, when their transmission started.
+
+    Flow n goes from 10.0.x.y to 10.1.x.y with n = 256 x + y, and its ACKs the other way. The receiver's port is 10000,
+    the sender's 10000 plus the number of the flow's earlier connections. Headers only are kept; a packet's length is
+    that on the wire. Sequence numbers count bytes. Requests of clients are UDP datagrams, since the
+    simulator sends them outside of the connection.
+
+    Raises:
+        TraceError: packets pass two of the queues: each would be in the file twice.
+    """
+    _check_once(traces)
+    yield struct.pack("<IHHiIII", NANOSECONDS, 2, 4, 0, 0, IP_HEADER + TCP_HEADER + MOST_OPTIONS, LINK_RAW)
+    flows = {
+        number: _Flow(entry) for trace in traces for number, entry in enumerate(trace.traffic, 1) if entry.get("tcp")
+    }
+    left = heapq.merge(*map(_departures, traces), key=lambda one: one[1][0])
+    for count, (back, (time, _, number, seq, size, _, ecn, flags)) in enumerate(left):
+        headers, length = _headers(flows.get(number), number, back, seq, size, ecn, flags, count & 0xFFFF)
+        seconds = int(time)
+        nanoseconds = min(round((time - seconds) * 1e9), 999_999_999)
+        yield struct.pack("<IIII", seconds, nanoseconds, len(headers), length) + headers
+
+
+def _departures(trace: Trace) -> Iterator[tuple[bool, Sequence[Any]]]:
+    """The packets that left, each with whether it is on its flow's way back."""
+    return ((trace.flows[event[2] - 1][2], event) for event in trace.events if event[1] == "-")
+
+
+def _headers(
+    flow: _Flow | None, number: int, back: bool, seq: int, size: int, ecn: int, flags: int, identification: int
+) -> tuple[bytes, int]:
+    """The headers of a packet, and its length on the wire."""
+    place = number & 0xFFFF
+    sender, receiver = (bytes((10, side, place >> 8, place & 0xFF)) for side in (0, 1))
+    ports, options, sent, acknowledged = (PORT, PORT), 0, 0, 0
+    length = max(size, IP_HEADER + UDP_HEADER)
+    if flow is not None and flags:
+        sent, acknowledged, flags = (flow.acknowledgement if back else flow.data)(seq, flags)
+        ports = (PORT + flow.connection.number, PORT)
+        # SYNs and ACKs have no payload: what they have beyond 40 B are options.
+        plain = back or flags & SYN or (flow.bytes and size <= IP_HEADER + TCP_HEADER + flow.options)
+        beyond = max(size - IP_HEADER - TCP_HEADER, 0) // 4 * 4
+        options = min(beyond, MOST_OPTIONS) if plain else flow.options
+        length = max(size, IP_HEADER + TCP_HEADER + options)
+    ends = ((sender, ports[0]), (receiver, ports[1]))
+    source, target = reversed(ends) if back else ends
+    headers = _core.packet_headers(
+        source, target, length, identification, ecn, flags, sent & 0xFFFFFFFF, acknowledged & 0xFFFFFFFF, options
+    )
+    return headers, length
+
+
+def _check_once(traces: Sequence[Trace]) -> None:
+    seen: dict[tuple[int, bool], str] = {}
+    for trace in traces:
+        for flow in {event[2] for event in trace.events if event[1] == "-"}:
+            first = seen.setdefault((flow, trace.flows[flow - 1][2]), trace.queue)
+            if first != trace.queue:
+                raise TraceError(
+                    f"--queue: packets of flow {flow} pass {first} and {trace.queue}, and would be in the file twice; "
+                    "name queues of which each packet passes one"
+                )
+
+
+def _size(value: Any) -> int:
+    """A size as a checked scenario has it, B; of a mix of sizes 0, as it belongs to UDP."""
+    return round(float(value.split()[0])) if isinstance(value, str) else 0

@@ -1,0 +1,59 @@
+"""Writes docs/columns.md: the data dictionary of CSV and Parquet files.
+
+python tools/column_pages.py
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from earlydrop import columns  # noqa: E402
+
+PAGE = "columns.md"
+HEAD = """\
+# Columns of tables
+
+Unit and meaning of the columns in CSV and Parquet files. `tools/column_pages.py` makes this page from
+`python/earlydrop/columns.py`. Where tools differ, [results.md](results.md) defines the fields of the same names; the
+columns of a store are in [store.md](store.md#columns-of-a-part).
+
+The files carry the dictionary themselves. A folder with CSV files has it as `columns.json`; a Parquet file has it as
+JSON in its metadata, under `earlydrop.columns`:
+
+```python
+import json
+
+import polars as pl
+
+print(json.loads(pl.read_parquet_metadata("out/queues.parquet")["earlydrop.columns"])["delay_p99_ms"])
+```
+
+prints `{'unit': 'ms', 'meaning': '99 % quantile of the sojourn time'}`. A sweep's or a study's measures and factors are
+columns under their own names, with the title and the unit that the file or the study gives them. A cell is empty (CSV)
+or null (Parquet) where nothing was measured. `*` stands for any name.
+"""
+
+
+def text() -> str:
+    """The page."""
+    parts = [HEAD]
+    for name, (where, table) in columns.TABLES.items():
+        parts += [f"\n## {name}\n", f"\n{where}\n", "\n| column | unit | meaning |\n|---|---|---|\n"]
+        parts += [f"| `{column}` | {one.unit} | {one.meaning} |\n" for column, one in table.items()]
+    return "".join(parts)
+
+
+def write(folder: Path) -> bool:
+    """Write the page; whether it was another."""
+    page = folder / PAGE
+    before = page.read_text(encoding="utf-8") if page.exists() else ""
+    page.write_text(text(), encoding="utf-8")
+    return before != text()
+
+
+if __name__ == "__main__":
+    write(ROOT / "docs")
