@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod framing;
 pub mod measure;
 pub mod medium;
 pub mod port;
