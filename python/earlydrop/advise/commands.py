@@ -71,7 +71,7 @@ def cake(home: Home, up: bool) -> str:
 
 def tc_lines(home: Home, aqm: str) -> list[str]:
     """Commands that set up both directions; the device is in `$WAN`. `aqm` may be `cake`."""
-    lines = [
+    return [
         f"WAN={device(home)}    # the device towards the modem",
         "# What is sent.",
         *_root(home, aqm, "$WAN", up=True),
@@ -82,7 +82,6 @@ def tc_lines(home: Home, aqm: str) -> list[str]:
         "tc qdisc add dev $WAN handle ffff: ingress",
         f"tc filter add dev $WAN parent ffff: protocol all u32 match u32 0 0 action mirred egress redirect dev {IFB}",
     ]
-    return lines
 
 
 def _root(home: Home, aqm: str, name: str, up: bool) -> list[str]:
@@ -117,7 +116,7 @@ def tc_script(home: Home, aqm: str) -> str:
         [
             "#!/bin/sh",
             f"# {aqm} on both directions of a line, by `earlydrop advise`. Needs root.",
-            f"# Usage: sh FILE start [DEVICE]; sh FILE stop [DEVICE]. DEVICE is towards the modem, by default {device(home)}.",
+            f"# Usage: sh FILE start|stop [DEVICE]. DEVICE is towards the modem, by default {device(home)}.",
             f"WAN=${{2:-{device(home)}}}",
             "stop() {",
             *undo,
@@ -127,7 +126,7 @@ def tc_script(home: Home, aqm: str) -> str:
             *(f"    {line}{'' if line.startswith('#') else ' || return 1'}" for line in lines),
             "}",
             'case "$1" in',
-            "start) stop; start || { echo \"it failed, and is undone\" >&2; stop; exit 1; } ;;",
+            'start) stop; start || { echo "it failed, and is undone" >&2; stop; exit 1; } ;;',
             "stop) stop ;;",
             '*) echo "usage: $0 start|stop [DEVICE]" >&2; exit 2 ;;',
             "esac",

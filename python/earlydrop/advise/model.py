@@ -30,9 +30,9 @@ LIMITS = {"droptail": 1000, "sfq": 127, "fq_codel": 10_240, "fq_pie": 10_240, "f
 LINUX = ("codel", "pie", "cobalt", "fq_codel", "red", "choke")
 """Disciplines that are run in their dialect `linux`; the others have one form only, or Linux's by default."""
 
-WARMUP_S, MEASURED_S = 10.0, 30.0
+MEASURED_S, LEAST_S = 30.0, 10.0
 BITS = 6e9
-"""A fast line is measured for less time: until it has carried so many bits in both directions, but for 10 s at least."""
+"""A fast line is measured for less than 30 s: until it has carried so many bits in both directions, but for 10 s."""
 NEVER = "1000000 s"
 
 Index = dict[str, int]
@@ -41,8 +41,8 @@ Index = dict[str, int]
 
 def times(home: Home) -> tuple[float, float]:
     """Warm-up and measured time, s."""
-    measured = max(10.0, min(MEASURED_S, BITS / (home.down_bps + home.up_bps)))
-    return min(WARMUP_S, measured / 2), round(measured, 1)
+    measured = round(max(LEAST_S, min(MEASURED_S, BITS / (home.down_bps + home.up_bps))), 1)
+    return measured / 3, measured
 
 
 def scenario(home: Home, queue: str, rtt_ms: float) -> Document:
@@ -93,7 +93,7 @@ def _queues(home: Home, queue: str) -> Document:
 
 
 def control_times(rate_bps: float) -> tuple[float, float]:
-    """CoDel's target and interval, ms: 5 and 100, and more where 33 ATM cells take longer (sqm-scripts, functions.sh)."""
+    """CoDel's target and interval, ms: 5 and 100, more where 33 ATM cells take longer (sqm-scripts, functions.sh)."""
     target = max(5.0, 8 * 33 * 53 / rate_bps * 1e3)
     return round(target, 1), round(95.0 + target, 1)
 
@@ -124,7 +124,7 @@ def _traffic(home: Home, loaded: bool) -> list[Document]:
     start = {"uniform": ["0 s", "1 s"]} if loaded else NEVER
     # Of a call at most a fifth of the line, frames every 40 ms.
     video = min(1.5e6, 0.2 * home.up_bps, 0.2 * home.down_bps)
-    frame = {"frame": f"{max(200, round(video * 0.04 / 8))} B", "segment": "1200 B"}
+    frame: Document = {"frame": f"{max(200, round(video * 0.04 / 8))} B", "segment": "1200 B"}
 
     def entry(name: str, kind: str, up: bool = False, **more: object) -> Document:
         ends = {"from": "home", "to": "server"} if up else {"from": "server", "to": "home"}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..analysis import statistics
@@ -107,18 +107,18 @@ def advise(home: Home, outcome: Outcome) -> Advice:
 
     def measured(queue: str) -> Rank:
         own = found[queue]
-        estimates = [statistics.estimate(_mean(own[name])) for name in ("loss", "page", "down", "up")]
-        return Rank(queue, statistics.estimate(latencies[queue]), *estimates)
+        loss, page, down, up = (statistics.estimate(_mean(own[name])) for name in ("loss", "page", "down", "up"))
+        return Rank(queue, statistics.estimate(latencies[queue]), loss, page, down, up)
 
     aqms = sorted((q for q in found if q not in (ALONE, TODAY)), key=lambda q: statistics.mean(latencies[q]))
     ranges = placed(aqms, latencies)
-    ranks = [Rank(**{**vars(measured(q)), "first": ranges[q][0], "last": ranges[q][1]}) for q in aqms]
+    ranks = [replace(measured(q), first=ranges[q][0], last=ranges[q][1]) for q in aqms]
     return Advice(home, outcome.sweep.seeds, measured(ALONE), measured(TODAY), ranks, latencies, _use(ranks))
 
 
 def _columns(home: Home, outcome: Outcome, queue: str) -> dict[str, list[Column]]:
     """Of each figure one column for each round-trip time."""
-    warmup, measured = times(home)
+    _, measured = times(home)
     found: dict[str, list[Column]] = {name: [] for name in ("delay", "least", "loss", "page", "down", "up")}
     for k, point in enumerate(outcome.sweep.points):
         if point.levels[0].name != queue:
