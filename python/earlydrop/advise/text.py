@@ -73,9 +73,9 @@ def verdict(advice: Advice) -> list[str]:
         found.append(f"{_list(shared)}: of less latency, but Linux cannot be configured so.")
     change = best.down_mbps.mean + best.up_mbps.mean - today.down_mbps.mean - today.up_mbps.mean
     if change < 0:
+        shaper = f"{100 * (1 - SHAPED):.0f} % of the line are the shaper's"
         found.append(
-            f"The bulk transfers get {-change:.1f} Mbit/s less: {100 * (1 - SHAPED):.0f} % of the line are the shaper's, "
-            "and pages and the call get their share."
+            f"The bulk transfers get {-change:.1f} Mbit/s less: {shaper}, and pages and the call get their share."
         )
     else:
         found.append(f"The bulk transfers get {change:.1f} Mbit/s more.")
