@@ -109,6 +109,12 @@ def test_what_does_not_differ_clearly_shares_a_rank() -> None:
     assert found["e"][0] <= 4
 
 
+def test_what_loses_much_of_a_call_comes_last() -> None:
+    latencies = {"lossy": [10.0, 11.0, 12.0], "a": [200.0, 210.0, 190.0], "b": [201.0, 209.0, 190.5]}
+    found = ranking.placed(list(latencies), latencies, {"lossy"})
+    assert found == {"lossy": (3, 3), "a": (1, 2), "b": (1, 2)}
+
+
 def test_one_seed_tells_nothing_apart() -> None:
     assert ranking.placed(["a", "b"], {"a": [1.0], "b": [100.0]}) == {"a": (1, 2), "b": (1, 2)}
 
@@ -124,7 +130,8 @@ def test_of_equal_queues_the_most_widely_installed_is_configured() -> None:
     assert ranking._use(ranked(("sfq", 1), ("fq_pie", 1), ("fq_codel", 1), ("pie", 4))) == "fq_codel"
     assert ranking._use(ranked(("cobalt", 1), ("pie", 2), ("sfq", 2))) == "pie", "Linux has no COBALT"
     with pytest.raises(advise.AdviseError, match="--aqm"):
-        ranking._use(ranked(("tred", 1)))
+        advise.question(advise.home("50mbit", "10mbit"), ["tred"], 1)
+    assert set(commands._TC) == set(model.CONFIGURABLE)
 
 
 # ---- configuration -------------------------------------------------------------------------------------------------
@@ -150,7 +157,7 @@ def in_a_namespace(*commands_: str) -> list[str]:
 
 @needs_namespaces
 @pytest.mark.parametrize("link", advise.LINKS)
-@pytest.mark.parametrize("aqm", [*commands.CONFIGURABLE, "cake"])
+@pytest.mark.parametrize("aqm", [*model.CONFIGURABLE, "cake"])
 def test_the_lines_for_tc_are_taken(link: str, aqm: str) -> None:
     lines = [x for x in commands.tc_lines(advise.home("50mbit", "10mbit", link=link), aqm)[1:] if x[0] != "#"]
     answers = in_a_namespace(*lines)
@@ -355,9 +362,10 @@ def test_both_directions_matter(short: Path) -> None:
         result = json.loads(_core.Scenario.parse(model.scenario(home, TODAY, 30.0), []).run(1))
         return {entry["name"]: entry for entry in result["traffic"]}
 
-    slow, fast = run("1mbit"), run("20mbit")
+    # At 20 Mbit/s there are some 700 ACKs a second, of two cells each: 600 kbit/s.
+    slow, fast = run("384kbit"), run("20mbit")
     assert slow["voice_up"]["delay_mean_ms"] > 2 * fast["voice_up"]["delay_mean_ms"]
-    assert slow["down_cubic"]["goodput_mbps"] < 0.95 * fast["down_cubic"]["goodput_mbps"]
+    assert slow["down_cubic"]["goodput_mbps"] < 0.8 * fast["down_cubic"]["goodput_mbps"]
 
 
 def test_the_older_options_are_read(capsys: pytest.CaptureFixture[str]) -> None:
@@ -372,6 +380,7 @@ def test_the_older_options_are_read(capsys: pytest.CaptureFixture[str]) -> None:
         ["--down", "50mbit"],
         ["--down", "50mbit", "--up", "5mbit", "--flows", "x"],
         ["--down", "50mbit", "--up", "5mbit", "--aqm", "cake"],
+        ["--down", "50mbit", "--up", "5mbit", "--aqm", "tred"],
         ["--rate", "x", "--rtt", "20ms", "--flows", "8"],
     ):
         assert cli.main(["advise", *wrong]) == cli.WRONG_INPUT

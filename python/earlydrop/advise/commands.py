@@ -8,7 +8,7 @@ from .model import LIMITS, control_times
 IFB = "ifb4wan"
 """The device through which arriving packets are led: Linux shapes only what leaves a device."""
 
-_TC = {
+_TC: dict[str, str] = {
     "droptail": "pfifo limit {limit}",
     "codel": "codel limit {limit} target {target} interval {interval}",
     "pie": "pie limit {limit} target 15ms tupdate 15ms",
@@ -20,11 +20,9 @@ _TC = {
     "choke": "choke limit {limit} bandwidth {rate}",
     # The kernel's steps; tc's defaults are half and a quarter of them.
     "sfb": "sfb limit {limit} increment 0.00101 decrement 0.00017",
-    "drr": "drr",
     "dualpi2": "dualpi2 limit {limit}",
 }
-CONFIGURABLE = tuple(name for name in _TC if name != "drr")
-"""Disciplines that `tc` has under this or another name. DRR is not among them: it needs a class for each flow."""
+"""One for each of `model.CONFIGURABLE`."""
 
 
 SQM = ("codel", "pie", "fq_codel", "fq_pie", "sfq", "cake")

@@ -15,7 +15,7 @@ from pathlib import Path
 from ..document import Document
 from ..sweeps import Sweep, parse_document
 from ..toml_writer import to_toml
-from .line import SHAPED, Home
+from .line import SHAPED, AdviseError, Home
 
 STACK = "linux-6.18"
 HEADER = 52
@@ -25,6 +25,20 @@ ALONE, TODAY = "idle", "today"
 
 CANDIDATES = ("codel", "pie", "cobalt", "sfq", "fq_codel", "fq_pie")
 """Disciplines that are compared by default: those that a Linux router can run, COBALT as a part of CAKE."""
+CONFIGURABLE = (
+    "droptail",
+    "codel",
+    "pie",
+    "fq_codel",
+    "fq_pie",
+    "sfq",
+    "red",
+    "linux_ared",
+    "choke",
+    "sfb",
+    "dualpi2",
+)
+"""Disciplines that `tc` sets up with one line. DRR is not among them: it needs a class for each flow."""
 LIMITS = {"droptail": 1000, "sfq": 127, "fq_codel": 10_240, "fq_pie": 10_240, "fq": 10_000}
 """Packets: Linux's defaults. Other disciplines have 1000, as CoDel and PIE there."""
 LINUX = ("codel", "pie", "cobalt", "fq_codel", "red", "choke")
@@ -171,7 +185,13 @@ def measure_id(entry: str, field: str) -> str:
 
 
 def question(home: Home, aqms: Sequence[str], seeds: int) -> Sweep:
-    """The sweep: `ALONE`, `TODAY` and every discipline at every round-trip time, with the same seeds."""
+    """The sweep: `ALONE`, `TODAY` and every discipline at every round-trip time, with the same seeds.
+
+    Raises:
+        AdviseError: none of the disciplines can be configured on Linux.
+    """
+    if not set(aqms) & set(CONFIGURABLE):
+        raise AdviseError(f"--aqm: Linux has none of them; one at least must be of {', '.join(CONFIGURABLE)}")
     base = scenario(home, TODAY, home.rtts_ms[0])
     places = {entry["name"]: k for k, entry in enumerate(base["traffic"])}
     measures = [

@@ -3,26 +3,29 @@
 The latency of a discipline is what the load adds to a call's round trip: in each direction the delay that 95 of 100
 voice packets do not exceed, less the smallest on the idle line; the sum of both directions. One discipline is better
 than another if the difference over the same seeds is significant after Holm's correction for all pairs, and large
-enough to be noticed. A discipline's rank is therefore a range: from one more than the number of those that are better
-to the number of those that are not worse.
+enough to be noticed. One that clearly loses too many voice packets is worse than all that do not: a packet that is
+dropped early has no latency. A discipline's rank is therefore a range: from one more than the number of those that are
+better to the number of those that are not worse.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..analysis import statistics
 from ..analysis.statistics import Difference, Estimate
 from ..sweeps import Outcome
-from .commands import CONFIGURABLE
 from .line import AdviseError, Home
-from .model import ALONE, MEASURES, TODAY, measure_id, times
+from .model import ALONE, CONFIGURABLE, MEASURES, TODAY, measure_id, times
 
 NOTICED_MS = 1.0
 """A smaller difference in latency counts as none: a packet of 1500 B takes longer at 10 Mbit/s."""
+LOSS = 0.05
+"""Fraction of voice packets that a call may lose. By ITU-T G.107, G.711 with concealment has R = 77 there; with twice
+as many it is below 70, where many users are dissatisfied."""
 PREFERRED = ("fq_codel", "fq_pie", "pie", "codel", "sfq")
 """Which of several equal disciplines is configured: the first of these, because it is the most widely installed."""
 
@@ -47,6 +50,11 @@ class Rank:
     first: int = 0
     last: int = 0
     """The best and the worst rank that the differences leave open; 0 for a line without a discipline."""
+
+    @property
+    def lossy(self) -> bool:
+        """Whether it loses clearly more voice packets than `LOSS`: the interval lies above it."""
+        return self.loss.lower is not None and self.loss.lower > LOSS
 
     @property
     def place(self) -> str:
@@ -95,7 +103,7 @@ def advise(home: Home, outcome: Outcome) -> Advice:
     """What the runs say.
 
     Raises:
-        AdviseError: a run failed, or no discipline that was compared can be configured on Linux.
+        AdviseError: a run failed.
     """
     found = {level.name: _columns(home, outcome, level.name) for level in outcome.sweep.factor("queue").levels}
     base = found[ALONE]
@@ -110,9 +118,10 @@ def advise(home: Home, outcome: Outcome) -> Advice:
         loss, page, down, up = (statistics.estimate(_mean(own[name])) for name in ("loss", "page", "down", "up"))
         return Rank(queue, statistics.estimate(latencies[queue]), loss, page, down, up)
 
-    aqms = sorted((q for q in found if q not in (ALONE, TODAY)), key=lambda q: statistics.mean(latencies[q]))
-    ranges = placed(aqms, latencies)
-    ranks = [replace(measured(q), first=ranges[q][0], last=ranges[q][1]) for q in aqms]
+    ranks = [measured(queue) for queue in found if queue not in (ALONE, TODAY)]
+    ranks.sort(key=lambda r: (r.lossy, r.latency_ms.mean))
+    ranges = placed([r.queue for r in ranks], latencies, {r.queue for r in ranks if r.lossy})
+    ranks = [replace(r, first=ranges[r.queue][0], last=ranges[r.queue][1]) for r in ranks]
     return Advice(home, outcome.sweep.seeds, measured(ALONE), measured(TODAY), ranks, latencies, _use(ranks))
 
 
@@ -156,8 +165,10 @@ def _mean(columns: Sequence[Column]) -> Column:
     return [statistics.mean(row) for row in zip(*columns, strict=True)]
 
 
-def placed(aqms: Sequence[str], latencies: dict[str, Column]) -> dict[str, tuple[int, int]]:
-    """The range of ranks of each discipline."""
+def placed(
+    aqms: Sequence[str], latencies: dict[str, Column], lossy: Collection[str] = ()
+) -> dict[str, tuple[int, int]]:
+    """The range of ranks of each discipline; those that are `lossy` come after all others."""
     pairs = list(itertools.combinations(aqms, 2))
     differences = [statistics.paired(latencies[a], latencies[b]) for a, b in pairs]
     p_values = statistics.holm([d.t_p if d.t_p is not None else 1.0 for d in differences]) if pairs else []
@@ -165,18 +176,20 @@ def placed(aqms: Sequence[str], latencies: dict[str, Column]) -> dict[str, tuple
     worse = dict.fromkeys(aqms, 0)
     for (a, b), difference, p in zip(pairs, differences, p_values, strict=True):
         by = difference.estimate.mean
-        if p < statistics.ALPHA and abs(by) >= NOTICED_MS:
+        if (a in lossy) != (b in lossy):
+            winner, loser = (b, a) if a in lossy else (a, b)
+        elif p < statistics.ALPHA and abs(by) >= NOTICED_MS:
             winner, loser = (a, b) if by < 0 else (b, a)
-            better[loser] += 1
-            worse[winner] += 1
+        else:
+            continue
+        better[loser] += 1
+        worse[winner] += 1
     return {a: (1 + better[a], len(aqms) - worse[a]) for a in aqms}
 
 
 def _use(ranks: Sequence[Rank]) -> str:
     """The discipline to configure: of those with the best rank the preferred one, else the first that Linux has."""
     there = [r for r in ranks if r.queue in CONFIGURABLE]
-    if not there:
-        raise AdviseError(f"--aqm: none of them can be configured on Linux; allowed one of {', '.join(CONFIGURABLE)}")
     best = min(r.first for r in there)
     equal = [r.queue for r in there if r.first == best]
     return next((name for name in PREFERRED if name in equal), equal[0])

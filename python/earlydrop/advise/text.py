@@ -10,7 +10,7 @@ from ..terminal import number, paragraph, table
 from . import commands, model
 from .line import SHAPED, Home
 from .pictures import Call
-from .ranking import NOTICED_MS, Advice, Rank
+from .ranking import LOSS, NOTICED_MS, Advice, Rank
 from .units import networkd_files
 
 HEAD = ("rank", "queue", "latency under load ms", "voice lost %", "page s", "download Mbit/s", "upload Mbit/s")
@@ -40,19 +40,21 @@ def load_text(advice: Advice) -> str:
 
 def rows(advice: Advice) -> list[list[str]]:
     """The table's rows: the disciplines, then today's line and the idle one."""
-    return [_row(r, r.place, r.queue) for r in advice.ranks] + [
-        _row(advice.today, "", "today's FIFO"),
-        _row(advice.idle, "", "no load"),
+    _, measured = model.times(advice.home)
+    return [_row(r, r.place, r.queue, measured) for r in advice.ranks] + [
+        _row(advice.today, "", "today's FIFO", measured),
+        _row(advice.idle, "", "no load", measured),
     ]
 
 
-def _row(rank: Rank, place: str, name: str) -> list[str]:
+def _row(rank: Rank, place: str, name: str, measured_s: float) -> list[str]:
     def cell(found: Any, digits: int, scale: float = 1.0) -> str:
         half = "" if found.half_width is None else f" ± {number(scale * found.half_width, digits)}"
         return number(scale * found.mean, digits) + half
 
     bulk = ["-", "-"] if rank.queue == model.ALONE else [cell(rank.down_mbps, 1), cell(rank.up_mbps, 2)]
-    return [place, name, cell(rank.latency_ms, 1), cell(rank.loss, 1, 100), cell(rank.page_s, 2), *bulk]
+    page = cell(rank.page_s, 2) if rank.page_s.mean < measured_s else f"over {measured_s:g}"
+    return [place, name, cell(rank.latency_ms, 1), cell(rank.loss, 1, 100), page, *bulk]
 
 
 def verdict(advice: Advice) -> list[str]:
@@ -68,7 +70,10 @@ def verdict(advice: Advice) -> list[str]:
         why = f"the differences between them are {seeds}" if advice.seeds > 1 else "one seed cannot tell queues apart"
         found.append(f"{_list(shared)} share the first rank: {why}.")
         if advice.use in shared:
-            found.append(f"Of these {advice.use} is the one that most routers have.")
+            found.append(f"Of these {advice.use} is the most widely installed.")
+    lossy = [r.queue for r in advice.ranks if r.lossy]
+    if lossy:
+        found.append(f"Behind the others: {_list(lossy)}, with more than {100 * LOSS:g} % of the voice packets lost.")
     if advice.use not in shared:
         found.append(f"{_list(shared)}: of less latency, but Linux cannot be configured so.")
     change = best.down_mbps.mean + best.up_mbps.mean - today.down_mbps.mean - today.up_mbps.mean
