@@ -87,7 +87,7 @@ def test_the_control_times_of_slow_lines() -> None:
 def test_fast_lines_are_measured_for_less_time() -> None:
     assert model.times(advise.home("50mbit", "10mbit")) == (10.0, 30.0)
     assert model.times(advise.home("300mbit", "50mbit")) == (17.1 / 3, 17.1)
-    assert model.times(advise.home("5gbit", "5gbit")) == (10 / 3, 10.0)
+    assert model.times(advise.home("5gbit", "5gbit")) == (5 / 3, 5.0)
 
 
 # ---- ranks ---------------------------------------------------------------------------------------------------------

@@ -44,9 +44,9 @@ LIMITS = {"droptail": 1000, "sfq": 127, "fq_codel": 10_240, "fq_pie": 10_240, "f
 LINUX = ("codel", "pie", "cobalt", "fq_codel", "red", "choke")
 """Disciplines that are run in their dialect `linux`; the others have one form only, or Linux's by default."""
 
-MEASURED_S, LEAST_S = 30.0, 10.0
+MEASURED_S, LEAST_S = 30.0, 5.0
 BITS = 6e9
-"""A fast line is measured for less than 30 s: until it has carried so many bits in both directions, but for 10 s."""
+"""A fast line is measured for less than 30 s: until it has carried so many bits in both directions, but for 5 s."""
 NEVER = "1000000 s"
 
 Index = dict[str, int]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -168,9 +169,9 @@ def page(advice: Advice, both: Sequence[Call]) -> str:
         "advice.html.j2",
         {
             "use": advice.use,
-            "line": line_text(home),
-            "load": load_text(advice),
-            "verdict": verdict(advice),
+            "line": _joined(line_text(home)),
+            "load": _joined(load_text(advice)),
+            "verdict": _joined(" ".join(verdict(advice))),
             "notes": notes(advice),
             "head": HEAD,
             "rows": rows(advice),
@@ -191,6 +192,11 @@ RANKING = (
     "What the load adds to a call's round trip (the 95th percentiles of both directions), mean over the seeds with its "
     "95 % interval; in parentheses the rank. Blue: queues that share the first rank."
 )
+
+
+def _joined(text: str) -> str:
+    """The text with numbers that are not parted from their units."""
+    return re.sub(r"(?<=\d) (?=(?:ms|s|B|MB|Mbit/s|seeds?)\b|%)", "\u00a0", text)
 
 
 def _mbps(bps: float) -> str:
