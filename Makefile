@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck kernel-qdiscs coverage docs pages readings studies claims peers wheels check-systems release clean
+.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
@@ -130,6 +130,10 @@ crosscheck: build
 kernel-qdiscs: build
 	$(BIN)/python validation/peers/qemu/kernel_qdiscs.py --page docs/lab-notes/kernel-qdiscs.md \
 		--write validation/reference/kernel_qdiscs/figures.csv --spread validation/reference/kernel_qdiscs/runs.csv
+
+# The tc lines of `earlydrop advise` in a kernel with every qdisc, under QEMU (docs/home.md).
+home-lines: build
+	$(BIN)/python validation/peers/qemu/home_lines.py
 
 docs: build
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet

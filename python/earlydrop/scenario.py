@@ -98,6 +98,7 @@ def link(
     rate: str | Mapping[str, Any],
     delay: str | list[str] | Mapping[str, Any],
     *,
+    framing: Mapping[str, Any] | None = None,
     loss: float | Mapping[str, Any] | None = None,
     jitter: str | Mapping[str, Any] | None = None,
     reorder: Mapping[str, Any] | None = None,
@@ -105,7 +106,8 @@ def link(
 ) -> Link:
     """A link: `link("5 Mbit/s", "20 ms")`.
 
-    `rate` may also be a `schedule` or a `trace`. `loss` is a probability or `{"every": 100}`, `jitter` the longest
+    `rate` may also be a `schedule` or a `trace`. `framing` is what the link layer adds,
+    `{"overhead": "40 B", "encoding": "atm"}`. `loss` is a probability or `{"every": 100}`, `jitter` the longest
     extra delay or `{"uniform": ["1 ms", "5 ms"], "keep_order": True}`, `reorder`
     `{"probability": 0.01, "delay": "5 ms"}`.
 
@@ -113,7 +115,7 @@ def link(
     `earlydrop.links`: `with link("20 Mbit/s", "20 ms", queue="red limit=120p") as l: l.run([...])`. `real` are keyword
     arguments of `earlydrop.links.plan` for that: `queue`, `reverse_queue`, `seed` and others.
     """
-    more = {"loss": loss, "jitter": jitter, "reorder": reorder}
+    more = {"framing": framing, "loss": loss, "jitter": jitter, "reorder": reorder}
     return Link({"rate": rate, "delay": delay, **{k: v for k, v in more.items() if v is not None}}, real)
 
 

@@ -1,4 +1,4 @@
-"""Answers from sweeps: advice, what changed, traces for other tools, completion."""
+"""Answers from sweeps: what changed, traces for other tools, completion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from earlydrop import _core, advise, cli, pcap, toml_writer, traces
+from earlydrop import _core, cli, pcap, toml_writer, traces
 
 SWEEP = """\
 name = "two"
@@ -32,80 +32,6 @@ bottleneck = { rate = "2 Mbit/s", delay = "10 ms" }
 aqm = "red"
 limit = "30 packets"
 """
-
-
-@pytest.mark.parametrize(
-    ("given", "what"),
-    [
-        (("50", "20ms", "1"), "--rate"),
-        (("1bit/s", "20ms", "1"), "--rate"),
-        (("50Mbit/s", "20", "1"), "--rtt"),
-        (("50Mbit/s", "80..20ms", "1"), "--rtt"),
-        (("50Mbit/s", "20ms", "0"), "--flows"),
-        (("50Mbit/s", "20ms", "5..2"), "--flows"),
-    ],
-)
-def test_a_link_that_is_none_is_refused(given: tuple[str, str, str], what: str) -> None:
-    with pytest.raises(advise.AdviseError, match=what):
-        advise.link(*given)
-
-
-def test_a_link_is_read() -> None:
-    found = advise.link("50Mbit/s", "20..80ms", "1..50")
-    assert found == advise.Link(50e6, (20.0, 40.0, 80.0), (1, 7, 50), 481)
-    assert found.buffer == -(-50e6 * 0.08 // (8 * 1040)), "what is sent in the longest round trip"
-    assert advise.link("1 Gbps", "1s", "3", 100) == advise.Link(1e9, (1000.0,), (3,), 100)
-
-
-def test_lines_for_linux() -> None:
-    asked = advise.link("10Mbit/s", "20..80ms", "10")
-    line = advise.tc_line("fq_codel", asked)
-    assert line is not None
-    assert "htb rate 10000kbit" in line
-    assert f"fq_codel limit {asked.buffer} " in line
-    assert advise.tc_line("tred", asked) is None
-    known = {e["name"] for e in json.loads(_core.catalogue())}
-    assert set(advise.TC) <= known
-    assert set(advise.CANDIDATES) <= known
-
-
-def test_tc_gets_the_steps_of_sfb_that_were_simulated() -> None:
-    """tc has other defaults than the kernel, and takes probabilities for 65535ths, rounded (iproute2, q_sfb.c)."""
-    line = advise.tc_line("sfb", advise.Link(10e6, (20.0,), (4,), 100))
-    assert line is not None
-    words = line.splitlines()[-1].split()
-    sent = {name: int(float(words[words.index(name) + 1]) * 65535 + 0.5) for name in ("increment", "decrement")}
-    (sfb,) = [entry for entry in json.loads(_core.catalogue()) if entry["name"] == "sfb"]
-    defaults = {p["name"]: p["default"] for p in sfb["parameters"]}
-    assert sent == {
-        "increment": round(65535 * float(defaults["d1"])),
-        "decrement": round(65535 * float(defaults["d2"])),
-    }
-
-
-def test_advice_ranks_what_is_better_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from earlydrop.sweeps import report
-
-    monkeypatch.setattr(report, "_chosen", lambda data: [])
-    monkeypatch.setattr(advise, "DURATION_S", 12.0)
-    monkeypatch.setattr(advise, "WARMUP_S", 4.0)
-    question = ["advise", "--rate", "2Mbit/s", "--rtt", "20ms", "--flows", "8", "--aqm", "droptail", "codel"]
-    more = ["--buffer", "60", "--seeds", "3", "--out", str(tmp_path / "a")]
-    assert cli.main([*question, *more, "--json"]) == cli.DONE
-    found = json.loads(capsys.readouterr().out)
-    assert [r["aqm"] for r in found["ranks"]] == ["codel", "droptail"]
-    assert found["ranks"][0]["score"] == 1.0
-    # A full buffer of 60 packets against CoDel's few: several times the round trip.
-    assert found["ranks"][1]["score"] < 0.5
-    assert found["ranks"][1]["delay_ms"] > 100
-    assert found["tied_with_best"] == ["codel"]
-    assert "codel limit 60" in found["use"]["tc"]
-    text = (tmp_path / "a" / "advice.txt").read_text(encoding="utf-8")
-    assert "Use codel:" in text
-    assert "Use codel:" in (tmp_path / "a" / "report.html").read_text(encoding="utf-8")
-    assert cli.main(["advise", "--rate", "x", "--rtt", "20ms", "--flows", "8"]) == cli.WRONG_INPUT
 
 
 def swept(folder: Path, name: str, values: str = "[0.05, 0.2]", duration: str = "4 s") -> Path:

@@ -292,9 +292,8 @@ def test_parameters_are_searched_from_what_is_asked_for(scenario: Path, quiet: P
 
 def test_advice_takes_a_discipline(quiet: Path) -> None:
     name = disciplines.find(str(quiet))["name"]
-    asked = advise.link("10Mbit/s", "20ms", "5", None)
-    sweep = advise.question(asked, ["droptail", name], 1)
-    assert [level.name for level in sweep.factor("aqm").levels] == ["droptail", "quiet"]
+    sweep = advise.question(advise.home("10mbit", "5mbit"), ["fq_codel", name], 1)
+    assert [level.name for level in sweep.factor("queue").levels][-2:] == ["fq_codel", "quiet"]
 
 
 @pytest.mark.parametrize("study", ["rfc7928", "league"])

@@ -1,8 +1,9 @@
-//! A link beyond a constant rate and delay: varying rates, loss, jitter, reordering.
+//! A link beyond a constant rate and delay: varying rates, framing, loss, jitter, reordering.
 //!
 //! Everything is decided when a transmission starts, in the order of transmissions. So a link draws the same random
 //! numbers whichever way the engine runs it.
 
+use crate::framing::Framing;
 use crate::Wire;
 use earlydrop_aqm::random::Generator;
 
@@ -81,6 +82,7 @@ pub struct Reorder {
 /// Everything of a link but its [`Wire`]. Each random choice has a stream of its own.
 pub struct Medium {
     rate: Varying,
+    framing: Framing,
     loss: Option<(LossPattern, Generator, u64)>,
     jitter: Option<(Jitter, Generator)>,
     reorder: Option<(Reorder, Generator)>,
@@ -102,7 +104,21 @@ pub struct Sent {
 impl Medium {
     /// A medium with this `rate`, without loss, jitter or reordering.
     pub fn new(rate: &Rate) -> Medium {
-        Medium { rate: Varying::new(rate), loss: None, jitter: None, reorder: None, latest: 0.0, lost: 0 }
+        Medium {
+            rate: Varying::new(rate),
+            framing: Framing::default(),
+            loss: None,
+            jitter: None,
+            reorder: None,
+            latest: 0.0,
+            lost: 0,
+        }
+    }
+
+    /// Adds framing: what is sent of each packet.
+    pub fn with_framing(mut self, framing: Framing) -> Medium {
+        self.framing = framing;
+        self
     }
 
     /// Adds loss; random loss draws from `random`.
@@ -123,16 +139,21 @@ impl Medium {
         self
     }
 
-    /// Starts the transmission of `bytes` at `start`.
+    /// Starts the transmission of a packet of `bytes` at `start`.
     pub fn send(&mut self, wire: &Wire, start: f64, bytes: u16) -> Sent {
+        let bytes = self.framing.on_wire(bytes);
         let (end, mut arrival) = match &mut self.rate {
-            Varying::Constant => (start + wire.transmission(bytes), wire.arrival(start, bytes)),
+            Varying::Constant => {
+                // In the wire's order of additions.
+                let transmission = 8.0 * f64::from(bytes) / wire.rate_bps;
+                (start + transmission, start + (transmission + wire.delay_s))
+            }
             Varying::Steps(steps) => {
                 let end = steps.end(start, 8.0 * f64::from(bytes));
                 (end, end + wire.delay_s)
             }
             Varying::Opportunities(trace) => {
-                let end = trace.end(start, u32::from(bytes));
+                let end = trace.end(start, bytes);
                 (end, end + wire.delay_s)
             }
         };

@@ -1,4 +1,5 @@
-//! What a network does to packets: times to live, rates that change and end, traces, loss, reordering, delays of nothing.
+//! What a network does to packets: times to live, rates that change and end, traces, framing, loss, reordering, delays of
+//! nothing.
 
 use earlydrop_sim::engine::Outcome;
 use earlydrop_sim::result;
@@ -93,6 +94,30 @@ fn lost_packets_take_their_time_on_the_link() {
     let share = random["flows"][0]["lost"].as_f64().expect("a number") / sent as f64;
     // Three standard deviations of 10,000 draws: 0.9 %.
     assert!((share - 0.1).abs() < 0.009, "{share}");
+}
+
+#[test]
+fn framing_takes_time_on_the_link() {
+    let rate = |more: &str| counts(&document(&over(&format!("rate = \"4 Mbit/s\"{more}"), STREAM))).0 * 8.0 / 20e3;
+    // 1000 B, 1018 B, 22 cells of 53 B for 1040 B, 1000 B and a byte for each of 16 blocks of 64 B.
+    for (framing, bytes) in [
+        ("", 1000.0),
+        (", framing = { overhead = \"18 B\" }", 1018.0),
+        (", framing = { overhead = 40, encoding = \"atm\" }", 22.0 * 53.0),
+        (", framing = { encoding = \"ptm\" }", 1016.0),
+        (", framing = { mpu = 256 }", 1000.0),
+    ] {
+        let expected = 4.0 * 1000.0 / bytes;
+        assert!((rate(framing) - expected).abs() < 0.003, "{framing}: {} for {expected}", rate(framing));
+    }
+}
+
+#[test]
+fn framing_applies_at_a_changing_rate_too() {
+    let schedule = "rate = { schedule = [[\"0 s\", \"4 Mbit/s\"], [\"10 s\", \"2 Mbit/s\"]] }";
+    let (arrived, _) = counts(&document(&over(&format!("{schedule}, framing = {{ overhead = 250 }}"), STREAM)));
+    // Of 1250 B on the wire: 4000 packets, then 2000.
+    assert!((5995.0..=6000.0).contains(&arrived), "{arrived}");
 }
 
 #[test]

@@ -1,49 +1,60 @@
-"""`earlydrop advise`: which queue for a link."""
+"""`earlydrop advise`: which queue for a home's line."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from .. import terminal
+from ..runner import RunError
 from .checks import check_count, check_out, check_workers
-from .exits import DONE, FAILED
-from .failures import Interrupted
+from .exits import DONE
+from .failures import InputError, Interrupted
 from .options import Json, Store, Trust, Workers
 from .printing import print_json, version
 
 
 def advise(
     *,
-    rate: Annotated[str, Parameter(help="Rate of the link, as 50Mbit/s.")],
-    rtt: Annotated[str, Parameter(help="Round-trip times without queueing, as 20..80ms.")],
-    flows: Annotated[str, Parameter(help="Concurrent TCP flows, as 1..50.")],
+    down: Annotated[str | None, Parameter(help="Rate of the line towards you, as 50mbit.")] = None,
+    up: Annotated[str | None, Parameter(help="Rate of the line from you, as 10mbit.")] = None,
+    rtt: Annotated[str, Parameter(help="Round-trip time without queueing, or its range, as 20..80ms.")] = "30ms",
+    link: Annotated[str, Parameter(help="Kind of line: docsis, adsl, vdsl, fiber, lte.")] = "fiber",
+    buffer: Annotated[str, Parameter(help="What the modem holds, as 250ms or 100 packets.")] = "250ms",
     aqm: Annotated[
         list[str],
         Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines to choose from."),
     ] = [],  # noqa: B006
-    buffer: Annotated[int | None, Parameter(help="Packets (default: the largest bandwidth-delay product).")] = None,
-    seeds: Annotated[int, Parameter(help="Runs of each discipline at each condition.")] = 5,
-    out: Annotated[Path, Parameter(name="--out", help="Folder for tables and report.")] = Path("out/advise"),
+    seeds: Annotated[int, Parameter(help="Runs of each queue.")] = 10,
+    rate: Annotated[str | None, Parameter(show=False)] = None,
+    flows: Annotated[str | None, Parameter(show=False)] = None,
+    out: Annotated[Path, Parameter(name="--out", help="Folder for page, pictures and configuration.")] = Path(
+        "out/advise"
+    ),
     store: Store = None,
     workers: Workers = None,
     trust: Trust = False,
     json: Json = False,
 ) -> int:
-    """Recommend a queue discipline and its parameters for a link: a ranked table, a plot, the configuration to use."""
-    from .. import advise as advising
+    """Recommend a queue for a home's line: a ranking by latency under load, pictures, configuration."""
     from .. import disciplines, output, sweeps
+    from ..advise import CANDIDATES, home, question
+    from ..advise import advise as judge
+    from ..advise.pictures import before_and_after, calls
+    from ..advise.text import configurations, document, page, printed
+    from ..render import plotting
     from ..sweeps import text
-    from ..sweeps.report import write_report
 
-    asked = advising.link(rate, rtt, flows, buffer)
+    down, up, downloads = _older(down, up, rate, flows)
+    line = home(down, up, rtt, link, buffer, downloads)
     aqm = [disciplines.find(name)["name"] for name in aqm]
     check_count("--seeds", seeds)
     check_workers(workers)
     check_out(out)
-    sweep = advising.question(asked, list(dict.fromkeys(aqm)) or list(advising.CANDIDATES), seeds)
+    sweep = question(line, list(dict.fromkeys(aqm)) or CANDIDATES, seeds)
     opened = sweeps.open_store(store or out.absolute().parent / "store")
     executor = sweeps.Threads(sweep.document, workers)
     try:
@@ -55,16 +66,45 @@ def advise(
         ) from None
     finally:
         executor.close()
-    ranks = advising.rank(outcome)
-    found = advising.document(asked, ranks, version())
+    if outcome.tally.failed:
+        first = outcome.tally.failures[0]
+        raise RunError(f"{outcome.tally.failed} of the runs failed, the first with seed {first.seed}: {first.reason}")
+    advice = judge(line, outcome)
+    both = calls(advice)
+    found = document(advice, version())
+    said = printed(advice, out)
     with output.folder(out, {"kind": "advice", "version": version()}) as folder:
         text.write(folder, outcome, opened.url)
         output.write_json(folder / "advice.json", found)
-        (folder / "advice.txt").write_text(advising.text(asked, ranks, seeds) + "\n", encoding="utf-8")
-        write_report(folder, outcome)
+        (folder / "advice.txt").write_text(said + "\n", encoding="utf-8")
+        (folder / "advice.html").write_text(page(advice, both), encoding="utf-8")
+        plotting.save(before_and_after(both), folder / "before-after", formats=("png", "svg"))
+        for name, content in configurations(advice).items():
+            file = folder / "config" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content, encoding="utf-8")
     if json:
         print_json(found)
     else:
-        print(advising.text(asked, ranks, seeds))
-        print(f"\nreport: {out / 'report.html'}")
-    return FAILED if outcome.tally.failed else DONE
+        print(said)
+    return DONE
+
+
+def _older(down: str | None, up: str | None, rate: str | None, flows: str | None) -> tuple[str, str, int]:
+    """Rates and downloads, where the options of before may stand for them."""
+    if rate is not None:
+        if down is not None or up is not None:
+            raise InputError("--rate: given beside --down or --up; allowed one of the two forms")
+        print(f"--rate {rate} is read as --down {rate} --up {rate}", file=sys.stderr)
+        down = up = rate
+    downloads = 4
+    if flows is not None:
+        most = flows.strip().rpartition("..")[2]
+        if not most.isdigit():
+            raise InputError(f'--flows: given "{flows}"; allowed a whole number', given=flows, allowed="a whole number")
+        downloads = int(most)
+        print(f"--flows {flows} is read as a download of {downloads} CUBIC flows", file=sys.stderr)
+    if down is None or up is None:
+        name = "--down" if down is None else "--up"
+        raise InputError(f"{name}: is missing; allowed a rate, as 50mbit", allowed="a rate, as 50mbit")
+    return down, up, downloads

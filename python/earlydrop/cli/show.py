@@ -145,7 +145,7 @@ def _network_text(name: str, network: dict[str, Any]) -> str:
             ways.append((link["reverse"], link["to"], link["from"]))
         for way, begin, end in ways:
             rate, delay = terminal.rate_text(way["rate"], 6), terminal.delay_text(way["delay"], 6)
-            more = ", ".join(key for key in ("loss", "jitter", "reorder") if key in way)
+            more = ", ".join(key for key in ("framing", "loss", "jitter", "reorder") if key in way)
             rows.append([way["name"], begin, end, rate, delay, network["queue"].get(way["name"], "-"), more or "-"])
     hosts = len(network["node"]) - routers
     head = (

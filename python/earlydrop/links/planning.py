@@ -126,6 +126,7 @@ def plan(
     *,
     queue: str | Mapping[str, Any] | Queue = "droptail",
     reverse_queue: str | Mapping[str, Any] | Queue | None = None,
+    framing: Mapping[str, Any] | None = None,
     loss: float | str | Mapping[str, Any] | None = None,
     jitter: str | Mapping[str, Any] | None = None,
     reorder: Mapping[str, Any] | None = None,
@@ -154,7 +155,7 @@ def plan(
     if not MTU[0] <= mtu <= MTU[1]:
         raise OptionError(f"--mtu: given {mtu}; allowed {MTU[0]} to {MTU[1]} B")
     forward = {"rate": _rate(rate, trace), "delay": delay}
-    more = {"loss": loss, "jitter": jitter, "reorder": reorder}
+    more = {"framing": framing, "loss": loss, "jitter": jitter, "reorder": reorder}
     forward |= {key: value for key, value in more.items() if value is not None}
     back = dict(forward)
     if reverse_rate is not None or reverse_trace is not None:

@@ -37,6 +37,7 @@ NEEDED = ("qemu-system-x86_64", "iperf3", "tc", "ip", "dash", "cpio", "ldd", "dp
 MODULES = (
     "net/sched",
     "drivers/net/veth.ko",
+    "drivers/net/ifb.ko",
     "net/ipv4/tcp_bbr.ko",
     "lib/crc32c-intel.ko",
     "lib/libcrc32c.ko",

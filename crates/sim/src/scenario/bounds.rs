@@ -72,6 +72,8 @@ pub(super) const DELAY: Interval = seconds(0.0, 1e4, false);
 pub(super) const CBR_INTERVAL: f64 = 1e-9;
 /// Payloads of packets.
 pub(super) const PAYLOAD: Interval = bytes(1.0, SEGMENT as f64);
+/// What a link layer may add to a packet, bytes; `tc` allows as much for the smallest frame.
+pub(super) const OVERHEAD: u32 = 256;
 /// Sizes of transfers.
 pub(super) const TRANSFER: Interval = bytes(0.0, 1e12);
 /// Sizes of frames.

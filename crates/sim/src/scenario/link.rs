@@ -10,12 +10,12 @@ use super::bounds::{self, TIMES};
 use super::document::Doc;
 use super::error::ScenarioError;
 use super::fields::{whole_form, Checked, Field, Fields};
-use super::forms::{or_table, Flag, Own, Quantity, Range, Whole};
+use super::forms::{or_table, Bytes, Flag, OneOf, Own, Quantity, Range, Whole};
 use super::keys::{self, Form, Key, Read, Row, Rows};
 use super::schemas::{self, about, list, object, pair, reference};
 use super::units;
 use super::values::{delays, delays_json, seconds, DELAYS_FORM, RANDOM};
-use crate::topology::{Delays, Jitter, LinkSpec, Loss, LossPattern, Rate, Reorder};
+use crate::topology::{Delays, Encoding, Framing, Jitter, LinkSpec, Loss, LossPattern, Rate, Reorder};
 
 static RATE: Key<Own<Rate, ()>> = Key::required(
     "rate",
@@ -44,6 +44,26 @@ pub(super) static DELAYS: Key<Delay> = Key::required(
     Delay::Listed,
     "Propagation delay; a list is used in turn, one for each host, and `{ uniform = [time, time] }` draws each \
      with the run's seed.",
+);
+static FRAMING: Key<Own<Framing>> = Key::optional(
+    "framing",
+    Own {
+        kind: "table",
+        range: Range::Words(""),
+        wanted: "a table",
+        schema: || keys::table(FRAMING_KEYS),
+        write: |framing| {
+            let mut map = Map::new();
+            OVERHEAD.write(&framing.overhead, &mut map);
+            MPU.write(&framing.mpu, &mut map);
+            ENCODING.write(&framing.encoding, &mut map);
+            map.into()
+        },
+        read: framing,
+    },
+    "none",
+    "`{ overhead = \"40 B\", mpu = \"64 B\", encoding = \"atm\" }`: what the link layer adds to each packet, as \
+     `tc` counts it.",
 );
 static LOSS: Key<Own<Loss>> = Key::optional(
     "loss",
@@ -90,11 +110,11 @@ static REORDER: Key<Own<Reorder>> = Key::optional(
      overtake them.",
 );
 /// Keys of a link of which there is one.
-pub(super) const LINK: Rows = &[&RATE, &DELAY, &LOSS, &JITTER, &REORDER];
+pub(super) const LINK: Rows = &[&RATE, &DELAY, &FRAMING, &LOSS, &JITTER, &REORDER];
 /// Keys of a link between two nodes.
-pub(super) const DRAWN_LINK: Rows = &[&RATE, &DRAWN_DELAY, &LOSS, &JITTER, &REORDER];
+pub(super) const DRAWN_LINK: Rows = &[&RATE, &DRAWN_DELAY, &FRAMING, &LOSS, &JITTER, &REORDER];
 /// Keys of links of many hosts.
-pub(super) const ACCESS: Rows = &[&RATE, &DELAYS, &LOSS, &JITTER, &REORDER];
+pub(super) const ACCESS: Rows = &[&RATE, &DELAYS, &FRAMING, &LOSS, &JITTER, &REORDER];
 
 /// Keys of a rate that changes.
 const RATE_KEYS: &[&str] = &["schedule", "repeat", "trace"];
@@ -104,6 +124,12 @@ static REPEAT: Key<Quantity> = Key::optional(
     "the last rate stays",
     "The schedule starts again after this time; without it the last rate stays.",
 );
+
+static OVERHEAD: Key<Bytes> = Key::or("overhead", Bytes { low: 0, high: bounds::OVERHEAD }, 0, "");
+static MPU: Key<Bytes> = Key::or("mpu", Bytes { low: 0, high: bounds::OVERHEAD }, 0, "");
+static ENCODING: Key<OneOf<Encoding>> =
+    Key::or("encoding", OneOf { all: &Encoding::ALL, name: Encoding::name }, Encoding::Plain, "");
+const FRAMING_KEYS: Rows = &[&OVERHEAD, &MPU, &ENCODING];
 
 static PROBABILITY: Key<Quantity> = Key::required(
     "probability",
@@ -183,6 +209,7 @@ impl Links<'_> {
         Ok(LinkSpec {
             rate,
             delay,
+            framing: FRAMING.given(fields)?,
             loss: LOSS.given(fields)?,
             jitter: JITTER.given(fields)?,
             reorder: REORDER.given(fields)?,
@@ -386,6 +413,11 @@ fn jitter(field: &Field<'_>) -> Checked<Jitter> {
     Ok(Jitter { low, high, keeps_order: KEEP_ORDER.read(&fields)? })
 }
 
+fn framing(field: &Field<'_>) -> Checked<Framing> {
+    let fields = field.rows(FRAMING_KEYS)?;
+    Ok(Framing { overhead: OVERHEAD.read(&fields)?, mpu: MPU.read(&fields)?, encoding: ENCODING.read(&fields)? })
+}
+
 fn reorder(field: &Field<'_>) -> Checked<Reorder> {
     let fields = field.rows(REORDER_KEYS)?;
     Ok(Reorder { probability: PROBABILITY.read(&fields)?, delay: LATE.read(&fields)? })
@@ -395,6 +427,7 @@ fn reorder(field: &Field<'_>) -> Checked<Reorder> {
 pub(super) fn write(link: &LinkSpec, map: &mut Map<String, Json>) {
     RATE.write(&link.rate, map);
     DELAY.write(&link.delay, map);
+    FRAMING.write_given(link.framing.as_ref(), map);
     LOSS.write_given(link.loss.as_ref(), map);
     JITTER.write_given(link.jitter.as_ref(), map);
     REORDER.write_given(link.reorder.as_ref(), map);

@@ -366,6 +366,7 @@ queue = "core"               # a [queue.core], below; without one there is room 
 # The other direction, by default with the same rate and delay; false for none.
 reverse = { rate = "2 Mbit/s", queue = "core" }
 # What else may happen on a link.
+#framing = { overhead = "18 B", mpu = "64 B", encoding = "plain" }
 #loss = 0.0001
 #jitter = "2 ms"
 #reorder = { probability = 0.001, delay = "5 ms" }

@@ -1,6 +1,7 @@
 //! One direction of a link: rate, delay, and what else happens to packets on it.
 
 use earlydrop_aqm::random::Generator;
+use earlydrop_net::framing::Framing;
 use earlydrop_net::medium::{Jitter, LossPattern, Medium, Rate, Reorder};
 
 /// A stream of random numbers that replaces the component's own.
@@ -22,6 +23,8 @@ pub struct LinkSpec {
     pub rate: Rate,
     /// Propagation delay, s.
     pub delay: Delays,
+    /// What is sent of each packet.
+    pub framing: Option<Framing>,
     /// Packets that are lost on the wire.
     pub loss: Option<Loss>,
     /// Extra delay, drawn for each packet.
@@ -38,7 +41,7 @@ impl LinkSpec {
 
     /// A link that loses nothing.
     pub const fn new(rate: Rate, delay: Delays) -> Self {
-        LinkSpec { rate, delay, loss: None, jitter: None, reorder: None }
+        LinkSpec { rate, delay, framing: None, loss: None, jitter: None, reorder: None }
     }
 
     /// Delay where it is one value, and otherwise the mean of what it is drawn from, s.
@@ -59,13 +62,14 @@ impl LinkSpec {
         }
     }
 
-    /// Its changing rate, loss, jitter and reordering, with random streams named after it; `None` for a plain link.
+    /// Its changing rate, framing, loss, jitter and reordering, with random streams named after it; `None` for a plain
+    /// link.
     pub fn medium(&self, name: &str, seed: u64) -> Option<Medium> {
         if self.is_plain() {
             return None;
         }
         let stream = |what: &str| Generator::stream(seed, &format!("link.{name}.{what}"));
-        let mut medium = Medium::new(&self.rate);
+        let mut medium = Medium::new(&self.rate).with_framing(self.framing.unwrap_or_default());
         if let Some(loss) = &self.loss {
             let random = match loss.random {
                 None => stream("loss"),
@@ -82,9 +86,13 @@ impl LinkSpec {
         Some(medium)
     }
 
-    /// Whether it sends at one rate, in order of arrival, without loss.
+    /// Whether it sends packets as they are, at one rate, in order of arrival, without loss.
     pub fn is_plain(&self) -> bool {
-        matches!(self.rate, Rate::Constant(_)) && self.loss.is_none() && self.jitter.is_none() && self.reorder.is_none()
+        matches!(self.rate, Rate::Constant(_))
+            && self.framing.is_none()
+            && self.loss.is_none()
+            && self.jitter.is_none()
+            && self.reorder.is_none()
     }
 }
 

@@ -1,0 +1,223 @@
+"""The scenarios of `advise`: a home's line with a modem, a router, and what a family does with it.
+
+    server -- delay -- isp == line == modem -- shaper -- router -- home
+
+The line is the bottleneck, with a FIFO at each end: the modem's and the provider's. A shaper in the router, a little
+slower than the line, moves the queue to where a discipline can manage it; the FIFOs of the line stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .. import disciplines
+from ..document import Document
+from ..sweeps import Sweep, parse_document
+from ..toml_writer import to_toml
+from .line import SHAPED, AdviseError, Home
+
+STACK = "linux-6.18"
+HEADER = 52
+"""Bytes of IPv4 and TCP headers with time stamps."""
+ALONE, TODAY = "idle", "today"
+"""Levels beside the disciplines: the line without downloads and uploads, and with them but without a shaper."""
+
+CANDIDATES = ("codel", "pie", "cobalt", "sfq", "fq_codel", "fq_pie")
+"""Disciplines that are compared by default: those that a Linux router can run, COBALT as a part of CAKE."""
+CONFIGURABLE = (
+    "droptail",
+    "codel",
+    "pie",
+    "fq_codel",
+    "fq_pie",
+    "sfq",
+    "red",
+    "linux_ared",
+    "choke",
+    "sfb",
+    "dualpi2",
+)
+"""Disciplines that `tc` sets up with one line. DRR is not among them: it needs a class for each flow."""
+LIMITS = {"droptail": 1000, "sfq": 127, "fq_codel": 10_240, "fq_pie": 10_240, "fq": 10_000}
+"""Packets: Linux's defaults. Other disciplines have 1000, as CoDel and PIE there."""
+LINUX = ("codel", "pie", "cobalt", "fq_codel", "red", "choke")
+"""Disciplines that are run in their dialect `linux`; the others have one form only, or Linux's by default."""
+
+MEASURED_S, LEAST_S = 30.0, 5.0
+BITS = 6e9
+"""A fast line is measured for less than 30 s: until it has carried so many bits in both directions, but for 5 s."""
+NEVER = "1000000 s"
+
+Index = dict[str, int]
+"""Where an entry is among the scenario's traffic, by its name."""
+
+
+def times(home: Home) -> tuple[float, float]:
+    """Warm-up and measured time, s."""
+    measured = round(max(LEAST_S, min(MEASURED_S, BITS / (home.down_bps + home.up_bps))), 1)
+    return measured / 3, measured
+
+
+def scenario(home: Home, queue: str, rtt_ms: float) -> Document:
+    """The home's line with a queue: a discipline behind a shaper, `TODAY`, or `ALONE`."""
+    warmup, measured = times(home)
+    return {
+        "name": "home",
+        "duration": f"{warmup + measured:g} s",
+        "warmup": f"{warmup:g} s",
+        "topology": {"kind": "graph"},
+        "link": _links(home, queue, rtt_ms),
+        "queue": _queues(home, queue),
+        "traffic": _traffic(home, loaded=queue != ALONE),
+        "record": {"jitter": True, "losses": True},
+    }
+
+
+def _links(home: Home, queue: str, rtt_ms: float) -> list[Document]:
+    fast = f"{max(10e9, 10 * home.down_bps, 10 * home.up_bps):.0f} bit/s"
+    own = home.framing
+    framing = {"overhead": f"{own.overhead} B", "mpu": f"{own.mpu} B", "encoding": own.encoding}
+
+    def way(rate_bps: float, name: str) -> Document:
+        return {"rate": f"{rate_bps:.0f} bit/s", "delay": "0 ms", "framing": framing, "queue": name}
+
+    here: Document = {"rate": fast, "delay": "0 ms"}
+    if queue not in (ALONE, TODAY):
+        shaped = way(SHAPED * home.down_bps, "router_down"), way(SHAPED * home.up_bps, "router_up")
+    else:
+        shaped = here, here
+    return [
+        {"from": "server", "to": "isp", "rate": fast, "delay": f"{rtt_ms / 2:g} ms"},
+        {"from": "isp", "to": "modem", **way(home.down_bps, "line_down"), "reverse": way(home.up_bps, "line_up")},
+        {"from": "modem", "to": "router", **shaped[0], "reverse": shaped[1]},
+        {"from": "router", "to": "home", **here},
+    ]
+
+
+def _queues(home: Home, queue: str) -> Document:
+    found: Document = {
+        "line_down": {"aqm": "droptail", "limit": home.limit(home.down_bps)},
+        "line_up": {"aqm": "droptail", "limit": home.limit(home.up_bps)},
+    }
+    if queue not in (ALONE, TODAY):
+        found["router_down"] = settings(queue, SHAPED * home.down_bps)
+        found["router_up"] = settings(queue, SHAPED * home.up_bps)
+    return found
+
+
+def control_times(rate_bps: float) -> tuple[float, float]:
+    """CoDel's target and interval, ms: 5 and 100, more where 33 ATM cells take longer (sqm-scripts, functions.sh)."""
+    target = max(5.0, 8 * 33 * 53 / rate_bps * 1e3)
+    return round(target, 1), round(95.0 + target, 1)
+
+
+def settings(aqm: str, rate_bps: float) -> Document:
+    """Settings of a discipline behind a shaper of this rate: Linux's, as far as it has the discipline."""
+    known = {p["name"]: p for p in disciplines.find(aqm)["parameters"]}
+    found: Document = {"aqm": aqm, "limit": f"{LIMITS.get(aqm, 1000)} packets"}
+    if aqm in LINUX:
+        found["dialect"] = "linux"
+    if {"target", "interval"} <= set(known):
+        target, interval = control_times(rate_bps)
+        found |= {"target": f"{target:g} ms", "interval": f"{interval:g} ms"}
+    for name in ("min_th", "max_th", "w_q"):
+        if name in known and "auto" in known[name]["range"]:
+            found[name] = "auto"
+    if "mean_packet" in known and known["mean_packet"]["default"] != "auto":
+        found["mean_packet"] = "1500 B"
+    return found
+
+
+def _traffic(home: Home, loaded: bool) -> list[Document]:
+    """What runs: bulk transfers, a call of voice and video, pages of the web."""
+    segment = home.framing.mtu - HEADER
+    tcp: Document = {"stack": STACK, "segment": f"{segment} B", "header": f"{HEADER} B"}
+    start = {"uniform": ["0 s", "1 s"]} if loaded else NEVER
+    # Of a call at most a fifth of the line, frames every 40 ms.
+    video = min(1.5e6, 0.2 * home.up_bps, 0.2 * home.down_bps)
+    frame: Document = {"frame": f"{max(200, round(video * 0.04 / 8))} B", "segment": "1200 B"}
+
+    def entry(name: str, kind: str, up: bool = False, **more: object) -> Document:
+        ends = {"from": "home", "to": "server"} if up else {"from": "server", "to": "home"}
+        return {"kind": kind, "name": name, "count": 1, "start": {"uniform": ["0 s", "1 s"]}, **ends, **more}
+
+    return [
+        entry("down_cubic", "ftp", **tcp, tcp="cubic", count=home.downloads, start=start),
+        entry("down_bbr", "ftp", **tcp, tcp="bbr", start=start),
+        entry("up_cubic", "ftp", up=True, **tcp, tcp="cubic", start=start),
+        entry("up_bbr", "ftp", up=True, **tcp, tcp="bbr", start=start),
+        entry("voice_down", "voip", off="0 s"),
+        entry("voice_up", "voip", up=True, off="0 s"),
+        entry("video_down", "video", **frame),
+        entry("video_up", "video", up=True, **frame),
+        # 2 MB in 50 objects over six connections.
+        entry(
+            "page",
+            "pages",
+            **tcp,
+            tcp="cubic",
+            count=6,
+            objects=50,
+            size={"lognormal": "20 kB", "sigma": 1.2, "max": "1 MB"},
+            think="1 s",
+        ),
+    ]
+
+
+MEASURES = {
+    "down_cubic": ("goodput_mbps",),
+    "down_bbr": ("goodput_mbps",),
+    "up_cubic": ("goodput_mbps",),
+    "up_bbr": ("goodput_mbps",),
+    "voice_down": ("delay_min_ms", "pdv_p95_ms", "loss_ratio"),
+    "voice_up": ("delay_min_ms", "pdv_p95_ms", "loss_ratio"),
+    "page": ("transfers.time_mean_s",),
+}
+"""Fields of the result that are kept, by the name of the traffic entry."""
+
+
+def measure_id(entry: str, field: str) -> str:
+    """The name of such a field as a measure of the sweep."""
+    return f"{entry}_{field.replace('.', '_')}"
+
+
+def question(home: Home, aqms: Sequence[str], seeds: int) -> Sweep:
+    """The sweep: `ALONE`, `TODAY` and every discipline at every round-trip time, with the same seeds.
+
+    Raises:
+        AdviseError: none of the disciplines can be configured on Linux.
+    """
+    if not set(aqms) & set(CONFIGURABLE):
+        raise AdviseError(f"--aqm: Linux has none of them; one at least must be of {', '.join(CONFIGURABLE)}")
+    base = scenario(home, TODAY, home.rtts_ms[0])
+    places = {entry["name"]: k for k, entry in enumerate(base["traffic"])}
+    measures = [
+        {"id": measure_id(entry, field), "field": f"traffic.{places[entry]}.{field}", "digits": 4}
+        for entry, fields in MEASURES.items()
+        for field in fields
+    ]
+    levels = []
+    for queue in (ALONE, TODAY, *aqms):
+        own = scenario(home, queue, home.rtts_ms[0])
+        levels.append({"name": queue, "value": queue, "set": {key: own[key] for key in ("link", "queue", "traffic")}})
+    document: Document = {
+        "name": "advise",
+        "title": "Which queue for this line",
+        "seeds": seeds,
+        "queue": "line_down",
+        "measures": ["goodput"],
+        "measure": measures,
+        "scenario": base,
+        "factor": [
+            {"name": "queue", "levels": levels},
+            {
+                "name": "rtt",
+                "unit": "ms",
+                "levels": [
+                    {"name": f"{x:g}", "value": x, "set": {"link.0.delay": f"{x / 2:g} ms"}} for x in home.rtts_ms
+                ],
+            },
+        ],
+    }
+    return parse_document(document, Path("advise"), to_toml(document))

@@ -1,0 +1,216 @@
+"""What `advise` prints and writes: sentences, tables, documents, the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..terminal import number, paragraph, table
+from . import commands, model
+from .line import SHAPED, Home
+from .pictures import Call
+from .ranking import LOSS, NOTICED_MS, Advice, Rank
+from .units import networkd_files
+
+HEAD = ("rank", "queue", "latency under load ms", "voice lost %", "page s", "download Mbit/s", "upload Mbit/s")
+
+
+def line_text(home: Home) -> str:
+    """The line in a sentence."""
+    rtts = " and ".join(f"{x:g}" for x in home.rtts_ms)
+    own = home.framing
+    extra = {"atm": " in ATM cells", "ptm": " and PTM's encoding", "plain": ""}[own.encoding]
+    framing = f"{own.overhead} B on each packet{extra}" if own.overhead else "no framing"
+    return (
+        f"{_mbps(home.down_bps)} Mbit/s down, {_mbps(home.up_bps)} Mbit/s up, {own.title}: {framing}; {rtts} ms to the "
+        f"servers; a modem that holds {home.buffer}."
+    )
+
+
+def load_text(advice: Advice) -> str:
+    """What ran on it."""
+    _, measured = model.times(advice.home)
+    return (
+        f"Load: a download ({advice.home.downloads} CUBIC, 1 BBR), an upload (1 CUBIC, 1 BBR) with Linux's TCP, a call "
+        f"of voice and video, web pages of 2 MB; {measured:g} s, {advice.seeds} "
+        f"seed{'' if advice.seeds == 1 else 's'}, means with 95 % intervals."
+    )
+
+
+def rows(advice: Advice) -> list[list[str]]:
+    """The table's rows: the disciplines, then today's line and the idle one."""
+    _, measured = model.times(advice.home)
+    return [_row(r, r.place, r.queue, measured) for r in advice.ranks] + [
+        _row(advice.today, "", "today's FIFO", measured),
+        _row(advice.idle, "", "no load", measured),
+    ]
+
+
+def _row(rank: Rank, place: str, name: str, measured_s: float) -> list[str]:
+    def cell(found: Any, digits: int, scale: float = 1.0) -> str:
+        half = "" if found.half_width is None else f" ± {number(scale * found.half_width, digits)}"
+        return number(scale * found.mean, digits) + half
+
+    bulk = ["-", "-"] if rank.queue == model.ALONE else [cell(rank.down_mbps, 1), cell(rank.up_mbps, 2)]
+    page = cell(rank.page_s, 2) if rank.page_s.mean < measured_s else f"over {measured_s:g}"
+    return [place, name, cell(rank.latency_ms, 1), cell(rank.loss, 1, 100), page, *bulk]
+
+
+def verdict(advice: Advice) -> list[str]:
+    """What was found, in sentences."""
+    today, best = advice.today, advice.of(advice.use)
+    found = [
+        f"Under load today's FIFO adds {_ms(today)} to a call's round trip, and a page takes {_s(today)}. With "
+        f"{advice.use} behind a shaper at {100 * SHAPED:g} % of the line's rate it is {_ms(best)} and {_s(best)}."
+    ]
+    shared = advice.shared
+    if len(shared) > 1:
+        seeds = f"below {NOTICED_MS:g} ms, or not significant over these {advice.seeds} seeds"
+        why = f"the differences between them are {seeds}" if advice.seeds > 1 else "one seed cannot tell queues apart"
+        found.append(f"{_list(shared)} share the first rank: {why}.")
+        if advice.use in shared:
+            found.append(f"Of these {advice.use} is the most widely installed.")
+    lossy = [r.queue for r in advice.ranks if r.lossy]
+    if lossy:
+        found.append(f"Behind the others: {_list(lossy)}, with more than {100 * LOSS:g} % of the voice packets lost.")
+    if advice.use not in shared:
+        found.append(f"{_list(shared)}: of less latency, but Linux cannot be configured so.")
+    change = best.down_mbps.mean + best.up_mbps.mean - today.down_mbps.mean - today.up_mbps.mean
+    if change < 0:
+        shaper = f"{100 * (1 - SHAPED):.0f} % of the line are the shaper's"
+        found.append(
+            f"The bulk transfers get {-change:.1f} Mbit/s less: {shaper}, and pages and the call get their share."
+        )
+    else:
+        found.append(f"The bulk transfers get {change:.1f} Mbit/s more.")
+    return found
+
+
+NOT_SIMULATED = (
+    "The configuration for CAKE is the deployed equivalent of fq_codel behind a shaper; CAKE itself was not simulated: "
+    "neither its fairness between the hosts of a home, nor its set-associative hash, nor COBALT in place of CoDel in "
+    "its queues, nor its own shaper and its option ingress."
+)
+LTE = "The rate of LTE and 5G changes; here it is constant. Set the rates to what the line has at its worst."
+
+
+def notes(advice: Advice) -> list[str]:
+    """What the figures do not include."""
+    own = [NOT_SIMULATED]
+    if advice.home.link == "lte":
+        own.append(LTE)
+    return own
+
+
+def configurations(advice: Advice) -> dict[str, str]:
+    """All files of configuration, by path."""
+    home, found = advice.home, dict[str, str]()
+    for aqm in dict.fromkeys((advice.use, "cake")):
+        found[f"{aqm}/tc.sh"] = commands.tc_script(home, aqm)
+        if aqm in commands.SQM:
+            found[f"{aqm}/sqm"] = commands.sqm_config(home, aqm)
+        for name, text in networkd_files(home, aqm).items():
+            found[f"{aqm}/networkd/{name}"] = text
+    return found
+
+
+def printed(advice: Advice, out: Path) -> str:
+    """Everything `advise` prints."""
+    home, use = advice.home, advice.use
+    lines = [paragraph(line_text(home)), paragraph(load_text(advice)), "", table(HEAD, rows(advice), left=2), ""]
+    lines += [paragraph(" ".join(verdict(advice))), ""]
+    if use in commands.SQM:
+        lines += ["OpenWrt, package sqm-scripts, /etc/config/sqm (the interface is an example):", ""]
+        lines += [f"    {line}" for line in commands.sqm_config(home, use).expandtabs(4).splitlines()]
+        lines += ["", "Linux, as root:", ""]
+    else:
+        lines += ["Linux, as root:", ""]
+    lines += [f"    {line}" for line in commands.tc_lines(home, use)]
+    lines += ["", "Removed with:", "", *(f"    {line}" for line in commands.tc_undo()), ""]
+    lines += [paragraph(note) for note in notes(advice)]
+    lines += ["", "Files:"]
+    lines += [f"  {out / 'advice.html'}  what is printed here, with pictures"]
+    lines += [f"  {out / 'before-after.png'}  a call before and after"]
+    lines += [f"  {out / 'config'}  all of the configuration, for {use} and for cake"]
+    return "\n".join(lines)
+
+
+def document(advice: Advice, version: str) -> dict[str, Any]:
+    """Everything as plain values."""
+    home = advice.home
+    return {
+        "version": version,
+        "line": {**vars(home), "rtts_ms": list(home.rtts_ms), "shaped": SHAPED},
+        "seeds": advice.seeds,
+        "idle": advice.idle.document(),
+        "today": advice.today.document(),
+        "ranks": [r.document() for r in advice.ranks],
+        "shared_first": advice.shared,
+        "use": advice.use,
+        "verdict": verdict(advice),
+        "notes": notes(advice),
+        "config": configurations(advice),
+    }
+
+
+def page(advice: Advice, both: Sequence[Call]) -> str:
+    """The page: what was found, pictures, the table, how to set it up."""
+    from ..render import plotting
+    from ..render.template import render
+    from . import pictures
+
+    blocks = [(name, text) for name, text in configurations(advice).items() if not name.endswith(("README", ".sh"))]
+    home = advice.home
+    undo = ["", "# Removed with:", *(f"# {line}" for line in commands.tc_undo())]
+    tc = "\n".join([*commands.tc_lines(home, advice.use), *undo])
+    return render(
+        "advice.html.j2",
+        {
+            "use": advice.use,
+            "line": _joined(line_text(home)),
+            "load": _joined(load_text(advice)),
+            "verdict": _joined(" ".join(verdict(advice))),
+            "notes": notes(advice),
+            "head": HEAD,
+            "rows": rows(advice),
+            "figures": [
+                ("A call, before and after", plotting.inline(pictures.over_time(both)), OVER_TIME),
+                ("Its distribution under load", plotting.inline(pictures.distribution(both)), DISTRIBUTION),
+                ("All queues", plotting.inline(pictures.ranking(advice)), RANKING),
+            ],
+            "tc": tc,
+            "configurations": blocks,
+        },
+    )
+
+
+OVER_TIME = "How long the voice packets of one run waited in queues."
+DISTRIBUTION = "The same packets after the load has begun: the share that waited no longer than this."
+RANKING = (
+    "What the load adds to a call's round trip (the 95th percentiles of both directions), mean over the seeds with its "
+    "95 % interval; in parentheses the rank. Blue: queues that share the first rank."
+)
+
+
+def _joined(text: str) -> str:
+    """The text with numbers that are not parted from their units."""
+    return re.sub(r"(?<=\d) (?=(?:ms|s|B|MB|Mbit/s|seeds?)\b|%)", "\u00a0", text)
+
+
+def _mbps(bps: float) -> str:
+    return f"{bps / 1e6:g}"
+
+
+def _ms(rank: Rank) -> str:
+    value = rank.latency_ms.mean
+    return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def _s(rank: Rank) -> str:
+    return f"{rank.page_s.mean:.1f} s"
+
+
+def _list(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
