@@ -194,13 +194,28 @@ def document() -> dict[str, Any]:
         "duration_s": 10.0,
         "warmup_s": 2.0,
         "queues": {"bottleneck": queue, "reverse": back},
-        "flows": [{}, {}],
+        "flows": [
+            {
+                "name": f"tcp 10.0.0.2:{port} > 10.0.0.1:5201",
+                "role": role,
+                "queue": "bottleneck",
+                "throughput_mbps": rate,
+                "delivered": 10,
+                "delivered_bytes": round(rate * 1e6),
+                "drops": 1,
+                "marks": 0,
+            }
+            for port, role, rate in ((1, "control", 0.001), (2, "data", 9.4))
+        ],
     }
 
 
 def test_the_summary_says_what_happened() -> None:
     text = link_status.link_text(document())
-    assert "link: 2 flows in 8.0 s" in text
+    assert "link: 2 flows (1 data, 1 control) in 8.0 s" in text
+    assert text.splitlines()[-2].split() == [
+        *("tcp", "10.0.0.2:2", ">", "10.0.0.1:5201", "data", "bottleneck", "9.400", "10", "1", "0")
+    ]
     assert text.splitlines()[4].split() == [
         "bottleneck",
         "red",

@@ -18,6 +18,7 @@ pub mod flows;
 pub mod link;
 #[cfg(target_os = "linux")]
 pub mod netlink;
+pub mod roles;
 #[cfg(target_os = "linux")]
 pub mod run;
 #[cfg(target_os = "linux")]
