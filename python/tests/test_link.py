@@ -258,6 +258,19 @@ def test_the_panel_shows_rates_between_two_views() -> None:
     assert "5.000 Mbit/s" in text
     assert link_status.sparkline([0, 1, 2, 4], 3) == "▂▄█"
     assert link_status.sparkline([0, 0], 3) == "  "
+def test_an_interruption_while_modules_load_leaves_no_traceback() -> None:
+    script = (
+        "import sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'cyclopts': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "from earlydrop.cli import main\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment())
+    assert (ended.returncode, ended.stderr) == (130, "interrupted: nothing was written\n")
+
+
 
 
 def test_crosscheck_wants_traffic_that_iperf3_can_send(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
