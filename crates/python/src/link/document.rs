@@ -90,6 +90,7 @@ fn entry(aqm: &str, path: &PathOutcome, width: f64) -> Value {
         "malformed": device_losses.all_malformed(),
         "malformed_by_kind": malformed,
         "refused": device_losses.refused,
+        "over_memory": device_losses.over_memory,
         "lateness": lateness,
         "backlogged": busy,
     });
@@ -110,8 +111,8 @@ fn flow_entry(queue: &str, flow: &Flow, role: Role, width: f64) -> Value {
     json!({
         "id": 0,
         "kind": protocol.unwrap_or_else(|| "others".to_string()),
-        "queue": queue,
         "role": role.name(),
+        "queue": queue,
         "name": flow.endpoints.map_or_else(|| "others".to_string(), |e| e.to_string()),
         "source": flow.endpoints.map(|e| end(e.source, e.ports.0)),
         "destination": flow.endpoints.map(|e| end(e.destination, e.ports.1)),
