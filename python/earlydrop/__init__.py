@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from .policies.verdict import Verdict
     from .result import Result
     from .scenario import Network, Scenario, ScenarioWarning, dumbbell, link, load, parse
-    from .sweep import SweepModule
     from .simulation import Simulation
+    from .sweep import SweepModule
     from .traffic import cdf, every, exponential, geometric, lognormal, mix, pareto, poisson, sample, uniform
 
     __version__: str

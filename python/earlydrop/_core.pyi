@@ -194,8 +194,11 @@ def run_batch(
 def has_tun() -> bool:
     """Whether TUN devices can be opened. Linux only, as all that follows."""
 
+def forwards_ipv6() -> bool:
+    """Whether this machine forwards IPv6."""
+
 def sweep_links() -> int:
-    """Ends processes that links which were killed have left behind them; how many."""
+    """Switches off the forwarding that killed links have left on; the number of devices."""
 
 def replay_link(
     scenario: Scenario,
@@ -236,6 +239,8 @@ class Link:
         mtu: int,
         ring: int,
         sysctls: Sequence[tuple[str, str]],
+        nat: bool,
+        resolv_conf: str | None,
         real_time: bool,
         series: float | None,
         record: int,

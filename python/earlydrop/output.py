@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -74,14 +75,41 @@ def folder(out: Path, about: Mapping[str, Any]) -> Iterator[Path]:
         write_json(work / MANIFEST, {**about, "files": files})
         work.chmod(0o755)
         _replace(work, out)
-    except BaseException:
+    except BaseException as error:
+        where, number = out / _written_last(work), _disk_error(error, work)
         shutil.rmtree(work, ignore_errors=True)
         for empty in made:
             try:
                 empty.rmdir()
             except OSError:
                 break
+        if number:
+            # Writing to an open file fails without its name, or with that of the temporary one.
+            raise OSError(number, os.strerror(number), str(where)) from error
         raise
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What the system says when a disk is full or fails."""
+
+
+def _disk_error(error: BaseException, folder: Path) -> int:
+    """The system's number of an error, if it says that the disk is full or fails; 0 otherwise."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno if error.errno in FULL else 0
+    if isinstance(error, Exception):
+        # Some libraries hide the number behind an error of their own: see whether anything can be written.
+        try:
+            (folder / ".probe").write_bytes(bytes(1 << 16))
+        except OSError as found:
+            return found.errno if found.errno in FULL else 0
+    return 0
+
+
+def _written_last(folder: Path) -> Path:
+    """The file that was written last, within the folder; the folder itself if there is none."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return max(files, key=lambda path: path.stat().st_mtime_ns).relative_to(folder) if files else Path()
 
 
 def _replace(work: Path, out: Path) -> None:

@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import outside
+
 from earlydrop import _core, links
 
 PORT = 7000
@@ -148,8 +150,8 @@ def state() -> dict[str, Any]:
         for path in Path("/proc/sys/net/ipv4").rglob("*")
         if path.is_file() and os.access(path, os.R_OK) and "tcp_fastopen_key" not in path.name
     )
-    # Entries of links that are no more; others may be at work on this machine.
-    entries = Path("/run/earlydrop").glob("link-*")
+    # Claims of links that are no more; others may be at work on this machine.
+    entries = Path("/run/earlydrop").glob("nat-*")
     stale = [path.name for path in entries if not Path("/proc", path.name.split("-")[1]).exists()]
     return {
         "addresses": _without_times(json.loads(texts[0])),
@@ -460,6 +462,29 @@ def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     return [key for key in before if before[key] != after[key]]
 
 
+def escaped(*who: str) -> Any:
+    """Processes that try to outlive the link, by all means that they have: those that are left."""
+    mark = f"sleep {10_000 + os.getpid()}"
+    ways = [
+        f"setsid {mark}",
+        f"setsid unshare -n {mark}",
+        f"setsid unshare -fp {mark}",
+        f"(trap '' TERM HUP; setsid sh -c '{mark}; true')",
+        f"(sh -c 'kill -STOP $$; exec {mark}')",
+    ]
+    if who:
+        ways = [way for way in ways if "unshare" not in way]
+    script = " ".join(f"{way} & " for way in ways) + "sleep 0.5"
+    options = ["--rate", "10Mbit/s", "--quiet", *(("--user", *who) if who else ())]
+    code = subprocess.run([sys.executable, "-m", "earlydrop", "link", *options, "--", "sh", "-c", script]).returncode
+    left = [path.parent.name for path in Path("/proc").glob("[0-9]*/cmdline") if mark.encode() in _words(path)]
+    return {"code": code, "left": left}
+
+
+def _words(path: Path) -> bytes:
+    return _reads(path).replace(b"\0", b" ")
+
+
 def interrupted(name: str) -> Any:
     """A signal to the link ends the command, and leaves nothing."""
     before = state()
@@ -568,10 +593,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         hostile,
         flooded,
         killed,
+        escaped,
         interrupted,
         joined,
         traced,
         lossy,
+        outside.nat_reached,
+        outside.nat_ipv6,
+        outside.nat_killed,
+        outside.nat_named,
     )
 }
 

@@ -71,6 +71,7 @@ def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
         (["--rate", "10Mbit/s", "--queue", "rde", "--", "true"], "--queue: aqm: is unknown"),
         (["--rate", "10Mbit/s", "--log", "--", "true"], "--log: needs --out DIR"),
         (["--rate", "10Mbit/s", "--loss", "much", "--", "true"], "--loss: given much"),
+        (["--rate", "10Mbit/s", "--nat", "--between", "a", "b"], "--nat: belongs to a COMMAND"),
         (["--sim", "x.toml", "--rate", "1Mbit/s", "--", "true"], "--rate: the scenario of --sim says it"),
         (["--sim", "no-such.toml", "--", "true"], "no-such.toml: no such file"),
         (["--rate", "10Mbit/s", "--at", "x", "--", "true"], "--at: belongs to --sim"),
@@ -91,6 +92,30 @@ def test_the_words_of_the_command_are_its_own(capsys: pytest.CaptureFixture[str]
     assert "--rate" in ended.err
     assert main(["link", "--rate", "x", "--json", "--", "true"]) == 125
     assert json.loads(capsys.readouterr().out)["exit"] == 125
+
+
+@pytest.mark.parametrize(
+    ("own", "upstream", "servers", "text"),
+    [
+        ("nameserver 10.0.0.1\nsearch x\n", "", ("10.0.0.1",), None),
+        (
+            "nameserver 127.0.0.53\nsearch x\n",
+            "nameserver 10.0.0.2\n",
+            ("10.0.0.2",),
+            "search x\nnameserver 10.0.0.2\n",
+        ),
+        ("nameserver ::1\nnameserver 10.0.0.3\n", "", ("10.0.0.3",), "nameserver 10.0.0.3\n"),
+        ("nameserver 127.0.0.1\n", "nameserver 127.0.0.2\n", (), None),
+        ("# nothing\n", "", (), None),
+    ],
+)
+def test_name_servers_are_those_that_a_namespace_reaches(
+    own: str, upstream: str, servers: tuple[str, ...], text: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "own").write_text(own)
+    (tmp_path / "upstream").write_text(upstream)
+    found = links.names(tmp_path / "own", (tmp_path / "missing", tmp_path / "upstream"))
+    assert found == links.Names(servers, text)
 
 
 def test_a_scenario_gives_the_whole_way_of_a_dumbbell(scenario: Path) -> None:
@@ -194,13 +219,28 @@ def document() -> dict[str, Any]:
         "duration_s": 10.0,
         "warmup_s": 2.0,
         "queues": {"bottleneck": queue, "reverse": back},
-        "flows": [{}, {}],
+        "flows": [
+            {
+                "name": f"tcp 10.0.0.2:{port} > 10.0.0.1:5201",
+                "role": role,
+                "queue": "bottleneck",
+                "throughput_mbps": rate,
+                "delivered": 10,
+                "delivered_bytes": round(rate * 1e6),
+                "drops": 1,
+                "marks": 0,
+            }
+            for port, role, rate in ((1, "control", 0.001), (2, "data", 9.4))
+        ],
     }
 
 
 def test_the_summary_says_what_happened() -> None:
     text = link_status.link_text(document())
-    assert "link: 2 flows in 8.0 s" in text
+    assert "link: 2 flows (1 data, 1 control) in 8.0 s" in text
+    assert text.splitlines()[-2].split() == [
+        *("tcp", "10.0.0.2:2", ">", "10.0.0.1:5201", "data", "bottleneck", "9.400", "10", "1", "0")
+    ]
     assert text.splitlines()[4].split() == [
         "bottleneck",
         "red",
@@ -216,6 +256,19 @@ def test_the_summary_says_what_happened() -> None:
     ]
     assert "no limit" in text
     assert "the kernel dropped 5 packets before the link saw them" in text
+
+
+def test_an_interruption_while_modules_load_leaves_no_traceback() -> None:
+    script = (
+        "import sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'cyclopts': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "from earlydrop.cli import main\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment())
+    assert (ended.returncode, ended.stderr) == (130, "interrupted: nothing was written\n")
 
 
 def test_the_panel_shows_rates_between_two_views() -> None:
@@ -337,11 +390,15 @@ class TestInNamespaces:
         assert "Traceback" not in ended.stderr
 
     def test_the_command_runs_as_the_user_who_called(self) -> None:
-        who = "id -u; grep -E 'CapEff|CapPrm|CapAmb' /proc/self/status"
+        who = "id -u; grep -E 'CapEff|CapPrm|CapAmb|CapBnd' /proc/self/status; grep NoNewPrivs /proc/self/status"
         ended = linked(*PLAIN, "--user", "nobody", "--", "sh", "-c", who)
-        user, *capabilities = ended.stdout.splitlines()
+        user, *capabilities, privileges = ended.stdout.splitlines()
         assert int(user) not in (0,)
-        assert [line.split()[1] for line in capabilities] == ["0" * 16] * 3
+        assert [line.split()[1] for line in capabilities] == ["0" * 16] * 4
+        assert privileges.split() == ["NoNewPrivs:", "1"]
+        root = linked(*PLAIN, "--user", "root", "--", "sh", "-c", who).stdout.splitlines()
+        assert root[0] == "0"
+        assert root[-1].split() == ["NoNewPrivs:", "0"]
         as_if_sudo = ["env", "SUDO_UID=65534", sys.executable, "-m", "earlydrop", "link", *PLAIN, "--", "id", "-u"]
         assert inside(*as_if_sudo).stdout.strip() == "65534"
 
@@ -417,7 +474,105 @@ class TestInNamespaces:
         found = linking("killed", 3, 1)
         assert found == {"remains": [], "sleepers": []}
 
-    @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
+    def test_with_nat_the_command_reaches_what_the_machine_reaches_and_only_that_way_round(self) -> None:
+        found = linking("nat_reached")
+        assert found["without"] == 28, "no answer"
+        assert found["body"] == "203.0.113.2", "the outside sees this machine"
+        assert found["during"] == [True, ["earlydrop_edl0"]]
+        assert found["intrusion"] == 0
+        assert sorted(found["both"]) == ["earlydrop_edl0", "earlydrop_edl1"]
+        assert found["also"] == ["203.0.113.2"] * 2
+        assert found["queue"] > 5
+        assert found["after"] == [[], False, []]
+
+    def test_ipv6_is_translated_where_the_machine_forwards_it(self) -> None:
+        found = linking("nat_ipv6")
+        assert found["0"] == [7, "", 0, True, "0\n"], "no route, so the failure is immediate"
+        assert found["1"] == [0, "2001:db8::2", 0, False, "1\n"]
+
+    def test_a_killed_link_with_nat_is_undone_by_the_next(self) -> None:
+        found = linking("nat_killed")
+        assert found["at_once"] == [True, []], "the rules go with the process, forwarding does not"
+        assert found["later"] == [False, [], []]
+
+    def test_names_are_resolved_where_the_machine_s_own_server_is_a_local_one(self) -> None:
+        words = ["unshare", "--net", "--mount", sys.executable, HERE / "linking.py", "nat_named"]
+        ended = subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment())
+        assert ended.returncode == 0, ended.stderr
+        found = json.loads(ended.stdout.splitlines()[-1])
+        assert (found["code"], found["body"]) == (0, "203.0.113.2"), found["said"]
+        assert found["said"].startswith(
+            "the command reaches this machine at 100.64.0.1 ($EARLYDROP_OUTER) and what this machine reaches"
+        )
+        assert "names are resolved by 203.0.113.1\n" in found["said"]
+        assert found["seen"] == "options edns0\nnameserver 203.0.113.1\n"
+        assert found["own"] == "nameserver 127.0.0.53\noptions edns0\n", "the machine keeps its own"
+
+    def test_without_nat_the_command_s_reach_is_said(self) -> None:
+        said = linked("--rate", "20Mbit/s", "--", "true").stderr.splitlines()
+        assert said[0] == (
+            "the command reaches this machine at 100.64.0.1 ($EARLYDROP_OUTER) and nothing beyond it; "
+            "with --nat it reaches what this machine reaches"
+        )
+        nested = [sys.executable, "-m", "earlydrop", "link", "--rate", "5Mbit/s", "--", "true"]
+        said = linked(*PLAIN, "--", *nested).stderr.splitlines()
+        assert said[0] == (
+            "the command reaches this machine at 100.64.8.1 ($EARLYDROP_OUTER) and what is reached from here, "
+            "through the link around this one"
+        )
+
+    @pytest.mark.parametrize("who", [[], ["nobody"]])
+    def test_no_process_outlives_the_link(self, who: list[str]) -> None:
+        assert linking("escaped", *who) == {"code": 0, "left": []}
+
+    def test_the_command_sees_its_own_processes_only(self) -> None:
+        ended = linked(
+            *PLAIN, "--", "sh", "-c", "echo $$; ls -d /proc/[0-9]*; stat -c %N /proc/1/ns/mnt /proc/self/ns/mnt"
+        )
+        own, *processes = ended.stdout.splitlines()
+        assert int(own) < 10
+        assert processes[0] == "/proc/1"
+        assert len([line for line in processes if line.startswith("/proc/")]) <= 4
+        outside = Path("/proc/self/ns/mnt").readlink()
+        assert str(outside) not in ended.stdout
+
+    def test_the_command_inherits_three_files_and_no_ignored_signal(self) -> None:
+        words = [sys.executable, "-m", "earlydrop", "link", *PLAIN, "--", "sh", "-c"]
+        script = "ls /proc/$$/fd; grep SigIgn /proc/self/status; cat /proc/sys/net/ipv4/ping_group_range"
+        ended = inside("sh", "-c", 'exec 7</dev/null; exec "$@"', "sh", *words, script)
+        assert ended.stdout.split() == ["0", "1", "2", "SigIgn:", "0" * 16, "0", "2147483647"]
+
+    @pytest.mark.parametrize(("mtu", "families"), [(576, 4), (1279, 4), (1280, 6), (65041, 6), (65535, 6)])
+    def test_every_mtu_that_is_allowed_carries_packets(self, mtu: int, families: int) -> None:
+        script = "ip -o address show edlup; echo $EARLYDROP_OUTER6"
+        ended = linked(*PLAIN, "--mtu", mtu, "--", "sh", "-c", script)
+        assert ended.returncode == 0, ended.stderr
+        assert "inet 100.64.0.2" in ended.stdout
+        assert ("fd65:6172:6c79::6440:2" in ended.stdout) == (families == 6)
+        assert (ended.stdout.splitlines()[-1] == "fd65:6172:6c79::6440:1") == (families == 6)
+
+    def test_what_cannot_be_run_is_named_with_its_reason(self) -> None:
+        ended = linked(*PLAIN, "--", "/")
+        assert (ended.returncode, ended.stderr) == (126, "error: /: Permission denied\n")
+
+    def test_a_full_disk_names_the_file_and_the_result_is_kept_elsewhere(self, tmp_path: Path) -> None:
+        disk, kept = tmp_path / "disk", tmp_path / "kept"
+        disk.mkdir()
+        kept.mkdir()
+        words = [sys.executable, "-m", "earlydrop", "link", *PLAIN, "--out", disk / "out", "--", "true"]
+        script = 'mount -t tmpfs -o size=16k tmpfs "$0" && exec "$@"'
+        command = ["unshare", "--net", "--mount", "sh", "-c", script, disk, *words]
+        env = {**environment(), "TMPDIR": str(kept)}
+        ended = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60, env=env)
+        assert ended.returncode == 125
+        assert f"No space left on device: '{disk}/out/" in ended.stderr
+        (folder,) = kept.glob("earlydrop-*")
+        assert f"the runs were made, and are kept in {folder}" in ended.stderr
+        assert json.loads((folder / "result.json").read_text())["kind"] == "link"
+
+    @pytest.mark.parametrize(
+        ("name", "code"), [("SIGTERM", 143), ("SIGINT", 130), ("SIGQUIT", 131), ("SIGUSR1", 138), ("SIGHUP", 129)]
+    )
     def test_a_signal_goes_to_the_command(self, name: str, code: int) -> None:
         assert linking("interrupted", name) == {"first": "up\n", "code": code, "remains": []}
 

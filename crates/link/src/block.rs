@@ -53,6 +53,19 @@ impl Block {
         self.prefix
     }
 
+    /// The default route for addresses of this family.
+    pub fn everywhere(like: IpAddr) -> (IpAddr, u8) {
+        match like {
+            IpAddr::V4(_) => (Ipv4Addr::UNSPECIFIED.into(), 0),
+            IpAddr::V6(_) => (Ipv6Addr::UNSPECIFIED.into(), 0),
+        }
+    }
+
+    /// The IPv6 addresses of all links.
+    pub fn all_ipv6() -> (IpAddr, u8) {
+        (Ipv6Addr::from_bits(IPV6).into(), 96)
+    }
+
     /// Addresses of the outer end, each with the length of its prefix.
     pub fn outer(self) -> [(IpAddr, u8); 2] {
         self.end(1)

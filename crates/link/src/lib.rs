@@ -17,7 +17,12 @@ pub mod flows;
 #[cfg(target_os = "linux")]
 pub mod link;
 #[cfg(target_os = "linux")]
+pub mod nat;
+#[cfg(target_os = "linux")]
 pub mod netlink;
+#[cfg(target_os = "linux")]
+pub mod nftables;
+pub mod roles;
 #[cfg(target_os = "linux")]
 pub mod run;
 #[cfg(target_os = "linux")]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -11,6 +12,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 
 use crate::block::{Block, BLOCKS};
+use crate::nat::{self, Nat};
 use crate::netlink::{DeviceCounts, Netlink};
 use crate::path::PathSpec;
 use crate::run::{Direction, PathOutcome, Running, Settings, View};
@@ -60,6 +62,12 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+impl From<(String, io::Error)> for Failure {
+    fn from((doing, error): (String, io::Error)) -> Failure {
+        Failure { doing, error }
+    }
+}
+
 /// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
@@ -78,12 +86,29 @@ pub struct SetUp {
     pub ring: u32,
     /// Sysctls of the namespace behind the link.
     pub sysctls: Vec<(String, String)>,
+    /// Let commands behind the link reach what this machine reaches.
+    pub nat: bool,
+    /// Text of `/etc/resolv.conf` behind the link, if it is not this machine's.
+    pub resolv_conf: Option<String>,
+}
+
+/// Smallest MTU with which a device has IPv6 (RFC 8200, 5), bytes.
+const MTU_IPV6: u32 = 1280;
+
+impl SetUp {
+    /// The addresses of an end that its device can have.
+    fn usable(&self, ends: [(IpAddr, u8); 2]) -> impl Iterator<Item = (IpAddr, u8)> {
+        let all = self.mtu >= MTU_IPV6;
+        ends.into_iter().filter(move |(address, _)| all || address.is_ipv4())
+    }
 }
 
 /// A link in operation.
 pub struct Link {
     running: Running,
     space: Option<Space>,
+    /// Dropped after the processes behind the link have ended.
+    _nat: Option<Nat>,
     /// Name of the device in front, for the kernel's counters.
     outer: Option<String>,
     block: Option<Block>,
@@ -103,13 +128,16 @@ impl Link {
     /// # Errors
     /// Names the step that failed; nothing remains then.
     pub fn open(set_up: &SetUp, there: PathSpec, back: PathSpec, settings: &Settings) -> Result<Link, Failure> {
-        space::sweep().map_err(Failure::while_doing("removing what an earlier link has left"))?;
+        nat::sweep().map_err(Failure::while_doing("undoing what an earlier link has left"))?;
         let (outer, name, block) = outer_device(set_up)?;
+        let nat = if set_up.nat { Some(Nat::open(&name, block).map_err(Failure::from)?) } else { None };
         let (doing, done) = std::sync::mpsc::channel();
         let inner_set_up = set_up.clone();
-        let made = Space::new(move || {
+        // Of this namespace, not of the one behind the link.
+        let ipv6_beyond = !set_up.nat || nat::forwards_ipv6();
+        let made = Space::new(set_up.resolv_conf.clone(), move || {
             let mut step = "setting up the namespace behind the link".to_string();
-            let outcome = inner_device(&inner_set_up, block, &mut step);
+            let outcome = inner_device(&inner_set_up, block, ipv6_beyond, &mut step);
             if outcome.is_err() {
                 // Fails only if the receiver is gone.
                 drop(doing.send(step));
@@ -117,11 +145,11 @@ impl Link {
             outcome
         });
         let (space, inner) = made.map_err(|error| {
-            let doing = done.try_recv().unwrap_or_else(|_| "making a network namespace".to_string());
+            let doing = done.try_recv().unwrap_or_else(|_| "making the namespaces behind the link".to_string());
             Failure { doing, error }
         })?;
         let running = start(inner, outer, there, back, settings)?;
-        Ok(Link { running, space: Some(space), outer: Some(name), block: Some(block) })
+        Ok(Link { running, space: Some(space), _nat: nat, outer: Some(name), block: Some(block) })
     }
 
     /// A link that joins two ends; `there` carries what comes from the first.
@@ -135,7 +163,7 @@ impl Link {
         back: PathSpec,
         settings: &Settings,
     ) -> Result<Link, Failure> {
-        space::sweep().map_err(Failure::while_doing("removing what an earlier link has left"))?;
+        nat::sweep().map_err(Failure::while_doing("undoing what an earlier link has left"))?;
         let joint = joint(&ends)?;
         let block = joint.map(Block::number);
         let name_of_device = format!("{JOINT}{}", joint.unwrap_or(0));
@@ -147,7 +175,7 @@ impl Link {
                 End::Namespace(name) => {
                     let namespace = named(&name)?;
                     let (mtu, ring) = (set_up.mtu, set_up.ring);
-                    let mine = addresses.map(|both| both[at]);
+                    let mine: Vec<_> = addresses.into_iter().flat_map(|both| set_up.usable(both[at])).collect();
                     let device = name_of_device.clone();
                     let make = move || {
                         let opened = sys::open_tun(&device)?;
@@ -155,7 +183,7 @@ impl Link {
                         netlink.size(&device, mtu, ring)?;
                         quiet(&device);
                         netlink.up(&device)?;
-                        for (address, prefix) in mine.into_iter().flatten() {
+                        for (address, prefix) in mine {
                             add_address(&netlink, &device, address, prefix)?;
                         }
                         Ok(opened)
@@ -168,7 +196,7 @@ impl Link {
         let [first, second] = <[OwnedFd; 2]>::try_from(fds)
             .map_err(|_| Failure { doing: "joining".into(), error: Errno::EINVAL.into() })?;
         let running = start(first, second, there, back, settings)?;
-        Ok(Link { running, space: None, outer: None, block })
+        Ok(Link { running, space: None, _nat: None, outer: None, block })
     }
 
     /// The loop.
@@ -211,7 +239,7 @@ impl Link {
     /// # Errors
     /// If the loop has failed.
     pub fn stop(mut self, patience: Duration) -> Result<Outcome, Failure> {
-        let behind = match &self.space {
+        let behind = match &mut self.space {
             Some(space) => {
                 space.end_processes();
                 space.within(|| counts(INNER)).ok().flatten()
@@ -307,7 +335,7 @@ fn outer_device(set_up: &SetUp) -> Result<(OwnedFd, String, Block), Failure> {
             netlink.size(&name, set_up.mtu, set_up.ring)?;
             quiet(&name);
             netlink.up(&name)?;
-            block.outer().into_iter().try_for_each(|(address, prefix)| add_address(&netlink, &name, address, prefix))
+            set_up.usable(block.outer()).try_for_each(|(address, prefix)| add_address(&netlink, &name, address, prefix))
         };
         configure().map_err(Failure::while_doing(format!("setting up the device {name}")))?;
         return Ok((device, name, block));
@@ -322,16 +350,20 @@ fn block_around(netlink: &Netlink) -> Option<Block> {
     addresses.into_iter().find_map(|(address, prefix)| Block::of_inner_end(address, prefix))
 }
 
-/// Creates the device behind the link, in the calling thread's namespace, which is the link's own.
-fn inner_device(set_up: &SetUp, block: Block, step: &mut String) -> io::Result<OwnedFd> {
+/// Creates the device behind the link, in the calling thread's namespace, which is the link's own. Its default route of
+/// IPv6 is there only if the other side forwards that.
+fn inner_device(set_up: &SetUp, block: Block, ipv6_beyond: bool, step: &mut String) -> io::Result<OwnedFd> {
     let device = sys::open_tun(INNER)?;
     let netlink = Netlink::new()?;
     netlink.size(INNER, set_up.mtu, set_up.ring)?;
     quiet(INNER);
     netlink.up(INNER)?;
-    for (address, prefix) in block.inner() {
+    for (address, prefix) in set_up.usable(block.inner()) {
         add_address(&netlink, INNER, address, prefix)?;
-        match netlink.add_default_route(INNER, address) {
+        // Without a route the command's programs try IPv4 at once; packets without an answer would keep them waiting.
+        let everywhere = address.is_ipv4() || ipv6_beyond;
+        let to = if everywhere { Block::everywhere(address) } else { Block::all_ipv6() };
+        match netlink.add_route(INNER, to) {
             Err(error) if address.is_ipv6() && is_without_ipv6(&error) => {}
             other => other?,
         }
@@ -342,6 +374,8 @@ fn inner_device(set_up: &SetUp, block: Block, step: &mut String) -> io::Result<O
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         other => other?,
     }
+    // Users without privileges may ping.
+    space::sysctl("net.ipv4.ping_group_range", "0 2147483647")?;
     for (name, value) in &set_up.sysctls {
         *step = format!("setting {name} = {value}");
         space::sysctl(name, value)?;
@@ -357,7 +391,7 @@ fn existing_device(name: &str) -> Result<OwnedFd, Failure> {
     sys::open_tun(name).map_err(Failure::while_doing(doing()))
 }
 
-fn add_address(netlink: &Netlink, device: &str, address: std::net::IpAddr, prefix: u8) -> io::Result<()> {
+fn add_address(netlink: &Netlink, device: &str, address: IpAddr, prefix: u8) -> io::Result<()> {
     match netlink.add_address(device, address, prefix) {
         // A kernel without IPv6, or with IPv6 switched off.
         Err(error) if address.is_ipv6() && is_without_ipv6(&error) => Ok(()),

@@ -89,15 +89,6 @@ impl Netlink {
         Ok(self.device(name)?.header.index)
     }
 
-    /// The alias of a device (`ip link set alias`).
-    pub fn alias(&self, name: &str) -> Result<Option<String>> {
-        let link = self.device(name)?;
-        Ok(link.attributes.into_iter().find_map(|attribute| match attribute {
-            LinkAttribute::IfAlias(alias) => Some(alias),
-            _ => None,
-        }))
-    }
-
     /// The kernel's counters of a device.
     pub fn counts(&self, name: &str) -> Result<DeviceCounts> {
         let link = self.device(name)?;
@@ -129,11 +120,6 @@ impl Netlink {
         self.set(name, false, vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(ring)])
     }
 
-    /// Sets the alias of a device.
-    pub fn set_alias(&self, name: &str, alias: &str) -> Result<()> {
-        self.set(name, false, vec![LinkAttribute::IfAlias(alias.to_string())])
-    }
-
     /// Sets a device up.
     pub fn up(&self, name: &str) -> Result<()> {
         self.set(name, true, Vec::new())
@@ -151,17 +137,24 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, |_| {})
     }
 
-    /// Adds a default route through a device.
-    pub fn add_default_route(&self, name: &str, like: IpAddr) -> Result<()> {
+    /// Adds a route to a network through a device; a prefix of length 0 is the default route.
+    pub fn add_route(&self, name: &str, (to, prefix): (IpAddr, u8)) -> Result<()> {
         let mut message = RouteMessage::default();
         message.header = RouteHeader {
-            address_family: family(like),
+            address_family: family(to),
+            destination_prefix_length: prefix,
             table: RouteHeader::RT_TABLE_MAIN,
             protocol: RouteProtocol::Static,
             kind: RouteType::Unicast,
             ..RouteHeader::default()
         };
         message.attributes = vec![RouteAttribute::Oif(self.index(name)?)];
+        if prefix > 0 {
+            message.attributes.push(RouteAttribute::Destination(match to {
+                IpAddr::V4(to) => RouteAddress::Inet(to),
+                IpAddr::V6(to) => RouteAddress::Inet6(to),
+            }));
+        }
         self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, |_| {})
     }
 

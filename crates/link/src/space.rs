@@ -1,21 +1,25 @@
-//! The link's network namespace, and the processes in it.
+//! The link's namespaces, and the processes in them.
 //!
-//! The namespace has no name and no mount: it exists as long as the thread that created it and the processes in it. So
-//! nothing remains when the link stops or is killed, except processes that outlive their parents. A file in the
-//! registry lets the next link find and end those.
+//! A network namespace, a mount namespace and a PID namespace hold the command. None has a name: they exist as long as
+//! the thread that created them and the processes in them. The first process of the PID namespace is the link's own;
+//! when it ends, the kernel kills all others there, whatever they did to get away. It ends when the link stops, and
+//! also when the link is killed.
 
 use std::fs::{self, File};
 use std::io::{Error, ErrorKind, Result};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::mpsc::{channel, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use nix::mount::{mount, umount2, MntFlags, MsFlags};
 use nix::sched::{setns, unshare, CloneFlags};
 use nix::sys::signal::{kill, Signal};
-use nix::unistd::{getpid, Pid};
+use nix::sys::wait::waitpid;
+use nix::unistd::Pid;
 
 use crate::netlink::Netlink;
 use crate::sys::{self, RunAs};
@@ -25,37 +29,46 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long killed processes may take to disappear.
 const KILL_TIME: Duration = Duration::from_secs(2);
 
-/// Work for the namespace's thread.
+/// Work for the namespaces' thread.
 type Request = Box<dyn FnOnce() + Send>;
 
-/// A namespace.
+/// The namespaces of a link.
 pub struct Space {
     requests: Option<Sender<Request>>,
     thread: Option<JoinHandle<()>>,
     inode: u64,
-    entry: PathBuf,
+    /// The first process of the PID namespace.
+    init: Pid,
+    /// It ends when this is closed.
+    alive: Option<OwnedFd>,
+    /// Inode number of the PID namespace.
+    processes: u64,
 }
 
 impl Space {
-    /// Creates a namespace and calls `set_up` in it, on the thread that stays there.
+    /// Creates the namespaces and calls `set_up` in them, on the thread that stays there. `resolv_conf` is the text of
+    /// `/etc/resolv.conf` in them, if it is not this machine's.
     ///
     /// # Errors
-    /// Without the permission to create one (CAP_SYS_ADMIN), or if `set_up` fails; nothing remains then.
-    pub fn new<T: Send + 'static>(set_up: impl FnOnce() -> Result<T> + Send + 'static) -> Result<(Space, T)> {
+    /// Without the permission to create them (CAP_SYS_ADMIN), or if `set_up` fails; nothing remains then.
+    pub fn new<T: Send + 'static>(
+        resolv_conf: Option<String>,
+        set_up: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<(Space, T)> {
         let (requests, inbox) = channel::<Request>();
         let (answer, outcome) = channel();
-        let registry = registry()?;
         let prepare = move || -> Result<_> {
-            unshare(CloneFlags::CLONE_NEWNET)?;
+            unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
             let inode = fs::metadata("/proc/thread-self/ns/net")?.ino();
-            let name = entry_name(inode)?;
-            let netlink = Netlink::new()?;
-            netlink.up("lo")?;
-            netlink.set_alias("lo", &name)?;
-            let entry = registry.join(&name);
-            File::create(&entry)?;
-            let made = set_up().inspect_err(|_| drop(fs::remove_file(&entry)))?;
-            Ok((inode, entry, made))
+            // What is mounted outside appears here too, and not the reverse.
+            change_mount(None, "/", None, MsFlags::MS_REC | MsFlags::MS_SLAVE)?;
+            if let Some(text) = resolv_conf {
+                replace_resolv_conf(&text)
+                    .map_err(|error| Error::new(error.kind(), format!("replacing /etc/resolv.conf: {error}")))?;
+            }
+            let (init, alive) = sys::start_init()?;
+            Netlink::new()?.up("lo")?;
+            Ok((inode, init, alive, set_up()?))
         };
         let body = move || {
             let outcome = prepare();
@@ -67,11 +80,15 @@ impl Space {
             }
         };
         let thread = thread::Builder::new().name("link-space".to_string()).spawn(body)?;
-        let (inode, entry, made) = outcome.recv().map_err(|_| Error::from(ErrorKind::BrokenPipe))??;
-        Ok((Space { requests: Some(requests), thread: Some(thread), inode, entry }, made))
+        let (inode, init, alive, made) = outcome.recv().map_err(|_| Error::from(ErrorKind::BrokenPipe))??;
+        let mut space =
+            Space { requests: Some(requests), thread: Some(thread), inode, init, alive: Some(alive), processes: 0 };
+        // The calling thread's /proc shows the process; that of the new mount namespace does not show this program.
+        space.processes = fs::metadata(format!("/proc/{init}/ns/pid"))?.ino();
+        Ok((space, made))
     }
 
-    /// Runs `work` on the namespace's thread.
+    /// Runs `work` on the namespaces' thread.
     ///
     /// # Errors
     /// If the thread has ended.
@@ -83,7 +100,7 @@ impl Space {
         outcome.recv().map_err(|_| gone())
     }
 
-    /// Starts a command in the namespace.
+    /// Starts a command in the namespaces.
     ///
     /// # Errors
     /// As [`sys::spawn`].
@@ -91,27 +108,79 @@ impl Space {
         self.within(move || sys::spawn(command, run_as))?
     }
 
-    /// Inode number of the namespace, as `lsns` shows it.
+    /// Inode number of the network namespace, as `lsns` shows it.
     pub fn inode(&self) -> u64 {
         self.inode
     }
 
-    /// Ends every process in it: SIGTERM, and after two seconds SIGKILL.
-    pub fn end_processes(&self) {
-        end_processes(self.inode);
+    /// Ends every process in it: SIGTERM (and SIGCONT, for stopped ones), and after two seconds SIGKILL.
+    pub fn end_processes(&mut self) {
+        for signal in [Signal::SIGTERM, Signal::SIGCONT] {
+            for pid in self.others() {
+                // Fails for processes that have ended meanwhile.
+                let _ = kill(pid, signal);
+            }
+        }
+        wait_until(GRACE, || self.others().is_empty());
+        self.alive = None;
+        // Its end kills all others. Fails if it has ended already.
+        let _ = kill(self.init, Signal::SIGKILL);
+        wait_until(KILL_TIME, || self.others().is_empty());
+        // It becomes a zombie only after whoever started the commands has waited for them.
+        let init = self.init;
+        let reap = move || waitpid(init, None).map(drop);
+        drop(thread::Builder::new().name("link-reaper".to_string()).spawn(reap));
+    }
+
+    /// Processes in the PID namespace, except the first and zombies.
+    fn others(&self) -> Vec<Pid> {
+        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+        let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let is_inside = |pid: &i32| {
+            fs::metadata(format!("/proc/{pid}/ns/pid")).is_ok_and(|namespace| namespace.ino() == self.processes)
+        };
+        let found = numbers.filter(is_inside).map(Pid::from_raw);
+        found.filter(|&pid| pid != self.init && start_time(pid).is_some()).collect()
     }
 }
 
 impl Drop for Space {
     fn drop(&mut self) {
-        self.end_processes();
+        if self.alive.is_some() {
+            self.end_processes();
+        }
         self.requests = None;
         if let Some(thread) = self.thread.take() {
             // A panicked thread has ended too.
             drop(thread.join());
         }
-        drop(fs::remove_file(&self.entry));
     }
+}
+
+/// Calls `done` until it holds, for `limit` at most.
+fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !done() && begin.elapsed() < limit {
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn change_mount(from: Option<&str>, to: &str, kind: Option<&str>, flags: MsFlags) -> Result<()> {
+    mount(from, to, kind, flags, None::<&str>)
+        .map_err(|errno| Error::new(Error::from(errno).kind(), format!("mounting {to}: {}", errno.desc())))
+}
+
+/// Puts a file with this text in the place of `/etc/resolv.conf`, in the calling thread's mount namespace.
+fn replace_resolv_conf(text: &str) -> Result<()> {
+    // A file system in memory holds it, so that nothing is left on disk however the link ends. It only needs a place
+    // while the file is written: /proc exists everywhere, and gets its own mount afterwards.
+    const PLACE: &str = "/proc";
+    change_mount(Some("tmpfs"), PLACE, Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC)?;
+    let file = format!("{PLACE}/resolv.conf");
+    let written =
+        fs::write(&file, text).and_then(|()| change_mount(Some(&file), "/etc/resolv.conf", None, MsFlags::MS_BIND));
+    umount2(PLACE, MntFlags::MNT_DETACH)?;
+    written
 }
 
 /// Runs `work` on a new thread in the namespace of this file.
@@ -142,41 +211,9 @@ pub fn sysctl(name: &str, value: &str) -> Result<()> {
     fs::write(Path::new("/proc/sys").join(path), value)
 }
 
-// ---- leftovers -----------------------------------------------------------------------------------------------------
-
-/// The folder where links register their namespaces; only this user may write to it.
-fn registry() -> Result<PathBuf> {
-    let user = nix::unistd::geteuid();
-    let run = PathBuf::from("/run");
-    let of_user = run.join("user").join(user.to_string());
-    let folder = if user.is_root() {
-        run.join("earlydrop")
-    } else if of_user.is_dir() {
-        of_user.join("earlydrop")
-    } else {
-        std::env::temp_dir().join(format!("earlydrop-{user}"))
-    };
-    match fs::create_dir(&folder) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let about = fs::symlink_metadata(&folder)?;
-    if !about.is_dir() || about.uid() != user.as_raw() {
-        return Err(Error::new(ErrorKind::PermissionDenied, format!("{} is not this user's", folder.display())));
-    }
-    Ok(folder)
-}
-
-/// `link-PID-START-NAMESPACE`: the process, its start time (process numbers are reused, this pair is not), and the
-/// namespace. Namespace numbers are reused too, so the same text is the alias of the namespace's loopback device.
-fn entry_name(inode: u64) -> Result<String> {
-    let pid = getpid();
-    let start = start_time(pid).ok_or_else(|| Error::from(ErrorKind::NotFound))?;
-    Ok(format!("link-{pid}-{start}-{inode}"))
-}
-
-/// Start time of a process, in clock ticks since boot; `None` if it has ended.
-fn start_time(pid: Pid) -> Option<u64> {
+/// Start time of a process, in clock ticks since boot; `None` if it has ended. Process numbers are reused; with the
+/// start time they are not.
+pub fn start_time(pid: Pid) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The program's name, in parentheses, may contain anything.
     let (_, rest) = stat.rsplit_once(')')?;
@@ -188,103 +225,14 @@ fn start_time(pid: Pid) -> Option<u64> {
     fields.nth(18)?.parse().ok()
 }
 
-/// Processes in a namespace.
-fn processes(inode: u64) -> Vec<Pid> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let mut found: Vec<i32> = numbers
-        .filter(|pid: &i32| fs::metadata(format!("/proc/{pid}/ns/net")).is_ok_and(|namespace| namespace.ino() == inode))
-        .collect();
-    found.sort_unstable();
-    // This process has a thread in it and is not in it itself.
-    found.into_iter().map(Pid::from_raw).filter(|&pid| pid != getpid()).collect()
-}
-
-fn wait_until_empty(inode: u64, limit: Duration) -> bool {
-    let begin = Instant::now();
-    loop {
-        let left = processes(inode).into_iter().any(|pid| start_time(pid).is_some());
-        if !left {
-            return true;
-        }
-        if begin.elapsed() > limit {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn end_processes(inode: u64) {
-    for (signal, limit) in [(Signal::SIGTERM, GRACE), (Signal::SIGKILL, KILL_TIME)] {
-        for pid in processes(inode) {
-            // Fails for processes that have ended meanwhile, or may not be signalled.
-            let _ = kill(pid, signal);
-        }
-        if wait_until_empty(inode, limit) {
-            return;
-        }
-    }
-}
-
-/// Kills the processes in namespaces of links that were killed, and with them the namespaces; returns how many.
-///
-/// # Errors
-/// If the registry cannot be read.
-pub fn sweep() -> Result<usize> {
-    let mut ended = 0;
-    for entry in fs::read_dir(registry()?)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let Some((owner, start, inode)) = name.to_str().and_then(parse_entry) else { continue };
-        if start_time(Pid::from_raw(owner)) == Some(start) {
-            continue;
-        }
-        for _ in 0..3 {
-            let left = processes(inode);
-            // Namespace numbers are reused: the alias shows whether it is the same one.
-            let Some(&first) = left.iter().find(|&&pid| is_ours(pid, &name.to_string_lossy())) else { break };
-            debug_assert!(left.contains(&first));
-            ended += left.len();
-            for pid in left {
-                // Fails if the process has ended meanwhile.
-                let _ = kill(pid, Signal::SIGKILL);
-            }
-            wait_until_empty(inode, KILL_TIME);
-        }
-        match fs::remove_file(entry.path()) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(ended)
-}
-
-fn parse_entry(name: &str) -> Option<(i32, u64, u64)> {
-    let mut parts = name.strip_prefix("link-")?.split('-');
-    let parsed = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-    parts.next().is_none().then_some(parsed)
-}
-
-/// Whether the process is in the namespace whose loopback device has this alias.
-fn is_ours(pid: Pid, alias: &str) -> bool {
-    let Ok(namespace) = File::open(format!("/proc/{pid}/ns/net")) else { return false };
-    let found = enter(namespace, || Netlink::new()?.alias("lo"));
-    found.is_ok_and(|found| found.as_deref() == Some(alias))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn entries_name_a_process_by_number_and_start_time() {
-        let name = entry_name(4_026_531_840).expect("this process lives");
-        let (pid, start, inode) = parse_entry(&name).expect("an entry");
-        assert_eq!((Pid::from_raw(pid), inode), (getpid(), 4_026_531_840));
-        assert_eq!(start_time(getpid()), Some(start));
-        for other in ["", "link-", "link-1-2", "link-1-2-3-4", "link-x-2-3", "other-1-2-3"] {
-            assert_eq!(parse_entry(other), None, "{other}");
-        }
+    fn a_process_that_has_ended_has_no_start_time() {
+        assert!(start_time(nix::unistd::getpid()).is_some());
+        assert_eq!(start_time(Pid::from_raw(i32::MAX)), None);
     }
 
     #[test]

@@ -3,14 +3,15 @@
 #![allow(unsafe_code)]
 
 use std::fs::{File, OpenOptions};
-use std::io::{Error, ErrorKind, Result, Write as _};
+use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
-use nix::sys::signal::Signal;
-use nix::unistd::{Gid, Uid};
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::unistd::{ForkResult, Gid, Pid, Uid};
 
 /// Longest device name, bytes.
 pub const NAME: usize = libc::IFNAMSIZ - 1;
@@ -83,14 +84,92 @@ pub struct RunAs {
     pub groups: Vec<u32>,
 }
 
-/// Starts `command` from the calling thread, in its namespaces. It is killed when this thread ends. It has no ambient
-/// capabilities, and runs as `run_as` if given.
+/// Starts the first process of the PID namespace that the calling thread's children get (its `init`): it mounts that
+/// namespace's `/proc` in the thread's mount namespace, reaps orphans, and ends when the returned file is closed or the
+/// calling thread ends. The kernel then kills every process of the namespace.
+///
+/// # Errors
+/// If it cannot be started, or `/proc` cannot be mounted.
+pub fn start_init() -> Result<(Pid, OwnedFd)> {
+    let (wait, alive) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
+    let (outcome, report) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
+    // SAFETY: other threads may hold locks at the moment of the fork, so the child must not allocate or take any lock.
+    // `init` makes system calls only and never returns.
+    let pid = match unsafe { nix::unistd::fork() }? {
+        ForkResult::Child => init(wait.as_raw_fd(), report.as_raw_fd()),
+        ForkResult::Parent { child } => child,
+    };
+    drop(report);
+    let mut answer = [0; 4];
+    let failure = match File::from(outcome).read_exact(&mut answer) {
+        Ok(()) if i32::from_ne_bytes(answer) == 0 => return Ok((pid, alive)),
+        Ok(()) => Error::from_raw_os_error(i32::from_ne_bytes(answer)),
+        Err(error) => error,
+    };
+    drop(alive);
+    let _ = nix::sys::wait::waitpid(pid, None);
+    Err(Error::new(failure.kind(), format!("mounting /proc of the PID namespace behind the link: {failure}")))
+}
+
+/// The life of the first process. `wait` is read until its end; the outcome of the start is written to `report`.
+fn init(wait: i32, report: i32) -> ! {
+    let (first, second) = (wait.min(report) as u32, wait.max(report) as u32);
+    // SAFETY: system calls with numbers, with pointers to values on this stack and to constant strings. Nothing is
+    // allocated. The closed files belong to the parent's objects, none of which is used or dropped here.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::sigprocmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
+        // Children that end are reaped by the kernel.
+        libc::signal(libc::SIGCHLD, libc::SIG_IGN);
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+        libc::prctl(libc::PR_SET_NAME, c"earlydrop-init".as_ptr(), 0, 0, 0);
+        // Away from the terminal, the folder and the files of the caller.
+        libc::setsid();
+        libc::chdir(c"/".as_ptr());
+        for (from, end) in [(0, first), (first + 1, second), (second + 1, u32::MAX)] {
+            if from < end {
+                libc::syscall(libc::SYS_close_range, from, end - 1, 0);
+            }
+        }
+        let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+        let proc = c"proc".as_ptr();
+        let mounted = libc::mount(proc, c"/proc".as_ptr(), proc, flags, std::ptr::null());
+        let answer = if mounted == 0 { 0 } else { Errno::last_raw() }.to_ne_bytes();
+        libc::write(report, answer.as_ptr().cast(), answer.len());
+        libc::close(report);
+        if mounted == 0 {
+            let mut byte = 0_u8;
+            // Nothing is ever written to it. Interruptions are impossible: every signal is blocked.
+            libc::read(wait, (&raw mut byte).cast(), 1);
+        }
+        libc::_exit(0)
+    }
+}
+
+/// Starts `command` from the calling thread, in its namespaces, as `run_as` if given. It has no ambient capabilities,
+/// no inherited files but the standard three, and the default action for signals that this program ignores. If it does
+/// not run as root, it can also never gain privileges: its bounding set is empty and `no_new_privs` is set.
 ///
 /// # Errors
 /// If the command cannot be started.
 pub fn spawn(mut command: Command, run_as: Option<RunAs>) -> Result<Child> {
-    let parent = nix::unistd::getpid();
+    let is_root = run_as.as_ref().map_or_else(|| nix::unistd::geteuid().is_root(), |who| who.uid == 0);
     let prepare = move || -> Result<()> {
+        // SAFETY: takes numbers only. The files close when the program is executed; std needs one of them until then.
+        if unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) } < 0 {
+            return Err(Error::last_os_error());
+        }
+        for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
+            // SAFETY: sets the default action; the Python interpreter ignores these signals.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        if !is_root {
+            // Fails at the first number that is no capability of this kernel, and without CAP_SETPCAP; then
+            // `no_new_privs` alone keeps the command from gaining any.
+            // SAFETY: takes numbers only.
+            (0..64).take_while(|&one| unsafe { libc::prctl(libc::PR_CAPBSET_DROP, one, 0, 0, 0) } == 0).count();
+        }
         if let Some(who) = &run_as {
             // The child of a fork has one thread, so glibc's and musl's handling of other threads does nothing.
             let groups = &who.groups;
@@ -105,10 +184,8 @@ pub fn spawn(mut command: Command, run_as: Option<RunAs>) -> Result<Child> {
         // Ambient capabilities of this program are not for the command.
         // SAFETY: takes numbers only.
         unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
-        // After the change of user, which clears it.
-        nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-        if nix::unistd::getppid() != parent {
-            return Err(Error::from(ErrorKind::Interrupted));
+        if !is_root {
+            nix::sys::prctl::set_no_new_privs()?;
         }
         Ok(())
     };
@@ -116,4 +193,22 @@ pub fn spawn(mut command: Command, run_as: Option<RunAs>) -> Result<Child> {
     // makes system calls, on values created before the fork.
     unsafe { command.pre_exec(prepare) };
     command.spawn()
+}
+
+/// The number of the calling thread's network namespace, which no other one has until the next boot.
+///
+/// # Errors
+/// On kernels before 5.14.
+pub fn namespace_cookie() -> Result<u64> {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0")?;
+    let mut cookie = 0_u64;
+    let mut length = std::mem::size_of::<u64>() as libc::socklen_t;
+    let to = (&raw mut cookie).cast();
+    // SAFETY: writes at most `length` bytes to `cookie`, which has as many.
+    let answer =
+        unsafe { libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_NETNS_COOKIE, to, &mut length) };
+    if answer < 0 {
+        return Err(Error::last_os_error());
+    }
+    Ok(cookie)
 }

@@ -7,8 +7,16 @@ input is wrong, 3 an internal error, 130 interrupted. `link` returns its command
 if it fails itself, 126 if the command cannot be run, 127 if it is not found.
 """
 
-from .entry import app, main
+import sys
+
 from .exits import DONE, FAILED, INTERNAL, INTERRUPTED, LINK_FAILED, NOT_FOUND, NOT_RUNNABLE, WRONG_INPUT
+
+try:
+    from .entry import app, main
+except KeyboardInterrupt:
+    # Ctrl-C while the modules load; `main` handles it from then on.
+    print("interrupted: nothing was written", file=sys.stderr)
+    raise SystemExit(INTERRUPTED) from None
 
 __all__ = [
     "DONE",

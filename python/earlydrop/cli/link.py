@@ -56,6 +56,9 @@ def link(
         list[str],
         Parameter(name="--sysctl", negative="", help="Sysctl behind the link: net.ipv4.tcp_ecn=1. May be repeated."),
     ] = [],  # noqa: B006
+    nat: Annotated[
+        bool, Parameter(negative="", help="Let COMMAND reach what this machine reaches (address translation).")
+    ] = False,
     user: Annotated[str | None, Parameter(help="Run COMMAND as this user (default: the caller).")] = None,
     realtime: Annotated[
         bool, Parameter(negative="", help="Real-time priority for the link: departures on time under load.")
@@ -76,8 +79,8 @@ def link(
     """Run a command behind an emulated link with any queue discipline.
 
     Needs Linux, and the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN (sudo). The command reaches this namespace under
-    $EARLYDROP_OUTER. Its exit code is returned; 125 means that the link failed, 126 that the command cannot be run, 127
-    that there is none of that name.
+    $EARLYDROP_OUTER, and with --nat what this machine reaches. Its exit code is returned; 125 means that the link
+    failed, 126 that the command cannot be run, 127 that there is none of that name.
     """
     from .. import links
 
@@ -91,11 +94,14 @@ def link(
         raise InputError(
             "COMMAND or --between: given " + ("both" if command else "neither") + "; allowed one of the two"
         )
+    if nat and between:
+        raise InputError("--nat: belongs to a COMMAND behind the link; joined namespaces have routes of their own")
     if between and len(between) != 2:
         raise InputError(f"--between: given {len(between)}; allowed two namespaces or devices")
     settings: dict[str, Any] = {
         "mtu": mtu,
         "sysctls": tuple(parse_settings(sysctl, "--sysctl", "NAME=VALUE", "net.ipv4.tcp_ecn=1")),
+        "nat": nat,
         "real_time": realtime,
         "record": links.MOST_RECORDED if log or verify else 0,
     }
@@ -165,6 +171,8 @@ def _run_link(
             shown = stack.enter_context(link_status.Panel(running, title[:60]))
         started = None
         if command:
+            if not quiet:
+                print(running.reach(), file=sys.stderr, flush=True)
             output = shown.output if shown is not None else None
             # With --json stdout is the document's.
             stdout = output if output is not None else (sys.stderr.fileno() if as_json else None)
@@ -174,7 +182,7 @@ def _run_link(
                 print(f"error: {command[0]}: no such command", file=sys.stderr)
                 return NOT_FOUND
             except OSError as error:
-                print(f"error: {command[0]}: {error.strerror}", file=sys.stderr)
+                print(f"error: {command[0]}: {error.strerror or error}", file=sys.stderr)
                 return NOT_RUNNABLE
         elif not quiet:
             print(f"joined {between[0]} and {between[1]}; Ctrl-C ends it", file=sys.stderr)
@@ -201,11 +209,15 @@ def _link_results(
         for name, one in replays.items():
             verdict = "all as on the link" if not one.differing else f"{one.differing} otherwise; {one.first}"
             lines.append(f"{name}: the simulator decided over {one.arrivals} arrivals, {verdict}")
+
+    def write(folder: Path) -> None:
+        result_text.write_run(folder, document, result.scenario)
+        if log:
+            links.write_log(folder / "log.parquet", running.records)
+
     if out is not None:
-        with output.folder(out, {"kind": "link", "version": version()}) as folder:
-            result_text.write_run(folder, document, result.scenario)
-            if log:
-                links.write_log(folder / "log.parquet", running.records)
+        with output.rescued(write), output.folder(out, {"kind": "link", "version": version()}) as folder:
+            write(folder)
         lines.append(f"\nwritten to {out}")
     if as_json:
         print_json(document)

@@ -19,6 +19,7 @@ from .planning import (
     seconds,
 )
 from .records import FATES, MOST_RECORDED, Replay, log, replay, write_log
+from .resolver import Names, names
 from .running import DRAIN, RING, Command, Link, Running, User, require_linux, signals, supervise
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Command",
     "Link",
     "LinkError",
+    "Names",
     "OptionError",
     "Plan",
     "Replay",
@@ -40,6 +42,7 @@ __all__ = [
     "User",
     "from_scenario",
     "log",
+    "names",
     "plan",
     "queue_settings",
     "replay",

@@ -23,7 +23,13 @@ SERIES = 0.1
 """Interval at which queues are sampled, s."""
 
 MTU = (576, 65_535)
-"""Smallest and largest MTU, B. IPv6 needs 1280."""
+"""Smallest and largest MTU, B."""
+
+MTU_IPV6 = 1280
+"""Smallest MTU with which a link has IPv6 addresses, B (RFC 8200, section 5)."""
+
+SEGMENT = 65_000
+"""Largest segment of a scenario, B."""
 
 Spec = "str | Mapping[str, Any] | Queue"
 
@@ -52,11 +58,17 @@ class Plan:
     mtu: int = 1500
     sysctls: tuple[tuple[str, str], ...] = ()
     """Sysctls of the namespace behind the link, such as `("net.ipv4.tcp_ecn", "1")`."""
+    nat: bool = False
+    """Let commands behind the link reach what this machine reaches."""
     real_time: bool = False
     """Give the loop real-time priority (SCHED_FIFO)."""
     series: float | None = SERIES
     record: int = 0
     """Arrivals of each direction to record with their outcomes."""
+
+    def __post_init__(self) -> None:
+        if not MTU[0] <= self.mtu <= MTU[1]:
+            raise OptionError(f"--mtu: given {self.mtu}; allowed {MTU[0]} to {MTU[1]} B")
 
 
 def queue_settings(spec: str | Mapping[str, Any] | Queue, prefix: str) -> list[tuple[str, str]]:
@@ -151,9 +163,8 @@ def plan(
         raise OptionError(f"--rate or --trace: given {given}; allowed one of the two")
     if reverse_rate is not None and reverse_trace is not None:
         raise OptionError("--reverse-rate or --reverse-trace: given both; allowed one of the two")
-    mtu = settings.get("mtu", 1500)
-    if not MTU[0] <= mtu <= MTU[1]:
-        raise OptionError(f"--mtu: given {mtu}; allowed {MTU[0]} to {MTU[1]} B")
+    # Within what a scenario may have; a wrong MTU is refused below.
+    segment = min(max(settings.get("mtu", 1500) - 40, 1), SEGMENT)
     forward = {"rate": _rate(rate, trace), "delay": delay}
     more = {"framing": framing, "loss": loss, "jitter": jitter, "reorder": reorder}
     forward |= {key: value for key, value in more.items() if value is not None}
@@ -168,7 +179,7 @@ def plan(
         "duration": "1 s",
         "topology": {"kind": "dumbbell", "pairs": 1, "access": host, "bottleneck": forward, "reverse": back},
         # The scenario checker requires traffic, and queues that can hold its largest packet.
-        "traffic": [{"kind": "ftp", "segment": mtu - 40}],
+        "traffic": [{"kind": "ftp", "segment": segment}],
     }
     sets: list[tuple[str, str]] = []
     queues: dict[str, Any] = {}

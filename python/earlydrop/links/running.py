@@ -17,8 +17,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from .planning import LinkError, OptionError, Plan, plan
+from .planning import MTU_IPV6, LinkError, OptionError, Plan, plan
 from .records import arrays, log
+from .resolver import Names, names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,6 +135,9 @@ class Running:
         require_linux()
         if not _core.has_tun():
             raise LinkError("cannot open /dev/net/tun: links need Linux with TUN devices (modprobe tun)")
+        if plan.nat and ends is not None:
+            raise OptionError("--nat: belongs to a command behind the link; joined namespaces have routes of their own")
+        self._names = names() if plan.nat else Names(())
         try:
             self._core = _core.Link.open(
                 plan.scenario,
@@ -143,6 +147,8 @@ class Running:
                 plan.mtu,
                 RING,
                 list(plan.sysctls),
+                plan.nat,
+                self._names.resolv_conf,
                 plan.real_time,
                 plan.series,
                 plan.record,
@@ -176,6 +182,8 @@ class Running:
     def _address(self, end: int, family: int) -> str:
         if self._addresses is None:
             raise LinkError("a link between two devices has no addresses")
+        if family == 1 and self.plan.mtu < MTU_IPV6:
+            raise LinkError(f"a link with an MTU of {self.plan.mtu} B has no IPv6 addresses; allowed from {MTU_IPV6} B")
         return self._addresses[end][family]
 
     @property
@@ -192,20 +200,33 @@ class Running:
         """Whether the link forwards packets."""
         return self._core.is_alive()
 
+    def reach(self) -> str:
+        """What commands behind the link reach, in a sentence."""
+        here = f"the command reaches this machine at {self.outer} ($EARLYDROP_OUTER)"
+        if not self.plan.nat and "EARLYDROP_BASE" in os.environ:
+            # Behind another link, whose namespace forwards.
+            return f"{here} and what is reached from here, through the link around this one"
+        if not self.plan.nat:
+            return f"{here} and nothing beyond it; with --nat it reaches what this machine reaches"
+        families = "" if _core.forwards_ipv6() else " by IPv4"
+        servers = ", ".join(self._names.servers)
+        resolved = f"names are resolved by {servers}" if servers else "no name server can be reached"
+        return f"{here} and what this machine reaches{families} (NAT); {resolved}"
+
     def environment(self, base: Mapping[str, str] | None = None) -> dict[str, str]:
         """`base`, or this program's environment, with the addresses of the link.
 
         `EARLYDROP_OUTER` and `EARLYDROP_INNER` (with a 6 for IPv6) are the link's ends, `EARLYDROP_BASE` the outer end
-        of the outermost link.
+        of the outermost link. An MTU below 1280 B leaves IPv6 out.
         """
         env = dict(os.environ if base is None else base)
-        env |= {
-            "EARLYDROP_OUTER": self.outer,
-            "EARLYDROP_OUTER6": self.outer6,
-            "EARLYDROP_INNER": self.inner,
-            "EARLYDROP_INNER6": self.inner6,
-        }
+        env |= {"EARLYDROP_OUTER": self.outer, "EARLYDROP_INNER": self.inner}
         env.setdefault("EARLYDROP_BASE", self.outer)
+        if self.plan.mtu < MTU_IPV6:
+            for name in ("OUTER", "INNER", "BASE"):
+                env.pop(f"EARLYDROP_{name}6", None)
+            return env
+        env |= {"EARLYDROP_OUTER6": self.outer6, "EARLYDROP_INNER6": self.inner6}
         env.setdefault("EARLYDROP_BASE6", self.outer6)
         return env
 
@@ -366,8 +387,8 @@ def supervise(running: Running, command: Command | None, caught: list[int], pane
                 return code if code >= 0 else 128 - code
             while caught:
                 number = caught.pop(0)
-                # The terminal has sent SIGINT to the command already.
-                if number != signal.SIGINT or not _in_foreground():
+                # The terminal has sent these to the command already.
+                if number not in (signal.SIGINT, signal.SIGQUIT) or not _in_foreground():
                     command.send_signal(number)
         if panel is not None:
             panel.update()
@@ -382,7 +403,7 @@ def _in_foreground() -> bool:
 
 @contextlib.contextmanager
 def signals() -> Iterator[list[int]]:
-    """Within the block SIGINT, SIGTERM and SIGHUP do not interrupt: their numbers are appended to the list."""
+    """Within the block the signals that end a program do not: their numbers are appended to the list."""
     import signal
 
     caught: list[int] = []
@@ -390,7 +411,8 @@ def signals() -> Iterator[list[int]]:
     def note(number: int, frame: object) -> None:
         caught.append(number)
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    ending = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+    before = {number: signal.signal(number, note) for number in ending}
     try:
         yield caught
     finally:

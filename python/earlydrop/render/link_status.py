@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections import deque
-from collections.abc import Mapping
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ RATE_HZ = 10
 """Interval at which the status is redrawn."""
 
 SHOWN_FLOWS = 8
-"""Flows of each direction in the panel, those with the highest rates first."""
+"""Flows of each direction in the panel, those with the highest rates first, and in the summary of both."""
 
 HISTORY = 60
 """Queue lengths in the little chart, the latest last."""
@@ -34,7 +34,7 @@ def link_text(document: Mapping[str, Any]) -> str:
     """What `link` prints of a result."""
     d = document
     width = d["duration_s"] - d["warmup_s"]
-    lines = [f"{d['scenario']}: {len(d['flows'])} flows in {width:.1f} s", ""]
+    lines = [f"{d['scenario']}: {flows_text(d['flows'])} in {width:.1f} s", ""]
     head = ["queue", "aqm", "Mbit/s", "of", "queue", "max", "avg", "delay ms", "p99 ms", "drop %", "marks"]
     body = [
         [
@@ -68,7 +68,36 @@ def link_text(document: Mapping[str, Any]) -> str:
                 f"{name}: the kernel dropped {q['device_overruns']} packets before the link saw them; "
                 "this machine is too slow for what was sent"
             )
+        if q.get("over_memory"):
+            lines.append(
+                f"{name}: {q['over_memory']} packets were dropped because the link's memory was full (256 MiB)"
+            )
+    shown = sorted(d["flows"], key=lambda flow: -flow["delivered_bytes"])[:SHOWN_FLOWS]
+    if shown:
+        head = ["flow", "role", "queue", "Mbit/s", "packets", "drops", "marks"]
+        body = [
+            [
+                flow["name"],
+                flow["role"],
+                flow["queue"],
+                number(flow["throughput_mbps"], 3),
+                *(str(flow[key]) for key in ("delivered", "drops", "marks")),
+            ]
+            for flow in shown
+        ]
+        lines += ["", table(head, body, left=3)]
     return "\n".join(lines)
+
+
+ROLES = {"data": "data", "acks": "ACKs", "control": "control", "icmp": "ICMP", "dns": "DNS", "others": "others"}
+"""How texts name the roles of flows on real links."""
+
+
+def flows_text(flows: Sequence[Mapping[str, Any]]) -> str:
+    """How many flows there are, and on a real link how many of each role."""
+    counts = Counter(flow.get("role") for flow in flows)
+    parts = ", ".join(f"{counts[role]} {name}" for role, name in ROLES.items() if counts[role])
+    return f"{len(flows):,} flow{'s' * (len(flows) != 1)}" + (f" ({parts})" if parts else "")
 
 
 def sparkline(values: list[float], columns: int) -> str:

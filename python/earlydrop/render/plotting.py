@@ -374,9 +374,9 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
     # A real link sees packets, not what the receivers make of them.
     real = document.get("kind") == "link"
     of = "throughput_mbps" if real else "goodput_mbps"
-    # And each connection twice, once in each direction.
+    # And each connection twice, once in each direction, with control connections and ICMP among them.
     first = next(iter(document["queues"]), "")
-    flows = [f for f in document["flows"] if not real or f["queue"] == first]
+    flows = [f for f in document["flows"] if not real or (f["queue"] == first and f.get("role", "data") == "data")]
     goodputs = sorted((f[of] for f in flows), reverse=True)
     ranks = range(1, len(goodputs) + 1)
     own = LOOKS[0]
@@ -396,6 +396,9 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
             color="#555555",
         )
     ax.set_ylim(0, 1.08 * max(goodputs, default=0.0) or 1)
-    ax.set_xlabel("Flow, by rank")
+    if len(goodputs) == 1:
+        # Room for one whole number on the axis.
+        ax.set_xlim(0, 2)
+    ax.set_xlabel("Data flow, by rank" if real else "Flow, by rank")
     ax.set_ylabel(f"Throughput, {first} (Mbit/s)" if real else "Goodput (Mbit/s)")
     ax.locator_params(axis="x", integer=True)

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import EarlydropError
 from ..terminal import number
 from ..toml_writer import to_toml
-from . import plotting
+from . import link_status, plotting
 from .template import render
 
 FLOWS = 200
@@ -42,6 +42,7 @@ QUEUE_ROWS = (
     ("lost", "Lost on the link (packets)", 1, 0),
     ("malformed", "Malformed (packets)", 1, 0),
     ("refused", "Refused by the device (packets)", 1, 0),
+    ("over_memory", "Beyond the link's memory (packets)", 1, 0),
     ("device_overruns", "Dropped by the kernel before the link read them (packets)", 1, 0),
 )
 """Field of a queue's entry, label, factor, digits; what no queue has is left out."""
@@ -49,6 +50,8 @@ QUEUE_ROWS = (
 FLOW_COLUMNS = (
     ("name", "Flow", 1, 0),
     ("id", "Flow", 1, 0),
+    ("role", "Role", 1, 0),
+    ("queue", "Queue", 1, 0),
     ("kind", "Traffic", 1, 0),
     ("tcp", "TCP", 1, 0),
     ("goodput_mbps", "Goodput (Mbit/s)", 1, 4),
@@ -118,6 +121,7 @@ def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[st
     return {
         "d": document,
         "link": document.get("kind") == "link",
+        "counted": link_status.flows_text(document["flows"]),
         "figure": plotting.inline(plotting.run_figure(document)),
         "over_time": bool(document.get("series") or document.get("rates")),
         "head": [f"{name} ({q['aqm']})" for name, q in queues.items()],

@@ -1,7 +1,7 @@
 //! One direction in operation: a [`Path`] and the memory of its packets.
 //!
 //! A packet is copied once, from the read buffer into a slot; the path carries only the number of the slot (`tag`).
-//! Slots are reused, so that memory grows with the queue and not with the traffic.
+//! Slots are reused, so that memory grows with the queue and not with the traffic, and never beyond a bound.
 
 use std::os::fd::OwnedFd;
 
@@ -26,6 +26,13 @@ const LATEST_NS: u64 = 60_000_000_000;
 /// Flows in a [`View`].
 const FLOWS_IN_VIEW: usize = 10;
 
+/// Memory that the packets of one direction may take, queued and in flight, bytes. At 1 Gbit/s that is 2 s.
+pub const MOST_HELD: u64 = 256 << 20;
+/// What a packet takes beside its bytes: its slot and its places in the queue and on the delay line.
+const PLACE: u64 = 256;
+/// Memory that free slots keep for the packets to come, bytes.
+const SPARE: u64 = 16 << 20;
+
 /// A packet in memory.
 #[derive(Default)]
 struct Slot {
@@ -41,6 +48,10 @@ struct Slot {
 struct Ledger {
     slots: Vec<Slot>,
     free: Vec<u32>,
+    /// Memory of the slots in use, and of the free ones, bytes.
+    held: u64,
+    spare: u64,
+    max_held: u64,
     flows: Flows,
     record: Option<Record>,
     /// Longest record, arrivals.
@@ -48,6 +59,44 @@ struct Ledger {
 }
 
 impl Ledger {
+    /// A slot for a packet of `length` bytes; `None` if there is no memory for it.
+    fn take(&mut self, length: usize) -> Option<u32> {
+        if self.held + PLACE + length as u64 > self.max_held {
+            return None;
+        }
+        Some(match self.free.pop() {
+            Some(tag) => {
+                self.spare -= self.slots[tag as usize].bytes.capacity() as u64;
+                tag
+            }
+            None => {
+                self.slots.push(Slot::default());
+                self.slots.len() as u32 - 1
+            }
+        })
+    }
+
+    /// Copies a packet to the slot.
+    fn store(&mut self, tag: u32, bytes: &[u8]) {
+        let slot = &mut self.slots[tag as usize];
+        slot.bytes.clear();
+        slot.bytes.extend_from_slice(bytes);
+        self.held += PLACE + slot.bytes.capacity() as u64;
+    }
+
+    /// The packet in the slot is gone.
+    fn release(&mut self, tag: u32) {
+        let bytes = &mut self.slots[tag as usize].bytes;
+        let size = bytes.capacity() as u64;
+        self.held -= PLACE + size;
+        if self.spare + size > SPARE {
+            *bytes = Vec::new();
+        } else {
+            self.spare += size;
+        }
+        self.free.push(tag);
+    }
+
     /// Whether `packet` carries CE and arrived without.
     fn is_marked(&self, packet: &Packet) -> bool {
         packet.ecn == Ecn::Ce && self.slots[packet.tag as usize].ecn != Ecn::Ce
@@ -64,7 +113,7 @@ impl Observer for Ledger {
     fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason) {
         self.settle(packet, Fate::Dropped { at: now, reason });
         self.flows.get_mut(self.slots[packet.tag as usize].flow).drops += 1;
-        self.free.push(packet.tag);
+        self.release(packet.tag);
     }
 
     fn departed(&mut self, packet: &Packet, now: Time, _length: u64) {
@@ -79,7 +128,7 @@ impl Observer for Ledger {
 impl PathObserver for Ledger {
     fn lost(&mut self, packet: &Packet, _now: Time) {
         self.flows.get_mut(self.slots[packet.tag as usize].flow).lost += 1;
-        self.free.push(packet.tag);
+        self.release(packet.tag);
     }
 }
 
@@ -111,6 +160,9 @@ impl Forwarder {
             ledger: Ledger {
                 slots: Vec::new(),
                 free: Vec::new(),
+                held: 0,
+                spare: 0,
+                max_held: MOST_HELD,
                 flows: Flows::default(),
                 record: (settings.record > 0).then(Record::default),
                 max_record: settings.record,
@@ -147,10 +199,10 @@ impl Forwarder {
         let endpoints = self.fragments.endpoints(&header);
         let key = endpoints.key();
         let ledger = &mut self.ledger;
-        let tag = ledger.free.pop().unwrap_or_else(|| {
-            ledger.slots.push(Slot::default());
-            ledger.slots.len() as u32 - 1
-        });
+        let Some(tag) = ledger.take(bytes.len()) else {
+            self.device_losses.over_memory += 1;
+            return;
+        };
         let packet = Packet { tag, ..header.packet(bytes.len() as u32, key) };
         let flow = ledger.flows.number(key, &endpoints, now.seconds());
         let counts = ledger.flows.get_mut(flow);
@@ -162,10 +214,9 @@ impl Forwarder {
             .record
             .as_mut()
             .and_then(|record| (record.arrivals.len() < max_record).then(|| record.arrived(packet, now) as u32));
+        ledger.store(tag, bytes);
         let slot = &mut ledger.slots[tag as usize];
         (slot.flow, slot.number, slot.ecn) = (flow, number, header.ecn);
-        slot.bytes.clear();
-        slot.bytes.extend_from_slice(bytes);
         self.path.arrive(packet, now, ledger);
     }
 
@@ -232,7 +283,7 @@ impl Forwarder {
         } else {
             self.device_losses.refused += 1;
         }
-        self.ledger.free.push(tag);
+        self.ledger.release(tag);
     }
 
     pub(super) fn sample(&mut self, now: Time) {
@@ -307,5 +358,65 @@ impl Forwarder {
     /// Whether no packet is queued, in transmission or on the delay line.
     pub(super) fn is_empty(&self) -> bool {
         self.path.port().packets() == 0 && self.path.in_flight() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::PathSpec;
+    use earlydrop_aqm::catalogue::{self, Built, Link};
+    use earlydrop_aqm::discipline::Fifo;
+    use earlydrop_aqm::gate::Gate;
+    use earlydrop_aqm::params::Values;
+    use earlydrop_aqm::policy::Limit;
+    use earlydrop_aqm::random::Generator;
+
+    /// No rate limit, half a second of delay.
+    fn long_line() -> Forwarder {
+        let (link, limit) = (Link { rate_bps: 1e12, delay_s: 0.5 }, Limit::Packets(1_000_000));
+        let spec = catalogue::find("droptail").expect("a discipline");
+        let Ok(Built::Policy(policy)) = (spec.build)(&Values::new(), &link, limit) else { panic!("a policy") };
+        let queue = Box::new(Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "q"))));
+        let from = std::fs::File::open("/dev/null").expect("a file").into();
+        let spec = PathSpec { queue, rate_bps: 1e12, delay_s: 0.5, medium: None };
+        Forwarder::new(Direction { from, spec }, &Settings { real_time: false, series: None, record: 0 })
+    }
+
+    fn packet(length: u16) -> Vec<u8> {
+        let mut bytes = vec![0; usize::from(length)];
+        (bytes[0], bytes[8], bytes[9]) = (0x45, 64, 17);
+        bytes[2..4].copy_from_slice(&length.to_be_bytes());
+        bytes
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_exceeds_it_is_counted() {
+        let mut line = long_line();
+        line.ledger.max_held = 100 * (1500 + PLACE);
+        for i in 0..150 {
+            line.arrive(&packet(1500), Time::from_seconds(f64::from(i) * 1e-6));
+        }
+        assert_eq!((line.path.in_flight(), line.device_losses.over_memory), (100, 50));
+        assert_eq!(line.path.port().counters().arrivals, 100, "the queue saw no other");
+        assert!(line.ledger.held <= line.ledger.max_held);
+        // What has been delivered makes room.
+        let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null").expect("a file").into();
+        let start = std::time::Instant::now().checked_sub(std::time::Duration::from_secs(1));
+        line.deliver(&nothing, Clock(start.expect("a second ago")), &mut None);
+        assert_eq!((line.path.in_flight(), line.ledger.held), (0, 0));
+        line.arrive(&packet(1500), Time::from_seconds(2.0));
+        assert_eq!((line.path.in_flight(), line.device_losses.over_memory), (1, 50));
+    }
+
+    #[test]
+    fn free_slots_keep_a_bounded_amount() {
+        let mut line = long_line();
+        let tags: Vec<u32> = (0..400).map(|_| line.ledger.take(65_000).expect("memory")).collect();
+        tags.iter().for_each(|&tag| line.ledger.store(tag, &[0; 65_000]));
+        tags.iter().for_each(|&tag| line.ledger.release(tag));
+        let kept: usize = line.ledger.slots.iter().map(|slot| slot.bytes.capacity()).sum();
+        assert_eq!((kept as u64, line.ledger.held), (line.ledger.spare, 0));
+        assert!(line.ledger.spare <= SPARE && line.ledger.spare > SPARE / 2);
     }
 }

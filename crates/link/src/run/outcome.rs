@@ -49,6 +49,8 @@ pub struct DeviceLosses {
     pub malformed: [u64; 5],
     /// Packets that the receiving device refused.
     pub refused: u64,
+    /// Packets for which there was no memory left ([`MOST_HELD`](super::MOST_HELD)); they never reached the queue.
+    pub over_memory: u64,
 }
 
 impl DeviceLosses {

@@ -4,6 +4,7 @@ use super::PyLink;
 use earlydrop_aqm::gate::Counters;
 use earlydrop_link::flows::Flow;
 use earlydrop_link::link::Outcome;
+use earlydrop_link::roles::{roles, Role};
 use earlydrop_link::run::{PathOutcome, Series, View};
 use earlydrop_net::measure::{coefficient_of_variation, jain};
 use earlydrop_sim::result;
@@ -15,18 +16,21 @@ pub fn document(link: &PyLink, outcome: &Outcome) -> Value {
     let width = (there.window.1 - there.window.0).max(f64::MIN_POSITIVE);
     let mut queues = Map::new();
     let mut flows = Vec::new();
+    let roles = roles([&there.flows, &back.flows]);
     for (at, ((name, aqm), path)) in link.about.iter().zip(&outcome.paths).enumerate() {
         let mut entry = entry(aqm, path, width);
         let device = outcome.devices[at].map(|counts| json!(counts.overruns));
         entry["device_overruns"] = device.unwrap_or(Value::Null);
         queues.insert(name.clone(), entry);
-        flows.extend(path.flows.iter().map(|flow| flow_entry(name, flow, width)));
+        let of_path = path.flows.iter().zip(&roles[at]);
+        flows.extend(of_path.map(|(flow, role)| flow_entry(name, flow, *role, width)));
     }
     for (flow, id) in flows.iter_mut().zip(1..) {
         flow["id"] = json!(id);
     }
-    let forward = |flow: &&Flow| flow.delivered > 0;
-    let rates = || there.flows.iter().filter(forward).map(|flow| mbps(flow.delivered_bytes, width));
+    let rate = |flow: &Flow| mbps(flow.delivered_bytes, width);
+    let data = there.flows.iter().zip(&roles[0]).filter(|(flow, role)| **role == Role::Data && flow.delivered > 0);
+    let rates = || data.clone().map(|(flow, _)| rate(flow));
     let mut document = json!({
         "scenario": link.scenario,
         "seed": link.seed,
@@ -39,7 +43,7 @@ pub fn document(link: &PyLink, outcome: &Outcome) -> Value {
         "flows": flows,
         "jain": jain(rates()),
         "cov": coefficient_of_variation(rates()),
-        "throughput_total_mbps": rates().sum::<f64>(),
+        "throughput_total_mbps": there.flows.iter().map(rate).sum::<f64>(),
     });
     if let (Some(first), Some(second)) = (&there.series, &back.series) {
         let parts = [(&link.about[0].0, first, there), (&link.about[1].0, second, back)];
@@ -86,6 +90,7 @@ fn entry(aqm: &str, path: &PathOutcome, width: f64) -> Value {
         "malformed": device_losses.all_malformed(),
         "malformed_by_kind": malformed,
         "refused": device_losses.refused,
+        "over_memory": device_losses.over_memory,
         "lateness": lateness,
         "backlogged": busy,
     });
@@ -95,7 +100,7 @@ fn entry(aqm: &str, path: &PathOutcome, width: f64) -> Value {
     entry
 }
 
-fn flow_entry(queue: &str, flow: &Flow, width: f64) -> Value {
+fn flow_entry(queue: &str, flow: &Flow, role: Role, width: f64) -> Value {
     let protocol = flow.endpoints.map(|e| match e.protocol {
         6 => "tcp".to_string(),
         17 => "udp".to_string(),
@@ -106,6 +111,7 @@ fn flow_entry(queue: &str, flow: &Flow, width: f64) -> Value {
     json!({
         "id": 0,
         "kind": protocol.unwrap_or_else(|| "others".to_string()),
+        "role": role.name(),
         "queue": queue,
         "name": flow.endpoints.map_or_else(|| "others".to_string(), |e| e.to_string()),
         "source": flow.endpoints.map(|e| end(e.source, e.ports.0)),

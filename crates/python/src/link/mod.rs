@@ -129,9 +129,10 @@ impl PyLink {
 #[pymethods]
 impl PyLink {
     /// Sets up the scenario's link with the queue called `queue`. `delays`: one way and back, s. `ends`: two namespaces
-    /// or devices to join, instead of a new namespace behind the link.
+    /// or devices to join, instead of a new namespace behind the link. `nat`: commands there reach what this machine
+    /// reaches; `resolv_conf`: text of their `/etc/resolv.conf`.
     #[staticmethod]
-    #[pyo3(signature = (scenario, queue, seed, delays, mtu, ring, sysctls, real_time, series, record, ends=None))]
+    #[pyo3(signature = (scenario, queue, seed, delays, mtu, ring, sysctls, nat, resolv_conf, real_time, series, record, ends=None))]
     #[allow(clippy::too_many_arguments)]
     fn open(
         py: Python<'_>,
@@ -142,6 +143,8 @@ impl PyLink {
         mtu: u32,
         ring: u32,
         sysctls: Vec<(String, String)>,
+        nat: bool,
+        resolv_conf: Option<String>,
         real_time: bool,
         series: Option<f64>,
         record: usize,
@@ -156,7 +159,7 @@ impl PyLink {
             medium: way.medium,
         };
         let (there, back) = (spec(there, delays.0), spec(back, delays.1));
-        let set_up = SetUp { mtu, ring, sysctls };
+        let set_up = SetUp { mtu, ring, sysctls, nat, resolv_conf };
         let settings = Settings { real_time, series, record };
         let link = py
             .detach(|| match &ends {
@@ -212,7 +215,8 @@ impl PyLink {
         if let Some(env) = env {
             command.env_clear().envs(env);
         }
-        if let Some(cwd) = cwd {
+        // The thread that starts it has a working directory of its own.
+        if let Some(cwd) = cwd.or_else(|| std::env::current_dir().ok()) {
             command.current_dir(cwd);
         }
         for (number, file) in [files.0, files.1, files.2].into_iter().enumerate() {
@@ -225,8 +229,18 @@ impl PyLink {
             };
         }
         let run_as = user.map(|(uid, gid, groups)| RunAs { uid, gid, groups });
-        let started = py.detach(|| self.with(|link| link.spawn(command, run_as)))?;
-        Ok(Child { pid: started.as_ref().map_or(0, Process::id), process: Mutex::new(started?) })
+        let started = py.detach(|| self.with(|link| link.spawn(command, run_as)))?.map_err(|error| {
+            match error.raw_os_error() {
+                // As `subprocess` does: the number, and its text without it.
+                Some(number) => {
+                    let text = error.to_string();
+                    let text = text.split_once(" (os error").map_or(text.as_str(), |(text, _)| text);
+                    PyOSError::new_err((number, text.to_string()))
+                }
+                None => error.into(),
+            }
+        })?;
+        Ok(Child { pid: started.id(), process: Mutex::new(started) })
     }
 
     /// The state of both directions, as JSON; None before the first one is taken.
@@ -297,10 +311,16 @@ impl Child {
     }
 }
 
-/// Ends the processes that killed links left behind; returns their number.
+/// Switches off the forwarding that killed links have left on; returns the number of devices.
 #[pyfunction]
 pub fn sweep_links(py: Python<'_>) -> PyResult<usize> {
-    Ok(py.detach(earlydrop_link::space::sweep)?)
+    Ok(py.detach(earlydrop_link::nat::sweep)?)
+}
+
+/// Whether this machine forwards IPv6.
+#[pyfunction]
+pub fn forwards_ipv6() -> bool {
+    earlydrop_link::nat::forwards_ipv6()
 }
 
 /// Whether this kernel has TUN devices.

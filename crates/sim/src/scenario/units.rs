@@ -23,7 +23,20 @@ pub const RATE: &Factors = &[
     ("Mb/s", 1e6),
     ("Gb/s", 1e9),
     ("Tb/s", 1e12),
+    ("bit", 1.0), // from here on as `tc` writes them
+    ("kbit", 1e3),
+    ("mbit", 1e6),
+    ("gbit", 1e9),
+    ("tbit", 1e12),
+    ("Kbit", 1e3),
+    ("Mbit", 1e6),
+    ("Gbit", 1e9),
+    ("Tbit", 1e12),
 ];
+
+/// Spellings that people use for bits and `tc` for bytes per second.
+const AMBIGUOUS: &[(&str, &str)] =
+    &[("Kbps", "k"), ("KBps", "k"), ("mbps", "M"), ("gbps", "G"), ("tbps", "T"), ("MBps", "M"), ("GBps", "G")];
 
 /// Times, in seconds.
 pub const TIME: &Factors = &[
@@ -139,6 +152,12 @@ fn wrong_unit<'a>(unit: &str, units: impl Iterator<Item = &'a (&'static str, f64
     if unit.is_empty() {
         return "has no unit".to_string();
     }
+    if let Some((_, prefix)) = AMBIGUOUS.iter().find(|(name, _)| *name == unit) {
+        return format!(
+            "has the ambiguous unit \"{unit}\", which is bytes per second in tc; write \"{prefix}bit/s\", and 8 times as \
+             many if bytes are meant"
+        );
+    }
     let message = format!("has the wrong unit {}", super::error::quoted(unit));
     // Bits are not bytes: only the case of other letters is a slip.
     let meant = |name: &&str| name.eq_ignore_ascii_case(unit) && name.contains('B') == unit.contains('B');
@@ -192,6 +211,10 @@ mod tests {
         assert_eq!(rate("1.5 Gbit/s"), Ok(1.5 * 1e9));
         assert_eq!(rate("500 kbit/s"), Ok(500.0 * 1e3));
         assert_eq!(rate("1e3 bit/s"), Ok(1000.0));
+        assert_eq!(rate("100kbit"), Ok(100.0 * 1e3));
+        assert_eq!(rate("50mbit"), Ok(50.0 * 1e6));
+        assert_eq!(rate("10Mbit"), Ok(10.0 * 1e6));
+        assert_eq!(rate("1gbit"), Ok(1e9));
         assert_eq!(size("1000 B"), Ok(1000.0));
         assert_eq!(size("1 kB"), Ok(1000.0));
     }
@@ -211,6 +234,11 @@ mod tests {
         assert_eq!(time("20 sec").unwrap_err(), "has the wrong unit \"sec\"");
         assert_eq!(rate("5 mbit/s").unwrap_err(), "has the wrong unit \"mbit/s\"; did you mean \"Mbit/s\"?");
         assert_eq!(size("1 KB").unwrap_err(), "has the wrong unit \"KB\"; did you mean \"kB\"?");
+        assert_eq!(
+            rate("5mbps").unwrap_err(),
+            "has the ambiguous unit \"mbps\", which is bytes per second in tc; write \"Mbit/s\", and 8 times as many if \
+             bytes are meant"
+        );
         assert_eq!(rate("5 MB/s").unwrap_err(), "has the wrong unit \"MB/s\"");
         assert_eq!(time("soon").unwrap_err(), "does not start with a number");
         assert_eq!(rate("1e308 Gbit/s").unwrap_err(), "is too large a number");
