@@ -50,8 +50,7 @@ pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Resu
 pub(crate) fn plan(scenario: &Scenario, network: &Network, links: Links) -> Plan {
     // An analytic port keeps no headers of the packets that wait.
     let headers = scenario.record.trace > 0 && scenario.record.trace_headers;
-    let decides: Vec<bool> =
-        network.ports.iter().map(|port| port.kind.decides_at_enqueue() && !headers).collect();
+    let decides: Vec<bool> = network.ports.iter().map(|port| port.kind.decides_at_enqueue() && !headers).collect();
     match links {
         Links::Auto => Plan::from_graph(network, &decides),
         Links::Stepped => Plan::all_stepped(network),

@@ -62,7 +62,7 @@ impl Simulation {
     /// As [`run::run`].
     pub fn new(scenario: &Scenario, seed: u64, links: Links) -> Result<Self, ScenarioError> {
         let network = run::build(scenario, seed)?;
-        let plan = run::plan(&scenario, &network, links);
+        let plan = run::plan(scenario, &network, links);
         let settings = run::settings(scenario, &network);
         let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
         let ports = scenario.ports(&graph).into_iter().filter_map(|port| {
