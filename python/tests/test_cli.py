@@ -91,9 +91,9 @@ def test_show_that_cannot_draw_says_so(earlydrop: Any, tmp_path: Path, aqm: str,
 def test_show_suggests(earlydrop: Any) -> None:
     ended = earlydrop("show", "tedr")
     assert ended.code == 2
-    assert 'there is no discipline "tedr"; did you mean "tred"? Known: ' in ended.err
+    assert 'there is no "tedr"; did you mean "tred"? Allowed: ' in ended.err
     assert 'did you mean "fq_codel"?' in earlydrop("show", "FQ_CoDel").err
-    assert 'there is no discipline "nothing". Known: droptail, ' in earlydrop("show", "nothing").err
+    assert 'there is no "nothing"; allowed: droptail, ' in earlydrop("show", "nothing").err
 
 
 def test_what_is_in_the_catalogue_is_listed_shown_in_the_schema_and_a_class(earlydrop: Any) -> None:

@@ -38,10 +38,13 @@ def test_a_spec_names_a_discipline_and_its_settings() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"queue": "rde"}, '--queue: aqm: is unknown; did you mean "red"?'),
+        ({"queue": "redd"}, '--queue: there is no "redd"; did you mean "red"?'),
         ({"queue": "red max_p=2"}, "--queue: max_p: is out of range\n  given 2; allowed (0, 1]"),
         ({"queue": "red min_th=20 max_th=10"}, "--queue: max_th: does not fit"),
-        ({"queue": "droptail min_th=3"}, "--queue: min_th: is no parameter of droptail"),
+        (
+            {"queue": "droptail min_th=3"},
+            '--queue: "droptail min_th=3": droptail has no parameter min_th; allowed: limit',
+        ),
         ({"queue": "red limit"}, '--queue: given "limit" in "red limit"; allowed NAME=VALUE'),
         ({"queue": ""}, '--queue: given ""; allowed a discipline with its settings'),
         ({"queue": "limit=3"}, '--queue: given "limit=3"; allowed a discipline'),
@@ -68,7 +71,7 @@ def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
     [
         (["--rate", "10Mbit/s"], "COMMAND or --between: given neither"),
         (["--rate", "10Mbit/s", "--between", "a", "b", "--", "true"], "COMMAND or --between: given both"),
-        (["--rate", "10Mbit/s", "--queue", "rde", "--", "true"], "--queue: aqm: is unknown"),
+        (["--rate", "10Mbit/s", "--queue", "rde", "--", "true"], '--queue: there is no "rde"'),
         (["--rate", "10Mbit/s", "--log", "--", "true"], "--log: needs --out DIR"),
         (["--rate", "10Mbit/s", "--loss", "much", "--", "true"], "--loss: given much"),
         (["--rate", "10Mbit/s", "--nat", "--between", "a", "b"], "--nat: belongs to a COMMAND"),

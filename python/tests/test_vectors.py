@@ -90,7 +90,7 @@ def test_a_difference_is_found_and_shown(capsys: pytest.CaptureFixture[str], tmp
     ("arguments", "message"),
     [
         ([], "name one"),
-        (["blau"], 'no discipline "blau"'),
+        (["blau"], 'there is no "blau"; did you mean "blue"?'),
         (["red", "--json"], "leave it out"),
         (["--check", "nowhere"], "is not a folder"),
         (["--check", ".", "--out", "."], "exclude each other"),
