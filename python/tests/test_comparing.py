@@ -296,6 +296,10 @@ def test_text_repr_and_html_say_what_was_found(alone: ed.Compared, over_rtts: ed
         assert page.count("<table") == len(found.results)
         assert "Queueing delay (ms)" in page
     assert "RTT 0.1 s" in repr(over_rtts)
+    for text in (" ".join(repr(over_rtts).split()), over_rtts._repr_html_()):
+        assert text.count("Warning: ") == len({w for one in over_rtts.results.values() for w in one.warnings})
+    named = ed.compare(network(), ["tred", "codel"], seeds=1, duration="1 s")
+    assert "CoDel does not know max_p, max_th, min_th, w_q: run without." in " ".join(repr(named).split())
     assert "Paired differences" in str(alone)
 
 
