@@ -318,6 +318,14 @@ def test_figures_are_matplotlibs_and_appear_in_notebooks(alone: ed.Compared, ove
         alone.plot(["speed"])
 
 
+def test_what_counts_as_equal_does_not_look_different() -> None:
+    from earlydrop.render import plotting
+
+    throughput = comparisons.QUANTITIES[0]
+    assert plotting.no_closer((4.99, 5.01), throughput) == (4.95, 5.05)
+    assert plotting.no_closer((4.0, 6.0), throughput) == (4.0, 6.0)
+
+
 def test_the_command_draws(scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "c.svg"
     command = ["compare", str(scenario), "--aqm", "red", "droptail", "--seeds", "2", "--plot"]
