@@ -310,7 +310,7 @@ class Compared:
         for label in self.results:
             head, *body = self._texts(label)
             parts.append(table([f"RTT {label}" if label else "", *head[1:]], body))
-        return "\n\n".join(parts)
+        return "\n\n".join([*parts, *map(paragraph, self._notes())])
 
     def _repr_html_(self) -> str:
         parts = [notebook.paragraphs(self.summary)]
@@ -320,12 +320,14 @@ class Compared:
         return "".join([*parts, notebook.paragraphs([self._heading(), *self._notes()])])
 
     def _notes(self) -> list[str]:
-        found = [text for one in self.results.values() for text in ([one.note] if one.note else []) + _warnings(one)]
-        return list(dict.fromkeys(found))
-
-
-def _warnings(one: Comparison) -> list[str]:
-    return [f"Warning: {text}" for text in one.warnings]
+        """What to know before believing the figures; each once."""
+        found: dict[str, None] = {}
+        for one in self.results.values():
+            without = {one.titles[aqm]: ", ".join(names) for aqm, names in one.dropped.items()}
+            found |= dict.fromkeys([one.note] if one.note else [])
+            found |= dict.fromkeys(f"{title} does not know {names}: run without." for title, names in without.items())
+            found |= dict.fromkeys(f"Warning: {text}" for text in one.warnings)
+        return list(found)
 
 
 def _numbers(result: Comparison) -> list[Document]:

@@ -296,6 +296,10 @@ def test_text_repr_and_html_say_what_was_found(alone: ed.Compared, over_rtts: ed
         assert page.count("<table") == len(found.results)
         assert "Queueing delay (ms)" in page
     assert "RTT 0.1 s" in repr(over_rtts)
+    for text in (" ".join(repr(over_rtts).split()), over_rtts._repr_html_()):
+        assert text.count("Warning: ") == len({w for one in over_rtts.results.values() for w in one.warnings})
+    named = ed.compare(network(), ["tred", "codel"], seeds=1, duration="1 s")
+    assert "CoDel does not know max_p, max_th, min_th, w_q: run without." in " ".join(repr(named).split())
     assert "Paired differences" in str(alone)
 
 
@@ -312,6 +316,14 @@ def test_figures_are_matplotlibs_and_appear_in_notebooks(alone: ed.Compared, ove
     assert [tick.get_text() for tick in panels[0].get_xticklabels()] == ["20 ms", "0.1 s"]
     with pytest.raises(ed.CompareError, match="there is no measure"):
         alone.plot(["speed"])
+
+
+def test_what_counts_as_equal_does_not_look_different() -> None:
+    from earlydrop.render import plotting
+
+    throughput = comparisons.QUANTITIES[0]
+    assert plotting.no_closer((4.99, 5.01), throughput) == (4.95, 5.05)
+    assert plotting.no_closer((4.0, 6.0), throughput) == (4.0, 6.0)
 
 
 def test_the_command_draws(scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

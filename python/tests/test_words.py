@@ -138,6 +138,16 @@ def test_over_round_trip_times() -> None:
     ]
 
 
+def test_a_value_that_is_missing_at_one_round_trip_time_leaves_the_discipline_out() -> None:
+    results = [("20 ms", made(MANY)), ("100 ms", made(MANY))]
+    for aqm in ("codel", "droptail", "sfq"):
+        results[1][1].values[aqm, "queue_delay"] = [None] * 10
+    assert words.sentences(results)[0] == (
+        "Queueing delay against RED: less at every RTT with PIE, by 12.0 ms (9.9 to 14.1) at 20 ms to 12.0 ms (9.9 to "
+        "14.1) at 100 ms."
+    )
+
+
 def test_what_cannot_be_compared_claims_nothing() -> None:
     noisy = {"red": {"queue_delay": (30.0, 1.0), "goodput": (4.9, 0.01)}}
     assert words.sentences([("", made(noisy))]) == [

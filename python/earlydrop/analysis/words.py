@@ -94,7 +94,7 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
         return ["Every seed gives the same run, so the differences have no intervals and nothing is claimed."]
     tests, found = findings(results)
     if len(first.aqms) == 2 and len(results) == 1:
-        said = [_pair(first, [row[0][0] for row in found.values()])]
+        said = [_pair(first, [rows[0][0] for rows in found.values()])]
     else:
         said = [_listed(first, [label for label, _ in results], rows) for rows in found.values()]
     counts = sorted({len(result.seeds) for _, result in results})
@@ -120,9 +120,12 @@ def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, 
     for m in spoken:
         rows = []
         for aqm in first.aqms[1:]:
-            here = [(k, aqm, m.id) for k in range(len(results)) if (k, aqm, m.id) in every]
-            rows.append([finding(every[key], m, holm.get(key), statements) for key in here])
-        found[m.id] = rows
+            here = [(k, aqm, m.id) for k in range(len(results))]
+            # Where a value is missing at one round-trip time, nothing is said of the discipline.
+            whole = all(key in every for key in here)
+            rows.append([finding(every[key], m, holm.get(key), statements) for key in here] if whole else [])
+        if any(rows):
+            found[m.id] = rows
     return len(tests), found
 
 

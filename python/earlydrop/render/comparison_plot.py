@@ -93,4 +93,5 @@ def _panel(ax: Axes, results: Sequence[tuple[str, Comparison]], measure: Quantit
     ax.grid(axis="x", visible=False)
     ax.locator_params(axis="y", nbins=5)
     ax.margins(y=0.1)
+    ax.set_ylim(*plotting.no_closer(ax.get_ylim(), measure))
     ax.set_title(measure.label, fontsize=8, fontweight="normal")

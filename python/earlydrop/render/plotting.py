@@ -285,8 +285,19 @@ def comparison(result: Comparison, chosen: Sequence[Quantity] | None = None) -> 
             ax.set_xlabel(measure.label)
             ax.locator_params(axis="x", nbins=5)
             ax.margins(x=0.12)
+            ax.set_xlim(*no_closer(ax.get_xlim(), measure))
             ax.grid(axis="y", visible=False)
     return drawing
+
+
+def no_closer(ends: tuple[float, float], measure: Quantity) -> tuple[float, float]:
+    """The ends of an axis, at least two margins of the measure apart: what counts as equal does not look different."""
+    margin = measure.kind.margin_in(measure.unit)
+    middle = (ends[0] + ends[1]) / 2
+    half = 0.0 if margin is None else margin.around(middle)
+    if ends[1] - ends[0] >= 2 * half:
+        return ends
+    return middle - half, middle + half
 
 
 def run_figure(document: Mapping[str, Any]) -> Figure:
