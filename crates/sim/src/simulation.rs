@@ -1,6 +1,6 @@
 //! A run in steps: up to a time, then look at queues and flows or set a parameter, and on.
 
-use crate::engine::{Engine, FlowState, Outcome, QueueState};
+use crate::engine::{Engine, FlowState, Outcome, QueueState, Series};
 use crate::events::LaneQueue;
 use crate::result;
 use crate::run::{self, Links};
@@ -114,6 +114,12 @@ impl Simulation {
     pub fn flow(&self, flow: usize) -> Option<FlowState> {
         let flow = flow.checked_sub(1)?;
         (flow < self.engine.flows()).then(|| self.engine.flow_state(flow))
+    }
+
+    /// The series sampled so far, with the queues in the order of [`Simulation::queues`]; `None` if the scenario records
+    /// none.
+    pub fn series(&self) -> Option<&Series> {
+        self.engine.series()
     }
 
     /// Sets a parameter of the discipline of `queue`, which goes on from where it is: averages, probabilities, timers and

@@ -37,8 +37,9 @@ fn steps_see_what_samples_see() {
     for links in [Links::Auto, Links::Stepped] {
         let mut simulation = Simulation::new(&scenario, 3, links).expect("builds");
         let (mut packets, mut average, mut dropped, mut cwnd) = (vec![], vec![], vec![], vec![]);
-        for sample in 0..200 {
-            simulation.run_until(f64::from(sample) * 0.07);
+        for sample in 0..200_usize {
+            simulation.run_until(f64::from(sample as u32) * 0.07);
+            assert_eq!(simulation.series().expect("a series").time.len(), sample, "the next is due at this time");
             let state = simulation.queue("bottleneck").expect("a queue");
             packets.push(state.packets);
             average.push(state.average.expect("an average"));

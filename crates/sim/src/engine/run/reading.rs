@@ -1,6 +1,7 @@
 //! Between events: what can be read of queues and flows, and other parameters for a discipline.
 
 use super::Engine;
+use crate::engine::outcome::Series;
 use crate::events::EventQueue;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::Counters;
@@ -59,6 +60,11 @@ impl<Q: EventQueue> Engine<Q> {
             mean_packets: port.stats().mean_at(now, port.packets()),
             mean_sojourn: port.stats().mean_sojourn(),
         }
+    }
+
+    /// The series sampled so far, if any are recorded.
+    pub fn series(&self) -> Option<&Series> {
+        self.series.as_ref()
     }
 
     /// Number of flows.
