@@ -20,7 +20,7 @@ from earlydrop import _core, cli
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     page
-    for pattern in ("*.md", "docs/**/*.md", "studies/**/*.md", "validation/**/*.md", "benches/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "crates/*/*.md", "studies/**/*.md", "validation/**/*.md", "benches/**/*.md")
     for page in ROOT.glob(pattern)
 )
 FENCE = re.compile(r"^( *)```(.*)$")
