@@ -516,10 +516,7 @@ class TestInNamespaces:
         )
         nested = [sys.executable, "-m", "earlydrop", "link", "--rate", "5Mbit/s", "--", "true"]
         said = linked(*PLAIN, "--", *nested).stderr.splitlines()
-        assert said[0] == (
-            "the command reaches this machine at 100.64.8.1 ($EARLYDROP_OUTER) and what is reached from here, "
-            "through the link around this one"
-        )
+        assert said[0].endswith("($EARLYDROP_OUTER) and what is reached from here, through the link around this one")
 
     @pytest.mark.parametrize("who", [[], ["nobody"]])
     def test_no_process_outlives_the_link(self, who: list[str]) -> None:
