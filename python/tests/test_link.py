@@ -51,6 +51,8 @@ def test_a_spec_names_a_discipline_and_its_settings() -> None:
         ({"queue": 'red limit="3'}, "--queue: "),
         ({"reverse_queue": "codel target=0s"}, "--reverse-queue: target: is out of range"),
         ({"rate": "20"}, "--rate: has no unit"),
+        ({"rate": "5mbps"}, '--rate: has the ambiguous unit "mbps", which is bytes per second in tc; write "Mbit/s"'),
+        ({"reverse_rate": "5gbps"}, '--reverse-rate: has the ambiguous unit "gbps"'),
         ({"rate": None}, "--rate or --trace: given neither"),
         ({"rate": "1 Mbit/s", "trace": "x"}, "--rate or --trace: given both"),
         ({"delay": "20"}, "--delay: has no unit"),
@@ -64,6 +66,12 @@ def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(links.OptionError) as caught:
         links.plan(**{"rate": "10 Mbit/s", "delay": "5 ms", **options})
     assert str(caught.value).startswith(message)
+
+
+def test_rates_may_be_written_as_tc_does() -> None:
+    plan = links.plan("50mbit", "5 ms", reverse_rate="100Kbit", queue="droptail")
+    bottleneck = json.loads(plan.scenario.to_json())["topology"]
+    assert (bottleneck["bottleneck"]["rate"], bottleneck["reverse"]["rate"]) == ("50000000 bit/s", "100000 bit/s")
 
 
 @pytest.mark.parametrize(
@@ -519,10 +527,7 @@ class TestInNamespaces:
         )
         nested = [sys.executable, "-m", "earlydrop", "link", "--rate", "5Mbit/s", "--", "true"]
         said = linked(*PLAIN, "--", *nested).stderr.splitlines()
-        assert said[0] == (
-            "the command reaches this machine at 100.64.8.1 ($EARLYDROP_OUTER) and what is reached from here, "
-            "through the link around this one"
-        )
+        assert said[0].endswith("($EARLYDROP_OUTER) and what is reached from here, through the link around this one")
 
     @pytest.mark.parametrize("who", [[], ["nobody"]])
     def test_no_process_outlives_the_link(self, who: list[str]) -> None:
