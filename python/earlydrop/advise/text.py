@@ -129,8 +129,9 @@ def printed(advice: Advice, out: Path) -> str:
         lines += ["Linux, as root:", ""]
     lines += [f"    {line}" for line in commands.tc_lines(home, use)]
     lines += ["", "Removed with:", "", *(f"    {line}" for line in commands.tc_undo()), ""]
-    lines += [paragraph(note) for note in notes(advice)]
-    lines += ["", "Files:"]
+    for note in notes(advice):
+        lines += [paragraph(note), ""]
+    lines += ["Files:"]
     lines += [f"  {out / 'advice.html'}  what is printed here, with pictures"]
     lines += [f"  {out / 'before-after.png'}  a call before and after"]
     lines += [f"  {out / 'config'}  all of the configuration, for {use} and for cake"]
