@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import types
@@ -34,14 +35,17 @@ aqm = "AQM"
 limit = "30 packets"
 """
 OWN = """\
-from earlydrop import policy
+import earlydrop as ed
+
+SHARE = 0.5
 
 
-@policy()
-class Every:
+@ed.policy
+class HalfFull:
+    \"\"\"Drops above half of the buffer.\"\"\"
+
     def on_enqueue(self, packet, queue, cx):
-        self.count = getattr(self, "count", 0) + 1
-        return "drop" if self.count % 50 == 0 else "pass"
+        return ed.Verdict.drop() if queue.packets > SHARE * queue.limit else ed.Verdict.PASS
 """
 COMMAND = """
 import sys
@@ -71,11 +75,11 @@ def sweep(folder: Path, out: str, *more: str, aqm: str = "red") -> bytes:
     return (folder / out / "runs.parquet").read_bytes()
 
 
-@pytest.mark.parametrize("aqm", ["red", "./every.py"])
+@pytest.mark.parametrize("aqm", ["red", "./half.py"])
 def test_jobs_of_a_queueing_system_give_the_same(tmp_path: Path, aqm: str) -> None:
     """dask-jobqueue's own class for tests: its machinery, with processes of this machine as jobs."""
     pytest.importorskip("dask_jobqueue")
-    (tmp_path / "every.py").write_text(OWN, encoding="utf-8")
+    (tmp_path / "half.py").write_text(OWN, encoding="utf-8")
     (tmp_path / "jobs.toml").write_text(JOBQUEUE, encoding="utf-8")
     here = sweep(tmp_path, "here", aqm=aqm)
     assert sweep(tmp_path, "there", "--cluster", "jobs.toml", aqm=aqm) == here
@@ -84,6 +88,30 @@ def test_jobs_of_a_queueing_system_give_the_same(tmp_path: Path, aqm: str) -> No
 def test_processes_of_this_machine_give_the_same(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     assert sweep(tmp_path, "there", "--cluster", "local:2") == sweep(tmp_path, "here")
+
+
+def test_the_files_on_the_page_are_right(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "clusters.md").read_text(encoding="utf-8")
+    texts = re.findall(r"```toml cluster\n(.*?)```", page, re.S)
+    assert len(texts) == 3
+    found = []
+    for text in texts:
+        (tmp_path / "jobs.toml").write_text(text, encoding="utf-8")
+        wanted = clusters.request(str(tmp_path / "jobs.toml"))
+        assert wanted is not None
+        found.append((wanted.path, wanted.jobs))
+        if wanted.path.startswith("dask_jobqueue."):
+            pytest.importorskip("dask_jobqueue")
+            made = clusters._class(wanted)
+            script = made.job_cls("tcp://host:1", "one", **wanted.options).job_script()
+            assert "tcp://host:1" in script
+    assert found == [
+        ("dask_jobqueue.SLURMCluster", 64),
+        ("dask_jobqueue.SGECluster", 10),
+        ("dask_kubernetes.operator.KubeCluster", 50),
+    ]
+    for word in (*clusters.CLASSES, *clusters.KEYS):
+        assert f"`{word}" in page or f"{word} =" in page or f"[{word}]" in page, word
 
 
 def test_words_files_and_addresses_are_told_apart(tmp_path: Path) -> None:
@@ -190,11 +218,11 @@ class _Workers:
         self.slots = slots
 
 
-@pytest.mark.parametrize(("slots", "seconds"), [(2, 0.4), (100, 0.4), (1000, 3.5)])
+@pytest.mark.parametrize(("slots", "seconds"), [(2, 0.4), (25, 0.4), (100, 1.6), (1000, 16.0)])
 def test_batches_last_longer_on_more_workers(slots: int, seconds: float) -> None:
-    """At 0.7 ms a batch, handing batches out takes at most a fifth of the time."""
+    """Handing batches out takes at most a quarter of the time."""
     runs: Any = execute.Runs.__new__(execute.Runs)
     runs.executor, runs._run_s = _Workers(slots), 0.01
     runs.tally = execute.Tally(10**9)
     assert runs._size() == pytest.approx(seconds / 0.01, abs=1)
-    assert slots / seconds * execute.TASK_S <= execute.SHARE + 0.2 * (slots < 1000)
+    assert slots / seconds * execute.TASK_S <= execute.SHARE * 1.01

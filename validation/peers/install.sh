@@ -2,7 +2,7 @@
 # Install the programs beside earlydrop that some tests, `earlydrop bench --against` and the scripts in this
 # folder run, from the packages of Debian or Ubuntu. Earlydrop itself needs none of them.
 #
-#     install.sh [--dry-run] [ns2|ns3|g++|chromium|iperf3|qemu]...      all of them when none is named
+#     install.sh [--dry-run] [ns2|ns3|g++|chromium|iperf3|qemu|tshark|flent]...      all of them when none is named
 set -eu
 
 dry_run=
@@ -10,8 +10,8 @@ chosen=
 for word in "$@"; do
     case "$word" in
         --dry-run) dry_run=yes ;;
-        ns2 | ns3 | g++ | chromium | iperf3 | qemu) chosen="$chosen $word " ;;
-        *) echo "usage: install.sh [--dry-run] [ns2|ns3|g++|chromium|iperf3|qemu]..." >&2; exit 2 ;;
+        ns2 | ns3 | g++ | chromium | iperf3 | qemu | tshark | flent) chosen="$chosen $word " ;;
+        *) echo "usage: install.sh [--dry-run] [ns2|ns3|g++|chromium|iperf3|qemu|tshark|flent]..." >&2; exit 2 ;;
     esac
 done
 
@@ -39,6 +39,9 @@ need iperf3 iperf3 "real traffic: tests of earlydrop link, crosscheck, make benc
 need qemu qemu-system-x86 "make kernel-qdiscs: a Debian kernel's queue disciplines" command -v qemu-system-x86_64
 need qemu cpio "make kernel-qdiscs" command -v cpio
 need qemu kmod "make kernel-qdiscs" command -v depmod
+need tshark tshark "tests of pcap files" command -v tshark
+need flent flent "tests of Flent's data files" command -v flent
+need flent python3-matplotlib "draws Flent's plots in its tests" dpkg -s python3-matplotlib
 need chromium chromium "tests of the report's page; renders reports to pictures" command -v chromium
 
 if [ -z "$missing" ]; then

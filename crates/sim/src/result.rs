@@ -123,7 +123,7 @@ fn queue(scenario: &Scenario, port: &PortOutcome, width: f64) -> Value {
     if let Some(shares) = &port.shares {
         by_flow(&mut queue, scenario, shares, port.rate_bps, width);
     }
-    if scenario.record.delays {
+    if scenario.record.delay_histogram {
         let (delays, packets): (Vec<_>, Vec<_>) = port.stats.sojourn_histogram().into_iter().unzip();
         let delays: Vec<f64> = delays.into_iter().map(|microseconds| microseconds as f64 / 1e3).collect();
         queue["delay_histogram"] = json!({ "delay_ms": delays, "packets": packets });

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 BATCH_S = 0.4
 """Intended duration of a batch: long compared with the cost of submitting one, short compared with the sweep."""
-TASK_S, SHARE = 0.7e-3, 0.2
-"""What a batch costs the calling process and Dask's scheduler, and how much of their time batches may take: with many
-workers batches last longer."""
+TASK_S, SHARE = 4e-3, 0.25
+"""Processor time that a batch costs the calling process and Dask's scheduler, s, and the share of their time that
+batches may take: with many workers batches last longer. docs/clusters.md has the measurement."""
 MOST_RUNS = 5000
 """Runs of a batch."""
 FLUSH_S, FLUSH_BYTES = 5.0, 8 << 20

@@ -415,7 +415,7 @@ def _distributions(data: Data, spec: PlotSpec) -> Figure:
 def _shares(data: Data, points: Array, above: bool, spec: PlotSpec) -> tuple[list[float], list[float]]:
     """Queueing delays of some points, ms, and the share of packets with at most, or more than, each."""
     counts: dict[float, int] = {}
-    for run in _again(data, points, [("record.delays", "true")], None, spec):
+    for run in _again(data, points, [("record.delay_histogram", "true")], None, spec):
         one = run["queues"][data.document["queue"]]["delay_histogram"]
         for delay, packets in zip(one["delay_ms"], one["packets"], strict=True):
             counts[delay] = counts.get(delay, 0) + packets

@@ -100,7 +100,7 @@ fn record(record: &Record) -> Json {
     insert(&mut map, "trace_headers", record.trace_headers.then_some(true.into()));
     insert(&mut map, "trace_flow", record.trace_flow.map(Json::from));
     insert(&mut map, "transfers", record.transfers.then_some(true.into()));
-    insert(&mut map, "delays", record.delays.then_some(true.into()));
+    insert(&mut map, "delay_histogram", record.delay_histogram.then_some(true.into()));
     map.insert("by_flow".into(), record.by_flow.into());
     insert(&mut map, "rates", record.rates.map(|x| seconds(x).into()));
     insert(&mut map, "rate_flows", record.rates.map(|_| json!(record.rate_flows)));

@@ -152,7 +152,7 @@ pub struct Record {
     /// Whether the time of every transfer is kept.
     pub transfers: bool,
     /// Whether the histogram of each queue's delays is kept.
-    pub delays: bool,
+    pub delay_histogram: bool,
     /// Counts every queue by flow and by traffic entry, and measures round-trip times.
     pub by_flow: bool,
     /// Length of the intervals over which rates are averaged, in seconds; `None` records none.

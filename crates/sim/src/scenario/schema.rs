@@ -162,7 +162,7 @@ fn record() -> Json {
             "trace_headers": about(flag.clone(), "Traced events have the packets' ECN field and TCP flags."),
             "trace_flow": about(flow, "Flow whose variables are traced."),
             "transfers": about(with_default(json!({ "type": "boolean" }), false), "Keep the time of every transfer."),
-            "delays": about(flag.clone(), "Keeps the histogram of each queue's delays."),
+            "delay_histogram": about(flag.clone(), "Keeps the histogram of each queue's delays."),
             "by_flow": about(flag.clone(), "Counts every queue by flow and by traffic entry."),
             "rates": about(reference("time"), "Interval over which the flows' rates are averaged."),
             "rate_flows": about(flows, "Flows whose rates are recorded; by default all, if they are few."),

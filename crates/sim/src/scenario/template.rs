@@ -158,7 +158,7 @@ AGAINST
 #cwnd_flows = [1, 2]         # and these flows' windows
 #trace = 1000                # keep the first events of the first queue
 #transfers = true            # keep the time of every transfer
-#delays = true               # the histogram of each queue's delays
+#delay_histogram = true      # the histogram of each queue's delays
 #by_flow = true              # count the queues by flow and by traffic entry
 #rates = "10 s"              # each flow's rate, averaged over such intervals
 #rate_flows = [1, 2]         # of these flows; by default of all, up to 64
