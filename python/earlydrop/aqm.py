@@ -39,6 +39,7 @@ def classes() -> dict[str, type[Queue]]:
 
 def _make(entry: dict[str, Any]) -> type[Queue]:
     lines = [f"{entry['title']}: {entry['summary']}.", ""]
+    lines += [f"limit: The buffer. Default {entry['limit']['default']}; packets, bytes or bandwidth-delay products."]
     lines += [
         f"{p['name']}: {p['doc']} Default {p['default']}{' ' + p['unit'] if p['unit'] else ''}; {p['range']}."
         for p in entry["parameters"]

@@ -1,5 +1,6 @@
 //! The catalogue: every discipline, in the order people see them.
 
+use crate::default_limit::DefaultLimit;
 use crate::params::{Param, ParamError, Values};
 use crate::policy::{Limit, Policy};
 use crate::random::Generator;
@@ -59,6 +60,8 @@ pub struct AqmSpec {
     pub file: &'static str,
     /// Parameters, in groups.
     pub params: &'static [&'static [Param]],
+    /// The buffer of a queue that gives none.
+    pub limit: DefaultLimit,
     /// Checks values against one another and the link.
     pub check: Check,
     /// Builds the discipline from checked values.
@@ -76,6 +79,14 @@ impl AqmSpec {
     /// The parameter called `name`.
     pub fn param(&self, name: &str) -> Option<&'static Param> {
         self.all_params().find(|p| p.name == name)
+    }
+
+    /// The buffer of a queue at `link` that gives none; `values` have passed the checks.
+    pub fn default_limit(&self, values: &Values, link: &Link) -> Limit {
+        match self.limit {
+            DefaultLimit::Packets { packets, .. } => Limit::Packets(packets),
+            DefaultLimit::Rule { of, .. } => of(self, values, link),
+        }
     }
 
     /// The documentation page in Markdown: the module's own opening comment.

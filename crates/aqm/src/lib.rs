@@ -38,6 +38,7 @@
 
 pub mod abi;
 pub mod catalogue;
+pub mod default_limit;
 pub mod discipline;
 pub mod early_detection;
 pub mod fault;

@@ -47,6 +47,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::linux;
 use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
@@ -121,6 +122,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Linux net/sched/sch_red.c, include/net/red.h (red_adaptative_algo); iproute2 tc/tc_red.c",
     file: include_str!("linux_ared.rs"),
     params: &[&OWN],
+    limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),
     curve: Some(&|values, link, average| {

@@ -100,7 +100,7 @@ pub(super) fn automatic_weight(link: &Link, ptc: f64) -> f64 {
 }
 
 /// `thresh_` where it is left to ns-2, packets: 5 ms of packets, halved, at least 5.
-pub(super) fn automatic_threshold(ptc: f64) -> f64 {
+pub(crate) fn automatic_threshold(ptc: f64) -> f64 {
     (ptc * 0.005 / 2.0).max(5.0)
 }
 

@@ -19,11 +19,15 @@ use super::values::RANDOM;
 
 /// Keys of every queue; all others are parameters of its discipline.
 pub(super) const COMMON: &[&str] = &["aqm", "limit", "ecn", "random"];
-/// Buffer when none is given: ns-2's.
-pub(super) const DEFAULT_LIMIT: u64 = 50;
+/// What a limit may look like.
+pub(super) const LIMIT_FORM: &str =
+    "packets, bytes or bandwidth-delay products, such as \"120 packets\", \"120p\", \"15 kB\" or \"2 bdp\"";
+
+/// A queue, and how many bandwidth-delay products its limit is to be: that is known when the traffic is.
+pub(super) type Read = (QueueSpec, Option<f64>);
 
 /// Reads a queue that is in front of each of `links`.
-pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked<QueueSpec> {
+pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked<Read> {
     let found = discipline(field, aqms)?;
     if let Some((spec, _)) = found {
         refuse_others_parameters(field, spec, aqms)?;
@@ -40,14 +44,45 @@ pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked
     for link in links {
         (spec.check)(&values, link).map_err(|error| misfit(&fields.path, error))?;
     }
-    Ok(QueueSpec {
+    let (limit, products) = match fields.optional("limit") {
+        None => (default_limit(spec, &values, links), None),
+        Some(field) => match products(&field)? {
+            None => (limit(&field)?, None),
+            Some(products) => (Limit::Bytes(1), Some(products)),
+        },
+    };
+    let queue = QueueSpec {
         spec,
         own: own.map(str::to_string),
         values,
-        limit: fields.optional("limit").map_or(Ok(Limit::Packets(DEFAULT_LIMIT)), |field| limit(&field))?,
+        limit,
         ecn: fields.optional("ecn").map_or(Ok(false), |field| field.flag())?,
         random: RANDOM.given(&fields)?,
-    })
+    };
+    Ok((queue, products))
+}
+
+/// The discipline's own limit: the largest for the links.
+fn default_limit(spec: &AqmSpec, values: &Values, links: &[Link]) -> Limit {
+    let limits = links.iter().map(|link| spec.default_limit(values, link));
+    let largest = limits.max_by_key(|limit| match limit {
+        Limit::Packets(x) | Limit::Bytes(x) => *x,
+    });
+    match largest.unwrap_or(Limit::Packets(1)) {
+        Limit::Packets(x) => Limit::Packets(x.min(bounds::LIMIT_PACKETS)),
+        Limit::Bytes(x) => Limit::Bytes(x.min(bounds::LIMIT_BYTES)),
+    }
+}
+
+/// `N` of `"N bdp"`.
+fn products(field: &Field<'_>) -> Checked<Option<f64>> {
+    let Doc::String(text) = field.doc else { return Ok(None) };
+    let Some(number) = text.trim_end().strip_suffix("bdp") else { return Ok(None) };
+    match number.trim().parse::<f64>() {
+        Ok(x) if bounds::PRODUCTS.contains(x) => Ok(Some(x)),
+        Ok(_) => Err(field.error("is out of range").allowed(bounds::PRODUCTS.to_string())),
+        Err(_) => Err(field.error("does not start with a number").allowed(LIMIT_FORM)),
+    }
 }
 
 /// Removes the parameters of other disciplines from `queue.NAME`, so that one scenario serves many disciplines.
@@ -180,18 +215,18 @@ fn misfit(path: &str, error: ParamError) -> ScenarioError {
 fn limit(field: &Field<'_>) -> Checked<Limit> {
     let length = match field.doc {
         Doc::String(text) => {
-            units::queue_length(text).map_err(|complaint| field.error(complaint).allowed(units::QUEUE_FORM))?
+            units::queue_length(text).map_err(|complaint| field.error(complaint).allowed(LIMIT_FORM))?
         }
         Doc::Integer(x) => QueueLength::Packets(*x as f64),
         Doc::Float(x) if x.is_finite() => QueueLength::Packets(*x),
-        _ => return Err(field.wrong_type(units::QUEUE_FORM)),
+        _ => return Err(field.wrong_type(LIMIT_FORM)),
     };
     let (x, most) = match length {
         QueueLength::Packets(x) => (x, bounds::LIMIT_PACKETS),
         QueueLength::Bytes(x) => (x, bounds::LIMIT_BYTES),
     };
     if x.fract() != 0.0 {
-        return Err(field.error("is not a whole number").allowed(units::QUEUE_FORM));
+        return Err(field.error("is not a whole number").allowed(LIMIT_FORM));
     }
     if !(1.0..=most as f64).contains(&x) {
         return Err(field.error("is out of range").allowed(whole_form(1, most)));
