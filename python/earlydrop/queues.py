@@ -6,6 +6,9 @@ import difflib
 import json
 from typing import Any
 
+NEEDED_UNITS = ("s", "bit/s")
+"""A discipline's parameter in one of these is a text with its unit: `"15 ms"`."""
+
 
 class Queue:
     """A queue: its discipline, its limit, and the parameters that were given."""
@@ -36,3 +39,27 @@ class Queue:
 
     def __hash__(self) -> int:
         return hash(json.dumps(self._document, sort_keys=True))
+
+
+QueueLike = Queue | str
+"""A queue, or a text such as `"red limit=120p min_th=20"`."""
+
+
+class _Written(Queue):
+    """A queue that a text describes; the scenario's checker knows the parameters."""
+
+    def __init__(self, text: str) -> None:
+        from .links.planning import queue_settings
+        from .strict_toml import parse_value
+
+        self._document = {path.partition(".")[2]: parse_value(value) for path, value in queue_settings(text, "queue")}
+        self.name = self._document["aqm"]
+
+
+def made(given: QueueLike) -> Queue:
+    """The queue that is given or described.
+
+    Raises:
+        OptionError: the text has another form.
+    """
+    return _Written(given) if isinstance(given, str) else given

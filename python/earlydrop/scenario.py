@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from .aqm import Queue
 from .links import Link
+from .queues import QueueLike, made
 from .result import Result
 from .runner import Job, run_one
 from .toml_writer import to_toml
@@ -112,7 +112,7 @@ class Network(Sending):
     def __init__(
         self,
         topology: Document,
-        queues: Mapping[str, Queue],
+        queues: Mapping[str, QueueLike],
         name: str,
         nodes: Sequence[Document] = (),
         links: Sequence[Document] = (),
@@ -121,7 +121,7 @@ class Network(Sending):
         self.topology = topology
         self.nodes = list(nodes)
         self.links = list(links)
-        self.queues = dict(queues)
+        self.queues = {key: made(given) for key, given in queues.items()}
         self.traffic: list[Document] = []
 
     def document(self, **top: Any) -> Document:
@@ -161,19 +161,20 @@ def dumbbell(
     *,
     pairs: int,
     bottleneck: Mapping[str, Any],
-    queue: Queue,
+    queue: QueueLike,
     access: Mapping[str, Any] | None = None,
     senders: Mapping[str, Any] | None = None,
     receivers: Mapping[str, Any] | None = None,
     reverse: Mapping[str, Any] | None = None,
-    reverse_queue: Queue | None = None,
+    reverse_queue: QueueLike | None = None,
     name: str = "dumbbell",
 ) -> Network:
     """`pairs` senders and receivers on either side of one bottleneck, with `queue` in front of it.
 
-    `access` is the link of every host; `senders` and `receivers` give the two sides apart. `reverse` is the
-    bottleneck's other direction, where it differs, and `reverse_queue` its queue; without one there is room for
-    everything. Other networks: `earlydrop.networks`.
+    A queue is one of `earlydrop.aqm`, or a text: `"pie"`, `"red limit=120p min_th=20"`. `access` is the link of every
+    host; `senders` and `receivers` give the two sides apart. `reverse` is the bottleneck's other direction, where it
+    differs, and `reverse_queue` its queue; without one there is room for everything. Other networks:
+    `earlydrop.networks`.
     """
     sides = {"access": access, "senders": senders, "receivers": receivers, "reverse": reverse}
     topology = {

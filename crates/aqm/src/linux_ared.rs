@@ -102,11 +102,11 @@ const OWN: [Param; 8] = [
     Param {
         name: "bandwidth",
         symbol: "",
-        unit: Unit::None,
+        unit: Unit::Rate,
         kind: Kind::Real { low: 1.0, high: 1e15, open_low: false, open_high: false, auto: true },
         default: Value::Auto,
         source: "tc-red(8) asks for the link's; tc takes 10 Mbit/s",
-        doc: "Rate that the idle decay counts with, bit/s; \"auto\" is the rate of the link.",
+        doc: "Rate that the idle decay counts with; \"auto\" is the rate of the link.",
     },
     flag("harddrop", "From max_th on packets are dropped, not marked."),
     flag("nodrop", "With ECN, packets that cannot be marked are let pass instead of dropped."),

@@ -14,7 +14,7 @@ from .. import runner
 from ..document import Document, lookup, same_run
 from ..errors import EarlydropError
 from ..runner import Job, Progress, no_progress
-from ..strict_toml import nearest
+from ..strict_toml import meant, nearest
 from . import statistics
 from .measures import Kind, kind_of
 from .statistics import Difference, Estimate, Stopping, Warmup
@@ -207,7 +207,7 @@ def compare(
 
     checked = _core.Scenario.load(str(path), list(sets))
     catalogue = {entry["name"]: entry for entry in json.loads(_core.catalogue())}
-    _check_names(aqms, catalogue)
+    aqms = _named(aqms, catalogue)
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     queue = _queue(path, document)
     normal = json.loads(checked.to_json())
@@ -333,15 +333,19 @@ def tabulate(
     )
 
 
-def _check_names(aqms: Sequence[str], catalogue: Mapping[str, Any]) -> None:
-    for aqm in aqms:
-        if aqm not in catalogue:
+def _named(aqms: Sequence[str], catalogue: Mapping[str, Any]) -> list[str]:
+    """The disciplines that are meant, by their names in the catalogue."""
+    found: list[str] = []
+    for aqm in (name for text in aqms for name in text.split(",")):
+        name = meant(aqm, list(catalogue))
+        if name is None:
             near = nearest(aqm.lower(), list(catalogue))
             hint = f"{near} Allowed" if near else "allowed"
             raise CompareError(f'--aqm: there is no "{aqm}"; {hint}: {", ".join(catalogue)}')
-    twice = [a for a in aqms if aqms.count(a) > 1]
-    if twice:
-        raise CompareError(f'--aqm: "{twice[0]}" is given twice')
+        if name in found:
+            raise CompareError(f'--aqm: "{name}" is given twice')
+        found.append(name)
+    return found
 
 
 def _queue(path: Path, document: Document) -> str:

@@ -39,8 +39,7 @@ def advise(
 
     asked = advising.link(rate, rtt, flows, buffer)
     known = [e["name"] for e in parse_json(_core.catalogue())]
-    for name in aqm:
-        check_aqm(name, known)
+    aqm = [check_aqm(name, known) for name in aqm]
     check_count("--seeds", seeds)
     check_workers(workers)
     check_out(out)

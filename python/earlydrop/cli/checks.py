@@ -25,21 +25,23 @@ def parse_settings(
     return pairs
 
 
-def check_aqm(name: str, known: Sequence[str]) -> None:
-    """A discipline of the catalogue."""
-    check_name("discipline", name, known)
+def check_aqm(name: str, known: Sequence[str]) -> str:
+    """A discipline of the catalogue, by its name there."""
+    return check_name("discipline", name, known)
 
 
-def check_name(what: str, name: str, known: Sequence[str]) -> None:
-    """A known name; the error suggests the nearest one."""
-    if name not in known:
-        from ..strict_toml import nearest
+def check_name(what: str, name: str, known: Sequence[str]) -> str:
+    """The known name that is meant, however it is written; the error suggests the nearest one."""
+    from ..strict_toml import meant, nearest
 
+    found = meant(name, known)
+    if found is None:
         near = nearest(name.lower(), known)
         hint = f"; {near}" if near else "."
         raise InputError(
             f'there is no {what} "{name}"{hint} Known: {", ".join(known)}', given=name, allowed=", ".join(known)
         )
+    return found
 
 
 def check_seed(seed: int | None) -> None:

@@ -55,8 +55,7 @@ def show(
         given = "--set" if picture is None else f"--picture {picture}"
         raise InputError(f"{given}: belongs to a scenario, SCENARIO.toml; given the discipline {aqm}")
     entries = {e["name"]: e for e in parse_json(_core.catalogue())}
-    check_aqm(aqm, list(entries))
-    entry = entries[aqm]
+    entry = entries[check_aqm(aqm, list(entries))]
     curves = _curves(entry, entries)
     if plot is not None:
         _draw(plot, entry, curves)

@@ -30,8 +30,7 @@ def vectors(
     from .. import vectors as recorded
 
     known = recorded.names()
-    for name in aqm:
-        check_aqm(name, known)
+    aqm = [check_aqm(name, known) for name in aqm]
     if out is not None and check is not None:
         raise InputError("--out and --check exclude each other", allowed="one of them")
     if check is not None and not check.is_dir():

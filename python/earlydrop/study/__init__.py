@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ..runner import Progress, no_progress
 from ..store import Store
-from ..strict_toml import parse_value, unknown
+from ..strict_toml import meant, parse_value, unknown
 from . import runs
 from .claim_results import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, ClaimResult
 from .experiment import StudyError
@@ -90,10 +90,13 @@ def choose(studies: Sequence[Study], names: Sequence[str]) -> list[Study]:
             found.append(study)
             continue
         levels = {i for e in study.experiments if choice.axis in e.names for i in e.axis(choice.axis).ids}
-        for name in names:
-            if name not in levels and list(names) != ["all"]:
+        chosen = sorted(levels) if list(names) == ["all"] else []
+        for name in names if not chosen else ():
+            level = meant(name, sorted(levels))
+            if level is None:
                 raise StudyError(f'--aqm {name}: study {study.name}: "{name}": {unknown(name, sorted(levels))}')
-        found.append(study.choosing(sorted(levels) if list(names) == ["all"] else names))
+            chosen.append(level)
+        found.append(study.choosing(chosen))
     return found
 
 

@@ -14,6 +14,8 @@ from ..analysis.compare import QUANTITIES, CompareError, Quantity
 from ..analysis.statistics import Difference
 from ..document import Document
 from ..errors import EarlydropError
+from ..queues import NEEDED_UNITS
+from ..strict_toml import meant
 from ..sweeps.base_scenario import NEUTRAL, checker_error, one_line, overlay_toml, with_traces
 from ..toml_writer import toml_value
 
@@ -123,8 +125,10 @@ def problem(
 
     name = _core.Scenario.load(str(path), list(sets)).name
     catalogue = {e["name"]: e for e in json.loads(_core.catalogue())}
-    if aqm not in catalogue:
+    written = meant(aqm, list(catalogue))
+    if written is None:
         raise TuneError(f'--aqm: there is no "{aqm}"; allowed: {", ".join(catalogue)}')
+    aqm = written
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
         queue = _queue(path, document)
@@ -216,7 +220,7 @@ def _number(value: Any) -> float | None:
 
 
 def _form(declared: Document) -> str:
-    return "{} s" if declared["unit"] == "s" else "{}"
+    return "{} " + declared["unit"] if declared["unit"] in NEEDED_UNITS else "{}"
 
 
 def _asked(text: str, declared: Mapping[str, Document], aqm: str) -> Parameter:

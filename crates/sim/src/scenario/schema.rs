@@ -147,6 +147,7 @@ fn with_text(number: Json, unit: Unit, auto: bool) -> Json {
         Unit::QueueLength => forms.push(text(&[PACKETS, SIZE], "A queue length.")),
         Unit::Seconds => forms.push(text(&[TIME], "A time.")),
         Unit::Bytes => forms.push(text(&[SIZE], "A size.")),
+        Unit::Rate => forms.push(text(&[RATE], "A rate.")),
     }
     if auto {
         forms.push(json!({ "const": "auto" }));
