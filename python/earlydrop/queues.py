@@ -43,23 +43,3 @@ class Queue:
 
 QueueLike = Queue | str
 """A queue, or a text such as `"red limit=120p min_th=20"`."""
-
-
-class _Written(Queue):
-    """A queue that a text describes; the scenario's checker knows the parameters."""
-
-    def __init__(self, text: str) -> None:
-        from .links.planning import queue_settings
-        from .strict_toml import parse_value
-
-        self._document = {path.partition(".")[2]: parse_value(value) for path, value in queue_settings(text, "queue")}
-        self.name = self._document["aqm"]
-
-
-def made(given: QueueLike) -> Queue:
-    """The queue that is given or described.
-
-    Raises:
-        OptionError: the text has another form.
-    """
-    return _Written(given) if isinstance(given, str) else given

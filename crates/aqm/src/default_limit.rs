@@ -1,7 +1,6 @@
 //! The buffer of a queue that gives no `limit`: each discipline has that of its source, Linux or an RFC.
 
 use crate::catalogue::{AqmSpec, Link};
-use crate::early_detection::ns2;
 use crate::params::{Value, Values};
 use crate::policy::Limit;
 
@@ -79,7 +78,7 @@ fn four_max_th(spec: &AqmSpec, values: &Values, link: &Link) -> Limit {
                 _ => {
                     let Some(Value::Real(mean_packet)) = value("mean_packet") else { continue };
                     let per_second = link.rate_bps / (8.0 * mean_packet);
-                    packets(12.0 * ns2::automatic_threshold(per_second))
+                    packets(12.0 * automatic_threshold(per_second))
                 }
             },
         };
@@ -93,6 +92,11 @@ fn four_max_th(spec: &AqmSpec, values: &Values, link: &Link) -> Limit {
         }
     }
     largest
+}
+
+/// ns-2's `thresh_` where it is left to ns-2, packets, with `ptc` packets per second: 5 ms of packets, halved, at least 5.
+pub(crate) fn automatic_threshold(ptc: f64) -> f64 {
+    (ptc * 0.005 / 2.0).max(5.0)
 }
 
 #[cfg(test)]

@@ -140,7 +140,7 @@ tcp = "cubic"
 stack = "linux-6.18"         # whose TCP; `earlydrop list stacks` names them all
 segment = "1448 B"           # payload of a packet: 1500 B with its headers
 #header = "52 B"             # headers on top of it
-#window = 1000               # largest window, in segments
+#window = 4000               # largest window, in segments
 start = { uniform = ["0 s", "5 s"] }
 UPLOAD
 
