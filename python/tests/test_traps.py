@@ -75,6 +75,14 @@ def test_names_are_found_as_people_write_them() -> None:
     assert network("FQ-CoDel").scenario(duration="5 s").document["queue"]["bottleneck"]["aqm"] == "fq_codel"
 
 
+def test_cubic_alone_is_that_of_the_rfcs() -> None:
+    net = ed.dumbbell(
+        pairs=1, access=ed.link("1 Gbit/s", "5 ms"), bottleneck=ed.link("10 Mbit/s", "10 ms"), queue="pie"
+    )
+    net.ftp(1, tcp="cubic", start=RANDOM)
+    assert net.scenario(duration="5 s").document["traffic"][0]["profile"] == "rfc"
+
+
 def test_a_text_stands_for_a_queue() -> None:
     queue = network("RED limit=120p min_th=20 max_th=60").scenario(duration="5 s").document["queue"]["bottleneck"]
     assert (queue["aqm"], queue["limit"], queue["min_th"]) == ("red", "120 packets", 20)
@@ -179,7 +187,7 @@ def test_bash_completes_values(tmp_path: Path, capsys: pytest.CaptureFixture[str
     script.write_text(capsys.readouterr().out, encoding="utf-8")
     for name in ("first.toml", "first.txt"):
         (tmp_path / name).touch()
-    ask = 'source script; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _earlydrop_values; echo "${COMPREPLY[@]}"'
+    ask = 'source ./script; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _earlydrop_values; echo "${COMPREPLY[@]}"'
     command = ["bash", "-c", ask, "bash", "earlydrop", *words.split()]
     answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert answer.stdout.split() == [found]
