@@ -262,7 +262,7 @@ fn two_spellings_normalise_to_one() {
 #[test]
 fn sets_change_what_is_run() {
     let text = template("t");
-    assert_eq!(set(&text, "traffic.0.count", "7").expect("sound").flows(), 7);
+    assert_eq!(set(&text, "traffic.0.count", "7").expect("sound").flows(), 8, "and the upload");
     assert_eq!(set(&text, "queue.bottleneck.aqm", "tred").expect("sound").queues[0].spec.spec.name, "tred");
     assert_eq!(set(&text, "record.trace", "10").expect("sound").record.trace, 10);
     assert_eq!(set(&text, "duration", "90 s").expect("sound").duration, 90.0);
