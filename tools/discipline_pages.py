@@ -70,7 +70,7 @@ def page(entry: Mapping[str, Any]) -> str:
         "",
         "## Parameters",
         "",
-        *_parameters(entry["parameters"]),
+        *_parameters(entry),
         "",
         *_readings(name),
         f"[All disciplines](README.md). Code: `crates/aqm/src/{name}.rs`.",
@@ -89,11 +89,12 @@ def _first_text(body: Sequence[str]) -> int:
     return next((k for k, line in enumerate(body) if line.strip()), len(body))
 
 
-def _parameters(parameters: Sequence[Mapping[str, Any]]) -> list[str]:
-    if not parameters:
-        return ["None but the limit."]
+def _parameters(entry: Mapping[str, Any]) -> list[str]:
     rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
-    for p in parameters:
+    limit, source = entry["limit"]["default"], entry["limit"]["source"]
+    forms = 'packets, bytes, or "2 bdp"'
+    rows.append(f"| `limit` | {limit} | packets | {forms} | [Buffer](../scenarios.md#queuename). Default: {source}. |")
+    for p in entry["parameters"]:
         symbol = f" ${p['symbol']}$" if p["symbol"] else ""
         doc = f"{p['doc']} Default: {p['source']}."
         cells = [f"`{p['name']}`{symbol}", str(p["default"]), p["unit"], p["range"], doc]

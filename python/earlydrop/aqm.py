@@ -40,6 +40,7 @@ def classes() -> dict[str, type[Queue]]:
 
 def _make(entry: dict[str, Any]) -> type[Queue]:
     lines = [f"{entry['title']}: {entry['summary']}.", ""]
+    lines += [f"limit: The buffer. Default {entry['limit']['default']}; packets, bytes or bandwidth-delay products."]
     lines += map(about, entry["parameters"])
     body = {
         "__doc__": "\n".join(lines),

@@ -312,7 +312,7 @@ class LinuxAdaptiveRed(Queue):
         max_p: float | None = None,
         mean_packet: float | str | None = None,
         burst: float | Literal["auto"] | None = None,
-        bandwidth: float | Literal["auto"] | None = None,
+        bandwidth: float | str | None = None,
         harddrop: bool | None = None,
         nodrop: bool | None = None,
     ) -> None: ...

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import EarlydropError
-from .strict_toml import nearest
+from .strict_toml import meant, nearest
 
 SHARED = ("limit", "ecn", "random")
 """Settings of every queue, whatever its discipline."""
@@ -142,8 +142,9 @@ def find(name: str, folder: str | None = None) -> dict[str, Any]:
     if registry.is_source(name):
         return dict(json.loads(registry.load(name).native.entry()))
     entries = catalogue()
-    if name in entries:
-        return entries[name]
+    written = meant(name, list(entries))
+    if written is not None:
+        return entries[written]
     known = registry.by_name(name, folder)
     if known is not None:
         return dict(json.loads(known.native.entry()))

@@ -21,20 +21,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from .aqm import Queue
+from .queues import QueueLike
 from .scenario import Document, Network
 
 Link = Mapping[str, Any]
-Queues = Queue | Mapping[str, Queue]
+Queues = QueueLike | Mapping[str, QueueLike]
 
 
-def _network(name: str, queues: Mapping[str, Queue | None], topology: Mapping[str, Any]) -> Network:
+def _network(name: str, queues: Mapping[str, QueueLike | None], topology: Mapping[str, Any]) -> Network:
     given = {key: dict(value) if isinstance(value, Mapping) else value for key, value in topology.items()}
     kept = {key: queue for key, queue in queues.items() if queue is not None}
     return Network({key: value for key, value in given.items() if value is not None}, kept, name)
 
 
-def _queues(key: str, queue: Queues) -> dict[str, Queue | None]:
+def _queues(key: str, queue: Queues) -> dict[str, QueueLike | None]:
     return dict(queue) if isinstance(queue, Mapping) else {key: queue}
 
 
@@ -47,7 +47,7 @@ def parking_lot(
     pairs: int = 1,
     cross: int = 1,
     reverse: Link | None = None,
-    reverse_queue: Queue | None = None,
+    reverse_queue: QueueLike | None = None,
     name: str = "parking_lot",
 ) -> Network:
     """Bottlenecks in series: `pairs` of hosts whose flows pass all of them, and `cross` pairs for each one alone.
@@ -66,7 +66,7 @@ def parking_lot(
     return _network(name, _queues("bottleneck", queue) | {"reverse": reverse_queue}, topology)
 
 
-def star(*, hosts: int, access: Link, queue: Queue, name: str = "star") -> Network:
+def star(*, hosts: int, access: Link, queue: QueueLike, name: str = "star") -> Network:
     """Hosts around one router, with `queue` at each of its outputs. All hosts send to the first."""
     return _network(name, {"bottleneck": queue}, {"kind": "star", "hosts": hosts, "access": access})
 
@@ -74,7 +74,7 @@ def star(*, hosts: int, access: Link, queue: Queue, name: str = "star") -> Netwo
 def sfred(
     *,
     pairs: int,
-    queue: Queue,
+    queue: QueueLike,
     senders: Link | None = None,
     bottleneck: Link | None = None,
     receiver: Link | None = None,
@@ -88,7 +88,7 @@ def sfred(
 def nlred(
     *,
     pairs: int,
-    queue: Queue,
+    queue: QueueLike,
     senders: Link | None = None,
     bottleneck: Link | None = None,
     receiver: Link | None = None,
@@ -100,7 +100,7 @@ def nlred(
 
 
 def bus(
-    *, queue: Queue, routers: int = 10, core: Link | None = None, access: Link | None = None, name: str = "bus"
+    *, queue: QueueLike, routers: int = 10, core: Link | None = None, access: Link | None = None, name: str = "bus"
 ) -> Network:
     """DDRED's bus: routers in a line, each with a workstation, and `queue` at every output of a router."""
     return _network(name, {"routers": queue}, {"kind": "bus", "routers": routers, "core": core, "access": access})
@@ -108,7 +108,7 @@ def bus(
 
 def flower(
     *,
-    queue: Queue,
+    queue: QueueLike,
     petals: int = 5,
     petal: int = 8,
     core: Link | None = None,
@@ -120,7 +120,9 @@ def flower(
     return _network(name, {"routers": queue}, topology)
 
 
-def two_flow(*, queue: Queue, first: Link | None = None, link: Link | None = None, name: str = "two_flow") -> Network:
+def two_flow(
+    *, queue: QueueLike, first: Link | None = None, link: Link | None = None, name: str = "two_flow"
+) -> Network:
     """Two flows of DDRED: `s1` over two routers, `s2` at the second share the link to `d`; `first` is that of `s1`."""
     return _network(name, {"bottleneck": queue}, {"kind": "two_flow", "first": first, "link": link})
 
@@ -128,7 +130,7 @@ def two_flow(*, queue: Queue, first: Link | None = None, link: Link | None = Non
 def random_network(
     *,
     routers: int,
-    queue: Queue,
+    queue: QueueLike,
     degree: float | None = None,
     hosts: int | None = None,
     core: Link | None = None,
@@ -144,7 +146,7 @@ def random_network(
 def graph(
     links: Sequence[Document],
     *,
-    queues: Mapping[str, Queue] | None = None,
+    queues: Mapping[str, QueueLike] | None = None,
     nodes: Sequence[Document] = (),
     pairs: Literal["random"] | Sequence[Sequence[str]] | None = None,
     name: str = "graph",

@@ -8,6 +8,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+NEEDED_UNITS = ("s", "bit/s")
+"""A discipline's parameter in one of these is a text with its unit: `"15 ms"`."""
+
 
 class Queue:
     """A queue: its discipline, its limit, and the parameters that were given."""
@@ -90,3 +93,6 @@ def _default(parameter: dict[str, Any]) -> Any:
         return f"{rounded} ms" if value < 1 and float(rounded) / 1e3 == value else f"{value!r} s"
     whole = int(value) if value == int(value) else value
     return f"{whole} {parameter['unit']}" if parameter["unit"] == "B" else whole
+
+QueueLike = Queue | str
+"""A queue, or a text such as `"red limit=120p min_th=20"`."""

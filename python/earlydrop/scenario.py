@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from .aqm import Queue
 from .links import Link
+from .links.planning import queue_settings
 from .policies.registry import trusting
+from .queues import Queue, QueueLike
 from .result import Result
 from .runner import Job, run_one
+from .strict_toml import parse_value
 from .toml_writer import to_toml
 from .traffic import Document as Document
 from .traffic import Sending
@@ -46,7 +48,7 @@ class Scenario:
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings about probable mistakes, such as many flows that start at the same time."""
+        """Warnings about probable mistakes: flows that start together, ECN on one side, thresholds of another link."""
         return self._core.warnings()
 
     def network(self) -> Document:
@@ -61,10 +63,13 @@ class Scenario:
         return network_plot.draw(self.network(), self.name)
 
     def run(self, seed: int | None = None) -> Result:
-        """Run once; without a seed, with the scenario's own. Issues `warnings`."""
-        for text in self.warnings:
+        """Run once; without a seed, with the scenario's own. Issues `warnings`, and says which queues never acted."""
+        from .analysis.overflows import never_acted
+
+        result = Result(run_one(Job(self._core, seed)), self.document)
+        for text in (*self.warnings, *never_acted(result.document, result.scenario)):
             warnings.warn(text, ScenarioWarning, stacklevel=2)
-        return Result(run_one(Job(self._core, seed)), self.document)
+        return result
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name}>"
@@ -119,13 +124,29 @@ def link(
     return Link({"rate": rate, "delay": delay, **{k: v for k, v in more.items() if v is not None}}, real)
 
 
+class _Written(Queue):
+    """A queue that a text describes; the scenario's checker knows the parameters."""
+
+    def __init__(self, text: str) -> None:
+        settings = queue_settings(text, "queue")
+        self._document = {path.partition(".")[2]: parse_value(value) for path, value in settings}
+        self.name = self._document["aqm"]
+
+    def __repr__(self) -> str:
+        return f"Queue({self._document})"
+
+
+def _queue(given: QueueLike) -> Queue:
+    return _Written(given) if isinstance(given, str) else given
+
+
 class Network(Sending):
     """A network under construction: topology and queues, then traffic, then `run`."""
 
     def __init__(
         self,
         topology: Document,
-        queues: Mapping[str, Queue],
+        queues: Mapping[str, QueueLike],
         name: str,
         nodes: Sequence[Document] = (),
         links: Sequence[Document] = (),
@@ -134,7 +155,7 @@ class Network(Sending):
         self.topology = topology
         self.nodes = list(nodes)
         self.links = list(links)
-        self.queues = dict(queues)
+        self.queues = {key: _queue(given) for key, given in queues.items()}
         self.traffic: list[Document] = []
 
     def document(self, **top: Any) -> Document:
@@ -191,19 +212,20 @@ def dumbbell(
     *,
     pairs: int,
     bottleneck: Mapping[str, Any],
-    queue: Queue,
+    queue: QueueLike,
     access: Mapping[str, Any] | None = None,
     senders: Mapping[str, Any] | None = None,
     receivers: Mapping[str, Any] | None = None,
     reverse: Mapping[str, Any] | None = None,
-    reverse_queue: Queue | None = None,
+    reverse_queue: QueueLike | None = None,
     name: str = "dumbbell",
 ) -> Network:
     """`pairs` senders and receivers on either side of one bottleneck, with `queue` in front of it.
 
-    `access` is the link of every host; `senders` and `receivers` give the two sides apart. `reverse` is the
-    bottleneck's other direction, where it differs, and `reverse_queue` its queue; without one there is room for
-    everything. Other networks: `earlydrop.networks`.
+    A queue is one of `earlydrop.aqm`, or a text: `"pie"`, `"red limit=120p min_th=20"`. `access` is the link of every
+    host; `senders` and `receivers` give the two sides apart. `reverse` is the bottleneck's other direction, where it
+    differs, and `reverse_queue` its queue; without one there is room for everything. Other networks:
+    `earlydrop.networks`.
     """
     sides = {"access": access, "senders": senders, "receivers": receivers, "reverse": reverse}
     topology = {

@@ -214,6 +214,17 @@ def _called(key: str, one: Any, number: int) -> str:
     return f"{key} {name}" if isinstance(name, str) and name else f"{key} {number}"
 
 
+def meant(given: str, known: Sequence[str]) -> str | None:
+    """The known name that `given` is, whatever its case and with or without `-`, `_` and spaces: `FQ-CoDel`."""
+    if given in known:
+        return given
+    return next((name for name in known if _letters(name) == _letters(given)), None)
+
+
+def _letters(name: str) -> str:
+    return "".join(c for c in name.lower() if c not in "-_ ")
+
+
 def nearest(given: str, known: Sequence[str]) -> str:
     """`did you mean "x"?`, or nothing where no known name is near."""
     near = difflib.get_close_matches(given, known, 1)

@@ -13,7 +13,7 @@ import polars
 import pytest
 from conftest import SMALL
 
-from earlydrop import _core, aqm, cli, runner, schema
+from earlydrop import _core, aqm, cli, runner, schema, study
 from earlydrop import study as studies
 from earlydrop.study.claim_results import VERDICTS
 
@@ -92,7 +92,8 @@ def test_show_suggests(earlydrop: Any) -> None:
     ended = earlydrop("show", "tedr")
     assert ended.code == 2
     assert 'there is no "tedr"; did you mean "tred"? Allowed: ' in ended.err
-    assert 'did you mean "fq_codel"?' in earlydrop("show", "FQ_CoDel").err
+    assert 'did you mean "fq_codel"?' in earlydrop("show", "FQ_CoDell").err
+    assert earlydrop("show", "FQ_CoDel").out == earlydrop("show", "fq_codel").out
     assert 'there is no "nothing"; allowed: droptail, ' in earlydrop("show", "nothing").err
 
 
@@ -138,8 +139,24 @@ def test_init_knows_every_topology(earlydrop: Any, tmp_path: Path, monkeypatch: 
     short = ["--set", "duration=3 s", "--set", "warmup=1 s"]
     document = earlydrop("run", "first.toml", *short, "--json").json
     assert document["goodput_total_mbps"] > 0.5
-    assert all(queue["aqm"] == "red" for queue in document["queues"].values())
+    assert all(queue["aqm"] == "fq_codel" for queue in document["queues"].values())
     assert earlydrop("show", "first.toml").code == 0
+
+
+@pytest.mark.parametrize("paper", study.available())
+def test_init_writes_the_scenario_of_a_paper(
+    earlydrop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paper: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert earlydrop("init", "old", "--paper", paper).code == 0
+    document = earlydrop("check", "old.toml", "--json").json
+    assert document["name"] == "old"
+    assert all(queue["limit"].endswith(("packets", "B")) for queue in document["queue"].values())
+
+
+def test_init_takes_a_paper_or_a_topology(earlydrop: Any) -> None:
+    assert 'did you mean "tred"?' in earlydrop("init", "--paper", "tredd").err
+    assert "exclude each other" in earlydrop("init", "--paper", "tred", "--topology", "star").err
 
 
 def test_init_suggests_a_topology(earlydrop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::average::Average;
 use crate::early_detection::{params, Defaults, Settings, Spacing, SHARED};
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
@@ -153,6 +154,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Zheng, Kinicki: Adaptive explicit congestion notification (AECN), ISCC 2002 (abstract)",
     file: include_str!("aecn.rs"),
     params: &[SHOWN, &OWN],
+    limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Aecn::new(Rules::read(values, link)?)))),
     curve: None,

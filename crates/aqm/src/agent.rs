@@ -26,6 +26,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::{Kind, Param, Unit, Value};
 use crate::parts::independent;
 use crate::policy::{Context, Policy, QueueView, Verdict};
@@ -52,6 +53,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "None",
     file: include_str!("agent.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Agent { p: values.real(&PARAMS, "p") }))),
     curve: None,

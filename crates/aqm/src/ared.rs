@@ -59,12 +59,13 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::{self, DefaultLimit};
 use crate::early_detection::{params, replacing, without_linux};
 use crate::early_detection::{Defaults, Dialect, EarlyDetection, Settings, SHARED};
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::{probability, Linear};
 use crate::parts::moving_max_p::{gentle_params, line};
-use crate::policy::{Context, QueueView, Verdict};
+use crate::policy::{Context, Limit, QueueView, Verdict};
 use crate::{Packet, Time};
 
 const fn automatic(param: Param, source: &'static str, doc: &'static str) -> Param {
@@ -181,6 +182,19 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Floyd, Gummadi, Shenker: Adaptive RED, technical report, 2001",
     file: include_str!("ared.rs"),
     params: &[&COMMON, &OWN, &GENTLE],
+    limit: DefaultLimit::Rule {
+        rule: "4 max_th",
+        source: "as RED",
+        of: |_, values, link| {
+            read(values, link).map_or(Limit::Packets(1), |(red, _)| {
+                let set = red.settings();
+                match values.given("max_th") {
+                    Some(Value::QueueBytes(max_th)) => default_limit::bytes(4.0 * max_th),
+                    _ => default_limit::packets(4.0 * set.in_packets(set.max_th)),
+                }
+            })
+        },
+    },
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
         let (core, rule) = read(values, link)?;

@@ -54,6 +54,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::params::{ParamError, Values};
 use crate::parts::auto_red::{check, curve, red, AutoRed as Core, RED};
 use crate::parts::auto_weight;
@@ -70,6 +71,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Suthaharan: Reduction of queue oscillation, Computer Communications 30, 2007 (weights reconstructed)",
     file: include_str!("autored.rs"),
     params: &[&RED, &auto_weight::PARAMS],
+    limit: DefaultLimit::RED,
     check: &check,
     build: &|values, link, limit| Ok(Built::Policy(Box::new(AutoRed::new(values, link, limit)?))),
     curve: Some(&curve),

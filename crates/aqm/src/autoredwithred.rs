@@ -47,6 +47,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::params::{ParamError, Values};
 use crate::parts::auto_red::{check, curve, red, AutoRed as Core, RED};
 use crate::parts::curve::Linear;
@@ -63,6 +64,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Chitra, Padmavathi, about 2010 (reconstructed from FLoadAutoRED, 2011)",
     file: include_str!("autoredwithred.rs"),
     params: &[&RED, &auto_weight::PARAMS, &two_levels::PARAMS],
+    limit: DefaultLimit::RED,
     check: &check,
     build: &|values, link, limit| Ok(Built::Policy(Box::new(AutoRedWithRed::new(values, link, limit)?))),
     curve: Some(&curve),

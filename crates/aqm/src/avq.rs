@@ -63,6 +63,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::measure::{self, Measure};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
@@ -168,6 +169,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Kunniyur, Srikant: An adaptive virtual queue (AVQ) algorithm for active queue management, ToN 12(2), 2004",
     file: include_str!("avq.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, link, limit| Ok(Built::Policy(Box::new(read(values, link, limit)))),
     curve: None,

@@ -49,6 +49,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::{Packet, Time};
@@ -126,6 +127,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Shin, Kandlur, Saha: The BLUE active queue management algorithms, ToN 10(4), 2002",
     file: include_str!("blue.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Blue::new(values)))),
     curve: None,

@@ -1,5 +1,6 @@
 //! The catalogue: every discipline, in the order people see them.
 
+use crate::default_limit::DefaultLimit;
 use crate::discipline::Fifo;
 use crate::gate::Gate;
 use crate::params::{Param, ParamError, Values};
@@ -72,6 +73,8 @@ pub struct AqmSpec {
     pub file: &'static str,
     /// Parameters, in groups.
     pub params: &'static [&'static [Param]],
+    /// The buffer of a queue that gives none.
+    pub limit: DefaultLimit,
     /// Checks values against one another and the link.
     pub check: Check,
     /// Builds the discipline from checked values.
@@ -91,6 +94,23 @@ impl AqmSpec {
         self.all_params().find(|p| p.name == name)
     }
 
+    /// The buffer of a queue at `link` that gives none; `values` have passed the checks.
+    pub fn default_limit(&self, values: &Values, link: &Link) -> Limit {
+        match self.limit {
+            DefaultLimit::Packets { packets, .. } => Limit::Packets(packets),
+            DefaultLimit::Rule { of, .. } => of(self, values, link),
+        }
+    }
+
+    /// Whether people who write `text` mean this discipline; see [`meant`].
+    pub fn is_meant(&self, text: &str) -> bool {
+        let letters = |text: &str| -> String {
+            text.chars().filter(|c| !"-_ ".contains(*c)).flat_map(char::to_lowercase).collect()
+        };
+        let text = letters(text);
+        text == letters(self.name) || text == letters(self.title)
+    }
+
     /// The documentation page in Markdown: the module's own opening comment.
     pub fn documentation(&self) -> String {
         let lines = self.file.lines().take_while(|line| line.starts_with("//!"));
@@ -106,4 +126,39 @@ pub fn all() -> &'static [&'static AqmSpec] {
 /// The discipline called `name`.
 pub fn find(name: &str) -> Option<&'static AqmSpec> {
     all().iter().copied().find(|spec| spec.name == name)
+}
+
+/// The discipline that people call `text`: its name or title whatever the case, with or without `-`, `_` and spaces
+/// (`FQ-CoDel`, `fqcodel`, `RED`).
+pub fn meant(text: &str) -> Option<&'static AqmSpec> {
+    find(text).or_else(|| all().iter().copied().find(|spec| spec.is_meant(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_as_people_write_them() {
+        for (text, name) in [
+            ("fq-codel", "fq_codel"),
+            ("FQ_CoDel", "fq_codel"),
+            ("fqcodel", "fq_codel"),
+            ("RED", "red"),
+            ("DropTail", "droptail"),
+            ("drop tail", "droptail"),
+            ("Self-configuring RED", "feng_red"),
+            ("Linux adaptive RED", "linux_ared"),
+        ] {
+            assert_eq!(meant(text).map(|spec| spec.name), Some(name), "{text}");
+        }
+        assert!(meant("codell").is_none() && meant("").is_none());
+        for spec in all() {
+            // No other discipline is meant by its name or title.
+            for text in [spec.name, spec.title] {
+                let meant: Vec<_> = all().iter().filter(|other| other.is_meant(text)).map(|other| other.name).collect();
+                assert_eq!(meant, [spec.name], "{text}");
+            }
+        }
+    }
 }

@@ -58,6 +58,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::average::Average;
 use crate::early_detection::{only, params, Defaults, Settings, Spacing, SHARED};
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
@@ -147,6 +148,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Pan, Prabhakar, Psounis: CHOKe, INFOCOM 2000; Linux sch_choke",
     file: include_str!("choke.rs"),
     params: &[&RED, &OWN],
+    limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Choke::new(&Rules::read(values, link)?)))),
     curve: Some(&|values, link, average| {

@@ -72,9 +72,14 @@
 mod parameters;
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::{self, DefaultLimit};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::{Ecn, Packet};
 use parameters::{Dialect, Settings, PARAMS};
+
+/// CAKE's buffer in bytes: at least 4 MiB, at most 10240 packets of an MTU.
+const LEAST_MEMORY: f64 = 4_194_304.0;
+const MOST_MEMORY: f64 = 10_240.0 * 1514.0;
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -87,6 +92,14 @@ pub const SPEC: AqmSpec = AqmSpec {
         "Hoeiland-Joergensen, Taht, Morton: Piece of CAKE, IEEE LANMAN, 2018; Linux sch_cake; ns-3 cobalt-queue-disc",
     file: include_str!("cobalt.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::Rule {
+        rule: "what the link sends in 4 interval, 4 MiB to 15.5 MB",
+        source: "Linux sch_cake",
+        of: |_, values, link| {
+            let in_four = 4.0 * values.real(&PARAMS, "interval") * link.rate_bps / 8.0;
+            default_limit::bytes(in_four.clamp(LEAST_MEMORY, MOST_MEMORY))
+        },
+    },
     check: &|values, link| Settings::read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Cobalt::new(Settings::read(values, link)?)))),
     curve: None,

@@ -66,6 +66,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::parts::codel::{CodelState, Settings, PARAMS};
 use crate::policy::{Context, Needs, Policy, QueueView, Verdict};
 use crate::Packet;
@@ -81,6 +82,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Nichols, Jacobson, McGregor, Iyengar: Controlled Delay Active Queue Management, RFC 8289, 2018",
     file: include_str!("codel.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::Packets { packets: 1000, source: "Linux sch_codel" },
     check: &|values, _| Settings::read(values).map(|_| ()),
     build: &|values, _, _| {
         Ok(Built::Policy(Box::new(Codel { set: Settings::read(values)?, state: CodelState::default() })))

@@ -58,6 +58,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::{probability, Linear};
@@ -117,6 +118,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Dedu, Linck, Spies: Distance-dependent RED policy (DDRED), 2007",
     file: include_str!("ddred.rs"),
     params: &[SHOWN, &OWN, &distance::PARAMS],
+    limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, limit| {
         let (set, curve) = read(values, link)?;

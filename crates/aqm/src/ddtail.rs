@@ -44,6 +44,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::{Kind, Param, Unit, Value, Values};
 use crate::parts::capacity;
 use crate::parts::distance::{self, Nearest};
@@ -75,6 +76,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Dedu, Linck, Spies: Distance-dependent RED policy (DDRED), 2007, section IV.B",
     file: include_str!("ddtail.rs"),
     params: &[&OWN, &distance::PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(DdTail::new(values, limit)))),
     curve: None,

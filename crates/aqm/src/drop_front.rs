@@ -34,6 +34,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::Param;
 use crate::parts::capacity;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
@@ -51,6 +52,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Lakshman, Neidhardt, Ott: The drop from front strategy in TCP and in TCP over ATM, INFOCOM 1996",
     file: include_str!("drop_front.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(DropFront { room: capacity::room(values, limit) }))),
     curve: None,

@@ -35,6 +35,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::{capacity, pick};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
@@ -73,6 +74,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "RFC 2309, section 2: random drop on full; ns-2.35 drop_rand_",
     file: include_str!("drop_random.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(DropRandom::new(values, limit)))),
     curve: None,

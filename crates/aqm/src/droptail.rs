@@ -26,6 +26,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::Param;
 use crate::parts::capacity;
 use crate::policy::{Context, Limit, Policy, QueueView, Room, Verdict};
@@ -43,6 +44,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Folklore; ns-2.35 queue/drop-tail.cc, ns-3 DropTailQueue",
     file: include_str!("droptail.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(DropTail { room: capacity::room(values, limit) }))),
     curve: None,

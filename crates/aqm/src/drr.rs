@@ -44,6 +44,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::class_fifos::End;
 use crate::parts::classful::Classful;
@@ -122,6 +123,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         "Shreedhar, Varghese: Efficient fair queuing using deficit round robin, ToN 4(3), 1996; ns-2.35 queue/drr.cc",
     file: include_str!("drr.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| {
         let drr = Classful::new(drr(values, limit));

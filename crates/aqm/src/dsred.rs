@@ -37,6 +37,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, replacing, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Shaped};
@@ -82,6 +83,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Zheng, Atiquzzaman: DSRED, an active queue management scheme for next generation networks, LCN 2000",
     file: include_str!("dsred.rs"),
     params: &[&COMMON, &OWN],
+    limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
         let (set, curve) = read(values, link)?;

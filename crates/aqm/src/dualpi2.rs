@@ -77,6 +77,7 @@
 mod parameters;
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::{self, DefaultLimit};
 use crate::discipline::{Admitted, OnDrop};
 use crate::gate::Counters;
 use crate::policy::{Limit, Reason};
@@ -97,6 +98,15 @@ pub const SPEC: AqmSpec = AqmSpec {
         "De Schepper, Briscoe, White: Dual-queue coupled AQM for L4S, RFC 9332, 2023; Linux net/sched/sch_dualpi2.c",
     file: include_str!("dualpi2.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::Rule {
+        rule: "10000 packets; rfc: 250 ms at the link's rate",
+        source: "Linux sch_dualpi2; RFC 9332, appendix A.1",
+        of: |_, values, link| match values.choice(&PARAMS, "dialect") {
+            Dialect::Linux => Limit::Packets(10_000),
+            // At least two packets: a slow link needs room too.
+            Dialect::Rfc => default_limit::bytes((0.25 * link.rate_bps / 8.0).max(3000.0)),
+        },
+    },
     // No rule that can be broken depends on the limit.
     check: &|values, _| Settings::read(values, Limit::Packets(1)).map(|_| ()),
     build: &|values, _, limit| {

@@ -38,6 +38,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::params::{ParamError, Values};
 use crate::parts::auto_red::{check, curve, red, AutoRed, RED};
 use crate::parts::curve::Linear;
@@ -55,6 +56,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Chitra, Padmavathi, about 2010 (reconstructed from FLoadAutoRED, 2011)",
     file: include_str!("fautoredwithred.rs"),
     params: &[&RED, &auto_weight::PARAMS, &two_levels::PARAMS],
+    limit: DefaultLimit::RED,
     check: &check,
     build: &|values, link, limit| Ok(Built::Policy(Box::new(FAutoRedWithRed::new(values, link, limit)?))),
     curve: Some(&curve),

@@ -48,6 +48,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, without_linux, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Linear};
@@ -89,6 +90,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Kandlur, Saha, Shin: A self-configuring RED gateway, INFOCOM 1999",
     file: include_str!("feng_red.rs"),
     params: &[&COMMON, &OWN, &GENTLE],
+    limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),
     curve: Some(&|values, link, average| {

@@ -66,6 +66,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::arrival_rate::ArrivalRate;
 use crate::parts::auto_red::{check, curve, red, AutoRed, RED};
@@ -228,6 +229,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Chitra, Padmavathi: FLoadAutoRED, IJCSI 8(4), 2011, and the thesis chapter of that name",
     file: include_str!("floadautored.rs"),
     params: &[&RED, &auto_weight::PARAMS, &OWN],
+    limit: DefaultLimit::RED,
     check: &check,
     build: &|values, link, limit| Ok(Built::Policy(Box::new(FLoadAutoRed::new(values, link, limit)?))),
     curve: Some(&curve),

@@ -50,6 +50,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::class_weights::{self, class_of, CLASSES};
@@ -93,6 +94,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Demers, Keshav, Shenker: Analysis and simulation of a fair queueing algorithm, SIGCOMM 1989",
     file: include_str!("fq.rs"),
     params: &[&WEIGHTS, &PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, link, limit| {
         let fq = Fq::new(values, link, limit);

@@ -67,6 +67,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::discipline::{Admitted, OnDrop};
 use crate::gate::Counters;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
@@ -96,6 +97,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Hoeiland-Joergensen, McKenney, Taht, Gettys, Dumazet: FlowQueue-CoDel, RFC 8290, 2018",
     file: include_str!("fq_codel.rs"),
     params: &[&codel::PARAMS, &fair::PARAMS, &OWN],
+    limit: DefaultLimit::Packets { packets: 10_240, source: "RFC 8290, 5.2.3; Linux sch_fq_codel" },
     check: &|values, _| read(values).map(|_| ()),
     build: &|values, _, limit| {
         let (codel, fair, memory) = read(values)?;

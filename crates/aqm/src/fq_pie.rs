@@ -63,6 +63,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::discipline::{Admitted, OnDrop};
 use crate::gate::Counters;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
@@ -102,6 +103,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Linux net/sched/sch_fq_pie.c, 2020; ns-3 fq-pie-queue-disc.cc",
     file: include_str!("fq_pie.rs"),
     params: &[&OWN, &pie::PARAMS, &fair::PARAMS],
+    limit: DefaultLimit::Packets { packets: 10_240, source: "Linux sch_fq_pie" },
     check: &|values, _| read(values, Limit::Packets(1)).map(|_| ()),
     build: &|values, _, limit| {
         let (pie, fair) = read(values, limit)?;

@@ -45,6 +45,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::hit;
 use crate::early_detection::paper::Average;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
@@ -148,6 +149,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Lin, Morris: Dynamics of random early detection, SIGCOMM 1997",
     file: include_str!("fred.rs"),
     params: &[&OWN],
+    limit: DefaultLimit::DEVICE,
     // A limit that leaves min_th = "auto" to the link.
     check: &|values, link| Rules::read(values, link, Limit::Packets(u64::MAX)).map(|_| ()),
     build: &|values, link, limit| Ok(Built::Policy(Box::new(Fred::new(Rules::read(values, link, limit)?)))),

@@ -38,6 +38,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, without_linux, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Param, ParamError, Values};
 use crate::parts::curve::{probability, Linear};
@@ -55,6 +56,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Floyd: Recommendation on using the gentle variant of RED, 2000",
     file: include_str!("gentle_red.rs"),
     params: &[&COMMON],
+    limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
         let (set, curve) = read(values, link)?;

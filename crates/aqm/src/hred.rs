@@ -35,6 +35,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Shaped};
@@ -66,6 +67,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Hu, Kshemkalyani: HRED, a simple and efficient active queue management algorithm, ICCCN 2004",
     file: include_str!("hred.rs"),
     params: &[&COMMON, &OWN],
+    limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
         let (set, curve) = read(values, link)?;

@@ -14,6 +14,7 @@
 pub mod abi;
 pub mod agent;
 pub mod catalogue;
+pub mod default_limit;
 pub mod discipline;
 pub mod early_detection;
 pub mod fault;

@@ -47,6 +47,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::linux;
 use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
@@ -101,11 +102,11 @@ const OWN: [Param; 8] = [
     Param {
         name: "bandwidth",
         symbol: "",
-        unit: Unit::None,
+        unit: Unit::Rate,
         kind: Kind::Real { low: 1.0, high: 1e15, open_low: false, open_high: false, auto: true },
         default: Value::Auto,
         source: "tc-red(8) asks for the link's; tc takes 10 Mbit/s",
-        doc: "Rate that the idle decay counts with, bit/s; \"auto\" is the rate of the link.",
+        doc: "Rate that the idle decay counts with; \"auto\" is the rate of the link.",
     },
     flag("harddrop", "From max_th on packets are dropped, not marked."),
     flag("nodrop", "With ECN, packets that cannot be marked are let pass instead of dropped."),
@@ -121,6 +122,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Linux net/sched/sch_red.c, include/net/red.h (red_adaptative_algo); iproute2 tc/tc_red.c",
     file: include_str!("linux_ared.rs"),
     params: &[&OWN],
+    limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),
     curve: Some(&|values, link, average| {

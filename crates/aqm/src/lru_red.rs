@@ -44,6 +44,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::{hit, params, Defaults, EarlyDetection, SHARED};
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::{probability, Curve, Linear};
@@ -154,6 +155,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Smitha, Reddy: LRU-RED, GLOBECOM 2001",
     file: include_str!("lru_red.rs"),
     params: &[&COMMON, &GENTLE, &OWN],
+    limit: DefaultLimit::RED,
     check: &|values, link| red::read(values, &COMMON, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(LruRed::new(values, link)?))),
     curve: Some(&|values, link, average| {

@@ -50,6 +50,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Linear};
@@ -79,6 +80,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Agarwal, Jayaraman, Siew: Modified RED gateways under bursty traffic, IEEE Comm. Letters 8(5), 2004",
     file: include_str!("mred.rs"),
     params: &[&COMMON, &OWN],
+    limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
         let (set, curve) = read(values, link)?;

@@ -27,6 +27,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{Param, ParamError, Values};
 use crate::parts::curve::{probability, Shaped};
@@ -48,6 +49,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Zhou, Yeung, Li: Nonlinear RED, Computer Networks 50, 2006",
     file: include_str!("nlred.rs"),
     params: &[&COMMON],
+    limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
         let (set, curve) = read(values, link)?;

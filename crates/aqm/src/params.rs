@@ -18,6 +18,8 @@ pub enum Unit {
     Seconds,
     /// Bytes; texts such as `"1 kB"` are accepted.
     Bytes,
+    /// Bits a second; texts such as `"10 Mbit/s"` are accepted.
+    Rate,
 }
 
 impl Unit {
@@ -28,6 +30,7 @@ impl Unit {
             Unit::QueueLength => "packets",
             Unit::Seconds => "s",
             Unit::Bytes => "B",
+            Unit::Rate => "bit/s",
         }
     }
 }

@@ -49,6 +49,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::controller::Sampled;
 use crate::parts::measure;
@@ -104,6 +105,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Hollot, Misra, Towsley, Gong: On designing improved controllers for AQM routers, INFOCOM 2001",
     file: include_str!("pi.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|values, _| read(values).map(|_| ()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(read(values)?))),
     curve: None,

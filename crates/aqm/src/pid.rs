@@ -44,6 +44,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::controller::Sampled;
 use crate::parts::measure;
@@ -93,6 +94,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Fan, Ren, Lin: Design a PID controller for active queue management, ISCC 2003",
     file: include_str!("pid.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|values, _| read(values).map(|_| ()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(read(values)?))),
     curve: None,

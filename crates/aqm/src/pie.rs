@@ -78,6 +78,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::{Kind, Param, Unit, Value, Values, Word};
 use crate::parts::pie::{Dialect, PieState, Settings, PARAMS};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Verdict};
@@ -104,6 +105,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Pan, Natarajan, Baker, White: Proportional Integral Controller Enhanced, RFC 8033, 2017",
     file: include_str!("pie.rs"),
     params: &[&OWN, &PARAMS],
+    limit: DefaultLimit::Packets { packets: 1000, source: "Linux sch_pie" },
     check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(Pie::new(values, limit)))),
     curve: None,

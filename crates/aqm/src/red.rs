@@ -41,6 +41,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::{probability, Linear};
@@ -69,6 +70,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Floyd, Jacobson: Random early detection gateways for congestion avoidance, ToN 1(4), 1993",
     file: include_str!("red.rs"),
     params: &[&COMMON, &GENTLE],
+    limit: DefaultLimit::RED,
     check: &|values, link| read(values, &COMMON, link).map(|_| ()),
     build: &|values, link, _| {
         let (set, curve) = read(values, &COMMON, link)?;

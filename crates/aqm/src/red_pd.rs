@@ -59,6 +59,7 @@ mod flow;
 mod parameters;
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::{hit, EarlyDetection};
 use crate::params::{ParamError, Values};
 use crate::parts::curve::{probability, Linear};
@@ -81,6 +82,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Mahajan, Floyd, Wetherall: Controlling high-bandwidth flows at the congested router, ICNP 2001",
     file: include_str!("red_pd.rs"),
     params: &[&COMMON, &GENTLE, &OWN, &COUNT_MARKS],
+    limit: DefaultLimit::RED,
     check: &|values, link| {
         red::read(values, &COMMON, link)?;
         Rules::read(values).map(|_| ())

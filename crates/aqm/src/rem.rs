@@ -52,6 +52,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::independent;
 use crate::parts::measure::{self, Measure};
@@ -151,6 +152,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Athuraliya, Low, Li, Yin: REM: active queue management, IEEE Network 15(3), 2001",
     file: include_str!("rem.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),
     curve: None,

@@ -50,6 +50,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, OverMax, Settings, SHARED};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::curve::Linear;
@@ -109,6 +110,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         "Clark, Fang: Explicit allocation of best-effort packet delivery service, ToN 6(4), 1998; ns-2.35 queue/rio.cc",
     file: include_str!("rio.rs"),
     params: &[&IN, &OUT, SHOWN, &OWN],
+    limit: DefaultLimit::RED,
     check: &|values, link| half(values, &IN, link).and(half(values, &OUT, link)).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Rio::new(values, link)?))),
     curve: None,

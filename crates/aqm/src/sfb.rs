@@ -63,6 +63,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::hash;
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
@@ -145,6 +146,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Kandlur, Saha, Shin: Stochastic Fair Blue, INFOCOM 2001; Linux net/sched/sch_sfb.c",
     file: include_str!("sfb.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Sfb::new(values)))),
     curve: None,

@@ -58,8 +58,10 @@ mod ns2;
 mod parameters;
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::{ParamError, Values};
 use crate::parts::classful::Classful;
+use crate::policy::Limit;
 use crate::Discipline;
 use linux::Linux;
 use ns2::Ns2;
@@ -75,6 +77,14 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "McKenney: Stochastic fairness queueing, INFOCOM 1990; Linux net/sched/sch_sfq.c; ns-2.35 queue/sfq.cc",
     file: include_str!("sfq.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::Rule {
+        rule: "127 packets; ns2: 40",
+        source: "Linux sch_sfq; ns-2.35 (maxqueue_)",
+        of: |_, values, _| match values.choice(&PARAMS, "dialect") {
+            Dialect::Linux => Limit::Packets(127),
+            Dialect::Ns2 => Limit::Packets(40),
+        },
+    },
     check: &|values, _| Rules::read(values).map(|_| ()),
     build: &|values, _, limit| {
         let rules = Rules::read(values)?;

@@ -68,6 +68,7 @@
 mod parameters;
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::{EarlyDetection, Settings, Spacing};
 use crate::parts::curve::{probability, Linear};
 use crate::parts::halving::Halving;
@@ -91,6 +92,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Lin, Zhou, Wang, Su: Scalable fair random early detection, WiCOM 2006; Wang, Lin, Zhou, Xie, Li, IJCNS 2(1), 2009",
     file: include_str!("sfred.rs"),
     params: &[&COMMON, &GENTLE, &OWN, &COUNT_MARKS],
+    limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| {
         let (rules, curve) = Rules::read(values, link)?;

@@ -47,6 +47,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::hit;
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Context, Limit, Policy, QueueView, Reason, Verdict};
@@ -135,6 +136,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Ott, Lakshman, Wong: SRED: stabilized RED, INFOCOM 1999",
     file: include_str!("sred.rs"),
     params: &[&OWN],
+    limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(Sred::new(values, limit)))),
     curve: None,

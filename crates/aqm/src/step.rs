@@ -45,6 +45,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::Packet;
@@ -139,6 +140,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Alizadeh et al.: Data center TCP (DCTCP), SIGCOMM 2010; RFC 8257",
     file: include_str!("step.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Step::new(values)))),
     curve: None,

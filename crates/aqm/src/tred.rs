@@ -37,6 +37,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::{probability, Shaped};
@@ -74,6 +75,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Huang, Xu, Chang, IEEE Systems Journal, 2015; Keerthi: Three-section random early detection (TRED)",
     file: include_str!("tred.rs"),
     params: &[&COMMON, &OWN],
+    limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
         let (set, curve) = read(values, link)?;

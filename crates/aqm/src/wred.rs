@@ -51,6 +51,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::early_detection::ns2::Average;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::spacing;
@@ -151,6 +152,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Cisco Systems: Weighted random early detection on the Cisco 12000 series router",
     file: include_str!("wred.rs"),
     params: &[&COMMON, &PRECEDENCES],
+    limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Wred::new(&Rules::read(values, link)?)))),
     curve: None,

@@ -38,6 +38,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::parts::class_fifos::End;
 use crate::parts::class_weights::{self, class_of, CLASSES};
@@ -110,6 +111,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Katevenis, Sidiropoulos, Courcoubetis: Weighted round-robin cell multiplexing, JSAC 9(8), 1991",
     file: include_str!("wrr.rs"),
     params: &[&WEIGHTS, &PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| {
         let wrr = Classful::new(wrr(values, limit));

@@ -52,6 +52,7 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
+use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::independent;
 use crate::parts::measure::{self, Measure};
@@ -108,6 +109,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Long, Zhao, Guan, Yang: The Yellow active queue management algorithm, Computer Networks 47(4), 2005",
     file: include_str!("yellow.rs"),
     params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),
     curve: None,

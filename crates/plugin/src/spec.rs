@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use earlydrop_aqm::abi;
 use earlydrop_aqm::catalogue::{self, AqmSpec, Built, Link};
+use earlydrop_aqm::default_limit::DefaultLimit;
 use earlydrop_aqm::params::{Kind, Param, ParamError, Unit, Value, Values};
 
 use crate::policy::{text, Code, Foreign};
@@ -68,6 +69,7 @@ pub unsafe fn describe(aqm: *const abi::Aqm) -> Result<Declaration, String> {
         source: or(aqm.source, ""),
         file: doc.leak(),
         params: groups,
+        limit: DefaultLimit::DEVICE,
         check: Box::leak(Box::new(move |values: &Values, link: &Link| {
             let numbers = numbers(params, values)?;
             let Some(check) = code.get().check else { return Ok(()) };

@@ -126,7 +126,7 @@ pub fn named_in(doc: &mut Doc, file: Option<&str>) -> PyResult<Vec<OwnAqm>> {
     let aqms = texts(doc.get("aqms"));
     let Some(Doc::Table(queues)) = doc.get("queue") else { return Ok(Vec::new()) };
     let name = |queue: &Doc| match queue.get("aqm") {
-        Some(Doc::String(name)) if catalogue::find(name).is_none() => Some(name.clone()),
+        Some(Doc::String(name)) if catalogue::meant(name).is_none() => Some(name.clone()),
         _ => None,
     };
     let named: BTreeMap<String, String> =

@@ -32,6 +32,7 @@ pub fn entry(spec: &AqmSpec) -> Value {
         "summary": spec.summary,
         "source": spec.source,
         "doc": spec.documentation(),
+        "limit": { "default": spec.limit.text(), "source": spec.limit.source() },
         "parameters": spec.all_params().map(parameter).collect::<Vec<_>>(),
     })
 }

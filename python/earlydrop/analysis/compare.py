@@ -18,6 +18,7 @@ from . import statistics, words
 from .entries import CompareError as CompareError
 from .entries import Entry, entries, with_entry
 from .measures import Kind, kind_of
+from .overflows import everywhere
 from .statistics import Difference, Estimate, Stopping, Warmup
 
 if TYPE_CHECKING:
@@ -257,9 +258,21 @@ def compare(
         if more <= count:
             break
         count = more
-    result.target, result.about = target, tuple(checked.warnings())
+    result.target = target
+    result.about = tuple(_about({titles[aqm]: (scenarios[aqm][0], documents[aqm]) for aqm in ids}))
     result.warmups = {aqm: judged for aqm in ids if (judged := judge_warmup(series[aqm], port)) is not None}
     return result
+
+
+def _about(runs: Mapping[str, tuple[_core.Scenario, Sequence[Document]]]) -> list[str]:
+    """What the checker says of all disciplines, then by title what it says of some, and which of them never acted."""
+    said = {title: scenario.warnings() for title, (scenario, _) in runs.items()}
+    all_say = [text for text in next(iter(said.values())) if all(text in other for other in said.values())]
+    found = list(all_say)
+    for title, (scenario, documents) in runs.items():
+        found += [f"{title}: {text}" for text in said[title] if text not in all_say]
+        found += everywhere(documents, json.loads(scenario.to_json()))
+    return found
 
 
 def from_file(path: Path) -> Document:

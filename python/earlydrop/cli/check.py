@@ -1,4 +1,4 @@
-"""`earlydrop check`: what is wrong with a scenario or a study, without running it."""
+"""`earlydrop check`: what is wrong with a scenario, a sweep or a study, without running it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ from .printing import parse_json, print_json, warn
 
 
 def check(scenario: ScenarioFile, /, *, set_: Sets = [], trust: Trust = False, json: Json = False) -> int:  # noqa: B006
-    """Check a scenario, a study's folder, or a discipline of one's own (mine.py, libmine.so), without running it.
+    """Check a scenario, a sweep, a study, or a discipline of one's own (mine.py, libmine.so), without running it.
 
-    With --json it is printed with every default.
+    With --json a scenario is printed with every default.
     """
     from .. import _core
     from ..policies import registry
 
     if registry.is_source(str(scenario)):
         return _check_discipline(str(scenario), set_, json)
+    if _is_sweep(scenario):
+        return _check_sweep(scenario, set_, json)
+    if not scenario.exists() and str(scenario) in _studies():
+        return _check_study(scenario, set_, json)
     if scenario.name == "study.toml" or (scenario / "study.toml").is_file():
         return _check_study(scenario, set_, json)
     from .. import stacks
@@ -55,12 +59,46 @@ def _check_discipline(source: str, sets: Sequence[str], as_json: bool) -> int:
     return DONE
 
 
+def _studies() -> list[str]:
+    from .. import study as studies
+
+    return studies.available()
+
+
+def _is_sweep(file: Path) -> bool:
+    """Whether a file is a sweep's: it has factors."""
+    from ..strict_toml import TomlError, load
+
+    try:
+        return file.is_file() and file.name != "study.toml" and "factor" in load(file)
+    except TomlError:
+        return False
+
+
+def _check_sweep(file: Path, sets: Sequence[str], as_json: bool) -> int:
+    from .. import sweeps
+    from ..sweeps.text import plan_text
+
+    if sets:
+        raise InputError("--set: belongs to a scenario; a sweep has `set`")
+    asked = sweeps.parse_file(file, None)
+    with terminal.Progress() as progress:
+        planned = sweeps.plan(asked, progress)
+    if as_json:
+        factors = [{"name": f.name, "levels": None if f.ranged else len(f.levels)} for f in asked.factors]
+        print_json({"sweep": asked.name, "points": len(asked.points), "runs": planned.runs, "factors": factors})
+    else:
+        print(f"{file}: a valid sweep; {plan_text(planned)}")
+    warn(planned.warnings)
+    return DONE
+
+
 def _check_study(place: Path, sets: Sequence[str], as_json: bool) -> int:
     from .. import study as studies
 
     if sets:
         raise InputError("--set: belongs to a scenario; a study has --assume, and `reproduce` takes it")
-    study = studies.find(str(place.absolute()))
+    study = studies.find(str(place.absolute()) if place.exists() else str(place))
     plan, quick = studies.plan(study), studies.plan(study.as_quick())
     if as_json:
         listed = [

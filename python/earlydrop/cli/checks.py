@@ -40,16 +40,18 @@ def _named(path: str, value: str) -> tuple[str, str]:
     return path, f"{Path(file).resolve()}{colon}{name}"
 
 
-def check_name(what: str, name: str, known: Sequence[str]) -> None:
-    """A known name; the error suggests the nearest one."""
-    if name not in known:
-        from ..strict_toml import nearest
+def check_name(what: str, name: str, known: Sequence[str]) -> str:
+    """The known name that is meant, however it is written; the error suggests the nearest one."""
+    from ..strict_toml import meant, nearest
 
+    found = meant(name, known)
+    if found is None:
         near = nearest(name.lower(), known)
         hint = f"; {near}" if near else "."
         raise InputError(
             f'there is no {what} "{name}"{hint} Known: {", ".join(known)}', given=name, allowed=", ".join(known)
         )
+    return found
 
 
 def check_seed(seed: int | None) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -59,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     if argv is None:
         signal.signal(signal.SIGTERM, _terminated)
+        _quiet_again(tokens[:1] == ["link"])
     code = _guarded(tokens)
     if argv is None and code == INTERRUPTED:
         # Threads may still be inside a run that cannot be stopped; do not wait for them.
@@ -66,6 +68,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.flush()
         os._exit(code)
     return code
+
+
+def _quiet_again(waits: bool) -> None:
+    """Ctrl-C interrupts once. Another one is not heard while the command ends; after a second it ends it at once.
+
+    `waits`: a real link is taken down whatever comes.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        # Whoever started it may have made it deaf.
+        return
+    first: list[float] = []
+
+    def interrupted(number: int, frame: object) -> None:
+        if not first:
+            first.append(time.monotonic())
+            raise KeyboardInterrupt
+        if time.monotonic() - first[0] > 1 and not waits:
+            os._exit(INTERRUPTED)
+
+    signal.signal(signal.SIGINT, interrupted)
 
 
 def _terminated(number: int, frame: object) -> NoReturn:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from .checks import check_name
 from .exits import DONE
 from .failures import InputError
 
 
-def init(name: str | None = None, /, *, topology: str = "dumbbell") -> int:
+def init(
+    name: str | None = None,
+    /,
+    *,
+    topology: str | None = None,
+    paper: Annotated[str | None, Parameter(help="Take the scenario of a paper's study instead, such as tred.")] = None,
+) -> int:
     """A commented scenario to start from: written to NAME.toml, or printed when no name is given.
 
     Parameters
@@ -17,17 +26,16 @@ def init(name: str | None = None, /, *, topology: str = "dumbbell") -> int:
     name
         Name of the scenario and of its file.
     topology
-        Kind of its network; `earlydrop list topologies` names them all.
+        Kind of its network (default: dumbbell); `earlydrop list topologies` names them all.
     """
-    from .. import _core
-    from ..schema import choices
-
-    check_name("topology", topology, [one["name"] for one in choices("topologies")])
-    if name is None:
-        print(_core.template("example", topology), end="")
+    if paper is not None and topology is not None:
+        raise InputError("--topology and --paper exclude each other: a paper has its own network", allowed="one")
+    path = None if name is None else Path(name if name.endswith(".toml") else f"{name}.toml")
+    called = "example" if path is None else path.stem
+    text = _template(called, topology or "dumbbell") if paper is None else _of_paper(called, paper)
+    if path is None:
+        print(text, end="")
         return DONE
-    path = Path(name if name.endswith(".toml") else f"{name}.toml")
-    text = _core.template(path.stem, topology)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -37,3 +45,25 @@ def init(name: str | None = None, /, *, topology: str = "dumbbell") -> int:
         raise InputError(f"{path}: {error.strerror}", file=str(path)) from None
     print(f"wrote {path}; now: earlydrop run {path}")
     return DONE
+
+
+def _template(name: str, topology: str) -> str:
+    from .. import _core
+    from ..schema import choices
+
+    return _core.template(name, check_name("topology", topology, [one["name"] for one in choices("topologies")]))
+
+
+def _of_paper(name: str, paper: str) -> str:
+    """The scenario that a study varies: its own, or that of its first experiment."""
+    from .. import study as studies
+    from ..strict_toml import load
+    from ..toml_writer import to_toml
+
+    study = studies.find(check_name("paper", paper, studies.available()))
+    experiment = study.experiments[0]
+    document = load(study.folder / "study.toml").get("scenario")
+    if document is None:
+        document = experiment.document(experiment.cells[0], name)
+    head = f"# {study.title}.\n# `earlydrop reproduce {study.name}` varies this scenario and judges the claims.\n\n"
+    return head + to_toml({**document, "name": name})

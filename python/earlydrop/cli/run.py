@@ -33,6 +33,7 @@ def run(
 ) -> int:
     """Run a scenario once."""
     from .. import _core, output, runner
+    from ..analysis.overflows import never_acted
     from ..render import result_text
 
     checked = _core.Scenario.load(str(scenario), parse_settings(set_))
@@ -42,12 +43,15 @@ def run(
     check_out(out)
     warn(checked.warnings())
     text = runner.run_one(runner.Job(checked, seed))
-    document = parse_json(text)
+    document, completed = parse_json(text), parse_json(checked.to_json())
+    said = never_acted(document, completed)
+    warn(said)
     if out is not None:
         with output.folder(out, {"kind": "run", "version": version()}) as folder:
-            result_text.write_run(folder, document, parse_json(checked.to_json()))
+            result_text.write_run(folder, document, completed)
     if json:
-        print(text)
+        warnings = [*checked.warnings(), *said]
+        print(text if not warnings else output.to_json({**document, "warnings": warnings}))
         return DONE
     print(result_text.run_text(document))
     if out is not None:

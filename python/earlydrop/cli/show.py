@@ -179,20 +179,25 @@ def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[floa
     lines = [f"{entry['title']} ({entry['name']}{year}): {entry['summary']}"]
     lines += [terminal.paragraph(f"Source: {entry['source']}")] if entry["source"] else []
     lines += ["", "Parameters", ""]
-    if entry["parameters"]:
-        head = ["name", "default", "unit", "allowed"]
-        rows = [[p["name"], p["default"], p["unit"] or "-", p["range"]] for p in entry["parameters"]]
-        widths = [max(len(r[k]) for r in [head, *rows]) for k in range(3)]
-        for row, parameter in zip([head, *rows], [None, *entry["parameters"]], strict=True):
-            start = "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False))
-            lines.append(f"  {start}  {row[3]}")
-            if parameter is None:
-                lines.append("  " + "  ".join("-" * w for w in [*widths, 7]))
-            else:
-                text = parameter["doc"] + (f" Source: {parameter['source']}." if parameter["source"] else "")
-                lines.append(terminal.paragraph(text, "      "))
-    else:
-        lines.append("  none")
+    limit = {
+        "name": "limit",
+        "unit": "packets",
+        "range": 'packets, bytes, or "2 bdp"',
+        "doc": "The buffer.",
+        **entry["limit"],
+    }
+    parameters = [limit, *entry["parameters"]]
+    head = ["name", "default", "unit", "allowed"]
+    rows = [[p["name"], p["default"], p["unit"] or "-", p["range"]] for p in parameters]
+    widths = [max(len(r[k]) for r in [head, *rows]) for k in range(3)]
+    for row, parameter in zip([head, *rows], [None, *parameters], strict=True):
+        start = "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False))
+        lines.append(f"  {start}  {row[3]}")
+        if parameter is None:
+            lines.append("  " + "  ".join("-" * w for w in [*widths, 7]))
+        else:
+            text = parameter["doc"] + (f" Source: {parameter['source']}." if parameter["source"] else "")
+            lines.append(terminal.paragraph(text, "      "))
     if curves:
         lines += ["", "Drop probability p_b over the average queue (packets)", ""]
         inside = [y for _, _, ys in curves for y in ys if y < 1]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ..runner import Progress
 from ..store import Store
-from ..strict_toml import parse_value, unknown
+from ..strict_toml import meant, parse_value, unknown
 from ..terminal import Progress as Shown
 from . import own_discipline, runs
 from .claim_results import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, ClaimResult
@@ -98,10 +98,12 @@ def choose(studies: Sequence[Study], names: Sequence[str]) -> list[Study]:
             found.append(study)
             continue
         levels = {i for e in study.experiments if choice.axis in e.names for i in e.axis(choice.axis).ids}
-        for name in names:
-            if name not in levels and list(names) != ["all"]:
+        chosen = sorted(levels) if list(names) == ["all"] else []
+        for name in names if not chosen else ():
+            level = meant(name, sorted(levels))
+            if level is None:
                 raise StudyError(f'--aqm {name}: study {study.name}: "{name}": {unknown(name, sorted(levels))}')
-        chosen = sorted(levels) if list(names) == ["all"] else list(names)
+            chosen.append(level)
         mine = [one.name for one in own]
         found.append(study.choosing([*(chosen or choice.default), *mine] if mine else chosen))
     return found

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..document import overlay
+from ..queues import NEEDED_UNITS
 from ..strict_toml import unknown
 from .experiment import Axis, Level
 from .study_table import StudyTable
@@ -106,9 +107,10 @@ def settings(t: StudyTable, base: Mapping[str, Any], before: Sequence[Axis]) -> 
             if parameter["name"] in leave or not value:
                 continue
             for factor in factors:
-                changed = _times(value, factor, parameter["kind"] == "whole")
+                number = _times(value, factor, parameter["kind"] == "whole")
                 path = f"{queue}.{parameter['name']}"
-                if changed == value or not _allowed(document, {path: changed}):
+                changed = f"{number!r} {parameter['unit']}" if parameter["unit"] in NEEDED_UNITS else number
+                if number == value or not _allowed(document, {path: changed}):
                     continue
                 found.append(
                     Level(

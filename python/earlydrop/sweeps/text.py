@@ -55,17 +55,22 @@ def estimate_text(estimate: Estimate) -> str:
 
 
 def _time(seconds: float) -> str:
-    for limit, unit, name in ((1.0, 1e-3, "ms"), (90.0, 1.0, "s"), (5400.0, 60.0, "min"), (172800.0, 3600.0, "h")):
+    for limit, unit, name in ((0.995, 1e-3, "ms"), (90.0, 1.0, "s"), (5400.0, 60.0, "min"), (172800.0, 3600.0, "h")):
         if seconds < limit:
-            return f"{seconds / unit:.3g} {name}"
-    return f"{seconds / 86400:.3g} days"
+            return f"{_short(seconds / unit)} {name}"
+    return f"{_short(seconds / 86400)} days"
 
 
 def _size(size: float) -> str:
-    for limit, unit, name in ((1e6, 1e3, "kB"), (1e9, 1e6, "MB")):
+    for limit, unit, name in ((995.0, 1.0, "B"), (995e3, 1e3, "kB"), (995e6, 1e6, "MB")):
         if size < limit:
-            return f"{size / unit:.2g} {name}"
-    return f"{size / 1e9:.2g} GB"
+            return f"{_short(size / unit)} {name}"
+    return f"{_short(size / 1e9)} GB"
+
+
+def _short(x: float) -> str:
+    """Two digits of an estimate, never with an exponent: 1.2, 35, 120."""
+    return f"{float(f'{x:.2g}'):,.10g}"
 
 
 def outcome_text(outcome: Outcome) -> str:

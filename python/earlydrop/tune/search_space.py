@@ -14,6 +14,7 @@ from ..analysis.compare import QUANTITIES, CompareError, Quantity
 from ..analysis.statistics import Difference
 from ..document import Document
 from ..errors import EarlydropError
+from ..queues import NEEDED_UNITS
 from ..sweeps.base_scenario import (
     NEUTRAL,
     checker_error,
@@ -231,7 +232,7 @@ def _number(value: Any) -> float | None:
 
 
 def _form(declared: Document) -> str:
-    return "{} s" if declared["unit"] == "s" else "{}"
+    return "{} " + declared["unit"] if declared["unit"] in NEEDED_UNITS else "{}"
 
 
 def _asked(text: str, declared: Mapping[str, Document], aqm: str) -> Parameter:

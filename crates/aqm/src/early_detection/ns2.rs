@@ -104,11 +104,6 @@ pub(super) fn automatic_weight(link: &Link, ptc: f64) -> f64 {
     1.0 - libm::exp(-1.0 / (10.0 * rtt * ptc))
 }
 
-/// `thresh_` where it is left to ns-2, packets: 5 ms of packets, halved, at least 5.
-pub(super) fn automatic_threshold(ptc: f64) -> f64 {
-    (ptc * 0.005 / 2.0).max(5.0)
-}
-
 /// When an arrival finds room: in byte mode a limit in packets is multiplied by the mean packet size, bytes, and ns-2
 /// tests before it adds the arrival.
 pub(super) fn room(limit: Limit, byte_mode: bool, mean_pktsize: f64) -> Room {

@@ -4,6 +4,7 @@ use super::average::Average;
 use super::given::{Dialect, Given, MeasuredIn, Victim};
 use super::{linux, ns2, ns3, paper};
 use crate::catalogue::Link;
+use crate::default_limit::automatic_threshold;
 use crate::params::{Param, ParamError, Value, Values};
 use crate::policy::{Limit, QueueView, Room};
 
@@ -63,7 +64,7 @@ impl Settings {
         let packets_per_second = packets_per_second(link.rate_bps, mean_packet);
         let per_unit = if bytes { mean_packet } else { 1.0 };
         let threshold = |name, value, auto| length_given(name, value, bytes, mean_packet, auto);
-        let min_th = threshold("min_th", given.min_th, ns2::automatic_threshold(packets_per_second) * per_unit)?;
+        let min_th = threshold("min_th", given.min_th, automatic_threshold(packets_per_second) * per_unit)?;
         let max_th = threshold("max_th", given.max_th, 3.0 * min_th)?;
         if max_th <= min_th {
             return Err(ParamError::new(

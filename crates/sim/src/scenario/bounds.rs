@@ -42,6 +42,9 @@ pub(super) const POINTS: usize = 10_000;
 pub(super) const LIMIT_PACKETS: u64 = 1_000_000_000;
 /// Largest buffer, in bytes.
 pub(super) const LIMIT_BYTES: u64 = 1_000_000_000_000;
+/// Largest buffer, in bandwidth-delay products.
+pub(super) const PRODUCTS: Interval =
+    Interval { low: 0.0, high: 1000.0, open_low: true, open_high: false, unit: "bdp" };
 /// Most recorded events.
 pub(super) const TRACE: u64 = 10_000_000;
 /// Most numbers in a recorded series.

@@ -15,7 +15,7 @@ use super::nearest::{some_of, suggestion};
 use super::own::{Aqms, OwnAqm};
 use super::traffic::Direction as Way;
 use super::whole::Scenario;
-use super::{ends, own, reachable, topology, traffic, units};
+use super::{bdp, ends, own, reachable, topology, traffic, units};
 use crate::topology::{Dumbbell, LinkSpec, Rate, Routes};
 use earlydrop_net::tcp::sizes::ACK_BYTES;
 
@@ -72,7 +72,7 @@ fn scenario(doc: &Doc, folder: Option<&Path>, aqms: Aqms<'_>) -> Checked<Scenari
     if let Some(field) = fields.optional("aqms") {
         own::check(&field, doc.get("queue"), aqms)?;
     }
-    let queues = topology::queues(fields.optional("queue"), &mut topology, written, aqms)?;
+    let (queues, products) = topology::queues(fields.optional("queue"), &mut topology, written, aqms)?;
     let traffic_field = fields.required("traffic", "one or more tables [[traffic]]")?;
     let traffic = traffic::read(&traffic_field, &topology, folder)?;
     let ends = ends::read(&traffic_field)?;
@@ -82,6 +82,7 @@ fn scenario(doc: &Doc, folder: Option<&Path>, aqms: Aqms<'_>) -> Checked<Scenari
     let nothing = Record::default();
     let mut scenario = Scenario { name, duration, warmup, seed, topology, queues, traffic, ends, record: nothing };
     round_trips_take_time(&scenario)?;
+    bdp::fill_in(&mut scenario, &products)?;
     buffers_hold_a_packet(&scenario)?;
     if let Some(field) = fields.optional("record") {
         scenario.record = record(&field, &scenario)?;

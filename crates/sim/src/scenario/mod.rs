@@ -10,11 +10,12 @@
 //!
 //! let doc = Doc::from_toml(&template("first"), None)?;
 //! let scenario = check(&doc, None)?;
-//! assert_eq!(scenario.topology.pairs(), 40);
+//! assert_eq!(scenario.topology.pairs(), 10);
 //! assert_eq!(scenario.topology.graph(scenario.seed).link_name(0), "bottleneck");
 //! # Ok::<(), earlydrop_sim::scenario::ScenarioError>(())
 //! ```
 
+mod bdp;
 mod bounds;
 mod check;
 mod document;

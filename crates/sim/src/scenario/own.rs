@@ -22,10 +22,13 @@ pub struct OwnAqm {
 pub(super) struct Aqms<'a>(pub &'a [OwnAqm]);
 
 impl<'a> Aqms<'a> {
-    /// The discipline called `name`, and its digest if it is from outside.
+    /// The discipline called `name`, as people may write it, and its digest if it is from outside.
     pub fn find(self, name: &str) -> Option<(&'static AqmSpec, Option<&'a str>)> {
-        let own = || self.0.iter().find(|own| own.spec.name == name).map(|own| (own.spec, Some(own.digest.as_str())));
-        catalogue::find(name).map(|spec| (spec, None)).or_else(own)
+        let own = |is: &dyn Fn(&AqmSpec) -> bool| {
+            self.0.iter().find(|own| is(own.spec)).map(|own| (own.spec, Some(own.digest.as_str())))
+        };
+        let exact = catalogue::find(name).map(|spec| (spec, None)).or_else(|| own(&|spec| spec.name == name));
+        exact.or_else(|| catalogue::meant(name).map(|spec| (spec, None))).or_else(|| own(&|spec| spec.is_meant(name)))
     }
 
     /// Every one.

@@ -10,7 +10,7 @@ use earlydrop_aqm::Link;
 use super::bounds;
 use super::document::Doc;
 use super::error::{quoted_list, ScenarioError};
-use super::fields::{as_whole, join, whole_form, Checked, Field};
+use super::fields::{as_whole, join, whole_form, Checked, Field, Fields};
 use super::model::QueueSpec;
 use super::nearest::suggestion;
 use super::own::{Aqms, OwnAqm};
@@ -19,11 +19,15 @@ use super::values::RANDOM;
 
 /// Keys of every queue; all others are parameters of its discipline.
 pub(super) const COMMON: &[&str] = &["aqm", "limit", "ecn", "random"];
-/// Buffer when none is given: ns-2's.
-pub(super) const DEFAULT_LIMIT: u64 = 50;
+/// What a limit may look like.
+pub(super) const LIMIT_FORM: &str =
+    "packets, bytes or bandwidth-delay products, such as \"120 packets\", \"120p\", \"15 kB\" or \"2 bdp\"";
+
+/// A queue, and how many bandwidth-delay products its limit is to be: that is known when the traffic is.
+pub(super) type Read = (QueueSpec, Option<f64>);
 
 /// Reads a queue that is in front of each of `links`.
-pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked<QueueSpec> {
+pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked<Read> {
     let found = discipline(field, aqms)?;
     if let Some((spec, _)) = found {
         refuse_others_parameters(field, spec, aqms)?;
@@ -31,23 +35,55 @@ pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked
     let fields = field.table(&known_keys(found.map(|(spec, _)| spec), aqms))?;
     let names = || aqms.all().map(|spec| spec.name);
     let (spec, own) = found.ok_or_else(|| fields.missing("aqm").allowed(quoted_list(names())))?;
+    let bare = is_complete(&fields, spec);
     let mut values = Values::new();
     for (key, field) in fields.iter() {
         if let Some(param) = spec.param(key) {
-            values.set(param.name, value(param, &field)?);
+            values.set(param.name, value(param, &field, bare)?);
         }
     }
     for link in links {
         (spec.check)(&values, link).map_err(|error| misfit(&fields.path, error))?;
     }
-    Ok(QueueSpec {
+    let (limit, products) = match fields.optional("limit") {
+        None => (default_limit(spec, &values, links), None),
+        Some(field) => match products(&field)? {
+            None => (limit(&field)?, None),
+            Some(products) => (Limit::Bytes(1), Some(products)),
+        },
+    };
+    let queue = QueueSpec {
         spec,
         own: own.map(str::to_string),
         values,
-        limit: fields.optional("limit").map_or(Ok(Limit::Packets(DEFAULT_LIMIT)), |field| limit(&field))?,
+        limit,
         ecn: fields.optional("ecn").map_or(Ok(false), |field| field.flag())?,
         random: RANDOM.given(&fields)?,
-    })
+    };
+    Ok((queue, products))
+}
+
+/// The discipline's own limit: the largest for the links.
+fn default_limit(spec: &AqmSpec, values: &Values, links: &[Link]) -> Limit {
+    let limits = links.iter().map(|link| spec.default_limit(values, link));
+    let largest = limits.max_by_key(|limit| match limit {
+        Limit::Packets(x) | Limit::Bytes(x) => *x,
+    });
+    match largest.unwrap_or(Limit::Packets(1)) {
+        Limit::Packets(x) => Limit::Packets(x.min(bounds::LIMIT_PACKETS)),
+        Limit::Bytes(x) => Limit::Bytes(x.min(bounds::LIMIT_BYTES)),
+    }
+}
+
+/// `N` of `"N bdp"`.
+fn products(field: &Field<'_>) -> Checked<Option<f64>> {
+    let Doc::String(text) = field.doc else { return Ok(None) };
+    let Some(number) = text.trim_end().strip_suffix("bdp") else { return Ok(None) };
+    match number.trim().parse::<f64>() {
+        Ok(x) if bounds::PRODUCTS.contains(x) => Ok(Some(x)),
+        Ok(_) => Err(field.error("is out of range").allowed(bounds::PRODUCTS.to_string())),
+        Err(_) => Err(field.error("does not start with a number").allowed(LIMIT_FORM)),
+    }
 }
 
 /// Removes the parameters of other disciplines from `queue.NAME`, so that one scenario serves many disciplines.
@@ -72,6 +108,11 @@ pub fn retain_known_with(doc: &mut Doc, queue: &str, own: &[OwnAqm]) {
 
 fn discipline<'a>(field: &Field<'_>, aqms: Aqms<'a>) -> Checked<Option<(&'static AqmSpec, Option<&'a str>)>> {
     let Some(doc) = field.doc.get("aqm") else { return Ok(None) };
+    if let Doc::String(name) = doc {
+        if let Some(found) = aqms.find(name) {
+            return Ok(Some(found));
+        }
+    }
     let name = Field { doc, path: join(&field.path, "aqm") }.word(aqms.all().map(|spec| spec.name))?;
     Ok(aqms.find(name))
 }
@@ -119,11 +160,21 @@ pub(crate) fn parameter_of(
             ScenarioError::new(path, format!("{} has no such parameter{hint}", spec.name)).allowed(names.join(", "))
         );
     };
-    Ok((param.name, value(param, &Field { doc, path: path.to_string() })?))
+    Ok((param.name, value(param, &Field { doc, path: path.to_string() }, false)?))
 }
 
-/// A parameter's value: right type, right unit, in range.
-fn value(param: &Param, field: &Field<'_>) -> Checked<Value> {
+/// Whether a table has every key, as a completed scenario has it: then numbers without a unit are in base units.
+fn is_complete(fields: &Fields<'_>, spec: &AqmSpec) -> bool {
+    let infinite = |param: &&Param| matches!(param.default, Value::Real(x) if !x.is_finite());
+    let names = spec.all_params().filter(|param| !infinite(param)).map(|param| param.name);
+    names.chain(["limit", "ecn"]).all(|name| fields.optional(name).is_some())
+}
+
+/// A parameter's value: right type, right unit, in range. `bare`: times and rates may be without one.
+fn value(param: &Param, field: &Field<'_>, bare: bool) -> Checked<Value> {
+    if !bare {
+        needs_unit(param, field)?;
+    }
     let value = match (param.kind, field.doc) {
         (Kind::Choice(words), _) => Value::Choice(choice(words, field)?),
         (Kind::Real { auto: true, .. } | Kind::Flag { auto: true }, Doc::String(text)) if text == "auto" => Value::Auto,
@@ -141,13 +192,41 @@ fn value(param: &Param, field: &Field<'_>) -> Checked<Value> {
     }
 }
 
+/// Refuses a time or rate without a unit: 15 was hardly meant as 15 s. Zero is the same in any.
+fn needs_unit(param: &Param, field: &Field<'_>) -> Checked<()> {
+    let x = match field.doc {
+        Doc::Integer(x) => *x as f64,
+        Doc::Float(x) if x.is_finite() => *x,
+        _ => return Ok(()),
+    };
+    let (units, usual): (&[_], f64) = match param.unit {
+        Unit::Seconds => (&[("us", 1e-6), ("ms", 1e-3), ("s", 1.0)], 0.02),
+        Unit::Rate => (&[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6)], 10e6),
+        Unit::None | Unit::QueueLength | Unit::Bytes => return Ok(()),
+    };
+    if x == 0.0 {
+        return Ok(());
+    }
+    // Probably the unit with which the value is nearest to the default.
+    let usual = match param.default {
+        Value::Real(default) if default > 0.0 && default.is_finite() => default,
+        _ => usual,
+    };
+    let far = |factor: f64| libm::log(x * factor / usual).abs();
+    let fitting = units.iter().filter(|(_, factor)| param.allows(Value::Real(x * factor)));
+    let probable = fitting.min_by(|(_, one), (_, other)| far(*one).total_cmp(&far(*other)));
+    let hint = probable.map_or(String::new(), |(unit, _)| format!("; did you mean \"{x} {unit}\"?"));
+    Err(field.error(format!("has no unit{hint}")).allowed(allowed(param)))
+}
+
 /// The range of a parameter, with its unit.
 fn allowed(param: &Param) -> String {
     let (unit, text) = match (param.kind, param.unit) {
         (Kind::Flag { .. } | Kind::Choice(_), _) | (_, Unit::None) => return param.range(),
         (_, Unit::QueueLength) => ("packets", "a size such as \"15 kB\""),
-        (_, Unit::Seconds) => ("seconds", "a time such as \"20 ms\""),
         (_, Unit::Bytes) => ("bytes", "a size such as \"1 kB\""),
+        (_, Unit::Seconds) => return format!("a time such as \"20 ms\", in seconds {}", param.range()),
+        (_, Unit::Rate) => return format!("a rate such as \"10 Mbit/s\", in bit/s {}", param.range()),
     };
     format!("{unit}: {}; or {text}", param.range())
 }
@@ -176,6 +255,7 @@ fn from_text(param: &Param, field: &Field<'_>, text: &str) -> Checked<Value> {
             return Err(field.error(format!("cannot be a text{}", bare_hint(param, text))).allowed(allowed(param)))
         }
         Unit::Seconds => units::time(text).map(Value::Real),
+        Unit::Rate => units::rate(text).map(Value::Real),
         Unit::Bytes => units::size(text).map(Value::Real),
         Unit::QueueLength => units::queue_length(text).map(|length| match length {
             QueueLength::Packets(x) => Value::Real(x),
@@ -200,18 +280,18 @@ fn misfit(path: &str, error: ParamError) -> ScenarioError {
 fn limit(field: &Field<'_>) -> Checked<Limit> {
     let length = match field.doc {
         Doc::String(text) => {
-            units::queue_length(text).map_err(|complaint| field.error(complaint).allowed(units::QUEUE_FORM))?
+            units::queue_length(text).map_err(|complaint| field.error(complaint).allowed(LIMIT_FORM))?
         }
         Doc::Integer(x) => QueueLength::Packets(*x as f64),
         Doc::Float(x) if x.is_finite() => QueueLength::Packets(*x),
-        _ => return Err(field.wrong_type(units::QUEUE_FORM)),
+        _ => return Err(field.wrong_type(LIMIT_FORM)),
     };
     let (x, most) = match length {
         QueueLength::Packets(x) => (x, bounds::LIMIT_PACKETS),
         QueueLength::Bytes(x) => (x, bounds::LIMIT_BYTES),
     };
     if x.fract() != 0.0 {
-        return Err(field.error("is not a whole number").allowed(units::QUEUE_FORM));
+        return Err(field.error("is not a whole number").allowed(LIMIT_FORM));
     }
     if !(1.0..=most as f64).contains(&x) {
         return Err(field.error("is out of range").allowed(whole_form(1, most)));

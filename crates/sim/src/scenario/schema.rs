@@ -4,13 +4,13 @@
 //! cannot say (`min_th` below `max_th`, the flows' sum, different names) only the checker knows.
 
 use earlydrop_aqm::catalogue::{self, AqmSpec};
+use earlydrop_aqm::default_limit::DefaultLimit;
 use earlydrop_aqm::params::{Kind, Param, Unit, Value};
 use serde_json::{json, Map, Value as Json};
 
 use super::bounds;
 use super::ends::ENDS;
 use super::keys::{self, Row};
-use super::queue::DEFAULT_LIMIT;
 use super::schemas::{about, name, object, reference, whole, with_default};
 use super::units::{Factors, PACKETS, RATE, SIZE, TIME};
 use super::values::RANDOM;
@@ -85,13 +85,24 @@ fn own_queue() -> Json {
 fn queue(spec: &AqmSpec) -> Json {
     let mut fields = Map::new();
     fields.insert("aqm".into(), json!({ "const": spec.name }));
-    fields.insert("limit".into(), with_default(reference("queue_length"), format!("{DEFAULT_LIMIT} packets")));
+    fields.insert("limit".into(), limit(spec));
     fields.insert("ecn".into(), json!({ "type": "boolean", "default": false }));
     fields.insert(RANDOM.name.into(), RANDOM.schema());
     for param in spec.all_params() {
         fields.insert(param.name.into(), parameter(param));
     }
     about(object(&["aqm"], fields.into()), spec.title)
+}
+
+fn limit(spec: &AqmSpec) -> Json {
+    let products = json!({ "type": "string", "pattern": r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*bdp\s*$" });
+    let schema = json!({ "anyOf": [reference("queue_length"), products] });
+    let text = format!("The buffer; by default {} ({}).", spec.limit.text(), spec.limit.source());
+    let schema = about(schema, &text);
+    match spec.limit {
+        DefaultLimit::Packets { packets, .. } => with_default(schema, format!("{packets} packets")),
+        DefaultLimit::Rule { .. } => schema,
+    }
 }
 
 fn parameter(param: &Param) -> Json {
@@ -136,6 +147,7 @@ fn with_text(number: Json, unit: Unit, auto: bool) -> Json {
         Unit::QueueLength => forms.push(text(&[PACKETS, SIZE], "A queue length.")),
         Unit::Seconds => forms.push(text(&[TIME], "A time.")),
         Unit::Bytes => forms.push(text(&[SIZE], "A size.")),
+        Unit::Rate => forms.push(text(&[RATE], "A rate.")),
     }
     if auto {
         forms.push(json!({ "const": "auto" }));

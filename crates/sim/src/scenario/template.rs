@@ -1,19 +1,19 @@
 //! Commented scenarios to start from, one for each kind of topology.
 
 use earlydrop_aqm::catalogue;
-use earlydrop_aqm::params::{Param, Value};
+use earlydrop_aqm::params::{Param, Unit, Value};
 
 use super::bounds;
 use super::error::{quoted_list, ScenarioError};
 use super::nearest::suggestion;
 
 /// Discipline of the template.
-const AQM: &str = "red";
+const AQM: &str = "fq_codel";
 /// Longest comment line.
 const WIDTH: usize = 100;
 
-/// A scenario in TOML that runs as it is: 40 TCP flows through the RED queue of a dumbbell. Its comments name every
-/// other key.
+/// A scenario in TOML that runs as it is: ten downloads and an upload over a home link of 50 and 10 Mbit/s, CUBIC as in
+/// Linux. Its comments name every other key.
 ///
 /// `name` becomes the scenario's name, shortened and freed of control characters where needed.
 pub fn template(name: &str) -> String {
@@ -41,14 +41,10 @@ fn written(name: &str, network: &Network) -> String {
     let listed = network.ends.is_empty();
     let tail = TAIL.replace("FLOWS", &format!("{:<27}", format!("count = {}", network.flows)));
     let tail = tail.replace("ENDS\n", network.ends).replace("AGAINST\n", if listed { AGAINST } else { "" });
-    // A network of many queues has many times the packets of one.
-    let (duration, warmup) = if network.queue == "routers" { ("50 s", "20 s") } else { ("200 s", "50 s") };
-    let times = |line: &str, time: &str| format!("{:<28} #", format!("{line} = \"{time}\""));
-    let head = HEAD
-        .replace("NAME", &quoted(&name))
-        .replace("DURATION #", &times("duration", duration))
-        .replace("WARMUP #", &times("warmup", warmup));
-    [head, network.topology.to_string(), queue, parameters(), tail].concat()
+    let upwards = if network.kind == "dumbbell" { UPLOAD } else { ["", ""] };
+    let tail = tail.replace("UPLOAD\n", upwards[1]);
+    let head = HEAD.replace("NAME", &quoted(&name));
+    [&head, network.topology, &queue, &parameters(), upwards[0], &tail].concat()
 }
 
 /// Without control characters only two characters need a backslash.
@@ -56,14 +52,10 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The discipline's parameters: the ones of the experiment set, the others as settings to uncomment.
+/// The discipline's parameters at their defaults, as settings to uncomment.
 fn parameters() -> String {
-    let chosen = [("min_th", "24"), ("max_th", "72"), ("max_p", "0.1"), ("w_q", "0.002"), ("mean_packet", "1040")];
     let parameter = |param: &Param| {
-        let setting = match chosen.iter().find(|(name, _)| *name == param.name) {
-            Some((name, value)) => format!("{name} = {value}"),
-            None => format!("#{} = {}", param.name, default(param)),
-        };
+        let setting = format!("#{} = {}", param.name, default(param));
         let unit = match param.unit.name() {
             "" => String::new(),
             name => format!("{name}; "),
@@ -91,6 +83,10 @@ fn comment(text: &str) -> String {
 
 fn default(param: &Param) -> String {
     match param.default {
+        Value::Real(x) if param.unit == Unit::Seconds && (x * 1e3).fract() == 0.0 => format!("\"{} ms\"", x * 1e3),
+        Value::Real(_) if matches!(param.unit, Unit::Seconds | Unit::Rate) => {
+            format!("\"{} {}\"", param.default, param.unit.name())
+        }
         Value::QueueBytes(_) | Value::Choice(_) | Value::Auto => format!("\"{}\"", param.default),
         Value::Real(_) | Value::Whole(_) | Value::Flag(_) => param.default.to_string(),
     }
@@ -98,8 +94,8 @@ fn default(param: &Param) -> String {
 
 const HEAD: &str = r##"# A line such as "#name = ..." is a setting; remove the # to use it.
 name = NAME
-DURATION # simulated time
-WARMUP # statistics start here
+duration = "60 s"            # simulated time
+warmup = "20 s"              # statistics start here
 seed = 1                     # the same seed gives the same run, to the last packet
 
 "##;
@@ -107,10 +103,32 @@ seed = 1                     # the same seed gives the same run, to the last pac
 const QUEUE: &str = r##"
 ABOUT
 [queue.KEY]
-aqm = "red"
-limit = "120 packets"        # or bytes, such as "120 kB"
-ecn = false                  # mark instead of dropping
+aqm = "fq_codel"             # `earlydrop list aqms` names them all
+limit = "1 bdp"              # bandwidth-delay product; or "120 packets", "120 kB"; without it the discipline's own
+ecn = false                  # mark instead of dropping; the traffic needs ecn = true too
 "##;
+
+/// The queue and the traffic of the dumbbell's other direction.
+const UPLOAD: [&str; 2] = [
+    r##"
+# The queue of the other direction.
+[queue.reverse]
+aqm = "fq_codel"
+limit = "1 bdp"
+"##,
+    r##"
+# An upload, against the others.
+[[traffic]]
+kind = "ftp"
+name = "upload"
+count = 1
+direction = "reverse"
+tcp = "cubic"
+stack = "linux-6.18"
+segment = "1448 B"
+start = { uniform = ["0 s", "5 s"] }
+"##,
+];
 
 const TAIL: &str = r##"
 [[traffic]]
@@ -118,12 +136,13 @@ kind = "ftp"                 # endless files over TCP
 #name = "background"
 FLOWS  # flows; by default one a pair
 ENDS
-tcp = "reno"
-#stack = "ns2-2.35"          # whose TCP; "rfc", "linux-6.18" and "ns3-3.37" are today's
-segment = "1000 B"           # payload of a packet
-#header = "40 B"             # headers on top of it; 52 B with time stamps
-window = 1000                # largest window, in segments
-start = { uniform = ["0 s", "1 s"] }
+tcp = "cubic"
+stack = "linux-6.18"         # whose TCP; `earlydrop list stacks` names them all
+segment = "1448 B"           # payload of a packet: 1500 B with its headers
+#header = "52 B"             # headers on top of it
+#window = 4000               # largest window, in segments
+start = { uniform = ["0 s", "5 s"] }
+UPLOAD
 
 # A flow that does not slow down, over UDP.
 #[[traffic]]
@@ -182,22 +201,21 @@ struct Network {
 const NETWORKS: [Network; 10] = [
     Network {
         kind: "dumbbell",
-        topology: r##"# 40 senders and 40 receivers on either side of one bottleneck.
+        topology: r##"# A home link, 50 Mbit/s down and 10 Mbit/s up, and servers near and far: round trips of 20 to 100 ms.
 [topology]
 kind = "dumbbell"
-pairs = 40
-access = { rate = "5 Mbit/s", delay = "20 ms" }
-bottleneck = { rate = "5 Mbit/s", delay = "10 ms" }
-# Instead of access, each side by itself; a delay may be a list, or drawn from an interval.
-#senders = { rate = "5 Mbit/s", delay = ["10 ms", "20 ms"] }
-#receivers = { rate = "5 Mbit/s", delay = { uniform = ["1 ms", "10 ms"] } }
-# Where the bottleneck's other direction differs.
-#reverse = { rate = "5 Mbit/s", delay = "10 ms" }
+pairs = 10
+senders = { rate = "1 Gbit/s", delay = { uniform = ["4 ms", "44 ms"] } }
+receivers = { rate = "1 Gbit/s", delay = "1 ms" }
+bottleneck = { rate = "50 Mbit/s", delay = "5 ms" }
+reverse = { rate = "10 Mbit/s", delay = "5 ms" }
+# Instead of senders and receivers, both sides alike; a delay may also be a list.
+#access = { rate = "1 Gbit/s", delay = ["10 ms", "20 ms"] }
 "##,
         queue: "bottleneck",
-        about_queue: r##"# The queue at the bottleneck; [queue.reverse] is the one where acknowledgements go.
+        about_queue: r##"# The queue of the downloads.
 "##,
-        flows: 40,
+        flows: 10,
         ends: "",
     },
     Network {
@@ -208,10 +226,10 @@ kind = "parking_lot"
 bottlenecks = 3
 pairs = 10                   # s1 to d1, s2 to d2, ... over all of them
 cross = 10                   # at each: c1.1 to e1.1, ... over the first, c2.1 to e2.1, ... over the second
-access = { rate = "10 Mbit/s", delay = "5 ms" }
-bottleneck = { rate = "5 Mbit/s", delay = "10 ms" }
+access = { rate = "1 Gbit/s", delay = { uniform = ["1 ms", "21 ms"] } }
+bottleneck = { rate = "50 Mbit/s", delay = "5 ms" }
 # Where the bottlenecks' other direction differs.
-#reverse = { rate = "5 Mbit/s", delay = "10 ms" }
+#reverse = { rate = "10 Mbit/s", delay = "5 ms" }
 "##,
         queue: "bottleneck",
         about_queue: r##"# The queue at each bottleneck; [queue.bottleneck2] would be another one at the second. [queue.reverse] is the one
@@ -225,13 +243,13 @@ bottleneck = { rate = "5 Mbit/s", delay = "10 ms" }
         topology: r##"# Hosts round one router: h2, h3, ... send to h1.
 [topology]
 kind = "star"
-hosts = 41
-access = { rate = "5 Mbit/s", delay = "10 ms" }     # of every host; a delay may be a list, or drawn
+hosts = 11
+access = { rate = "50 Mbit/s", delay = { uniform = ["1 ms", "25 ms"] } }    # of every host
 "##,
         queue: "bottleneck",
         about_queue: r##"# The queue at each link of the router; [queue."r1>h1"] would be another one at the link to h1, where the data go.
 "##,
-        flows: 40,
+        flows: 10,
         ends: "",
     },
     Network {
@@ -348,23 +366,23 @@ pairs = [["a", "c"], ["b", "c"]]    # who sends to whom where traffic does not s
 [[link]]
 from = "a"
 to = "r1"
-rate = "100 Mbit/s"
+rate = "1 Gbit/s"
 delay = "1 ms"
 
 [[link]]
 from = "b"
 to = "r1"
-rate = "100 Mbit/s"
+rate = "1 Gbit/s"
 delay = { uniform = ["10 ms", "20 ms"] }    # drawn with the run's seed
 
 [[link]]
 from = "r1"
 to = "r2"
-rate = "5 Mbit/s"
+rate = "50 Mbit/s"
 delay = "10 ms"
 queue = "core"               # a [queue.core], below; without one there is room for everything
 # The other direction, by default with the same rate and delay; false for none.
-reverse = { rate = "2 Mbit/s", queue = "core" }
+reverse = { rate = "10 Mbit/s", queue = "core" }
 # What else may happen on a link.
 #framing = { overhead = "18 B", mpu = "64 B", encoding = "plain" }
 #loss = 0.0001
@@ -374,7 +392,7 @@ reverse = { rate = "2 Mbit/s", queue = "core" }
 [[link]]
 from = "r2"
 to = "c"
-rate = "100 Mbit/s"
+rate = "1 Gbit/s"
 delay = "1 ms"
 "##,
         queue: "core",
@@ -403,9 +421,13 @@ mod tests {
     #[test]
     fn is_a_sound_scenario_whatever_its_name() {
         let first = scenario(&template("first"));
-        assert_eq!((first.name.as_str(), first.flows()), ("first", 40));
-        assert_eq!(first.queues[0].spec.limit, Limit::Packets(120));
+        assert_eq!((first.name.as_str(), first.flows()), ("first", 11));
+        // 50 Mbit/s for 100 ms, and 10 Mbit/s.
+        assert_eq!(first.queues[0].spec.limit, Limit::Bytes(625_000));
+        assert_eq!(first.queues[1].spec.limit, Limit::Bytes(125_000));
         assert_eq!(first.queues[0].spec.spec.name, AQM);
+        assert_eq!(first.traffic[0].packet(), 1500);
+        assert_eq!(first.warnings(), [""; 0]);
         for name in ["", "a\"b\\c", "\u{7f}\n", "#", "NAME", &"é".repeat(500)] {
             scenario(&template(name));
         }
@@ -421,7 +443,8 @@ mod tests {
             assert!(text.contains(&format!("\nkind = \"{}\"\n", network.kind)));
             assert!(text.lines().all(|line| line.len() <= 120), "{}", network.kind);
             let scenario = scenario(&text);
-            assert_eq!(scenario.flows(), u64::from(network.flows));
+            assert_eq!(scenario.traffic[0].flows(), u64::from(network.flows));
+            assert_eq!(scenario.warnings(), [""; 0]);
             assert_eq!(scenario.queues[0].key, network.queue);
         }
         for kind in topology::KINDS {
@@ -439,9 +462,7 @@ mod tests {
     fn is_sound_with_its_comments_taken_as_settings() {
         let spec = catalogue::find(AQM).expect("in the catalogue");
         let uncomment = |line: &str| match line.strip_prefix('#') {
-            Some(access) if access.starts_with("senders") || access.starts_with("receivers") => {
-                format!("{line}\n")
-            }
+            Some(access) if access.starts_with("access") => format!("{line}\n"),
             Some(setting) if !setting.starts_with(' ') => format!("{setting}\n"),
             _ => format!("{line}\n"),
         };

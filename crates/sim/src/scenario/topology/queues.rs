@@ -14,13 +14,14 @@ use super::super::queue;
 use crate::topology::LinkSpec;
 
 /// Reads `[queue.NAME]` and finds the queue of each link of `topology`: the one with the link's name, else the one with
-/// its key. `written`: links name their queues in the document.
+/// its key. `written`: links name their queues in the document. With the queues, the bandwidth-delay products that their
+/// limits are to be, where that is how they are given.
 pub(in crate::scenario) fn queues(
     field: Option<Field<'_>>,
     topology: &mut Topology,
     written: bool,
     aqms: Aqms<'_>,
-) -> Checked<Vec<Queue>> {
+) -> Checked<(Vec<Queue>, Vec<Option<f64>>)> {
     let sites: Vec<Site> = match topology {
         Topology::Dumbbell(dumbbell) => {
             let site = |key: &str, link: &LinkSpec| Site {
@@ -49,7 +50,7 @@ pub(in crate::scenario) fn queues(
     let is_dumbbell = matches!(topology, Topology::Dumbbell(_));
     let Some(field) = field else {
         if keys.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Default::default());
         }
         return Err(ScenarioError::new("queue", "is missing").allowed(wanted));
     };
@@ -92,7 +93,7 @@ pub(in crate::scenario) fn queues(
             .given(format!("{key:?}"))
             .allowed(format!("a table [queue.{key}]{}", suggestion(key, all.iter().copied()))));
     }
-    let mut queues = Vec::new();
+    let (mut queues, mut products) = (Vec::new(), Vec::new());
     for (key, field) in fields.iter() {
         let mut links: Vec<Link> = Vec::new();
         for (site, chosen) in sites.iter().zip(&chosen) {
@@ -104,14 +105,16 @@ pub(in crate::scenario) fn queues(
             return Err(ScenarioError::new(field.path, "is the queue of no link")
                 .allowed("a queue that a link has, or none: each of its links has one of its own"));
         }
-        queues.push(Queue { key: key.to_string(), spec: queue::read(&field, &links, aqms)? });
+        let (spec, bdp) = queue::read(&field, &links, aqms)?;
+        queues.push(Queue { key: key.to_string(), spec });
+        products.push(bdp);
     }
     if let Topology::Graph(graph) = topology {
         for (direction, chosen) in graph.directions_mut().zip(chosen) {
             direction.queue = chosen;
         }
     }
-    Ok(queues)
+    Ok((queues, products))
 }
 
 /// A link that may have a queue.

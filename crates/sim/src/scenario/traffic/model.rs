@@ -195,6 +195,16 @@ impl TcpSpec {
         super::stacks::shortest(self)
     }
 
+    /// Whether its data are ECN-capable.
+    pub fn sends_ecn(&self) -> bool {
+        self.options.rfc.as_ref().map_or(self.options.ecn, |settings| super::rfc::ecn(settings))
+    }
+
+    /// Whether its data are for the L queue of a coupled pair (RFC 9331).
+    pub fn is_scalable(&self) -> bool {
+        super::rfc::wants_ecn(self.tcp)
+    }
+
     /// Options without effect, and what they would need to have one.
     pub fn idle_options(&self) -> Vec<(&'static str, &'static str)> {
         self.options.rfc.as_ref().map_or_else(Vec::new, |settings| super::rfc::idle(settings, self.tcp, self.stack))

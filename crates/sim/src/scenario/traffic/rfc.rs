@@ -171,7 +171,12 @@ pub(super) fn wants_ecn(tcp: Tcp) -> bool {
     matches!(tcp, Tcp::Dctcp | Tcp::Prague)
 }
 
-/// The names of those.
+/// Whether data are ECN-capable.
+pub(super) fn ecn(settings: &Settings) -> bool {
+    settings.feedback != Feedbacks::None
+}
+
+/// The names of the TCPs that have a stack of this kind.
 pub(super) fn names() -> String {
     quoted_list(stacks::rfc::STACK.tcps.iter().copied())
 }
@@ -199,7 +204,7 @@ pub(super) fn write(settings: &Settings, tcp: Tcp, map: &mut Map<String, Json>) 
             map.insert(key.into(), written(opt, value, settings.mss));
         }
         match key {
-            "window" => drop(map.insert("ecn".into(), (settings.feedback != Feedbacks::None).into())),
+            "window" => drop(map.insert("ecn".into(), ecn(settings).into())),
             "prr" => write_rules(settings, map),
             _ => {}
         }
@@ -222,7 +227,7 @@ fn write_rules(settings: &Settings, map: &mut Map<String, Json>) {
 /// Options without effect, and what each would need. Those of its stack are left out.
 pub(super) fn idle(settings: &Settings, tcp: Tcp, stack: Option<&'static Stack>) -> Vec<(&'static str, &'static str)> {
     let stack = stack.unwrap_or_else(|| stacks::nearest(settings, tcp.name()).0);
-    let ecn = settings.feedback != Feedbacks::None;
+    let ecn = ecn(settings);
     let known = [stack, &stacks::rfc::STACK].map(|stack| stack.plain(tcp.name(), settings.mss, ecn));
     options::all()
         .filter(|opt| opt.is_for(tcp.name()) && known.iter().all(|plain| opt.get(plain) != opt.get(settings)))
