@@ -93,7 +93,7 @@ def _parameters(entry: Mapping[str, Any]) -> list[str]:
     rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
     limit, source = entry["limit"]["default"], entry["limit"]["source"]
     forms = 'packets, bytes, or "2 bdp"'
-    rows.append(f"| `limit` | {limit} | packets | {forms} | [Buffer](../scenarios.md#queuename). Default: {source}. |")
+    rows.append(f"| `limit` | {limit} | | {forms} | [Buffer](../scenarios.md#queuename). Default: {source}. |")
     for p in entry["parameters"]:
         symbol = f" ${p['symbol']}$" if p["symbol"] else ""
         doc = f"{p['doc']} Default: {p['source']}."

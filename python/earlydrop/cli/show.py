@@ -181,7 +181,7 @@ def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[floa
     lines += ["", "Parameters", ""]
     limit = {
         "name": "limit",
-        "unit": "packets",
+        "unit": "",
         "range": 'packets, bytes, or "2 bdp"',
         "doc": "The buffer.",
         **entry["limit"],
