@@ -280,7 +280,7 @@ pub fn checked(number: u64, mut text: String) -> (String, Scenario) {
     }
     // Receivers with recorded delays use other code than plain ones.
     if number % 3 == 2 {
-        text = text.replace("[record]\n", "[record]\njitter = true\nlosses = true\n");
+        text = text.replace("[record]\n", "[record]\njitter = true\ndelay_flows = [1]\nlosses = true\n");
     }
     let doc = Doc::from_toml(&text, None).unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
     let scenario = check(&doc, None).unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));

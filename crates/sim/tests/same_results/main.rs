@@ -135,15 +135,17 @@ fn remove_end_to_end(of: &mut Value) {
 
 /// The same with and without recorded rates, delays and losses.
 fn recording_changes_nothing(text: &str, scenario: &Scenario) {
-    let without = Record { rates: None, jitter: false, losses: false, ..scenario.record.clone() };
+    let without = Record { rates: None, jitter: false, delay_flows: vec![], losses: false, ..scenario.record.clone() };
     let (rates, rate_flows) = (Some(0.1), vec![1]);
-    let with = Record { rates, rate_flows, jitter: true, losses: true, ..scenario.record.clone() };
+    let with =
+        Record { rates, rate_flows, jitter: true, delay_flows: vec![1], losses: true, ..scenario.record.clone() };
     let [without, with] = [without, with].map(|record| {
         let scenario = Scenario { record, ..scenario.clone() };
         let outcome = run(&scenario, scenario.seed, Links::Auto, Events::Lanes).expect("runs");
         let mut document = result::document(&scenario, scenario.seed, &outcome, 0.0);
         let document = document.as_object_mut().expect("an object");
         let rates = document.shift_remove("rates");
+        document.shift_remove("delays");
         // Packets that may have been reordered arrive by events.
         document.shift_remove("cost");
         for list in ["flows", "traffic"] {

@@ -60,10 +60,12 @@ clock_phase = 0
 series = "10 ms"
 cwnd_flows = [1, 5]
 trace = 2000
+trace_headers = true
 trace_flow = 1
 rates = "10 s"
 rate_queues = "all"
 jitter = true
+delay_flows = [2, 1]
 losses = true
 loss_rtt = "40 ms"
 "#;
@@ -192,6 +194,7 @@ rate = "100 kbit/s"
 segment = { mix = [[40, 5], ["1000 B", 0.5]] }
 header = 28
 jitter = true
+delay_flows = [2, 1]
 stop = "30 s"
 start = { pareto = "1 s", shape = 1.5 }
 [[traffic]]
