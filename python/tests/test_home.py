@@ -422,3 +422,16 @@ def test_the_configuration_of_the_page_is_what_is_printed() -> None:
         assert key in text
     for name in line.LINKS:
         assert f"| `{name}` |" in text
+
+
+def test_framing_from_python() -> None:
+    import earlydrop as ed
+
+    net = ed.graph(
+        [ed.join("a", "b", ed.link("1 Mbit/s", "1 ms", framing={"overhead": "40 B", "encoding": "atm"}), queue="line")],
+        queues={"line": ed.aqm.DropTail()},
+    )
+    net.cbr(1, rate="900 kbit/s", from_="a", to="b")
+    # 22 cells of 53 B for each 1000 B: 1.166 of 0.9 Mbit/s.
+    queue = net.scenario(duration="5 s").run().document["queues"]["line"]
+    assert queue["throughput_mbps"] == pytest.approx(1000 / (22 * 53), rel=0.01)

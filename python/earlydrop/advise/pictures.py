@@ -152,7 +152,8 @@ def ranking(advice: Advice) -> Figure:
             found = row.latency_ms
             colour = BEFORE if row.queue == TODAY else AFTER if row.queue in advice.shared else "#666666"
             half = None if found.half_width is None else [[min(found.half_width, 0.9 * found.mean)], [found.half_width]]
-            ax.errorbar([found.mean], [y], xerr=half, marker="o", color=colour, capsize=2.5, linewidth=1.3)
+            inside = "white" if row.lossy else colour
+            ax.errorbar([found.mean], [y], xerr=half, marker="o", mfc=inside, color=colour, capsize=2.5, linewidth=1.3)
         ax.axvline(max(advice.idle.latency_ms.mean, 0.1), color="#999999", linewidth=0.8, linestyle=(0, (2, 2)))
         ax.annotate(
             "idle line",
@@ -168,7 +169,8 @@ def ranking(advice: Advice) -> Figure:
         ax.set_ylim(0.5, len(rows) + 0.5)
         ax.set_xscale("log")
         low, high = ax.get_xlim()
-        ticks = [m * 10.0**e for e in range(-1, 6) for m in (1, 2, 5) if low <= m * 10.0**e <= high]
+        steps = (1, 2, 5) if high > 10 * low else (1, 1.5, 2, 3, 4, 5, 7)
+        ticks = [m * 10.0**e for e in range(-1, 6) for m in steps if low <= m * 10.0**e <= high]
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.set_xticks([], minor=True)
         ax.set_xlabel("Latency under load (ms)")
