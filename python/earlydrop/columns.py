@@ -60,6 +60,7 @@ QUEUES: Columns = {
         early_drops=("packets", "dropped at random, with a probability below 1"),
         forced_drops=("packets", "dropped with certainty by the policy"),
         overflow_drops=("packets", "dropped because the buffer was full"),
+        over_memory=("packets", "dropped before the queue of a real link because its memory was full"),
         marks=("packets", "marked CE by this queue"),
         drop_rate=("fraction", "all drops over arrivals"),
         mark_rate=("fraction", "marks over arrivals"),
@@ -90,6 +91,7 @@ FLOWS: Columns = {
     **_table(
         id=("", "flow, from 1 in the order of the scenario's traffic"),
         kind=("", "kind of its traffic entry; of a real link the protocol"),
+        role=("", "what a flow of a real link is for: data, acks, control, icmp, dns or others"),
         tcp=("", "congestion control; empty over UDP"),
         start_s=("s", "start of the flow, from the start of the run"),
         goodput_mbps=("Mbit/s", "payload delivered in order, each segment once"),

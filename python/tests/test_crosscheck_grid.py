@@ -94,8 +94,8 @@ def test_a_page_gets_the_tables_where_it_wants_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "SCENARIO or --grid: given neither"),
-        (["x.toml", "--grid", ""], "SCENARIO or --grid: given both"),
+        ([], "SCENARIO, --grid or --flent: given none"),
+        (["x.toml", "--grid", ""], "SCENARIO, --grid or --flent: given SCENARIO and --grid"),
         (["x.toml", "--write", "y.csv"], "--write: belongs to --grid"),
         (["--grid", "vegas"], "--grid: no cell has 'vegas'"),
         (["--grid", "("], "--grid: (: "),

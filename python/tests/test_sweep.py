@@ -180,7 +180,7 @@ TWELVE = "\n".join(
         ("max_p", "queue.bottleneck.max_p", "[0.1, 1.5]"),
         ("w_q", "queue.bottleneck.w_q", "[0.002, 0.02]"),
         ("pairs", "topology.pairs", "[2, 4]"),
-        ("rate", "topology.bottleneck.rate", '["2 Mbit/s", "4 Mbit"]'),
+        ("rate", "topology.bottleneck.rate", '["2 Mbit/s", "4 Mbyte"]'),
         ("delay", "topology.bottleneck.delay", '["10 ms", "50 ms"]'),
         ("tcp", "traffic.0.tcp", '["reno", "sack"]'),
         ("segment", "traffic.0.segmnt", '["500 B", "1000 B"]'),
@@ -198,7 +198,7 @@ def test_all_mistakes_of_a_file_are_named_at_once(monkeypatch: pytest.MonkeyPatc
     assert "factor max_p" in message
     assert "given 1.5; allowed (0, 1]" in message
     assert "factor rate" in message
-    assert '"4 Mbit"' in message
+    assert '"4 Mbyte"' in message
     assert "factor segment" in message
     assert "segmnt" in message
     assert message.count("factor ") == 3

@@ -74,7 +74,7 @@ def peak(points: int, seeds: int, folder: Path) -> tuple[int, int]:
         executor.close()
         assert found.tally.made == planned.runs
         text.write(folder, found, "")
-        data = report._data(folder)
+        data = report.read_data(folder)
         assert data.count == len(asked.points)
         return planned.runs, tracemalloc.get_traced_memory()[1]
     finally:

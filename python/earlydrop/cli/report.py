@@ -41,7 +41,7 @@ def report_(
         path = report.renew(folder)
         drawn = report.draw(folder, plots, formats, style) if plots or figures else []
     if json:
-        print_json({"report": str(path), "figures": [str(one) for one in drawn]})
+        print_json({"report": str(path), **({"figures": [str(one) for one in drawn]} if drawn else {})})
     else:
         print(f"report: {path}")
         for one in drawn:
