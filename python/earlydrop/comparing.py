@@ -234,7 +234,7 @@ class Compared:
 
     # ---- for papers ----------------------------------------------------------------------------------------------
 
-    def plot(self, measures: Sequence[str] | None = None) -> Figure:
+    def plot(self, measures: str | Sequence[str] | None = None) -> Figure:
         """A matplotlib figure: a dot with its 95 % interval for each discipline, a panel for each measure.
 
         Raises:
@@ -242,10 +242,10 @@ class Compared:
         """
         from .render import comparison_plot
 
-        self._check(measures or ())
-        return comparison_plot.comparison(list(self.results.items()), measures, "Round-trip propagation delay")
+        chosen = None if measures is None else self._chosen(measures)
+        return comparison_plot.comparison(list(self.results.items()), chosen, "Round-trip propagation delay")
 
-    def to_latex(self, measures: Sequence[str] | None = None, *, caption: str | None = None) -> str:
+    def to_latex(self, measures: str | Sequence[str] | None = None, *, caption: str | None = None) -> str:
         """A table for a paper (package booktabs): mean ± half-width of the 95 % interval, with units.
 
         Raises:
@@ -253,8 +253,7 @@ class Compared:
         """
         from .render import result_text
 
-        self._check(measures or ())
-        chosen = self.measures if measures is None else list(measures)
+        chosen = self.measures if measures is None else self._chosen(measures)
         return result_text.latex_comparison(list(self.results.items()), chosen, caption)
 
     @property
@@ -272,6 +271,11 @@ class Compared:
     def to_json(self) -> str:
         """`document` as JSON."""
         return to_json(self.document, indent=1)
+
+    def _chosen(self, measures: str | Sequence[str]) -> list[str]:
+        chosen = [measures] if isinstance(measures, str) else list(measures)
+        self._check(chosen)
+        return chosen
 
     def _check(self, measures: Sequence[str]) -> None:
         for name in measures:

@@ -24,7 +24,7 @@ Kind = Literal["curves", "plane", "map", "factors"]
 class Swept(Outcome):
     """What a sweep found. Printed, it is what `earlydrop sweep` prints."""
 
-    def to_frame(self, measures: Sequence[str] | None = None, kind: Literal["polars", "pandas"] = "polars") -> Any:
+    def to_frame(self, measures: str | Sequence[str] | None = None, kind: Literal["polars", "pandas"] = "polars") -> Any:
         """One row for each point and measure: the factors, `measure`, `unit`, mean, 95 % interval and number of seeds.
 
         Raises:
@@ -83,7 +83,7 @@ class Swept(Outcome):
             f"kind: {kind} cannot be drawn of {self.sweep.name}, which has other factors; allowed {others}"
         )
 
-    def to_latex(self, measures: Sequence[str] | None = None, *, caption: str | None = None) -> str:
+    def to_latex(self, measures: str | Sequence[str] | None = None, *, caption: str | None = None) -> str:
         """A table of the points for a paper (package booktabs): mean ± half-width of the 95 % interval, with units.
 
         Raises:
@@ -106,11 +106,12 @@ class Swept(Outcome):
         factors = [f.title if any(str(v.name) != str(v.value) for v in f.levels) else f.label for f in sweep.factors]
         return [*factors, *(m.label for m in chosen)], rows
 
-    def _chosen(self, measures: Sequence[str] | None) -> list[str]:
-        for name in measures or ():
+    def _chosen(self, measures: str | Sequence[str] | None) -> list[str]:
+        chosen = [measures] if isinstance(measures, str) else list(self._measures if measures is None else measures)
+        for name in chosen:
             if name not in self._measures:
                 raise SweepError(f'there is no measure "{name}"; allowed: {", ".join(self._measures)}')
-        return list(self._measures) if measures is None else list(measures)
+        return chosen
 
     def __str__(self) -> str:
         return text.outcome_text(self)

@@ -1,0 +1,91 @@
+"""Runs a page of the documentation line by line: its programs, files and commands, in their order."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ("earlydrop", "sudo earlydrop", "cd", "make", "cargo")
+
+
+def steps(text: str) -> Iterator[tuple[str, str]]:
+    """A page's programs ("python"), files ("file"), commands ("command") and what these print ("output"), in order."""
+    lines = iter(text.splitlines())
+    printed = False
+    for line in lines:
+        fence = re.match(r"```(\w+)", line)
+        if fence:
+            block = "\n".join(iter(lambda: next(lines), "```")) + "\n"
+            if fence[1] == "python":
+                yield "python", block
+            elif re.match(r"# [\w.-]+\n", block):
+                yield "file", block
+        elif line.startswith("    $ "):
+            printed = True
+            yield "command", line[6:]
+            continue
+        elif re.match(rf"    ({'|'.join(PROGRAMS)}) ?", line):
+            yield "command", line.strip()
+        elif printed and line.startswith("    "):
+            yield "output", line[4:]
+        printed = False
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """An environment in which `earlydrop` is this one, and `sudo` is nothing."""
+    folder.mkdir()
+    for name, runs in (("earlydrop", f"{shlex.quote(sys.executable)} -m earlydrop"), ("sudo", "")):
+        script = folder / name
+        script.write_text(f'#!/bin/sh\nexec {runs} "$@"\n', encoding="utf-8")
+        script.chmod(0o755)
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "python"), "CARGO_NET_OFFLINE": "true"}
+
+
+@dataclass
+class Ran:
+    """What was run, and which of it was said to fail."""
+
+    done: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+
+def run(page: Path, folder: Path, fails: Sequence[str] = (), changes: Sequence[tuple[str, str]] = ()) -> Ran:
+    """Run a page in a folder. `fails`: ends of commands that exit with 2; `changes`: what to replace in commands."""
+    here, printed, ran = folder, "", Ran()
+    around = environment(folder / ".bin")
+    for kind, text in steps(page.read_text(encoding="utf-8")):
+        if kind == "output":
+            assert text.strip() in printed, f"{page.name}: {ran.done[-1]}\nprints\n{printed}\nand not\n{text}"
+            continue
+        if kind == "file":
+            (here / text[2:].split("\n", 1)[0]).write_text(text, encoding="utf-8")
+            continue
+        if text.startswith("cd "):
+            here = (here / text[3:]).resolve()
+            assert here.is_relative_to(folder)
+            continue
+        if kind == "python":
+            named = re.match(r"# (\w+\.py)\n", text)
+            file = here / (named[1] if named else "program.py")
+            file.write_text(text, encoding="utf-8")
+            command = [sys.executable, str(file)]
+        else:
+            for old, new in changes:
+                text = text.replace(old, new)
+            command = shlex.split(text)
+        made = subprocess.run(command, cwd=here, env=around, capture_output=True, text=True, check=False)
+        printed = made.stdout + made.stderr
+        expected = 2 if text.endswith(tuple(fails)) and fails else 0
+        assert made.returncode == expected, f"{page.name}: {text}\n{printed}"
+        ran.done.append(text)
+        if expected:
+            ran.failed.append(text)
+    return ran

@@ -1,0 +1,40 @@
+"""The tutorials, line by line: their programs and commands do what they say."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import page_runner
+import pytest
+
+TUTORIALS = page_runner.ROOT / "docs" / "tutorials"
+OWN = TUTORIALS / "3-own-aqm.md"
+
+
+@pytest.mark.parametrize(
+    ("name", "least"), [("1-first-comparison", 9), ("2-home-link", 6), ("4-reproduce-a-paper", 5)], ids=str
+)
+def test_a_tutorial_runs_line_by_line(name: str, least: int, tmp_path: Path) -> None:
+    assert len(page_runner.run(TUTORIALS / f"{name}.md", tmp_path).done) >= least
+
+
+def test_your_own_aqm_runs_line_by_line(tmp_path: Path) -> None:
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not installed")
+    ran = page_runner.run(OWN, tmp_path, fails=["aqm=my_red"])
+    assert len(ran.done) > 15
+    assert len(ran.failed) == 1
+
+
+def test_every_method_and_attribute_is_on_the_page() -> None:
+    from earlydrop import _core
+    from earlydrop.policies.declare import METHODS
+
+    text = OWN.read_text(encoding="utf-8")
+    assert all(f"`{name}(" in text for name in (*METHODS, "check"))
+    seen = {"packet": _core.PacketView, "queue": _core.QueueView, "cx": _core.Context}
+    for name, cls in seen.items():
+        for attribute in (a for a in vars(cls) if not a.startswith("_")):
+            assert re.search(rf"`{name}\.{attribute}\b", text), f"{name}.{attribute}"

@@ -1,0 +1,105 @@
+"""Hooks of mkdocs: pages from outside docs/, pages made from declarations, and links as the checkout has them.
+
+Pages link to files as a reader of the checkout finds them. A page of the site is linked as such; of a file that is no
+page only its name is left.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+OUTSIDE = {
+    "README.md": "project/README.md",
+    "CHANGELOG.md": "project/CHANGELOG.md",
+    "CONTRIBUTING.md": "project/CONTRIBUTING.md",
+    "vectors/README.md": "project/vectors.md",
+    "validation/README.md": "project/validation.md",
+    **{f"crates/{name}/README.md": f"project/crate-{name}.md" for name in ("aqm", "net", "sim")},
+    **{f"studies/{path.parent.name}/README.md": f"project/study-{path.parent.name}.md"
+       for path in sorted(ROOT.glob("studies/*/README.md"))},
+}
+"""Pages outside docs/, and where they stand in the site."""
+PLACES = {site: source for source, site in OUTSIDE.items()}
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^)\s]+)\)")
+API = """# Python API
+
+Signatures and docstrings of what `import earlydrop as ed` offers. [Python](../python.md) shows how the parts are used.
+
+{entries}
+"""
+MODULES = {
+    "Networks": ["earlydrop.networks", "earlydrop.scenario"],
+    "Traffic": ["earlydrop.traffic"],
+    "Results": ["earlydrop.result"],
+    "Comparing": ["earlydrop.comparing", "earlydrop.sweeping"],
+    "Disciplines of your own": ["earlydrop.policies.policy", "earlydrop.policies.declare", "earlydrop.policies.verdict"],
+    "Runs in steps": ["earlydrop.simulation", "earlydrop.gym"],
+    "Queues": ["earlydrop.queues"],
+}
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are not in docs/."""
+    from mkdocs.structure.files import File
+
+    made = {site: (ROOT / source).read_text(encoding="utf-8") for source, site in OUTSIDE.items()}
+    made["reference/commands.md"] = _commands()
+    made["reference/api.md"] = _api()
+    for place, text in made.items():
+        files.append(File.generated(config, place, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Turn links of the checkout into links of the site; leave code alone."""
+    del config
+    here = page.file.src_uri
+    folder = (ROOT / PLACES[here]).parent if here in PLACES else (DOCS / here).parent
+    known = {file.src_uri for file in files}
+
+    def turned(found: re.Match[str]) -> str:
+        image, text, target = found.groups()
+        path, hash_, anchor = target.partition("#")
+        if not path or re.match(r"[a-z]+:", target):
+            return found[0]
+        place = _place((folder / path).resolve())
+        if place is None or place not in known:
+            return "" if image else text
+        up = "../" * here.count("/")
+        return f"{image}[{text}]({up}{place}{hash_}{anchor})"
+
+    parts = re.split(r"(^ *```.*?^ *```$|^(?:    .*\n)+|`[^`\n]+`(?!\]))", markdown, flags=re.MULTILINE | re.DOTALL)
+    return "".join(part if k % 2 else LINK.sub(turned, part) for k, part in enumerate(parts))
+
+
+def _place(path: Path) -> str | None:
+    """Where a file of the checkout is in the site."""
+    if path.is_relative_to(DOCS):
+        return path.relative_to(DOCS).as_posix()
+    return OUTSIDE.get(path.relative_to(ROOT).as_posix()) if path.is_relative_to(ROOT) else None
+
+
+def _commands() -> str:
+    """Every command with its options, as `--help` has them."""
+    from earlydrop import cli
+
+    text: Any = cli.app.generate_docs(output_format="markdown", heading_level=1)
+    return str(text)
+
+
+def _api() -> str:
+    entries = []
+    for title, modules in MODULES.items():
+        entries.append(f"## {title}\n")
+        for module in modules:
+            entries.append(f"::: {module}\n    options:\n      show_root_heading: false\n      heading_level: 3\n")
+    return API.format(entries="\n".join(entries))
