@@ -30,7 +30,7 @@ impl Scenario {
             false => vec![None; self.queues.len()],
         };
         for (queue, product) in self.queues.iter().zip(products) {
-            found.extend(product.and_then(|product| self.foreign_thresholds(queue, product)));
+            found.extend(product.and_then(|product| self.threshold_far_off(queue, product)));
             found.extend(self.step_below_a_packet(queue));
         }
         for (number, entry) in self.traffic.iter().enumerate() {
@@ -118,7 +118,7 @@ impl Scenario {
     /// `product`: the bandwidth-delay product, bytes.
     ///
     /// n flows need a buffer of about the product divided by the root of n (Appenzeller et al. 2004).
-    fn foreign_thresholds(&self, queue: &Queue, product: f64) -> Option<String> {
+    fn threshold_far_off(&self, queue: &Queue, product: f64) -> Option<String> {
         let flows: u64 = self.traffic.iter().filter(|traffic| traffic.tcp().is_some()).map(Traffic::flows).sum();
         let needed = product / (flows.max(1) as f64).sqrt();
         let packet = f64::from(self.largest_packet(Direction::Forward).max(self.largest_packet(Direction::Reverse)));
