@@ -75,7 +75,8 @@ def record(
     except _core.ScenarioError as error:
         if queues and error.path and "trace_queues" in error.path:
             given = error.given.strip('"') if error.given else ", ".join(queues)
-            raise TraceError(f"--queue {given}: there is no such queue; {error.allowed or ''}".rstrip("; ")) from error
+            allowed = f"; allowed {error.allowed}" if error.allowed else ""
+            raise TraceError(f"--queue {given}: there is no such queue{allowed}") from error
         raise
     result = json.loads(scenario.run(seed))
     if not result["queues"]:

@@ -25,9 +25,7 @@ CLASSES = {
 """Words that `--cluster` takes, and Dask's class of each."""
 EXTRAS = {"distributed": "cluster", "dask_jobqueue": "jobqueue", "dask_kubernetes": "kubernetes"}
 """The extra of earlydrop that installs a package."""
-WANTED = (
-    f"a scheduler's address such as tcp://host:8786, {', '.join(CLASSES)} (with :N for N jobs), or a file FILE.toml"
-)
+WANTED = f"a scheduler's address such as tcp://host:8786, {', '.join(CLASSES)} (with :N for N jobs), or FILE.toml"
 KEYS = ("kind", "class", "jobs", "options")
 
 

@@ -88,7 +88,7 @@ class Cluster:
             raise SweepError(f"--cluster needs dask.distributed: {extras.command('cluster')}") from error
         self._base, self._address = base, where
         self._started: Any = None if wanted is None else clusters.start(wanted)
-        address = where if self._started is None else self._started.scheduler_address
+        address = where if self._started is None else str(self._started.scheduler_address)
         try:
             # Without types of its own: Any.
             client: Any = distributed.Client
