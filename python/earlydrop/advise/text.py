@@ -191,7 +191,7 @@ OVER_TIME = "How long the voice packets of one run waited in queues."
 DISTRIBUTION = "The same packets after the load has begun: the share that waited no longer than this."
 RANKING = (
     "What the load adds to a call's round trip (the 95th percentiles of both directions), mean over the seeds with its "
-    "95 % interval; in parentheses the rank. Blue: first rank, alone or shared. Open: more than 5 % of the voice is lost."
+    "95 % interval; in parentheses the rank. Blue: first rank, alone or shared. Open: more than 5 % of voice lost."
 )
 
 
