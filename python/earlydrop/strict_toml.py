@@ -32,6 +32,8 @@ def load(path: Path) -> dict[str, Any]:
         raise TomlError(error.strerror) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TomlError(f"is not TOML: {error}") from error
+    except RecursionError:
+        raise TomlError("is not TOML that can be read: its values nest too deep") from None
 
 
 def parse_value(text: str) -> Any:

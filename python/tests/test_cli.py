@@ -230,6 +230,7 @@ def test_run_writes_a_folder(earlydrop: Any, scenario: Path, tmp_path: Path) -> 
     assert ended.code == 0
     assert "bottleneck" in ended.out
     assert files(out) == [
+        "columns.json",
         "flows.csv",
         "flows.parquet",
         "manifest.json",
@@ -359,7 +360,7 @@ def test_help_is_no_error(earlydrop: Any, arguments: list[str]) -> None:
         (["run", "SCENARIO", "--set", "duration=0 s"], "duration"),
         (["compare", "SCENARIO"], "--aqm"),
         (["compare", "SCENARIO", "--aqm", "redd"], 'there is no "redd"; did you mean "red"?'),
-        (["compare", "SCENARIO", "--aqm", "FQ_CoDel"], 'did you mean "fq_codel"?'),
+        (["compare", "SCENARIO", "--aqm", "FQ_CoDell"], 'did you mean "fq_codel"?'),
         (["compare", "SCENARIO", "--aqm", "red", "--aqm", "red"], "twice"),
         (["compare", "SCENARIO", "--aqm", "red", "--seeds", "0"], "--seeds"),
         (["compare", "missing.toml", "--aqm", "red"], "missing.toml"),
