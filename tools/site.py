@@ -24,8 +24,10 @@ OUTSIDE = {
     "vectors/README.md": "project/vectors.md",
     "validation/README.md": "project/validation.md",
     **{f"crates/{name}/README.md": f"project/crate-{name}.md" for name in ("aqm", "net", "sim")},
-    **{f"studies/{path.parent.name}/README.md": f"project/study-{path.parent.name}.md"
-       for path in sorted(ROOT.glob("studies/*/README.md"))},
+    **{
+        f"studies/{path.parent.name}/README.md": f"project/study-{path.parent.name}.md"
+        for path in sorted(ROOT.glob("studies/*/README.md"))
+    },
 }
 """Pages outside docs/, and where they stand in the site."""
 PLACES = {site: source for source, site in OUTSIDE.items()}
@@ -41,7 +43,11 @@ MODULES = {
     "Traffic": ["earlydrop.traffic"],
     "Results": ["earlydrop.result"],
     "Comparing": ["earlydrop.comparing", "earlydrop.sweeping"],
-    "Disciplines of your own": ["earlydrop.policies.policy", "earlydrop.policies.declare", "earlydrop.policies.verdict"],
+    "Disciplines of your own": [
+        "earlydrop.policies.policy",
+        "earlydrop.policies.declare",
+        "earlydrop.policies.verdict",
+    ],
     "Runs in steps": ["earlydrop.simulation", "earlydrop.gym"],
     "Queues": ["earlydrop.queues"],
 }

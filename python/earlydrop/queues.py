@@ -94,5 +94,6 @@ def _default(parameter: dict[str, Any]) -> Any:
     whole = int(value) if value == int(value) else value
     return f"{whole} {parameter['unit']}" if parameter["unit"] == "B" else whole
 
+
 QueueLike = Queue | str
 """A queue, or a text such as `"red limit=120p min_th=20"`."""

@@ -1,11 +1,10 @@
 //! The catalogue: every discipline, in the order people see them.
 
 use crate::default_limit::DefaultLimit;
-use crate::discipline::Fifo;
-use crate::gate::Gate;
+pub use crate::discipline::Built;
+pub use crate::params::Link;
 use crate::params::{Param, ParamError, Values};
-use crate::policy::{Limit, Policy};
-use crate::random::Generator;
+use crate::policy::Limit;
 
 /// The families, in the order people see them: every [`AqmSpec::family`] is one of these.
 pub const FAMILIES: &[&str] = &[
@@ -18,35 +17,6 @@ pub const FAMILIES: &[&str] = &[
     "several queues",
     "classes",
 ];
-
-/// The link that a discipline serves.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Link {
-    /// Rate, bit/s.
-    pub rate_bps: f64,
-    /// Propagation delay, s.
-    pub delay_s: f64,
-}
-
-/// A discipline ready to run.
-pub enum Built {
-    /// A policy for one FIFO.
-    Policy(Box<dyn Policy>),
-    /// A discipline with queues of its own, which has the limit already and wants to know whether to mark (ECN) and
-    /// where its random numbers come from.
-    Discipline(Box<dyn FnOnce(bool, Generator) -> Box<dyn crate::Discipline>>),
-}
-
-impl Built {
-    /// The queue itself: with the `limit` it was built for, marking instead of dropping where `ecn` and the packet allow
-    /// it, with these random numbers.
-    pub fn queue(self, limit: Limit, ecn: bool, random: Generator) -> Box<dyn crate::Discipline> {
-        match self {
-            Built::Policy(policy) => Box::new(Fifo::new(Gate::new(policy, limit, ecn, random))),
-            Built::Discipline(make) => make(ecn, random),
-        }
-    }
-}
 
 /// Checks values against one another and the link.
 pub type Check = &'static (dyn Fn(&Values, &Link) -> Result<(), ParamError> + Sync);
@@ -98,7 +68,7 @@ impl AqmSpec {
     pub fn default_limit(&self, values: &Values, link: &Link) -> Limit {
         match self.limit {
             DefaultLimit::Packets { packets, .. } => Limit::Packets(packets),
-            DefaultLimit::Rule { of, .. } => of(self, values, link),
+            DefaultLimit::Rule { of, .. } => of(self.params, values, link),
         }
     }
 

@@ -1,7 +1,6 @@
 //! The buffer of a queue that gives no `limit`: each discipline has that of its source, Linux or an RFC.
 
-use crate::catalogue::{AqmSpec, Link};
-use crate::params::{Value, Values};
+use crate::params::{Link, Param, Value, Values};
 use crate::policy::Limit;
 
 /// The limit of a queue that gives none.
@@ -21,7 +20,7 @@ pub enum DefaultLimit {
         /// Where it comes from.
         source: &'static str,
         /// The limit from checked values.
-        of: fn(&AqmSpec, &Values, &Link) -> Limit,
+        of: fn(&[&'static [Param]], &Values, &Link) -> Limit,
     },
 }
 
@@ -65,10 +64,11 @@ pub fn bytes(count: f64) -> Limit {
 
 /// Four times the largest `max_th` of the discipline, or of its classes. `"auto"` is ns-2's, as in
 /// [`crate::early_detection`].
-fn four_max_th(spec: &AqmSpec, values: &Values, link: &Link) -> Limit {
-    let value = |name: &str| spec.param(name).map(|param| values.get(param));
+fn four_max_th(params: &[&'static [Param]], values: &Values, link: &Link) -> Limit {
+    let all = || params.iter().copied().flatten();
+    let value = |name: &str| all().find(|param| param.name == name).map(|param| values.get(param));
     let mut largest = Limit::Packets(0);
-    for param in spec.all_params().filter(|param| param.name.starts_with("max_th")) {
+    for param in all().filter(|param| param.name.starts_with("max_th")) {
         let limit = match values.get(param) {
             Value::Real(x) => packets(4.0 * x),
             Value::QueueBytes(x) => bytes(4.0 * x),

@@ -1,8 +1,8 @@
 //! Disciplines: the queues in front of a link, which own the packets that wait for it.
 
-use crate::catalogue::Built;
 use crate::gate::{Counters, Fate, Gate};
-use crate::policy::{QueueView, Reason, Room, Verdict};
+use crate::policy::{Limit, Policy, QueueView, Reason, Room, Verdict};
+use crate::random::Generator;
 use crate::ring::Ring;
 use crate::{Packet, Time};
 
@@ -242,5 +242,25 @@ impl Discipline for Fifo {
             self.gate.memory(out);
         }
         self.ring.memory(leaving, out);
+    }
+}
+
+/// A discipline ready to run.
+pub enum Built {
+    /// A policy for one FIFO.
+    Policy(Box<dyn Policy>),
+    /// A discipline with queues of its own, which has the limit already and wants to know whether to mark (ECN) and
+    /// where its random numbers come from.
+    Discipline(Box<dyn FnOnce(bool, Generator) -> Box<dyn Discipline>>),
+}
+
+impl Built {
+    /// The queue itself: with the `limit` it was built for, marking instead of dropping where `ecn` and the packet allow
+    /// it, with these random numbers.
+    pub fn queue(self, limit: Limit, ecn: bool, random: Generator) -> Box<dyn Discipline> {
+        match self {
+            Built::Policy(policy) => Box::new(Fifo::new(Gate::new(policy, limit, ecn, random))),
+            Built::Discipline(make) => make(ecn, random),
+        }
     }
 }

@@ -7,6 +7,15 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// The link that a discipline serves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// Rate, bit/s.
+    pub rate_bps: f64,
+    /// Propagation delay, s.
+    pub delay_s: f64,
+}
+
 /// What a parameter measures. It decides which texts the checker accepts (`"20 ms"`, `"15 kB"`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {

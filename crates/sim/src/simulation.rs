@@ -18,7 +18,8 @@ use serde_json::json;
 /// use earlydrop_sim::{run::Links, scenario, simulation::Simulation};
 ///
 /// let mut doc = scenario::Doc::from_toml(&scenario::template("first"), None)?;
-/// scenario::apply_sets(&mut doc, &[("duration".into(), "10 s".into()), ("warmup".into(), "2 s".into())])?;
+/// let sets = [("duration", "10 s"), ("warmup", "2 s"), ("queue.bottleneck.aqm", "red")];
+/// scenario::apply_sets(&mut doc, &sets.map(|(key, value)| (key.into(), value.into())))?;
 /// let mut simulation = Simulation::new(&scenario::check(&doc, None)?, 1, Links::Stepped)?;
 /// simulation.run_until(5.0);
 /// let name = simulation.queues().next().unwrap().to_string();

@@ -1,6 +1,7 @@
 //! A run in steps: what is read on the way, and parameters that are set.
 
 use earlydrop_aqm::catalogue;
+use earlydrop_aqm::params::{Unit, Value as Default};
 use earlydrop_sim::result;
 use earlydrop_sim::run::{run, Events, Links};
 use earlydrop_sim::scenario::{check, Doc, Scenario};
@@ -166,7 +167,10 @@ fn the_page_names_the_disciplines_of_which_parameters_can_be_set() {
             simulation.run_until(2.0);
             spec.all_params().any(|param| {
                 let doc = match param.default {
-                    earlydrop_aqm::params::Value::Real(x) => Doc::Float(x),
+                    Default::Real(x) if matches!(param.unit, Unit::Seconds | Unit::Rate) => {
+                        Doc::String(format!("{x} {}", param.unit.name()))
+                    }
+                    Default::Real(x) => Doc::Float(x),
                     _ => return false,
                 };
                 simulation.set("bottleneck", param.name, &doc).is_ok()

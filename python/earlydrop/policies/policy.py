@@ -43,7 +43,8 @@ def policy(cls: type | None = None, *, jit: bool = False, name: str | None = Non
                 return ed.Verdict.drop() if queue.packets > self.share * queue.limit else ed.Verdict.PASS
 
     `HalfFull(limit="100 packets", share=0.8)` then goes where `ed.aqm.Red(...)` goes. Fields with a type and a value
-    (`avg: float = 0.0`) and `ed.array(n)` are the state of one queue. docs/tutorials/3-own-aqm.md lists methods and attributes.
+    (`avg: float = 0.0`) and `ed.array(n)` are the state of one queue. docs/tutorials/3-own-aqm.md lists methods and
+    attributes.
 
     Args:
         jit: compile it with numba (the extra `jit`), for the speed of the engine's own disciplines. The

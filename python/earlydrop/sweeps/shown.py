@@ -24,7 +24,9 @@ Kind = Literal["curves", "plane", "map", "factors"]
 class Swept(Outcome):
     """What a sweep found. Printed, it is what `earlydrop sweep` prints."""
 
-    def to_frame(self, measures: str | Sequence[str] | None = None, kind: Literal["polars", "pandas"] = "polars") -> Any:
+    def to_frame(
+        self, measures: str | Sequence[str] | None = None, kind: Literal["polars", "pandas"] = "polars"
+    ) -> Any:
         """One row for each point and measure: the factors, `measure`, `unit`, mean, 95 % interval and number of seeds.
 
         Raises:

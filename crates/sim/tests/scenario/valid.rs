@@ -194,7 +194,6 @@ rate = "100 kbit/s"
 segment = { mix = [[40, 5], ["1000 B", 0.5]] }
 header = 28
 jitter = true
-delay_flows = [2, 1]
 stop = "30 s"
 start = { pareto = "1 s", shape = 1.5 }
 [[traffic]]

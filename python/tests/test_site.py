@@ -1,0 +1,63 @@
+"""The documentation builds as a site: no dead link, no dead anchor, every page in its navigation, nothing fetched."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("material")
+    place = tmp_path_factory.mktemp("site")
+    made = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(place)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "python")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # Strict: a dead link or anchor, or a page that nothing leads to, is an error.
+    assert made.returncode == 0, made.stderr
+    return place
+
+
+def test_every_page_is_there(site: Path) -> None:
+    pages = {path.relative_to(ROOT / "docs").with_suffix(".html") for path in (ROOT / "docs").rglob("*.md")}
+    made = {path.relative_to(site) for path in site.rglob("*.html")}
+    missing = {p for p in pages if p not in made and p.with_name("index.html") not in made}
+    assert not missing
+    assert {Path("reference/commands.html"), Path("reference/api.html"), Path("project/CHANGELOG.html")} <= made
+
+
+def test_nothing_is_fetched_at_view_time(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        fetched = re.findall(r'<(?:script|img|link)[^>]+(?:src|href)="(https?://[^"]+)"', text)
+        assert not [url for url in fetched if 'rel="canonical"' not in url], page
+
+
+def test_the_reference_has_every_command_and_signatures(site: Path) -> None:
+    from earlydrop import cli
+
+    text = (site / "reference/commands.html").read_text(encoding="utf-8")
+    names = [name for name in cli.app if not name.startswith("-")]
+    assert len(names) > 15
+    assert not [name for name in names if f"earlydrop {name}" not in text]
+    api = (site / "reference/api.html").read_text(encoding="utf-8")
+    assert "dumbbell" in api
+    assert "warmup" in api
+
+
+def test_search_knows_the_pages(site: Path) -> None:
+    index = (site / "search/search_index.json").read_text(encoding="utf-8")
+    assert "Your own AQM" in index
+    assert "fq_codel" in index
