@@ -193,8 +193,8 @@ peers:
 clean:
 	rm -rf $(VENV) target demo out dist
 
-# The documentation as a site that needs no network: site/README.html.
+# The documentation as a site that needs no network: site/index.html.
 .PHONY: site
 site: build $(VENV)/.requirements-dev
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
-	@echo "open $(abspath site/README.html) in a browser"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+	@echo "open $(abspath site/index.html) in a browser"

@@ -18,7 +18,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("material")
     place = tmp_path_factory.mktemp("site")
     made = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(place)],
+        [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(place)],
         cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "python")},
         capture_output=True,
