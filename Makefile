@@ -193,6 +193,11 @@ peers:
 clean:
 	rm -rf $(VENV) target demo out dist
 
+# The figures of docs/gallery.
+.PHONY: gallery
+gallery: build
+	$(BIN)/python tools/gallery.py
+
 # The documentation as a site that needs no network: site/index.html.
 .PHONY: site
 site: build $(VENV)/.requirements-dev

@@ -78,7 +78,7 @@ def grid(
 
     `shared` panels have the same axes, so that they can be compared by eye.
     """
-    from matplotlib.figure import Figure as New
+    from .drawing import Drawing
 
     style = current()
     # Four panels stand in a square.
@@ -86,7 +86,7 @@ def grid(
     down = math.ceil(count / across)
     each = style.panel * high if rows is None else 0.75 * style.panel / 2.2 + style.row * rows
     width = style.single if count == 1 and rows is None and columns is None else style.full
-    drawing = New(figsize=(width, 0.25 + each * down), layout="constrained")
+    drawing = Drawing(figsize=(width, 0.25 + each * down), layout="constrained")
     made = drawing.subplots(down, across, squeeze=False, sharex=shared, sharey=shared)
     axes = list(made.flat)
     for ax in axes[count:]:

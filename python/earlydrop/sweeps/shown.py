@@ -47,19 +47,20 @@ class Swept(Outcome):
         frame = polars.DataFrame(found, infer_schema_length=None)
         return frame.to_pandas() if kind == "pandas" else frame
 
-    def plot(self, kind: Kind | None = None, measure: str | None = None) -> Figure:
+    def plot(self, kind: Kind | str | None = None, measure: str | None = None) -> Figure:
         """A matplotlib figure of the results.
 
         Args:
             kind: `"curves"`, measures over the numeric factor with most levels; `"plane"`, goodput over queueing delay;
-                `"map"`, a heat map of `measure` over two factors; `"factors"`, points over each factor. Without one,
-                the first of curves, factors and plane that this sweep has.
+                `"map"`, a heat map of `measure` over two factors; `"factors"`, points over each factor; or a text such
+                as `"queue_delay vs rtt by aqm"` or `"cdf delay by aqm"`, as `--plot` takes it (docs/sweeps.md).
+                Without one, the first of curves, factors and plane that this sweep has.
             measure: of a heat map; queueing delay if none is given.
 
         Raises:
             SweepError: this sweep has no such figure.
         """
-        from . import plots
+        from . import figures, plots
         from .report import read_data
 
         if measure is not None:
@@ -70,12 +71,15 @@ class Swept(Outcome):
             "plane": plots.plane,
             "map": lambda data: plots.maps(data, measure or (plots.delay_and_goodput(data) or self._measures)[0]),
         }
-        if kind is not None and kind not in ways:
-            raise SweepError(f"kind: given {kind!r}; allowed {', '.join(ways)}")
+        chosen = kind is not None and " " in kind
+        if kind is not None and kind not in ways and not chosen:
+            raise SweepError(f'kind: given {kind!r}; allowed {", ".join(ways)}, or as "queue_delay vs rtt by aqm"')
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             text.write(folder, self, "")
             data = read_data(folder)
+            if kind is not None and chosen:
+                return figures.draw(data, figures.parse(kind, data))
             for way in [kind] if kind else list(ways):
                 drawn = ways[way](data)
                 if drawn is not None:
