@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-import gallery
 import pytest
+
+import gallery
 
 TEXT = gallery.PAGE.read_text(encoding="utf-8")
 ENTRIES = list(gallery.entries(TEXT))
