@@ -35,6 +35,9 @@ def steps(text: str) -> Iterator[tuple[str, str]]:
             yield "command", line.strip()
         elif printed and line.startswith("    "):
             yield "output", line[4:]
+            continue
+        elif printed and not line.strip():
+            continue
         printed = False
 
 

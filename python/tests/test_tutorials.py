@@ -20,6 +20,15 @@ def test_a_tutorial_runs_line_by_line(name: str, least: int, tmp_path: Path) -> 
     assert len(page_runner.run(TUTORIALS / f"{name}.md", tmp_path).done) >= least
 
 
+def test_the_readme_shows_what_is_printed(tmp_path: Path) -> None:
+    text = (page_runner.ROOT / "README.md").read_text(encoding="utf-8")
+    first = text[text.index("## A first comparison") : text.index("## What it can do")]
+    (tmp_path / "first.md").write_text(first, encoding="utf-8")
+    steps = [kind for kind, _ in page_runner.steps(first)]
+    assert steps.count("output") > 30
+    assert len(page_runner.run(tmp_path / "first.md", tmp_path).done) == 3
+
+
 def test_your_own_aqm_runs_line_by_line(tmp_path: Path) -> None:
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
