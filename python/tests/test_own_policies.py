@@ -72,7 +72,7 @@ def test_decides_as_the_catalogue_in_every_step(name: str, ours: str, unseen: in
             assert step == wanted | {"gauges": gauges[: len(gauges) - unseen]}
 
 
-def network(queue: ed.aqm.Queue) -> ed.Network:
+def network(queue: ed.aqm.Queue | str) -> ed.Network:
     """Case A, a tenth as long."""
     net = ed.dumbbell(
         pairs=100,
@@ -99,6 +99,14 @@ def test_gives_the_same_result_document(c_red: Path) -> None:
         policy = ed.policy(jit=jit)(declared("own_red"))
         assert outcome(network(policy(**RED)).run(duration="20 s").document, "own_red") == expected
     assert outcome(network(ed.aqm.load(c_red)(**RED)).run(duration="20 s").document, "c_red") == expected
+
+
+@pytest.mark.parametrize("ours", ["codel", "pie"])
+def test_codel_and_pie_give_the_same_result_document(ours: str) -> None:
+    expected = outcome(network(f"{ours} limit=120p").run(duration="20 s").document, ours)
+    for jit in (False, True):
+        policy = ed.policy(jit=jit)(declared(f"own_{ours}"))
+        assert outcome(network(policy(limit="120 packets")).run(duration="20 s").document, f"own_{ours}") == expected
 
 
 def test_the_completed_scenario_names_the_code() -> None:
