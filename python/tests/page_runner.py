@@ -92,3 +92,15 @@ def run(page: Path, folder: Path, fails: Sequence[str] = (), changes: Sequence[t
         if expected:
             ran.failed.append(text)
     return ran
+
+
+def main() -> None:
+    """Print how many programs and commands the documentation has."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    kinds = [kind for page in pages for kind, _ in steps(page.read_text(encoding="utf-8"))]
+    programs, commands = kinds.count("python"), kinds.count("command")
+    print(f"documentation: {programs} programs and {commands} commands on {len(pages)} pages")
+
+
+if __name__ == "__main__":
+    main()

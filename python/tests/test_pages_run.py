@@ -1,0 +1,81 @@
+"""Every command of the documentation runs: here, or where the table below says. A new command needs a decision."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import page_runner
+import pytest
+from test_docs import PAGES, fences, name
+
+ROOT = page_runner.ROOT
+COMMAND = re.compile(r"(?: {4}|\t)\s*(?:\$ )?(?:sudo )?(?:\.venv/bin/)?earlydrop +([a-z].*)")
+WHOLE = {
+    "README.md": "test_tutorials",
+    "docs/python.md": "test_python_page",
+    "docs/home.md": "test_home",
+    "docs/flent.md": "test_flent",
+    "docs/learning.md": "test_gym",
+    **{f"docs/tutorials/{path.name}": "test_tutorials" for path in (ROOT / "docs/tutorials").glob("[1-4]-*.md")},
+}
+"""Pages whose commands another file of tests runs."""
+ELSEWHERE = {
+    r"reproduce ": "test_study_runs and the other tests of studies; whole, minutes each",
+    r"link |crosscheck (?!--grid .*--stored)": "test_link, as root in namespaces of its own",
+    r"sweep .*--cluster": "test_clusters",
+    r"bench ": "test_bench; compares times with programs that are not here",
+    r"validate": "test_validate",
+    r"report out/link": "test_link; the folder is that of a real link",
+}
+FAILS = ("target=15",)
+"""Ends of commands that are shown for their message."""
+CHEAPER = {"compare": ["--seeds", "2"]}
+
+
+def commands(page: Path) -> list[str]:
+    """The commands of a page, without synopses."""
+    found = []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        one = COMMAND.match(line)
+        if one and not re.search(r"\[|\||\.\.\.|[A-Z]{3}", one[1].split("#")[0]):
+            found.append(re.split(r"\s{3,}|\s+# ", one[1])[0])
+    return found
+
+
+def here(page: Path) -> list[str]:
+    """Those that run here."""
+    if name(page) in WHOLE:
+        return []
+    return [text for text in commands(page) if not any(re.match(pattern, text) for pattern in ELSEWHERE)]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if here(page)], ids=name)
+def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
+    around = page_runner.environment(tmp_path / ".bin")
+    (tmp_path / "validation").symlink_to(ROOT / "validation")
+    run = lambda *words: subprocess.run(  # noqa: E731
+        ["earlydrop", *words], cwd=tmp_path, env=around, capture_output=True, text=True, check=False
+    )
+    assert run("init", "first").returncode == 0
+    assert run("init", "home").returncode == 0
+    sweeps = [b for kind, b in fences((ROOT / "docs/sweeps.md").read_text(encoding="utf-8")) if kind == "toml sweep"]
+    (tmp_path / "loads.toml").write_text(sweeps[0].replace("seeds = 10", "seeds = 2"), encoding="utf-8")
+    for text in here(page):
+        words = shlex.split(text)
+        if words[0] == "init":
+            (tmp_path / f"{words[1]}.toml").unlink(missing_ok=True)
+        if words[0] == "report" and not (tmp_path / "out/loads").is_dir():
+            assert run("sweep", "loads.toml").returncode == 0
+        made = run(*words, *CHEAPER.get(words[0], []))
+        expected = 2 if text.endswith(FAILS) else 0
+        assert made.returncode == expected, f"{name(page)}: {text}\n{made.stdout}{made.stderr}"
+
+
+def test_no_entry_of_the_tables_is_idle() -> None:
+    every = [text for page in PAGES if name(page) not in WHOLE for text in commands(page)]
+    assert not [pattern for pattern in ELSEWHERE if not any(re.match(pattern, text) for text in every)]
+    assert all((ROOT / page).is_file() for page in WHOLE)
+    assert sum(len(here(page)) for page in PAGES) > 20
