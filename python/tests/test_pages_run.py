@@ -78,4 +78,6 @@ def test_no_entry_of_the_tables_is_idle() -> None:
     every = [text for page in PAGES if name(page) not in WHOLE for text in commands(page)]
     assert not [pattern for pattern in ELSEWHERE if not any(re.match(pattern, text) for text in every)]
     assert all((ROOT / page).is_file() for page in WHOLE)
+    tests = {found for reason in [*ELSEWHERE.values(), *WHOLE.values()] for found in re.findall(r"test_\w+", reason)}
+    assert not [test for test in tests if not (ROOT / "python/tests" / f"{test}.py").is_file()]
     assert sum(len(here(page)) for page in PAGES) > 20

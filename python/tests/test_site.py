@@ -41,8 +41,9 @@ def test_every_page_is_there(site: Path) -> None:
 def test_nothing_is_fetched_at_view_time(site: Path) -> None:
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        fetched = re.findall(r'<(?:script|img|link)[^>]+(?:src|href)="(https?://[^"]+)"', text)
-        assert not [url for url in fetched if 'rel="canonical"' not in url], page
+        assert not re.findall(r'<(?:script|img|link)[^>]+(?:src|href)="((?:https?:)?//[^"]+)"', text), page
+    for sheet in site.rglob("*.css"):
+        assert not re.findall(r"(?:url\(|@import )['\"]?(?:https?:)?//", sheet.read_text(encoding="utf-8")), sheet
 
 
 def test_the_reference_has_every_command_and_signatures(site: Path) -> None:
