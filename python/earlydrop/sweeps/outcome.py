@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..analysis import statistics
+from ..analysis.compare import passing_note
 from ..analysis.statistics import Difference, Estimate, Warmup
 from ..document import Document
 from ..store import DIGEST, Store
@@ -51,6 +52,8 @@ class Outcome:
     version: str
     warmups: dict[int, Warmup] = field(default_factory=dict)
     """What MSER-5 says of the warm-up, by point."""
+    passing: bool = False
+    """Whether there is a run in which not all flows pass the measured queue."""
     _pieces: OrderedDict[tuple[int, int], tuple[Array, Array]] = field(default_factory=OrderedDict, repr=False)
 
     @property
@@ -264,12 +267,13 @@ class Outcome:
 
     @property
     def notes(self) -> list[str]:
-        """Why points have no interval; nothing where all have one."""
+        """Whose figures they are where not all flows count, and why points have no interval."""
+        found = [passing_note(self.sweep.queue, self.sweep.measures)] if self.passing else []
         if not self.fixed:
-            return []
+            return [note for note in found if note]
         count, seeds = len(self.sweep.points), max(int(self.plan.counts[k]) for k in self.fixed)
         where = [] if len(self.fixed) == count else [f"{len(self.fixed):,} of {count:,} points"]
-        return [statistics.same_run_note(seeds, where)]
+        return [*(note for note in found if note), statistics.same_run_note(seeds, where)]
 
     @property
     def warnings(self) -> list[str]:
@@ -405,6 +409,7 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
     rows = plan.rows
     # The digest of a run stands behind its measures.
     table = Table(rows.total, len(measures) + 1)
+    passing = False
     find = plan.finder()
 
     def take(found: polars.DataFrame) -> None:
@@ -412,18 +417,24 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
         here = places >= 0
         if not here.any():
             return
-        columns = [
-            (pl.col(m.field).cast(pl.Float64) * m.scale if m.field in found.columns else pl.lit(None, pl.Float64))
-            .fill_null(math.nan)
-            .alias(m.id)
-            for m in measures
-        ]
+        columns = [(_first_of(m.fields, found) * m.scale).fill_null(math.nan).alias(m.id) for m in measures]
+        mine = [m.passing for m in measures if m.passing in found.columns]
+        nonlocal passing
+        passing = passing or any(found[name].count() > 0 for name in mine)
         columns.append(pl.col(DIGEST).cast(pl.Float64).alias(f"{DIGEST} of the run"))
         table.put(places[here], found.filter(pl.Series(here)).select(columns).to_numpy())
 
     wanted = lambda: ((keys, seeds) for _, keys, seeds in rows.pieces())  # noqa: E731
-    store.gather(wanted, list(dict.fromkeys([*(m.field for m in measures), DIGEST])), take, version)
-    return Outcome(plan, table, tally, version)
+    store.gather(wanted, list(dict.fromkeys([*(name for m in measures for name in m.fields), DIGEST])), take, version)
+    return Outcome(plan, table, tally, version, passing=passing)
+
+
+def _first_of(names: Iterable[str], found: polars.DataFrame) -> polars.Expr:
+    """The first of these columns that has a value."""
+    import polars as pl
+
+    there = [pl.col(name).cast(pl.Float64) for name in names if name in found.columns]
+    return pl.coalesce(there) if there else pl.lit(None, pl.Float64)
 
 
 def wanted_seeds(outcome: Outcome) -> Array:

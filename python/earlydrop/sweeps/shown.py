@@ -139,4 +139,4 @@ class Swept(Outcome):
 
 def shown(outcome: Outcome) -> Swept:
     """The same results, with what people look at."""
-    return Swept(outcome.plan, outcome.table, outcome.tally, outcome.version, outcome.warmups)
+    return Swept(outcome.plan, outcome.table, outcome.tally, outcome.version, outcome.warmups, outcome.passing)
