@@ -91,7 +91,9 @@ def test_the_same_at_every_point_is_said_once() -> None:
 
 
 def test_what_differs_from_point_to_point_is_counted() -> None:
-    first, _ = said({("pie", "2"): (-8, 1), ("pie", "4"): (0.0, 4), ("codel", "2"): (0.1, 0.01), ("codel", "4"): (5, 1)})
+    first, _ = said(
+        {("pie", "2"): (-8, 1), ("pie", "4"): (0.0, 4), ("codel", "2"): (0.1, 0.01), ("codel", "4"): (5, 1)}
+    )
     assert first == (
         "Queueing delay against droptail: with pie less at 1 of 2 points, by 8.00 ms (7.32 to 8.68) at pairs = 2, "
         "no difference found at 1; with codel more at 1 of 2 points, by 5.00 ms (4.32 to 5.68) at pairs = 4, "
@@ -135,8 +137,8 @@ def test_text_page_and_document_begin_with_it_and_name_a_discipline_that_never_a
     document = json.loads(Path("out/short/sweep.json").read_text(encoding="utf-8"))
     assert document["summary"][0].startswith("Queueing delay against droptail: ")
     assert [w for w in document["warnings"] if "never acted" in w] == [
-        "queue bottleneck: pie never acted at 2 of 6 points, the first aqm = pie, pairs = 2: all drops are overflows of "
-        "its limit of 3 packets; without a limit it has its own"
+        "queue bottleneck: pie never acted at 2 of 6 points, the first aqm = pie, pairs = 2: all drops are overflows "
+        "of its limit of 3 packets; without a limit it has its own"
     ]
     page = Path("out/short/report.html").read_text(encoding="utf-8")
     assert page.index("Queueing delay against droptail: ") < page.index("pie never acted") < page.index("<h2")

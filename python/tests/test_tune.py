@@ -70,6 +70,8 @@ def test_every_number_is_searched_about_what_it_is(file: Path) -> None:
         (["--aqm", "red", "--param", "max_q=1..2"], "red has no parameter max_q"),
         (["--aqm", "red", "--param", "max_p=0.5"], "allowed NAME=LOW..HIGH"),
         (["--aqm", "red", "--param", "max_p=0.1..7"], "is out of range; allowed (0, 1]"),
+        (["--aqm", "codel", "--param", "target=5..50"], 'has no unit; did you mean "50 ms"?; allowed NAME=LOW..HIGH'),
+        (["--aqm", "codel", "--param", "target=1Mbit/s..2Mbit/s"], "with a unit, LOW below HIGH, as target=1ms..100ms"),
         (["--aqm", "red", "--confirm", "1"], "--confirm: given 1"),
         (["--aqm", "droptail"], "has no parameter with a number"),
     ],
