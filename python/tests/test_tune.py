@@ -54,7 +54,7 @@ def test_every_number_is_searched_about_what_it_is(file: Path) -> None:
     }
     assert asked.parameters[1].of == "min_th"
     assert [(o.measure.id, o.larger) for o in asked.objectives] == [("queue_delay", False), ("goodput", True)]
-    other = tune.problem(file, "codel", ["fairness"], ["target=0.001..0.1"])
+    other = tune.problem(file, "codel", ["fairness"], ["target=1ms..100ms"])
     assert other.base["queue"]["bottleneck"] == {"aqm": "codel", "limit": "60 packets"}
     assert other.parameters == (tune.Parameter("target", 0.001, 0.1, True, False, "{} s"),)
     assert other.sets({"target": 0.02}) == {"queue.bottleneck.target": "0.02 s"}

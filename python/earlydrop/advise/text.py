@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..analysis import words
+from ..analysis.compare import Quantity
 from ..analysis.statistics import Estimate
 from ..terminal import number, paragraph, table
 from . import commands, model
@@ -79,12 +80,14 @@ def verdict(advice: Advice) -> list[str]:
     if len(shared) > 1:
         why = f"the differences between them are below {NOTICED_MS:g} ms, or not significant"
         widely = f"; {use} is the most widely installed of them" if use in shared else ""
-        found.append(f"{_list(shared)} share the first rank: {why}{widely}.")
+        found.append(f"{words.listing(shared)} share the first rank: {why}{widely}.")
     lossy = [r.queue for r in advice.ranks if r.lossy]
     if lossy:
-        found.append(f"Behind the others: {_list(lossy)}, with more than {100 * LOSS:g} % of the voice packets lost.")
+        found.append(
+            f"Behind the others: {words.listing(lossy)}, with more than {100 * LOSS:g} % of the voice packets lost."
+        )
     if use not in shared:
-        found.append(f"{_list(shared)}: of less latency, but Linux cannot be configured so.")
+        found.append(f"{words.listing(shared)}: of less latency, but Linux cannot be configured so.")
     found.append(f"Brackets are 95 % intervals over {advice.seeds} seeds, those of changes seed by seed.")
     return found
 
@@ -98,20 +101,15 @@ def _change(advice: Advice, name: str, unit: str) -> str:
 
 def _around(found: Estimate, unit: str, size: bool = False) -> str:
     """`29 ms (25 to 34)`; with `size` without the sign."""
-    half = found.half_width
     mean = abs(found.mean) if size else found.mean
-    if half is None:
-        return f"{mean:.3g} {unit}"
-    digits = max(0, 1 - math.floor(math.log10(half))) if half > 0 else 2
-    low, high = mean - half, mean + half
-    return f"{mean:.{digits}f} {unit} ({max(low, 0.0):.{digits}f} to {high:.{digits}f})"
+    return words.amount(mean, found.half_width, Quantity("", "", unit, "", 1), signed=True)
 
 
 NOT_SIMULATED = (
     "CAKE is not in the catalogue and was not simulated. Its configuration is written all the same, for kernels that "
     "have it (Linux 4.19 or later): it is the deployed equivalent of fq_codel behind a shaper. What differs is not in "
-    "these figures: its fairness between the hosts of a home, its set-associative hash, COBALT in place of CoDel in its "
-    "queues, its own shaper and its option ingress."
+    "these figures: its fairness between the hosts of a home, its set-associative hash, COBALT in place of CoDel in "
+    "its queues, its own shaper and its option ingress."
 )
 LTE = "The rate of LTE and 5G changes; here it is constant. Set the rates to what the line has at its worst."
 
@@ -228,7 +226,3 @@ def _joined(text: str) -> str:
 
 def _mbps(bps: float) -> str:
     return f"{bps / 1e6:g}"
-
-
-def _list(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
