@@ -83,12 +83,13 @@ test-rust:
 	$(CARGO) test --quiet
 
 test-link: build $(VENV)/.requirements-dev
-	$(BIN)/python -m pytest python/tests/test_link.py
+	$(BIN)/python -m pytest python/tests/test_link.py python/tests/test_link_pages.py
 
 test-python: build $(VENV)/.requirements-dev
 	@$(BIN)/python python/tests/page_runner.py
 	@# A file's tests share costly fixtures: they stay in one process.
-	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile --ignore python/tests/test_link.py
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile \
+		--ignore python/tests/test_link.py --ignore python/tests/test_link_pages.py
 
 validate: build
 	$(BIN)/earlydrop validate

@@ -201,7 +201,7 @@ def _lines(data: Data, spec: PlotSpec) -> Figure:
         ax.set_title(title)
     panels.share_labels(axes)
     if spec.by:
-        panels.legend(drawing, axes)
+        panels.legend_of_several(drawing, axes)
     return drawing
 
 
@@ -351,7 +351,7 @@ def _ellipses(data: Data, spec: PlotSpec) -> Figure:
         raise _nothing(spec)
     panels.share_labels(axes)
     if spec.by and len(levels) <= SHARED:
-        panels.legend(drawing, axes)
+        panels.legend_of_several(drawing, axes)
     return drawing
 
 
@@ -399,7 +399,7 @@ def _distributions(data: Data, spec: PlotSpec) -> Figure:
                 ax.step(line.xs, line.means, where="post", color=own.colour, linestyle=own.dashes, label=label)
             ax.set_title(title)
         if spec.by:
-            panels.legend(drawing, axes)
+            panels.legend_of_several(drawing, axes)
     for ax in axes:
         ax.set_xlabel("Queueing delay (ms)")
         ax.set_ylabel("Share of packets above" if above else "Share of packets")
@@ -459,5 +459,5 @@ def _over_time(data: Data, spec: PlotSpec) -> Figure:
     for ax in axes:
         ax.set_ylim(bottom=0)
     panels.share_labels(axes)
-    panels.legend(drawing, axes)
+    panels.legend_of_several(drawing, axes)
     return drawing

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from .. import _core
-from ..analysis.compare import QUANTITIES, Quantity
+from ..analysis.compare import QUANTITIES, TARGETS, Quantity
 from ..analysis.statistics import Interval, Stopping
 from ..document import Document
 from ..expressions import Condition, ExpressionError, parse_condition
@@ -299,7 +299,7 @@ class _Parser:
             relative = 0.02
         most = table.whole("most", 2, 100_000, 200)
         least = table.whole("least", 2, most, min(10, most))
-        return least, Stopping(float(relative), least, most), table.texts("measures", ("goodput", "queue_delay"))
+        return least, Stopping(float(relative), least, most), table.texts("measures", TARGETS)
 
     def _measures(self, queue: str, stop_measures: Sequence[str]) -> tuple[Quantity, ...]:
         known = {q.id: q.at(queue) for q in QUANTITIES}

@@ -135,6 +135,7 @@ def context(data: Data) -> dict[str, Any]:
         "differences": _differences(data),
         "more_differences": max(0, d["counts"]["differences"] - DIFFERENCES),
         "tests": sum(one["t_test_p_holm"] is not None for one in d["differences"]),
+        "summary": d.get("summary", []),
         "notes": d.get("notes", []),
         "fixed": all(point.get("replicates", 2) == 1 for point in d["points"]),
         "runs": _single(data),

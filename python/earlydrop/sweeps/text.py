@@ -79,6 +79,8 @@ def outcome_text(outcome: Outcome) -> str:
     measures = sweep.measures[:SHOWN_MEASURES]
     head, rows = point_table(outcome, SHOWN_POINTS, SHOWN_MEASURES)
     lines = [
+        *map(paragraph, outcome.summary),
+        *([""] if outcome.summary else []),
         f"{sweep.name}: queue {sweep.queue}, {replication(outcome)}",
         "",
         table(head, rows, left=len(sweep.factors)),
