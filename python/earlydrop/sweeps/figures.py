@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core
+from .. import _core, disk
 from ..analysis import statistics
 from ..analysis.compare import watched
 from ..render import panels, plotting
@@ -106,7 +106,7 @@ def write(folder: Path, data: Data, texts: Sequence[str], formats: Sequence[str]
     if not drawn:
         raise SweepError("the sweep has neither delay and goodput nor a numeric factor; choose figures by --plot")
     where = folder / "figures"
-    where.mkdir(exist_ok=True)
+    disk.make_folders(where)
     return [path for name, one in drawn for path in plotting.save(one, where / name, formats=formats)]
 
 
