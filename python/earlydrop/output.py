@@ -18,6 +18,11 @@ from .errors import EarlydropError
 MANIFEST = "manifest.json"
 
 
+NAME = r"[^\W_][\w .,+=()-]{0,98}[\w+=()-]|[^\W_]"
+"""What a name that stands for a folder or a file may be: it leads nowhere else, on no system."""
+NAME_ALLOWED = "letters, digits, spaces and . _ , + - = ( ), at most 100, a letter or digit first, no dot or comma last"
+
+
 class OutputError(EarlydropError):
     """Results cannot be written to this place. The message says why."""
 
