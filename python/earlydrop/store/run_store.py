@@ -495,5 +495,5 @@ def open_store(place: str | os.PathLike[str], *, create: bool = True) -> Store:
     if about.get("format") != FORMAT:
         raise NotAStore(f"{files.url}: is not a store: {ABOUT} is of another kind")
     if about.get("version") != VERSION:
-        raise NotAStore(f"{files.url}: is a store of version {about.get('version')}; this earlydrop reads {VERSION}")
+        raise NotAStore(f"{files.url}: {ABOUT} is of version {about.get('version')}; this earlydrop reads {VERSION}")
     return Store(files, Claims(files) if isinstance(files, Folder) else None)
