@@ -5,7 +5,8 @@ use crate::params::{Kind, Param, Value, Values};
 use crate::policy::Limit;
 use crate::random::Generator;
 
-/// The parameters of `spec` that [`Discipline::change`](crate::Discipline::change) takes over another value of, from `values`.
+/// The parameters of `spec` of which [`Discipline::change`](crate::Discipline::change) takes any other value, from
+/// `values`.
 ///
 /// Tried with a queue that has just been built: the answer depends on the kind of a parameter and on the rest of `values`,
 /// not on the state of the queue.
@@ -14,13 +15,16 @@ pub fn changeable(spec: &AqmSpec, values: &Values, link: &Link, limit: Limit) ->
         (spec.check)(values, link).ok()?;
         (spec.build)(values, link, limit).ok()
     };
+    let change = |param: &Param, other: Value| {
+        let mut changed = values.clone();
+        changed.set(param.name, other);
+        let (present, next) = (build(values)?, build(&changed)?);
+        Some(present.queue(limit, false, Generator::stream(1, "changeable")).change(next))
+    };
     let changes = |param: &Param| {
-        others(param, values.get(param)).into_iter().any(|other| {
-            let mut changed = values.clone();
-            changed.set(param.name, other);
-            let (Some(present), Some(next)) = (build(values), build(&changed)) else { return false };
-            present.queue(limit, false, Generator::stream(1, "changeable")).change(next)
-        })
+        let mut tried =
+            others(param, values.get(param)).into_iter().filter_map(|other| change(param, other)).peekable();
+        tried.peek().is_some() && tried.all(|changed| changed)
     };
     spec.all_params().filter(|param| changes(param)).map(|param| param.name).collect()
 }
@@ -59,7 +63,7 @@ mod tests {
     fn thresholds_can_change_and_units_cannot() {
         let red = of("red", &[]);
         assert!(["min_th", "max_th", "max_p", "w_q"].iter().all(|name| red.contains(name)), "{red:?}");
-        assert!(!red.contains(&"bytes") && !red.contains(&"dialect"), "{red:?}");
+        assert!(!red.contains(&"unit") && !red.contains(&"dialect"), "{red:?}");
         assert!(of("red", &[("dialect", Value::Choice("ns2"))]).contains(&"max_p"));
     }
 
