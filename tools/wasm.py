@@ -23,8 +23,6 @@ SUITES = ("backports", "updates", "security")
 """Parts of a release in which newer compilers come."""
 LATER = ("trixie-backports", "trixie", "forky", "sid")
 """Releases of Debian, newer than the system's, that are asked too."""
-FEATURES = ("-C", "target-feature=+simd128")
-"""Beyond the target's own: what every current browser has. The compiler copies events and packets with it."""
 MOST = 1_000_000
 """Most bytes of the module as a server sends it, compressed by gzip."""
 
@@ -162,7 +160,8 @@ def flags(ways: list[str]) -> list[str]:
 def build(profile: str, ways: list[str]) -> Path:
     """Builds the module with a profile of Cargo.toml; its path."""
     environment = dict(os.environ)
-    environment["CARGO_ENCODED_RUSTFLAGS"] = "\x1f".join([*FEATURES, *flags(ways)])
+    if found := flags(ways):
+        environment["CARGO_ENCODED_RUSTFLAGS"] = "\x1f".join(found)
     words = ("cargo", "build", "--quiet", "--profile", profile, "--target", TARGET, "-p", "earlydrop-web")
     subprocess.run(words, cwd=ROOT, env=environment, check=True)
     made = Path(environment.get("CARGO_TARGET_DIR", ROOT / "target"))
