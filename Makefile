@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python web test-web lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean
+.PHONY: build demo test test-rust test-python web test-web lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
@@ -136,6 +136,11 @@ soak: build
 crosscheck: build
 	$(BIN)/earlydrop crosscheck --grid "" --realtime --jobs $(or $(JOBS),8) \
 		--write validation/reference/crosscheck/links.csv --page docs/lab-notes/crosscheck-cells.md
+
+# Requests after a pause: the kernel's TCP on real links against the simulator (docs/crosscheck.md). Root, Linux.
+crosscheck-requests: build
+	$(BIN)/python -m earlydrop.links.crosscheck_requests --realtime --jobs $(or $(JOBS),5) \
+		--write validation/reference/crosscheck/requests.csv --page docs/crosscheck.md
 
 # The kernel's own queue disciplines under QEMU against ours (docs/crosscheck.md). Says what is missing where QEMU is not.
 kernel-qdiscs: build
