@@ -1,7 +1,7 @@
 //! Fuzz targets with random bytes, where libFuzzer is missing, and again with the inputs that it found.
 //!
 //! `earlydrop-fuzz TARGET [--runs N] [--seconds S] [--seed N] [--keep FOLDER]` runs a target, or `all` one after the other;
-//! `earlydrop-fuzz TARGET FILE...` runs it on files. A run of more than two seconds and a peak memory of more than
+//! `earlydrop-fuzz TARGET FILE...` runs it on files. A run of more than two seconds of CPU time and a peak memory of more than
 //! 512 MiB count as failures, as panics do. The inputs that fail are kept in FOLDER (target/fuzz). The inputs depend on the
 //! seed alone. Exit code 1: something failed.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -56,31 +56,36 @@ fn main() {
     std::process::exit(i32::from(failed > 0));
 }
 
-/// The input that runs, and since when.
+/// The input that runs, and how many ran before it.
 struct Watch {
     folder: PathBuf,
-    begun: Instant,
-    /// Milliseconds after `begun`, and 1: 0 while nothing runs.
-    since: Arc<AtomicU64>,
+    /// Inputs begun and ended: odd while one runs.
+    count: Arc<AtomicU64>,
     current: Arc<Mutex<(&'static str, Vec<u8>)>>,
 }
 
 impl Watch {
     fn new(folder: PathBuf) -> Watch {
-        let (begun, since) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+        let count = Arc::new(AtomicU64::new(0));
         let current = Arc::new(Mutex::new(("", Vec::new())));
-        let (of, input, kept) = (Arc::clone(&since), Arc::clone(&current), folder.clone());
-        std::thread::spawn(move || loop {
-            std::thread::sleep(Duration::from_millis(100));
-            let started = of.load(Ordering::Relaxed);
-            if started > 0 && begun.elapsed() > Duration::from_millis(started) + HANG {
-                if let Ok(current) = input.lock() {
-                    eprintln!("{}: more than {} s; {}", current.0, HANG.as_secs(), keep(&kept, current.0, &current.1));
+        let (of, input, kept) = (Arc::clone(&count), Arc::clone(&current), folder.clone());
+        let begun = Instant::now();
+        std::thread::spawn(move || {
+            let (mut running, mut since) = (0, Duration::ZERO);
+            loop {
+                std::thread::sleep(Duration::from_millis(100));
+                let (now, busy) = (of.load(Ordering::Relaxed), busy(begun));
+                if now != running || now % 2 == 0 {
+                    (running, since) = (now, busy);
+                } else if busy > since + HANG {
+                    if let Ok(current) = input.lock() {
+                        eprintln!("{}: over {} s; {}", current.0, HANG.as_secs(), keep(&kept, current.0, &current.1));
+                    }
+                    std::process::exit(1);
                 }
-                std::process::exit(1);
             }
         });
-        Watch { folder, begun, since, current }
+        Watch { folder, count, current }
     }
 
     /// Whether `bytes` failed.
@@ -90,9 +95,9 @@ impl Watch {
             current.1.clear();
             current.1.extend_from_slice(bytes);
         }
-        self.since.store(self.begun.elapsed().as_millis() as u64 + 1, Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Relaxed);
         let failed = catch_unwind(|| (target.run)(bytes)).is_err();
-        self.since.store(0, Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Relaxed);
         failed
     }
 
@@ -162,6 +167,13 @@ fn keep(folder: &Path, target: &str, bytes: &[u8]) -> String {
         Ok(()) => format!("kept in {}", path.display()),
         Err(error) => format!("not kept: {}: {error}", path.display()),
     }
+}
+
+/// CPU time of the main thread, which other programs do not lengthen; elapsed time where the system does not say.
+fn busy(begun: Instant) -> Duration {
+    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let nanoseconds = text.split_whitespace().next().and_then(|number| number.parse().ok());
+    nanoseconds.map_or_else(|| begun.elapsed(), Duration::from_nanos)
 }
 
 /// Peak memory of this process, KiB; 0 where the system does not say.
