@@ -124,6 +124,37 @@ bench-decisions: build
 bench-instructions:
 	$(PYTHON) benches/instructions.py $(if $(WRITE),--write)
 
+# Instructions per packet against the number of flows, for all traffic and TCPs, by valgrind. An hour;
+# WRITE=docs/performance.md renews its table.
+.PHONY: complexity
+complexity:
+	$(PYTHON) benches/complexity.py $(if $(WRITE),--write $(WRITE))
+
+# Every fuzz target for SECONDS, 60 by default, under libFuzzer with the sanitizer of addresses: needs cargo-fuzz and a
+# nightly compiler. RANDOM=yes: with random bytes instead, which needs neither.
+SECONDS ?= 60
+FUZZ_TARGETS ?= documents scenarios networks events disciplines headers paths
+.PHONY: fuzz fuzz-python
+fuzz:
+ifdef RANDOM
+	$(CARGO) build --profile checked --quiet -p earlydrop-fuzz
+	@for target in $(FUZZ_TARGETS); do target/checked/earlydrop-fuzz $$target --seconds $(SECONDS) || exit 1; done
+else
+	@$(CARGO) fuzz --version >/dev/null 2>&1 || \
+		{ echo "fuzz: cargo-fuzz is missing: cargo install cargo-fuzz --locked; or make fuzz RANDOM=yes"; exit 1; }
+	@$(CARGO) +nightly --version >/dev/null 2>&1 || \
+		{ echo "fuzz: a nightly compiler is missing: rustup toolchain install nightly; or make fuzz RANDOM=yes"; exit 1; }
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p fuzz/corpus/$$target || exit 1; \
+		$(CARGO) +nightly fuzz run $$target -- -max_total_time=$(SECONDS) -timeout=2 -rss_limit_mb=512 \
+			-print_final_stats=1 || exit 1; \
+	done
+endif
+
+# Sweep, study and store files, damaged at random, for SECONDS.
+fuzz-python: build
+	$(BIN)/python tools/fuzz_files.py --seconds $(SECONDS)
+
 # Real links: how late they are, what passes. Root, Linux, iperf3; in a network namespace of its own.
 bench-link: build
 	$(BIN)/python benches/link.py bench
