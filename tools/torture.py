@@ -148,7 +148,7 @@ class Place:
         if not (self.work / "store/store.json").exists():
             return
         opened = store.open_store(self.work / "store", create=False)
-        keys = opened.table(["seed"]).select("scenario_key", "seed")
+        keys = opened.table([]).select("scenario_key", "seed")
         bad = [f"{p.name} {p.what}" for p in opened.verify() if not p.harmless]
         total = sum(len(opened.part(name, list(store.KEYS))) for name in opened.parts())
         now = set(keys.iter_rows())

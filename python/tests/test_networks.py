@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +166,35 @@ def test_a_thousand_routers_carry_ten_thousand_flows() -> None:
     # Nearly every flow has got something over its six links or so, and none more than its own link carries.
     assert sum(f["goodput_mbps"] > 0 for f in found["flows"]) > 9_000
     assert max(f["goodput_mbps"] for f in found["flows"]) < 10
+
+
+def test_other_threads_continue_while_a_large_network_is_written() -> None:
+    network = ed.dumbbell(pairs=20_000, access=FAST, bottleneck=SLOW, queue=RED)
+    network.ftp(1)
+    checked = network.scenario(duration="1 s")._core
+    ticks: list[float] = []
+    stop = threading.Event()
+
+    def tick() -> None:
+        while not stop.wait(0.001):
+            ticks.append(time.monotonic())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        # A busy machine may leave the other thread no time during one call.
+        for _ in range(50):
+            begin = time.monotonic()
+            text = checked.network()
+            end = time.monotonic()
+            # Just before and after the call the threads may change in any case.
+            if sum(begin < moment < end for moment in ticks) > 3:
+                break
+        else:
+            pytest.fail("no other thread has run meanwhile")
+    finally:
+        stop.set()
+        thread.join()
+    found = json.loads(text)
+    assert list(found) == ["node", "link", "queue"]
+    assert (len(found["node"]), len(found["link"])) == (40_002, 40_001)

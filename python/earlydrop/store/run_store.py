@@ -239,7 +239,11 @@ class Store:
             for keys, seeds in wanted():
                 numbers.update(np.unique(self.find(keys, seeds, mine)).tolist())
             try:
-                asked: Columns = [*KEYS, *columns] if not callable(columns) else lambda c: c in KEYS or columns(c)
+                asked: Columns = (
+                    list(dict.fromkeys([*KEYS, *columns]))
+                    if not callable(columns)
+                    else lambda c: c in KEYS or columns(c)
+                )
                 for name in [name for name, number in self.numbers.items() if number in numbers]:
                     found = self.part(name, asked).filter(pl.col("engine") == mine)
                     try:
@@ -364,7 +368,7 @@ class Store:
         self.look()
         frames = []
         for name in sorted(self.numbers):
-            frame = self.part(name, None if columns is None else [*KEYS, *columns])
+            frame = self.part(name, None if columns is None else list(dict.fromkeys([*KEYS, *columns])))
             if of is not None:
                 frame = frame.filter(pl.col("engine") == of)
             frames.append(frame)
