@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python web test-web lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean
+.PHONY: build demo test test-rust test-python web test-web lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
@@ -162,6 +162,20 @@ bench-link: build
 # What docs/link.md promises, for half an hour.
 soak: build
 	$(BIN)/python benches/link.py soak
+
+# Single flipped bits in a store: all must be found (docs/store.md). Some minutes.
+bit-flips: build
+	$(BIN)/python tools/bit_flips.py
+
+# Every call that changes a file fails once (docs/store.md). Some minutes.
+faults: build
+	$(BIN)/python tools/faults.py
+
+# Commands, writers of one store and real links are killed at random for an hour; SECONDS=60 for a minute. Links need
+# root and Linux.
+SECONDS ?= 3600
+torture: build
+	$(BIN)/python tools/torture.py --seconds $(SECONDS)
 
 # Real kernels' TCP on real links against the simulator, 120 cells in real time (docs/crosscheck.md). Root, Linux, iperf3.
 crosscheck: build

@@ -126,10 +126,14 @@ _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 def write(drawing: Figure, path: Path) -> None:
     """Write one file, in the format that its suffix names; it appears whole or not at all."""
+    disk.replace(path, drawn(drawing, "", path.suffix[1:]))
+
+
+def drawn(drawing: Figure, note: str, kind: str) -> bytes:
+    """A file's content, without the file."""
     with styled():
-        _settle(drawing, "")
-        content = _bytes(drawing, path.suffix[1:])
-    disk.replace(path, content)
+        _settle(drawing, note)
+        return _bytes(drawing, kind)
 
 
 def _bytes(drawing: Figure, kind: str) -> bytes:
