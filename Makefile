@@ -71,6 +71,9 @@ lint-rust:
 	$(CARGO) fmt --all --check
 	@rustfmt --edition 2021 --check crates/aqm/src/*.rs
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	@# Advisories need the network; the workflow asks for them.
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --offline --log-level error check bans licenses sources; \
+		else echo "lint: cargo-deny is missing, licences and sources are not checked: cargo install cargo-deny --locked"; fi
 
 lint-python: $(VENV)/.requirements-dev
 	$(BIN)/ruff check python benches tools
@@ -150,6 +153,29 @@ else
 			-print_final_stats=1 || exit 1; \
 	done
 endif
+
+# The crates with unsafe code under the sanitizer of addresses, which nightly compilers have.
+HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+.PHONY: sanitize miri test-checked test-aarch64
+sanitize:
+	RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/sanitize $(CARGO) +nightly test --target $(HOST) \
+		-p earlydrop-link -p earlydrop-plugin
+
+# Some of the disciplines' tests under Miri, which is slow: those of the queue's memory and of what a queue does.
+miri:
+	MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR=target/miri $(CARGO) +nightly miri test -p earlydrop-aqm --lib -- \
+		ring:: slots:: gate:: parts::slot_heap parts::rank_index parts::flow_table
+
+# Overflow checks and debug assertions, at the speed of a release nearly.
+test-checked:
+	$(CARGO) test --profile checked
+
+# The digests of the golden runs on another processor, emulated: qemu-user and gcc-aarch64-linux-gnu.
+test-aarch64:
+	rustup target add aarch64-unknown-linux-gnu
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
+		$(CARGO) test --target aarch64-unknown-linux-gnu -p earlydrop-sim --test golden
 
 # Sweep, study and store files, damaged at random, for SECONDS.
 fuzz-python: build
