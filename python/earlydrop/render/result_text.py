@@ -39,8 +39,8 @@ def comparison_text(result: Comparison, *, said: bool = True) -> str:
         legend = f" (* the interval excludes zero{also})" if tests else ""
         what = "Paired differences under common random numbers" if result.replicated else "Differences"
         lines += ["", paragraph(f"{what}{legend}:"), "", table(head, body, left=1)]
-    if result.note:
-        lines += ["", paragraph(f"note: {result.note}")]
+    for note in result.notes:
+        lines += ["", paragraph(f"note: {note}")]
     for aqm, names in result.dropped.items():
         lines += ["", paragraph(f"{result.titles[aqm]} does not know {', '.join(names)}: run without.")]
     if result.warnings:
@@ -103,6 +103,8 @@ def run_text(document: Mapping[str, Any]) -> str:
     share = ""
     if goodputs:
         share = f" (per flow {goodputs[0]:.4f} to {goodputs[-1]:.4f})"
+    if len(d.get("traffic", [])) > 1:
+        lines += [_traffic_table(d["traffic"]), "", "all flows"]
     lines += [
         f"goodput     {d['goodput_total_mbps']:.3f} Mbit/s{share}",
         f"throughput  {d['throughput_total_mbps']:.3f} Mbit/s",
@@ -113,6 +115,23 @@ def run_text(document: Mapping[str, Any]) -> str:
     if cost.get("wall_s"):
         lines += [f"cost        {cost['wall_s']:.3f} s, {cost.get('events', 0):,} events"]
     return "\n".join(lines)
+
+
+def _traffic_table(entries: Sequence[Mapping[str, Any]]) -> str:
+    """The totals of each traffic entry."""
+    head = ["traffic", "kind", "flows", "goodput (Mbit/s)", "delay, one way (ms)", "jain"]
+    body = [
+        [
+            str(e["entry"]) if e["name"] is None else e["name"],
+            e["kind"] if e["tcp"] is None else f"{e['kind']}, {e['tcp']}",
+            str(e["flows"]),
+            f"{e['goodput_mbps']:.3f}",
+            number(e["delay_mean_ms"], 3),
+            number(e["jain"], 4) if e["flows"] > 1 else "-",
+        ]
+        for e in entries
+    ]
+    return table(head, body, left=2)
 
 
 # ---- folders -------------------------------------------------------------------------------------------------------
@@ -152,7 +171,7 @@ def write_runs(folder: Path, result: Comparison) -> None:
 def _caption(result: Comparison, means: Sequence[Sequence[str]]) -> str:
     found = f"{result.scenario}: {replication(result)}"
     found = f"{found}; {CUT}" if _cut(means) else found
-    return f"{found}; {result.note}" if result.note and result.replicated else found
+    return "; ".join([found, *(note for note in result.notes if result.replicated or note != result.note)])
 
 
 def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]) -> None:

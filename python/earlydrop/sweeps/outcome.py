@@ -6,7 +6,7 @@ import json
 import math
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..analysis import overflows, statistics
+from ..analysis.compare import passing_note
 from ..analysis.statistics import Difference, Estimate, Warmup
 from ..document import Document
 from ..store import DIGEST, Store
@@ -55,6 +56,8 @@ class Outcome:
     version: str
     warmups: dict[int, Warmup] = field(default_factory=dict)
     """What MSER-5 says of the warm-up, by point."""
+    passing: bool = False
+    """Whether there is a run in which not all flows pass the measured queue."""
     idle: tuple[str, ...] = ()
     """Which disciplines never acted, and where."""
     _pieces: OrderedDict[tuple[int, int], tuple[Array, Array]] = field(default_factory=OrderedDict, repr=False)
@@ -275,12 +278,13 @@ class Outcome:
 
     @property
     def notes(self) -> list[str]:
-        """Why points have no interval; nothing where all have one."""
+        """Whose figures they are where not all flows count, and why points have no interval."""
+        found = [passing_note(self.sweep.queue, self.sweep.measures)] if self.passing else []
         if not self.fixed:
-            return []
+            return [note for note in found if note]
         count, seeds = len(self.sweep.points), max(int(self.plan.counts[k]) for k in self.fixed)
         where = [] if len(self.fixed) == count else [f"{len(self.fixed):,} of {count:,} points"]
-        return [statistics.same_run_note(seeds, where)]
+        return [*(note for note in found if note), statistics.same_run_note(seeds, where)]
 
     @property
     def warnings(self) -> list[str]:
@@ -417,6 +421,7 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
     rows = plan.rows
     # The digest of a run stands behind its measures.
     table = Table(rows.total, len(measures) + 1)
+    passing = False
     find = plan.finder()
     fields = overflows.fields(plan.sweep.queue)
     there, never = np.zeros(rows.total, bool), np.zeros(rows.total, bool)
@@ -426,12 +431,9 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
         here = places >= 0
         if not here.any():
             return
-        columns = [
-            (pl.col(m.field).cast(pl.Float64) * m.scale if m.field in found.columns else pl.lit(None, pl.Float64))
-            .fill_null(math.nan)
-            .alias(m.id)
-            for m in measures
-        ]
+        columns = [(_first_of(m.fields, found) * m.scale).fill_null(math.nan).alias(m.id) for m in measures]
+        nonlocal passing
+        passing = passing or any(found[m.passing].count() > 0 for m in measures if m.passing in found.columns)
         columns.append(pl.col(DIGEST).cast(pl.Float64).alias(f"{DIGEST} of the run"))
         mine = found.filter(pl.Series(here))
         table.put(places[here], mine.select(columns).to_numpy())
@@ -442,9 +444,9 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
             never[places[here]] = mine.select(idle.fill_null(False)).to_series().to_numpy()
 
     wanted = lambda: ((keys, seeds) for _, keys, seeds in rows.pieces())  # noqa: E731
-    asked = [*(m.field for m in measures), DIGEST, *fields.values()]
+    asked = [*(name for m in measures for name in m.fields), DIGEST, *fields.values()]
     store.gather(wanted, list(dict.fromkeys(asked)), take, version)
-    return Outcome(plan, table, tally, version, idle=tuple(_never_acted(plan, there, never)))
+    return Outcome(plan, table, tally, version, passing=passing, idle=tuple(_never_acted(plan, there, never)))
 
 
 def _never_acted(plan: Plan, there: Array, never: Array) -> list[str]:
@@ -463,6 +465,14 @@ def _never_acted(plan: Plan, there: Array, never: Array) -> list[str]:
             if len(points) == IDLE_POINTS:
                 break
     return overflows.at_points(sweep.queue, points, len(sweep.points))
+
+
+def _first_of(names: Iterable[str], found: polars.DataFrame) -> polars.Expr:
+    """The first of these columns that has a value."""
+    import polars as pl
+
+    there = [pl.col(name).cast(pl.Float64) for name in names if name in found.columns]
+    return pl.coalesce(there) if there else pl.lit(None, pl.Float64)
 
 
 def wanted_seeds(outcome: Outcome) -> Array:

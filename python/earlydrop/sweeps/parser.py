@@ -6,7 +6,6 @@ import json
 import tomllib
 from array import array
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -23,6 +22,7 @@ from .factors import parse_factors, parse_sets
 from .lazy import Lazy
 from .model import DESIGNS, Factor, Point, Sweep, SweepError
 from .quantities import level_at, with_units
+from .rtt import with_round_trips
 from .sweep_table import Mistakes, SweepTable
 
 KEYS = (
@@ -91,8 +91,11 @@ class _Parser:
         factors = parse_factors(top, self.path.parent)
         try:
             factors = levels_with_code(factors, base, self.path.parent, self.path)
+            factors = with_round_trips(factors, base, self._queue(base)) if base else factors
         except _core.ScenarioError as error:
             top.report("factor", one_line(error))
+        except SweepError as error:
+            top.report("", str(error))
         kind, count, seed, cross = self._design(factors)
         conditions = self._conditions(factors)
         seeds, stop, stop_measures = self._seeds()
@@ -299,7 +302,7 @@ class _Parser:
         return least, Stopping(float(relative), least, most), table.texts("measures", TARGETS)
 
     def _measures(self, queue: str, stop_measures: Sequence[str]) -> tuple[Quantity, ...]:
-        known = {q.id: replace(q, field=q.field.replace("{queue}", queue)) for q in QUANTITIES}
+        known = {q.id: q.at(queue) for q in QUANTITIES}
         own: dict[str, Quantity] = {}
         for number, table in enumerate(self.top.tables("measure"), 1):
             table.only(("id", "title", "unit", "field", "digits", "scale"))

@@ -140,4 +140,5 @@ class Swept(Outcome):
 
 def shown(outcome: Outcome) -> Swept:
     """The same results, with what people look at."""
-    return Swept(outcome.plan, outcome.table, outcome.tally, outcome.version, outcome.warmups, outcome.idle)
+    o = outcome
+    return Swept(o.plan, o.table, o.tally, o.version, o.warmups, o.passing, o.idle)

@@ -178,7 +178,7 @@ def toml_settings(sets: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _objectives(asked: Sequence[str], queue: str) -> list[Objective]:
-    known = {q.id: replace(q, field=q.field.replace("{queue}", queue)) for q in QUANTITIES}
+    known = {q.id: q.at(queue) for q in QUANTITIES}
     found: list[Objective] = []
     for text in asked:
         name, _, way = text.partition(":")
