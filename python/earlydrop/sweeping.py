@@ -14,6 +14,7 @@ from .analysis.compare import compared_queue, measured_queue
 from .analysis.entries import entries, with_entry
 from .comparing import Source, document_of
 from .document import Document
+from .output import NAME
 from .policies.registry import trusting
 from .queues import Queue
 from .scenario import Network
@@ -128,7 +129,8 @@ def document_from(
         else:
             made.append(_key(name, _listed(name, levels), list(factors)))
     return {
-        "name": checked.name,
+        "name": checked.name if re.fullmatch(NAME, checked.name) else "sweep",
+        "title": checked.name,
         "scenario": {k: v for k, v in base.items() if k not in ("name", "seed")},
         "seeds": seeds,
         "first_seed": json.loads(checked.to_json())["seed"],

@@ -102,6 +102,11 @@ def test_titles_tell_disciplines_of_one_name_apart(alone: ed.Compared) -> None:
     assert alone.results[""].titles["codel target=20ms"] == "CoDel target=20ms"
     made = entries.entries([ed.aqm.Red(min_th=5, max_p=0.1), ed.aqm.Red(min_th=9, max_p=0.1)])
     assert [one.title for one in made] == ["RED min_th=5", "RED min_th=9"]
+    # One's own discipline with and without parameters is one version of its code.
+    own = [entries.Entry("prop", digest="16c707"), entries.Entry("prop", given=(("slope", "0.1"),), digest="16c707")]
+    assert [one.title for one in entries.entries(own)] == ["prop", "prop slope=0.1"]
+    versions = [entries.Entry("prop", digest="16c707"), entries.Entry("prop", digest="b87567")]
+    assert [one.title for one in entries.entries(versions)] == ["prop 16c707", "prop b87567"]
 
 
 def test_settings_as_words_are_laid_over_the_queue() -> None:

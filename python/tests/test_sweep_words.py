@@ -138,7 +138,7 @@ def test_text_page_and_document_begin_with_it_and_name_a_discipline_that_never_a
     assert document["summary"][0].startswith("Queueing delay against droptail: ")
     assert [w for w in document["warnings"] if "never acted" in w] == [
         "queue bottleneck: pie never acted at 2 of 6 points, the first aqm = pie, pairs = 2: all drops are overflows "
-        "of its limit of 3 packets; without a limit it has its own"
+        'of its limit of 3 packets; leave limit out (then 1000 packets), or give one such as "1 bdp"'
     ]
     page = Path("out/short/report.html").read_text(encoding="utf-8")
     assert page.index("Queueing delay against droptail: ") < page.index("pie never acted") < page.index("<h2")

@@ -109,6 +109,8 @@ class Comparison:
     """Disciplines with which every seed gave the same run."""
     about: tuple[str, ...] = ()
     """What the scenario says and its author may not have meant."""
+    idle: tuple[str, ...] = ()
+    """Disciplines that never acted at the compared queue: what is found of them is found of a full buffer."""
 
     def series(self, aqm: str, measure: str) -> list[float]:
         """The values by seed; empty where the discipline has no such measure."""
@@ -293,6 +295,14 @@ def compare(
         count = more
     result.target = target
     result.about = tuple(_about({titles[aqm]: (scenarios[aqm][0], documents[aqm]) for aqm in ids}))
+    result.idle = tuple(
+        aqm
+        for aqm in ids
+        if any(
+            text.startswith(f"queue {port}:")
+            for text in everywhere(documents[aqm], json.loads(scenarios[aqm][0].to_json()))
+        )
+    )
     result.warmups = {aqm: judged for aqm in ids if (judged := judge_warmup(series[aqm], port)) is not None}
     return result
 

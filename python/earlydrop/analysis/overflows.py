@@ -60,7 +60,12 @@ def _limit(scenario: Document, queue: str, aqm: str) -> str:
 
 
 def _sentence(queue: str, aqm: str, where: str, drops: str, limit: str) -> str:
-    return (
-        f"queue {queue}: {aqm} never acted{where}: {drops} drops are overflows of its limit{limit}; "
-        "without a limit it has its own"
-    )
+    return f"queue {queue}: {aqm} never acted{where}: {drops} drops are overflows of its limit{limit}; {_remedy(aqm)}"
+
+
+def _remedy(aqm: str) -> str:
+    from .. import disciplines
+
+    known = disciplines.catalogue().get(aqm)
+    default = f" (then {known['limit']['default']})" if known else ""
+    return f'leave limit out{default}, or give one such as "1 bdp"'

@@ -93,6 +93,7 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
     if not any(result.replicated for _, result in results):
         return ["Every seed gives the same run, so the differences have no intervals and nothing is claimed."]
     tests, found = findings(results)
+    idle = _idle(results)
     if len(first.aqms) == 2 and len(results) == 1:
         said = [_pair(first, [rows[0][0] for rows in found.values()])]
     else:
@@ -101,7 +102,18 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}"
     corrected = f"; what is claimed remains after Holm's correction for {tests} differences" if tests > 1 else ""
-    return [*said, f"{brackets}{corrected}."]
+    return [*idle, *said, f"{brackets}{corrected}."]
+
+
+def _idle(results: Sequence[tuple[str, Comparison]]) -> list[str]:
+    """A sentence on each discipline that never acted: its figures are those of the full buffer."""
+    first, found = results[0][1], []
+    for aqm in first.aqms:
+        places = [label for label, result in results if aqm in result.idle]
+        if places:
+            where = f" at {listing(places)}" if len(places) < len(results) else ""
+            found.append(f"{first.titles[aqm]} never acted{where}: all its drops are overflows of the buffer.")
+    return found
 
 
 def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, list[list[Finding]]]]:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 COLUMNS = 3
 ALONE = 4.6
 """Width of a figure with one panel, in inches."""
-SPREAD = 0.6
-"""Of the distance between two conditions, over which the disciplines stand beside each other."""
+SPREAD, STEP = 0.6, 0.09
+"""How far apart disciplines stand beside each other, of the distance between two conditions: all together, and two."""
 
 
 def drawn_measures(results: Sequence[Comparison], measures: Sequence[str] | None) -> list[Quantity]:
@@ -56,7 +56,7 @@ def comparison(results: Sequence[tuple[str, Comparison]], measures: Sequence[str
 def _panel(ax: Axes, results: Sequence[tuple[str, Comparison]], measure: Quantity) -> None:
     """One measure: the conditions from left to right, the disciplines beside each other at each."""
     first = results[0][1]
-    step = SPREAD / max(1, len(first.aqms) - 1)
+    step = min(STEP, SPREAD / max(1, len(first.aqms) - 1))
     for index, aqm in enumerate(first.aqms):
         own = look(index)
         xs, ys, below, above = [], [], [], []
@@ -65,7 +65,7 @@ def _panel(ax: Axes, results: Sequence[tuple[str, Comparison]], measure: Quantit
             if estimate is None:
                 continue
             ends = estimate.within(measure.bounds) or (estimate.mean, estimate.mean)
-            xs.append(place + (index * step - SPREAD / 2 if len(first.aqms) > 1 else 0))
+            xs.append(place + (index - (len(first.aqms) - 1) / 2) * step)
             ys.append(estimate.mean)
             below.append(estimate.mean - ends[0])
             above.append(ends[1] - estimate.mean)

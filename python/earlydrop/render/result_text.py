@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import columns, output
+from .. import columns, disk, output
 from ..analysis import words
 from ..analysis.statistics import ALPHA
 from ..terminal import CUT, number, paragraph, table, with_interval, with_sign
@@ -143,14 +143,14 @@ def write_comparison(folder: Path, result: Comparison, version: str) -> None:
 
     write_runs(folder, result)
     output.write_json(folder / "comparison.json", result.document(version))
-    (folder / "comparison.txt").write_text(comparison_text(result) + "\n", encoding="utf-8")
+    disk.write(folder / "comparison.txt", comparison_text(result) + "\n")
     means, differences = comparison_tables(result)
     tables = [latex_table(means[0], means[1:], 1, _caption(result, means))]
     if len(result.aqms) > 1:
         by_seed = f", seed by seed, n = {len(result.seeds)}" if result.replicated else ""
         caption = f"Differences from {result.titles[result.aqms[0]]}{by_seed}"
         tables.append(latex_table(differences[0], differences[1:], 1, caption))
-    (folder / "comparison.tex").write_text("\n".join(tables), encoding="utf-8")
+    disk.write(folder / "comparison.tex", "\n".join(tables))
     plotting.save(plotting.comparison(result), folder / "comparison")
 
 
@@ -163,7 +163,7 @@ def write_runs(folder: Path, result: Comparison) -> None:
     measures = columns.measured((m.id, m.title, m.unit) for m in result.measures)
     columns.write(folder, {"runs.csv": columns.of(rows[0], "runs", measures)})
     runs = folder / "runs"
-    runs.mkdir()
+    disk.make_folder(runs)
     for (aqm, seed), document in result.runs.items():
         output.write_json(runs / f"{re.sub('[^A-Za-z0-9_.=-]+', '_', aqm)}-seed{seed}.json", document)
 
@@ -195,9 +195,10 @@ def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, 
     series = Result(document, scenario).series
     if series is not None:
         metadata = columns.metadata(columns.of(series.columns, "series"))
-        series.write_parquet(folder / "series.parquet", metadata=metadata)
+        with disk.open_binary(folder / "series.parquet") as file:
+            series.write_parquet(file, metadata=metadata)
     text = link_status.link_text(document) if document.get("kind") == "link" else run_text(document)
-    (folder / "result.txt").write_text(text + "\n", encoding="utf-8")
+    disk.write(folder / "result.txt", text + "\n")
     plotting.save(plotting.run_figure(document), folder / "result")
 
 
@@ -206,7 +207,8 @@ def write_parquet(path: Path, rows: Sequence[Mapping[str, Any]], described: colu
     import polars
 
     frame = polars.DataFrame(rows, infer_schema_length=None)
-    frame.write_parquet(path, metadata=columns.metadata(described))
+    with disk.open_binary(path) as file:
+        frame.write_parquet(file, metadata=columns.metadata(described))
 
 
 def _plain(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -217,7 +219,7 @@ def _plain(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def write_csv(path: Path, rows: Sequence[Sequence[Any]]) -> None:
     """Write a table whose first row is its head."""
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with disk.open_text(path, newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(rows)
 
 

@@ -446,7 +446,16 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
     wanted = lambda: ((keys, seeds) for _, keys, seeds in rows.pieces())  # noqa: E731
     asked = [*(name for m in measures for name in m.fields), DIGEST, *fields.values()]
     store.gather(wanted, list(dict.fromkeys(asked)), take, version)
-    return Outcome(plan, table, tally, version, passing=passing, idle=tuple(_never_acted(plan, there, never)))
+    idle = tuple(_never_acted(plan, there, never))
+    return Outcome(plan, table, tally, version, passing=passing, idle=idle)
+
+
+def _first_of(names: Iterable[str], found: polars.DataFrame) -> polars.Expr:
+    """The first of these columns that has a value."""
+    import polars as pl
+
+    there = [pl.col(name).cast(pl.Float64) for name in names if name in found.columns]
+    return pl.coalesce(there) if there else pl.lit(None, pl.Float64)
 
 
 def _never_acted(plan: Plan, there: Array, never: Array) -> list[str]:
@@ -465,14 +474,6 @@ def _never_acted(plan: Plan, there: Array, never: Array) -> list[str]:
             if len(points) == IDLE_POINTS:
                 break
     return overflows.at_points(sweep.queue, points, len(sweep.points))
-
-
-def _first_of(names: Iterable[str], found: polars.DataFrame) -> polars.Expr:
-    """The first of these columns that has a value."""
-    import polars as pl
-
-    there = [pl.col(name).cast(pl.Float64) for name in names if name in found.columns]
-    return pl.coalesce(there) if there else pl.lit(None, pl.Float64)
 
 
 def wanted_seeds(outcome: Outcome) -> Array:

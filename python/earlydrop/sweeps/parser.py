@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from array import array
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from ..analysis.compare import QUANTITIES, TARGETS, Quantity
 from ..analysis.statistics import Interval, Stopping
 from ..document import Document
 from ..expressions import Condition, ExpressionError, parse_condition
+from ..output import NAME, NAME_ALLOWED
 from ..strict_toml import TomlError, is_number, load, suggestion
 from . import design
 from .base_scenario import NEUTRAL, levels_with_code, one_line, overlay_toml, with_code, with_traces
@@ -87,6 +89,8 @@ class _Parser:
         top, wrong = self.top, self.mistakes
         top.only(KEYS)
         name = top.text("name", self.path.stem)
+        if "name" in self.top.data and not re.fullmatch(NAME, name):
+            top.report("name", f'given "{name}"; allowed {NAME_ALLOWED}')
         base = self._scenario()
         factors = parse_factors(top, self.path.parent)
         try:

@@ -140,5 +140,5 @@ class Swept(Outcome):
 
 def shown(outcome: Outcome) -> Swept:
     """The same results, with what people look at."""
-    o = outcome
-    return Swept(o.plan, o.table, o.tally, o.version, o.warmups, o.passing, o.idle)
+    parts = (outcome.plan, outcome.table, outcome.tally, outcome.version, outcome.warmups)
+    return Swept(*parts, passing=outcome.passing, idle=outcome.idle)
