@@ -98,6 +98,7 @@ web:
 test-web: web
 	@command -v node >/dev/null || { echo "test-web needs node: validation/peers/install.sh node"; exit 1; }
 	node crates/web/tests/equality.mjs target/web/earlydrop.wasm
+	node crates/web/tests/page.mjs target/web/earlydrop.wasm
 
 # The stored results once more: natively in a release build, and in WebAssembly. (`make test` has them without
 # optimisation across crates.)
