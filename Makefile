@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python web test-web lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture
+.PHONY: build demo test test-rust test-python web test-web lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture digests
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
@@ -102,6 +102,12 @@ web:
 test-web: web
 	@command -v node >/dev/null || { echo "test-web needs node: validation/peers/install.sh node"; exit 1; }
 	node crates/web/tests/equality.mjs target/web/earlydrop.wasm
+	node crates/web/tests/page.mjs target/web/earlydrop.wasm
+
+# The stored results once more: natively in a release build, and in WebAssembly. (`make test` has them without
+# optimisation across crates.)
+digests: test-web
+	$(CARGO) test --quiet --release -p earlydrop-sim --test golden
 
 validate: build
 	$(BIN)/earlydrop validate
