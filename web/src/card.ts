@@ -1,5 +1,6 @@
 // One discipline of the play view: its pictures, numbers, thoughts and parameters.
 
+import { about } from "./about";
 import { Bars, BROWSER, NetworkPicture, Strip, UDP } from "./canvas";
 import { type Declared, type Discipline, families, main, rangeOf, valueOf } from "./catalogue";
 import { el, symbol } from "./dom";
@@ -32,7 +33,7 @@ export class Card {
 
   constructor(
     private readonly player: Player, private readonly index: number, private readonly discipline: Discipline,
-    docs: string, remove: (() => void) | null, replace: (aqm: string) => void,
+    remove: (() => void) | null, replace: (aqm: string) => void,
   ) {
     const place = (name: string, title: string, note = ""): HTMLElement => {
       const inner = el("div", {});
@@ -54,7 +55,7 @@ export class Card {
       "article", { class: "card", "aria-label": discipline.title, style: `--own: ${look(index).colour}` },
       el("header", {}, el("span", { class: "chip", "aria-hidden": "true" }), picker,
         remove && el("button", { type: "button", class: "remove", "aria-label": `Remove ${discipline.title}`, click: remove }, "×")),
-      el("p", { class: "summary" }, `${discipline.summary}. `, el("a", { href: `${docs}aqms/${discipline.name}.html`, target: "_blank", rel: "noopener" }, `About ${discipline.title}`)),
+      el("p", { class: "summary" }, `${discipline.summary}. `, about(discipline)),
       this.places.numbers,
       el("div", { class: "pictures" },
         el("div", { class: "wide" }, this.places.queue!, this.places.strip!),

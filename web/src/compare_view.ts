@@ -1,6 +1,7 @@
 // The compare view: the disciplines of the play view over several seeds, their paired differences, and the verdict in words.
 
 import { type Comparison, compare, markdown, table } from "./comparison";
+import { docsLink } from "./about";
 import { announce, el } from "./dom";
 import { knob } from "./knob";
 import type { Laboratory } from "./laboratory";
@@ -23,12 +24,12 @@ export class CompareView {
   private readonly out = el("div", { class: "comparison", "aria-live": "polite" });
   private readonly about = el("p", { class: "soft" });
 
-  constructor(private readonly player: Player, private readonly laboratory: () => Promise<Laboratory>, docs: string) {
+  constructor(private readonly player: Player, private readonly laboratory: () => Promise<Laboratory>) {
     this.element = el(
       "div", { class: "compare" },
       el("h2", {}, "Compare over seeds"),
       el("p", {}, "Runs every discipline of the play view with the same seeds, and takes the difference seed by seed. ",
-        el("a", { href: `${docs}statistics.html`, target: "_blank", rel: "noopener" }, "How it is computed")),
+        docsLink("statistics.html", "How it is computed")),
       this.about,
       el("div", { class: "row" },
         knob({

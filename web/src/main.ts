@@ -15,8 +15,6 @@ import { dropping, sharing } from "./share";
 
 type View = "play" | "compare" | "learn";
 const VIEWS: [View, string][] = [["play", "Play"], ["compare", "Compare"], ["learn", "Learn"]];
-/** Where the documentation is, seen from the page: beside it in the site, else on its own. */
-const DOCS = document.documentElement.dataset.docs ?? "../";
 
 async function opened(): Promise<Asked> {
   try {
@@ -55,8 +53,8 @@ async function begin(): Promise<void> {
       return made;
     })());
 
-  const play = new PlayView(player, DOCS, wanted.embed);
-  const compare = new CompareView(player, other, DOCS);
+  const play = new PlayView(player, wanted.embed);
+  const compare = new CompareView(player, other);
   const learn = new LearnView(player);
   let serial = 1_000_000;
   learn.runAll = async (tomls) => {

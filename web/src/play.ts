@@ -33,7 +33,7 @@ export class PlayView {
   private drawn = 0;
   private timer = 0;
 
-  constructor(private readonly player: Player, private readonly docs: string, private readonly embed: boolean) {
+  constructor(private readonly player: Player, private readonly embed: boolean) {
     const speed = choice("Speed", SPEEDS.map(([value, text]) => [String(value), text]), String(player.speed), (value) => {
       this.player.speed = Number(value);
     });
@@ -130,7 +130,7 @@ export class PlayView {
       const discipline = this.player.discipline(chosen.aqm);
       if (!discipline) return [];
       const remove = setup.disciplines.length > 1 && !this.embed ? () => this.swap(k, null) : null;
-      return [new Card(this.player, k, discipline, this.docs, remove, (aqm) => this.swap(k, aqm))];
+      return [new Card(this.player, k, discipline, remove, (aqm) => this.swap(k, aqm))];
     });
     this.cards.dataset.count = String(this.made.length);
     this.cards.replaceChildren(...this.made.map((card) => card.element));
