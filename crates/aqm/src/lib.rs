@@ -14,11 +14,13 @@
 pub mod abi;
 pub mod agent;
 pub mod catalogue;
+pub mod changeable;
 pub mod default_limit;
 pub mod discipline;
 pub mod early_detection;
 pub mod fault;
 pub mod gate;
+pub mod gauges;
 mod packet;
 pub mod params;
 pub mod parts;
