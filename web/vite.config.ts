@@ -55,6 +55,7 @@ export default defineConfig({
     emptyOutDir: false,
     target: "es2022",
     modulePreload: false,
+    cssCodeSplit: false,
     rollupOptions: { output: { format: "iife", entryFileNames: "page.js", assetFileNames: "page[extname]" } },
   },
   worker: { format: "iife" },

@@ -43,11 +43,11 @@ export class Card {
     const all = new Map([...families(player.laboratory.disciplines)].map(([family, some]) =>
       [family, some.map((one) => [one.name, one.title] as [string, string])]));
     const picker = choice(`Discipline ${index + 1}`, all, discipline.name, replace);
-    const queue = place("queue", "Queue", "thin: packets that wait; bold: the discipline's own average, if it keeps one");
+    const queue = place("queue", "Queue", "coloured: packets that wait; bold: its own average");
     const strip = place("strip", "Arrivals", "what became of each packet");
     const curve = place("curve", "Drop curve", "the dot is where the average stands");
     const windows = place("windows", "Congestion windows", "of the first flows");
-    const bars = place("bars", "Goodput of each flow", `Mbit/s, last ${RECENT} s`);
+    const bars = place("bars", "Goodput of each flow", `Mbit/s, last ${RECENT} s; with headers during the warm-up`);
     const network = place("network", "Network", "packets move at real time or slower");
     this.places.numbers = el("dl", { class: "numbers" });
     this.places.thinks = el("ul", { class: "thinks" });
@@ -179,13 +179,13 @@ export class Card {
     this.queue.levels = this.levels();
     this.queue.draw(history, begin, end, 1.05 * top);
     this.strip.draw(history, begin, end);
-    const moving = this.player.speed <= 1 && this.player.setup.file === "";
-    if (moving || whole) this.drawNetwork(history, now);
+    if (this.player.speed <= 1) this.drawNetwork(history, now);
     // Pictures that change slowly are drawn less often.
     const moment = performance.now();
     if (!whole && moment - this.slow < 150) return;
     this.slow = moment;
     this.windows.draw(history, begin, end);
+    this.drawNetwork(history, now);
     if (this.curve.known && !this.places.curve!.hidden) this.curve.draw(history.last(SAMPLE.average));
     this.numbers(history, now);
     this.thoughts(history);
@@ -195,7 +195,7 @@ export class Card {
   private thoughts(history: History): void {
     const items = history.about.gauges.map(({ name, unit, about }, k) => {
       const value = history.gauges[k] ?? Number.NaN;
-      return el("li", {}, el("b", {}, `${name} = ${quantity(value, unit)}`), el("span", {}, ` ${about}`));
+      return el("li", {}, el("b", {}, `${name} = ${quantity(value, unit)}`), el("span", {}, about));
     });
     const none = el("li", {}, "It keeps nothing in mind: it looks at the queue alone.");
     this.places.thinks!.replaceChildren(...(items.length ? items : [none]));
@@ -217,13 +217,13 @@ export class Card {
     const span = Math.max(1e-9, Math.min(RECENT, now));
     const arrivals = history.since(SAMPLE.arrivals, since);
     const drops = [SAMPLE.early, SAMPLE.forced, SAMPLE.overflow].reduce((n, k) => n + history.since(k, since), 0);
-    const goodput = history.goodput(now, RECENT) ?? [];
+    const goodput = history.goodput(now, RECENT, setup.warmup) ?? [];
     const kinds = this.kinds(history.about);
     const long = goodput.filter((_, k) => kinds[k] !== BROWSER);
     const left = (history.since(SAMPLE.departedBytes, since) * 8) / span;
     const rows: [string, string, string][] = [
       ["Delay now", time((history.last(SAMPLE.bytes) * 8) / bits), "time that the link needs for what waits"],
-      ["Mean queue", `${short(history.mean(SAMPLE.packets, since))} packets`, `last ${RECENT} s`],
+      ["Mean queue", short(history.mean(SAMPLE.packets, since)), `packets, last ${RECENT} s`],
       ["Link use", percent(Math.min(1, left / bits)), `${rate(left)}, last ${RECENT} s`],
       ["Drops", arrivals ? percent(drops / arrivals, 2) : "–", `of arrivals, last ${RECENT} s`],
       ["Marks", arrivals ? percent(history.since(SAMPLE.marks, since) / arrivals, 2) : "–", `of arrivals, last ${RECENT} s`],

@@ -36,7 +36,7 @@ export interface Discipline {
 
 export interface Stack {
   name: string;
-  title: string;
+  about: string;
   tcps: string[];
 }
 

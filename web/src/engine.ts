@@ -93,8 +93,7 @@ export class Engine {
   }
 
   stacks(): Stack[] {
-    const { stacks } = this.reference() as { stacks: (Stack & { title: string; tcps?: string[] })[] };
-    return stacks.map(({ name, title, tcps }) => ({ name, title, tcps: tcps ?? title.split(", ") }));
+    return (this.reference() as { stacks: { stacks: Stack[] } }).stacks.stacks;
   }
 
   /** A run of a scenario that can be looked at on the way; `queue` is the one that is watched. */

@@ -12,8 +12,8 @@ export class History {
   sojourns = new Float64Array();
   events: Float64Array = new Float64Array();
   private columns: Float64Array[];
-  /** Flows' deliveries at some times, for their rates over the last seconds. */
-  private deliveries: { time: number; bytes: Float64Array }[] = [];
+  /** What flows have delivered, and sent through the queue, at some times: for their rates over the last seconds. */
+  private deliveries: { time: number; delivered: Float64Array; passed: Float64Array }[] = [];
 
   constructor(readonly about: About) {
     this.columns = Array.from({ length: SAMPLE.width }, () => new Float64Array(4096));
@@ -38,8 +38,9 @@ export class History {
     }
     const last = this.deliveries[this.deliveries.length - 1];
     if (!last || now >= last.time + 0.1) {
-      const bytes = Float64Array.from({ length: this.about.flows }, (_, k) => this.flow(k, "deliveredBytes"));
-      this.deliveries.push({ time: now, bytes });
+      const column = (name: "deliveredBytes" | "passedBytes"): Float64Array =>
+        Float64Array.from({ length: this.about.flows }, (_, k) => this.flow(k, name));
+      this.deliveries.push({ time: now, delivered: column("deliveredBytes"), passed: column("passedBytes") });
       if (this.deliveries.length > 400) this.deliveries.splice(0, 1);
     }
   }
@@ -92,15 +93,16 @@ export class History {
     return this.flows[which * FLOW.width + FLOW[column]] ?? 0;
   }
 
-  /** Goodput of each flow over about the last `span` seconds, Mbit/s; null where too little was seen. */
-  goodput(now: number, span: number): number[] | null {
+  /**
+   * Goodput of each flow over about the last `span` seconds, Mbit/s; null where too little was seen. Deliveries are
+   * counted from the end of the warm-up on: before it, what left the queue stands in, with its headers.
+   */
+  goodput(now: number, span: number, warmup: number): number[] | null {
     const begin = this.deliveries.find((one) => one.time >= now - span) ?? this.deliveries[0];
     if (!begin || now - begin.time < 0.05) return null;
-    return Array.from(begin.bytes, (before, k) => {
-      // The count starts again at the end of the warm-up.
-      const bytes = this.flow(k, "deliveredBytes") - before;
-      return (8e-6 * (bytes < 0 ? this.flow(k, "deliveredBytes") : bytes)) / (now - begin.time);
-    });
+    const counted = begin.time >= warmup;
+    return Array.from(counted ? begin.delivered : begin.passed, (before, k) =>
+      (8e-6 * (this.flow(k, counted ? "deliveredBytes" : "passedBytes") - before)) / (now - begin.time));
   }
 
   /** Points of a column between two times, at most two for each of so many pixels: the least and the largest there. */

@@ -76,7 +76,7 @@ export const SAMPLE = {
   windows: 10, width: 10 + WINDOWS,
 } as const;
 
-export const FLOW = { cwnd: 0, deliveredBytes: 3, retransmits: 6, width: 11 } as const;
+export const FLOW = { cwnd: 0, deliveredBytes: 3, retransmits: 6, passedBytes: 10, width: 11 } as const;
 
 export const EVENT = { time: 0, kind: 1, flow: 2, size: 3, packets: 4, sojourn: 5, width: 6 } as const;
 
