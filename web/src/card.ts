@@ -161,7 +161,12 @@ export class Card {
   setCurve(high: number, values: Float64Array): void {
     const known = values.some((v) => v > 0);
     this.places.curve!.hidden = !known;
-    if (known) this.curve.curve(Float64Array.from(values, (_, k) => (high * k) / (values.length - 1)), values);
+    if (known) {
+      // What lies far beyond the average from which everything is dropped is left out.
+      const certain = values.findIndex((v) => v > 0.999);
+      const shown = certain < 0 ? values : values.subarray(0, Math.ceil(1.25 * certain) + 2);
+      this.curve.curve(Float64Array.from(shown, (_, k) => (high * k) / (values.length - 1)), shown);
+    }
     this.slow = 0;
   }
 
@@ -186,7 +191,7 @@ export class Card {
     this.slow = moment;
     this.windows.draw(history, begin, end);
     this.drawNetwork(history, now);
-    if (this.curve.known && !this.places.curve!.hidden) this.curve.draw(history.last(SAMPLE.average));
+    if (this.curve.known && !this.places.curve!.hidden) this.curve.draw(history.last(SAMPLE.average), history.gauge("p_b"));
     this.numbers(history, now);
     this.thoughts(history);
   }

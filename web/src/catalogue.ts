@@ -62,7 +62,7 @@ export function rangeOf(one: Declared): Range | null {
   const open = one.open_low ?? false;
   const common = { whole, auto: one.auto ?? false, zero: false };
   const usual = Number(one.default_value);
-  const centre = Number.isFinite(usual) && usual !== 0 ? Math.abs(usual) : typical(one.unit);
+  const centre = Number.isFinite(usual) && usual !== 0 ? Math.abs(usual) : whole ? 10 : typical(one.unit);
   // A probability or a short list of counts is shown whole; what has no end, or spans decades, around the default.
   if (high - low <= 40 * centre && one.unit !== "s" && !(high === 1 && centre < 0.05)) {
     const first = open ? (whole ? low + 1 : low + (high - low) / 1000) : low;
@@ -95,6 +95,8 @@ export function main(one: Discipline): Declared[] {
 }
 
 const MAIN: Record<string, string[]> = {
+  pie: ["target", "tupdate", "alpha", "beta"],
+  fq_pie: ["target", "tupdate", "alpha", "beta", "queues"],
   fq_codel: ["target", "interval", "quantum", "queues"],
   dualpi2: ["target", "tupdate", "k", "step_threshold"],
 };

@@ -89,6 +89,11 @@ export class History {
     return first < this.length ? this.since(which, time) / (this.length - first) : Number.NaN;
   }
 
+  /** An inner value now; NaN if the discipline has none of that name. */
+  gauge(name: string): number {
+    return this.gauges[this.about.gauges.findIndex((one) => one.name === name)] ?? Number.NaN;
+  }
+
   flow(which: number, column: Exclude<keyof typeof FLOW, "width">): number {
     return this.flows[which * FLOW.width + FLOW[column]] ?? 0;
   }

@@ -190,7 +190,7 @@ export class CurvePicture extends Picture {
   protected make(): uPlot {
     const hooks = { draw: [(plot: uPlot) => this.point(plot)] };
     const axes = {
-      x: "average queue (packets)", y: "drop probability p_b", height: 150, hooks,
+      x: "average queue (packets)", y: "p_b", height: 150, hooks,
       ys: (values: number[]) => values.map((v) => percent(v, 2)),
     };
     return new uPlot(options(this.place, axes, [line({ ...look(this.index), dashes: [] }, "p_b", 2)]), [[0], [0]], this.place);
@@ -219,11 +219,12 @@ export class CurvePicture extends Picture {
     return this.xs.length > 0;
   }
 
-  draw(average: number): void {
+  /** The dot lies where the discipline's own p_b is: beside the curve, if it adapts the curve. */
+  draw(average: number, own: number): void {
     const plot = this.ready();
     const last = this.xs[this.xs.length - 1] ?? 1;
     const at = Math.min(this.xs.length - 1, Math.max(0, Math.round((average / last) * (this.xs.length - 1))));
-    this.dot = Number.isFinite(average) ? [Math.min(average, last), this.ys[at] ?? 0] : null;
+    this.dot = Number.isFinite(average) ? [Math.min(average, last), Number.isFinite(own) ? own : (this.ys[at] ?? 0)] : null;
     // Certain drops beyond the end would flatten what is below them.
     const inside = this.ys.filter((y) => y < 0.999);
     const top = roundUp(Math.max(1e-4, ...inside, this.dot && this.dot[1] < 0.999 ? this.dot[1] : 0));

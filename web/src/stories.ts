@@ -73,22 +73,22 @@ export const STORIES: Story[] = [
   {
     id: "red-average",
     title: "RED's average",
-    claim: "RED acts on a slow average of the queue, so that a short burst passes and a standing queue does not.",
+    claim: "RED acts on an average of the queue. A slow average lets bursts pass, and lets the queue swing.",
     paper: "S. Floyd, V. Jacobson: Random Early Detection Gateways for Congestion Avoidance. IEEE/ACM ToN 1(4), 1993",
     setup: {
-      disciplines: [{ aqm: "red", set: { min_th: 20, max_th: 60, max_p: 0.1, w_q: 0.002 } }, { aqm: "red", set: { min_th: 20, max_th: 60, max_p: 0.1, w_q: 0.2 } }],
+      disciplines: [{ aqm: "red", set: { max_p: 0.1, w_q: 0.002 } }, { aqm: "red", set: { max_p: 0.1, w_q: 0.2 } }],
       groups: [flows(10, RENO)],
     },
     steps: [
-      { text: "Two REDs, with different weights w_q of a new sample in the average. The thin line is the queue, the bold one the average. On the left w_q is 0.002, as the paper has it: the average hardly moves while the queue jumps." },
-      { text: "Look at the arrivals at a tenth of real time. Between min_th and max_th each packet is dropped with a small probability, which depends on the average alone: the dot on the drop curve moves slowly on the left, and wildly on the right.", speed: 0.1 },
-      { text: "On the right, with w_q = 0.2, the average follows every burst beyond max_th, where everything is dropped: bursts are punished although the queue is short on average. Move w_q on either side and look at the bold line.", speed: 3 },
+      { text: "Two REDs that differ in w_q alone, the weight of a new sample in the average. The coloured line is the queue, the bold one the average. On the left w_q is 0.002, as in the paper: the average hardly moves while the queue jumps. On the right it is 0.2, and the average follows." },
+      { text: "At a tenth of real time, look at the arrivals. RED drops with a probability that depends on the average alone: the dot on the drop curve. On the left a burst that meets a low average passes untouched, however long the queue is for a moment. That is what the average is for.", speed: 0.1 },
+      { text: "It has a price. Once the slow average is high, it stays high after the queue has drained, and RED goes on dropping: the flows slow down together, and the queue swings. Move w_q on either side and look at the bold line.", speed: 3 },
     ],
     check: ([first]) => {
-      const forced = (k: number): number => (first![k]!.queues.bottleneck as unknown as { forced_drops: number }).forced_drops;
+      const [a, b] = [queue(first![0]), queue(first![1])];
       return {
-        holds: forced(1) > 10 * Math.max(1, forced(0)),
-        says: `Forced drops, beyond max_th: ${forced(0)} with w_q = 0.002, ${forced(1)} with w_q = 0.2.`,
+        holds: a.queue_std_packets > 1.5 * b.queue_std_packets,
+        says: `The queue varies by ${short(a.queue_std_packets)} packets (standard deviation) with w_q = 0.002, by ${short(b.queue_std_packets)} with 0.2; the link is used ${percent(a.utilisation)} and ${percent(b.utilisation)} of the time.`,
       };
     },
   },
@@ -115,22 +115,23 @@ export const STORIES: Story[] = [
   {
     id: "tred",
     title: "TRED against RED at light load",
-    claim: "TRED drops less than RED at light load, because its curve begins flat.",
+    claim: "TRED drops more gently than RED at light load, and more firmly at high load.",
     paper: "C.-W. Feng, L.-F. Huang, C. Xu, Y.-C. Chang: Congestion Control Scheme Performance Analysis Based on Nonlinear RED. IEEE Systems Journal, 2015",
     setup: {
       disciplines: [{ aqm: "red", set: { min_th: 20, max_th: 60, max_p: 0.1 } }, { aqm: "tred", set: { min_th: 20, max_th: 60, max_p: 0.1 } }],
-      groups: [flows(8, RENO)],
+      groups: [flows(4, RENO)],
     },
     steps: [
-      { text: "The same thresholds, two curves: RED's is a line, TRED's begins with a cubic. Compare the two curves just above min_th, where a light load keeps the average." },
-      { text: "So TRED lets the queue grow further before it drops as often as RED: the average stands higher. Light load costs it fewer drops, and some more delay." },
-      { text: "With many flows the average climbs into the upper third, where TRED's curve lies above RED's: now the two exchange their places, a little.", change: (s) => { s.groups = [flows(60, RENO)]; } },
+      { text: "The same thresholds, two curves: RED's is a line, TRED's begins and ends with a cubic. Compare them just above min_th, where a light load of four flows keeps the average." },
+      { text: "The few drops that four flows need lie further up on TRED's flat beginning: its average stands higher than RED's, and it drops a little less. The link is used a little better, and packets wait a little longer." },
+      { text: "Eighty flows drive the average into the upper third, where TRED's curve lies above RED's. Now its queue is the shorter one.", change: (s) => { s.groups = [flows(80, RENO)]; } },
     ],
     check: ([light, , heavy]) => {
       const means = (step: Result[]): string => `${short(queue(step[0]).queue_mean_packets)} with RED, ${short(queue(step[1]).queue_mean_packets)} with TRED`;
       return {
-        holds: queue(light![1]).drop_rate < queue(light![0]).drop_rate && queue(light![1]).queue_mean_packets > queue(light![0]).queue_mean_packets,
-        says: `With 8 flows, drops: ${percent(queue(light![0]).drop_rate)} with RED, ${percent(queue(light![1]).drop_rate)} with TRED; mean queue in packets: ${means(light!)}. With 60 flows: ${means(heavy!)}.`,
+        holds: queue(light![1]).drop_rate < queue(light![0]).drop_rate && queue(light![1]).queue_mean_packets > queue(light![0]).queue_mean_packets
+          && queue(heavy![1]).queue_mean_packets < queue(heavy![0]).queue_mean_packets,
+        says: `With 4 flows, drops: ${percent(queue(light![0]).drop_rate)} with RED, ${percent(queue(light![1]).drop_rate)} with TRED; mean queue in packets: ${means(light!)}. With 80 flows: ${means(heavy!)}.`,
       };
     },
   },
@@ -282,7 +283,7 @@ export const STORIES: Story[] = [
     },
     steps: [
       { text: "DualPI2 has two queues. Flows of TCP Prague (group 1) mark their packets as L4S and go through one, classic CUBIC flows (group 2) through the other. The L4S queue is served first." },
-      { text: "It marks as soon as a packet has waited for 1 ms. Prague reduces its window by the fraction of marked packets, a little and often; CUBIC by a third after a drop. The coupling makes the L4S queue mark more when the classic one is long, so that both get equal shares." },
+      { text: "It marks as soon as a packet has waited for 1 ms. Prague reduces its window by the fraction of marked packets, a little and often; CUBIC by a third after a drop. The coupling makes the L4S queue mark more when the classic one is long, so that the flows of both get similar shares." },
       { text: "See how long packets waited, below: the curve has two parts, one for each queue." },
     ],
     check: ([first]) => {
