@@ -47,7 +47,7 @@ export class Card {
     const strip = place("strip", "Arrivals", "what became of each packet");
     const curve = place("curve", "Drop curve", "the dot is where the average stands");
     const windows = place("windows", "Congestion windows", "of the first flows");
-    const bars = place("bars", "Goodput of each flow", `Mbit/s, last ${RECENT} s; with headers during the warm-up`);
+    const bars = place("bars", "Goodput of each flow", `Mbit/s, last ${RECENT} s`);
     const network = place("network", "Network", "packets move at real time or slower");
     this.places.numbers = el("dl", { class: "numbers" });
     this.places.thinks = el("ul", { class: "thinks" });
@@ -86,8 +86,7 @@ export class Card {
   }
 
   private parameter(one: Declared): HTMLElement {
-    const set = latest(this.player.setup)[this.index]!.set;
-    const value = valueOf(one, set);
+    const value = valueOf(one, this.set);
     const change = (next: Setting): void => this.player.set(this.index, one.name, next);
     const about = `${one.doc}${one.source ? ` Default ${one.default}: ${one.source}.` : ` Default ${one.default}.`} Allowed: ${one.range}.`;
     const range = rangeOf(one);
@@ -109,18 +108,22 @@ export class Card {
     }, about);
   }
 
+  /** Parameters that are not at their defaults; none where the setup has just lost this discipline. */
+  private get set(): Record<string, Setting> {
+    return latest(this.player.setup)[this.index]?.set ?? {};
+  }
+
   /** Sliders where the parameters are: after a refused change. */
   restore(): void {
-    const set = latest(this.player.setup)[this.index]!.set;
     for (const one of this.discipline.parameters) {
-      const value = valueOf(one, set);
+      const value = valueOf(one, this.set);
       this.knobs.get(one.name)?.set(typeof value === "number" ? value : "auto");
     }
   }
 
   private value(name: string): number {
     const one = this.discipline.parameters.find((p) => p.name === name);
-    const value = one ? valueOf(one, latest(this.player.setup)[this.index]!.set) : Number.NaN;
+    const value = one ? valueOf(one, this.set) : Number.NaN;
     return typeof value === "number" ? value : Number.NaN;
   }
 

@@ -95,6 +95,7 @@ export function main(one: Discipline): Declared[] {
 }
 
 const MAIN: Record<string, string[]> = {
+  codel: ["target", "interval"],
   pie: ["target", "tupdate", "alpha", "beta"],
   fq_pie: ["target", "tupdate", "alpha", "beta", "queues"],
   fq_codel: ["target", "interval", "quantum", "queues"],

@@ -31,7 +31,7 @@ function text(x: number, y: number, words: string, more = ""): string {
 }
 
 function path(xs: number[], ys: number[], style: string): string {
-  const points = xs.map((x, k) => `${x.toFixed(1)},${ys[k]!.toFixed(1)}`);
+  const points = ys.map((y, k) => `${xs[k]!.toFixed(1)},${y.toFixed(1)}`);
   return points.length ? `<polyline points="${points.join(" ")}" fill="none" ${style}/>` : "";
 }
 
@@ -62,7 +62,7 @@ function ticks(low: number, high: number): number[] {
 
 /** The figure as SVG. */
 export function svg(all: Drawn[], begin: number, end: number, note: string): string {
-  const most = Math.max(10, ...all.flatMap(({ history }) => history.points(SAMPLE.packets, begin, end, 400)[1]));
+  const most = Math.max(10, ...all.flatMap(({ history }) => history.at(SAMPLE.packets, history.rows(SAMPLE.packets, begin, end, 400)).map(Number)));
   const high = roundUp(most);
   const x = (t: number): number => LEFT + ((WIDTH - LEFT - RIGHT) * (t - begin)) / (end - begin);
   const parts: string[] = [];
@@ -78,10 +78,15 @@ export function svg(all: Drawn[], begin: number, end: number, note: string): str
       parts.push(`<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(level.value)}" y2="${y(level.value)}" stroke="#555" stroke-dasharray="4 4"/>`);
       parts.push(text(WIDTH - RIGHT - 4, y(level.value) - 3, level.name, 'text-anchor="end" fill="#555"'));
     }
-    const [ts, qs] = one.history.points(SAMPLE.packets, begin, end, 600);
-    parts.push(path(ts.map(x), qs.map(y), `stroke="${LOOKS[k]!.colour}"`));
-    const [as, vs] = one.history.points(SAMPLE.average, begin, end, 600);
-    if (Number.isFinite(vs[vs.length - 1] ?? Number.NaN)) parts.push(path(as.map(x), vs.map(y), 'stroke="#000" stroke-width="1.8"'));
+    const rows = one.history.rows(SAMPLE.packets, begin, end, 600);
+    const times = one.history.at(SAMPLE.time, rows).map((t) => x(t!));
+    const drawn = (column: number): number[] | null => {
+      const values = one.history.at(column, rows);
+      return values.includes(null) ? null : values.map((v) => y(v!));
+    };
+    parts.push(path(times, drawn(SAMPLE.packets) ?? [], `stroke="${LOOKS[k]!.colour}"`));
+    const averages = drawn(SAMPLE.average);
+    if (averages) parts.push(path(times, averages, 'stroke="#000" stroke-width="1.8"'));
   });
   const top = 8 + all.length * HEIGHT;
   const [above, below] = [top + 24, top + HEIGHT - 44];

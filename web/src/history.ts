@@ -110,14 +110,15 @@ export class History {
       (8e-6 * (this.flow(k, counted ? "deliveredBytes" : "passedBytes") - before)) / (now - begin.time));
   }
 
-  /** Points of a column between two times, at most two for each of so many pixels: the least and the largest there. */
-  points(which: number, begin: number, end: number, pixels: number): [number[], number[]] {
+  /**
+   * Rows between two times, at most two for each of so many pixels: those of the least and of the largest value of a
+   * column there. Pixels stay with the same rows while the view moves on.
+   */
+  rows(which: number, begin: number, end: number, pixels: number): number[] {
     const first = Math.max(0, this.from(begin) - 1);
     const last = Math.min(this.length, this.from(end) + 1);
-    const times = this.columns[SAMPLE.time]!;
     const values = this.columns[which]!;
-    const xs: number[] = [];
-    const ys: number[] = [];
+    const found: number[] = [];
     const stride = Math.max(1, Math.ceil((last - first) / pixels));
     for (let k = first - (first % stride); k < last; k += stride) {
       let low = Math.max(k, first);
@@ -126,11 +127,15 @@ export class History {
         if (values[i]! < values[low]!) low = i;
         if (values[i]! > values[high]!) high = i;
       }
-      for (const at of low === high ? [low] : low < high ? [low, high] : [high, low]) {
-        xs.push(times[at]!);
-        ys.push(values[at]!);
-      }
+      if (low === high) found.push(low);
+      else found.push(Math.min(low, high), Math.max(low, high));
     }
-    return [xs, ys];
+    return found;
+  }
+
+  /** A column in some rows; null where it has no value. */
+  at(which: number, rows: number[]): (number | null)[] {
+    const values = this.columns[which]!;
+    return rows.map((row) => (Number.isNaN(values[row]!) ? null : values[row]!));
   }
 }

@@ -69,7 +69,7 @@ export function knob(one: Knob): KnobElement {
   };
   const automatic = one.auto
     ? el("button", {
-        type: "button", class: "auto", "aria-label": `${one.name}: automatic`,
+        type: "button", class: "auto", "aria-label": `${one.name}: auto`,
         click: () => take(current === "auto" ? read(STEPS / 2) : "auto"),
       }, "auto")
     : null;

@@ -1,6 +1,7 @@
 // A setup in the address of the page, after the #: everything, deflated, as `s=`; or a few words, as `aqm=red,codel`.
 
 import { FLOWS, SETUP, type Setup } from "./model";
+import { at, STORIES } from "./stories";
 
 /** What an address asks for. */
 export interface Asked {
@@ -46,10 +47,10 @@ export async function asked(hash: string): Promise<Asked> {
   found.setup.seed = number("seed") ?? found.setup.seed;
   found.setup.rate = (number("mbit") ?? found.setup.rate / 1e6) * 1e6;
   found.setup.groups = [{ ...FLOWS, count: Math.max(1, Math.min(200, number("flows") ?? FLOWS.count)) }];
-  const story = words.get("story");
-  if (story) Object.assign(found, { view: "learn" }).setup.story = story;
-  found.setup.step = number("step") ?? 0;
-  return found;
+  const story = STORIES.find((one) => one.id === words.get("story"));
+  if (!story) return found;
+  const step = Math.max(0, Math.min(story.steps.length - 1, (number("step") ?? 1) - 1));
+  return { ...found, setup: at(story, step), view: "learn" };
 }
 
 async function whole_of(text: string): Promise<Pick<Asked, "setup" | "at">> {

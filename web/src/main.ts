@@ -99,6 +99,7 @@ async function begin(): Promise<void> {
     learn.element.hidden = next !== "learn";
     play.element.hidden = next === "compare";
     compare.element.hidden = next !== "compare";
+    play.fold(next === "learn");
     if (next === "compare") compare.show();
     if (next === "learn") learn.show();
     play.draw(true);
@@ -129,7 +130,7 @@ async function begin(): Promise<void> {
   player.start(wanted.at);
   // For measurements from outside: the times between frames, and the moment.
   Object.assign(globalThis, { earlydrop: { player, view: () => view } });
-  if ("serviceWorker" in navigator && location.protocol !== "file:" && import.meta.env.PROD) {
+  if ("serviceWorker" in navigator && location.protocol !== "file:" && navigator.onLine && import.meta.env.PROD) {
     navigator.serviceWorker.register("offline.js").catch(() => {
       // Without it the page works all the same, online.
     });

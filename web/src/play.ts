@@ -19,6 +19,7 @@ export class PlayView {
   readonly element: HTMLElement;
   readonly bar: HTMLElement;
   private readonly side = el("div", { class: "side-body" });
+  private readonly frame: HTMLDetailsElement;
   private readonly cards = el("div", { class: "cards" });
   private readonly delays = el("div", {});
   private readonly legend = el("p", { class: "legend" });
@@ -49,10 +50,10 @@ export class PlayView {
       el("button", { type: "button", class: "restart", click: () => player.restart(), title: "Back to time 0" }, "Restart"),
       speed, span, this.clock,
     );
-    const side = el("details", { class: "side", open: innerWidth > 900 && !embed }, el("summary", {}, "Link, load and run"), this.side);
+    this.frame = el("details", { class: "side", open: innerWidth > 900 && !embed }, el("summary", {}, "Link, load and run"), this.side);
     this.element = el(
       "div", { class: embed ? "play embed" : "play" },
-      side,
+      this.frame,
       el("div", { class: "stage" }, this.bar, this.fault, this.cards, embed ? null : this.add,
         el("section", { class: "all-delays", "aria-label": "Delays" },
           el("h2", {}, "How long packets waited"), this.legend, this.delays)),
@@ -99,6 +100,11 @@ export class PlayView {
 
   private curves(): void {
     this.made.forEach((card, k) => this.player.askCurve(k, card.curveEnd()));
+  }
+
+  /** Fold the controls away, or open them where there is space beside the pictures. */
+  fold(away: boolean): void {
+    this.frame.open = !away && innerWidth > 900 && !this.embed;
   }
 
   /** The controls as the setup has them. */

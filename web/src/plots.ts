@@ -44,7 +44,7 @@ function options(place: HTMLElement, axes: Axes, series: uPlot.Series[]): uPlot.
     height: axes.height,
     legend: { show: false },
     cursor: { show: false },
-    padding: [8, 10, 0, 0],
+    padding: [8, 16, 0, 0],
     scales: { x: { time: false, auto: false, ...(axes.log ? { distr: 3 } : {}) }, y: { auto: false } },
     axes: [{ ...axis(axes.x, axes.xs), size: 26 }, { ...axis(axes.y, axes.ys), size: 44 }],
     series: [{}, ...series],
@@ -104,28 +104,12 @@ export class QueuePicture extends Picture {
 
   draw(history: History, begin: number, end: number, top: number): void {
     const plot = this.ready();
-    const [xs, ys] = history.points(SAMPLE.packets, begin, end, plot.width);
-    const averages: (number | null)[] = new Array(xs.length).fill(null);
-    const [times, values] = history.points(SAMPLE.average, begin, end, plot.width);
-    const data = Number.isFinite(values[values.length - 1] ?? Number.NaN)
-      ? uPlot.join([[xs, ys], [times, values]] as uPlot.AlignedData[])
-      : [xs, ys, averages];
-    plot.setData(joined(data as (number | null)[][]), false);
+    const rows = history.rows(SAMPLE.packets, begin, end, plot.width);
+    const columns = [SAMPLE.time, SAMPLE.packets, SAMPLE.average].map((column) => history.at(column, rows));
+    plot.setData(columns as uPlot.AlignedData, false);
     plot.setScale("x", { min: begin, max: end });
     plot.setScale("y", { min: 0, max: top });
   }
-}
-
-/** Where one of two series has no point, the line goes on. */
-function joined(data: (number | null | undefined)[][]): uPlot.AlignedData {
-  for (const values of data.slice(1)) {
-    let before: number | null = null;
-    for (let k = 0; k < values.length; k += 1) {
-      if (values[k] === undefined) values[k] = before;
-      before = values[k] ?? null;
-    }
-  }
-  return data as uPlot.AlignedData;
 }
 
 function levels(plot: uPlot, all: Level[]): void {
@@ -148,7 +132,14 @@ function levels(plot: uPlot, all: Level[]): void {
     ctx.stroke();
     // Names that would lie on each other are left out from the lower one on.
     if (lowest - y < 12 * sharp) continue;
-    ctx.fillText(one.name, left + width - 4 * sharp, y - 3 * sharp);
+    const place = y - top < 14 * sharp ? y + 13 * sharp : y - 4 * sharp;
+    ctx.save();
+    ctx.setLineDash([]);
+    ctx.lineWidth = 4 * sharp;
+    ctx.strokeStyle = ink().ground;
+    ctx.strokeText(one.name, left + width - 4 * sharp, place);
+    ctx.fillText(one.name, left + width - 4 * sharp, place);
+    ctx.restore();
     lowest = y;
   }
   ctx.restore();
@@ -169,9 +160,10 @@ export class WindowPicture extends Picture {
 
   draw(history: History, begin: number, end: number): void {
     const plot = this.ready();
-    const data = Array.from({ length: this.flows }, (_, k) => history.points(SAMPLE.windows + k, begin, end, plot.width / 2));
-    plot.setData(joined(uPlot.join(data as uPlot.AlignedData[]) as (number | null)[][]), false);
-    const most = data.reduce((top, [, values]) => Math.max(top, ...values), 1);
+    const rows = history.rows(SAMPLE.windows, begin, end, plot.width / 2);
+    const data = Array.from({ length: this.flows }, (_, k) => history.at(SAMPLE.windows + k, rows));
+    plot.setData([history.at(SAMPLE.time, rows), ...data] as uPlot.AlignedData, false);
+    const most = Math.max(1, ...data.flat().map(Number));
     plot.setScale("x", { min: begin, max: end });
     plot.setScale("y", { min: 0, max: roundUp(most) });
   }
