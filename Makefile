@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean
+.PHONY: build demo test test-rust test-python web test-web lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
@@ -89,6 +89,15 @@ test-python: build $(VENV)/.requirements-dev
 	@$(BIN)/python python/tests/page_runner.py
 	@# A file's tests share costly fixtures: they stay in one process.
 	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile --ignore python/tests/test_link.py
+
+# The engine for the web (docs/web.md): target/web/earlydrop.wasm. Fails if it is larger than a page may load.
+web:
+	$(PYTHON) tools/wasm.py
+
+# The same engine in node: every stored result, byte for byte.
+test-web: web
+	@command -v node >/dev/null || { echo "test-web needs node: validation/peers/install.sh node"; exit 1; }
+	node crates/web/tests/equality.mjs target/web/earlydrop.wasm
 
 validate: build
 	$(BIN)/earlydrop validate

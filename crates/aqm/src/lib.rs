@@ -35,7 +35,11 @@ mod time;
 macro_rules! disciplines {
     ($($name:ident),* $(,)?) => {
         $(pub mod $name;)*
-        pub(crate) const DISCIPLINES: &[&catalogue::AqmSpec] = &[$(&$name::SPEC),*];
+        pub(crate) const DISCIPLINES: &[&catalogue::AqmSpec] = &[$(&{
+            // Only the text that people read goes into programs.
+            const TEXT: [u8; catalogue::opening($name::SPEC.file)] = catalogue::copied($name::SPEC.file);
+            catalogue::AqmSpec { file: catalogue::text(&TEXT), ..$name::SPEC }
+        }),*];
     };
 }
 
