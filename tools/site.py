@@ -142,7 +142,10 @@ def on_post_build(config: MkDocsConfig) -> None:
     if not BUILT:
         print(f"site: {ABSENT}")
         return
-    shutil.copytree(PLAYGROUND, place)
+    place.mkdir()
+    for file in sorted(PLAYGROUND.iterdir()):
+        if file.suffix in {".html", ".js", ".css", ".wasm"}:
+            shutil.copy(file, place)
     index = place / "index.html"
     index.write_text(index.read_text(encoding="utf-8").replace("<html ", '<html data-docs="../" ', 1), encoding="utf-8")
 

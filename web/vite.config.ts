@@ -19,8 +19,10 @@ function classic(): Plugin {
 function offline(): Plugin {
   return {
     name: "offline",
+    enforce: "post",
     generateBundle(_, bundle) {
-      const names = ["./", "earlydrop.wasm", ...Object.keys(bundle).filter((name) => !name.endsWith(".map"))];
+      const own = Object.keys(bundle).filter((name) => !name.startsWith("earlydrop.wasm"));
+      const names = ["./", "earlydrop.wasm", ...own];
       const hash = createHash("sha256").update(names.join());
       for (const one of Object.values(bundle)) hash.update(one.type === "chunk" ? one.code : one.source);
       const wasm = `${OUT}/earlydrop.wasm`;
@@ -48,7 +50,7 @@ function engine(): Plugin {
 
 export default defineConfig({
   base: "./",
-  plugins: [offline(), engine(), classic()],
+  plugins: [engine(), classic(), offline()],
   build: {
     outDir: OUT,
     // The engine is there already.

@@ -42,7 +42,7 @@ export function sharing(player: Player, view: () => string, drawn: () => [Drawn[
         const documents = await player.results();
         save(`${name()}.json`, `[${documents.join(",\n")}]\n`, "application/json");
       }),
-      open(player),
+      open(player, () => (menu.open = false)),
     ),
   );
   menu.addEventListener("toggle", () => {
@@ -72,13 +72,14 @@ export async function copyText(text: string): Promise<void> {
   }
 }
 
-function open(player: Player): HTMLElement {
+function open(player: Player, done: () => void): HTMLElement {
   const file = el("input", {
     type: "file", accept: ".toml", class: "hidden-file", "aria-label": "Open a scenario file",
     change: () => {
       const chosen = file.files?.[0];
       if (chosen) void take(player, chosen);
       file.value = "";
+      done();
     },
   });
   return el("label", { class: "open-file" }, "Open a scenario (TOML) …", file);

@@ -78,7 +78,7 @@ async function open(hash = "", { width = 1280, height = 900, theme = "light", st
 
 function watch(page: Page): void {
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+    if (message.type() === "error" || message.type() === "warning") complaints.push(`${message.text()} ${message.location().url}`);
   });
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("request", (request) => {
