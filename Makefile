@@ -101,7 +101,8 @@ web-page: web/node_modules/.installed web-engine
 	@cd web && npm run --silent check && npm run --silent build
 
 web/node_modules/.installed: web/package.json web/package-lock.json
-	@command -v npm >/dev/null || { echo "the playground's page needs node and npm"; exit 1; }
+	@node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' \
+		2>/dev/null && command -v npm >/dev/null || { echo "the page needs node >= 20.19 and npm"; exit 1; }
 	cd web && npm ci --silent
 	@touch $@
 

@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: pages from outside docs/, pages made from declarations, links as the checkout has them, the playground.
+"""Hooks of mkdocs: pages from outside docs/, from declarations, the playground, and links as the checkout has them.
 
 Pages link to files as a reader of the checkout finds them. A page of the site is linked as such; of a file that is no
 page only its name is left.
