@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import web_statistics
 
 import earlydrop as ed
+import web_statistics
 from earlydrop import playground
 from earlydrop.cli import main
 

@@ -47,7 +47,7 @@ export class Card {
     const strip = place("strip", "Arrivals", "what became of each packet");
     const curve = place("curve", "Drop curve", "the dot is where the average stands");
     const windows = place("windows", "Congestion windows", "of the first flows");
-    const bars = place("bars", "Goodput of each flow", `Mbit/s, last ${RECENT} s`);
+    const bars = place("bars", "Goodput of each flow", " ");
     const network = place("network", "Network", "packets move at real time or slower");
     this.places.numbers = el("dl", { class: "numbers" });
     this.places.thinks = el("ul", { class: "thinks" });
@@ -239,6 +239,9 @@ export class Card {
     ];
     const shown = rows.filter(([name]) => name !== "Marks" || setup.ecn || setup.file);
     this.places.numbers!.replaceChildren(...shown.map(([name, value, title]) => el("div", { title }, el("dt", {}, name), el("dd", {}, value))));
+    const grey = [setup.groups.length > 1 && "group 2", setup.browsers > 0 && "browsers"].filter(Boolean);
+    const note = this.places.bars!.querySelector("small")!;
+    note.textContent = ` Mbit/s, last ${RECENT} s${grey.length && !setup.file ? `; grey: ${grey.join(", ")}` : ""}`;
     const most = Math.max(0.01, ...goodput);
     this.bars.draw(goodput, roundUp(most), kinds);
   }

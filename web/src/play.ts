@@ -157,9 +157,14 @@ export class PlayView {
       el("span", { style: `--own: ${look(k).colour}` }, el("i", { class: "chip", "aria-hidden": "true" }), title, el("b", { class: `median-${k}` }))));
   }
 
+  /** Name of a discipline, with the parameters that tell it from others of that name. */
   private title(k: number): string {
-    const aqm = this.player.setup.disciplines[k]?.aqm ?? "";
-    return this.player.discipline(aqm)?.title ?? aqm;
+    const all = latest(this.player.setup);
+    const { aqm, set } = all[k] ?? { aqm: "", set: {} };
+    const title = this.player.discipline(aqm)?.title ?? aqm;
+    const same = all.filter((one, i) => i !== k && one.aqm === aqm);
+    const apart = Object.entries(set).filter(([name, value]) => same.some((one) => one.set[name] !== value));
+    return [title, ...apart.map(([name, value]) => `${name} = ${value}`)].join(" ");
   }
 
   private swap(k: number, aqm: string | null): void {

@@ -44,7 +44,7 @@ function options(place: HTMLElement, axes: Axes, series: uPlot.Series[]): uPlot.
     height: axes.height,
     legend: { show: false },
     cursor: { show: false },
-    padding: [8, 16, 0, 0],
+    padding: [8, axes.log ? 30 : 16, 0, 0],
     scales: { x: { time: false, auto: false, ...(axes.log ? { distr: 3 } : {}) }, y: { auto: false } },
     axes: [{ ...axis(axes.x, axes.xs), size: 26 }, { ...axis(axes.y, axes.ys), size: 44 }],
     series: [{}, ...series],

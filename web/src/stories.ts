@@ -58,9 +58,9 @@ export const STORIES: Story[] = [
     paper: "J. Gettys, K. Nichols: Bufferbloat: Dark Buffers in the Internet. ACM Queue 9(11), 2011",
     setup: { disciplines: named("droptail", "codel"), limit: { kind: "packets", size: 400 }, groups: [flows(4)] },
     steps: [
-      { text: "Four downloads share a line of 10 Mbit/s. On the left is DropTail, the plain queue: it drops only when its buffer of 400 packets is full. TCP sends ever faster until a packet is lost, so it keeps the buffer full. Everything that comes last in this line waits for some 400 packets before it." },
+      { text: "Four downloads share a line of 10 Mbit/s. DropTail, in the first card, is the plain queue: it drops only when its buffer of 400 packets is full. TCP sends ever faster until a packet is lost, so it keeps the buffer full. Everything that comes last in this line waits for some 400 packets before it." },
       { text: "Now the buffer has 40 packets. The delay falls with it; the link is still in use almost all the time. The large buffer bought next to nothing.", change: (s) => { s.limit = { kind: "packets", size: 40 }; } },
-      { text: "Nobody has to know the right size: CoDel, on the right, keeps the delay short with a large buffer too. It drops a packet when all packets have waited too long, and TCP slows down.", change: (s) => { s.limit = { kind: "packets", size: 400 }; } },
+      { text: "Nobody has to know the right size: CoDel, in the second card, keeps the delay short with a large buffer too. It drops a packet when all packets have waited too long, and TCP slows down.", change: (s) => { s.limit = { kind: "packets", size: 400 }; } },
     ],
     check: ([large, small]) => {
       const [a, b, c] = [queue(large![0]), queue(small![0]), queue(large![1])];
@@ -80,9 +80,9 @@ export const STORIES: Story[] = [
       groups: [flows(10, RENO)],
     },
     steps: [
-      { text: "Two REDs that differ in w_q alone, the weight of a new sample in the average. The coloured line is the queue, the bold one the average. On the left w_q is 0.002, as in the paper: the average hardly moves while the queue jumps. On the right it is 0.2, and the average follows." },
-      { text: "At a tenth of real time, look at the arrivals. RED drops with a probability that depends on the average alone: the dot on the drop curve. On the left a burst that meets a low average passes untouched, however long the queue is for a moment. That is what the average is for.", speed: 0.1 },
-      { text: "It has a price. Once the slow average is high, it stays high after the queue has drained, and RED goes on dropping: the flows slow down together, and the queue swings. Move w_q on either side and look at the bold line.", speed: 3 },
+      { text: "Two REDs that differ in w_q alone, the weight of a new sample in the average. The coloured line is the queue, the bold one the average. In the first card w_q is 0.002, as in the paper: the average hardly moves while the queue jumps. In the second it is 0.2, and the average follows." },
+      { text: "At a tenth of real time, look at the arrivals. RED drops with a probability that depends on the average alone: the dot on the drop curve. With the slow average a burst that meets a low value passes untouched, however long the queue is for a moment. That is what the average is for.", speed: 0.1 },
+      { text: "It has a price. Once the slow average is high, it stays high after the queue has drained, and RED goes on dropping: the flows slow down together, and the queue swings. Move either w_q and look at the bold line.", speed: 3 },
     ],
     check: ([first]) => {
       const [a, b] = [queue(first![0]), queue(first![1])];
@@ -104,7 +104,7 @@ export const STORIES: Story[] = [
     steps: [
       { text: "Five flows. RED's average settles near min_th, where the few drops that five flows need are found on the curve." },
       { text: "Fifty flows, nothing else changed. More flows need more drops, so the average has to climb up the curve: the queue grows with the load, and with it the delay.", change: (s) => { s.groups = [flows(50, RENO)]; } },
-      { text: "Adaptive RED, on the right, moves the upper end of the curve instead: watch max_p in what it thinks. The average stays about half-way between the thresholds for five flows as for fifty.", change: (s) => { s.groups = [flows(50, RENO)]; } },
+      { text: "Adaptive RED, in the second card, moves the upper end of the curve instead: watch max_p in what it thinks. The average stays about half-way between the thresholds for five flows as for fifty.", change: (s) => { s.groups = [flows(50, RENO)]; } },
     ],
     check: ([few, many]) => {
       const growth = (k: number): number => queue(many![k]).queue_mean_packets / queue(few![k]).queue_mean_packets;
@@ -143,8 +143,8 @@ export const STORIES: Story[] = [
     setup: { disciplines: named("codel"), limit: { kind: "packets", size: 1000 }, groups: [flows(20)] },
     steps: [
       { text: "Twenty flows. CoDel looks at how long each packet waited. When all of them waited for more than 5 ms over 100 ms, it drops one packet; the next follows after 100 ms/√2, then 100 ms/√3, …" },
-      { text: "TCP slows down by 1/√p for drops at rate p, so this series brings the delay down in steps that TCP can follow. Look at the arrivals at a tenth of real time. Drops show as early drops, closer and closer.", speed: 0.1 },
-      { text: "CoDel knows neither the link nor the number of flows: it works in time. Change the rate of the link under “Link, load and run”; the delay comes back to a few times the target.", change: (s) => { s.rate = 40e6; }, speed: 3 },
+      { text: "TCP slows down by 1/√p for drops at rate p, so this series brings the delay down in steps that TCP can follow. Look at the arrivals at a tenth of real time. CoDel's drops are in the lane of forced drops; they come closer and closer.", speed: 0.1 },
+      { text: "CoDel knows neither the link nor the number of flows: it works in time. Now the link has 40 Mbit/s, and the delay is again a few times the target or less. Try other rates under “Link, load and run”.", change: (s) => { s.rate = 40e6; }, speed: 3 },
     ],
     check: ([slow, , fast]) => {
       const [a, b] = [queue(slow![0]), queue(fast![0])];
@@ -230,9 +230,9 @@ export const STORIES: Story[] = [
     paper: "T. Høiland-Jørgensen et al.: The FlowQueue-CoDel Packet Scheduler and AQM Algorithm. RFC 8290, 2018",
     setup: { disciplines: named("codel", "fq_codel"), groups: [flows(3, { tcp: "reno", rtt: [0.02, 0.02] }), flows(3, { tcp: "reno", rtt: [0.16, 0.16] })] },
     steps: [
-      { text: "The flows of the story before: three near, three far. CoDel, on the left, has one queue for all. FQ-CoDel, on the right, has one for each flow, serves them in turn, and runs CoDel in each." },
-      { text: "Compare the bars: equal shares on the right, whatever the round-trip time. Jain's index says it in one number." },
-      { text: "Add an unresponsive flow under “Link, load and run”. On the left it takes what it likes. On the right its own queue overflows, and the others hardly notice.", change: (s) => { s.udp = 6e6; } },
+      { text: "The flows of the story before: three near, three far. CoDel has one queue for all. FQ-CoDel has one for each flow, serves them in turn, and runs CoDel in each." },
+      { text: "Compare the bars: with FQ-CoDel the shares are nearly equal, whatever the round-trip time. Jain's index says it in one number." },
+      { text: "Now there is an unresponsive flow of 6 Mbit/s too, the last bar. With CoDel it takes what it likes. With FQ-CoDel its own queue drops what is beyond its share, and the others lose nothing but that share.", change: (s) => { s.udp = 6e6; } },
     ],
     check: ([first]) => {
       const [one, many] = [first![0]!.jain, first![1]!.jain];

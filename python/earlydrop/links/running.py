@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from .keeper import Keeper
 from .planning import MTU_IPV6, LinkError, OptionError, Plan, plan
 from .records import arrays, log
 from .resolver import Names, names
@@ -138,6 +139,7 @@ class Running:
         if plan.nat and ends is not None:
             raise OptionError("--nat: belongs to a command behind the link; joined namespaces have routes of their own")
         self._names = names() if plan.nat else Names(())
+        self._keeper = Keeper() if plan.nat else None
         try:
             self._core = _core.Link.open(
                 plan.scenario,
@@ -155,6 +157,7 @@ class Running:
                 ends,
             )
         except OSError as error:
+            self._release()
             # The engine's text names the operation; str(error) would repeat it after the error number.
             raise LinkError(error.strerror or str(error)) from error
         self._addresses = self._core.addresses()
@@ -324,9 +327,15 @@ class Running:
             text, columns = self._core.stop(drain)
         except OSError as error:
             raise LinkError(error.strerror or str(error)) from error
+        finally:
+            self._release()
         self.result = Result(text, json.loads(self.plan.scenario.to_json()))
         self.records = {name: arrays(one) for name, one in columns.items()}
         return self.result
+
+    def _release(self) -> None:
+        if self._keeper is not None:
+            self._keeper.close()
 
     def log(self) -> polars.DataFrame:
         """The recorded arrivals of both queues, one after the other: time, packet and outcome of each."""

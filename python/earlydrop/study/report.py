@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import disk
 from ..document import Document
 from ..render import plotting
 from ..render.template import MINUS, render
@@ -44,18 +45,18 @@ def write(
 ) -> Path:
     """Draw every figure into `figures/` and write `report.html` around them. `stop` ends it between two figures."""
     figures = folder / "figures"
-    figures.mkdir()
+    disk.make_folder(figures)
     path = folder / "report.html"
     # No PDF for quick runs: it takes longest to write.
     formats = ("png", "svg") if outcome.study.quick else ("png", "pdf", "svg")
     gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), formats, stop)
     page = render("study.html.j2", _context(outcome, results, scenarios, gallery, version))
-    path.write_text(page, encoding="utf-8")
+    disk.write(path, page)
     if outcome.study.choice is not None and outcome.study.choice.pages:
-        (folder / PAGES).mkdir()
+        disk.make_folder(folder / PAGES)
         for level in _page_levels(outcome.study):
             made = _level_page(outcome, results, level, _Embedded(gallery), version)
-            (folder / PAGES / f"{file_name(level.id)}.html").write_text(made, encoding="utf-8")
+            disk.write(folder / PAGES / f"{file_name(level.id)}.html", made)
     return path
 
 

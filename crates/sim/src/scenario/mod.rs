@@ -15,6 +15,7 @@
 //! # Ok::<(), earlydrop_sim::scenario::ScenarioError>(())
 //! ```
 
+mod amounts;
 mod bdp;
 mod bounds;
 mod check;
