@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python web test-web lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture digests
+.PHONY: build demo test test-rust test-python web test-web lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture digests web-engine web-page
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
@@ -94,12 +94,25 @@ test-python: build $(VENV)/.requirements-dev
 	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile \
 		--ignore python/tests/test_link.py --ignore python/tests/test_link_pages.py
 
-# The engine for the web (docs/web.md): target/web/earlydrop.wasm. Fails if it is larger than a page may load.
-web:
+# The playground: its engine (docs/web.md), target/web/earlydrop.wasm, which must not be larger than a page may load; and
+# its page, target/web/index.html.
+web: web-engine web-page
+
+web-engine:
 	$(PYTHON) tools/wasm.py
 
-# The same engine in node: every stored result, byte for byte.
-test-web: web
+web-page: web/node_modules/.installed web-engine
+	@cd web && npm run --silent check && npm run --silent build
+
+web/node_modules/.installed: web/package.json web/package-lock.json
+	@node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' \
+		2>/dev/null && command -v npm >/dev/null || { echo "the page needs node >= 20.19 and npm"; exit 1; }
+	cd web && npm ci --silent
+	@touch $@
+
+# The page's models and stories, and the page in Chromium; the engine in node: every stored result, byte for byte.
+test-web: web build
+	cd web && npm run --silent test
 	@command -v node >/dev/null || { echo "test-web needs node: validation/peers/install.sh node"; exit 1; }
 	node crates/web/tests/equality.mjs target/web/earlydrop.wasm
 	node crates/web/tests/page.mjs target/web/earlydrop.wasm
