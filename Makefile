@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python web test-web digests lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean
+.PHONY: build demo test test-rust test-python web web-engine test-web test-web-engine digests lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
@@ -91,19 +91,24 @@ test-python: build $(VENV)/.requirements-dev
 	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile \
 		--ignore python/tests/test_link.py --ignore python/tests/test_link_pages.py
 
-# The engine for the web (docs/web.md): target/web/earlydrop.wasm. Fails if it is larger than a page may load.
-web:
+# Everything for the web into target/web.
+web: web-engine
+
+# The engine (docs/web.md): target/web/earlydrop.wasm. Fails if it is larger than a page may load.
+web-engine:
 	$(PYTHON) tools/wasm.py
 
-# The same engine in node: every stored result, byte for byte.
-test-web: web
+test-web: test-web-engine
+
+# The same engine in node: every stored result byte for byte, and the program of its page.
+test-web-engine: web-engine
 	@command -v node >/dev/null || { echo "test-web needs node: validation/peers/install.sh node"; exit 1; }
 	node crates/web/tests/equality.mjs target/web/earlydrop.wasm
 	node crates/web/tests/page.mjs target/web/earlydrop.wasm
 
-# The stored results once more: natively in a release build, and in WebAssembly. (`make test` has them without
-# optimisation across crates.)
-digests: test-web
+# The stored results once more: natively in a release build, and in WebAssembly. (`make test` has them with little
+# optimisation.)
+digests: test-web-engine
 	$(CARGO) test --quiet --release -p earlydrop-sim --test golden
 
 validate: build
