@@ -59,7 +59,7 @@ def module() -> Path:
             pytest.fail(made.stderr)
         pytest.skip(made.stderr)
     assert made.returncode == 0, made.stderr
-    return ROOT / "target/web/earlydrop-quick.wasm"
+    return ROOT / "target/earlydrop-quick.wasm"
 
 
 @pytest.fixture(scope="module")
