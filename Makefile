@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python web test-web lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture digests web-engine web-page
+.PHONY: build demo test test-rust test-python web test-web test-web-engine lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture digests web-engine web-page
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
@@ -110,16 +110,19 @@ web/node_modules/.installed: web/package.json web/package-lock.json
 	cd web && npm ci --silent
 	@touch $@
 
-# The page's models and stories, and the page in Chromium; the engine in node: every stored result, byte for byte.
-test-web: web build
+# The page's models and stories, and the page in Chromium; the engine in node.
+test-web: web build test-web-engine
 	cd web && npm run --silent test
+
+# The engine in node: every stored result byte for byte, and the program of its page.
+test-web-engine: web-engine
 	@command -v node >/dev/null || { echo "test-web needs node: validation/peers/install.sh node"; exit 1; }
 	node crates/web/tests/equality.mjs target/web/earlydrop.wasm
 	node crates/web/tests/page.mjs target/web/earlydrop.wasm
 
-# The stored results once more: natively in a release build, and in WebAssembly. (`make test` has them without
-# optimisation across crates.)
-digests: test-web
+# The stored results once more: natively in a release build, and in WebAssembly. (`make test` has them with little
+# optimisation.)
+digests: test-web-engine
 	$(CARGO) test --quiet --release -p earlydrop-sim --test golden
 
 validate: build
