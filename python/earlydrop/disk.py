@@ -186,9 +186,15 @@ def staged(path: Path) -> Iterator[Path]:
         old = _remove(path, partial, lock)
         if old is not None:
             error.add_note(f"what was at {path} before is in {old}")
-        if isinstance(error, OSError):
-            error.filename, error.filename2 = _final_name(error.filename, place, path), None
-        raise
+        if not isinstance(error, OSError):
+            raise
+        final = _final_name(error.filename, place, path)
+        if final is None:
+            raise
+        named = OSError(error.errno, error.strerror, final)
+        for note in getattr(error, "__notes__", ()):
+            named.add_note(note)
+        raise named from error
     _remove(path, partial, lock)
 
 
@@ -284,8 +290,8 @@ def remove_left(path: Path) -> None:
         _remove(path, partial, lock)
 
 
-def _final_name(name: object, place: Path, path: Path) -> object:
-    """The name of a file as it would be after the renaming."""
+def _final_name(name: object, place: Path, path: Path) -> str | None:
+    """The name that a file in the folder of `place` would have after the renaming; None for other names."""
     if not isinstance(name, (str, os.PathLike)) or not Path(name).is_relative_to(place.parent):
-        return name
+        return None
     return str(path / Path(name).relative_to(place)) if Path(name).is_relative_to(place) else str(path)
