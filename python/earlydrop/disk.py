@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -196,6 +197,11 @@ def staged(path: Path) -> Iterator[Path]:
             named.add_note(note)
         raise named from error
     _remove(path, partial, lock)
+
+
+def is_left(name: str) -> bool:
+    """Whether a relative path leads into what is being written, or was left by a killed writer."""
+    return any(re.fullmatch(r"\..*\.partial-[0-9a-f]{8}", part) for part in Path(name).parts)
 
 
 def _settle(place: Path, path: Path) -> None:

@@ -80,6 +80,16 @@ def test_what_a_killed_writer_left_goes_with_the_next_one(tmp_path: Path, moment
     assert (out / "a").read_text() == "old"
 
 
+def test_what_was_left_within_a_result_is_no_file_of_somebody_else(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for text in ("1", "2"):
+        with output.folder(out, {}) as folder:
+            (folder / "a").write_text(text)
+        subprocess.run([sys.executable, "-c", KILLED, out / "report.html", "within"], check=False)
+        assert any(disk.is_left(path.name) for path in out.iterdir())
+    assert (out / "a").read_text() == "2"
+
+
 def test_what_a_living_writer_has_is_not_touched(tmp_path: Path) -> None:
     with disk.staged(tmp_path / "x") as place:
         place.write_text("1")
