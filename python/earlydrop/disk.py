@@ -7,6 +7,7 @@ locked. A lock ends with its process, so the next writer of the same name remove
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import re
@@ -151,6 +152,10 @@ def put(path: Path, content: bytes, partial: Path, *, lasting: bool) -> None:
         folder = system.open(path.parent, os.O_RDONLY)
         try:
             system.sync(folder)
+        except OSError as error:
+            # Some file systems cannot do that for folders.
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                raise
         finally:
             os.close(folder)
 
@@ -176,9 +181,9 @@ def staged(path: Path) -> Iterator[Path]:
     Raises:
         OSError: a file cannot be written; it is named as it would be at `path`.
     """
-    path = path.absolute()
+    given, path = path, path.absolute()
     remove_left(path)
-    partial, lock = _begin(path)
+    partial, lock = _begin(path, given)
     place = partial / path.name
     try:
         yield place
@@ -186,10 +191,10 @@ def staged(path: Path) -> Iterator[Path]:
     except BaseException as error:
         old = _remove(path, partial, lock)
         if old is not None:
-            error.add_note(f"what was at {path} before is in {old}")
+            error.add_note(f"what was at {given} before is in {old}")
         if not isinstance(error, OSError):
             raise
-        final = _final_name(error.filename, place, path)
+        final = _final_name(error.filename, place, given)
         if final is None:
             raise
         named = OSError(error.errno, error.strerror, final)
@@ -211,13 +216,13 @@ def _settle(place: Path, path: Path) -> None:
     system.rename(place, path)
 
 
-def _begin(path: Path) -> tuple[Path, int]:
+def _begin(path: Path, given: Path) -> tuple[Path, int]:
     while True:
         partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(4)}")
         try:
             system.make_folder(partial)
         except OSError as error:
-            error.filename = str(path)
+            error.filename = str(given)
             raise
         try:
             lock = system.open(partial / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL)
@@ -227,7 +232,7 @@ def _begin(path: Path) -> tuple[Path, int]:
         except OSError as error:
             with contextlib.suppress(OSError):
                 partial.rmdir()
-            error.filename = str(path)
+            error.filename = str(given)
             raise
         try:
             if locks.acquired(lock) and (partial / LOCK).exists():
