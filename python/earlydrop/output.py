@@ -60,7 +60,7 @@ def _strangers(out: Path) -> list[str]:
     except (OSError, ValueError, KeyError, TypeError):
         ours = set()
     present = (str(p.relative_to(out)) for p in sorted(out.rglob("*")) if not p.is_dir())
-    return [name for name in present if name not in ours]
+    return [name for name in present if name not in ours and not disk.is_left(name)]
 
 
 @contextmanager
